@@ -27,58 +27,131 @@ from pathlib import Path
 from benchmarks.measuring import ROOT, Figure, Others
 
 RUNS = (
-    *("ratio", "listing", "retries", "overlap", "local_models", "agents", "scale", "unim_data", "ueval", "isg"),
+    *(
+        "ratio",
+        "listing",
+        "retries",
+        "overlap",
+        "local_models",
+        "agents",
+        "scale",
+        "unim_data",
+        "ueval",
+        "isg",
+    ),
     *("process_models", "sandbox"),
 )
 REPORTS = ("report", "report_page", "compare", "unim_layout")
 SCALE = ("merging", "scale_out")
-METRICS = ("ssim", "niqe", "audio_quality", "pitch", "quality_3d", "documents", "mmmg", "mme_unify")
+METRICS = (
+    "ssim",
+    "niqe",
+    "audio_quality",
+    "pitch",
+    "quality_3d",
+    "documents",
+    "mmmg",
+    "mme_unify",
+)
 BENCHMARKS = {
     name: folder
-    for folder, names in (("runs", RUNS), ("reports", REPORTS), ("scale", SCALE), ("metrics", METRICS))
+    for folder, names in (
+        ("runs", RUNS),
+        ("reports", REPORTS),
+        ("scale", SCALE),
+        ("metrics", METRICS),
+    )
     for name in names
 }
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"),
+    "1",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], metavar="NAME", help=", ".join(BENCHMARKS))
+    parser.add_argument(
+        "names",
+        nargs="*",
+        choices=[*BENCHMARKS, []],
+        metavar="NAME",
+        help=", ".join(BENCHMARKS),
+    )
     parser.add_argument("--quick", action="store_true", help="fewer samples and pairs")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
-    parser.add_argument("--against", type=Path, metavar="FILE", help="figures of --json to print beside these")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the figures there, too"
+    )
+    parser.add_argument(
+        "--against",
+        type=Path,
+        metavar="FILE",
+        help="figures of --json to print beside these",
+    )
     parser.add_argument("--one", help=argparse.SUPPRESS)
     asked = parser.parse_args(argv)
     if asked.one:
         return _print_figures(asked.one, asked.quick)
     before = json.loads(asked.against.read_text()) if asked.against else {}
-    head = "| benchmark | figure | measured | goal | met | others |" + (" before |" if before else "")
+    head = "| benchmark | figure | measured | goal | met | others |" + (
+        " before |" if before else ""
+    )
     print(head, "|" + "---|" * (head.count("|") - 1), sep="\n")
     made: dict[str, list[Figure]] = {}
     others = Others()
     failed = False
     for name in asked.names or BENCHMARKS:
-        command = [sys.executable, "-m", "benchmarks", "--one", name, *(["--quick"] if asked.quick else [])]
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks",
+            "--one",
+            name,
+            *(["--quick"] if asked.quick else []),
+        ]
         env = {**os.environ, **(ONE_THREAD if BENCHMARKS[name] == "metrics" else {})}
-        with subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(
+            command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True
+        ) as process:
             for line in process.stdout or ():
                 figure = Figure(**json.loads(line))
                 made.setdefault(name, []).append(figure)
-                print(row(name, figure, others.cores(), before.get(name, {}) if before else None), flush=True)
+                print(
+                    row(
+                        name,
+                        figure,
+                        others.cores(),
+                        before.get(name, {}) if before else None,
+                    ),
+                    flush=True,
+                )
         if process.returncode:
             print(f"{name} ended with {process.returncode}", file=sys.stderr)
-        failed |= process.returncode != 0 or not all(figure.met for figure in made.get(name, []))
+        failed |= process.returncode != 0 or not all(
+            figure.met for figure in made.get(name, [])
+        )
     if asked.json:
-        found = {name: {figure.name: figure.value for figure in figures} for name, figures in made.items()}
+        found = {
+            name: {figure.name: figure.value for figure in figures}
+            for name, figures in made.items()
+        }
         asked.json.write_text(json.dumps(found, indent=1) + "\n")
     return 1 if failed else 0
 
 
-def row(benchmark: str, figure: Figure, others: float, before: Mapping[str, float] | None) -> str:
+def row(
+    benchmark: str, figure: Figure, others: float, before: Mapping[str, float] | None
+) -> str:
     """A row of the Markdown table; None: the table has no column of earlier figures."""
-    goal = "" if figure.goal is None else f"{'≥' if figure.at_least else '≤'} {figure.goal:g}{figure.unit}"
+    goal = (
+        ""
+        if figure.goal is None
+        else f"{'≥' if figure.at_least else '≤'} {figure.goal:g}{figure.unit}"
+    )
     met = "" if figure.goal is None else "yes" if figure.met else "NO"
     cells = [
         benchmark,
@@ -89,7 +162,9 @@ def row(benchmark: str, figure: Figure, others: float, before: Mapping[str, floa
         f"{others:.1f}",
     ]
     if before is not None:
-        cells.append(_shown(before[figure.name]) + figure.unit if figure.name in before else "")
+        cells.append(
+            _shown(before[figure.name]) + figure.unit if figure.name in before else ""
+        )
     return f"| {' | '.join(cells)} |"
 
 
@@ -98,7 +173,9 @@ def _shown(value: float) -> str:
 
 
 def _print_figures(name: str, quick: bool) -> int:
-    for figure in importlib.import_module(f"benchmarks.{BENCHMARKS[name]}.{name}").figures(quick):
+    for figure in importlib.import_module(
+        f"benchmarks.{BENCHMARKS[name]}.{name}"
+    ).figures(quick):
         print(json.dumps(asdict(figure)), flush=True)
     return 0
 

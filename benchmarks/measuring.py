@@ -36,7 +36,9 @@ class Figure:
 
     @property
     def met(self) -> bool:
-        return self.goal is None or (self.value >= self.goal if self.at_least else self.value <= self.goal)
+        return self.goal is None or (
+            self.value >= self.goal if self.at_least else self.value <= self.goal
+        )
 
 
 def seconds(call: Callable[[], object]) -> float:
@@ -67,19 +69,25 @@ class Others:
 
     def cores(self) -> float:
         before, self._seen = self._seen, self._look()
-        wall, everything, own = (now - then for now, then in zip(self._seen, before, strict=True))
+        wall, everything, own = (
+            now - then for now, then in zip(self._seen, before, strict=True)
+        )
         return max(0.0, (everything - own) / wall) if wall else 0.0
 
     @staticmethod
     def _look() -> tuple[float, float, float]:
         """The time, and the seconds of processors taken by all, and by the processes of this one's group."""
-        user, nice, system, _idle, _waiting, *interrupts = Path("/proc/stat").read_text().split("\n")[0].split()[1:8]
+        user, nice, system, _idle, _waiting, *interrupts = (
+            Path("/proc/stat").read_text().split("\n")[0].split()[1:8]
+        )
         own = 0.0
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):  # it has ended
                 if os.getpgid(int(process.name)) == os.getpgrp():
                     own += processor_seconds(process.name)
-        taken = sum(map(int, (user, nice, system, *interrupts))) / os.sysconf("SC_CLK_TCK")
+        taken = sum(map(int, (user, nice, system, *interrupts))) / os.sysconf(
+            "SC_CLK_TCK"
+        )
         return time.monotonic(), taken, own
 
 
@@ -95,7 +103,10 @@ class Paired(NamedTuple):
 
 
 def paired(
-    ours: Callable[[], object], theirs: Callable[[], object], pairs: int, clock: Callable[..., float] = seconds
+    ours: Callable[[], object],
+    theirs: Callable[[], object],
+    pairs: int,
+    clock: Callable[..., float] = seconds,
 ) -> Paired:
     """Measure in turns, so that a slow minute of the machine hits both; the first call of each is not counted."""
     ours(), theirs()
@@ -108,14 +119,24 @@ class Fresh:
     """``package.module:function``, called in a process of its own; arguments and result are JSON."""
 
     def __init__(self, function: str, *arguments: Any) -> None:
-        words = [sys.executable, "-m", "benchmarks.measuring", function, json.dumps(arguments)]
-        self._process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        words = [
+            sys.executable,
+            "-m",
+            "benchmarks.measuring",
+            function,
+            json.dumps(arguments),
+        ]
+        self._process = subprocess.Popen(
+            words, cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
 
     def result(self) -> Any:
         """Wait for it. Raises RuntimeError where the process failed."""
         out, _ = self._process.communicate()
         if self._process.returncode:
-            raise RuntimeError(f"{self._process.args!r} ended with {self._process.returncode}")
+            raise RuntimeError(
+                f"{self._process.args!r} ended with {self._process.returncode}"
+            )
         return json.loads(out.splitlines()[-1])
 
 
@@ -135,20 +156,26 @@ class Measured:
     active: float = 0.0
 
 
-def measure(command: Sequence[str], cwd: Path = ROOT, *, memory: bool = False) -> Measured:
+def measure(
+    command: Sequence[str], cwd: Path = ROOT, *, memory: bool = False
+) -> Measured:
     """Run a command to its end. Raises RuntimeError with its stderr when it fails."""
     env = {**os.environ, "OPENAI_API_KEY": "bench", "HF_HUB_OFFLINE": "1"}
     env.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program has its byte code
     with tempfile.TemporaryFile() as errors:
         started = time.perf_counter()
-        process = subprocess.Popen(command, env=env, cwd=cwd, stdout=subprocess.DEVNULL, stderr=errors)
+        process = subprocess.Popen(
+            command, env=env, cwd=cwd, stdout=subprocess.DEVNULL, stderr=errors
+        )
         sampled = _Memory(process.pid, family=memory)
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - started
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             errors.seek(0)
-            raise RuntimeError(f"{' '.join(command[:4])} ... ended with {process.returncode}: {errors.read().decode()}")
+            raise RuntimeError(
+                f"{' '.join(command[:4])} ... ended with {process.returncode}: {errors.read().decode()}"
+            )
     return Measured(wall, usage.ru_utime + usage.ru_stime, *sampled.stop())
 
 
@@ -158,7 +185,10 @@ def high_water(process: int | str = "self") -> float:
         lines = Path(f"/proc/{process}/status").read_text().splitlines()
     except OSError:  # it has ended
         return 0.0
-    return next((int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0) / 1024
+    return (
+        next((int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
+        / 1024
+    )
 
 
 class _Memory:
@@ -181,7 +211,10 @@ class _Memory:
             self._note(0, high_water(self._pid))
             if self._counts_family:
                 # A set: a child between vfork and exec has its parent's very memory, which must not count twice.
-                sizes = [_sizes(rollup) for rollup in {_rollup(pid) for pid in _family(self._pid)}]
+                sizes = [
+                    _sizes(rollup)
+                    for rollup in {_rollup(pid) for pid in _family(self._pid)}
+                ]
                 for kind in (0, 1):
                     self._note(1 + kind, sum(size[kind] for size in sizes))
 
@@ -213,7 +246,11 @@ def _sizes(rollup: str) -> tuple[float, float]:
 
 def _called(function: str, arguments: str) -> None:
     module, _, name = function.partition(":")
-    print(json.dumps(getattr(importlib.import_module(module), name)(*json.loads(arguments))))
+    print(
+        json.dumps(
+            getattr(importlib.import_module(module), name)(*json.loads(arguments))
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-SERVER = Path(__file__).resolve().parents[1] / "tests" / "support" / "mock_openai_server.py"
+SERVER = (
+    Path(__file__).resolve().parents[1] / "tests" / "support" / "mock_openai_server.py"
+)
 
 
 @contextmanager

@@ -28,8 +28,12 @@ extensions = ["myst_parser"]
 root_doc = "docs/index"
 source_suffix = {".md": "markdown"}
 include_patterns = [*PAGES, "docs/*.md", "docs/**/*.md"]
-exclude_patterns = [path.name for path in ROOT.iterdir() if path.name not in (*PAGES, "docs")]
-suppress_warnings = ["misc.highlighting_failure"]  # outputs and templates in fences need not parse
+exclude_patterns = [
+    path.name for path in ROOT.iterdir() if path.name not in (*PAGES, "docs")
+]
+suppress_warnings = [
+    "misc.highlighting_failure"
+]  # outputs and templates in fences need not parse
 myst_heading_anchors = 4
 
 html_theme = "furo"
@@ -46,10 +50,19 @@ _LINK = re.compile(r"^- \[([^\]]+)\]\(([^)#\s]+\.md)\)", re.MULTILINE)
 def navigation(text: str, folder: str) -> Iterator[str]:
     """A hidden table of contents for each second-level heading of an index with a list of links below it."""
     for part in re.split(r"^(?=## )", text, flags=re.MULTILINE):
-        pages = [f"{title} <{_document(link, folder)}>" for title, link in _LINK.findall(part)]
-        caption = part.partition("\n")[0].removeprefix("## ").strip() if part.startswith("## ") else ""
+        pages = [
+            f"{title} <{_document(link, folder)}>"
+            for title, link in _LINK.findall(part)
+        ]
+        caption = (
+            part.partition("\n")[0].removeprefix("## ").strip()
+            if part.startswith("## ")
+            else ""
+        )
         if pages:
-            yield "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```"])
+            yield "\n".join(
+                ["```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```"]
+            )
 
 
 def _document(link: str, folder: str) -> str:
@@ -62,7 +75,9 @@ def _document(link: str, folder: str) -> str:
 
 def _add_navigation(_app: Sphinx, document: str, source: list[str]) -> None:
     if document in ("docs/index", "docs/design/index"):
-        source[0] = "\n\n".join([source[0], *navigation(source[0], str(PurePosixPath(document).parent))])
+        source[0] = "\n\n".join(
+            [source[0], *navigation(source[0], str(PurePosixPath(document).parent))]
+        )
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

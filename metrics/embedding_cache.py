@@ -43,7 +43,9 @@ def cached_vectors(key: str, count: int, make: Callable[[], Vectors]) -> Vectors
     np.save(file, made, allow_pickle=False)
     try:
         write_atomic(path, file.getvalue())
-        files = sorted(folder.glob("*.npy"), key=lambda file: file.stat().st_mtime, reverse=True)
+        files = sorted(
+            folder.glob("*.npy"), key=lambda file: file.stat().st_mtime, reverse=True
+        )
         for old in files[MOST_FILES:]:
             old.unlink(missing_ok=True)
     except (StorageError, OSError) as error:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 def bound(model: str | Mapping[str, Any]) -> Mapping[str, Any]:
     """The value of a bound model switch. Raises UsageError for a bare name."""
     if isinstance(model, str):
-        raise UsageError(f"the model {model!r} was not looked for: score with score_one(bind(METRIC, SWITCHES), TRIAL)")
+        raise UsageError(
+            f"the model {model!r} was not looked for: score with score_one(bind(METRIC, SWITCHES), TRIAL)"
+        )
     return model
 
 
@@ -40,7 +42,11 @@ def network_of(kind: str, folder: Path, device: str) -> Any:
     _refuse_another_kind(chosen, folder)
     with opening(folder), quietly():
         network, told = chosen.from_pretrained(
-            folder, local_files_only=True, dtype="float32", output_loading_info=True, ignore_mismatched_sizes=True
+            folder,
+            local_files_only=True,
+            dtype="float32",
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
         )
     if lacks := gaps(told, _UNUSED):
         raise WeightsError(folder, f"cannot be used: {lacks}")
@@ -49,7 +55,10 @@ def network_of(kind: str, folder: Path, device: str) -> Any:
 
 @contextlib.contextmanager
 def opening(
-    folder: Path, fault: str = "cannot be loaded", *passing: type[Exception], how_to_fix: str = ""
+    folder: Path,
+    fault: str = "cannot be loaded",
+    *passing: type[Exception],
+    how_to_fix: str = "",
 ) -> Iterator[None]:
     """Turn errors of a library into a WeightsError that names the damaged files.
     Errors about memory or packages stay as they are, and so do those of the types ``passing``."""
@@ -57,13 +66,19 @@ def opening(
         yield
     except (MmevalError, ImportError):
         raise
-    except Exception as error:  # a library raises what it likes over files that it cannot read
+    except (
+        Exception
+    ) as error:  # a library raises what it likes over files that it cannot read
         if isinstance(error, passing) or is_out_of_memory(error):
             raise
         damaged = ", ".join(path.name for path in damaged_files(folder))
         words = " ".join(str(error).split())[:_MOST_WORDS]
         what = f": {damaged} is damaged or cut short" if damaged else ""
-        raise WeightsError(folder, f"{fault}{what} ({type(error).__name__}: {words})", how_to_fix=how_to_fix) from error
+        raise WeightsError(
+            folder,
+            f"{fault}{what} ({type(error).__name__}: {words})",
+            how_to_fix=how_to_fix,
+        ) from error
 
 
 _MOST_WORDS = 300
@@ -73,9 +88,14 @@ def _refuse_another_kind(chosen: Any, folder: Path) -> None:
     """The library would load the weights of any kind of model."""
     wanted = chosen.config_class.model_type
     with opening(folder):
-        kind = json.loads((folder / "config.json").read_text("utf-8")).get("model_type", wanted)
+        kind = json.loads((folder / "config.json").read_text("utf-8")).get(
+            "model_type", wanted
+        )
     if kind != wanted:
-        raise WeightsError(folder, f"is of the kind {kind!r}, where one of the kind {wanted!r} is needed")
+        raise WeightsError(
+            folder,
+            f"is of the kind {kind!r}, where one of the kind {wanted!r} is needed",
+        )
 
 
 def of_length_one(vectors: Vectors) -> Vectors:

@@ -16,7 +16,9 @@ Missing = Literal["zero", "dropped"]
 
 def media_of(content: Interleaved, kind: PartKind) -> tuple[Media, ...]:
     """The media of a kind in order; those named twice by the same number count once."""
-    return tuple(part.media for _, part in labelled(content, kind) if part.media is not None)
+    return tuple(
+        part.media for _, part in labelled(content, kind) if part.media is not None
+    )
 
 
 def labelled(content: Interleaved, kind: PartKind) -> list[tuple[str, Part]]:
@@ -28,9 +30,15 @@ def labelled(content: Interleaved, kind: PartKind) -> list[tuple[str, Part]]:
             numbered = part.label[-1:].isdigit()
             label = part.label if numbered else f"{kind}{len(found) + 1}"
             body = part.media.sha256 if part.media is not None else part.text or ""
-            found.setdefault((label, body) if numbered else ("", str(at)), (label, part))
+            found.setdefault(
+                (label, body) if numbered else ("", str(at)), (label, part)
+            )
     whole = {label for label, part in found.values() if not part.dangling}
-    return [(label, part) for label, part in found.values() if not part.dangling or label not in whole]
+    return [
+        (label, part)
+        for label, part in found.values()
+        if not part.dangling or label not in whole
+    ]
 
 
 def the_only_medium(trial: Trial, kind: PartKind, called: str) -> Media | Score:
@@ -39,7 +47,11 @@ def the_only_medium(trial: Trial, kind: PartKind, called: str) -> Media | Score:
     if trial.output is None:
         return Score.unscored("there is no answer to score")
     found = media_of(trial.output, kind)
-    return found[0] if len(found) == 1 else wrong(f"the answer has {len(found)} {called}, not exactly one")
+    return (
+        found[0]
+        if len(found) == 1
+        else wrong(f"the answer has {len(found)} {called}, not exactly one")
+    )
 
 
 def decoded(media: Media, decode: Callable[[Media], T]) -> T | Score:

@@ -40,7 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             ending.code = code
         except KeyboardInterrupt:
             code = ending.code = errors.EXIT_INTERRUPTED
-            write_line("interrupted; what was answered is saved, and the same command continues")
+            write_line(
+                "interrupted; what was answered is saved, and the same command continues"
+            )
         if argv is None:
             handled.pop_all()
             _leave_work_behind(code, interrupted=ending.has_come)
@@ -87,11 +89,17 @@ def _run(words: list[str]) -> int:
         return stop.code if isinstance(stop.code, int) else errors.EXIT_USAGE
     except MmevalError as error:
         _trace_if_debugging(words)
-        return _say(str(error) if isinstance(error, Interrupted) else f"error: {error}", error.exit_code)
+        return _say(
+            str(error) if isinstance(error, Interrupted) else f"error: {error}",
+            error.exit_code,
+        )
     except Exception as error:  # an unexpected error is one line for the user, the traceback on request
         if not _trace_if_debugging(words):
             how = "run it again with --verbosity DEBUG (or MMEVAL_LOG_LEVEL=DEBUG) for the traceback"
-            _say(f"error: {_disk_trouble(error) or f'unexpected {type(error).__name__}: {error}; {how}'}", 0)
+            _say(
+                f"error: {_disk_trouble(error) or f'unexpected {type(error).__name__}: {error}; {how}'}",
+                0,
+            )
         return errors.EXIT_UNEXPECTED
 
 
@@ -110,8 +118,13 @@ def _say(message: str, code: int) -> int:
 
 def _trace_if_debugging(words: Sequence[str]) -> bool:
     """Print the traceback if the user asked for it, before settings are resolved."""
-    asked = [os.environ.get("MMEVAL_LOG_LEVEL", ""), os.environ.get("MMEVAL_VERBOSITY", "")]
-    for flag, value in zip(words, [*words[1:], ""], strict=False):  # the last word has no value
+    asked = [
+        os.environ.get("MMEVAL_LOG_LEVEL", ""),
+        os.environ.get("MMEVAL_VERBOSITY", ""),
+    ]
+    for flag, value in zip(
+        words, [*words[1:], ""], strict=False
+    ):  # the last word has no value
         if flag in ("-v", "--verbosity"):
             asked.append(value)
         elif flag.startswith("--verbosity="):

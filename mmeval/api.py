@@ -81,16 +81,23 @@ class Evaluation:
     samples: Mapping[str, Path]
 
     def __repr__(self) -> str:
-        numbers = ", ".join(f"{r.task} {r.metric}={r.value}" for r in self.results[:SHOWN_NUMBERS] if not r.slice)
-        return (
-            f"<Evaluation in {self.folder}: exit code {self.exit_code}, {len(self.results)} numbers, first {numbers}>"
+        numbers = ", ".join(
+            f"{r.task} {r.metric}={r.value}"
+            for r in self.results[:SHOWN_NUMBERS]
+            if not r.slice
         )
+        return f"<Evaluation in {self.folder}: exit code {self.exit_code}, {len(self.results)} numbers, first {numbers}>"
 
     def __str__(self) -> str:
         return self.table
 
 
-def evaluate(*, model: str | AnyBackend = "", tasks: TaskName | Sequence[TaskName] = (), **flags: Any) -> Evaluation:
+def evaluate(
+    *,
+    model: str | AnyBackend = "",
+    tasks: TaskName | Sequence[TaskName] = (),
+    **flags: Any,
+) -> Evaluation:
     """Put tasks to a model, score, and write the run folder, as ``mmeval`` does.
 
         evaluate(model="openai", model_args={"model": "m"}, tasks=["my_task"], limit=20, output_path="runs")
@@ -131,18 +138,29 @@ def simple_evaluate(
     """
     for name in _OF_THE_HARNESS.keys() & flags.keys():
         if flags[name] not in (None, False):
-            raise UsageError(f"{name} has no effect here: {_OF_THE_HARNESS[name]}", name=name)
+            raise UsageError(
+                f"{name} has no effect here: {_OF_THE_HARNESS[name]}", name=name
+            )
     given = {
         **{name: value for name, value in flags.items() if name not in _OF_THE_HARNESS},
         "model_args": model_args,
         "log_samples": log_samples,
-        "seed": [random_seed, numpy_random_seed, torch_random_seed, fewshot_random_seed],
+        "seed": [
+            random_seed,
+            numpy_random_seed,
+            torch_random_seed,
+            fewshot_random_seed,
+        ],
     }
     if output_path is not None:
-        return _as_dictionary(evaluate(model=model, tasks=tasks, output_path=output_path, **given))
+        return _as_dictionary(
+            evaluate(model=model, tasks=tasks, output_path=output_path, **given)
+        )
     given["report"] = False  # it would be removed at once
     with _temporary_folder() as folder:
-        return _as_dictionary(evaluate(model=model, tasks=tasks, output_path=folder, **given))
+        return _as_dictionary(
+            evaluate(model=model, tasks=tasks, output_path=folder, **given)
+        )
 
 
 @contextmanager
@@ -156,7 +174,11 @@ def _temporary_folder() -> Iterator[Path]:
         failed = False
     finally:
         if failed and any(folder.iterdir()):
-            _log.warning("what was answered is kept in %s; output_path=%r continues from there", folder, str(folder))
+            _log.warning(
+                "what was answered is kept in %s; output_path=%r continues from there",
+                folder,
+                str(folder),
+            )
         else:
             shutil.rmtree(folder)
 
@@ -165,7 +187,8 @@ def _as_dictionary(found: Evaluation) -> dict[str, Any]:
     document = dict(found.document)
     if found.samples:
         document["samples"] = {
-            task: [json.loads(line) for line in file.read_bytes().splitlines()] for task, file in found.samples.items()
+            task: [json.loads(line) for line in file.read_bytes().splitlines()]
+            for task, file in found.samples.items()
         }
     return document
 
@@ -182,21 +205,32 @@ def _beside_loops(work: Callable[[], T]) -> T:
         done = thread.submit(work)
         while True:
             try:
-                while not done.done():  # in parts: a signal right before a wait is seen after it
+                while (
+                    not done.done()
+                ):  # in parts: a signal right before a wait is seen after it
                     wait([done], timeout=1.0)
                 return done.result()
             except KeyboardInterrupt:
                 interrupt.interrupt_thread(identity)
 
 
-def _evaluate(model: str | AnyBackend, tasks: TaskName | Sequence[TaskName], flags: Mapping[str, Any]) -> Evaluation:
+def _evaluate(
+    model: str | AnyBackend,
+    tasks: TaskName | Sequence[TaskName],
+    flags: Mapping[str, Any],
+) -> Evaluation:
     named = [tasks] if isinstance(tasks, str | Path | Mapping) else list(tasks)
     plan = _plan(model, [_shown(name) for name in named], flags)
     publication = Publication.prepared(
-        plan.loggers, plan.baseline, log_samples=plan.log_samples, page=plan.page, table=plan.table
+        plan.loggers,
+        plan.baseline,
+        log_samples=plan.log_samples,
+        page=plan.page,
+        table=plan.table,
     )
     selection = select(
-        [name if isinstance(name, Mapping) else str(name) for name in named] or plan.tasks,
+        [name if isinstance(name, Mapping) else str(name) for name in named]
+        or plan.tasks,
         include_path=plan.include_path,
         overrides=plan.overrides,
         roles=frozenset(plan.options.roles),
@@ -218,15 +252,26 @@ def _evaluate(model: str | AnyBackend, tasks: TaskName | Sequence[TaskName], fla
     )
 
 
-def _plan(model: str | AnyBackend, tasks: Sequence[str], flags: Mapping[str, Any]) -> Invocation:
+def _plan(
+    model: str | AnyBackend, tasks: Sequence[str], flags: Mapping[str, Any]
+) -> Invocation:
     given = {"tasks": tasks or None, **flags}
     if isinstance(model, str):
         return make_plan(_settings({**given, "model": model or None}))
     _check_model(model, flags)
     # What folders and tables call a backend that has no plugin name.
-    name = model.identity.get("model") or model.identity.get("backend") or type(model).__name__
+    name = (
+        model.identity.get("model")
+        or model.identity.get("backend")
+        or type(model).__name__
+    )
     plan = make_plan(_settings({**given, "model": str(name)}))
-    return replace(plan, options=replace(plan.options, model=replace(plan.options.model, instance=model)))
+    return replace(
+        plan,
+        options=replace(
+            plan.options, model=replace(plan.options.model, instance=model)
+        ),
+    )
 
 
 def _settings(given: Mapping[str, Any]) -> dict[str, Setting]:
@@ -234,10 +279,19 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Setting]:
     known = [flag.name for flag in FLAGS if flag.name not in COMMAND_LINE_ONLY]
     for name, value in given.items():
         if name in COMMAND_LINE_ONLY and value is not None:
-            raise UsageError(f"{name} has no effect here: {COMMAND_LINE_ONLY[name]}", name=name)
+            raise UsageError(
+                f"{name} has no effect here: {COMMAND_LINE_ONLY[name]}", name=name
+            )
         if name not in known and name not in REFUSED and name not in COMMAND_LINE_ONLY:
-            raise UsageError(f"there is no argument {name!r}{did_you_mean(name, known)}", name=name, known=known)
-    plain = {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}
+            raise UsageError(
+                f"there is no argument {name!r}{did_you_mean(name, known)}",
+                name=name,
+                known=known,
+            )
+    plain = {
+        name: str(value) if isinstance(value, Path) else value
+        for name, value in given.items()
+    }
     given_only = {name: value for name, value in plain.items() if value is not None}
     return resolve(FLAGS, given_only, {}, config_file(given_only, {}), spelt="{}")
 
@@ -247,7 +301,10 @@ def _check_model(model: object, flags: Mapping[str, Any]) -> None:
         if flags.get(name):
             message = f"{name} has no effect here: the model is made already; give its arguments where it is made"
             raise UsageError(message, name=name)
-    if not all(hasattr(model, part) for part in ("capabilities", "identity", "provenance", "close")):
+    if not all(
+        hasattr(model, part)
+        for part in ("capabilities", "identity", "provenance", "close")
+    ):
         raise UsageError(
             f"model is a {type(model).__name__}, which is neither the name of a backend nor one: a backend has "
             "capabilities, identity, provenance and close (see docs/writing-a-backend.md)",

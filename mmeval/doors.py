@@ -24,7 +24,9 @@ def door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
 
         tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
         imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
-        return {alias.name: str(node.module) for node in imports for alias in node.names}
+        return {
+            alias.name: str(node.module) for node in imports for alias in node.names
+        }
 
     def load(name: str) -> Any:
         if name not in module.__all__:

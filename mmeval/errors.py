@@ -86,12 +86,21 @@ class TaskFileError(UsageError):
 
     file: Path
 
-    def __init__(self, message: str, *, file: Path | str, line: int = 0, name: str = "") -> None:
-        super().__init__(f"{file}:{line}: {message}" if line else f"{file}: {message}", name=name, file=file, line=line)
+    def __init__(
+        self, message: str, *, file: Path | str, line: int = 0, name: str = ""
+    ) -> None:
+        super().__init__(
+            f"{file}:{line}: {message}" if line else f"{file}: {message}",
+            name=name,
+            file=file,
+            line=line,
+        )
         self.message = message
 
     def __reduce__(self) -> tuple[object, ...]:
-        return partial(TaskFileError, file=self.file, line=self.line, name=self.name), (self.message,)
+        return partial(TaskFileError, file=self.file, line=self.line, name=self.name), (
+            self.message,
+        )
 
 
 class RowError(UsageError):
@@ -100,7 +109,14 @@ class RowError(UsageError):
     ``id`` and ``labels`` are what is known of the row, so that a filter can still leave it out.
     """
 
-    def __init__(self, message: str, *, id: str = "", labels: Mapping[str, Any] | None = None, name: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        id: str = "",
+        labels: Mapping[str, Any] | None = None,
+        name: str = "",
+    ) -> None:
         super().__init__(message, name=name)
         self.id, self.labels = id, {} if labels is None else dict(labels)
 
@@ -108,13 +124,23 @@ class RowError(UsageError):
 class UnknownNameError(UsageError):
     """``name`` is not registered; the message offers the names that look like it."""
 
-    def __init__(self, what: str, name: str, known: Iterable[str], hint: str = "") -> None:
+    def __init__(
+        self, what: str, name: str, known: Iterable[str], hint: str = ""
+    ) -> None:
         known = tuple(known)
-        super().__init__(f"unknown {what} {name!r}{did_you_mean(name, known)}", name=name, known=known, how_to_fix=hint)
+        super().__init__(
+            f"unknown {what} {name!r}{did_you_mean(name, known)}",
+            name=name,
+            known=known,
+            how_to_fix=hint,
+        )
         self.what = what
 
     def __reduce__(self) -> tuple[object, ...]:
-        return partial(UnknownNameError, known=self.known, hint=self.how_to_fix), (self.what, self.name)
+        return partial(UnknownNameError, known=self.known, hint=self.how_to_fix), (
+            self.what,
+            self.name,
+        )
 
 
 class AmbiguousNameError(UsageError):
@@ -143,7 +169,9 @@ class MissingExtraError(MissingError):
     def __init__(self, package: str, extra: str = "") -> None:
         self.package, self.extra = package, extra
         self.command = install_command(extra) if extra else f'pip install "{package}"'
-        super().__init__(f"{package} is not installed; run: {self.command}", name=package)
+        super().__init__(
+            f"{package} is not installed; run: {self.command}", name=package
+        )
 
     def __reduce__(self) -> tuple[object, ...]:
         return MissingExtraError, (self.package, self.extra)
@@ -185,7 +213,9 @@ class RoleLostError(MmevalError):
     """A role answers no more calls: ``reason`` is why, ``how_to_fix`` what to do first."""
 
     def __init__(self, reason: str, how_to_fix: str) -> None:
-        super().__init__(f"{sentence(reason)} What was answered is kept: {how_to_fix}, then run the same command")
+        super().__init__(
+            f"{sentence(reason)} What was answered is kept: {how_to_fix}, then run the same command"
+        )
         self.reason, self.how_to_fix = reason, how_to_fix
 
 
@@ -232,8 +262,15 @@ class Caught:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
-        if not isinstance(error, (Exception, SystemExit)) or isinstance(error, self._passing):
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: object,
+    ) -> bool:
+        if not isinstance(error, (Exception, SystemExit)) or isinstance(
+            error, self._passing
+        ):
             return False
         self.error = error
         return True
@@ -254,7 +291,11 @@ def sentence(text: object) -> str:
 
 def message_of(error: BaseException) -> str:
     """The message of an error, with its class before it unless it is one of ours."""
-    return str(error) if isinstance(error, MmevalError) else f"{type(error).__name__}: {error}"
+    return (
+        str(error)
+        if isinstance(error, MmevalError)
+        else f"{type(error).__name__}: {error}"
+    )
 
 
 def written_instead(name: str, written: Iterable[str]) -> str:
@@ -266,7 +307,10 @@ def written_instead(name: str, written: Iterable[str]) -> str:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``; did you mean "x"?`` for the names nearest to a mistyped one, or empty."""
     bare = {_bare(item): item for item in known}
-    near = [bare[one] for one in difflib.get_close_matches(_bare(name), list(bare), n=3, cutoff=0.6)]
+    near = [
+        bare[one]
+        for one in difflib.get_close_matches(_bare(name), list(bare), n=3, cutoff=0.6)
+    ]
     if not near:
         return ""
     return "; did you mean " + " or ".join(f'"{item}"' for item in near) + "?"
@@ -280,7 +324,11 @@ def _bare(name: str) -> str:
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether memory of machine or device ran out, by the words of Python and torch."""
     message = str(error).lower()
-    known = ("out of memory", "allocate memory", "status_alloc_failed")  # the last is of cuBLAS and cuDNN
+    known = (
+        "out of memory",
+        "allocate memory",
+        "status_alloc_failed",
+    )  # the last is of cuBLAS and cuDNN
     return isinstance(error, MemoryError) or any(words in message for words in known)
 
 
@@ -291,7 +339,10 @@ def raised_at(error: BaseException, *callers: str) -> str:
     """
     import traceback  # it takes longer to import than the help takes to print
 
-    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    frames = [
+        (frame.f_code.co_filename, line)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
     while frames and frames[-1][0].startswith("<frozen "):  # of an import
         frames.pop()
     file, line = frames[-1] if frames else ("", 0)

@@ -13,7 +13,9 @@ ROOT = Path(__file__).resolve().parent.parent
 def refuse_mixture() -> None:
     """Raise ImportError where the other project's files lie among ours: some of the same name are gone.
     One that was installed last may be imported in place of this; ``mmeval doctor`` finds it anywhere."""
-    if next(ROOT.glob("mmeval-*.dist-info"), None):  # importlib.metadata takes longer than all of this import
+    if next(
+        ROOT.glob("mmeval-*.dist-info"), None
+    ):  # importlib.metadata takes longer than all of this import
         raise ImportError(
             f"the project mmeval of OpenMMLab is installed over {DISTRIBUTION} or below it, and both are damaged; run: "
             f"pip uninstall -y mmeval {DISTRIBUTION}, then {install_command()}"
@@ -54,5 +56,12 @@ def _source() -> str:
         if repository := origin.get("vcs_info"):
             return f"{repository['vcs']}+{origin['url']}@{repository['commit_id']}"
         return str(origin["url"])
-    except (PackageNotFoundError, OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (
+        PackageNotFoundError,
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+    ):
         return ""  # not installed, or not as pip does it

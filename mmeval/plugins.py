@@ -68,7 +68,9 @@ class _Registered(EntryPoint):
     """A plugin that needs no loading."""
 
     def __init__(self, group: str, name: str, plugin: Any) -> None:
-        described = getattr(plugin, "function", plugin)  # a metric is a record around its function
+        described = getattr(
+            plugin, "function", plugin
+        )  # a metric is a record around its function
         value = f"{described.__module__}:{getattr(described, '__qualname__', type(described).__qualname__)}"
         super().__init__(name=name, value=value, group=group)
         vars(self)["plugin"] = plugin
@@ -106,7 +108,14 @@ def is_of_script(group: PluginGroup, name: str) -> bool:
 def _claims(group: PluginGroup) -> Mapping[str, tuple[EntryPoint, ...]]:
     """Every entry point by name, those of this process last."""
     claims, own = _registered()[group], _of_script[group]
-    return {**claims, **{name: (*claims.get(name, ()), entry) for name, entry in own.items()}} if own else claims
+    return (
+        {
+            **claims,
+            **{name: (*claims.get(name, ()), entry) for name, entry in own.items()},
+        }
+        if own
+        else claims
+    )
 
 
 @cache
@@ -120,8 +129,12 @@ def _registered() -> dict[PluginGroup, dict[str, tuple[EntryPoint, ...]]]:
     for group in GROUPS:
         claims: dict[str, dict[tuple[str, str], EntryPoint]] = {}
         for entry in found.select(group=group):
-            claims.setdefault(entry.name, {})[(distribution_of(entry), entry.value)] = entry
-        registered[group] = {name: tuple(entries.values()) for name, entries in sorted(claims.items())}
+            claims.setdefault(entry.name, {})[(distribution_of(entry), entry.value)] = (
+                entry
+            )
+        registered[group] = {
+            name: tuple(entries.values()) for name, entries in sorted(claims.items())
+        }
     return registered
 
 
@@ -158,7 +171,11 @@ def load(group: PluginGroup, name: str) -> Any:
     entry = _find(group, name)
     with Caught(MissingError) as failure:
         return entry.load()
-    where = "" if isinstance(failure.error, MmevalError) else raised_at(failure.error, importlib.__file__)
+    where = (
+        ""
+        if isinstance(failure.error, MmevalError)
+        else raised_at(failure.error, importlib.__file__)
+    )
     raise PluginError(
         f"the plugin {name!r} ({group}) of {distribution_of(entry)} cannot be loaded from {entry.value}: "
         f"{sentence(failure.reason + where)} "
@@ -171,7 +188,10 @@ def load_as(group: PluginGroup, name: str, kind: type[T], how_to: str) -> T:
     """Load a plugin that must be of a class. Raises as ``load``, and PluginError for another one."""
     found = load(group, name)
     if not isinstance(found, kind):
-        raise PluginError(f"the plugin {name!r} ({group}) is a {type(found).__name__}; {how_to}", name=name)
+        raise PluginError(
+            f"the plugin {name!r} ({group}) is a {type(found).__name__}; {how_to}",
+            name=name,
+        )
     return found
 
 
@@ -180,10 +200,17 @@ def _find(group: PluginGroup, name: str) -> EntryPoint:
     owner, _, short = name.rpartition("/")
     found = registered.get(short, ())
     if owner:
-        found = tuple(entry for entry in found if distribution_of(entry) == re.sub(r"[-_.]+", "-", owner).lower())
+        found = tuple(
+            entry
+            for entry in found
+            if distribution_of(entry) == re.sub(r"[-_.]+", "-", owner).lower()
+        )
     if not found:
         what = group.removeprefix("mmeval.").removesuffix("s").replace("_", " ")
-        listed = {"mmeval.model_backends": "backends", "mmeval.hf_adapters": "adapters"}.get(group)
+        listed = {
+            "mmeval.model_backends": "backends",
+            "mmeval.hf_adapters": "adapters",
+        }.get(group)
         listed = listed or group.removeprefix("mmeval.")
         hint = f"'mmeval ls {listed}' lists them"
         if not registered:

@@ -16,7 +16,15 @@ from typing import Any, TypeVar
 
 from mmeval import plugins
 from mmeval.errors import UsageError
-from mmeval.metric.contract import Metric, NeedsOf, Range, RangeOf, SampleCheck, Supposed, metric
+from mmeval.metric.contract import (
+    Metric,
+    NeedsOf,
+    Range,
+    RangeOf,
+    SampleCheck,
+    Supposed,
+    metric,
+)
 from mmeval.records.digests import code_digest
 
 T = TypeVar("T", bound=Callable[..., Any])
@@ -97,7 +105,9 @@ def register_prompt(name: str) -> Callable[[T], T]:
     return _registrar("mmeval.prompts", (name,), "register_prompt")
 
 
-def _registrar(group: plugins.PluginGroup, names: Sequence[str], called: str) -> Callable[[T], T]:
+def _registrar(
+    group: plugins.PluginGroup, names: Sequence[str], called: str
+) -> Callable[[T], T]:
     for name in names:
         _check_name(name, called)
 
@@ -112,5 +122,9 @@ def _registrar(group: plugins.PluginGroup, names: Sequence[str], called: str) ->
 def _check_name(name: object, called: str) -> None:
     """Raises UsageError for a decorator without parentheses, which registers nothing."""
     if not isinstance(name, str):
-        of = name.name if isinstance(name, Metric) else getattr(name, "__name__", "a_name")
+        of = (
+            name.name
+            if isinstance(name, Metric)
+            else getattr(name, "__name__", "a_name")
+        )
         raise UsageError(f'{called} needs a name: write @mmeval.{called}("{of}")')

@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-_SECRET = re.compile(r"(^|[_-])(keys?|token|secret|password|passwd|credentials?|authorization)$", re.IGNORECASE)
+_SECRET = re.compile(
+    r"(^|[_-])(keys?|token|secret|password|passwd|credentials?|authorization)$",
+    re.IGNORECASE,
+)
 
 _WRITTEN_SECRET = re.compile(
     r"""((?:^|[^A-Za-z0-9])(?:keys?|token|secret|password|passwd|credentials?|authorization)"?\s*[=:]\s*"?)[^\s,;"'}]+""",
@@ -19,7 +22,9 @@ HIDDEN = "***"
 def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
     """The mapping with the values of keys, tokens and passwords hidden, at any depth."""
     return {
-        name: HIDDEN if _SECRET.search(name) and isinstance(value, str) and value else _inner(value)
+        name: HIDDEN
+        if _SECRET.search(name) and isinstance(value, str) and value
+        else _inner(value)
         for name, value in values.items()
     }
 
@@ -41,4 +46,6 @@ def text_without_secrets(text: str) -> str:
 def _inner(value: Any) -> Any:
     if isinstance(value, Mapping):
         return without_secrets(value)
-    return [_inner(item) for item in value] if isinstance(value, (list, tuple)) else value
+    return (
+        [_inner(item) for item in value] if isinstance(value, (list, tuple)) else value
+    )

@@ -7,7 +7,9 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-_OF_ONE = re.compile(r"(?:^|(?<=, and ))it (?:asks|is)\b|(?<=\(as )its\b|(?<= adds )it(?=;|$)")
+_OF_ONE = re.compile(
+    r"(?:^|(?<=, and ))it (?:asks|is)\b|(?<=\(as )its\b|(?<= adds )it(?=;|$)"
+)
 """The words of a reason that stand for one metric."""
 _SEVERAL = {"it asks": "they ask", "it is": "they are", "its": "their", "it": "them"}
 
@@ -52,14 +54,22 @@ def size(count: float) -> str:
     """Bytes in the unit that reads best: ``0 B``, ``12.3 MiB``."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "B" or count >= 100 else f"{count:.1f} {unit}"
+            return (
+                f"{count:.0f} {unit}"
+                if unit == "B" or count >= 100
+                else f"{count:.1f} {unit}"
+            )
         count /= 1024
     return f"{count:,.1f} TiB"
 
 
 def printable(text: str, *, limit: int) -> str:
     """Text on one line that cannot steer a terminal, cut at ``limit`` characters."""
-    safe = text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text)
+    safe = (
+        text
+        if text.isprintable()
+        else "".join(char if char.isprintable() else " " for char in text)
+    )
     return safe if len(safe) <= limit else safe[: limit - 1] + "…"
 
 
@@ -67,8 +77,15 @@ def escaped(text: str) -> str:
     """Text with control characters spelt out (``\\x1b``); line breaks and tabs stay."""
     if text.isprintable():
         return text
-    steers = {char for char in text if char not in "\n\t" and unicodedata.category(char) in _STEERS}
-    return "".join(char.encode("unicode_escape").decode() if char in steers else char for char in text)
+    steers = {
+        char
+        for char in text
+        if char not in "\n\t" and unicodedata.category(char) in _STEERS
+    }
+    return "".join(
+        char.encode("unicode_escape").decode() if char in steers else char
+        for char in text
+    )
 
 
 def file_name(name: str) -> str:

@@ -24,7 +24,9 @@ class EmptyBackend:
     def provenance(self) -> Mapping[str, Any]:
         return {}
 
-    def answer(self, task: str, sample: Sample, repeat: int, request: Request) -> Response:  # noqa: ARG002
+    def answer(
+        self, task: str, sample: Sample, repeat: int, request: Request
+    ) -> Response:  # noqa: ARG002
         return Response(output=Interleaved())
 
     async def close(self) -> None:

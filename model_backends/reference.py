@@ -29,10 +29,13 @@ class ReferenceBackend:
     def provenance(self) -> Mapping[str, Any]:
         return {}
 
-    def answer(self, task: str, sample: Sample, repeat: int, request: Request) -> Response:  # noqa: ARG002
+    def answer(
+        self, task: str, sample: Sample, repeat: int, request: Request
+    ) -> Response:  # noqa: ARG002
         if not sample.references:
             return Response.failed(
-                "unsupported", f"{task}: sample {sample.id!r} has no reference; choose another --model for this task"
+                "unsupported",
+                f"{task}: sample {sample.id!r} has no reference; choose another --model for this task",
             )
         return Response(output=_only(sample.references[0], request.wants))
 

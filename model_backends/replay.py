@@ -29,17 +29,31 @@ class ReplayBackend:
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
 
-    def __init__(self, path: str, format: str = "mmeval", name: str = "", **options: Any) -> None:
+    def __init__(
+        self, path: str, format: str = "mmeval", name: str = "", **options: Any
+    ) -> None:
         """Read ``path`` (folder or file) as model ``name``, by the format's ``options``.
         Raises UsageError or MissingDataError for what cannot be read."""
-        self._path, self._format, self._name, self._options = Path(path).expanduser(), format, name, options
+        self._path, self._format, self._name, self._options = (
+            Path(path).expanduser(),
+            format,
+            name,
+            options,
+        )
         if not self._path.exists():
-            raise MissingDataError(f"{self._path}: nothing is there; name the folder of the answers with path=")
+            raise MissingDataError(
+                f"{self._path}: nothing is there; name the folder of the answers with path="
+            )
         self._answers = open_answers(format, self._path, options)
 
     @cached_property
     def identity(self) -> Mapping[str, Any]:
-        return {"backend": "replay", "format": self._format, **self._options, "answers": self._answers.digest}
+        return {
+            "backend": "replay",
+            "format": self._format,
+            **self._options,
+            "answers": self._answers.digest,
+        }
 
     @property
     def provenance(self) -> Mapping[str, Any]:
@@ -60,17 +74,30 @@ class ReplayBackend:
             if group in used and count > used[group]:
                 log.warning(
                     "%s: %d of %s there are not asked for: other samples, or more repeats",
-                    group, count - used[group], counted(count, "answer"),
-                )  # fmt: skip
+                    group,
+                    count - used[group],
+                    counted(count, "answer"),
+                )
         of = f" of {self._answers.model}" if self._answers.model else ""
         log.info(
             "replaying %s%s from %s (format %s): %d of %d are there; no model is asked, and nothing is spent",
-            counted(asked, "answer"), of, self._path, self._format, found, asked,
-        )  # fmt: skip
+            counted(asked, "answer"),
+            of,
+            self._path,
+            self._format,
+            found,
+            asked,
+        )
 
-    def answer(self, task: str, sample: Sample, repeat: int, request: Request) -> Response:  # noqa: ARG002
+    def answer(
+        self, task: str, sample: Sample, repeat: int, request: Request
+    ) -> Response:  # noqa: ARG002
         found = self._answers.answer(task, sample, repeat)
-        return Response.failed("no_answer", found.reason) if isinstance(found, Absent) else found.response
+        return (
+            Response.failed("no_answer", found.reason)
+            if isinstance(found, Absent)
+            else found.response
+        )
 
     async def close(self) -> None:
         self._answers.close()
@@ -92,10 +119,21 @@ class ReplayBackend:
         if looked["missing"]:
             log.warning(
                 "%s: missing %d of %s; the first: %s",
-                task.name, looked["missing"], counted(looked.total(), "answer"), missing,
-            )  # fmt: skip
+                task.name,
+                looked["missing"],
+                counted(looked.total(), "answer"),
+                missing,
+            )
         if looked["failed"]:
-            log.warning("%s: %s there are failures of the model", task.name, counted(looked["failed"], "answer"))
+            log.warning(
+                "%s: %s there are failures of the model",
+                task.name,
+                counted(looked["failed"], "answer"),
+            )
         if task.protocol != "single":
-            log.info("%s: answers are replayed whole; its protocol %s is not followed", task.name, task.protocol)
+            log.info(
+                "%s: answers are replayed whole; its protocol %s is not followed",
+                task.name,
+                task.protocol,
+            )
         return looked

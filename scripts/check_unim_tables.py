@@ -21,7 +21,14 @@ from mmeval.report.markdown import cell, table_lines
 from mmeval.tasks.unim.domains import DOMAINS, FIELDS
 
 PRODUCTS = ("SQCS", "StS", "LeS", "ICS")
-COLUMNS = ("tau", "SC", "GQ", *(f"{name} {kind}" for name in PRODUCTS for kind in ("abs", "rel")), "HC", "SH")
+COLUMNS = (
+    "tau",
+    "SC",
+    "GQ",
+    *(f"{name} {kind}" for name in PRODUCTS for kind in ("abs", "rel")),
+    "HC",
+    "SH",
+)
 WEIGHT = 0.8
 HALF = 0.05
 """The rounding error of a printed number, which has one decimal."""
@@ -71,7 +78,9 @@ def compared(rows: Iterable[Row]) -> Iterator[Compared]:
     for row in listed:
         if not row.is_domain:
             own = {str(domain.number) for domain in DOMAINS if domain.field == row.name}
-            parts = [part for part in listed if part.model == row.model and part.name in own]
+            parts = [
+                part for part in listed if part.model == row.model and part.name in own
+            ]
             if len(parts) == len(own):
                 yield from _of_domains(row, parts)
 
@@ -83,10 +92,20 @@ def _in_row(row: Row) -> Iterator[Compared]:
         if all(column in cells for column in columns):
             tau, absolute, relative = (cells[column] for column in columns)
             rounding = HALF * (1 + (tau + absolute) / 100)
-            yield Compared(model, name, columns[-1], "tau x abs", relative, tau * absolute / 100, rounding)
+            yield Compared(
+                model,
+                name,
+                columns[-1],
+                "tau x abs",
+                relative,
+                tau * absolute / 100,
+                rounding,
+            )
     if all(column in cells for column in ("HC", "SH", "ICS abs")):
         both = WEIGHT * cells["HC"] + (1 - WEIGHT) * cells["SH"]
-        yield Compared(model, name, "ICS abs", ".8 HC + .2 SH", cells["ICS abs"], both, 2 * HALF)
+        yield Compared(
+            model, name, "ICS abs", ".8 HC + .2 SH", cells["ICS abs"], both, 2 * HALF
+        )
 
 
 def _of_domains(row: Row, parts: Sequence[Row]) -> Iterator[Compared]:
@@ -94,7 +113,9 @@ def _of_domains(row: Row, parts: Sequence[Row]) -> Iterator[Compared]:
         values = [part.cells[column] for part in parts if column in part.cells]
         if len(values) == len(parts):
             mean = sum(values) / len(values)
-            yield Compared(row.model, row.name, column, "mean of domains", printed, mean, 2 * HALF)
+            yield Compared(
+                row.model, row.name, column, "mean of domains", printed, mean, 2 * HALF
+            )
 
 
 def read_tables(file: Path) -> list[Row]:
@@ -103,19 +124,27 @@ def read_tables(file: Path) -> list[Row]:
         reader = csv.DictReader(opened)
         unknown = {_column(name) for name in reader.fieldnames or ()} ^ {"model", "row"}
         if not unknown <= set(COLUMNS):
-            raise Unreadable(f"{file}: the header has 'model', 'row' and any of {', '.join(COLUMNS)}")
+            raise Unreadable(
+                f"{file}: the header has 'model', 'row' and any of {', '.join(COLUMNS)}"
+            )
         return [_row(line, f"{file}:{reader.line_num}") for line in reader]
 
 
 def _row(line: Mapping[str | None, str | None], where: str) -> Row:
     given = {_column(name): (text or "").strip() for name, text in line.items() if name}
     try:
-        cells = {column: float(given[column]) for column in COLUMNS if given.get(column, "") not in ("", "N/A", "-")}
+        cells = {
+            column: float(given[column])
+            for column in COLUMNS
+            if given.get(column, "") not in ("", "N/A", "-")
+        }
     except ValueError as error:
         raise Unreadable(f"{where}: {error}") from None
     name = _name(given["row"])
     if not name:
-        raise Unreadable(f"{where}: {given['row']!r} is no domain of UniM, by number or name, and no field")
+        raise Unreadable(
+            f"{where}: {given['row']!r} is no domain of UniM, by number or name, and no field"
+        )
     return Row(given["model"], name, cells)
 
 
@@ -127,7 +156,11 @@ def _name(written: str) -> str:
     """The number of a domain, or the word of a field; empty for what is neither."""
     words = written.strip().lower().replace(" ", "_")
     for domain in DOMAINS:
-        if words in (str(domain.number), domain.title.lower().replace(" ", "_"), *domain.words):
+        if words in (
+            str(domain.number),
+            domain.title.lower().replace(" ", "_"),
+            *domain.words,
+        ):
             return str(domain.number)
     return words if words in FIELDS else ""
 

@@ -43,8 +43,20 @@ Files: TypeAlias = dict[str, bytes]
 """Bytes by path from the root of the checkout."""
 
 UNIM = "tasks/unim/bundled"
-SUFFIXES = {"image": "png", "audio": "wav", "video": "mp4", "threeD": "off", "document": "pdf"}
-ABBREVIATIONS = {"image": "img", "audio": "aud", "video": "vid", "threeD": "thd", "document": "doc"}
+SUFFIXES = {
+    "image": "png",
+    "audio": "wav",
+    "video": "mp4",
+    "threeD": "off",
+    "document": "pdf",
+}
+ABBREVIATIONS = {
+    "image": "img",
+    "audio": "aud",
+    "video": "vid",
+    "threeD": "thd",
+    "document": "doc",
+}
 FOLDERS = {"threeD": "3dmesh"}
 
 Item: TypeAlias = bytes | str | tuple[str, bytes]
@@ -73,15 +85,23 @@ def unim_record(
         "subdomain": domain,
         "id": str(number),
         "difficulty_level": level,
-        "input": {"modal": unim_modal(files, media, number, given), "content": question},
-        "output": {"modal": unim_modal(files, media, number, expected), "content": answer},
+        "input": {
+            "modal": unim_modal(files, media, number, given),
+            "content": question,
+        },
+        "output": {
+            "modal": unim_modal(files, media, number, expected),
+            "content": answer,
+        },
     }
     name = f"{UNIM}/qapairs_placeholder/{field}/{folder}/{file}.jsonl"
     text = json.dumps(row, indent=4, ensure_ascii=False) + "\n"
     files[name] = files.get(name, b"") + text.encode()
 
 
-def unim_modal(files: Files, media: str, number: int, items: Mapping[str, Item]) -> dict[str, str]:
+def unim_modal(
+    files: Files, media: str, number: int, items: Mapping[str, Item]
+) -> dict[str, str]:
     """The ``modal`` mapping of a record's side; the media are added to ``files``."""
     modal = {}
     for tag, item in items.items():
@@ -100,7 +120,13 @@ def unim_modal(files: Files, media: str, number: int, items: Mapping[str, Item])
 def unim() -> Files:
     """The UniM samples: every modality on both sides, eight of the thirteen hard."""
     files: Files = {}
-    for make in (_natural_science, _programming, _engineering, _social_science, _general_area):
+    for make in (
+        _natural_science,
+        _programming,
+        _engineering,
+        _social_science,
+        _general_area,
+    ):
         make(files)
     return files
 
@@ -126,7 +152,9 @@ def _natural_science(files: Files) -> None:
         level=3,
         question="The sheet <document1> lists three figures. Draw each of them on its own, in the order of the list, "
         "and play a sound with one beep for each figure.",
-        given={"document1": pdf("1. a red disc", "2. a green square", "3. a blue triangle")},
+        given={
+            "document1": pdf("1. a red disc", "2. a green square", "3. a blue triangle")
+        },
         answer="First the disc <image1>, then the square <image2>, last the triangle <image3>. Three figures make "
         "three beeps: <audio1>",
         expected={
@@ -159,9 +187,13 @@ def _programming(files: Files) -> None:
         level=3,
         question="The function in <code1> should print an opening brace in front of every item. "
         "Rewrite it as one expression.",
-        given={"code1": '```python\ndef show(items):\n    for item in items:\n        print("{" + item)\n```'},
+        given={
+            "code1": '```python\ndef show(items):\n    for item in items:\n        print("{" + item)\n```'
+        },
         answer="Joining the lines first needs a single call: <code2>",
-        expected={"code2": '```python\ndef show(items):\n    print("\\n".join("{" + item for item in items))\n```'},
+        expected={
+            "code2": '```python\ndef show(items):\n    print("\\n".join("{" + item for item in items))\n```'
+        },
     )
     unim_record(
         files,
@@ -170,7 +202,9 @@ def _programming(files: Files) -> None:
         number=3,
         level=3,
         question="Run by hand what <code1> does with the number 6, and write a shorter function that gives the same.",
-        given={"code1": "```python\ndef f(n):\n    return n if n < 2 else n + f(n - 1)\n```"},
+        given={
+            "code1": "```python\ndef f(n):\n    return n if n < 2 else n + f(n - 1)\n```"
+        },
         answer="It adds 6, 5, 4, 3, 2 and 1, which is 21: <code2>",
         expected={"code2": "```python\ndef f(n):\n    return n * (n + 1) // 2\n```"},
     )
@@ -183,7 +217,9 @@ def _programming(files: Files) -> None:
         question="Write code that prints a picture of the staircase in <image1>, one row of # signs for each step.",
         given={"image1": png(bars(16, 32, 48, 64, colour=BLACK))},
         answer="Each row is one sign longer than the row above: <code1>",
-        expected={"code1": '```python\nfor width in range(1, 5):\n    print("#" * width)\n```'},
+        expected={
+            "code1": '```python\nfor width in range(1, 5):\n    print("#" * width)\n```'
+        },
     )
 
 
@@ -211,7 +247,11 @@ def _engineering(files: Files) -> None:
         given={"threeD1": octahedron(3)},
         answer="From the front it fills a tilted square <image1>; the counts are on the sheet <document1>",
         expected={
-            "image1": png(lambda x, y: BLUE if abs(x - SIDE // 2) + abs(y - SIDE // 2) <= 24 else 0),
+            "image1": png(
+                lambda x, y: (
+                    BLUE if abs(x - SIDE // 2) + abs(y - SIDE // 2) <= 24 else 0
+                )
+            ),
             "document1": pdf("corners: 6", "faces: 8"),
         },
     )
@@ -227,7 +267,10 @@ def _social_science(files: Files) -> None:
         level=3,
         question="Animate the square of <image1> so that it slides from left to right as slowly as the "
         "melody <audio1> rises.",
-        given={"image1": png(square(0, 24, 16, RED)), "audio1": wav((220, 120), (277, 120), (330, 120))},
+        given={
+            "image1": png(square(0, 24, 16, RED)),
+            "audio1": wav((220, 120), (277, 120), (330, 120)),
+        },
         answer="The square crosses the picture within one second: <video1>",
         expected={"video1": clip(moving(lambda at: square(at * 3 // 4, 24, 16, RED)))},
     )
@@ -245,7 +288,11 @@ def _social_science(files: Files) -> None:
 
 
 def _general_area(files: Files) -> None:
-    sports, fun, food = ("general_area", "21_sports"), ("general_area", "24_entertainment"), ("general_area", "25_food")
+    sports, fun, food = (
+        ("general_area", "21_sports"),
+        ("general_area", "24_entertainment"),
+        ("general_area", "25_food"),
+    )
     falling = moving(lambda at: disc(32, at, 10, GREEN))
     unim_record(
         files,
@@ -266,9 +313,15 @@ def _general_area(files: Files) -> None:
         number=1,
         level=3,
         question="The ball in <video1> bounces to the beat of <audio1>. Play both backwards.",
-        given={"video1": clip(bouncing), "audio1": wav((330, 150), (0, 200), (262, 150))},
+        given={
+            "video1": clip(bouncing),
+            "audio1": wav((330, 150), (0, 200), (262, 150)),
+        },
         answer="Turned round, the ball comes from the right <video2> and the low beat is heard first <audio2>.",
-        expected={"video2": clip(reversed(bouncing)), "audio2": wav((262, 150), (0, 200), (330, 150))},
+        expected={
+            "video2": clip(reversed(bouncing)),
+            "audio2": wav((262, 150), (0, 200), (330, 150)),
+        },
     )
     unim_record(
         files,
@@ -289,7 +342,10 @@ def example() -> Files:
     folder = "tasks/example/bundled"
     pictures = {"chart": png(bars(16, 48, 32)), "disc": png(disc(32, 32, 20, RED))}
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in RUBRICS)
-    return {f"{folder}/test.jsonl": lines.encode(), **{f"{folder}/img/{n}.png": data for n, data in pictures.items()}}
+    return {
+        f"{folder}/test.jsonl": lines.encode(),
+        **{f"{folder}/img/{n}.png": data for n, data in pictures.items()},
+    }
 
 
 RUBRICS: tuple[dict[str, Any], ...] = (
@@ -298,15 +354,25 @@ RUBRICS: tuple[dict[str, Any], ...] = (
         "input": "Thank a neighbour in two sentences for watering your plants while you were away.",
         "reference": "Thank you for looking after my plants last week. Even the fern has a new leaf.",
         "rubric": [
-            {"id": "thanks", "criterion": "The answer thanks the neighbour for watering the plants.", "weight": 2},
+            {
+                "id": "thanks",
+                "criterion": "The answer thanks the neighbour for watering the plants.",
+                "weight": 2,
+            },
             {"id": "length", "criterion": "The answer has exactly two sentences."},
         ],
     },
     {
         "id": "chart",
-        "input": {"text": "Which bar of <<image1>> is the highest?", "media": {"image1": "img/chart.png"}},
+        "input": {
+            "text": "Which bar of <<image1>> is the highest?",
+            "media": {"image1": "img/chart.png"},
+        },
         "reference": "The one in the middle.",
-        "rubric": ["The answer names the middle bar, or the second one.", "The answer names no other bar."],
+        "rubric": [
+            "The answer names the middle bar, or the second one.",
+            "The answer names no other bar.",
+        ],
     },
     {
         "id": "disc",
@@ -320,7 +386,11 @@ RUBRICS: tuple[dict[str, Any], ...] = (
                 "side": "media",
                 "kinds": ["image"],
             },
-            {"id": "colour", "criterion": "The words name the colour red.", "side": "text"},
+            {
+                "id": "colour",
+                "criterion": "The words name the colour red.",
+                "side": "text",
+            },
             {"id": "order", "criterion": "The words follow the picture."},
         ],
     },
@@ -341,8 +411,16 @@ def write(files: Mapping[str, bytes], root: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Make the bundled samples of the tasks.")
-    parser.add_argument("folder", nargs="?", type=Path, default=ROOT, help="where to write (default: the checkout)")
+    parser = argparse.ArgumentParser(
+        description="Make the bundled samples of the tasks."
+    )
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        type=Path,
+        default=ROOT,
+        help="where to write (default: the checkout)",
+    )
     write(bundled(), parser.parse_args().folder)
 
 

@@ -62,8 +62,14 @@ class Described:
     def measures(self) -> str:
         """The first sentence of the comment at the head of its file."""
         lines = self.file.document.file.read_text("utf-8").splitlines()
-        head = lines[: next(at for at, line in enumerate(lines) if not line.startswith("#"))]
-        return " ".join(line.removeprefix("#").strip() for line in head).partition(". ")[0].rstrip(".")
+        head = lines[
+            : next(at for at, line in enumerate(lines) if not line.startswith("#"))
+        ]
+        return (
+            " ".join(line.removeprefix("#").strip() for line in head)
+            .partition(". ")[0]
+            .rstrip(".")
+        )
 
     @property
     def authors_id(self) -> str:
@@ -72,19 +78,28 @@ class Described:
     @property
     def media(self) -> str:
         found = self.file.keys.expected.media
-        return ", ".join(f"{count} {'pictures' if kind == 'image' else 'sounds'}" for kind, count in found.items())
+        return ", ".join(
+            f"{count} {'pictures' if kind == 'image' else 'sounds'}"
+            for kind, count in found.items()
+        )
 
     @property
     def pieces(self) -> list[MetricKeys]:
         """The metrics of its score."""
-        return [entry for entry in self.file.keys.metric_list if entry.metric != "overall"]
+        return [
+            entry for entry in self.file.keys.metric_list if entry.metric != "overall"
+        ]
 
     def roles(self, entry: MetricKeys) -> list[str]:
         return [entry.asks.get(role, role) for role in load_metric(entry.metric).roles]
 
     @property
     def asked(self) -> str:
-        return ", ".join(dict.fromkeys(f"`{role}`" for entry in self.pieces for role in self.roles(entry)))
+        return ", ".join(
+            dict.fromkeys(
+                f"`{role}`" for entry in self.pieces for role in self.roles(entry)
+            )
+        )
 
     def models(self) -> dict[str, set[str]]:
         """The models of its metrics by name, each with the switches that name it."""
@@ -92,7 +107,9 @@ class Described:
         for entry in self.pieces:
             metric = load_metric(entry.metric)
             for switch in metric.models:
-                found.setdefault(str(entry.switches.get(switch, metric.switches[switch])), set()).add(switch)
+                found.setdefault(
+                    str(entry.switches.get(switch, metric.switches[switch])), set()
+                ).add(switch)
         return found
 
     @property
@@ -104,7 +121,10 @@ class Described:
 
 def tables() -> str:
     """The text between the marks."""
-    tasks = {name: Described(file) for name, file in choose(["mmmg"], TaskIndex()).tasks.items()}
+    tasks = {
+        name: Described(file)
+        for name, file in choose(["mmmg"], TaskIndex()).tasks.items()
+    }
     parts = [part for category in CATEGORIES for part in _category(category, tasks)]
     return "\n".join([*parts, *_models(tasks)])
 
@@ -117,7 +137,14 @@ def _category(category: Category, tasks: Mapping[str, Described]) -> Iterator[st
     headers = ["Task", "Authors' id", "Measures", "Rows", "In", "Out", title]
     headers += ["The score is the product of", "Media of rows", "Extras", "Asks"]
     rows = [
-        [*_task_row(one), f"{figures[one.authors_id]:.3f}", _product(one), one.media, one.extras, one.asked]
+        [
+            *_task_row(one),
+            f"{figures[one.authors_id]:.3f}",
+            _product(one),
+            one.media,
+            one.extras,
+            one.asked,
+        ]
         for one in own
     ]
     yield from table_lines(headers, rows, right_aligned=frozenset({"Rows", title}))
@@ -127,7 +154,11 @@ def _category(category: Category, tasks: Mapping[str, Described]) -> Iterator[st
 def published(category: str) -> tuple[str, dict[str, float]]:
     """The best model that does every task of a category, and its figures by authors' id."""
     table = json.loads(PUBLISHED.read_text("utf-8"))["tables"][TABLES[category]]
-    whole = {model: column for model, column in table["columns"].items() if None not in column}
+    whole = {
+        model: column
+        for model, column in table["columns"].items()
+        if None not in column
+    }
     best = max(whole, key=lambda model: whole[model][0])
     return best, dict(zip(table["rows"], whole[best][1:], strict=True))
 
@@ -159,16 +190,25 @@ def _models(tasks: Mapping[str, Described]) -> Iterator[str]:
     needed: dict[str, list[str]] = {}
     for name, task in tasks.items():
         for model, switches in task.models().items():
-            needed.setdefault(model, []).append(f"`{name}`{PROCESSOR_ALONE if switches == {'processor'} else ''}")
+            needed.setdefault(model, []).append(
+                f"`{name}`{PROCESSOR_ALONE if switches == {'processor'} else ''}"
+            )
     yield "### Models and reference sounds\n"
-    rows = [[f"`{model}`", SIZES[model], ", ".join(names)] for model, names in needed.items()]
+    rows = [
+        [f"`{model}`", SIZES[model], ", ".join(names)]
+        for model, names in needed.items()
+    ]
     yield from table_lines(["Name", "Size, about", "Tasks"], rows)
 
 
 def _needs(entry: MetricKeys) -> Iterable[str]:
     """The packages of a metric with the switches of an entry, each as ``module:extra``."""
     metric = load_metric(entry.metric)
-    return metric.needs({**metric.switches, **entry.switches}) if callable(metric.needs) else metric.needs
+    return (
+        metric.needs({**metric.switches, **entry.switches})
+        if callable(metric.needs)
+        else metric.needs
+    )
 
 
 def updated(page: str) -> str:

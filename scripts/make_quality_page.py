@@ -36,21 +36,31 @@ def title(part: str) -> str:
     return f"The quality of damaged {part} over the strength of each damage"
 
 
-def lines(part: str, studies: Sequence[Study], points: Sequence[Sequence[Point]]) -> Iterator[str]:
+def lines(
+    part: str, studies: Sequence[Study], points: Sequence[Sequence[Point]]
+) -> Iterator[str]:
     """Chart, gallery and table of a part of the page."""
     drawn, shown = files(part)
     yield f"![{title(part)}: the numbers of the table below.]({drawn})\n"
     yield f"![The damaged {part}: a row for each damage, its strength growing from left to right.]({shown})\n"
     steps = max(len(study.steps) for study in studies)
     headers = ["Damage", "", *(str(at + 1) for at in range(steps))]
-    yield from table_lines(headers, list(_rows(studies, points)), right_aligned=frozenset(headers[2:]))
+    yield from table_lines(
+        headers, list(_rows(studies, points)), right_aligned=frozenset(headers[2:])
+    )
 
 
-def _rows(studies: Sequence[Study], points: Sequence[Sequence[Point]]) -> Iterator[list[str]]:
+def _rows(
+    studies: Sequence[Study], points: Sequence[Sequence[Point]]
+) -> Iterator[list[str]]:
     for study, found in zip(studies, points, strict=True):
         yield [study.title, study.unit, *(f"{point.step:g}" for point in found)]
         for profile in PROFILES:
-            yield ["", f"`{profile}`", *(_written(point.qualities[profile]) for point in found)]
+            yield [
+                "",
+                f"`{profile}`",
+                *(_written(point.qualities[profile]) for point in found),
+            ]
 
 
 def _written(quality: float | None) -> str:
@@ -60,16 +70,23 @@ def _written(quality: float | None) -> str:
 def updated(page: str, points: Mapping[str, Sequence[Sequence[Point]]]) -> str:
     """A page with the measurements between its marks. Raises ValueError for a page without marks."""
     for part, studies in STUDIES.items():
-        page = replaced(page, begin(part), end(part), "\n".join(lines(part, studies, points[part])))
+        page = replaced(
+            page, begin(part), end(part), "\n".join(lines(part, studies, points[part]))
+        )
     return page
 
 
 def main() -> None:
-    points = {part: [measured(study) for study in studies] for part, studies in STUDIES.items()}
+    points = {
+        part: [measured(study) for study in studies]
+        for part, studies in STUDIES.items()
+    }
     PAGE.write_text(updated(PAGE.read_text("utf-8"), points), "utf-8")
     for part, studies in STUDIES.items():
         drawn, shown = files(part)
-        (PAGE.parent / drawn).write_text(chart(title(part), studies, points[part]), "utf-8")
+        (PAGE.parent / drawn).write_text(
+            chart(title(part), studies, points[part]), "utf-8"
+        )
         (PAGE.parent / shown).write_bytes(gallery(studies))
 
 

@@ -28,8 +28,21 @@ COMMAND = "$ make demo\n"
 def demo(folder: Path) -> str:
     """What `make demo` prints, the environment being there: its stamp counts as new, whatever the times of files."""
     copy_of_tree(folder)
-    command = ["make", "--old-file", f"{sys.prefix}/demo.stamp", "demo", f"VENV={sys.prefix}"]
-    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)
+    command = [
+        "make",
+        "--old-file",
+        f"{sys.prefix}/demo.stamp",
+        "demo",
+        f"VENV={sys.prefix}",
+    ]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=True,
+    )
     return done.stdout.replace(f"{sys.prefix}/", ".venv/")
 
 
@@ -44,20 +57,30 @@ def updated(page: str, printed: str) -> str:
 def picture(index: Path) -> bytes:
     """The first screen of a page in 128 colours, as a PNG."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable(), args=list(ARGUMENTS))
-        page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme="light")
+        browser = playwright.chromium.launch(
+            executable_path=executable(), args=list(ARGUMENTS)
+        )
+        page = browser.new_page(
+            viewport={"width": 1280, "height": 800}, color_scheme="light"
+        )
         page.goto(index.as_uri(), wait_until="networkidle")
         shot = page.screenshot()
         browser.close()
     made = io.BytesIO()
-    Image.open(io.BytesIO(shot)).convert("RGB").quantize(128).save(made, "PNG", optimize=True)
+    Image.open(io.BytesIO(shot)).convert("RGB").quantize(128).save(
+        made, "PNG", optimize=True
+    )
     return made.getvalue()
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        README.write_text(updated(README.read_text("utf-8"), demo(Path(folder))), "utf-8")
-        PICTURE.write_bytes(picture(Path(folder, "runs", "tiny", "default", "report", "index.html")))
+        README.write_text(
+            updated(README.read_text("utf-8"), demo(Path(folder))), "utf-8"
+        )
+        PICTURE.write_bytes(
+            picture(Path(folder, "runs", "tiny", "default", "report", "index.html"))
+        )
 
 
 if __name__ == "__main__":

@@ -38,25 +38,51 @@ def domains() -> Iterator[str]:
     """The thirty domains with their tasks, and the sums of fields and levels."""
     files = choose(["unim_domains"], TaskIndex()).tasks
     rows = [
-        [str(one.number), one.title, f"`{one.task}`", FIELDS[one.field], *_counts(one.counts)]
+        [
+            str(one.number),
+            one.title,
+            f"`{one.task}`",
+            FIELDS[one.field],
+            *_counts(one.counts),
+        ]
         for one in DOMAINS
         if one.task in files
     ]
     for field, title in (*FIELDS.items(), ("", "All")):
         own = [one.counts for one in DOMAINS if field in ("", one.field)]
         task = f"`unim_{field}`" if field else "`unim`"
-        rows.append(["", "", task, title, *_counts([sum(column) for column in zip(*own, strict=True)])])
+        rows.append(
+            [
+                "",
+                "",
+                task,
+                title,
+                *_counts([sum(column) for column in zip(*own, strict=True)]),
+            ]
+        )
     headers = ["No.", "Domain", "Task or group", "Field", *LEVELS, "all"]
-    yield from table_lines(headers, rows, right_aligned=frozenset({"No.", *headers[4:]}))
+    yield from table_lines(
+        headers, rows, right_aligned=frozenset({"No.", *headers[4:]})
+    )
 
 
 def structure() -> Iterator[str]:
     """The numbers of the curves."""
-    headers = ["Damage", "Score", *(f"k = {point.k:+d}" if point.k else "k = 0" for point in curves()["RT"])]
+    headers = [
+        "Damage",
+        "Score",
+        *(f"k = {point.k:+d}" if point.k else "k = 0" for point in curves()["RT"]),
+    ]
     rows = []
     for damage, points in curves().items():
-        for score, values in zip(SCORES, zip(*((p.strict, p.lenient) for p in points), strict=True), strict=True):
-            rows.append([TITLES[damage], score, *(f"{float(value):.3f}" for value in values)])
+        for score, values in zip(
+            SCORES,
+            zip(*((p.strict, p.lenient) for p in points), strict=True),
+            strict=True,
+        ):
+            rows.append(
+                [TITLES[damage], score, *(f"{float(value):.3f}" for value in values)]
+            )
     yield f"![Two charts of the table below: each score over k.]({PICTURE})\n"
     yield from table_lines(headers, rows, right_aligned=frozenset(headers[2:]))
     yield f"\nMeans over {DRAWS} draws of each answer; whatever is drawn, the values for whole modalities are these."
@@ -69,12 +95,18 @@ def deviations() -> Iterator[str]:
 
 def ablation() -> Iterator[str]:
     """The paper's ablation of its agent, each row with the effect of the missing part."""
-    found: dict[str, dict[str, float]] = json.loads(PUBLISHED.read_text("utf-8"))["ablation"]
+    found: dict[str, dict[str, float]] = json.loads(PUBLISHED.read_text("utf-8"))[
+        "ablation"
+    ]
     whole = next(iter(found.values()))
     rows = [
         [
             name,
-            *(f"{value:.1f}" + (f" ({value - whole[c]:+.1f})" if row is not whole else "") for c, value in row.items()),
+            *(
+                f"{value:.1f}"
+                + (f" ({value - whole[c]:+.1f})" if row is not whole else "")
+                for c, value in row.items()
+            ),
         ]
         for name, row in found.items()
     ]

@@ -33,12 +33,26 @@ PRODUCT = ("mmeval", "metrics", "model_backends", "tasks")
 SECONDS_OF_TESTS, SECONDS_AT_MOST = 30.0, 240.0
 
 _COMPARED: Mapping[type[ast.cmpop], str] = {
-    ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
-    ast.In: "not in", ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is",
-}  # fmt: skip
+    ast.Lt: "<=",
+    ast.LtE: "<",
+    ast.Gt: ">=",
+    ast.GtE: ">",
+    ast.Eq: "!=",
+    ast.NotEq: "==",
+    ast.In: "not in",
+    ast.NotIn: "in",
+    ast.Is: "is not",
+    ast.IsNot: "is",
+}
 _COMPUTED: Mapping[type[ast.operator], str] = {
-    ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "*", ast.Mod: "*", ast.BitOr: "&",
-}  # fmt: skip
+    ast.Add: "-",
+    ast.Sub: "+",
+    ast.Mult: "/",
+    ast.Div: "*",
+    ast.FloorDiv: "*",
+    ast.Mod: "*",
+    ast.BitOr: "&",
+}
 
 
 class Fault(NamedTuple):
@@ -68,33 +82,58 @@ class Tests(NamedTuple):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     verbs = parser.add_subparsers(dest="verb", required=True)
     draw = verbs.add_parser("draw", help="print faults, drawn at random")
     draw.add_argument("count", type=int)
     draw.add_argument("--seed", type=int, default=17)
     run = verbs.add_parser("run", help="run the tests that reach each fault")
     run.add_argument("faults", type=Path)
-    run.add_argument("--work", type=Path, default=ROOT / "build" / "mutants", help="a folder for the copies")
+    run.add_argument(
+        "--work",
+        type=Path,
+        default=ROOT / "build" / "mutants",
+        help="a folder for the copies",
+    )
     run.add_argument("--tree", type=Path, default=ROOT, help="the working tree")
     run.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    run.add_argument("--tests", default="tests", help="arguments for pytest: which tests to run")
+    run.add_argument(
+        "--tests", default="tests", help="arguments for pytest: which tests to run"
+    )
     asked = parser.parse_args(argv)
     if asked.verb == "draw":
         for fault in drawn(asked.count, asked.seed):
             sys.stdout.write(json.dumps(fault._asdict()) + "\n")
         return 0
-    faults = [Fault(**json.loads(line)) for line in asked.faults.read_text().splitlines()]
+    faults = [
+        Fault(**json.loads(line)) for line in asked.faults.read_text().splitlines()
+    ]
     tree = asked.tree.resolve()
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=tree, check=True, capture_output=True, text=True).stdout
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"],
+        cwd=tree,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
     what = hashlib.sha256(f"{commit}{asked.tests}\n{faults}".encode()).hexdigest()[:12]
-    return _run(faults, tree, asked.work.resolve() / what, asked.jobs, asked.tests.split())
+    return _run(
+        faults, tree, asked.work.resolve() / what, asked.jobs, asked.tests.split()
+    )
 
 
 def drawn(count: int, seed: int, root: Path = ROOT) -> list[Fault]:
     """``count`` of all faults that the product allows, in the order of files and lines."""
-    files = [path for folder in PRODUCT for path in sorted((root / folder).rglob("*.py"))]
-    faults = [fault for path in files for fault in faults_of(path.read_bytes(), path.relative_to(root).as_posix())]
+    files = [
+        path for folder in PRODUCT for path in sorted((root / folder).rglob("*.py"))
+    ]
+    faults = [
+        fault
+        for path in files
+        for fault in faults_of(path.read_bytes(), path.relative_to(root).as_posix())
+    ]
     return sorted(random.Random(seed).sample(faults, count))
 
 
@@ -104,8 +143,12 @@ def faults_of(source: bytes, file: str) -> list[Fault]:
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
 
-    def span(node: Any) -> tuple[int, int]:  # the classes of nodes that have a place have no common one
-        return starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
+    def span(
+        node: Any,
+    ) -> tuple[int, int]:  # the classes of nodes that have a place have no common one
+        return starts[node.lineno - 1] + node.col_offset, starts[
+            node.end_lineno - 1
+        ] + node.end_col_offset
 
     def text(node: ast.AST) -> str:
         start, end = span(node)
@@ -116,16 +159,29 @@ def faults_of(source: bytes, file: str) -> list[Fault]:
 
     def found(node: ast.AST, inside: bool) -> Iterator[Fault]:
         match node:
-            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARED:
-                yield fault(node, f"({text(left)}) {_COMPARED[type(op)]} ({text(right)})", "comparison", inside)
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if (
+                type(op) in _COMPARED
+            ):
+                yield fault(
+                    node,
+                    f"({text(left)}) {_COMPARED[type(op)]} ({text(right)})",
+                    "comparison",
+                    inside,
+                )
             case ast.BoolOp(values=values):
                 word = " or " if isinstance(node.op, ast.And) else " and "
-                yield fault(node, word.join(f"({text(value)})" for value in values), "logic", inside)
+                yield fault(
+                    node,
+                    word.join(f"({text(value)})" for value in values),
+                    "logic",
+                    inside,
+                )
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 yield fault(node, f"bool({text(operand)})", "negation", inside)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _COMPUTED:
                 if not any(
-                    isinstance(side, ast.Constant | ast.JoinedStr) and not _number(side) for side in (left, right)
+                    isinstance(side, ast.Constant | ast.JoinedStr) and not _number(side)
+                    for side in (left, right)
                 ):
                     changed = f"({text(left)}) {_COMPUTED[type(op)]} ({text(right)})"
                     yield fault(node, changed, "arithmetic", inside)
@@ -144,13 +200,27 @@ def faults_of(source: bytes, file: str) -> list[Fault]:
     def walked(node: ast.AST, inside: bool) -> Iterator[Fault]:
         yield from found(node, inside)
         for name, value in ast.iter_fields(node):
-            if name in ("annotation", "returns", "decorator_list", "pattern", "type_params", "bases", "format_spec"):
+            if name in (
+                "annotation",
+                "returns",
+                "decorator_list",
+                "pattern",
+                "type_params",
+                "bases",
+                "format_spec",
+            ):
                 continue
-            into = inside or (name == "body" and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda))
+            into = inside or (
+                name == "body"
+                and isinstance(
+                    node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+                )
+            )
             for child in value if isinstance(value, list) else [value]:
                 # f-strings have no places before Python 3.12; what only a type checker reads never runs
                 skipped = isinstance(child, ast.JoinedStr) or (
-                    isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test)
+                    isinstance(child, ast.If)
+                    and "TYPE_CHECKING" in ast.dump(child.test)
                 )
                 if isinstance(child, ast.AST) and not skipped:
                     yield from walked(child, into)
@@ -169,7 +239,9 @@ def with_fault(source: bytes, fault: Fault) -> bytes:
 def with_probes(source: bytes, faults: Mapping[int, Fault]) -> bytes:
     """The file with a call of the probe where each fault lies. For one outside of functions: in every function."""
     text: dict[int, list[bytes]] = defaultdict(list)
-    for number, fault in sorted(faults.items(), key=lambda item: item[1].start - item[1].end):
+    for number, fault in sorted(
+        faults.items(), key=lambda item: item[1].start - item[1].end
+    ):
         if not fault.inside:
             continue
         if fault.kind == "loop":
@@ -183,12 +255,27 @@ def with_probes(source: bytes, faults: Mapping[int, Fault]) -> bytes:
         for line in source.splitlines(keepends=True):
             starts.append(starts[-1] + len(line))
         for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.body[0].lineno > node.lineno:
-                first = next((each for each in node.body if not isinstance(each, ast.Expr)), None)
+            if (
+                isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+                and node.body[0].lineno > node.lineno
+            ):
+                first = next(
+                    (each for each in node.body if not isinstance(each, ast.Expr)), None
+                )
                 if first is not None:
-                    first_line = min([first.lineno, *(each.lineno for each in getattr(first, "decorator_list", []))])
+                    first_line = min(
+                        [
+                            first.lineno,
+                            *(
+                                each.lineno
+                                for each in getattr(first, "decorator_list", [])
+                            ),
+                        ]
+                    )
                     calls = "; ".join(f"__probe__({number})" for number in outside)
-                    text[starts[first_line - 1]].insert(0, f"{' ' * first.col_offset}{calls}\n".encode())
+                    text[starts[first_line - 1]].insert(
+                        0, f"{' ' * first.col_offset}{calls}\n".encode()
+                    )
     made = b""
     at = 0
     for offset in sorted(text):
@@ -229,16 +316,28 @@ def pytest_runtest_logreport(report):
 """
 
 
-def _run(faults: Sequence[Fault], tree: Path, work: Path, jobs: int, choice: Sequence[str]) -> int:
+def _run(
+    faults: Sequence[Fault], tree: Path, work: Path, jobs: int, choice: Sequence[str]
+) -> int:
     work.mkdir(parents=True, exist_ok=True)
     known = work / "tests.json"
     if not known.exists():
         tests = _reached(faults, _copy(tree, work / "probed"), work, jobs, choice)
         known.write_text(
-            json.dumps([tests.seconds, sorted(tests.failed), {k: sorted(v) for k, v in tests.reaching.items()}])
+            json.dumps(
+                [
+                    tests.seconds,
+                    sorted(tests.failed),
+                    {k: sorted(v) for k, v in tests.reaching.items()},
+                ]
+            )
         )
     seconds, failed, reaching = json.loads(known.read_text())
-    tests = Tests(seconds, frozenset(failed), {int(number): set(names) for number, names in reaching.items()})
+    tests = Tests(
+        seconds,
+        frozenset(failed),
+        {int(number): set(names) for number, names in reaching.items()},
+    )
     sys.stderr.write(f"{len(seconds)} tests, {len(failed)} failed before any fault\n")
     done = {json.loads(line)["number"] for line in _lines(work / "verdicts.jsonl")}
     copies = [_copy(tree, work / f"copy{job}") for job in range(jobs)]
@@ -255,12 +354,22 @@ def _run(faults: Sequence[Fault], tree: Path, work: Path, jobs: int, choice: Seq
             file.write(line + "\n")
 
     with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(judged, [number for number in range(len(faults)) if number not in done]))
+        list(
+            pool.map(
+                judged, [number for number in range(len(faults)) if number not in done]
+            )
+        )
     verdicts = [json.loads(line) for line in _lines(work / "verdicts.jsonl")]
     for verdict in sorted(verdicts, key=lambda verdict: verdict["number"]):
         sys.stdout.write(json.dumps(verdict) + "\n")
-    ends = Counter("noticed by a test" if verdict["killed"] else verdict["by"] or "not noticed" for verdict in verdicts)
-    sys.stderr.write(f"{len(verdicts)} faults\n" + "".join(f"{count:6} {end}\n" for end, count in ends.most_common()))
+    ends = Counter(
+        "noticed by a test" if verdict["killed"] else verdict["by"] or "not noticed"
+        for verdict in verdicts
+    )
+    sys.stderr.write(
+        f"{len(verdicts)} faults\n"
+        + "".join(f"{count:6} {end}\n" for end, count in ends.most_common())
+    )
     return 0
 
 
@@ -273,18 +382,34 @@ def _copy(tree: Path, at: Path) -> Path:
     if not (at / "ready").exists():
         shutil.rmtree(at, ignore_errors=True)
         subprocess.run(["git", "clone", "-q", str(tree), str(at / "tree")], check=True)
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(at / "venv")], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "venv", "--without-pip", str(at / "venv")],
+            check=True,
+        )
         site = next((at / "venv" / "lib").glob("python*/site-packages"))
         theirs = [entry for entry in sys.path if entry.endswith("site-packages")]
         (site / "_packages.pth").write_text("\n".join(theirs) + "\n")
-        install = ["-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "-e", "."]
-        subprocess.run([str(at / "venv" / "bin" / "python"), *install], cwd=at / "tree", check=True)
+        install = [
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--no-deps",
+            "--no-build-isolation",
+            "-e",
+            ".",
+        ]
+        subprocess.run(
+            [str(at / "venv" / "bin" / "python"), *install], cwd=at / "tree", check=True
+        )
         (site / "mutants_plugin.py").write_text(_PLUGIN)
         (at / "ready").touch()
     return at
 
 
-def _reached(faults: Sequence[Fault], copy: Path, work: Path, jobs: int, choice: Sequence[str]) -> Tests:
+def _reached(
+    faults: Sequence[Fault], copy: Path, work: Path, jobs: int, choice: Sequence[str]
+) -> Tests:
     hits = work / "hits"
     shutil.rmtree(hits, ignore_errors=True)
     hits.mkdir()
@@ -318,7 +443,9 @@ def _reached(faults: Sequence[Fault], copy: Path, work: Path, jobs: int, choice:
     return Tests(dict(seconds), frozenset(failed), dict(reaching))
 
 
-def _verdict(number: int, fault: Fault, tests: Tests, copy: Path, work: Path) -> dict[str, Any]:
+def _verdict(
+    number: int, fault: Fault, tests: Tests, copy: Path, work: Path
+) -> dict[str, Any]:
     """Whether a test notices the fault: first those beside its module, then all others that reach it.
 
     What lies outside of functions, or is kept after the first call, shows itself in tests that do not reach it, so
@@ -326,20 +453,36 @@ def _verdict(number: int, fault: Fault, tests: Tests, copy: Path, work: Path) ->
     folder, _, name = fault.file.rpartition("/")
     beside = f"tests/{folder}/"
     own = f"{beside}test_{name}::"
-    reaching = {test for test in tests.seconds if test.startswith(own)} | tests.reaching.get(number, set())
+    reaching = {
+        test for test in tests.seconds if test.startswith(own)
+    } | tests.reaching.get(number, set())
     reaching &= tests.seconds.keys() - tests.failed
     near, others = (
-        _affordable([name for name in reaching if name.startswith(beside) == is_near], tests.seconds)
+        _affordable(
+            [name for name in reaching if name.startswith(beside) == is_near],
+            tests.seconds,
+        )
         for is_near in (True, False)
     )
     path = copy / "tree" / fault.file
     source = path.read_bytes()
     path.write_bytes(with_fault(source, fault))
     try:
-        by = next(filter(None, (_noticed(chosen, copy, work) for chosen in (near, others) if chosen)), "")
+        by = next(
+            filter(
+                None,
+                (_noticed(chosen, copy, work) for chosen in (near, others) if chosen),
+            ),
+            "",
+        )
     finally:
         path.write_bytes(source)
-    return {"killed": "::" in by, "by": by, "tests": len(near) + len(others), "reached_by": len(reaching)}
+    return {
+        "killed": "::" in by,
+        "by": by,
+        "tests": len(near) + len(others),
+        "reached_by": len(reaching),
+    }
 
 
 def _affordable(names: Sequence[str], seconds: Mapping[str, float]) -> list[str]:
@@ -363,19 +506,47 @@ def _noticed(chosen: Sequence[str], copy: Path, work: Path) -> str:
     files = sorted({name.partition("::")[0] for name in chosen})
     environment = {"MUTANTS_ORDER": str(order), "MUTANTS_TIMES": str(times)}
     code = _pytest(copy, ["-x", *files], environment, limit=SECONDS_AT_MOST)
-    failed = [name for name, _, _, outcome in map(json.loads, _lines(times)) if outcome == "failed"]
+    failed = [
+        name
+        for name, _, _, outcome in map(json.loads, _lines(times))
+        if outcome == "failed"
+    ]
     # 5: no test of these names is left, so nothing notices
-    return failed[0] if failed else {None: "out of time", 0: "", 5: ""}.get(code, f"exit code {code}")
+    return (
+        failed[0]
+        if failed
+        else {None: "out of time", 0: "", 5: ""}.get(code, f"exit code {code}")
+    )
 
 
-def _pytest(copy: Path, arguments: Sequence[str], environment: Mapping[str, str], limit: float | None) -> int | None:
+def _pytest(
+    copy: Path,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    limit: float | None,
+) -> int | None:
     """The exit code of pytest in a copy; None where it ran out of time and was stopped with all its processes."""
     python = str(copy / "venv" / "bin" / "python")
     with (copy / "pytest.log").open("w") as log:
         process = subprocess.Popen(
-            [python, "-m", "pytest", "-q", "-p", "mutants_plugin", "-p", "no:cacheprovider", *arguments],
+            [
+                python,
+                "-m",
+                "pytest",
+                "-q",
+                "-p",
+                "mutants_plugin",
+                "-p",
+                "no:cacheprovider",
+                *arguments,
+            ],
             cwd=copy / "tree",
-            env={**os.environ, **environment, "HF_HUB_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1"},
+            env={
+                **os.environ,
+                **environment,
+                "HF_HUB_OFFLINE": "1",
+                "PYTHONDONTWRITEBYTECODE": "1",
+            },
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,

@@ -39,7 +39,11 @@ PALETTE = (
 def bars(*heights: int, colour: int = BLUE) -> Painter:
     """A bar chart; heights in 0 .. SIDE."""
     width = SIDE // len(heights)
-    return lambda x, y: colour if x % width > 1 and SIDE - y <= heights[min(x // width, len(heights) - 1)] else WHITE
+    return lambda x, y: (
+        colour
+        if x % width > 1 and SIDE - y <= heights[min(x // width, len(heights) - 1)]
+        else WHITE
+    )
 
 
 def disc(cx: int, cy: int, radius: int, colour: int) -> Painter:
@@ -47,23 +51,31 @@ def disc(cx: int, cy: int, radius: int, colour: int) -> Painter:
 
 
 def triangle(colour: int) -> Painter:
-    return lambda x, y: colour if abs(x - SIDE // 2) * 2 <= y - 8 and y < SIDE - 8 else WHITE
+    return lambda x, y: (
+        colour if abs(x - SIDE // 2) * 2 <= y - 8 and y < SIDE - 8 else WHITE
+    )
 
 
 def square(left: int, top: int, size: int, colour: int) -> Painter:
-    return lambda x, y: colour if left <= x < left + size and top <= y < top + size else WHITE
+    return lambda x, y: (
+        colour if left <= x < left + size and top <= y < top + size else WHITE
+    )
 
 
 def over(*painters: Painter) -> Painter:
     """The painters on top of each other, the first one topmost; white is transparent."""
-    return lambda x, y: next((index for paint in painters if (index := paint(x, y)) != WHITE), WHITE)
+    return lambda x, y: next(
+        (index for paint in painters if (index := paint(x, y)) != WHITE), WHITE
+    )
 
 
 def png(paint: Painter, side: int = SIDE) -> bytes:
     """An RGB picture, ``side`` pixels on each side, which divide SIDE.
     Its data are stored, not compressed, since compressors differ in their bytes."""
     steps = range(0, SIDE, SIDE // side)
-    rows = b"".join(b"\x00" + b"".join(bytes(PALETTE[paint(x, y)]) for x in steps) for y in steps)
+    rows = b"".join(
+        b"\x00" + b"".join(bytes(PALETTE[paint(x, y)]) for x in steps) for y in steps
+    )
     chunks = (
         _chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)),
         _chunk(b"IDAT", _stored(rows)),
@@ -73,7 +85,12 @@ def png(paint: Painter, side: int = SIDE) -> bytes:
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    return (
+        struct.pack(">I", len(data))
+        + kind
+        + data
+        + struct.pack(">I", zlib.crc32(kind + data))
+    )
 
 
 def _stored(data: bytes) -> bytes:
@@ -87,7 +104,11 @@ def _stored(data: bytes) -> bytes:
 
 def wav(*tones: tuple[int, int]) -> bytes:
     """Mono 16-bit sound of triangle waves: (frequency in Hz, milliseconds) each; 0 Hz is silence."""
-    samples = [value for frequency, duration in tones for value in _triangle_wave(frequency, duration)]
+    samples = [
+        value
+        for frequency, duration in tones
+        for value in _triangle_wave(frequency, duration)
+    ]
     buffer = io.BytesIO()
     with wave.open(buffer, "wb") as file:
         file.setnchannels(1)
@@ -102,7 +123,9 @@ def _triangle_wave(frequency: int, milliseconds: int) -> list[int]:
     count = SOUND_RATE * milliseconds // 1000
     if not frequency:
         return [0] * count
-    phases = (position * frequency * 4096 // SOUND_RATE % 4096 for position in range(count))
+    phases = (
+        position * frequency * 4096 // SOUND_RATE % 4096 for position in range(count)
+    )
     return [8 * (phase - 1024 if phase < 2048 else 3072 - phase) for phase in phases]
 
 
@@ -111,7 +134,9 @@ def faded(sound: bytes, *, out: bool = False) -> bytes:
     head, data = sound[:_WAV_HEADER], sound[_WAV_HEADER:]
     samples = struct.unpack(f"<{len(data) // 2}h", data)
     count = len(samples)
-    scaled = [value * (count - at if out else at) // count for at, value in enumerate(samples)]
+    scaled = [
+        value * (count - at if out else at) // count for at, value in enumerate(samples)
+    ]
     return head + struct.pack(f"<{count}h", *scaled)
 
 
@@ -128,7 +153,9 @@ def clip(frames: Iterable[Painter], *, form: Literal["mp4", "webm"] = "mp4") -> 
     codec, options = _CODECS[form]
     av, numpy = need("av", "video"), need("numpy", "video")
     buffer = io.BytesIO()
-    with av.open(buffer, "w", format=form, options={"fflags": "+bitexact"}) as container:
+    with av.open(
+        buffer, "w", format=form, options={"fflags": "+bitexact"}
+    ) as container:
         stream = container.add_stream(codec, rate=Fraction(12))
         stream.width = stream.height = SIDE
         stream.pix_fmt = "yuv420p"
@@ -137,7 +164,9 @@ def clip(frames: Iterable[Painter], *, form: Literal["mp4", "webm"] = "mp4") -> 
         palette = numpy.array(PALETTE, dtype=numpy.uint8)
         for paint in frames:
             pixels = palette[[[paint(x, y) for x in range(SIDE)] for y in range(SIDE)]]
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
+            container.mux(
+                stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24"))
+            )
         container.mux(stream.encode())
     return buffer.getvalue()
 
@@ -150,7 +179,9 @@ def moving(shape: Callable[[int], Painter]) -> list[Painter]:
 # Meshes, documents
 
 
-def off(vertices: Sequence[tuple[int, int, int]], faces: Sequence[tuple[int, ...]]) -> bytes:
+def off(
+    vertices: Sequence[tuple[int, int, int]], faces: Sequence[tuple[int, ...]]
+) -> bytes:
     lines = ["OFF", f"{len(vertices)} {len(faces)} 0"]
     lines += [" ".join(map(str, vertex)) for vertex in vertices]
     lines += [" ".join(map(str, (len(face), *face))) for face in faces]
@@ -163,7 +194,14 @@ def tetrahedron(size: int) -> bytes:
 
 
 def octahedron(size: int) -> bytes:
-    points = [(size, 0, 0), (-size, 0, 0), (0, size, 0), (0, -size, 0), (0, 0, size), (0, 0, -size)]
+    points = [
+        (size, 0, 0),
+        (-size, 0, 0),
+        (0, size, 0),
+        (0, -size, 0),
+        (0, 0, size),
+        (0, 0, -size),
+    ]
     upper = [(0, 2, 4), (2, 1, 4), (1, 3, 4), (3, 0, 4)]
     return off(points, [*upper, *((b, a, 5) for a, b, _ in upper)])
 
@@ -187,5 +225,8 @@ def pdf(*lines: str) -> bytes:
         out += b"%d 0 obj\n%s\nendobj\n" % (number, body)
     table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
     size = len(objects) + 1
-    trailer = b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (size, len(out))
+    trailer = b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (
+        size,
+        len(out),
+    )
     return out + b"xref\n0 %d\n0000000000 65535 f \n%s" % (size, table) + trailer

@@ -49,46 +49,77 @@ def perturb(content: Interleaved, damage: Damage, k: int, *, seed: int) -> Inter
     chance = random.Random(f"{damage} {seed}")
     if k < 0:
         gone = set(_chosen_items(content, damage, -k, chance))
-        return Interleaved(tuple(part for at, part in enumerate(content.parts) if at not in gone))
+        return Interleaved(
+            tuple(part for at, part in enumerate(content.parts) if at not in gone)
+        )
     for kind in _chosen_kinds(content, damage, k, chance):
         content = _with_one_more(content, kind, chance)
     return content
 
 
-def curve(answers: Sequence[Interleaved], damage: Damage, *, draws: int = 1) -> list[Point]:
+def curve(
+    answers: Sequence[Interleaved], damage: Damage, *, draws: int = 1
+) -> list[Point]:
     """The mean structure scores of damaged answers against themselves, by ``k``.
     Every answer is damaged ``draws`` times for each of the paper's ``k``, each time by another seed."""
-    return [_mean(k, (_scored(answer, damage, k, seed) for seed in range(draws) for answer in answers)) for k in STEPS]
+    return [
+        _mean(
+            k,
+            (
+                _scored(answer, damage, k, seed)
+                for seed in range(draws)
+                for answer in answers
+            ),
+        )
+        for k in STEPS
+    ]
 
 
 def _tagged(parts: Sequence[Part]) -> list[int]:
     """The places of items with a tag."""
-    return [at for at, part in enumerate(parts) if part.raw and label_kind(part.label) in MODALITIES]
+    return [
+        at
+        for at, part in enumerate(parts)
+        if part.raw and label_kind(part.label) in MODALITIES
+    ]
 
 
-def _chosen_items(content: Interleaved, damage: Damage, wanted: int, chance: random.Random) -> list[int]:
+def _chosen_items(
+    content: Interleaved, damage: Damage, wanted: int, chance: random.Random
+) -> list[int]:
     """Which items go."""
     tagged = _tagged(content.parts)
     if damage == "RT":
         gone = set(_sampled(sorted(items_of(content)), wanted, chance))
         return [at for at in tagged if content.parts[at].kind in gone]
-    stays = {kind: chance.choice([at for at in tagged if content.parts[at].kind == kind]) for kind in items_of(content)}
+    stays = {
+        kind: chance.choice([at for at in tagged if content.parts[at].kind == kind])
+        for kind in items_of(content)
+    }
     return _sampled([at for at in tagged if at not in stays.values()], wanted, chance)
 
 
-def _chosen_kinds(content: Interleaved, damage: Damage, wanted: int, chance: random.Random) -> list[PartKind]:
+def _chosen_kinds(
+    content: Interleaved, damage: Damage, wanted: int, chance: random.Random
+) -> list[PartKind]:
     """The modalities of the added items."""
     there = sorted(items_of(content))
     if damage == "RT":
-        return _sampled([kind for kind in MODALITIES if kind not in there], wanted, chance)
+        return _sampled(
+            [kind for kind in MODALITIES if kind not in there], wanted, chance
+        )
     return chance.choices(there, k=wanted) if there else _sampled(there, wanted, chance)
 
 
 def _sampled(those: Sequence[_T], wanted: int, chance: random.Random) -> list[_T]:
-    return chance.sample(those, len(those))[:wanted]  # with one seed, a shorter list is the beginning of a longer one
+    return chance.sample(those, len(those))[
+        :wanted
+    ]  # with one seed, a shorter list is the beginning of a longer one
 
 
-def _with_one_more(content: Interleaved, kind: PartKind, chance: random.Random) -> Interleaved:
+def _with_one_more(
+    content: Interleaved, kind: PartKind, chance: random.Random
+) -> Interleaved:
     """Add a tag after one of the parts."""
     taken = {part.label for part in content.parts}
     number = next(number for number in count(1) if f"{kind}{number}" not in taken)
@@ -98,15 +129,25 @@ def _with_one_more(content: Interleaved, kind: PartKind, chance: random.Random) 
     return Interleaved((*content.parts[:at], *new, *content.parts[at:]))
 
 
-def _scored(answer: Interleaved, damage: Damage, k: int, seed: int) -> tuple[Fraction, Fraction]:
-    damaged = Trial(Sample("gold", (), (answer,)), output=perturb(answer, damage, k, seed=seed))
+def _scored(
+    answer: Interleaved, damage: Damage, k: int, seed: int
+) -> tuple[Fraction, Fraction]:
+    damaged = Trial(
+        Sample("gold", (), (answer,)), output=perturb(answer, damage, k, seed=seed)
+    )
     found = structures_of(damaged, mode="occurrences", unit="tags", spelling="tag")
     assert not isinstance(found, Score)  # both sides are there
     strict, lenient = strict_fraction(found), lenient_fraction(found)
-    assert strict is not None and lenient is not None  # an eligible answer has modalities
+    assert (
+        strict is not None and lenient is not None
+    )  # an eligible answer has modalities
     return strict, lenient
 
 
 def _mean(k: int, scores: Iterable[tuple[Fraction, Fraction]]) -> Point:
     strict, lenient = zip(*scores, strict=True)
-    return Point(k, sum(strict, Fraction()) / len(strict), sum(lenient, Fraction()) / len(lenient))
+    return Point(
+        k,
+        sum(strict, Fraction()) / len(strict),
+        sum(lenient, Fraction()) / len(lenient),
+    )

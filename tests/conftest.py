@@ -25,18 +25,33 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
-_OF_THE_CALLER = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "HF_TOKEN", "WORLD_SIZE", "RANK", "LOCAL_RANK")
-_TOGETHER = ("tests/model_backends/hf", "tests/model_backends/diffusers", "tests/soak/report_page")
+_OF_THE_CALLER = (
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+    "HF_TOKEN",
+    "WORLD_SIZE",
+    "RANK",
+    "LOCAL_RANK",
+)
+_TOGETHER = (
+    "tests/model_backends/hf",
+    "tests/model_backends/diffusers",
+    "tests/soak/report_page",
+)
 """Folders whose tests share what takes seconds to load: torch and its tiny models, Chromium."""
 
 
 @pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
     """No settings of the caller, no cache of theirs, and the log as it was before."""
     for name in os.environ:
         if name.startswith("MMEVAL_") or name in _OF_THE_CALLER:
             monkeypatch.delenv(name)
-    monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "cache"))
+    monkeypatch.setenv(
+        "MMEVAL_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "cache")
+    )
     with restored_log():
         yield
 
@@ -65,5 +80,7 @@ class _ByFile(LoadScopeScheduling):  # type: ignore[misc]  # the package has no 
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling:
+def pytest_xdist_make_scheduler(
+    config: pytest.Config, log: object
+) -> LoadScopeScheduling:
     return _ByFile(config, log)

@@ -34,7 +34,9 @@ def music(seconds: float) -> Samples:
     """Plucked chords, which take every step."""
     t = np.arange(int(seconds * RATE)) / RATE
     roots = np.array([262, 330, 392, 349, 294, 440])[np.floor(t / 0.3).astype(int) % 6]
-    tones = sum(np.sin(2 * np.pi * roots * ratio * t) / ratio for ratio in (1, 1.25, 1.5, 2, 3))
+    tones = sum(
+        np.sin(2 * np.pi * roots * ratio * t) / ratio for ratio in (1, 1.25, 1.5, 2, 3)
+    )
     return np.asarray(0.25 * tones * np.exp(-5 * (t % 0.3)), np.float32)
 
 
@@ -52,8 +54,12 @@ def plain(samples: Samples) -> None:
     _periodicity(samples)
     steps = np.abs(np.diff(np.convolve(np.abs(samples), np.full(480, 1 / 480), "same")))
     (steps > np.percentile(steps, 95)).mean()
-    sections = np.array([[1.5, -2.6, 1.2, 1.0, -1.7, 0.7], [1.0, -2.0, 1.0, 1.0, -1.99, 0.99]])
-    np.square(signal.sosfilt(sections, samples.astype(np.float64))).reshape(-1, RATE // 10).sum(axis=1)
+    sections = np.array(
+        [[1.5, -2.6, 1.2, 1.0, -1.7, 0.7], [1.0, -2.0, 1.0, 1.0, -1.99, 0.99]]
+    )
+    np.square(signal.sosfilt(sections, samples.astype(np.float64))).reshape(
+        -1, RATE // 10
+    ).sum(axis=1)
 
 
 def _plain_features(samples: Samples, amplitude: Samples) -> None:
@@ -65,10 +71,20 @@ def _plain_features(samples: Samples, amplitude: Samples) -> None:
         return
     from scipy.ndimage import median_filter
 
-    for start, end in ((0, 8), (8, 17), (17, 34), (34, 68), (68, 136), (136, 273), (273, 1025)):
+    for start, end in (
+        (0, 8),
+        (8, 17),
+        (17, 34),
+        (34, 68),
+        (68, 136),
+        (136, 273),
+        (273, 1025),
+    ):
         np.sort(amplitude[start:end], axis=0)
     for shape in ((31, 1), (1, 31)):
-        np.square(amplitude / (median_filter(amplitude, size=shape, mode="reflect") + 1e-12))
+        np.square(
+            amplitude / (median_filter(amplitude, size=shape, mode="reflect") + 1e-12)
+        )
 
 
 def _levels(samples: Samples, length: int, hop: int) -> list[float]:
@@ -85,7 +101,9 @@ def _periodicity(samples: Samples) -> None:
 def figures(quick: bool) -> Iterator[Figure]:
     samples = recording(wav(music(10), RATE))
     whole = samples[: len(samples) // 4800 * 4800]
-    found = paired(lambda: heard_in(samples, 3.0), lambda: plain(whole), 3 if quick else PAIRS)
+    found = paired(
+        lambda: heard_in(samples, 3.0), lambda: plain(whole), 3 if quick else PAIRS
+    )
     named = "librosa and scipy" if LIBROSA else "scipy, without chroma"
     yield Figure(f"ten seconds to plain {named}", found.ratio, RATIO, note=str(found))
     with tempfile.TemporaryDirectory() as name:
@@ -97,9 +115,16 @@ def figures(quick: bool) -> Iterator[Figure]:
         yield Figure("first call, imports included", first, FIRST_CALL, " s of CPU")
         calls = 8 if quick else 80
         alone = sum(_scoring(files[0], calls).result()[0])
-        both = max(sum(each.result()[0]) for each in [_scoring(file, calls) for file in files])
+        both = max(
+            sum(each.result()[0]) for each in [_scoring(file, calls) for file in files]
+        )
         speed = 2 * alone / both
-        yield Figure("two processes to one, files a second of the processor", speed, TWO_CORES, at_least=True)
+        yield Figure(
+            "two processes to one, files a second of the processor",
+            speed,
+            TWO_CORES,
+            at_least=True,
+        )
         if not quick:
             file = folder / "long.wav"
             file.write_bytes(wav(np.tile(music(30), 20), RATE).read())
@@ -113,4 +138,7 @@ def _scoring(file: Path, calls: int) -> Fresh:
 
 def score(file: str, calls: int) -> tuple[list[float], float]:
     """Seconds of the processor of each call, and the peak memory in MiB."""
-    return [busy(lambda: heard_in(recording(Media.from_path(Path(file))), 3.0)) for _ in range(calls)], high_water()
+    return [
+        busy(lambda: heard_in(recording(Media.from_path(Path(file))), 3.0))
+        for _ in range(calls)
+    ], high_water()

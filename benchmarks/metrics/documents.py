@@ -32,10 +32,14 @@ def film() -> bytes:
     file = io.BytesIO()
     base = np.random.default_rng(0).integers(0, 255, (720, 1280, 3), dtype=np.uint8)
     with av.open(file, "w", format="mp4") as out:
-        stream: Any = out.add_stream("mpeg4", rate=25)  # its class depends on the codec's name
+        stream: Any = out.add_stream(
+            "mpeg4", rate=25
+        )  # its class depends on the codec's name
         stream.width, stream.height, stream.pix_fmt = 1280, 720, "yuv420p"
         for number in range(FRAMES):
-            frame = av.VideoFrame.from_ndarray(np.roll(base, 7 * number, 1), format="rgb24")
+            frame = av.VideoFrame.from_ndarray(
+                np.roll(base, 7 * number, 1), format="rgb24"
+            )
             frame.pts = number
             out.mux(stream.encode(frame))
         out.mux(stream.encode())
@@ -44,19 +48,29 @@ def film() -> bytes:
 
 def page() -> bytes:
     """A dense page: 60 rows of 8 columns."""
-    return documents.pdf_of([(10 + 85 * (at % 8), 780 - 12 * (at // 8), f"cell {at}.5") for at in range(480)])
+    return documents.pdf_of(
+        [
+            (10 + 85 * (at % 8), 780 - 12 * (at // 8), f"cell {at}.5")
+            for at in range(480)
+        ]
+    )
 
 
 def book() -> bytes:
     rows = (
-        documents.row(at, *(documents.number_in(f"{column}{at}", at / 7) for column in "ABCDEFGH"))
+        documents.row(
+            at, *(documents.number_in(f"{column}{at}", at / 7) for column in "ABCDEFGH")
+        )
         for at in range(1, ROWS + 1)
     )
     return documents.workbook({"S": "".join(rows)})
 
 
 def bare_markup(data: bytes) -> int:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive, archive.open("xl/worksheets/1.xml") as sheet:
+    with (
+        zipfile.ZipFile(io.BytesIO(data)) as archive,
+        archive.open("xl/worksheets/1.xml") as sheet,
+    ):
         count = 0
         for _, element in iterparse(sheet):
             count += 1
@@ -69,7 +83,9 @@ def figures(quick: bool) -> Iterator[Figure]:
     pdf, workbook, video = page(), book(), film()
     calls = {
         "a page of PDF to drawing it": (
-            lambda: document_markdown(Media.from_bytes(pdf), DEFAULT_LIMITS, ocr="none"),
+            lambda: document_markdown(
+                Media.from_bytes(pdf), DEFAULT_LIMITS, ocr="none"
+            ),
             lambda: list(pages(Media.from_bytes(pdf), dpi=OCR_DPI)),
         ),
         "a workbook to its markup": (

@@ -46,9 +46,21 @@ def figures(quick: bool) -> Iterator[Figure]:
     pairs = 2 if quick else PAIRS
     for name, measure in (("CLIP", _clip), ("ResNet-50", _resnet50), ("LPIPS", _lpips)):
         found = measure(pairs)
-        yield Figure(f"{name} to the bare network, {AT_ONCE} at once", found.ratio, GOAL, " times", note=str(found))
+        yield Figure(
+            f"{name} to the bare network, {AT_ONCE} at once",
+            found.ratio,
+            GOAL,
+            " times",
+            note=str(found),
+        )
     found = _key_frames(SECONDS, pairs)
-    yield Figure("key frames of a 720p clip to decoding it", found.ratio, CLIP_GOAL, " times", note=str(found))
+    yield Figure(
+        "key frames of a 720p clip to decoding it",
+        found.ratio,
+        CLIP_GOAL,
+        " times",
+        note=str(found),
+    )
     grown = Fresh("benchmarks.metrics.mme_unify:grown").result()
     yield Figure(f"memory that {MANY} clips take more than {FEW}", grown, FLAT, " MiB")
 
@@ -60,7 +72,9 @@ def _clip(pairs: int) -> Paired:
         for file in tiny_model("clip").iterdir():
             if file.suffix == ".json":
                 (folder / file.name).write_bytes(file.read_bytes())
-        network = transformers.CLIPModel(transformers.CLIPConfig(text_config={"vocab_size": 300})).eval()
+        network = transformers.CLIPModel(
+            transformers.CLIPConfig(text_config={"vocab_size": 300})
+        ).eval()
         network.save_pretrained(folder)
         transformers.CLIPImageProcessorPil().save_pretrained(folder)
         model = bound_model(str(folder), CLIP)
@@ -73,7 +87,12 @@ def _clip(pairs: int) -> Paired:
             vector_memory._KEPT.clear()
             embedder(model).pictures(shown)
 
-        return paired(ours, _quiet(lambda: network.get_image_features(pixel_values=batch)), pairs, busy)
+        return paired(
+            ours,
+            _quiet(lambda: network.get_image_features(pixel_values=batch)),
+            pairs,
+            busy,
+        )
 
 
 def _resnet50(pairs: int) -> Paired:
@@ -83,39 +102,65 @@ def _resnet50(pairs: int) -> Paired:
         theirs = f"encoder.stages.{stage}.layers"
         names[f"layer{stage + 1}.0.downsample.0"] = f"{theirs}.0.shortcut"
         for number in range(count):
-            names |= {f"layer{stage + 1}.{number}.conv{at + 1}": f"{theirs}.{number}.layer.{at}" for at in range(3)}
+            names |= {
+                f"layer{stage + 1}.{number}.conv{at + 1}": f"{theirs}.{number}.layer.{at}"
+                for at in range(3)
+            }
     layers = Layers(
         {
-            ours: normalised(weights, f"{its}.convolution", f"{its}.normalization", 1e-5, "cpu")
+            ours: normalised(
+                weights, f"{its}.convolution", f"{its}.normalization", 1e-5, "cpu"
+            )
             for ours, its in names.items()
         },
         "cpu",
     )
     frames = [noise(224, 224, at) for at in range(AT_ONCE)]
     batch = batch_of(frames, "cpu")
-    return paired(lambda: resnet50_features(layers, frames), _quiet(lambda: network(batch)), pairs, busy)
+    return paired(
+        lambda: resnet50_features(layers, frames),
+        _quiet(lambda: network(batch)),
+        pairs,
+        busy,
+    )
 
 
 def _lpips(pairs: int) -> Paired:
     """Bare is AlexNet alone, for the 32 pictures of the pairs, 16 at once."""
     layers = torch.nn
     trunk = layers.Sequential(
-        layers.Conv2d(3, 64, 11, 4, 2), layers.ReLU(), layers.MaxPool2d(3, 2),
-        layers.Conv2d(64, 192, 5, 1, 2), layers.ReLU(), layers.MaxPool2d(3, 2),
-        layers.Conv2d(192, 384, 3, 1, 1), layers.ReLU(),
-        layers.Conv2d(384, 256, 3, 1, 1), layers.ReLU(),
-        layers.Conv2d(256, 256, 3, 1, 1), layers.ReLU(),
-    )  # fmt: skip
+        layers.Conv2d(3, 64, 11, 4, 2),
+        layers.ReLU(),
+        layers.MaxPool2d(3, 2),
+        layers.Conv2d(64, 192, 5, 1, 2),
+        layers.ReLU(),
+        layers.MaxPool2d(3, 2),
+        layers.Conv2d(192, 384, 3, 1, 1),
+        layers.ReLU(),
+        layers.Conv2d(384, 256, 3, 1, 1),
+        layers.ReLU(),
+        layers.Conv2d(256, 256, 3, 1, 1),
+        layers.ReLU(),
+    )
     with tempfile.TemporaryDirectory() as name:
-        weights = {f"features.{layer}": tensor for layer, tensor in trunk.state_dict().items()}
+        weights = {
+            f"features.{layer}": tensor for layer, tensor in trunk.state_dict().items()
+        }
         torch.save(weights, Path(name) / "alexnet-owt-7be5be79.pth")
         widths = (64, 192, 384, 256, 256)
-        heads = {f"lin{at}.model.1.weight": torch.rand(1, width, 1, 1) for at, width in enumerate(widths)}
+        heads = {
+            f"lin{at}.model.1.weight": torch.rand(1, width, 1, 1)
+            for at, width in enumerate(widths)
+        }
         torch.save(heads, Path(name) / "alex.pth")
         model = bound_model(name, LPIPS)
-        pictures = [(noise(SIDE, SIDE, at), noise(SIDE, SIDE, at + 1)) for at in range(AT_ONCE)]
+        pictures = [
+            (noise(SIDE, SIDE, at), noise(SIDE, SIDE, at + 1)) for at in range(AT_ONCE)
+        ]
         batch = torch.randn(AT_ONCE, 3, SIDE, SIDE)
-        ours: Callable[[], object] = lambda: lpips_metric._distances(pictures, model, signed=True)  # noqa: E731
+        ours: Callable[[], object] = lambda: lpips_metric._distances(
+            pictures, model, signed=True
+        )  # noqa: E731
         return paired(ours, _quiet(lambda: (trunk(batch), trunk(batch))), pairs, busy)
 
 
@@ -147,7 +192,9 @@ def _filmed(seconds: int, height: int = 720, width: int = 1280, seed: int = 0) -
     file, rng = io.BytesIO(), np.random.default_rng(seed)
     ground = noise(height, width, seed + 1)
     with av.open(file, "w", format="mp4") as out:
-        stream: Any = out.add_stream("libx264", rate=RATE)  # its class depends on the codec's name
+        stream: Any = out.add_stream(
+            "libx264", rate=RATE
+        )  # its class depends on the codec's name
         stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
         stream.bit_rate = 5_000_000
         for number in range(seconds * RATE):
@@ -159,11 +206,21 @@ def _filmed(seconds: int, height: int = 720, width: int = 1280, seed: int = 0) -
 
 
 def grown() -> float:
-    bound = bind(mme_unify_fvd, {"model": bound_model(str(tiny_model("resnet50")), RESNET50)})
+    bound = bind(
+        mme_unify_fvd, {"model": bound_model(str(tiny_model("resnet50")), RESNET50)}
+    )
     seen = 0.0
     for at in range(MANY):
-        clip, reference = (Media.from_bytes(_filmed(1, 360, 640, seed)) for seed in (2 * at, 2 * at + 1))
+        clip, reference = (
+            Media.from_bytes(_filmed(1, 360, 640, seed))
+            for seed in (2 * at, 2 * at + 1)
+        )
         references = (Interleaved((media_part(reference),)),)
-        score_one(bound, Trial(Sample(str(at), (), references), output=Interleaved((media_part(clip),))))
+        score_one(
+            bound,
+            Trial(
+                Sample(str(at), (), references), output=Interleaved((media_part(clip),))
+            ),
+        )
         seen = high_water() if at + 1 == FEW else seen
     return high_water() - seen

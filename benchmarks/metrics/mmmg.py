@@ -87,12 +87,16 @@ class Answers:
         for place in (self._pictures, self._sounds, self._folder / "named"):
             place.mkdir()
         for at in range(6):
-            drawn = framed(noise(SIDE, SIDE, at + 1), SIDE // 10, SIDE // 10, (0, 0, 255))
+            drawn = framed(
+                noise(SIDE, SIDE, at + 1), SIDE // 10, SIDE // 10, (0, 0, 255)
+            )
             (self._pictures / f"{at}.png").write_bytes(medium(drawn).read())
         from tests.support.hearing import sound
 
         for at in range(4):
-            (self._sounds / f"{at}.wav").write_bytes(sound(voice(100 + 10 * at, SECONDS)).read())
+            (self._sounds / f"{at}.wav").write_bytes(
+                sound(voice(100 + 10 * at, SECONDS)).read()
+            )
 
     def lines(self, count: int) -> Iterator[tuple[int, bytes]]:
         """The position of the plan, and the line of a trial."""
@@ -117,9 +121,15 @@ class Answers:
         if not with_pictures:
             return Sample(f"s{index}", (user("speak"),), (), LABELS)
         given, wanted = (
-            self._medium(True, f"{name}-{index}", index + at) for at, name in enumerate(("given", "wanted"))
+            self._medium(True, f"{name}-{index}", index + at)
+            for at, name in enumerate(("given", "wanted"))
         )
-        return Sample(f"s{index}", (user("draw", media_part(given)),), (Interleaved((media_part(wanted),)),), LABELS)
+        return Sample(
+            f"s{index}",
+            (user("draw", media_part(given)),),
+            (Interleaved((media_part(wanted),)),),
+            LABELS,
+        )
 
     def _medium(self, is_picture: bool, name: str, number: int) -> Media:
         """One of the few, as a file of its own name."""
@@ -133,10 +143,15 @@ class Answers:
 
 
 def plans(folder: Path) -> list[ScoringPlan]:
-    return [_plan(f"bench{at}", [*metrics, *OF_WORDS], folder) for at, metrics in enumerate(METRICS)]
+    return [
+        _plan(f"bench{at}", [*metrics, *OF_WORDS], folder)
+        for at, metrics in enumerate(METRICS)
+    ]
 
 
-def _plan(task: str, metrics: Sequence[tuple[str, dict[str, Any]]], folder: Path) -> ScoringPlan:
+def _plan(
+    task: str, metrics: Sequence[tuple[str, dict[str, Any]]], folder: Path
+) -> ScoringPlan:
     bound = [bind(load_metric(name), switches) for name, switches in metrics]
     return ScoringPlan(
         task=task,
@@ -209,12 +224,23 @@ def measured(folder: str, workers: int, count: int) -> dict[str, Any]:
     peaks.append(_peak())
     busy = [processor_seconds(process) for process in _children()]
     scorer.close()
-    return {"seconds": seconds, "busy": busy, "peaks": peaks, "scored": done, "unscored": unscored, **decodings.found()}
+    return {
+        "seconds": seconds,
+        "busy": busy,
+        "peaks": peaks,
+        "scored": done,
+        "unscored": unscored,
+        **decodings.found(),
+    }
 
 
 def _children() -> list[str]:
     """The processes below this one."""
-    return [one for file in Path("/proc/self/task").glob("*/children") for one in file.read_text().split()]
+    return [
+        one
+        for file in Path("/proc/self/task").glob("*/children")
+        for one in file.read_text().split()
+    ]
 
 
 def _peak() -> float:
@@ -225,7 +251,10 @@ def _peak() -> float:
 def first_call(folder: str, name: str) -> float:
     """Seconds of the processor of a metric's first call, its imports included."""
     position, switches = next(
-        (at, switches) for at, metrics in enumerate(METRICS) for one, switches in (*metrics, *OF_WORDS) if one == name
+        (at, switches)
+        for at, metrics in enumerate(METRICS)
+        for one, switches in (*metrics, *OF_WORDS)
+        if one == name
     )
     line = next(line for at, line in Answers(Path(folder)).lines(40) if at == position)
     trial = trial_from(json.loads(line), Path(folder))
@@ -246,20 +275,41 @@ def figures(quick: bool) -> Iterator[Figure]:
         Answers(Path(folder)).make()
         found = {}
         for workers in (1, 2):
-            found[workers] = Fresh("benchmarks.metrics.mmmg:measured", folder, workers, count).result()
+            found[workers] = Fresh(
+                "benchmarks.metrics.mmmg:measured", folder, workers, count
+            ).result()
             print(f"  {workers} workers: {found[workers]}", file=sys.stderr, flush=True)
             if found[workers]["scored"] != count or found[workers]["unscored"]:
-                raise RuntimeError(f"of {count} answers not all are scored: {found[workers]}")
-        faster, rate = found[1]["seconds"] / found[2]["seconds"], f"{count / found[1]['seconds']:.1f} answers a second"
-        yield Figure("two processes against one by the clock", faster, unit=" times", note=rate)
+                raise RuntimeError(
+                    f"of {count} answers not all are scored: {found[workers]}"
+                )
+        faster, rate = (
+            found[1]["seconds"] / found[2]["seconds"],
+            f"{count / found[1]['seconds']:.1f} answers a second",
+        )
+        yield Figure(
+            "two processes against one by the clock", faster, unit=" times", note=rate
+        )
         shared = max(found[1]["busy"]) / max(found[2]["busy"])
-        yield Figure("the one to the busier of two by processor time", shared, WORKERS_GOAL, " times", at_least=True)
+        yield Figure(
+            "the one to the busier of two by processor time",
+            shared,
+            WORKERS_GOAL,
+            " times",
+            at_least=True,
+        )
         for workers, one in found.items():
             early, late = one["peaks"]
             name = f"growth of a process among {workers} after a quarter"
-            yield Figure(name, late - early, GROWTH_GOAL, " MiB", note=f"of {late:.0f} MiB")
+            yield Figure(
+                name, late - early, GROWTH_GOAL, " MiB", note=f"of {late:.0f} MiB"
+            )
         again = f"of {found[1]['decoded']}"
-        yield Figure("media decoded twice in a process", found[1]["again"], 0, note=again)
-        for name in sorted({name for metrics in (*METRICS, OF_WORDS) for name, _ in metrics}):
+        yield Figure(
+            "media decoded twice in a process", found[1]["again"], 0, note=again
+        )
+        for name in sorted(
+            {name for metrics in (*METRICS, OF_WORDS) for name, _ in metrics}
+        ):
             taken = Fresh("benchmarks.metrics.mmmg:first_call", folder, name).result()
             yield Figure(f"first call of {name}", taken, FIRST_GOAL, " s of CPU")

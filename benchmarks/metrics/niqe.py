@@ -20,7 +20,13 @@ from scipy.ndimage import convolve, gaussian_filter
 from benchmarks.measuring import Figure, Fresh, busy, high_water, paired
 from mmeval.metrics.image.quality.niqe import niqe_of
 from mmeval.metrics.image.quality.released_quality import released_quality
-from mmeval.metrics.image.quality.scene_statistics import REACH, SIGMA, cropped, halved, luma
+from mmeval.metrics.image.quality.scene_statistics import (
+    REACH,
+    SIGMA,
+    cropped,
+    halved,
+    luma,
+)
 from tests.support.pictures import noise
 
 PAIRS, ROUNDS = 25, 60
@@ -33,12 +39,32 @@ def figures(quick: bool) -> Iterator[Figure]:
     pixels = noise(512, 512)
     for name, bare in (("strict", strictly(pixels)), ("plain", plainly(pixels))):
         found = paired(lambda: niqe_of(pixels), bare, 3 if quick else PAIRS, busy)
-        yield Figure(f"NIQE of 512 x 512 to its blurs, {name}", found.ratio, GOAL, note=str(found))
+        yield Figure(
+            f"NIQE of 512 x 512 to its blurs, {name}",
+            found.ratio,
+            GOAL,
+            note=str(found),
+        )
     for name in ("niqe", "released"):
-        mib, took = Fresh("benchmarks.metrics.niqe:large", name).result()  # the highest of a process never falls
-        yield Figure(f"MiB above a picture of 3840 x 2160, {name}", mib, MEMORY, note=f"{took:.1f} s")
-    alone, both = (statistics.median(_rounds(count) for _ in range(1 if quick else 3)) for count in (1, 2))
-    yield Figure("two processes to one, pictures a second of the processor", 2 * alone / both, CORES, at_least=True)
+        mib, took = Fresh(
+            "benchmarks.metrics.niqe:large", name
+        ).result()  # the highest of a process never falls
+        yield Figure(
+            f"MiB above a picture of 3840 x 2160, {name}",
+            mib,
+            MEMORY,
+            note=f"{took:.1f} s",
+        )
+    alone, both = (
+        statistics.median(_rounds(count) for _ in range(1 if quick else 3))
+        for count in (1, 2)
+    )
+    yield Figure(
+        "two processes to one, pictures a second of the processor",
+        2 * alone / both,
+        CORES,
+        at_least=True,
+    )
 
 
 def sizes(picture: Any) -> tuple[Any, Any]:
@@ -74,7 +100,11 @@ def plainly(pixels: Any) -> Callable[[], None]:
 
 def large(name: str) -> tuple[float, float]:
     """MiB and seconds that a picture of 4K takes."""
-    pixels = noise(64, 64).repeat(-(-HALF_8K[0] // 64), 0)[: HALF_8K[0]].repeat(HALF_8K[1] // 64, 1)
+    pixels = (
+        noise(64, 64)
+        .repeat(-(-HALF_8K[0] // 64), 0)[: HALF_8K[0]]
+        .repeat(HALF_8K[1] // 64, 1)
+    )
     call: Callable[[Any], object] = niqe_of if name == "niqe" else released_quality
     call(pixels[:200, :200])
     before = high_water()

@@ -22,15 +22,35 @@ PAIRS = 7
 
 def figures(quick: bool) -> Iterator[Figure]:
     if importlib.util.find_spec("librosa") is None:
-        print("librosa is not installed, so the ratio to pyin is not measured", file=sys.stderr)
+        print(
+            "librosa is not installed, so the ratio to pyin is not measured",
+            file=sys.stderr,
+        )
     else:
-        librosa: Any = importlib.import_module("librosa")  # no dependency of ours, and without types here
+        librosa: Any = importlib.import_module(
+            "librosa"
+        )  # no dependency of ours, and without types here
         options = {"fmin": FLOOR, "fmax": CEILING, "sr": RATE, "hop_length": STEP}
         for length in (2.0, 10.0):
             clip = voice(130, length)
-            found = paired(lambda: pitch_of(clip), lambda: librosa.pyin(clip, **options), 3 if quick else PAIRS)  # noqa: B023
-            yield Figure(f"time against pyin, {length:g} s", found.ratio, GOAL, " times", note=str(found))
-    yield Figure("first call", Fresh("benchmarks.metrics.pitch:first").result(), FIRST_GOAL, " s of CPU")
+            found = paired(
+                lambda: pitch_of(clip),
+                lambda: librosa.pyin(clip, **options),
+                3 if quick else PAIRS,
+            )  # noqa: B023
+            yield Figure(
+                f"time against pyin, {length:g} s",
+                found.ratio,
+                GOAL,
+                " times",
+                note=str(found),
+            )
+    yield Figure(
+        "first call",
+        Fresh("benchmarks.metrics.pitch:first").result(),
+        FIRST_GOAL,
+        " s of CPU",
+    )
 
 
 def first() -> float:
@@ -41,6 +61,8 @@ def first() -> float:
         from mmeval.metric.bound import bind
         from mmeval.metrics.audio.speech.pitch_band import pitch_band
 
-        assert score_one(bind(pitch_band, {"gender": "male"}), trial)["pitch_band"].value
+        assert score_one(bind(pitch_band, {"gender": "male"}), trial)[
+            "pitch_band"
+        ].value
 
     return busy(score)

@@ -30,23 +30,37 @@ GOAL, BARE_GOAL, CORES_GOAL = 4.0, 10.0, 1.7
 
 
 def figures(quick: bool) -> Iterator[Figure]:
-    def ratio(name: str, ours: Callable[[], object], theirs: Callable[[], object], goal: float) -> Figure:
+    def ratio(
+        name: str, ours: Callable[[], object], theirs: Callable[[], object], goal: float
+    ) -> Figure:
         found = paired(ours, theirs, 2 if quick else PAIRS)
         return Figure(name, found.ratio, goal, note=str(found))
 
     mesh = shaken(250, 100)
     for kind, data in (("off", off(mesh)), ("obj", obj(mesh))):
-        yield ratio(f"{kind} of 50,000 faces, loading", partial(score_file, data), partial(loaded, data, kind), GOAL)
+        yield ratio(
+            f"{kind} of 50,000 faces, loading",
+            partial(score_file, data),
+            partial(loaded, data, kind),
+            GOAL,
+        )
     for profile in ("standard", "official"):
         decoded = shown(off(mesh))
         ours = partial(score, decoded, profile)
         raw = raw_mesh_arrays(decoded.output.media("3d")[0])  # type: ignore[union-attr]
-        checked = partial(trimesh.Trimesh, raw.vertices.copy(), raw.faces.copy(), validate=True)
+        checked = partial(
+            trimesh.Trimesh, raw.vertices.copy(), raw.faces.copy(), validate=True
+        )
         bare = partial(trimesh.Trimesh, raw.vertices.copy(), raw.faces.copy())
         yield ratio(f"50,000 faces, {profile}, checked", ours, checked, GOAL)
         yield ratio(f"50,000 faces, {profile}, bare", ours, bare, BARE_GOAL)
     cores = by_two_processes([off(mesh)] * FILES)
-    yield Figure("two processes to one, files a second of the processor", cores, CORES_GOAL, at_least=True)
+    yield Figure(
+        "two processes to one, files a second of the processor",
+        cores,
+        CORES_GOAL,
+        at_least=True,
+    )
     if not quick:
         yield from large()
 
@@ -77,7 +91,9 @@ def large() -> Iterator[Figure]:
     ):
         before = high_water()
         taken = busy(partial(score_file, data))
-        yield Figure(name, taken, unit=" s", note=f"{high_water() - before:.0f} MiB more")
+        yield Figure(
+            name, taken, unit=" s", note=f"{high_water() - before:.0f} MiB more"
+        )
 
 
 def score(trial: Trial, profile: str = "standard") -> Any:

@@ -19,6 +19,19 @@ GOAL, CLOSE = 0.75, 1e-6
 def figures(quick: bool) -> Iterator[Figure]:
     for side in SIDES[: 1 if quick else None]:
         one, other = noise(side, side, 1), noise(side, side, 2)
-        found = paired(lambda: ssim_of(one, other), lambda: by_scikit_image(one, other), 3 if quick else PAIRS)  # noqa: B023
-        yield Figure(f"SSIM of {side} x {side} to scikit-image's", found.ratio, GOAL, note=str(found))
-        yield Figure(f"their difference at {side}", abs(ssim_of(one, other) - by_scikit_image(one, other)), CLOSE)
+        found = paired(
+            lambda: ssim_of(one, other),
+            lambda: by_scikit_image(one, other),
+            3 if quick else PAIRS,
+        )  # noqa: B023
+        yield Figure(
+            f"SSIM of {side} x {side} to scikit-image's",
+            found.ratio,
+            GOAL,
+            note=str(found),
+        )
+        yield Figure(
+            f"their difference at {side}",
+            abs(ssim_of(one, other) - by_scikit_image(one, other)),
+            CLOSE,
+        )

@@ -21,14 +21,34 @@ def write(folder: Path, count: int, seed: int) -> Path:
     drawn = random.Random(seed)
     asked = [text("Explain what happens here, step by step. " * 30)]
     trials = (_told(asked, drawn, at) for at in range(count))
-    rows = [{"task": "told", "metric": name, "value": 0.5, "n": count, "scored": count} for name in METRICS]
-    metric = {"outputs": list(METRICS), "range": [0, 1], "version": "1", "aggregation": "mean"}
-    return write_run(folder, trials, results={"results": rows, "metrics": {"told": {"all": metric}}}, model=folder.name)
+    rows = [
+        {"task": "told", "metric": name, "value": 0.5, "n": count, "scored": count}
+        for name in METRICS
+    ]
+    metric = {
+        "outputs": list(METRICS),
+        "range": [0, 1],
+        "version": "1",
+        "aggregation": "mean",
+    }
+    return write_run(
+        folder,
+        trials,
+        results={"results": rows, "metrics": {"told": {"all": metric}}},
+        model=folder.name,
+    )
 
 
 def _told(asked: list[dict[str, object]], drawn: random.Random, at: int) -> Told:
-    scores = {name: {"value": round(drawn.random(), 3), "status": "scored"} for name in DETAILS}
-    right = {"value": float(drawn.random() < 0.7), "status": "scored", "evidence": {"found": "word " * 20}}
+    scores = {
+        name: {"value": round(drawn.random(), 3), "status": "scored"}
+        for name in DETAILS
+    }
+    right = {
+        "value": float(drawn.random() < 0.7),
+        "status": "scored",
+        "evidence": {"found": "word " * 20},
+    }
     return Told(
         asked,
         [text(f"Answer {at}. " + "It goes on like this. " * 20)],
@@ -40,7 +60,10 @@ def _told(asked: list[dict[str, object]], drawn: random.Random, at: int) -> Told
 
 
 def written(place: str, count: int) -> list[str]:
-    return [str(write(Path(place) / name, count, seed)) for seed, name in enumerate(("one", "two"))]
+    return [
+        str(write(Path(place) / name, count, seed))
+        for seed, name in enumerate(("one", "two"))
+    ]
 
 
 def figures(quick: bool) -> Iterator[Figure]:
@@ -48,8 +71,26 @@ def figures(quick: bool) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as place:
         # In a process of its own: the peak of a process begins with that of the one that started it.
         runs = Fresh("benchmarks.reports.compare:written", place, count).result()
-        for what, words in (("with the page", ()), ("text alone", ("--report", "false"))):
-            command = [sys.executable, "-m", "mmeval", "compare", *runs, "-o", f"{place}/page", *words]
+        for what, words in (
+            ("with the page", ()),
+            ("text alone", ("--report", "false")),
+        ):
+            command = [
+                sys.executable,
+                "-m",
+                "mmeval",
+                "compare",
+                *runs,
+                "-o",
+                f"{place}/page",
+                *words,
+            ]
             found = measure(command)
-            yield Figure(f"two runs of {count:,}, {what}", found.cpu, 10, " s of CPU", note=f"{found.wall:.1f} s")
+            yield Figure(
+                f"two runs of {count:,}, {what}",
+                found.cpu,
+                10,
+                " s of CPU",
+                note=f"{found.wall:.1f} s",
+            )
             yield Figure(f"memory, {what}", found.peak, 300, " MiB")

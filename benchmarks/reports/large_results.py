@@ -25,13 +25,17 @@ OUTPUTS = ("right", "met", "clear", "near", "short", "middle")
 BREAKDOWN = ("domain", "level", "cell")
 
 
-@metric(range=(0, 1), version="1", source="made for the benchmark", outputs=OUTPUTS[:-1])
+@metric(
+    range=(0, 1), version="1", source="made for the benchmark", outputs=OUTPUTS[:-1]
+)
 def five(_trial: Trial) -> float:
     """Stands for metrics whose scores are there already."""
     return 0.0
 
 
-@metric(range=(0, 1), version="1", source="made for the benchmark", outputs=OUTPUTS[-1:])
+@metric(
+    range=(0, 1), version="1", source="made for the benchmark", outputs=OUTPUTS[-1:]
+)
 def middle(_trial: Trial) -> float:
     """One whose median is reported, so that it is bootstrapped."""
     return 0.0
@@ -45,10 +49,14 @@ def main(folder: Path) -> None:
     scores = ScoreSet(folder, "large", {"outputs": OUTPUTS})
     scores.add((folder / "rows.jsonl").read_bytes())
     scores.finish()
-    results = task_results(TaskNumbers.of(large), scores.folder, lambda _index, _repeat: True)
+    results = task_results(
+        TaskNumbers.of(large), scores.folder, lambda _index, _repeat: True
+    )
     made = outcome(folder, *results, tasks=(large,))
     context = ReportContext("none")
-    document = json.loads(write_results(made, context, moment=datetime.now()).read_bytes())
+    document = json.loads(
+        write_results(made, context, moment=datetime.now()).read_bytes()
+    )
     sys.stdout.write(render(document, made.selection, context))
 
 

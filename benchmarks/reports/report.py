@@ -16,7 +16,9 @@ from tests.support.stored_run import Told, text, write_run
 
 GOALS = {10_000: (1.5, 400.0), 50_000: (8.0, 400.0)}
 """By trials, the seconds and MiB that a report may take."""
-_CODE = "```python\ndef area(width, height):\n    return width * height  # in metres\n```"
+_CODE = (
+    "```python\ndef area(width, height):\n    return width * height  # in metres\n```"
+)
 _WORDS = "what is to be seen in it, and what is to be heard? " * 6
 
 
@@ -24,12 +26,33 @@ def told(number: int) -> Told:
     """A trial among many."""
     answer = [text(f"answer {number}: {_WORDS}")]
     if number % 10 == 0:
-        answer.append({"type": "code", "text": _CODE, "raw": "<<code1>>", "label": "code1"})
-    verdicts = [{"metric": "near", "role": "judge", "asked": "j", "parts": [text('{"grade": 3}')]}]
-    failed = {"kind": "timeout", "message": "no answer in 60 s"} if number % 100 == 99 else None
+        answer.append(
+            {"type": "code", "text": _CODE, "raw": "<<code1>>", "label": "code1"}
+        )
+    verdicts = [
+        {
+            "metric": "near",
+            "role": "judge",
+            "asked": "j",
+            "parts": [text('{"grade": 3}')],
+        }
+    ]
+    failed = (
+        {"kind": "timeout", "message": "no answer in 60 s"}
+        if number % 100 == 99
+        else None
+    )
     scores = {
-        "right": {"value": float(number % 3 > 0), "status": "scored", "evidence": {"wanted": "a", "found": "b"}},
-        "near": {"value": number % 7 / 6, "status": "scored", "evidence": {"grade": number % 7, "of": 6}},
+        "right": {
+            "value": float(number % 3 > 0),
+            "status": "scored",
+            "evidence": {"wanted": "a", "found": "b"},
+        },
+        "near": {
+            "value": number % 7 / 6,
+            "status": "scored",
+            "evidence": {"grade": number % 7, "of": 6},
+        },
     }
     return Told(
         asked=[text(f"question {number}: {_WORDS}")],
@@ -47,7 +70,22 @@ def figures(quick: bool) -> Iterator[Figure]:
     for count, (seconds, peak) in [*GOALS.items()][: 1 if quick else None]:
         with tempfile.TemporaryDirectory() as name:
             run = write_run(Path(name) / "run", map(told, range(count)), results={})
-            found = measure([sys.executable, "-m", "mmeval", "report", str(run)], Path(name))
-            size = sum(file.stat().st_size for file in (run / "report").rglob("*") if file.is_file()) / 2**20
-        yield Figure(f"a report of {count:,} trials", found.cpu, seconds, " s of CPU", note=f"{size:,.0f} MiB")
+            found = measure(
+                [sys.executable, "-m", "mmeval", "report", str(run)], Path(name)
+            )
+            size = (
+                sum(
+                    file.stat().st_size
+                    for file in (run / "report").rglob("*")
+                    if file.is_file()
+                )
+                / 2**20
+            )
+        yield Figure(
+            f"a report of {count:,} trials",
+            found.cpu,
+            seconds,
+            " s of CPU",
+            note=f"{size:,.0f} MiB",
+        )
         yield Figure(f"its peak memory, {count:,} trials", found.peak, peak, " MiB")

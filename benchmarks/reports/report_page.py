@@ -48,7 +48,11 @@ def _row(drawn: random.Random, number: int) -> Row:
         title=" ".join(drawn.choices(WORDS, k=14)),
         status=status,
         scores={"accuracy": value, "structure": value},
-        labels={"field": f"field {number % 30}", "level": f"level {number % 3}", "combination": f"c{number % 40}"},
+        labels={
+            "field": f"field {number % 30}",
+            "level": f"level {number % 3}",
+            "combination": f"c{number % 40}",
+        },
         kinds=drawn.choice(("text", "text+image", "audio+text")),
         text=" ".join(drawn.choices(WORDS, k=100)) + f" number{number}x",
     )
@@ -67,26 +71,55 @@ def _figures(page: Page, index: Path, count: int) -> Iterator[Figure]:
     for turn in ("cold", "warm"):
         page.goto(index.as_uri() + "#samples")
         page.wait_for_selector(".row")
-        yield Figure(f"first rows of {count:,}, {turn}", page.evaluate("performance.now()") / 1000, unit=" s")
+        yield Figure(
+            f"first rows of {count:,}, {turn}",
+            page.evaluate("performance.now()") / 1000,
+            unit=" s",
+        )
     times = sorted(check(page, "frames"))
-    yield Figure("a frame while scrolling", times[len(times) // 2], unit=" ms", note=f"longest {times[-1]:.0f} ms")
+    yield Figure(
+        "a frame while scrolling",
+        times[len(times) // 2],
+        unit=" ms",
+        note=f"longest {times[-1]:.0f} ms",
+    )
 
     def took(act: str, until: str) -> float:
         """Seconds from an act to what it brings, as the page sees it."""
 
         def do() -> None:
             page.evaluate(act)
-            page.wait_for_function(f"() => {until}")  # the policy forbids to evaluate a bare expression
+            page.wait_for_function(
+                f"() => {until}"
+            )  # the policy forbids to evaluate a bare expression
 
         return seconds(do)
 
     shown = "document.querySelector('#count').textContent.startsWith"
     found = f"{shown}('1 of {count:,}')"
-    yield Figure("filter", took("location.hash = `#label.level=level 1`", f"!{shown}('{count:,} of')"), unit=" s")
+    yield Figure(
+        "filter",
+        took("location.hash = `#label.level=level 1`", f"!{shown}('{count:,} of')"),
+        unit=" s",
+    )
     first = "document.querySelector('.row-score').textContent === 'failed'"
-    yield Figure("failures first", took("location.hash = `#order=failures`", first), unit=" s")
-    for name, number in (("first search through all texts", count - 1), ("next search", count // 2)):
-        yield Figure(name, took(f"location.hash = '#text=number{number}x'", found), unit=" s")
-    opened = took(f"location.hash = '#trial=toy/{count // 2}/0'", "!!document.querySelector('.block-output')")
+    yield Figure(
+        "failures first", took("location.hash = `#order=failures`", first), unit=" s"
+    )
+    for name, number in (
+        ("first search through all texts", count - 1),
+        ("next search", count // 2),
+    ):
+        yield Figure(
+            name, took(f"location.hash = '#text=number{number}x'", found), unit=" s"
+        )
+    opened = took(
+        f"location.hash = '#trial=toy/{count // 2}/0'",
+        "!!document.querySelector('.block-output')",
+    )
     yield Figure("a trial by a link", opened, unit=" s")
-    yield Figure("memory of the page", page.evaluate("performance.memory.usedJSHeapSize") / 2**20, unit=" MiB")
+    yield Figure(
+        "memory of the page",
+        page.evaluate("performance.memory.usedJSHeapSize") / 2**20,
+        unit=" MiB",
+    )

@@ -31,7 +31,11 @@ AT_ONCE = 0.002
 def figures(quick: bool) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_distribution(folder, "chain", "[mmeval.model_backends]\nchain = benchmarks.runs.chain:chain\n")
+        write_distribution(
+            folder,
+            "chain",
+            "[mmeval.model_backends]\nchain = benchmarks.runs.chain:chain\n",
+        )
         os.environ["PYTHONPATH"] = f"{folder}:{ROOT}"
         count, pairs = (200, 1) if quick else (1_000, 5)
         with serving(LATENCY) as url:
@@ -39,10 +43,14 @@ def figures(quick: bool) -> Iterator[Figure]:
         (at_work := folder / "at_work").mkdir()
         with serving(AT_ONCE) as url:
             bench = ServerBench(at_work, url, count=count, pairs=pairs)
-            yield bench.cpu("CPU a call, never waiting", bench.paired(CONNECTIONS, count))
+            yield bench.cpu(
+                "CPU a call, never waiting", bench.paired(CONNECTIONS, count)
+            )
         model = Model(Path(tiny_model("llm")))
         (local := folder / "local").mkdir()
-        yield AgentOfLocal(local, model, pairs=1 if quick else 3).figure(32 if quick else 64)
+        yield AgentOfLocal(local, model, pairs=1 if quick else 3).figure(
+            32 if quick else 64
+        )
 
 
 class ServerBench(Bench):
@@ -55,16 +63,46 @@ class ServerBench(Bench):
         (folder / "bench.yaml").write_text(TASK)
         with (folder / "data" / "test.jsonl").open("w") as file:
             for row in range(2 * count):
-                asked = [{"role": "user", "content": f"question {row}, step {call}"} for call in range(CALLS)]
-                file.write(json.dumps({"id": str(row), "input": asked, "reference": "<<image1>>"}) + "\n")
+                asked = [
+                    {"role": "user", "content": f"question {row}, step {call}"}
+                    for call in range(CALLS)
+                ]
+                file.write(
+                    json.dumps(
+                        {"id": str(row), "input": asked, "reference": "<<image1>>"}
+                    )
+                    + "\n"
+                )
 
     def ours(self, connections: int, count: int) -> list[str]:
         self._runs += 1
-        planner = f"openai,base_url={self.url},model=m,gen.temperature=1.0,gen.max_tokens=64"
+        planner = (
+            f"openai,base_url={self.url},model=m,gen.temperature=1.0,gen.max_tokens=64"
+        )
         return [
-            *(sys.executable, "-m", "mmeval", "--tasks", str(self.folder / "bench.yaml"), "--model", "chain"),
-            *("--role", f"planner={planner}", "--max_connections", str(connections), "--report", "false"),
-            *("--limit", str(count), "--output_path", str(self.folder / f"run{self._runs}")),
+            *(
+                sys.executable,
+                "-m",
+                "mmeval",
+                "--tasks",
+                str(self.folder / "bench.yaml"),
+                "--model",
+                "chain",
+            ),
+            *(
+                "--role",
+                f"planner={planner}",
+                "--max_connections",
+                str(connections),
+                "--report",
+                "false",
+            ),
+            *(
+                "--limit",
+                str(count),
+                "--output_path",
+                str(self.folder / f"run{self._runs}"),
+            ),
         ]
 
     def figures(self) -> Iterator[Figure]:
@@ -72,29 +110,48 @@ class ServerBench(Bench):
             measure(warm_up)
         pairs = self.paired(CONNECTIONS, self.count)
         rate = statistics.median(bare.active / ours.active for bare, ours in pairs)
-        yield Figure(f"rate of calls, {CONNECTIONS} connections", rate, 0.95, at_least=True)
+        yield Figure(
+            f"rate of calls, {CONNECTIONS} connections", rate, 0.95, at_least=True
+        )
         yield self.cpu("CPU a call", pairs)
         calls = self.count * CALLS
-        sizes = [measure(self.ours(CONNECTIONS, count), memory=True).private for count in (self.count, 2 * self.count)]
-        yield Figure("growth of memory a call", 1024 * (sizes[1] - sizes[0]) / calls, 1, " KiB")
+        sizes = [
+            measure(self.ours(CONNECTIONS, count), memory=True).private
+            for count in (self.count, 2 * self.count)
+        ]
+        yield Figure(
+            "growth of memory a call", 1024 * (sizes[1] - sizes[0]) / calls, 1, " KiB"
+        )
         run = self.folder / f"run{self._runs}"
         written = sum(file.stat().st_size for file in run.rglob("*") if file.is_file())
-        yield Figure("size of the run folder a call", written / 1024 / (2 * calls), 1, " KiB")
+        yield Figure(
+            "size of the run folder a call", written / 1024 / (2 * calls), 1, " KiB"
+        )
 
     def cpu(self, name: str, pairs: list[tuple[Measured, Measured]]) -> Figure:
         calls = self.count * CALLS
         more = [measure(self.ours(CONNECTIONS, 2 * self.count)) for _ in pairs]
         cpu = statistics.median(
-            1000 * (large.cpu - small.cpu) / calls for (_, small), large in zip(pairs, more, strict=True)
+            1000 * (large.cpu - small.cpu) / calls
+            for (_, small), large in zip(pairs, more, strict=True)
         )
         bare = statistics.median(1000 * one.cpu / calls for one, _ in pairs)
-        return Figure(name, cpu, 0.4, " ms", note=f"of the bare loop, start included: {bare:.2f} ms")
+        return Figure(
+            name,
+            cpu,
+            0.4,
+            " ms",
+            note=f"of the bare loop, start included: {bare:.2f} ms",
+        )
 
 
 class AgentOfLocal(LocalBench):
     """The agent with a local planner, beside the bare loop."""
 
-    words, tokens = "how many? ", 64  # ten turns of more are longer than the model reads
+    words, tokens = (
+        "how many? ",
+        64,
+    )  # ten turns of more are longer than the model reads
 
     def figure(self, trials: int) -> Figure:
         name = f"{trials} answers of {CALLS} calls of a local planner"
@@ -103,13 +160,25 @@ class AgentOfLocal(LocalBench):
     def _task(self, count: int, turns: int, *, tokens: int | None = None) -> str:
         name = super()._task(count, turns, tokens=tokens)
         file = self._folder / f"{name}.yaml"
-        file.write_text(file.read_text().replace("protocol: episode", "protocol: single"))
+        file.write_text(
+            file.read_text().replace("protocol: episode", "protocol: single")
+        )
         return name
 
-    def _command(self, name: str, output: Path, *flags: str, workers: int = 1) -> list[str]:
+    def _command(
+        self, name: str, output: Path, *flags: str, workers: int = 1
+    ) -> list[str]:
         planner = f"hf,pretrained={self._model.folder},dtype={self._model.dtype},device={self._model.device}"
         return [
-            *(sys.executable, "-m", "mmeval", "--tasks", str(self._folder / f"{name}.yaml"), "--model", "chain"),
+            *(
+                sys.executable,
+                "-m",
+                "mmeval",
+                "--tasks",
+                str(self._folder / f"{name}.yaml"),
+                "--model",
+                "chain",
+            ),
             *(
                 "--model_args",
                 "history=true",

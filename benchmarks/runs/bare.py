@@ -17,9 +17,20 @@ async def main(url: str, connections: int, rows: str, count: int) -> None:
     async def lane() -> None:
         for line in questions:
             asked = json.loads(line)["input"]
-            for message in [{"role": "user", "content": asked}] if isinstance(asked, str) else asked:
-                body = {"model": "m", "messages": [message], "temperature": 1.0, "max_tokens": 64}
-                async with session.post(f"{url}/chat/completions", json=body) as response:
+            for message in (
+                [{"role": "user", "content": asked}]
+                if isinstance(asked, str)
+                else asked
+            ):
+                body = {
+                    "model": "m",
+                    "messages": [message],
+                    "temperature": 1.0,
+                    "max_tokens": 64,
+                }
+                async with session.post(
+                    f"{url}/chat/completions", json=body
+                ) as response:
                     (await response.json())["choices"][0]["message"]["content"]
 
     connector = aiohttp.TCPConnector(limit=connections)

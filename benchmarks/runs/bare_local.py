@@ -17,13 +17,21 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 
-def main(folder: str, rows: str, size: int, tokens: int, dtype: str, device: str) -> None:
+def main(
+    folder: str, rows: str, size: int, tokens: int, dtype: str, device: str
+) -> None:
     with open(rows) as file:  # noqa: PTH123  the shortest way
-        chats: list[tuple[list[str], list[dict[str, str]]]] = [(json.loads(line)["turns"], []) for line in file]
+        chats: list[tuple[list[str], list[dict[str, str]]]] = [
+            (json.loads(line)["turns"], []) for line in file
+        ]
     tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, device_map=device).eval()
+    model = AutoModelForCausalLM.from_pretrained(
+        folder, dtype=dtype, device_map=device
+    ).eval()
     made = GenerationConfig.from_model_config(model.config)
-    made.update(max_new_tokens=tokens, do_sample=False, pad_token_id=tokenizer.pad_token_id)
+    made.update(
+        max_new_tokens=tokens, do_sample=False, pad_token_id=tokenizer.pad_token_id
+    )
     answered, started = 0, 0.0
     for turn in range(len(chats[0][0])):
         for at in range(0, len(chats), size):
@@ -39,8 +47,15 @@ def main(folder: str, rows: str, size: int, tokens: int, dtype: str, device: str
             ).to(model.device)
             with torch.inference_mode():
                 out = model.generate(**asked, generation_config=made)
-            for (_, history), ids in zip(batch, out[:, asked["input_ids"].shape[1] :], strict=True):
-                history.append({"role": "assistant", "content": tokenizer.decode(ids, skip_special_tokens=True)})
+            for (_, history), ids in zip(
+                batch, out[:, asked["input_ids"].shape[1] :], strict=True
+            ):
+                history.append(
+                    {
+                        "role": "assistant",
+                        "content": tokenizer.decode(ids, skip_special_tokens=True),
+                    }
+                )
             if not started:
                 started = time.perf_counter()
                 continue
@@ -49,4 +64,11 @@ def main(folder: str, rows: str, size: int, tokens: int, dtype: str, device: str
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5], sys.argv[6])
+    main(
+        sys.argv[1],
+        sys.argv[2],
+        int(sys.argv[3]),
+        int(sys.argv[4]),
+        sys.argv[5],
+        sys.argv[6],
+    )

@@ -43,12 +43,30 @@ def _figures(place: Path, count: int, turns: int) -> Iterator[Figure]:
 
     def cost(*words: str, cache: str) -> float:
         """Microseconds of CPU a file."""
-        command = ["env", f"MMEVAL_CACHE_DIR={place / cache}", sys.executable, "-m", "mmeval", *words, "--include_path"]
-        cpu = [measure([*command, str(place / folder)]).cpu for folder in ("tasks", "one")]
+        command = [
+            "env",
+            f"MMEVAL_CACHE_DIR={place / cache}",
+            sys.executable,
+            "-m",
+            "mmeval",
+            *words,
+            "--include_path",
+        ]
+        cpu = [
+            measure([*command, str(place / folder)]).cpu for folder in ("tasks", "one")
+        ]
         return 1e6 * (cpu[0] - cpu[1]) / count
 
     def parsed() -> float:
-        return 1e6 * busy(lambda: [yaml.load(file.read_bytes(), yaml.CSafeLoader) for file in files]) / count
+        return (
+            1e6
+            * busy(
+                lambda: [
+                    yaml.load(file.read_bytes(), yaml.CSafeLoader) for file in files
+                ]
+            )
+            / count
+        )
 
     cost("ls", "tasks", cache="warm")
     for name, words, cache, goal in (
@@ -56,10 +74,21 @@ def _figures(place: Path, count: int, turns: int) -> Iterator[Figure]:
         ("one by its name again", ["ls", "tasks", "t_42"], "warm", 0.5),
         ("all for the first time", ["ls", "tasks"], "cold-{}", 6.0),
     ):
-        found = [(cost(*words, cache=cache.format(turn)), parsed()) for turn in range(turns)]
-        ratio, own = statistics.median(ours / yaml for ours, yaml in found), statistics.median(f[0] for f in found)
+        found = [
+            (cost(*words, cache=cache.format(turn)), parsed()) for turn in range(turns)
+        ]
+        ratio, own = (
+            statistics.median(ours / yaml for ours, yaml in found),
+            statistics.median(f[0] for f in found),
+        )
         note = f"{own:.0f} us of CPU a task"
-        yield Figure(f"listing {count:,} task files to parsing them, {name}", ratio, goal, "x", note=note)
+        yield Figure(
+            f"listing {count:,} task files to parsing them, {name}",
+            ratio,
+            goal,
+            "x",
+            note=note,
+        )
 
 
 def _write(folder: Path, count: int) -> Iterator[Path]:

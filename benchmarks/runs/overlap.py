@@ -57,10 +57,25 @@ class Overlap:
             serving(judge.latency, "--reply", "yes") as verdicts,
         ):
             asked = [
-                *("--tasks", "judged", "--include_path", str(self._tasks), "--model", "openai"),
-                *("--model_args", f"base_url={answers},model=m", "--max_connections", str(model.connections)),
+                *(
+                    "--tasks",
+                    "judged",
+                    "--include_path",
+                    str(self._tasks),
+                    "--model",
+                    "openai",
+                ),
+                *(
+                    "--model_args",
+                    f"base_url={answers},model=m",
+                    "--max_connections",
+                    str(model.connections),
+                ),
             ]
-            role = ["--role", f"judge=openai,base_url={verdicts},model=j,max_connections={judge.connections}"]
+            role = [
+                "--role",
+                f"judge=openai,base_url={verdicts},model=j,max_connections={judge.connections}",
+            ]
             alone, together = self._output(), self._output()
             return (
                 self._seconds(*asked, *role, "--predict_only", "--output_path", alone),
@@ -74,7 +89,13 @@ class Overlap:
 
     def _seconds(self, *arguments: str | Path) -> float:
         started = time.perf_counter()
-        done = subprocess.run(command(*arguments), env=self._environment, cwd=ROOT, capture_output=True, text=True)
+        done = subprocess.run(
+            command(*arguments),
+            env=self._environment,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
         if done.returncode:
             raise RuntimeError(f"mmeval ended with {done.returncode}: {done.stderr}")
         return time.perf_counter() - started
@@ -86,7 +107,13 @@ def figures(quick: bool) -> Iterator[Figure]:
         bench = Overlap(Path(folder), count)
         for model, judge in CASES:
             walls = [bench.ratio(model, judge) for _ in range(rounds)]
-            asking, judging, together = (statistics.median(wall[part] for wall in walls) for part in range(3))
-            ratio = statistics.median(both / max(one, other) for one, other, both in walls)
-            note = f"{asking:.1f} s and {judging:.1f} s alone, {together:.1f} s together"
+            asking, judging, together = (
+                statistics.median(wall[part] for wall in walls) for part in range(3)
+            )
+            ratio = statistics.median(
+                both / max(one, other) for one, other, both in walls
+            )
+            note = (
+                f"{asking:.1f} s and {judging:.1f} s alone, {together:.1f} s together"
+            )
             yield Figure(f"model {model}; judge {judge}", ratio, GOAL, note=note)

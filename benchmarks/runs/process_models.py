@@ -56,7 +56,9 @@ class Here:
     provenance: Mapping[str, Any] = {}
     max_batch_size = BATCH
 
-    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+    def generate_batch(
+        self, requests: Sequence[Request]
+    ) -> Iterator[tuple[int, Response]]:
         time.sleep(WORK)
         for position, request in enumerate(requests):
             yield position, answered([text_part(request.messages[-1].content.text)])
@@ -72,11 +74,28 @@ def figures(quick: bool) -> Iterator[Figure]:
         worker = own_worker(folder)
         worker.write_text(OWN + LINE + worker.read_text().partition(LINE)[2])
         runs = _Runs(folder, worker)
-        found = [(runs.rate(rows, 0), runs.rate(rows, 1), runs.rate(2 * rows, 2)) for _ in range(pairs)]
-        print("  here, one copy, two copies:", [[f"{rate:.0f}/s" for rate in one] for one in found], file=sys.stderr)
-        against, twice = (statistics.median(one[1] / one[0] for one in found), [one[2] / one[1] for one in found])
-        yield Figure(f"rows against the same class in this process, batches of {BATCH}", against, 0.9, at_least=True)
-        yield Figure("two copies against one", statistics.median(twice), 1.8, "x", at_least=True)
+        found = [
+            (runs.rate(rows, 0), runs.rate(rows, 1), runs.rate(2 * rows, 2))
+            for _ in range(pairs)
+        ]
+        print(
+            "  here, one copy, two copies:",
+            [[f"{rate:.0f}/s" for rate in one] for one in found],
+            file=sys.stderr,
+        )
+        against, twice = (
+            statistics.median(one[1] / one[0] for one in found),
+            [one[2] / one[1] for one in found],
+        )
+        yield Figure(
+            f"rows against the same class in this process, batches of {BATCH}",
+            against,
+            0.9,
+            at_least=True,
+        )
+        yield Figure(
+            "two copies against one", statistics.median(twice), 1.8, "x", at_least=True
+        )
         yield from _costs(worker, rows)
         yield from _growth(worker, 1000 if quick else 10_000)
 
@@ -91,14 +110,24 @@ class _Runs:
         """Rows a second of so many copies; of none, of the class in the run's own process."""
         task, output = self._task(rows), self._folder / f"run{self._runs}"
         self._runs += 1
-        args = {"command": f"{sys.executable} {self._worker}", "copies": copies, "args": {"work": WORK}}
+        args = {
+            "command": f"{sys.executable} {self._worker}",
+            "copies": copies,
+            "args": {"work": WORK},
+        }
         model = f"model='process', model_args={args!r}" if copies else "model=Here()"
         call = f"evaluate({model}, tasks=[{str(task)!r}], output_path={str(output)!r}, predict_only=True)"
         program = f"from mmeval import evaluate\nfrom benchmarks.runs.process_models import Here\n{call}"
-        done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True
+        )
         if done.returncode:
             raise RuntimeError(f"mmeval ended with {done.returncode}: {done.stderr}")
-        times = sorted(json.loads(line)["t"] for file in output.rglob("journal/*.jsonl") for line in file.open())
+        times = sorted(
+            json.loads(line)["t"]
+            for file in output.rglob("journal/*.jsonl")
+            for line in file.open()
+        )
         skip = 2 * BATCH
         return (len(times) - skip) / float(times[-1] - times[skip - 1])
 
@@ -108,14 +137,19 @@ class _Runs:
             file.write_text(TASK.format(name=file.stem))
             (self._folder / file.stem).mkdir()
             lines = (
-                json.dumps({"id": str(row), "input": f"question {row}", "reference": "none"}) for row in range(rows)
+                json.dumps(
+                    {"id": str(row), "input": f"question {row}", "reference": "none"}
+                )
+                for row in range(rows)
             )
             (self._folder / file.stem / "test.jsonl").write_text("\n".join(lines))
         return file
 
 
 def _started(worker: Path) -> ProcessBackend:
-    backend = ProcessBackend(command=[sys.executable, str(worker)], copies=0, args={"work": 0})
+    backend = ProcessBackend(
+        command=[sys.executable, str(worker)], copies=0, args={"work": 0}
+    )
     backend.start()
     return backend
 
@@ -125,13 +159,21 @@ def _costs(worker: Path, rows: int) -> Iterator[Figure]:
     text = [Request((message("user", f"question {row}"),)) for row in range(BATCH)]
     file = worker.with_name("picture.png")
     file.write_bytes(PICTURE)
-    pictures = [Request((message("user", Media.from_path(file)),), wants=("image",)) for _ in range(BATCH)]
-    for name, asked, goal in (("text", text, 1.0), ("a picture of 1 MiB each way", pictures, 5.0)):
+    pictures = [
+        Request((message("user", Media.from_path(file)),), wants=("image",))
+        for _ in range(BATCH)
+    ]
+    for name, asked, goal in (
+        ("text", text, 1.0),
+        ("a picture of 1 MiB each way", pictures, 5.0),
+    ):
         list(backend.generate_batch(asked))
         began = time.perf_counter()
         for _ in range(rows // BATCH):
             list(backend.generate_batch(asked))
-        yield Figure(f"a row of {name}", 1000 * (time.perf_counter() - began) / rows, goal, " ms")
+        yield Figure(
+            f"a row of {name}", 1000 * (time.perf_counter() - began) / rows, goal, " ms"
+        )
     backend._end()
 
 
@@ -139,7 +181,13 @@ def _growth(worker: Path, rows: int) -> Iterator[Figure]:
     """What a tenth and all of so many rows with pictures leave in memory and on disk."""
     backend = _started(worker)
     pictures = [
-        [Request((message("user", Media.from_bytes(PICTURE[:4096] + b"%d" % row)),), wants=("image",))] * BATCH
+        [
+            Request(
+                (message("user", Media.from_bytes(PICTURE[:4096] + b"%d" % row)),),
+                wants=("image",),
+            )
+        ]
+        * BATCH
         for row in range(16)
     ]
     sizes = []
@@ -150,6 +198,11 @@ def _growth(worker: Path, rows: int) -> Iterator[Figure]:
         sizes.append(int(resident) * os.sysconf("SC_PAGE_SIZE") / 2**10)
     assert backend._program is not None
     left = sum(item.is_file() for item in backend._program._scratch.rglob("*"))
-    yield Figure(f"memory that {rows:,} rows with pictures add to a tenth of them", sizes[1] - sizes[0], 1024, " KiB")
+    yield Figure(
+        f"memory that {rows:,} rows with pictures add to a tenth of them",
+        sizes[1] - sizes[0],
+        1024,
+        " KiB",
+    )
     yield Figure("files that they leave in the folder of batches", left, 0)
     backend._end()

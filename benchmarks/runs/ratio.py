@@ -48,7 +48,10 @@ class Bench:
         self._runs = 0
         (folder / "data").mkdir()
         (folder / "bench.yaml").write_text(TASK)
-        rows = ({"id": str(i), "input": f"question {i}: draw it", "reference": "<<image1>>"} for i in range(2 * count))
+        rows = (
+            {"id": str(i), "input": f"question {i}: draw it", "reference": "<<image1>>"}
+            for i in range(2 * count)
+        )
         with (folder / "data" / "test.jsonl").open("w") as file:
             file.writelines(json.dumps(row) + "\n" for row in rows)
 
@@ -59,9 +62,27 @@ class Bench:
     def ours(self, connections: int, count: int) -> list[str]:
         self._runs += 1
         return [
-            *(sys.executable, "-m", "mmeval", "--tasks", str(self.folder / "bench.yaml"), "--model", "openai"),
-            *("--model_args", f"base_url={self.url},model=m", "--max_connections", str(connections)),
-            *("--limit", str(count), "--output_path", str(self.folder / f"run{self._runs}")),
+            *(
+                sys.executable,
+                "-m",
+                "mmeval",
+                "--tasks",
+                str(self.folder / "bench.yaml"),
+                "--model",
+                "openai",
+            ),
+            *(
+                "--model_args",
+                f"base_url={self.url},model=m",
+                "--max_connections",
+                str(connections),
+            ),
+            *(
+                "--limit",
+                str(count),
+                "--output_path",
+                str(self.folder / f"run{self._runs}"),
+            ),
         ]
 
     def paired(self, connections: int, count: int) -> list[tuple[Measured, Measured]]:
@@ -74,7 +95,9 @@ class Bench:
                 f"{who} {count / one.active:.0f}/s ({one.wall:.2f} s, {1000 * one.cpu / count:.2f} ms of CPU a sample)"
                 for who, one in (("bare", bare), ("mmeval", ours))
             )
-            print(f"  {connections} connections, {count} samples: {seen}", file=sys.stderr)
+            print(
+                f"  {connections} connections, {count} samples: {seen}", file=sys.stderr
+            )
             pairs.append((bare, ours))
         return pairs
 
@@ -92,30 +115,57 @@ class Bench:
         for connections, goal, whole_goal in ((64, 0.95, 0.91), (256, 0.8, 0.71)):
             pairs = self.paired(connections, self.count)
             ratio = statistics.median(bare.active / ours.active for bare, ours in pairs)
-            yield Figure(f"rate against the bare loop, {connections} connections", ratio, goal, at_least=True)
+            yield Figure(
+                f"rate against the bare loop, {connections} connections",
+                ratio,
+                goal,
+                at_least=True,
+            )
             whole = statistics.median(bare.wall / ours.wall for bare, ours in pairs)
             yield Figure(
-                f"whole processes against the bare loop, {connections} connections", whole, whole_goal, at_least=True
+                f"whole processes against the bare loop, {connections} connections",
+                whole,
+                whole_goal,
+                at_least=True,
             )
             cpu = statistics.median(ours.cpu / bare.cpu for bare, ours in pairs)
             note = f"{statistics.median(1000 * ours.cpu / self.count for _, ours in pairs):.2f} ms a sample"
-            yield Figure(f"CPU to that of the bare loop, {connections} connections", cpu, 2.5, "x", note=note)
+            yield Figure(
+                f"CPU to that of the bare loop, {connections} connections",
+                cpu,
+                2.5,
+                "x",
+                note=note,
+            )
         memory = [
-            (measure(self.ours(256, self.count), memory=True), measure(self.ours(256, 2 * self.count), memory=True))
+            (
+                measure(self.ours(256, self.count), memory=True),
+                measure(self.ours(256, 2 * self.count), memory=True),
+            )
             for _ in range(min(3, self.pairs))
         ]
-        yield Figure("peak memory", max(small.shared for small, _ in memory), 100, " MiB")
-        growth = statistics.median(1024 * (large.private - small.private) / self.count for small, large in memory)
+        yield Figure(
+            "peak memory", max(small.shared for small, _ in memory), 100, " MiB"
+        )
+        growth = statistics.median(
+            1024 * (large.private - small.private) / self.count
+            for small, large in memory
+        )
         yield Figure("growth a sample", growth, 0.5, " KiB")
         pairs = self.paired(64, 10)
         first = statistics.median(ours.wall / bare.wall for bare, ours in pairs)
         cpu = statistics.median(ours.cpu / bare.cpu for bare, ours in pairs)
         note = f"{statistics.median(ours.wall for _, ours in pairs):.2f} s; {cpu:.1f} times the CPU"
-        yield Figure("first 10 samples against the bare loop", first, 2.5, "x", note=note)
+        yield Figure(
+            "first 10 samples against the bare loop", first, 2.5, "x", note=note
+        )
         yield Figure("--help against python -c pass (CPU)", self.help_ratio(), 5, "x")
 
     def help_ratio(self) -> float:
         def cpu(*arguments: str) -> float:
             return measure([sys.executable, *arguments]).cpu
 
-        return statistics.median(cpu("-m", "mmeval", "--help") / cpu("-c", "pass") for _ in range(5 * self.pairs))
+        return statistics.median(
+            cpu("-m", "mmeval", "--help") / cpu("-c", "pass")
+            for _ in range(5 * self.pairs)
+        )

@@ -26,13 +26,20 @@ LATENCY, CONNECTIONS, TIMEOUT = 0.05, 16, 1.0
 RETRY_AFTER = 0.1
 
 CASES: Mapping[str, Mapping[str, float]] = {
-    "25 % 429, 5 % 500": {"rate_429": 0.25, "rate_500": 0.05, "retry_after": RETRY_AFTER},
+    "25 % 429, 5 % 500": {
+        "rate_429": 0.25,
+        "rate_500": 0.05,
+        "retry_after": RETRY_AFTER,
+    },
     "2 % malformed": {"rate_malformed": 0.02},
     "2 % truncated": {"rate_truncated": 0.02},
     "2 % disconnected": {"rate_disconnect": 0.02},
     "2 % hung": {"rate_timeout": 0.02, "hang": 60.0},
     "2 % each of these four": {
-        **{f"rate_{fault}": 0.02 for fault in ("malformed", "truncated", "disconnect", "timeout")},
+        **{
+            f"rate_{fault}": 0.02
+            for fault in ("malformed", "truncated", "disconnect", "timeout")
+        },
         "hang": 60.0,
     },
 }
@@ -79,7 +86,16 @@ def run(folder: Path, count: int, faults: Mapping[str, float]) -> tuple[float, f
     with server, tempfile.TemporaryDirectory(dir=folder) as output:
         began = time.perf_counter()
         done = mmeval_process(
-            *("--tasks", "ask", "--include_path", folder / "tasks", "--output_path", output, "--limit", str(count)),
+            *(
+                "--tasks",
+                "ask",
+                "--include_path",
+                folder / "tasks",
+                "--output_path",
+                output,
+                "--limit",
+                str(count),
+            ),
             *openai(server, timeout=str(TIMEOUT)),
             *("--max_connections", str(CONNECTIONS)),
             timeout=600,
@@ -95,8 +111,19 @@ def figures(quick: bool) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_questions(folder / "tasks", "ask", range(count))
-        rest = statistics.median(took - least for took, least in (run(folder, count, {}) for _ in range(rounds)))
+        rest = statistics.median(
+            took - least
+            for took, least in (run(folder, count, {}) for _ in range(rounds))
+        )
         for faults, settings in CASES.items():
             walls = [run(folder, count, settings) for _ in range(rounds)]
-            took, least = statistics.median(wall[0] for wall in walls), walls[0][1] + rest
-            yield Figure(f"{faults}, against the ideal", took / least, GOAL, note=f"{took:.1f} s to {least:.1f} s")
+            took, least = (
+                statistics.median(wall[0] for wall in walls),
+                walls[0][1] + rest,
+            )
+            yield Figure(
+                f"{faults}, against the ideal",
+                took / least,
+                GOAL,
+                note=f"{took:.1f} s to {least:.1f} s",
+            )

@@ -36,7 +36,9 @@ def bare(code: str) -> None:
         file.flush()
         command = [python.command, "-S", "-B", "-u", file.name]
         # in a session of its own, as in the sandbox: where others compute, the kernel shares out by sessions
-        subprocess.run(command, stdout=subprocess.DEVNULL, check=True, start_new_session=True)
+        subprocess.run(
+            command, stdout=subprocess.DEVNULL, check=True, start_new_session=True
+        )
 
 
 def held(backend: SandboxBackend, code: str, count: int, at_a_time: int) -> None:
@@ -57,8 +59,16 @@ def figures(quick: bool) -> Iterator[Figure]:
     backend = SandboxBackend()
     rounds, waiting, many = (10, 8, 50) if quick else (50, WAITING, 1000)
     held(backend, PRINTS, 1, 1)
-    more = [seconds(lambda: held(backend, PRINTS, 1, 1)) - seconds(lambda: bare(PRINTS)) for _ in range(rounds)]
-    yield Figure("print(1), beyond the bare interpreter", 1000 * statistics.median(more), MOST_MS, " ms")
+    more = [
+        seconds(lambda: held(backend, PRINTS, 1, 1)) - seconds(lambda: bare(PRINTS))
+        for _ in range(rounds)
+    ]
+    yield Figure(
+        "print(1), beyond the bare interpreter",
+        1000 * statistics.median(more),
+        MOST_MS,
+        " ms",
+    )
 
     width = backend.usual_connections
     alone = together = 0.0
@@ -67,14 +77,25 @@ def figures(quick: bool) -> Iterator[Figure]:
             alone += seconds(lambda: [*pool.map(bare, [WORKS] * (waiting // TURNS))])
             together += seconds(lambda: held(backend, WORKS, waiting // TURNS, width))
     note = f"{waiting} programs, {width} at a time, {together:.1f} s to {alone:.1f} s"
-    yield Figure("share of the machine that programs get", alone / together, LEAST_SHARE, at_least=True, note=note)
+    yield Figure(
+        "share of the machine that programs get",
+        alone / together,
+        LEAST_SHARE,
+        at_least=True,
+        note=note,
+    )
 
     before = left()
     began = time.perf_counter()
     held(backend, PRINTS, many, width)
     took = time.perf_counter() - began
     after = left()
-    for name, unit in (("processes", ""), ("descriptors", ""), ("files", ""), ("memory", " MiB")):
+    for name, unit in (
+        ("processes", ""),
+        ("descriptors", ""),
+        ("files", ""),
+        ("memory", " MiB"),
+    ):
         goal = 8.0 if name == "memory" else 0.0
         note = f"{many} programs in {took:.0f} s"
         yield Figure(f"{name} left", after[name] - before[name], goal, unit, note=note)
@@ -82,7 +103,9 @@ def figures(quick: bool) -> Iterator[Figure]:
 
 def left() -> dict[str, float]:
     """What this process and its sandboxes hold."""
-    resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf(
+        "SC_PAGE_SIZE"
+    )
     return {
         "processes": len(in_other_namespaces()),
         "descriptors": len([*Path("/proc/self/fd").iterdir()]),

@@ -43,8 +43,20 @@ def dry_run() -> Iterator[Figure]:
         _write_large(folder)
         found = measure(
             [
-                *(sys.executable, "-m", "mmeval", "--tasks", str(folder / "large.yaml"), "--dry_run"),
-                *("--model", "openai", "--model_args", "model=gpt-4o,outputs=text+image"),
+                *(
+                    sys.executable,
+                    "-m",
+                    "mmeval",
+                    "--tasks",
+                    str(folder / "large.yaml"),
+                    "--dry_run",
+                ),
+                *(
+                    "--model",
+                    "openai",
+                    "--model_args",
+                    "model=gpt-4o,outputs=text+image",
+                ),
                 *("--role", "judge=openai,model=gpt-4o-mini", "--budget_usd", "100"),
             ],
             folder,
@@ -61,13 +73,22 @@ def _write_large(folder: Path) -> None:
         bytes_ = b"\x89PNG\r\n\x1a\n" + chance.randbytes(PICTURE_BYTES)
         (folder / "data" / "img" / f"{number}.png").write_bytes(bytes_)
     with (folder / "data" / "test.jsonl").open("w") as file:
-        file.writelines(json.dumps(_large_row(number)) + "\n" for number in range(SAMPLES))
+        file.writelines(
+            json.dumps(_large_row(number)) + "\n" for number in range(SAMPLES)
+        )
 
 
 def _large_row(number: int) -> dict[str, object]:
-    words = f"question {number}: " + "what is to be seen, and what is to be heard? " * 12
+    words = (
+        f"question {number}: " + "what is to be seen, and what is to be heard? " * 12
+    )
     rubric = [f"criterion {at} of question {number}" for at in range(CRITERIA)]
-    row: dict[str, object] = {"id": str(number), "input": words, "reference": "a <<image1>>", "rubric": rubric}
+    row: dict[str, object] = {
+        "id": str(number),
+        "input": words,
+        "reference": "a <<image1>>",
+        "rubric": rubric,
+    }
     if number % 5 > 2:
         places = {f"image{at}": f"img/{(number + at) % PICTURES}.png" for at in (1, 2)}
         row["input"] = {"text": f"<<image1>> {words} <<image2>>", "media": places}
@@ -86,28 +107,56 @@ def numbers() -> Iterator[Figure]:
         folder = Path(name)
         chance = random.Random(1)
         with (folder / "rows.jsonl").open("w") as file:
-            file.writelines(json.dumps(_score_row(at, chance)) + "\n" for at in range(SAMPLES))
-        program = [sys.executable, "-m", "benchmarks.reports.large_results", str(folder)]
+            file.writelines(
+                json.dumps(_score_row(at, chance)) + "\n" for at in range(SAMPLES)
+            )
+        program = [
+            sys.executable,
+            "-m",
+            "benchmarks.reports.large_results",
+            str(folder),
+        ]
         found = measure(program)
         (written,) = folder.glob("results_*.json")
         made = len(json.loads(written.read_text())["mmeval"]["results"])
-    yield Figure(f"numbers of {SAMPLES:,} samples", found.cpu, 15, " s of CPU", note=f"{made} numbers")
+    yield Figure(
+        f"numbers of {SAMPLES:,} samples",
+        found.cpu,
+        15,
+        " s of CPU",
+        note=f"{made} numbers",
+    )
     yield Figure("peak memory of the numbers", found.peak, 500, " MiB")
 
 
 def _score_row(at: int, chance: random.Random) -> dict[str, object]:
     """One in fifty is unscored by one metric, one in a hundred failed."""
     domain, level = f"domain {at % DOMAINS}", f"level {chance.randrange(LEVELS)}"
-    row: dict[str, object] = {"i": at, "n": 0, "s": f"sample {at}", "d": f"{at:032x}", "status": "ok"}
+    row: dict[str, object] = {
+        "i": at,
+        "n": 0,
+        "s": f"sample {at}",
+        "d": f"{at:032x}",
+        "status": "ok",
+    }
     labels = {"domain": domain, "level": level, "cell": f"{domain}, {level}"}
     if at % 100 == 0:
         return {**row, "status": "failed", "scores": {}, "labels": labels}
     names = ("right", "met", "clear", "near", "short", "middle")
     scores: dict[str, object] = {
-        name: {"value": round(chance.random(), 4), "status": "scored", "evidence": {"counted": [at, at + 1]}}
+        name: {
+            "value": round(chance.random(), 4),
+            "status": "scored",
+            "evidence": {"counted": [at, at + 1]},
+        }
         for name in names
     }
     scores["right"] = {"value": float(chance.random() < 0.7), "status": "scored"}
     if at % 50 == 1:
-        scores["met"] = {"value": None, "status": "unscored", "reason": "a verdict was lost", "bounds": [0.25, 0.5]}
+        scores["met"] = {
+            "value": None,
+            "status": "unscored",
+            "reason": "a verdict was lost",
+            "bounds": [0.25, 0.5],
+        }
     return {**row, "scores": scores, "labels": labels}

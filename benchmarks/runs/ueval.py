@@ -31,11 +31,28 @@ def figures(quick: bool) -> Iterator[Figure]:
         folder = Path(name)
         write_rows(folder / "data", count)
         bare = measure([sys.executable, "-m", __name__, url, str(folder / "data")])
-        small, ours = (measure(_ours(folder, url, f"of{n}", n), memory=True) for n in (count // 2, count))
-        each = " to ".join(f"{1000 * one.cpu / count / (2 * CRITERIA):.2f} ms" for one in (ours, bare))
-        yield Figure("CPU a call against the bare client", ours.cpu / bare.cpu, 1.5, "x", note=each)
+        small, ours = (
+            measure(_ours(folder, url, f"of{n}", n), memory=True)
+            for n in (count // 2, count)
+        )
+        each = " to ".join(
+            f"{1000 * one.cpu / count / (2 * CRITERIA):.2f} ms" for one in (ours, bare)
+        )
+        yield Figure(
+            "CPU a call against the bare client",
+            ours.cpu / bare.cpu,
+            1.5,
+            "x",
+            note=each,
+        )
         held = f"{ours.shared:.0f} MiB"
-        yield Figure("memory of twice the answers", ours.shared / small.shared, 1.2, "x", note=held)
+        yield Figure(
+            "memory of twice the answers",
+            ours.shared / small.shared,
+            1.2,
+            "x",
+            note=held,
+        )
 
 
 def write_rows(folder: Path, count: int) -> None:
@@ -51,14 +68,40 @@ def write_rows(folder: Path, count: int) -> None:
             for name in names:
                 (folder / name).write_bytes(head + noise.randbytes(SIZE))
             criteria = [f"criterion {number} of {at}" for number in range(CRITERIA)]
-            row = {"id": at, "task": "art", "prompt": f"Draw {at}.", "text_ref": "A step. " * 50, "image_ref": names}
-            rows.write(json.dumps({**row, "text_rubrics": criteria, "image_rubrics": criteria}) + "\n")
+            row = {
+                "id": at,
+                "task": "art",
+                "prompt": f"Draw {at}.",
+                "text_ref": "A step. " * 50,
+                "image_ref": names,
+            }
+            rows.write(
+                json.dumps({**row, "text_rubrics": criteria, "image_rubrics": criteria})
+                + "\n"
+            )
 
 
 def _ours(folder: Path, url: str, run: str, count: int) -> list[str]:
     return [
-        *(sys.executable, "-m", "mmeval", "--tasks", "ueval_art", "--data_dir", str(folder / "data")),
-        *("--model", "reference", "--judge", "openai,model=j", "--judge_base_url", url, "--limit", str(count)),
+        *(
+            sys.executable,
+            "-m",
+            "mmeval",
+            "--tasks",
+            "ueval_art",
+            "--data_dir",
+            str(folder / "data"),
+        ),
+        *(
+            "--model",
+            "reference",
+            "--judge",
+            "openai,model=j",
+            "--judge_base_url",
+            url,
+            "--limit",
+            str(count),
+        ),
         *("--max_connections", str(CONNECTIONS), "--output_path", str(folder / run)),
     ]
 
@@ -70,14 +113,24 @@ async def _bare(url: str, folder: Path) -> None:
         for line in rows:
             row = json.loads(line)
             text = {"type": "text", "text": row["prompt"] + row["text_ref"]}
-            encoded = [base64.b64encode((folder / name).read_bytes()).decode() for name in row["image_ref"]]
+            encoded = [
+                base64.b64encode((folder / name).read_bytes()).decode()
+                for name in row["image_ref"]
+            ]
             urls = ({"url": f"data:image/png;base64,{data}"} for data in encoded)
-            pictures: list[dict[str, Any]] = [{"type": "image_url", "image_url": one} for one in urls]
+            pictures: list[dict[str, Any]] = [
+                {"type": "image_url", "image_url": one} for one in urls
+            ]
             for label, parts in (("text_rubrics", []), ("image_rubrics", pictures)):
                 for criterion in row[label]:
                     content = [text, {"type": "text", "text": criterion}, *parts]
-                    body = {"model": "j", "messages": [{"role": "user", "content": content}]}
-                    async with session.post(f"{url}/chat/completions", json=body) as response:
+                    body = {
+                        "model": "j",
+                        "messages": [{"role": "user", "content": content}],
+                    }
+                    async with session.post(
+                        f"{url}/chat/completions", json=body
+                    ) as response:
                         (await response.json())["choices"][0]["message"]["content"]
 
     with (folder / "test.jsonl").open() as rows:

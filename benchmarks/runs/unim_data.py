@@ -53,9 +53,15 @@ def make(folder: Path) -> None:
         for part, name in enumerate(COMBINATIONS):
             mine = rows[part :: len(COMBINATIONS)]
             _write(folder / "qapairs_placeholder" / place / f"{name}.jsonl", mine)
-            _write(folder / "qapairs_caption" / place / f"{name}.jsonl", map(_captioned, mine))
+            _write(
+                folder / "qapairs_caption" / place / f"{name}.jsonl",
+                map(_captioned, mine),
+            )
         for row in rows:
-            for path in (*row["input"]["modal"].values(), *row["output"]["modal"].values()):
+            for path in (
+                *row["input"]["modal"].values(),
+                *row["output"]["modal"].values(),
+            ):
                 kind = path.partition("/")[0]
                 os.link(chance.choice(originals[kind]), media / path)
 
@@ -65,7 +71,9 @@ def _originals(folder: Path) -> dict[str, list[Path]]:
     found: dict[str, list[Path]] = {"image": [], "audio": []}
     for at in range(ORIGINALS):
         found["image"].append(folder / f"{at}.png")
-        found["image"][-1].write_bytes(medium(framed(noise(32, 32, at), 4, 4, (0, 0, 255))).read())
+        found["image"][-1].write_bytes(
+            medium(framed(noise(32, 32, at), 4, 4, (0, 0, 255))).read()
+        )
         found["audio"].append(folder / f"{at}.wav")
         found["audio"][-1].write_bytes(_sound(at))
     return found
@@ -80,16 +88,26 @@ def _sound(at: int) -> bytes:
 
 
 def _rows(domain: Domain, chance: random.Random) -> Iterator[dict[str, Any]]:
-    levels = [level for level, count in enumerate(domain.counts, start=1) for _ in range(count)]
+    levels = [
+        level
+        for level, count in enumerate(domain.counts, start=1)
+        for _ in range(count)
+    ]
     chance.shuffle(levels)
     for number, level in enumerate(levels):
-        given = {"image1": f"image/img_{number:04}_01.png", "audio1": f"audio/aud_{number:04}_01.wav"}
+        given = {
+            "image1": f"image/img_{number:04}_01.png",
+            "audio1": f"audio/aud_{number:04}_01.wav",
+        }
         yield {
             "domain": domain.field,
             "subdomain": domain.name,
             "id": str(number),
             "difficulty_level": level,
-            "input": {"modal": given, "content": f"Question {number}: <image1> {WORDS} <audio1> {WORDS}"},
+            "input": {
+                "modal": given,
+                "content": f"Question {number}: <image1> {WORDS} <audio1> {WORDS}",
+            },
             "output": {
                 "modal": {"image2": f"image/img_{number:04}_02.png"},
                 "content": f"Answer {number}: {WORDS} <image2>",
@@ -98,7 +116,10 @@ def _rows(domain: Domain, chance: random.Random) -> Iterator[dict[str, Any]]:
 
 
 def _captioned(row: dict[str, Any]) -> dict[str, Any]:
-    sides = {side: {**row[side], "content": row[side]["content"].replace(">", f": {WORDS}>")} for side in _SIDES}
+    sides = {
+        side: {**row[side], "content": row[side]["content"].replace(">", f": {WORDS}>")}
+        for side in _SIDES
+    }
     return {**row, **sides}
 
 
@@ -122,7 +143,12 @@ def figures(quick: bool) -> Iterator[Figure]:
         total = sum(domain.total for domain in DOMAINS)
         if not found["size"] == found["sound"] == total:
             raise RuntimeError(f"{found} of {total} samples")
-        yield Figure("size, fingerprint and first sample", found["first"], FIRST_SAMPLE, " s of CPU")
+        yield Figure(
+            "size, fingerprint and first sample",
+            found["first"],
+            FIRST_SAMPLE,
+            " s of CPU",
+        )
         yield Figure(f"all {total:,} samples", found["whole"], WHOLE, " s of CPU")
         yield Figure("peak memory", found["peak"], MEMORY, " MiB")
         for tasks in ("unim_hard", "unim"):
@@ -139,16 +165,41 @@ def read(folder: str) -> dict[str, float]:
         first = first or time.process_time() - began
         count += not sample.fault
     whole = time.process_time() - began
-    return {"size": size, "sound": count, "first": first, "whole": whole, "peak": high_water()}
+    return {
+        "size": size,
+        "sound": count,
+        "first": first,
+        "whole": whole,
+        "peak": high_water(),
+    }
 
 
 def first_request(folder: Path, tasks: str) -> Figure:
     """Seconds of CPU that ``mmeval run`` takes to the arrival of its first request."""
-    with tempfile.TemporaryDirectory() as out, ScriptedServer(saying(content="none")) as server:
-        words = ["--tasks", tasks, "--data_dir", str(folder), "--limit", str(LIMIT), "--output_path", out]
-        words += ["--model", "openai", "--model_args", f"model=m,base_url={server.url},outputs=text"]
+    with (
+        tempfile.TemporaryDirectory() as out,
+        ScriptedServer(saying(content="none")) as server,
+    ):
+        words = [
+            "--tasks",
+            tasks,
+            "--data_dir",
+            str(folder),
+            "--limit",
+            str(LIMIT),
+            "--output_path",
+            out,
+        ]
+        words += [
+            "--model",
+            "openai",
+            "--model_args",
+            f"model=m,base_url={server.url},outputs=text",
+        ]
         env = {**os.environ, "OPENAI_API_KEY": "bench", "HF_HUB_OFFLINE": "1"}
-        with subprocess.Popen([sys.executable, "-m", "mmeval", *words], cwd=out, env=env, **_QUIET) as process:
+        with subprocess.Popen(
+            [sys.executable, "-m", "mmeval", *words], cwd=out, env=env, **_QUIET
+        ) as process:
             while not server.seen and process.poll() is None:
                 time.sleep(0.005)
             seconds = processor_seconds(process.pid)

@@ -49,34 +49,62 @@ def merged(shards: int, trials: int) -> Iterator[Figure]:
     """The lines of one run dealt out to shards, each trial with a medium of its own that lies in its shard's store."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        rows = ({"id": str(n), "input": f"question {n}", "reference": str(n), "level": n % 9} for n in range(trials))
+        rows = (
+            {
+                "id": str(n),
+                "input": f"question {n}",
+                "reference": str(n),
+                "level": n % 9,
+            }
+            for n in range(trials)
+        )
         _write(folder, rows)
         subprocess.run(_command(folder), cwd=ROOT, check=True, capture_output=True)
         run = folder / "runs" / "reference" / "default"
         whole = run.rename(folder / "whole")
-        _deal(whole, [run / "shards" / f"{number}-of-{shards}" for number in range(1, shards + 1)], trials)
+        _deal(
+            whole,
+            [
+                run / "shards" / f"{number}-of-{shards}"
+                for number in range(1, shards + 1)
+            ],
+            trials,
+        )
         found = measure([sys.executable, "-m", "mmeval", "merge", str(run)], folder)
         linked = sum(path.stat().st_nlink == 2 for path in run.glob("media/*/*"))
         same = all(
-            (run / file.relative_to(whole)).read_bytes() == file.read_bytes() for file in whole.rglob("scores.jsonl")
+            (run / file.relative_to(whole)).read_bytes() == file.read_bytes()
+            for file in whole.rglob("scores.jsonl")
         )
     how = f"{shards} shards of {trials:,} trials, {linked:,} media linked, {found.wall:.0f} s by the clock"
-    yield Figure("merging", found.cpu, 60, " s of CPU", note=how if same else "the scores differ")
+    yield Figure(
+        "merging", found.cpu, 60, " s of CPU", note=how if same else "the scores differ"
+    )
     yield Figure("peak memory of merging", found.peak, 300, " MiB")
 
 
 def _deal(whole: Path, folders: Sequence[Path], trials: int) -> None:
     """Deal a run's lines out to shards, by the sample where a line has its place."""
     for file in (
-        path for part in ("journal", "samples", "trials", "scores") for path in whole.glob(f"{part}/**/*.jsonl")
+        path
+        for part in ("journal", "samples", "trials", "scores")
+        for path in whole.glob(f"{part}/**/*.jsonl")
     ):
         with ExitStack() as opened, file.open("rb") as lines:
-            outs = [opened.enter_context(_place(whole, file, folder).open("wb")) for folder in folders]
+            outs = [
+                opened.enter_context(_place(whole, file, folder).open("wb"))
+                for folder in folders
+            ]
             for at, line in enumerate(lines):
                 found = _SAMPLE.match(line)
                 outs[(int(found[1]) if found else at) % len(folders)].write(line)
     sets = {path.parent.name: path.name for path in whole.glob("scores/*/*")}
-    known = {"chosen": {"large": [[0, trials - 1, 1]]}, "subsets": {}, "score_sets": sets, "metric_device": ""}
+    known = {
+        "chosen": {"large": [[0, trials - 1, 1]]},
+        "subsets": {},
+        "score_sets": sets,
+        "metric_device": "",
+    }
     for number, folder in enumerate(folders):
         for plan in whole.glob("scores/*/*/plan.json"):
             shutil.copy(plan, folder / plan.relative_to(whole))
@@ -97,7 +125,15 @@ def _place(whole: Path, file: Path, folder: Path) -> Path:
 
 def _command(folder: Path, model: str = "reference") -> list[str]:
     return [
-        *(sys.executable, "-m", "mmeval", "--tasks", str(folder / "large.yaml"), "--model", model),
+        *(
+            sys.executable,
+            "-m",
+            "mmeval",
+            "--tasks",
+            str(folder / "large.yaml"),
+            "--model",
+            model,
+        ),
         *("--output_path", str(folder / "runs"), "--report", "false"),
     ]
 
@@ -142,10 +178,14 @@ def _of_videos(samples: int) -> tuple[Measured, Measured]:
         for n in range(samples):
             file = folder / "data" / "video" / f"{n}.mp4"
             if n < DISTINCT:
-                file.write_bytes(b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom" + f"{n}".encode())
+                file.write_bytes(
+                    b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom" + f"{n}".encode()
+                )
                 with file.open("r+b") as opened:
                     opened.truncate(VIDEO_BYTES)  # a hole of zeros: it takes no room
             else:
                 file.hardlink_to(folder / "data" / "video" / f"{n % DISTINCT}.mp4")
         command = _command(folder, "empty")
-        return measure([*command, "--dry_run"], folder), measure([*command, "--max_unscored", str(samples)], folder)
+        return measure([*command, "--dry_run"], folder), measure(
+            [*command, "--max_unscored", str(samples)], folder
+        )

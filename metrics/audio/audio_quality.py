@@ -19,7 +19,13 @@ from mmeval.metrics.audio.quality.combination import (
 from mmeval.metrics.audio.quality.listening import heard_in
 from mmeval.metrics.audio.quality.loudness import SHORTEST
 from mmeval.metrics.audio.quality.recording import RATE, recording
-from mmeval.metrics.quality.items import ItemScore, Rounding, Unreadable, in_released_digits, quality_of_media
+from mmeval.metrics.quality.items import (
+    ItemScore,
+    Rounding,
+    Unreadable,
+    in_released_digits,
+    quality_of_media,
+)
 from mmeval.records import Score, Trial
 from mmeval.system import Checked
 
@@ -37,7 +43,11 @@ class Combining(NamedTuple):
 
 
 def _margin_fault(value: float | None) -> str:
-    return "" if value is None or 1 <= value <= WIDEST_MARGIN else f"a number from 1 to {WIDEST_MARGIN:g}, or null"
+    return (
+        ""
+        if value is None or 1 <= value <= WIDEST_MARGIN
+        else f"a number from 1 to {WIDEST_MARGIN:g}, or null"
+    )
 
 
 def _power_fault(value: float | None) -> str:
@@ -101,7 +111,12 @@ def audio_quality(
     processor.
     """
     how = Combining(combination, apply_b_per, final_power, rounding)
-    return quality_of_media(trial, "audio", lambda media: _quality_of(media, hpss_margin, how), unreadable=unreadable)
+    return quality_of_media(
+        trial,
+        "audio",
+        lambda media: _quality_of(media, hpss_margin, how),
+        unreadable=unreadable,
+    )
 
 
 def _quality_of(media: Media, margin: float | None, how: Combining) -> ItemScore:
@@ -119,12 +134,23 @@ def quality_of(heard: Heard, how: Combining) -> ItemScore:
     """The quality of a recording from its measured terms, with all of them."""
     scores = scores_of(heard)
     factors = factors_of(heard, scores)
-    whole = combined(heard, scores, factors, combination=how.combination, apply_b_per=how.apply_b_per)
-    power = how.final_power if how.final_power is not None else FINAL_POWER[how.combination]
+    whole = combined(
+        heard, scores, factors, combination=how.combination, apply_b_per=how.apply_b_per
+    )
+    power = (
+        how.final_power if how.final_power is not None else FINAL_POWER[how.combination]
+    )
     exact = whole**power
     quality = in_released_digits(exact) if how.rounding == "released" else exact
-    measured = {name: _finite(term) for name, term in heard._asdict().items() if name not in NOT_REPORTED}
-    return ItemScore(quality, {**measured, **scores, **factors, "q01": whole, "quality_0_100": 100 * exact})
+    measured = {
+        name: _finite(term)
+        for name, term in heard._asdict().items()
+        if name not in NOT_REPORTED
+    }
+    return ItemScore(
+        quality,
+        {**measured, **scores, **factors, "q01": whole, "quality_0_100": 100 * exact},
+    )
 
 
 def _finite(value: Any) -> Any:  # a number or nothing

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from mmeval.metrics.models import Vectors
 
 
-CLAP = HubModel(("config.json", "preprocessor_config.json", "model.safetensors|pytorch_model.bin"))
+CLAP = HubModel(
+    ("config.json", "preprocessor_config.json", "model.safetensors|pytorch_model.bin")
+)
 CLAP_NAME = "laion/clap-htsat-unfused"
 NEAREST = 10
 _AT_ONCE = 16
@@ -47,14 +49,21 @@ def embeddings(clips: Sequence[Samples], model: Mapping[str, Any]) -> Vectors:
     if not clips:
         return np.zeros((0, 0), np.float32)
     encoder = loaded(model, _encoder)
-    return np.concatenate([_encoded(encoder, clips[at : at + _AT_ONCE]) for at in range(0, len(clips), _AT_ONCE)])
+    return np.concatenate(
+        [
+            _encoded(encoder, clips[at : at + _AT_ONCE])
+            for at in range(0, len(clips), _AT_ONCE)
+        ]
+    )
 
 
 def nearest_mean(clip: Vectors, references: Vectors, nearest: int = NEAREST) -> float:
     """The mean of the largest cosines of one embedding with those of references."""
     import numpy as np
 
-    cosines = np.sort(references.astype(np.float64) @ clip.astype(np.float64))[-nearest:]
+    cosines = np.sort(references.astype(np.float64) @ clip.astype(np.float64))[
+        -nearest:
+    ]
     return float(np.clip(cosines.mean(), -1.0, 1.0))
 
 
@@ -89,7 +98,11 @@ def _similarity(trial: Trial, model: str | Mapping[str, Any], nearest: int) -> S
     answer = the_only_clip(trial)
     if isinstance(answer, Score):
         return answer
-    sounds = [sound for reference in trial.sample.references for sound in reference.media("audio")]
+    sounds = [
+        sound
+        for reference in trial.sample.references
+        for sound in reference.media("audio")
+    ]
     if not sounds:
         return Score.unscored("the sample has no reference with a sound")
     try:
@@ -98,7 +111,8 @@ def _similarity(trial: Trial, model: str | Mapping[str, Any], nearest: int) -> S
         return Score.unscored(f"a reference: {error}")
     found = embeddings([answer, *clips], bound(model))
     return Score(
-        nearest_mean(found[0], found[1:], nearest), evidence={"cosines": [float(c) for c in found[1:] @ found[0]]}
+        nearest_mean(found[0], found[1:], nearest),
+        evidence={"cosines": [float(c) for c in found[1:] @ found[0]]},
     )
 
 
@@ -107,9 +121,13 @@ def _encoder(folder: Path, device: str) -> _Encoder:
     transformers = need("transformers", "hf")
     with opening(folder):
         config = transformers.ClapConfig.from_pretrained(folder, local_files_only=True)
-        features = transformers.ClapFeatureExtractor.from_pretrained(folder, local_files_only=True)
+        features = transformers.ClapFeatureExtractor.from_pretrained(
+            folder, local_files_only=True
+        )
     if config.audio_config.enable_fusion:
-        raise UsageError(f"{folder}: this CLAP model has feature fusion; name one without, such as {CLAP_NAME}")
+        raise UsageError(
+            f"{folder}: this CLAP model has feature fusion; name one without, such as {CLAP_NAME}"
+        )
     network = network_of("ClapModel", folder, device)
     return _Encoder(network, features, device)
 
@@ -118,7 +136,10 @@ def _encoded(encoder: _Encoder, clips: Sequence[Samples]) -> Vectors:
     import numpy as np
 
     torch = need("torch", "hf")
-    heard = [_cropped(resampled(clip, RATE, encoder.features.sampling_rate), encoder) for clip in clips]
+    heard = [
+        _cropped(resampled(clip, RATE, encoder.features.sampling_rate), encoder)
+        for clip in clips
+    ]
     inputs = encoder.features(
         heard,
         sampling_rate=encoder.features.sampling_rate,
@@ -129,7 +150,9 @@ def _encoded(encoder: _Encoder, clips: Sequence[Samples]) -> Vectors:
     with torch.inference_mode():
         inputs = torch.from_numpy(np.asarray(inputs, np.float32)).to(encoder.device)
         found = encoder.network.get_audio_features(input_features=inputs)
-    return of_length_one(np.asarray(getattr(found, "pooler_output", found).float().cpu(), np.float32))
+    return of_length_one(
+        np.asarray(getattr(found, "pooler_output", found).float().cpu(), np.float32)
+    )
 
 
 def _cropped(samples: Samples, encoder: _Encoder) -> Samples:
@@ -140,5 +163,9 @@ def _cropped(samples: Samples, encoder: _Encoder) -> Samples:
     if len(samples) <= most:
         return samples
     seed = hashlib.sha256(np.ascontiguousarray(samples).tobytes()).digest()[:8]
-    start = int(np.random.default_rng(int.from_bytes(seed, "big")).integers(0, len(samples) - most + 1))
+    start = int(
+        np.random.default_rng(int.from_bytes(seed, "big")).integers(
+            0, len(samples) - most + 1
+        )
+    )
     return samples[start : start + most]

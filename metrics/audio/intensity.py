@@ -34,7 +34,11 @@ class Asked(NamedTuple):
 
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    return "" if _asked(sample, switches["intensity_key"]) else _fault(switches["intensity_key"])
+    return (
+        ""
+        if _asked(sample, switches["intensity_key"])
+        else _fault(switches["intensity_key"])
+    )
 
 
 @metric(
@@ -80,16 +84,24 @@ def intensity(
     asked = _asked(trial.sample, intensity_key)
     if asked is None:
         return Score.unscored(_fault(intensity_key))
-    heard = window(trimmed(clip, top_db), asked.edge, longest=seconds, short_end=short_end)
+    heard = window(
+        trimmed(clip, top_db), asked.edge, longest=seconds, short_end=short_end
+    )
     levels = rms(heard, frame=frame, hop=hop)
     line = line_of_peaks(levels, distance=distance, margin=margin, hop=hop)
     if line is None:
-        return wrong(_why_no_line(heard, levels), slope=None, stderr=None, trend="<none>")
+        return wrong(
+            _why_no_line(heard, levels), slope=None, stderr=None, trend="<none>"
+        )
     trend = _trend(line, steepness=steepness, error=error)
-    return Score(float(trend == asked.trend), evidence={**line._asdict(), "trend": trend})
+    return Score(
+        float(trend == asked.trend), evidence={**line._asdict(), "trend": trend}
+    )
 
 
-def line_of_peaks(levels: Samples, *, distance: int = 4, margin: int = 5, hop: int = HOP) -> Line | None:
+def line_of_peaks(
+    levels: Samples, *, distance: int = 4, margin: int = 5, hop: int = HOP
+) -> Line | None:
     """The line through the peaks of levels scaled to 0..1, over seconds, or None."""
     import numpy
     from scipy.signal import find_peaks
@@ -103,7 +115,11 @@ def line_of_peaks(levels: Samples, *, distance: int = 4, margin: int = 5, hop: i
     if not peaks:
         return None
     last = len(scaled) - 1
-    points = [*([0] if peaks[0] >= margin else []), *peaks, *([last] if peaks[-1] < len(scaled) - margin else [])]
+    points = [
+        *([0] if peaks[0] >= margin else []),
+        *peaks,
+        *([last] if peaks[-1] < len(scaled) - margin else []),
+    ]
     if len(points) < 2:
         return None
     fit = linregress(numpy.asarray(points) * hop / RATE, scaled[points])
@@ -127,7 +143,12 @@ def _trend(line: Line, *, steepness: float, error: float) -> Trend:
 def _asked(sample: Sample, key: str) -> Asked | None:
     """What the row asks for; None where its label is not valid."""
     label: Any = sample.metadata.get(key)
-    if not isinstance(label, (list, tuple)) or len(label) != 2 or label[0] not in EDGES or label[1] not in TRENDS:
+    if (
+        not isinstance(label, (list, tuple))
+        or len(label) != 2
+        or label[0] not in EDGES
+        or label[1] not in TRENDS
+    ):
         return None
     return Asked(*label)
 

@@ -55,7 +55,9 @@ def classes(folder: Path) -> Mapping[str, Sequence[Path]]:
     table = next((folder / name for name in TABLES if (folder / name).is_file()), None)
     found = _by_table(folder, table) if table else _by_folder(folder)
     if not found:
-        raise MissingDataError(f"{folder}: it has no clips by class; see the reference sounds in docs/metrics.md")
+        raise MissingDataError(
+            f"{folder}: it has no clips by class; see the reference sounds in docs/metrics.md"
+        )
     return found
 
 
@@ -67,28 +69,48 @@ def _by_table(folder: Path, table: Path) -> dict[str, list[Path]]:
             if not name or not category:
                 raise UsageError(f"{table}: it needs the columns filename and category")
             # The name alone, so that a table cannot lead out of its folder.
-            found.setdefault(class_name(category), []).append(folder / "audio" / Path(name).name)
+            found.setdefault(class_name(category), []).append(
+                folder / "audio" / Path(name).name
+            )
     return {name: sorted(paths) for name, paths in found.items()}
 
 
 def _by_folder(folder: Path) -> dict[str, list[Path]]:
-    found = {class_name(inner.name): list(_sounds(inner)) for inner in sorted(folder.iterdir()) if inner.is_dir()}
+    found = {
+        class_name(inner.name): list(_sounds(inner))
+        for inner in sorted(folder.iterdir())
+        if inner.is_dir()
+    }
     return {name: paths[:MOST] for name, paths in found.items() if paths}
 
 
 def _sounds(folder: Path) -> Iterator[Path]:
     """The sounds of a folder by their numbers, those without a number last."""
-    paths = (path for path in folder.iterdir() if path.suffix.lower() in _SOUNDS and path.is_file())
-    yield from sorted(paths, key=lambda path: (int(path.stem) if path.stem.isdecimal() else 10**9, path.name))
+    paths = (
+        path
+        for path in folder.iterdir()
+        if path.suffix.lower() in _SOUNDS and path.is_file()
+    )
+    yield from sorted(
+        paths,
+        key=lambda path: (
+            int(path.stem) if path.stem.isdecimal() else 10**9,
+            path.name,
+        ),
+    )
 
 
-def class_embeddings(references: Mapping[str, Any], label: str, model: Mapping[str, Any]) -> Vectors:
+def class_embeddings(
+    references: Mapping[str, Any], label: str, model: Mapping[str, Any]
+) -> Vectors:
     """The embeddings of a class, cached by mmeval by the content of model and clips.
 
     Raises UnknownNameError for a class that the folder does not have, and the errors of ``mmeval.decode`` for a clip
     that cannot be decoded.
     """
-    known = _classes_once(str(model_folder(references)), references.get("fingerprint", ""))
+    known = _classes_once(
+        str(model_folder(references)), references.get("fingerprint", "")
+    )
     name = class_name(label)
     if name not in known:
         raise UnknownNameError("class of the reference sounds", label, known)
@@ -107,11 +129,15 @@ class _Hashed(dict[str, Any]):
         return hash(self["fingerprint"])
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Hashed) and other["fingerprint"] == self["fingerprint"]
+        return (
+            isinstance(other, _Hashed) and other["fingerprint"] == self["fingerprint"]
+        )
 
 
 @lru_cache(maxsize=256)
 def _vectors_once(paths: tuple[Path, ...], model: _Hashed) -> Vectors:
     sounds = [Media.from_path(path) for path in paths]
     key = digest([_RECIPE, model["fingerprint"], [sound.sha256 for sound in sounds]])
-    return cached_vectors(key, len(sounds), lambda: embeddings([clip(sound) for sound in sounds], model))
+    return cached_vectors(
+        key, len(sounds), lambda: embeddings([clip(sound) for sound in sounds], model)
+    )

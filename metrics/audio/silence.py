@@ -41,18 +41,27 @@ def trimmed(samples: Samples, top_db: float = TRIM_DB) -> Samples:
     return samples[intervals[0].start : intervals[-1].end] if intervals else samples[:0]
 
 
-def sounding(samples: Samples, top_db: float = SPLIT_DB, *, frame: int = FRAME, hop: int = HOP) -> list[Interval]:
+def sounding(
+    samples: Samples, top_db: float = SPLIT_DB, *, frame: int = FRAME, hop: int = HOP
+) -> list[Interval]:
     """The intervals with sound, in order; at least one unless the clip is empty."""
     import numpy
 
     heard = _loudness(rms(samples, frame=frame, hop=hop)) > -top_db
     edges = numpy.flatnonzero(numpy.diff(heard, prepend=False, append=False)) * hop
     ends = numpy.minimum(edges, len(samples)).tolist()
-    return [Interval(start, end) for start, end in zip(ends[::2], ends[1::2], strict=True)]
+    return [
+        Interval(start, end) for start, end in zip(ends[::2], ends[1::2], strict=True)
+    ]
 
 
 def segments(
-    samples: Samples, *, gap: float = 1.0, top_db: float = SPLIT_DB, frame: int = FRAME, hop: int = HOP
+    samples: Samples,
+    *,
+    gap: float = 1.0,
+    top_db: float = SPLIT_DB,
+    frame: int = FRAME,
+    hop: int = HOP,
 ) -> list[Interval]:
     """Parts of a clip between pauses: silences over ``gap`` seconds between sounds.
 

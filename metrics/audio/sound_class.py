@@ -40,10 +40,16 @@ def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
         other = next((key for key in named if not isinstance(labels[key], str)), "")
         if other:
             return f"its label {other!r} is {labels[other]!r:.40}; it must be a text that names a class"
-        return f"the sample has no label {' or '.join(map(repr, keys))} that names a class"
+        return (
+            f"the sample has no label {' or '.join(map(repr, keys))} that names a class"
+        )
     if switches["window"] != "range":
         return ""
-    return "" if _fractions(labels.get(switches["range_key"])) else f"its label {switches['range_key']!r} is no range"
+    return (
+        ""
+        if _fractions(labels.get(switches["range_key"]))
+        else f"its label {switches['range_key']!r} is no range"
+    )
 
 
 def _keys(switches: Mapping[str, Any]) -> tuple[str, ...]:
@@ -56,7 +62,9 @@ def _fractions(value: Any) -> tuple[float, float] | None:
     """The start and end of a part as fractions of the whole; None for another label."""
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         return None
-    numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in value)
+    numbers = all(
+        isinstance(one, (int, float)) and not isinstance(one, bool) for one in value
+    )
     return (value[0], value[1]) if numbers and 0 <= value[0] < value[1] <= 1 else None
 
 
@@ -73,7 +81,9 @@ def sound_class(
     trials: Sequence[Trial],
     *,
     model: Annotated[str | Mapping[str, Any], CLAP] = CLAP_NAME,
-    references: Annotated[str | Mapping[str, Any], REFERENCE_SOUNDS] = "karolpiczak/ESC-50",
+    references: Annotated[
+        str | Mapping[str, Any], REFERENCE_SOUNDS
+    ] = "karolpiczak/ESC-50",
     window: Window = "whole",
     threshold: float = 0.68,
     exclude: bool = False,
@@ -109,13 +119,34 @@ def sound_class(
 
     Evidence: by label, the class, its similarity, and whether it passes.
     """
-    switches: dict[str, Any] = {"window": window, "target_key": target_key, "start_key": start_key, "end_key": end_key}
-    switches |= {"range_key": range_key, "seconds": seconds, "short": short, "gap": gap, "top_db": top_db}
+    switches: dict[str, Any] = {
+        "window": window,
+        "target_key": target_key,
+        "start_key": start_key,
+        "end_key": end_key,
+    }
+    switches |= {
+        "range_key": range_key,
+        "seconds": seconds,
+        "short": short,
+        "gap": gap,
+        "top_db": top_db,
+    }
     parts = [_heard(trial, switches) for trial in trials]
-    clips = [part.samples for found in parts if not isinstance(found, Score) for part in found]
+    clips = [
+        part.samples
+        for found in parts
+        if not isinstance(found, Score)
+        for part in found
+    ]
     vectors = iter(embeddings(clips, bound(model)))
     judge = _Judge(bound(model), bound(references), exclude, threshold, nearest)
-    return [found if isinstance(found, Score) else judge.score([(p, next(vectors)) for p in found]) for found in parts]
+    return [
+        found
+        if isinstance(found, Score)
+        else judge.score([(p, next(vectors)) for p in found])
+        for found in parts
+    ]
 
 
 def _heard(trial: Trial, switches: Mapping[str, Any]) -> list[_Heard] | Score:
@@ -129,24 +160,36 @@ def _heard(trial: Trial, switches: Mapping[str, Any]) -> list[_Heard] | Score:
     if isinstance(parts, Score):
         return parts
     named = zip(_keys(switches), parts, strict=True)
-    return [_Heard(key, labels[key], samples) for key, samples in named if labels.get(key)]
+    return [
+        _Heard(key, labels[key], samples) for key, samples in named if labels.get(key)
+    ]
 
 
-def _parts(clip: Samples, switches: Mapping[str, Any], labels: Mapping[str, Any]) -> tuple[Samples, ...] | Score:
+def _parts(
+    clip: Samples, switches: Mapping[str, Any], labels: Mapping[str, Any]
+) -> tuple[Samples, ...] | Score:
     """The parts of a clip in their labels' order, or the score 0 where any is missing."""
     window: Window = switches["window"]
     if window == "begin_end":
         begin = windows.window(clip, "start", longest=switches["seconds"])
         if not len(begin) and switches["short"] == "whole":
             return clip, clip
-        return begin, windows.window(clip, "end", longest=switches["seconds"], short_end="whole")
+        return begin, windows.window(
+            clip, "end", longest=switches["seconds"], short_end="whole"
+        )
     if window == "silence_segments":
         found = silence.segments(clip, gap=switches["gap"], top_db=switches["top_db"])
         if len(found) != 2:
-            return wrong(f"pauses part the sound into {len(found)} segments, not exactly two")
+            return wrong(
+                f"pauses part the sound into {len(found)} segments, not exactly two"
+            )
         return tuple(clip[part.start : part.end] for part in found)
-    if window == "range" and (fractions := _fractions(labels.get(switches["range_key"]))):
-        return (clip[round(fractions[0] * len(clip)) : round(fractions[1] * len(clip))],)
+    if window == "range" and (
+        fractions := _fractions(labels.get(switches["range_key"]))
+    ):
+        return (
+            clip[round(fractions[0] * len(clip)) : round(fractions[1] * len(clip))],
+        )
     return (clip,)
 
 
@@ -167,6 +210,17 @@ class _Judge(NamedTuple):
             except MmevalError as error:
                 return Score.unscored(str(error))
             similarity = nearest_mean(vector, known, self.nearest)
-            passes = similarity < self.threshold if self.exclude else similarity > self.threshold
-            evidence[part.label] = {"class": part.wanted, "similarity": similarity, "passes": passes}
-        return Score(sum(item["passes"] for item in evidence.values()) / len(evidence), evidence=evidence)
+            passes = (
+                similarity < self.threshold
+                if self.exclude
+                else similarity > self.threshold
+            )
+            evidence[part.label] = {
+                "class": part.wanted,
+                "similarity": similarity,
+                "passes": passes,
+            }
+        return Score(
+            sum(item["passes"] for item in evidence.values()) / len(evidence),
+            evidence=evidence,
+        )

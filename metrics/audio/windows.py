@@ -15,7 +15,13 @@ LONGEST = 4
 """Seconds."""
 
 
-def window(samples: Samples, edge: Edge, *, longest: int = LONGEST, short_end: ShortEnd = "nothing") -> Samples:
+def window(
+    samples: Samples,
+    edge: Edge,
+    *,
+    longest: int = LONGEST,
+    short_end: ShortEnd = "nothing",
+) -> Samples:
     """The first or last ``longest`` seconds; of a short clip half, in whole seconds.
 
     Of a clip shorter than two seconds this is empty; with ``short_end`` as ``whole`` its end is the whole clip.

@@ -49,7 +49,11 @@ def read_words(picture: Picture) -> list[TextBox]:
         found = _loaded()(np.ascontiguousarray(pixels))
     if found.boxes is None or found.txts is None:
         return []
-    return [_box(corners, text) for corners, text in zip(found.boxes, found.txts, strict=True) if text.strip()]
+    return [
+        _box(corners, text)
+        for corners, text in zip(found.boxes, found.txts, strict=True)
+        if text.strip()
+    ]
 
 
 def _on_white(picture: Picture) -> Picture:
@@ -58,7 +62,11 @@ def _on_white(picture: Picture) -> Picture:
     small = picture if max(picture.size) <= MAX_SIDE else picture.copy()
     small.thumbnail((MAX_SIDE, MAX_SIDE))
     width, height = small.size
-    paper = Image.new("RGBA", (max(width, -(-height // MAX_ASPECT)), max(height, -(-width // MAX_ASPECT))), "white")
+    paper = Image.new(
+        "RGBA",
+        (max(width, -(-height // MAX_ASPECT)), max(height, -(-width // MAX_ASPECT))),
+        "white",
+    )
     paper.alpha_composite(small.convert("RGBA"))
     return paper.convert("RGB")
 
@@ -75,6 +83,10 @@ def _loaded() -> Any:
     need("onnxruntime", "ocr")
     rapidocr = need("rapidocr", "ocr")
     folder = Path(rapidocr.__file__).parent / "models"
-    if len(list(folder.glob("*.onnx"))) < _NETWORKS:  # else the engine would look for them on the network
-        raise MissingDataError(f"{folder} lacks the networks that come with rapidocr; install it again")
+    if (
+        len(list(folder.glob("*.onnx"))) < _NETWORKS
+    ):  # else the engine would look for them on the network
+        raise MissingDataError(
+            f"{folder} lacks the networks that come with rapidocr; install it again"
+        )
     return rapidocr.RapidOCR(params=_SETTINGS)

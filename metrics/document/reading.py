@@ -52,7 +52,9 @@ def is_readable(media: Media) -> bool:
     return media.mime in OFFICE or is_read(media)
 
 
-def document_markdown(media: Media, limits: DecodeLimits, *, ocr: Ocr = "rapidocr") -> str:
+def document_markdown(
+    media: Media, limits: DecodeLimits, *, ocr: Ocr = "rapidocr"
+) -> str:
     """The first ``MAX_CHARS`` characters or more, as Markdown; empty without words.
 
     The tables of an office file, a text that is CSV throughout, and lines that look like rows become tables. A page or
@@ -69,7 +71,9 @@ def document_markdown(media: Media, limits: DecodeLimits, *, ocr: Ocr = "rapidoc
     if media.mime not in ("text/plain", _CSV):
         return text.strip()  # Markdown and the like
     rows = table_rows(text, is_csv=media.mime == _CSV)
-    return markdown([OfficeTable(rows)] if rows else blocks_of(text[: 2 * MAX_CHARS].splitlines()))
+    return markdown(
+        [OfficeTable(rows)] if rows else blocks_of(text[: 2 * MAX_CHARS].splitlines())
+    )
 
 
 def picture_markdown(media: Media, limits: DecodeLimits) -> str:
@@ -88,8 +92,14 @@ def table_rows(text: str, *, is_csv: bool = False) -> Rows:
         if delimiter == "," and not is_csv and _PROSE.search(start):
             continue
         found = _cut_at(delimiter, start)
-        whole = found[:-1] if len(start) < len(said) else found  # the last one is cut off
-        if len(whole) > 1 and len(whole[0]) > 1 and len({len(row) for row in whole}) == 1:
+        whole = (
+            found[:-1] if len(start) < len(said) else found
+        )  # the last one is cut off
+        if (
+            len(whole) > 1
+            and len(whole[0]) > 1
+            and len({len(row) for row in whole}) == 1
+        ):
             return whole
         if _cut_rows(whole) > max(len(whole) / 2, _cut_rows(ragged), 1):
             ragged = whole
@@ -98,7 +108,11 @@ def table_rows(text: str, *, is_csv: bool = False) -> Rows:
 
 def _cut_at(delimiter: str, text: str) -> Rows:
     try:
-        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if any(row)]
+        rows = [
+            row
+            for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+            if any(row)
+        ]
     except csv.Error:
         return ()
     return tuple(tuple(cell.strip() for cell in row) for row in rows)
@@ -154,6 +168,10 @@ def _enough(blocks: Iterable[Block]) -> Iterator[Block]:
     count = 0
     for block in blocks:
         yield block
-        count += len(block) if isinstance(block, str) else sum(len(cell) for row in block.rows for cell in row)
+        count += (
+            len(block)
+            if isinstance(block, str)
+            else sum(len(cell) for row in block.rows for cell in row)
+        )
         if count > MAX_CHARS:
             return

@@ -9,7 +9,13 @@ from mmeval.content import Media, Part, text_part
 from mmeval.decode import DecodeLimits
 from mmeval.errors import CorruptMediaError
 from mmeval.metrics.document.hints import hints_of
-from mmeval.metrics.document.reading import MAX_CHARS, Ocr, document_markdown, is_readable, picture_markdown
+from mmeval.metrics.document.reading import (
+    MAX_CHARS,
+    Ocr,
+    document_markdown,
+    is_readable,
+    picture_markdown,
+)
 from mmeval.program import Route
 
 Extraction = Literal["by_type", "pictures"]
@@ -23,7 +29,11 @@ _VERSION = 2
 @lru_cache(maxsize=16)
 def markdown_route(extraction: Extraction, ocr: Ocr, *, hints: bool) -> Route:
     """The route from documents to words, also for a judge that takes documents."""
-    chosen = [extraction, *([] if ocr == "none" else [ocr]), *(["hints"] if hints else [])]
+    chosen = [
+        extraction,
+        *([] if ocr == "none" else [ocr]),
+        *(["hints"] if hints else []),
+    ]
     return Route(
         "document",
         "text",
@@ -52,15 +62,29 @@ def _markdown(
     return [part], f"{_described(said, noticed, cut=len(whole) > len(said))};"
 
 
-def _read_once(media: Media, limits: DecodeLimits, extraction: Extraction, ocr: Ocr) -> str:
+def _read_once(
+    media: Media, limits: DecodeLimits, extraction: Extraction, ocr: Ocr
+) -> str:
     key = ("markdown", extraction, ocr, limits)
     if key not in media.memo:
         by_type = extraction == "by_type"
-        media.memo[key] = document_markdown(media, limits, ocr=ocr) if by_type else picture_markdown(media, limits)
+        media.memo[key] = (
+            document_markdown(media, limits, ocr=ocr)
+            if by_type
+            else picture_markdown(media, limits)
+        )
     return cast(str, media.memo[key])
 
 
 def _described(said: str, noticed: str, *, cut: bool) -> str:
-    count = f"the first {len(said):,} characters of its Markdown" if cut else f"{len(said):,} characters of Markdown"
+    count = (
+        f"the first {len(said):,} characters of its Markdown"
+        if cut
+        else f"{len(said):,} characters of Markdown"
+    )
     begins = " ".join(said[:_MOST_NOTED_CHARS].split())
-    return "; ".join(one for one in (count, noticed.lower(), f"it begins {begins!r}" if begins else "") if one)
+    return "; ".join(
+        one
+        for one in (count, noticed.lower(), f"it begins {begins!r}" if begins else "")
+        if one
+    )

@@ -70,7 +70,9 @@ def _table_end(cells: Sequence[Sequence[str]], start: int) -> int:
 def _block(block: Block) -> str:
     if isinstance(block, str):
         return block.strip()
-    return "\n".join(_table([[_cell(cell) for cell in row] for row in block.rows if any(row)]))
+    return "\n".join(
+        _table([[_cell(cell) for cell in row] for row in block.rows if any(row)])
+    )
 
 
 def _cell(text: str) -> str:

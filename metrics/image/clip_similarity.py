@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mmeval.content import Interleaved, Media
 from mmeval.errors import ContentError
 from mmeval.metric import metric
-from mmeval.metrics.image.networks.clip import CLIP, CLIP_L14, Shown, clip_needs, cosines, embedder
+from mmeval.metrics.image.networks.clip import (
+    CLIP,
+    CLIP_L14,
+    Shown,
+    clip_needs,
+    cosines,
+    embedder,
+)
 from mmeval.metrics.image.pictures import pairs_of, rgb
 from mmeval.metrics.image.smaller import Size, at_smaller_size
 from mmeval.metrics.produced import Missing, counted, media_of, undecodable, wrong
@@ -48,15 +55,26 @@ def clip_image_similarity(
     """
     embed = embedder(model, vectors)
     asked = [pairs_of(trial) for trial in trials]
-    pairs = [pair for of_trial in asked if not isinstance(of_trial, Score) for pair in of_trial]
-    shown = [one for pair in pairs for one in (_resized(*pair) if size == "smaller" else map(Shown.of, pair))]
+    pairs = [
+        pair
+        for of_trial in asked
+        if not isinstance(of_trial, Score)
+        for pair in of_trial
+    ]
+    shown = [
+        one
+        for pair in pairs
+        for one in (_resized(*pair) if size == "smaller" else map(Shown.of, pair))
+    ]
     found = iter(embed.pictures(shown))
     scores = []
     for of_trial in asked:
         if isinstance(of_trial, Score):
             scores.append(of_trial)
         else:
-            values = [_cosine(answer, next(found), next(found)) for answer, _ in of_trial]
+            values = [
+                _cosine(answer, next(found), next(found)) for answer, _ in of_trial
+            ]
             scores.append(_mean(values))
     return [counted(score, missing) for score in scores]
 
@@ -67,7 +85,9 @@ def clip_image_similarity(
     source=_SOURCE,
     needs=clip_needs,
     batch=16,
-    check=lambda sample, switches: "" if text_of(sample, switches["text_key"]) else _no_text(switches["text_key"]),
+    check=lambda sample, switches: (
+        "" if text_of(sample, switches["text_key"]) else _no_text(switches["text_key"])
+    ),
 )
 def clip_text_similarity(
     trials: Sequence[Trial],
@@ -95,7 +115,9 @@ def clip_text_similarity(
         one
         for trial, pair in zip(trials, asked, strict=True)
         if not isinstance(pair, Score)
-        for one in (_beside_references(trial) if size == "smaller" else map(Shown.of, pair[0]))
+        for one in (
+            _beside_references(trial) if size == "smaller" else map(Shown.of, pair[0])
+        )
     ]
     seen = iter(embed.pictures(shown))
     read = iter(embed.texts([pair[1] for pair in asked if not isinstance(pair, Score)]))
@@ -105,20 +127,28 @@ def clip_text_similarity(
             scores.append(pair)
         else:
             text = next(read)
-            scores.append(_mean([_cosine(media, next(seen), text) for media in pair[0]]))
+            scores.append(
+                _mean([_cosine(media, next(seen), text) for media in pair[0]])
+            )
     return [counted(score, missing) for score in scores]
 
 
 def text_of(sample: Sample, key: str) -> str:
     """The text under a label, or of the input without a key; empty where there is none."""
     if not key:
-        return " ".join(filter(None, (message.content.words.strip() for message in sample.input)))
+        return " ".join(
+            filter(None, (message.content.words.strip() for message in sample.input))
+        )
     found = sample.metadata.get(key)
     return found if isinstance(found, str) else ""
 
 
 def _no_text(key: str) -> str:
-    return f"the row's label {key!r} must be a text" if key else "the sample's input has no text"
+    return (
+        f"the row's label {key!r} must be a text"
+        if key
+        else "the sample's input has no text"
+    )
 
 
 def _pictures_and_text(trial: Trial, key: str) -> tuple[Sequence[Media], str] | Score:
@@ -135,7 +165,9 @@ def _beside_references(trial: Trial) -> list[Shown]:
     """The answer's pictures at the smaller size of each and the reference's, where that has as many."""
     pairs = pairs_of(trial)
     if isinstance(pairs, Score):
-        return [Shown.of(one) for one in media_of(trial.output or Interleaved(), "image")]
+        return [
+            Shown.of(one) for one in media_of(trial.output or Interleaved(), "image")
+        ]
     return [_resized(*pair)[0] for pair in pairs]
 
 
@@ -147,8 +179,13 @@ def _resized(answer: Media, reference: Media) -> list[Shown]:
         return [Shown.of(answer), Shown.of(reference)]
     if one.shape == other.shape:
         return [Shown.of(answer), Shown.of(reference)]
-    shape = tuple(min(sides) for sides in zip(one.shape[:2], other.shape[:2], strict=True))
-    return [Shown(media, shape, partial(_bytes, one, other, at)) for at, media in enumerate((answer, reference))]
+    shape = tuple(
+        min(sides) for sides in zip(one.shape[:2], other.shape[:2], strict=True)
+    )
+    return [
+        Shown(media, shape, partial(_bytes, one, other, at))
+        for at, media in enumerate((answer, reference))
+    ]
 
 
 def _bytes(one: Pixels, other: Pixels, at: int) -> Pixels:
@@ -157,11 +194,17 @@ def _bytes(one: Pixels, other: Pixels, at: int) -> Pixels:
     return (at_smaller_size(one, other)[at] * 255).astype(numpy.uint8)
 
 
-def _cosine(media: Media, answer: Vector | ContentError, other: Vector | ContentError) -> float | Score:
+def _cosine(
+    media: Media, answer: Vector | ContentError, other: Vector | ContentError
+) -> float | Score:
     """The cosine of a picture of the answer and what it is compared with, or the score without one."""
     if isinstance(other, ContentError):
         return Score.unscored(str(other))
-    return undecodable(media, answer) if isinstance(answer, ContentError) else cosines(answer, [other])[0]
+    return (
+        undecodable(media, answer)
+        if isinstance(answer, ContentError)
+        else cosines(answer, [other])[0]
+    )
 
 
 def _mean(values: Sequence[float | Score]) -> Score:

@@ -61,7 +61,11 @@ def color_fault(sample: Sample, key: str, colors: Mapping[str, Any]) -> str:
     if not isinstance(name, str) or name not in colors:
         return f"the row's label {key!r} must be one of {', '.join(map(str, colors))}, not {name!r:.80}"
     color = colors[name]
-    if isinstance(color, (list, tuple)) and len(color) == 3 and all(_is_part(part) for part in color):
+    if (
+        isinstance(color, (list, tuple))
+        and len(color) == 3
+        and all(_is_part(part) for part in color)
+    ):
         return ""
     return f"the colour {name!r} of the switch 'colors' must be three numbers from 0 to 255, not {color!r:.80}"
 

@@ -49,7 +49,9 @@ class _Pair(NamedTuple):
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     """Why a sample cannot be scored, whatever the answer; empty when it can."""
     key = switches["bbox_key"]
-    return box_fault(sample.metadata.get(key), key) if switches["region"] == "bbox" else ""
+    return (
+        box_fault(sample.metadata.get(key), key) if switches["region"] == "bbox" else ""
+    )
 
 
 @metric(
@@ -85,8 +87,16 @@ def dreamsim(
     """
     asked = _Asked(pictures, against, region, bbox_key, margin)
     pairs = [asked.pair(trial) for trial in trials]
-    seen = iter(_seen([one for pair in pairs if isinstance(pair, _Pair) for one in pair], bound(model)))
-    return [pair if isinstance(pair, Score) else _score(next(seen), next(seen)) for pair in pairs]
+    seen = iter(
+        _seen(
+            [one for pair in pairs if isinstance(pair, _Pair) for one in pair],
+            bound(model),
+        )
+    )
+    return [
+        pair if isinstance(pair, Score) else _score(next(seen), next(seen))
+        for pair in pairs
+    ]
 
 
 def _seen(pictures: Sequence[Image], model: Mapping[str, Any]) -> list[Any]:
@@ -94,7 +104,9 @@ def _seen(pictures: Sequence[Image], model: Mapping[str, Any]) -> list[Any]:
     return [
         row
         for at in range(0, len(pictures), _AT_ONCE)
-        for row in embeddings(loaded(model, loaded_ensemble), pictures[at : at + _AT_ONCE])
+        for row in embeddings(
+            loaded(model, loaded_ensemble), pictures[at : at + _AT_ONCE]
+        )
     ]
 
 
@@ -115,16 +127,28 @@ class _Asked(NamedTuple):
     def pair(self, trial: Trial) -> _Pair | Score:
         """Both pictures, or the score of a trial that lacks one."""
         if self.region == "bbox":
-            edit = edit_of(trial, against=self.against, bbox_key=self.bbox_key, margin=self.margin)
+            edit = edit_of(
+                trial, against=self.against, bbox_key=self.bbox_key, margin=self.margin
+            )
             if isinstance(edit, Score):
                 return edit
-            return _Pair(cropped(edit.edited, edit.box), cropped(edit.original, edit.box))
+            return _Pair(
+                cropped(edit.edited, edit.box), cropped(edit.original, edit.box)
+            )
         answer = _picture(trial, self.which)
         if isinstance(answer, Score):
             return answer
-        media = input_picture(trial.sample) if self.against == "input" else reference_picture(trial.sample)
+        media = (
+            input_picture(trial.sample)
+            if self.against == "input"
+            else reference_picture(trial.sample)
+        )
         other = media if isinstance(media, Score) else given(media)
-        return other if isinstance(other, Score) else _Pair(picture(answer), picture(other))
+        return (
+            other
+            if isinstance(other, Score)
+            else _Pair(picture(answer), picture(other))
+        )
 
 
 def _picture(trial: Trial, which: Which) -> Pixels | Score:

@@ -60,22 +60,45 @@ def loaded_ensemble(folder: Path, device: str) -> Ensemble:
     Raises WeightsError for files that are not the complete ensemble.
     """
     gelu = need("torch.nn.functional", "hf").gelu
-    with opening(folder, "holds not the files of DreamSim's ensemble", OSError, how_to_fix=_HOW_TO_FIX):
+    with opening(
+        folder,
+        "holds not the files of DreamSim's ensemble",
+        OSError,
+        how_to_fix=_HOW_TO_FIX,
+    ):
         found = (
             Tower(_dino(folder), _IMAGENET, "token", 1e-6, gelu),
-            Tower(_clip(folder / "clip_vitb16_pretrain.pth.tar"), _CLIP, "projection", 1e-5, _quick_gelu),
-            Tower(_clip(folder / "open_clip_vitb16_pretrain.pth.tar"), _CLIP, "projection", 1e-5, gelu),
+            Tower(
+                _clip(folder / "clip_vitb16_pretrain.pth.tar"),
+                _CLIP,
+                "projection",
+                1e-5,
+                _quick_gelu,
+            ),
+            Tower(
+                _clip(folder / "open_clip_vitb16_pretrain.pth.tar"),
+                _CLIP,
+                "projection",
+                1e-5,
+                gelu,
+            ),
         )
         for tower in found:
             _refuse_gaps(tower.weights)
-        towers = tuple(_moved(tower, device) for tower in _corrected(found, folder / _ADAPTER))
-        with need("torch", "hf").inference_mode():  # missing weights are found now, and not by each trial
+        towers = tuple(
+            _moved(tower, device) for tower in _corrected(found, folder / _ADAPTER)
+        )
+        with need(
+            "torch", "hf"
+        ).inference_mode():  # missing weights are found now, and not by each trial
             for tower in towers:
                 _seen(tower, need("torch", "hf").zeros(1, 3, SIZE, SIZE, device=device))
         return Ensemble(towers, device)
 
 
-_HOW_TO_FIX = "put the released files there again, or name another folder with the switch"
+_HOW_TO_FIX = (
+    "put the released files there again, or name another folder with the switch"
+)
 
 
 def _refuse_gaps(weights: Weights) -> None:
@@ -87,9 +110,13 @@ def _refuse_gaps(weights: Weights) -> None:
 def embeddings(ensemble: Ensemble, pictures: Sequence[Image]) -> Any:
     """Embeddings of mean 0 and length 1: their cosines are the pictures' similarities."""
     torch = need("torch", "hf")
-    pixels = torch.stack([torch.from_numpy(_pixels(one)) for one in pictures]).to(ensemble.device)
+    pixels = torch.stack([torch.from_numpy(_pixels(one)) for one in pictures]).to(
+        ensemble.device
+    )
     with torch.inference_mode():
-        seen = torch.cat([_seen(tower, pixels) for tower in ensemble.towers], dim=-1).double()
+        seen = torch.cat(
+            [_seen(tower, pixels) for tower in ensemble.towers], dim=-1
+        ).double()
         seen = seen - seen.mean(dim=-1, keepdim=True)
         return (seen / seen.norm(dim=-1, keepdim=True).clamp_min(1e-12)).cpu()
 
@@ -113,7 +140,10 @@ def _dino(folder: Path) -> dict[str, Any]:
         return _read(own)
     kept = _read(folder / "dino_vitb16_pretrain.pth")
     kept = kept.get("teacher", kept)
-    found = {name.removeprefix("module.").removeprefix("backbone."): tensor for name, tensor in kept.items()}
+    found = {
+        name.removeprefix("module.").removeprefix("backbone."): tensor
+        for name, tensor in kept.items()
+    }
     if "cls_token" not in found:
         raise UsageError(
             f"{folder}: dino_vitb16_pretrain.pth has no transformer; put dino_vitbase16_pretrain.pth of DINO into "
@@ -128,7 +158,9 @@ def _clip(path: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     # weights_only: a checkpoint is a pickle, which could run code.
-    found: dict[str, Any] = need("torch", "hf").load(path, map_location="cpu", weights_only=True)
+    found: dict[str, Any] = need("torch", "hf").load(
+        path, map_location="cpu", weights_only=True
+    )
     return found
 
 
@@ -142,9 +174,14 @@ def _corrected(towers: Sequence[Tower], folder: Path) -> list[Tower]:
     changed = [dict(tower.weights) for tower in towers]
     for name in [name for name in corrections if ".lora_A." in name]:
         tower, layer = _corrected_layer(name)
-        correction = scale * (corrections[name.replace(".lora_A.", ".lora_B.")] @ corrections[name])
+        correction = scale * (
+            corrections[name.replace(".lora_A.", ".lora_B.")] @ corrections[name]
+        )
         changed[tower][layer] = changed[tower][layer].float() + correction
-    return [tower._replace(weights=weights) for tower, weights in zip(towers, changed, strict=True)]
+    return [
+        tower._replace(weights=weights)
+        for tower, weights in zip(towers, changed, strict=True)
+    ]
 
 
 def _corrected_layer(name: str) -> tuple[int, str]:
@@ -165,20 +202,34 @@ def _adapter(folder: Path) -> dict[str, Any]:
 
 
 def _moved(tower: Tower, device: str) -> Tower:
-    return tower._replace(weights={name: tensor.float().to(device) for name, tensor in tower.weights.items()})
+    return tower._replace(
+        weights={
+            name: tensor.float().to(device) for name, tensor in tower.weights.items()
+        }
+    )
 
 
 def _seen(tower: Tower, pixels: Any) -> Any:
     torch = need("torch", "hf")
     functional, w = torch.nn.functional, tower.weights
-    mean, spread = (torch.tensor(part, device=pixels.device)[:, None, None] for part in tower.colours)
+    mean, spread = (
+        torch.tensor(part, device=pixels.device)[:, None, None]
+        for part in tower.colours
+    )
     patch = w["patch_embed.proj.weight"]
-    x = functional.conv2d((pixels - mean) / spread, patch, w.get("patch_embed.proj.bias"), stride=patch.shape[-1])
+    x = functional.conv2d(
+        (pixels - mean) / spread,
+        patch,
+        w.get("patch_embed.proj.bias"),
+        stride=patch.shape[-1],
+    )
     x = x.flatten(2).transpose(1, 2)
     x = torch.cat((w["cls_token"].expand(len(x), -1, -1), x), dim=1) + w["pos_embed"]
     if "pos_drop.weight" in w:
         x = _layer_norm(tower, "pos_drop", x)
-    for number in range(len({name.split(".")[1] for name in w if name.startswith("blocks.")})):
+    for number in range(
+        len({name.split(".")[1] for name in w if name.startswith("blocks.")})
+    ):
         x = _block(tower, f"blocks.{number}", x)
     if tower.takes == "token":
         return x[:, 0]
@@ -191,17 +242,23 @@ def _block(tower: Tower, name: str, x: Any) -> Any:
     q, k, v = qkv.unflatten(-1, (3, x.shape[-1] // _HEAD, _HEAD)).permute(2, 0, 3, 1, 4)
     seen = functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
     x = x + _linear(w, f"{name}.attn.proj", seen)
-    inner = tower.gate(_linear(w, f"{name}.mlp.fc1", _layer_norm(tower, f"{name}.norm2", x)))
+    inner = tower.gate(
+        _linear(w, f"{name}.mlp.fc1", _layer_norm(tower, f"{name}.norm2", x))
+    )
     return x + _linear(w, f"{name}.mlp.fc2", inner)
 
 
 def _linear(w: Weights, name: str, x: Any) -> Any:
-    return need("torch.nn.functional", "hf").linear(x, w[f"{name}.weight"], w.get(f"{name}.bias"))
+    return need("torch.nn.functional", "hf").linear(
+        x, w[f"{name}.weight"], w.get(f"{name}.bias")
+    )
 
 
 def _layer_norm(tower: Tower, name: str, x: Any) -> Any:
     weight, bias = tower.weights[f"{name}.weight"], tower.weights[f"{name}.bias"]
-    return need("torch.nn.functional", "hf").layer_norm(x, (x.shape[-1],), weight, bias, tower.epsilon)
+    return need("torch.nn.functional", "hf").layer_norm(
+        x, (x.shape[-1],), weight, bias, tower.epsilon
+    )
 
 
 def _quick_gelu(x: Any) -> Any:

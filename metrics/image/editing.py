@@ -45,10 +45,16 @@ class Box(NamedTuple):
     range=(-1, 1),
     version="1",
     source="MMMG, image editing (outside the edited region); official: image evaluators 6c7142e8",
-    check=lambda sample, switches: box_fault(sample.metadata.get(switches["bbox_key"]), switches["bbox_key"]),
+    check=lambda sample, switches: box_fault(
+        sample.metadata.get(switches["bbox_key"]), switches["bbox_key"]
+    ),
 )
 def edit_outside_ssim(
-    trial: Trial, *, against: Against = "input", bbox_key: str = "bbox", margin: OneOrMore = 10
+    trial: Trial,
+    *,
+    against: Against = "input",
+    bbox_key: str = "bbox",
+    margin: OneOrMore = 10,
 ) -> Score:
     """The SSIM of the edited picture and another outside the region meant to change.
 
@@ -65,7 +71,9 @@ def edit_outside_ssim(
     edit = edit_of(trial, against=against, bbox_key=bbox_key, margin=margin)
     if isinstance(edit, Score):
         return edit
-    value = ssim_of(blackened(edit.edited, edit.box), blackened(edit.original, edit.box))
+    value = ssim_of(
+        blackened(edit.edited, edit.box), blackened(edit.original, edit.box)
+    )
     return Score(value, evidence={"ssim": value, "padded_box": list(edit.box)})
 
 
@@ -77,7 +85,13 @@ class Edit(NamedTuple):
     box: Box
 
 
-def edit_of(trial: Trial, *, against: Against = "input", bbox_key: str = "bbox", margin: int = 10) -> Edit | Score:
+def edit_of(
+    trial: Trial,
+    *,
+    against: Against = "input",
+    bbox_key: str = "bbox",
+    margin: int = 10,
+) -> Edit | Score:
     """The edit of a trial, or its score without one.
     0 for a fault of the answer, unscored for one of the sample. The switches are those of ``edit_outside_ssim``."""
     original = _original(trial.sample, against)
@@ -90,9 +104,15 @@ def edit_of(trial: Trial, *, against: Against = "input", bbox_key: str = "bbox",
     height, width = original.shape[:2]
     box = padded_box(label, (width, height), margin)
     if box.left >= box.right or box.top >= box.bottom:
-        return Score.unscored(f"the box {label} under {bbox_key!r} lies outside the picture of {width} x {height}")
+        return Score.unscored(
+            f"the box {label} under {bbox_key!r} lies outside the picture of {width} x {height}"
+        )
     edited = the_only(trial)
-    return edited if isinstance(edited, Score) else Edit(resized(edited, original.shape[:2], FILTER), original, box)
+    return (
+        edited
+        if isinstance(edited, Score)
+        else Edit(resized(edited, original.shape[:2], FILTER), original, box)
+    )
 
 
 def padded_box(bbox: Any, size: tuple[int, int], margin: int = 10) -> Box:
@@ -104,7 +124,12 @@ def padded_box(bbox: Any, size: tuple[int, int], margin: int = 10) -> Box:
     """
     (left, top, right, bottom), (width, height) = map(int, bbox), size
     across, down = width // margin, height // margin
-    return Box(max(0, left - across), max(0, top - down), min(width, right + across), min(height, bottom + down))
+    return Box(
+        max(0, left - across),
+        max(0, top - down),
+        min(width, right + across),
+        min(height, bottom + down),
+    )
 
 
 def box_fault(label: Any, key: str) -> str:
@@ -112,7 +137,9 @@ def box_fault(label: Any, key: str) -> str:
     wanted = f"the row's label {key!r} must be a box [left, top, right, bottom] of whole numbers"
     if not isinstance(label, (list, tuple)) or len(label) != 4:
         return f"{wanted}, not {label!r:.80}"
-    if not all(isinstance(edge, (int, float)) and not isinstance(edge, bool) for edge in label):
+    if not all(
+        isinstance(edge, (int, float)) and not isinstance(edge, bool) for edge in label
+    ):
         return f"{wanted}, not {label!r:.80}"
     if not all(abs(edge) < _FAR and edge == int(edge) for edge in label):
         return f"{wanted}, not {label!r:.80}"
@@ -142,5 +169,7 @@ def _original(sample: Sample, against: Against) -> Pixels | Score:
     pixels = media if isinstance(media, Score) else given(media)
     if not isinstance(pixels, Score) and min(pixels.shape[:2]) < SMALLEST:
         height, width = pixels.shape[:2]
-        return Score.unscored(f"the {against} picture is {width} x {height}: no side may be under {SMALLEST} pixels")
+        return Score.unscored(
+            f"the {against} picture is {width} x {height}: no side may be under {SMALLEST} pixels"
+        )
     return pixels

@@ -21,19 +21,27 @@ _SOURCE = "MMMG, Region Fill and Border Fill; official: image evaluators 6c7142e
 
 def _shares_fault(count: int) -> Checked:
     def fault(values: Any) -> str:
-        rising = len(values) == count and all(0 < value < 1 for value in values) and sorted(values) == list(values)
+        rising = (
+            len(values) == count
+            and all(0 < value < 1 for value in values)
+            and sorted(values) == list(values)
+        )
         return "" if rising else f"{count} rising shares between 0 and 1"
 
     return Checked(fault)
 
 
-Share = Annotated[float, Checked(lambda value: "" if 0 < value < 1 else "a share between 0 and 1")]
+Share = Annotated[
+    float, Checked(lambda value: "" if 0 < value < 1 else "a share between 0 and 1")
+]
 Two = Annotated[Sequence[float], _shares_fault(2)]
 Three = Annotated[Sequence[float], _shares_fault(3)]
 
 
 def _check_region(sample: Sample, switches: Mapping[str, Any]) -> str:
-    return region_fault(sample, switches["region_key"]) or _check_color(sample, switches)
+    return region_fault(sample, switches["region_key"]) or _check_color(
+        sample, switches
+    )
 
 
 def _check_color(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -73,12 +81,16 @@ def region_fill(
     more than ``hue_low`` and by less than ``hue_high``. A pixel that is no farther than ``penalty_distance`` from the
     mean colour has run over. Evidence: ``ssim``, ``penalty``, ``avg_color`` and ``color_ok``.
     """
-    fault = region_fault(trial.sample, region_key) or color_fault(trial.sample, color_key, colors)
+    fault = region_fault(trial.sample, region_key) or color_fault(
+        trial.sample, color_key, colors
+    )
     pixels = Score.unscored(fault) if fault else the_only(trial)
     if isinstance(pixels, Score):
         return pixels
     name = trial.sample.metadata[color_key]
-    bands = bands_of(trial.sample.metadata[region_key], half=half, thirds=thirds, quarters=quarters)
+    bands = bands_of(
+        trial.sample.metadata[region_key], half=half, thirds=thirds, quarters=quarters
+    )
     region, beside = (bands.cut(pixels, span) for span in (bands.region, bands.beside))
     gate = Gate(black_white_distance, hue_low, hue_high)
     return _filled(region, beside, Wanted(name, colors[name], gate, penalty_distance))
@@ -90,7 +102,10 @@ def border_fill(
     *,
     color_key: str = "color",
     colors: Mapping[str, Color] = COLORS,
-    border: Annotated[float, Checked(lambda value: "" if 0 < value < 0.5 else "a share between 0 and 0.5")] = 0.1,
+    border: Annotated[
+        float,
+        Checked(lambda value: "" if 0 < value < 0.5 else "a share between 0 and 0.5"),
+    ] = 0.1,
     black_white_distance: float = 38.4,
     hue_low: float = 0.15,
     hue_high: float = 0.85,
@@ -113,7 +128,10 @@ def border_fill(
         return pixels
     name = trial.sample.metadata[color_key]
     gate = Gate(black_white_distance, hue_low, hue_high)
-    strip, beside = border_strip(pixels, border), border_strip(inside(pixels, border), border)
+    strip, beside = (
+        border_strip(pixels, border),
+        border_strip(inside(pixels, border), border),
+    )
     return _filled(strip, beside, Wanted(name, colors[name], gate, penalty_distance))
 
 
@@ -131,14 +149,27 @@ def _filled(area: Pixels, beside: Pixels, wanted: Wanted) -> Score:
 
     height, width = area.shape[:2]
     if min(height, width) < SMALLEST:
-        return wrong(f"the part to look at is {width} x {height}: no side may be under {SMALLEST} pixels")
-    mean = [int(total) // (height * width) for total in area.sum(axis=(0, 1), dtype=numpy.int64)]
+        return wrong(
+            f"the part to look at is {width} x {height}: no side may be under {SMALLEST} pixels"
+        )
+    mean = [
+        int(total) // (height * width)
+        for total in area.sum(axis=(0, 1), dtype=numpy.int64)
+    ]
     even = numpy.empty_like(area)
     even[:] = mean
-    found, color_ok = ssim_of(area, even), wanted.gate.passes(mean, wanted.name, wanted.color)
+    found, color_ok = (
+        ssim_of(area, even),
+        wanted.gate.passes(mean, wanted.name, wanted.color),
+    )
     penalty = share_near(beside, mean, wanted.penalty_distance)
     value = max(0.0, (found if color_ok else 0.0) - penalty)
-    evidence = {"ssim": found, "penalty": penalty, "avg_color": mean, "color_ok": color_ok}
+    evidence = {
+        "ssim": found,
+        "penalty": penalty,
+        "avg_color": mean,
+        "color_ok": color_ok,
+    }
     return Score(value, evidence=evidence)
 
 
@@ -151,7 +182,10 @@ def share_near(pixels: Pixels, color: Color, distance: float) -> float:
     apart = pixels.astype(numpy.int32)
     apart -= numpy.asarray(color, dtype=numpy.int32)
     apart *= apart
-    return float(numpy.count_nonzero(apart.sum(axis=2) <= distance * distance) / (pixels.shape[0] * pixels.shape[1]))
+    return float(
+        numpy.count_nonzero(apart.sum(axis=2) <= distance * distance)
+        / (pixels.shape[0] * pixels.shape[1])
+    )
 
 
 Span = tuple[float, float]
@@ -225,5 +259,8 @@ def border_strip(pixels: Pixels, border: float) -> Pixels:
 def inside(pixels: Pixels, border: float) -> Pixels:
     """The part inside a border."""
     height, width = pixels.shape[:2]
-    rows, columns = (slice(round(border * size), round((1 - border) * size)) for size in (height, width))
+    rows, columns = (
+        slice(round(border * size), round((1 - border) * size))
+        for size in (height, width)
+    )
     return pixels[rows, columns]

@@ -10,7 +10,12 @@ from mmeval.metric import metric
 from mmeval.metrics.image.pictures import resized, stored_rgb
 from mmeval.metrics.image.quality.niqe import niqe_of
 from mmeval.metrics.image.quality.released_quality import released_quality
-from mmeval.metrics.quality.items import ItemScore, Unreadable, in_released_digits, quality_of_media
+from mmeval.metrics.quality.items import (
+    ItemScore,
+    Unreadable,
+    in_released_digits,
+    quality_of_media,
+)
 from mmeval.records import Score, Trial
 from mmeval.system import AboveZero, ZeroOrMore
 
@@ -66,15 +71,29 @@ def image_quality(
         if method == "released":
             found = released_quality(stored_rgb(media))
             if found is None:
-                return ItemScore.none("the released script fails with a picture of one pixel a side")
+                return ItemScore.none(
+                    "the released script fails with a picture of one pixel a side"
+                )
             return ItemScore(in_released_digits(found.score / 100), found.to_json())
         pixels = stored_rgb(media)
         height, width = enlarged_size(pixels, short_side)
-        within(media, "max_pixels", DEFAULT_LIMITS.max_pixels, height * width, "pixels, once enlarged,")
+        within(
+            media,
+            "max_pixels",
+            DEFAULT_LIMITS.max_pixels,
+            height * width,
+            "pixels, once enlarged,",
+        )
         near = niqe_of(resized(pixels, (height, width), "BICUBIC"))
-        evidence = {**near.to_json(), "enlarged": (height, width) != pixels.shape[:2], "too_few_patches": False}
+        evidence = {
+            **near.to_json(),
+            "enlarged": (height, width) != pixels.shape[:2],
+            "too_few_patches": False,
+        }
         if near.niqe is None:
-            return ItemScore(0.0, {**evidence, "too_few_patches": True}, reason=near.fault)
+            return ItemScore(
+                0.0, {**evidence, "too_few_patches": True}, reason=near.fault
+            )
         return ItemScore(quality_of(near.niqe, worst=worst), evidence)
 
     return quality_of_media(trial, "image", measured, unreadable=unreadable)

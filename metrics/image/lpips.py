@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from mmeval.content import Media
 from mmeval.metric import loaded, metric
-from mmeval.metrics.image.networks.lpips_network import LPIPS, LPIPS_NAME, SMALLEST, lpips_distances, lpips_network
+from mmeval.metrics.image.networks.lpips_network import (
+    LPIPS,
+    LPIPS_NAME,
+    SMALLEST,
+    lpips_distances,
+    lpips_network,
+)
 from mmeval.metrics.image.pictures import given, pairs_of, produced
 from mmeval.metrics.image.psnr import other_size
 from mmeval.metrics.image.smaller import Size, at_smaller_size
@@ -53,7 +59,12 @@ def lpips(
     Evidence: the distance of each pair.
     """
     asked = [_pairs(trial, size) for trial in trials]
-    pairs = [pair for of_trial in asked if not isinstance(of_trial, Score) for pair in of_trial]
+    pairs = [
+        pair
+        for of_trial in asked
+        if not isinstance(of_trial, Score)
+        for pair in of_trial
+    ]
     found = iter(_distances(pairs, model, signed=lpips_range == "standard"))
     scores = []
     for of_trial in asked:
@@ -61,7 +72,12 @@ def lpips(
             scores.append(of_trial)
         else:
             distances = [next(found) for _ in of_trial]
-            scores.append(Score(1 - sum(distances) / len(distances), evidence={"distances": distances}))
+            scores.append(
+                Score(
+                    1 - sum(distances) / len(distances),
+                    evidence={"distances": distances},
+                )
+            )
     return [counted(score, missing) for score in scores]
 
 
@@ -87,7 +103,9 @@ def _pair(one: Media, other: Media, size: Size) -> _Pair | Score:
     if isinstance(reference, Score):
         return reference
     if min(reference.shape[:2]) < SMALLEST:
-        return Score.unscored(f"a picture of the reference has a side under {SMALLEST} pixels")
+        return Score.unscored(
+            f"a picture of the reference has a side under {SMALLEST} pixels"
+        )
     answer = produced(one)
     if isinstance(answer, Score):
         return answer
@@ -98,7 +116,9 @@ def _pair(one: Media, other: Media, size: Size) -> _Pair | Score:
     return answer, reference
 
 
-def _distances(pairs: Sequence[_Pair], model: str | Mapping[str, Any], *, signed: bool) -> list[float]:
+def _distances(
+    pairs: Sequence[_Pair], model: str | Mapping[str, Any], *, signed: bool
+) -> list[float]:
     """The distance of each pair; those of one size go through the network together."""
     found: dict[int, float] = {}
     by_size = sorted(range(len(pairs)), key=lambda at: _size(pairs[at]))
@@ -109,11 +129,17 @@ def _distances(pairs: Sequence[_Pair], model: str | Mapping[str, Any], *, signed
             some = places[start : start + step]
             network = loaded(bound(model), lpips_network)
             found |= zip(
-                some, lpips_distances(network, [at_smaller_size(*pairs[at]) for at in some], signed=signed), strict=True
+                some,
+                lpips_distances(
+                    network, [at_smaller_size(*pairs[at]) for at in some], signed=signed
+                ),
+                strict=True,
             )
     return [found[at] for at in range(len(pairs))]
 
 
 def _size(pair: _Pair) -> tuple[int, int]:
-    height, width = (min(sides) for sides in zip(pair[0].shape[:2], pair[1].shape[:2], strict=True))
+    height, width = (
+        min(sides) for sides in zip(pair[0].shape[:2], pair[1].shape[:2], strict=True)
+    )
     return height, width

@@ -6,7 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mmeval.content import Media
-from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, decoded_once, image, stored_image
+from mmeval.decode import (
+    DEFAULT_LIMITS,
+    DecodeLimits,
+    decoded_once,
+    image,
+    stored_image,
+)
 from mmeval.errors import ContentError
 from mmeval.metrics.produced import decoded, media_of, the_only_medium, wrong
 from mmeval.metrics.sides import sides_of
@@ -73,8 +79,16 @@ def given(media: Media) -> Pixels | Score:
 
 def input_picture(sample: Sample) -> Media | Score:
     """The first picture of the sample's input."""
-    found = [media for message in sample.input for media in media_of(message.content, "image")]
-    return found[0] if found else Score.unscored("the sample's input has no picture to compare with")
+    found = [
+        media
+        for message in sample.input
+        for media in media_of(message.content, "image")
+    ]
+    return (
+        found[0]
+        if found
+        else Score.unscored("the sample's input has no picture to compare with")
+    )
 
 
 def reference_picture(sample: Sample) -> Media | Score:
@@ -82,7 +96,11 @@ def reference_picture(sample: Sample) -> Media | Score:
     if not sample.references:
         return Score.unscored("the sample has no reference to compare with")
     found = media_of(sample.references[0], "image")
-    return found[0] if found else Score.unscored("the reference has no picture to compare with")
+    return (
+        found[0]
+        if found
+        else Score.unscored("the reference has no picture to compare with")
+    )
 
 
 def compared(trial: Trial, name: str, measure: Measure, smallest: int) -> Score:
@@ -110,21 +128,30 @@ def pairs_of(trial: Trial) -> list[tuple[Media, Media]] | Score:
     sides = sides_of(trial)
     if isinstance(sides, Score):
         return sides
-    wanted, found = media_of(sides.references[0], "image"), media_of(sides.answer, "image")
+    wanted, found = (
+        media_of(sides.references[0], "image"),
+        media_of(sides.answer, "image"),
+    )
     if not wanted:
         return Score.unscored("the reference has no picture to compare with")
     if len(found) != len(wanted):
-        return wrong(f"the answer has {len(found)} pictures, the reference {len(wanted)}")
+        return wrong(
+            f"the answer has {len(found)} pictures, the reference {len(wanted)}"
+        )
     return list(zip(found, wanted, strict=True))
 
 
-def _pair(found: Media, wanted: Media, number: int, measure: Measure, smallest: int) -> float | Score:
+def _pair(
+    found: Media, wanted: Media, number: int, measure: Measure, smallest: int
+) -> float | Score:
     reference = given(wanted)
     if isinstance(reference, Score):
         return reference
     height, width = reference.shape[:2]
     if min(height, width) < smallest:
-        return Score.unscored(f"reference picture {number} is {width} x {height}: no side may be under {smallest}")
+        return Score.unscored(
+            f"reference picture {number} is {width} x {height}: no side may be under {smallest}"
+        )
     answer = produced(found)
     return answer if isinstance(answer, Score) else measure(answer, reference)
 
@@ -137,7 +164,9 @@ def resized(pixels: Pixels, size: tuple[int, ...], filter: str) -> Pixels:
     from PIL import Image
 
     height, width = size
-    return numpy.asarray(picture(pixels).resize((width, height), Image.Resampling[filter]))
+    return numpy.asarray(
+        picture(pixels).resize((width, height), Image.Resampling[filter])
+    )
 
 
 def picture(pixels: Pixels) -> Image:

@@ -23,7 +23,9 @@ MOST = 100.0
     version="1",
     source="the usual definition; MME-Unify, fine-grained image reconstruction",
 )
-def psnr(trial: Trial, *, size: Size = "own", most: float = MOST, missing: Missing = "zero") -> Score:
+def psnr(
+    trial: Trial, *, size: Size = "own", most: float = MOST, missing: Missing = "zero"
+) -> Score:
     """The ratio of peak signal to noise, in decibels, of an answer's pictures.
     Each is compared with the reference's picture, in order; the mean over them.
 
@@ -35,13 +37,26 @@ def psnr(trial: Trial, *, size: Size = "own", most: float = MOST, missing: Missi
     Switches: ``size``: pictures of two sizes are wrong (``own``), or both get the lesser height and the lesser width
     (``smaller``, see ``image_similarity``). Evidence: the value of each pair.
     """
-    return counted(compared(trial, "psnr", partial(_decibels, size=size, most=most), smallest=1), missing)
+    return counted(
+        compared(trial, "psnr", partial(_decibels, size=size, most=most), smallest=1),
+        missing,
+    )
 
 
-def _decibels(answer: Pixels, reference: Pixels, *, size: Size, most: float) -> float | Score:
+def _decibels(
+    answer: Pixels, reference: Pixels, *, size: Size, most: float
+) -> float | Score:
     if size == "own" and answer.shape != reference.shape:
         return wrong(other_size(answer, reference))
-    return likeness(answer, reference, measure="psnr", sizes="smaller", window=None, most=most, smallest=1)
+    return likeness(
+        answer,
+        reference,
+        measure="psnr",
+        sizes="smaller",
+        window=None,
+        most=most,
+        smallest=1,
+    )
 
 
 def other_size(answer: Pixels, reference: Pixels) -> str:

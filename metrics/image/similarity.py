@@ -26,9 +26,19 @@ if TYPE_CHECKING:
 Measure = Literal["psnr", "nrmse", "mse", "ssim"]
 Sizes = Literal["reference", "smaller"]
 """The size at which pictures are compared: the reference's, or the lesser height and the lesser width of the two."""
-Window = Annotated[int, Checked(lambda value: "" if value >= 3 and value % 2 else "an odd number, 3 or more")]
+Window = Annotated[
+    int,
+    Checked(
+        lambda value: "" if value >= 3 and value % 2 else "an odd number, 3 or more"
+    ),
+]
 
-WORST: Mapping[Measure, float] = {"psnr": 0.0, "nrmse": 1.0, "mse": 255.0**2, "ssim": 0.0}
+WORST: Mapping[Measure, float] = {
+    "psnr": 0.0,
+    "nrmse": 1.0,
+    "mse": 255.0**2,
+    "ssim": 0.0,
+}
 """The value of an answer without the right pictures; of ``nrmse`` it is that of a black picture."""
 GAUSSIAN = 11
 """Pixels a side of the window with weights."""
@@ -67,13 +77,26 @@ def image_similarity(
     pixels wide, in its place; ``most`` decibels. Evidence: the value of each pair.
     """
     smallest = (GAUSSIAN if gaussian else window) if measure == "ssim" else 1
-    how = partial(likeness, measure=measure, sizes=sizes, window=None if gaussian else window, most=most)
+    how = partial(
+        likeness,
+        measure=measure,
+        sizes=sizes,
+        window=None if gaussian else window,
+        most=most,
+    )
     found = compared(trial, measure, partial(how, smallest=smallest), smallest)
     return replace(found, value=WORST[measure]) if "reason" in found.evidence else found
 
 
 def likeness(
-    answer: Pixels, reference: Pixels, *, measure: Measure, sizes: Sizes, window: int | None, most: float, smallest: int
+    answer: Pixels,
+    reference: Pixels,
+    *,
+    measure: Measure,
+    sizes: Sizes,
+    window: int | None,
+    most: float,
+    smallest: int,
 ) -> float | Score:
     """One measure of two pictures, as ``image_similarity`` has it; both sides must have ``smallest`` pixels."""
     from skimage import metrics
@@ -83,20 +106,38 @@ def likeness(
         return wrong(f"a picture of the answer has a side under {smallest} pixels")
     if measure == "ssim":
         own = (
-            {"win_size": window} if window else {"gaussian_weights": True, "sigma": 1.5, "use_sample_covariance": False}
+            {"win_size": window}
+            if window
+            else {
+                "gaussian_weights": True,
+                "sigma": 1.5,
+                "use_sample_covariance": False,
+            }
         )
-        return float(metrics.structural_similarity(other, one, channel_axis=2, data_range=255, **own))
+        return float(
+            metrics.structural_similarity(
+                other, one, channel_axis=2, data_range=255, **own
+            )
+        )
     error = float(metrics.mean_squared_error(other, one))
     if measure == "mse":
         return error
     if measure == "psnr":
-        return min(float(metrics.peak_signal_noise_ratio(other, one, data_range=255)), most) if error else most
+        return (
+            min(
+                float(metrics.peak_signal_noise_ratio(other, one, data_range=255)), most
+            )
+            if error
+            else most
+        )
     if not other.any():
         return Score.unscored("the reference is black: nrmse is not defined")
     return float(metrics.normalized_root_mse(other, one))
 
 
-def _same_size(answer: Pixels, reference: Pixels, sizes: Sizes) -> tuple[Numbers, Numbers]:
+def _same_size(
+    answer: Pixels, reference: Pixels, sizes: Sizes
+) -> tuple[Numbers, Numbers]:
     if answer.shape == reference.shape or sizes == "reference":
         return resized(answer, reference.shape[:2], FILTER), reference
     one, other = at_smaller_size(answer, reference)

@@ -24,8 +24,12 @@ def at_smaller_size(one: Pixels, other: Pixels) -> tuple[Numbers, Numbers]:
     """
     import numpy
 
-    height, width = (min(sides) for sides in zip(one.shape[:2], other.shape[:2], strict=True))
-    floats = (numpy.asarray(side, numpy.float32) / numpy.float32(255) for side in (one, other))
+    height, width = (
+        min(sides) for sides in zip(one.shape[:2], other.shape[:2], strict=True)
+    )
+    floats = (
+        numpy.asarray(side, numpy.float32) / numpy.float32(255) for side in (one, other)
+    )
     first, second = (_along(_along(side, height, 0), width, 1) for side in floats)
     return first, second
 
@@ -38,9 +42,17 @@ def _along(pixels: Numbers, wanted: int, axis: int) -> Numbers:
         return pixels
     # Single precision throughout: with places of double precision a value differs from torch's by up to 1e-4.
     half = numpy.float32(0.5)
-    places = ((numpy.arange(wanted, dtype=numpy.float32) + half) * numpy.float32(length / wanted) - half).clip(min=0)
+    places = (
+        (numpy.arange(wanted, dtype=numpy.float32) + half)
+        * numpy.float32(length / wanted)
+        - half
+    ).clip(min=0)
     before = places.astype(numpy.intp)
     after = numpy.minimum(before + 1, length - 1)
-    share = numpy.expand_dims(places - before.astype(numpy.float32), (1, 2) if axis == 0 else (0, 2))
-    found: Numbers = pixels.take(before, axis) * (1 - share) + pixels.take(after, axis) * share
+    share = numpy.expand_dims(
+        places - before.astype(numpy.float32), (1, 2) if axis == 0 else (0, 2)
+    )
+    found: Numbers = (
+        pixels.take(before, axis) * (1 - share) + pixels.take(after, axis) * share
+    )
     return found

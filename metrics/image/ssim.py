@@ -41,7 +41,12 @@ def ssim(trial: Trial) -> Score:
 
     Evidence: ``ssim``, the value of each pair.
     """
-    return compared(trial, "ssim", lambda one, other: ssim_of(resized(one, other.shape[:2], FILTER), other), SMALLEST)
+    return compared(
+        trial,
+        "ssim",
+        lambda one, other: ssim_of(resized(one, other.shape[:2], FILTER), other),
+        SMALLEST,
+    )
 
 
 def ssim_of(one: Pixels, other: Pixels) -> float:
@@ -54,7 +59,10 @@ def ssim_of(one: Pixels, other: Pixels) -> float:
     import numpy
 
     height, width, channels = one.shape
-    first, second = (numpy.ascontiguousarray(side).reshape(height, width * channels) for side in (one, other))
+    first, second = (
+        numpy.ascontiguousarray(side).reshape(height, width * channels)
+        for side in (one, other)
+    )
     total = 0.0
     windows = height - SMALLEST + 1
     rows = max(1, _STRIP // (width * channels))
@@ -84,7 +92,9 @@ def _similarities(one: Numbers, other: Numbers, channels: int) -> float:
     return _fraction_sum(sum_a, sum_b, products, squares)
 
 
-def _fraction_sum(sum_a: Numbers, sum_b: Numbers, products: Numbers, squares: Numbers) -> float:
+def _fraction_sum(
+    sum_a: Numbers, sum_b: Numbers, products: Numbers, squares: Numbers
+) -> float:
     import numpy
 
     means = sum_a * sum_b
@@ -97,9 +107,13 @@ def _fraction_sum(sum_a: Numbers, sum_b: Numbers, products: Numbers, squares: Nu
     squares -= sum_a
     # Everything is scaled by 49 * 49 (means) or 49 * 48 (sample covariances), including the constants.
     over = 2 * means.astype(numpy.float32) + numpy.float32(_C1 * _WINDOW**2)
-    over *= 2 * products.astype(numpy.float32) + numpy.float32(_C2 * _WINDOW * (_WINDOW - 1))
+    over *= 2 * products.astype(numpy.float32) + numpy.float32(
+        _C2 * _WINDOW * (_WINDOW - 1)
+    )
     under = sum_a.astype(numpy.float32) + numpy.float32(_C1 * _WINDOW**2)
-    under *= squares.astype(numpy.float32) + numpy.float32(_C2 * _WINDOW * (_WINDOW - 1))
+    under *= squares.astype(numpy.float32) + numpy.float32(
+        _C2 * _WINDOW * (_WINDOW - 1)
+    )
     over /= under
     return float(over.sum(dtype=numpy.float64))
 
@@ -114,7 +128,11 @@ def _sevens(numbers: Numbers, step: int, *, axis: int) -> Numbers:
     """The sums of every seven numbers that are ``step`` apart, by pairs and fours."""
 
     def part(array: Numbers, start: int, length: int) -> Numbers:
-        return array[start : start + length] if axis == 0 else array[:, start : start + length]
+        return (
+            array[start : start + length]
+            if axis == 0
+            else array[:, start : start + length]
+        )
 
     length = numbers.shape[axis]
     pairs = part(numbers, 0, length - step) + part(numbers, step, length - step)

@@ -23,17 +23,28 @@ from mmeval.metrics.judged.quality_grades import (
     shown_start,
 )
 from mmeval.metrics.produced import labelled
-from mmeval.metrics.quality.items import ItemScore, Unreadable, nothing_of, unreadable_item
+from mmeval.metrics.quality.items import (
+    ItemScore,
+    Unreadable,
+    nothing_of,
+    unreadable_item,
+)
 from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Score, Trial
 
 Fence = Literal["safe", "released"]
 """How code is fenced in the prompt."""
-DIMENSIONS = Dimensions(("correctness", "readability", "design", "efficiency", "security", "testability"), 0, 100)
+DIMENSIONS = Dimensions(
+    ("correctness", "readability", "design", "efficiency", "security", "testability"),
+    0,
+    100,
+)
 OVERALL = "overall_score"
 NO_CODE = "the answer names it, and no code came with it"
 _NO_CODE = ("application/pdf", *OFFICE)
-_FENCE = re.compile(r"(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+#.-]{0,30}+)[ \t]*+\r?\n")
+_FENCE = re.compile(
+    r"(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+#.-]{0,30}+)[ \t]*+\r?\n"
+)
 """The opening of a Markdown block; its language may have 30 characters."""
 
 
@@ -50,7 +61,13 @@ RELEASED = Scale(dimensions_form(OVERALL, DIMENSIONS), OVERALL, released_share)
     range=(0, 1),
     version="2",
     source="UniM, section 4.1 (GQ, of code); official: released quality scorer",
-    profiles={"official": {"rubric": "dimensions", "fence": "released", "unreadable": "unscored"}},
+    profiles={
+        "official": {
+            "rubric": "dimensions",
+            "fence": "released",
+            "unreadable": "unscored",
+        }
+    },
     supposed=as_the_reference,
     reference_free=True,
     looks_at="code",
@@ -65,7 +82,9 @@ def code_quality(
     repeats: Repeats = 1,
     combine: Combine = "mean",
     prompt: Annotated[Written, JudgePrompt("code", "cut")] = "code_quality",
-    dimensions_prompt: Annotated[Written, JudgePrompt("code", "cut")] = "code_quality_dimensions",
+    dimensions_prompt: Annotated[
+        Written, JudgePrompt("code", "cut")
+    ] = "code_quality_dimensions",
 ) -> Program[Score]:
     """How good the code of an answer is.
     The mean over its pieces, each graded by a judge from 1 to 5 and worth ``(grade - 1) / 4``.
@@ -115,10 +134,18 @@ class _Asking(NamedTuple):
             return ItemScore.none(str(error))
         bare = unwrapped(code)
         if not bare.text.strip():
-            return unreadable_item(NO_CODE if part.dangling else "there is no code in it", self.unreadable)
+            return unreadable_item(
+                NO_CODE if part.dangling else "there is no code in it", self.unreadable
+            )
         shown = shown_start(bare.text if self.fence == "safe" else code)
-        fenced = safely_fenced(shown.text, bare.language) if self.fence == "safe" else fenced_again(shown.text)
-        question = Question(self.judge, self.scale.form, self.prompt, {"code": fenced, "cut": shown.cut})
+        fenced = (
+            safely_fenced(shown.text, bare.language)
+            if self.fence == "safe"
+            else fenced_again(shown.text)
+        )
+        question = Question(
+            self.judge, self.scale.form, self.prompt, {"code": fenced, "cut": shown.cut}
+        )
         return Asked(question, shown.seen)
 
 
@@ -126,7 +153,9 @@ def _beginning(media: Media) -> str:
     """The code of a file that is shown, plus one character where it is longer.
     Only plain text is code; documents are not decoded."""
     if media.mime in _NO_CODE:
-        raise CorruptMediaError(f"{media.label}: it is {media.mime}, which holds no code")
+        raise CorruptMediaError(
+            f"{media.label}: it is {media.mime}, which holds no code"
+        )
     return document_start(media, MAX_SHOWN_CHARS + 1)[0]
 
 
@@ -145,7 +174,9 @@ def unwrapped(code: str) -> Code:
         return Code(code)
     *body, closing = bare[opening.end() :].split("\n")
     fence = opening["fence"]
-    if closing.strip() != fence or any(line.lstrip().startswith(fence) for line in body):
+    if closing.strip() != fence or any(
+        line.lstrip().startswith(fence) for line in body
+    ):
         return Code(code)
     return Code("\n".join(body), opening["language"])
 

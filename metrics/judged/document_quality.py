@@ -68,13 +68,19 @@ class WeightedForm(DimensionsForm):
             return super().read(text)
         given = self.dimensions.read(found)
         if lacking := [name for name in WEIGHTS if name not in given]:
-            raise ReplyError(f"the reply's JSON lacks {self.overall!r} and {lacking[0]!r}")
+            raise ReplyError(
+                f"the reply's JSON lacks {self.overall!r} and {lacking[0]!r}"
+            )
         return {**given, self.overall: weighted_overall(given)}
 
 
 def weighted_overall(given: Mapping[str, float]) -> float:
     """The weighted mean of the six dimensions, from 0 to 100."""
-    return MOST_OVERALL * sum(weight * given[name] for name, weight in WEIGHTS.items()) / MOST_OF_A_DIMENSION
+    return (
+        MOST_OVERALL
+        * sum(weight * given[name] for name, weight in WEIGHTS.items())
+        / MOST_OF_A_DIMENSION
+    )
 
 
 def _of_hundred(number: float) -> float:
@@ -84,8 +90,16 @@ def _of_hundred(number: float) -> float:
 _SIX = Dimensions(tuple(WEIGHTS), 0, MOST_OF_A_DIMENSION)
 SCALES: Mapping[Rubric, Scale] = {
     "grade": GRADES,
-    "overall": Scale(dimensions_form(OVERALL_OF_ALL, Dimensions((), 0, MOST_OVERALL)), OVERALL_OF_ALL, _of_hundred),
-    "dimensions": Scale(dimensions_form(OVERALL, _SIX, most=MOST_OVERALL, kind=WeightedForm), OVERALL, _of_hundred),
+    "overall": Scale(
+        dimensions_form(OVERALL_OF_ALL, Dimensions((), 0, MOST_OVERALL)),
+        OVERALL_OF_ALL,
+        _of_hundred,
+    ),
+    "dimensions": Scale(
+        dimensions_form(OVERALL, _SIX, most=MOST_OVERALL, kind=WeightedForm),
+        OVERALL,
+        _of_hundred,
+    ),
 }
 
 
@@ -94,7 +108,14 @@ SCALES: Mapping[Rubric, Scale] = {
     version="2",
     source="UniM, section 4.1 and appendix (documents); official: released quality scorer",
     needs=lambda switches: OCR_NEEDS if switches["ocr"] != "none" else (),
-    profiles={"official": {"rubric": "overall", "extraction": "pictures", "hints": False, "unreadable": "unscored"}},
+    profiles={
+        "official": {
+            "rubric": "overall",
+            "extraction": "pictures",
+            "hints": False,
+            "unreadable": "unscored",
+        }
+    },
     supposed=as_the_reference,
     reference_free=True,
     looks_at="document",
@@ -110,7 +131,9 @@ def document_quality(
     unreadable: Unreadable = "zero",
     repeats: Repeats = 1,
     combine: Combine = "mean",
-    prompt: Annotated[Written, JudgePrompt("document", "hints", "rubric")] = "document_quality",
+    prompt: Annotated[
+        Written, JudgePrompt("document", "hints", "rubric")
+    ] = "document_quality",
 ) -> Program[Score]:
     """How well the answer's documents are made, by their words alone.
     A judge grades each from 1 to 5: ``(grade - 1) / 4``; the mean over them.
@@ -140,22 +163,39 @@ def document_quality(
         return nothing_of("document")
     route = markdown_route(extraction, ocr, hints=hints)
     known = {
-        at: score for at, item in enumerate(items) if (score := _unasked(item, extraction, ocr, unreadable)) is not None
+        at: score
+        for at, item in enumerate(items)
+        if (score := _unasked(item, extraction, ocr, unreadable)) is not None
     }
     scale = SCALES[rubric]
     calls: list[Call] = []
     for item in (item for at, item in enumerate(items) if at not in known):
-        values = {"document": _shown(item), "hints": "yes" if hints else "", "rubric": rubric}
-        calls += [replace(Question(judge, scale.form, prompt, values).call(), convert=(route,))] * repeats
+        values = {
+            "document": _shown(item),
+            "hints": "yes" if hints else "",
+            "rubric": rubric,
+        }
+        calls += [
+            replace(
+                Question(judge, scale.form, prompt, values).call(), convert=(route,)
+            )
+        ] * repeats
     replies: list[Reply] = (yield from ask_all(calls)) if calls else []
     judged = (
         _judged(replies[start : start + repeats], combine, scale, unreadable)
         for start in range(0, len(replies), repeats)
     )
-    return together([(item.label, known[at] if at in known else next(judged)) for at, item in enumerate(items)])
+    return together(
+        [
+            (item.label, known[at] if at in known else next(judged))
+            for at, item in enumerate(items)
+        ]
+    )
 
 
-def _unasked(item: Item, extraction: Extraction, ocr: Ocr, unreadable: Unreadable) -> ItemScore | None:
+def _unasked(
+    item: Item, extraction: Extraction, ocr: Ocr, unreadable: Unreadable
+) -> ItemScore | None:
     """The score of a document without a judge; None where a judge has to read it."""
     if item.media is None:
         return unreadable_item(UNSEEN, unreadable)
@@ -171,13 +211,21 @@ def _shown(item: Item) -> Interleaved:
     return Interleaved((media_part(item.media, "document"),))
 
 
-def _judged(replies: Sequence[Reply], combine: Combine, scale: Scale, unreadable: Unreadable) -> ItemScore:
+def _judged(
+    replies: Sequence[Reply], combine: Combine, scale: Scale, unreadable: Unreadable
+) -> ItemScore:
     """The score of a document by the replies to its question."""
     first = replies[0].response
     if first.error is not None and first.error.kind == "bad_media":
         return unreadable_item(first.error.message, unreadable)
-    if first.error is not None and first.error.kind == "unsupported" and NO_OCR in first.error.message:
+    if (
+        first.error is not None
+        and first.error.kind == "unsupported"
+        and NO_OCR in first.error.message
+    ):
         return ItemScore.unavailable(first.error.message)
     score = item_score(combined(scale.form, replies, combine), scale)
     remarks = [*first.warnings, *score.evidence.get(REMARKS, ())]
-    return replace(score, evidence={**score.evidence, **({REMARKS: remarks} if remarks else {})})
+    return replace(
+        score, evidence={**score.evidence, **({REMARKS: remarks} if remarks else {})}
+    )

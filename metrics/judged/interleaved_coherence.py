@@ -10,7 +10,11 @@ from mmeval.content import PartKind
 from mmeval.judge import UNREAD, Combine, Question, Repeats, Verdict, combined
 from mmeval.metric import MetricScores, metric
 from mmeval.metrics.judged.captions.captioned import without_captions
-from mmeval.metrics.judged.captions.captioning import CaptionForm, CaptionPrompt, captioned_all
+from mmeval.metrics.judged.captions.captioning import (
+    CaptionForm,
+    CaptionPrompt,
+    captioned_all,
+)
 from mmeval.metrics.judged.material import as_the_reference, asked_of
 from mmeval.metrics.judged.pictures.worth import Worth, unknown, weighted, worth
 from mmeval.metrics.judged.reading import UNREADABLE, Reading
@@ -40,7 +44,13 @@ OUTPUTS = ("holistic_coherence", "stylistic_harmony", "interleaved_coherence")
     version="1",
     source="UniM, section 4.3 (HC, SH, ICS); official: evaluation/interleaved_coherence",
     outputs=OUTPUTS,
-    profiles={"official": {"captions": "released", "reading": "official", "judge_failure": "lowest"}},
+    profiles={
+        "official": {
+            "captions": "released",
+            "reading": "official",
+            "judge_failure": "lowest",
+        }
+    },
     supposed=as_the_reference,
 )
 def interleaved_coherence(
@@ -55,7 +65,9 @@ def interleaved_coherence(
     judge_failure: JudgeFailure = "exclude",
     repeats: Repeats = 1,
     combine: Combine = "mean",
-    prompt: Annotated[Written, JudgePrompt("answer", "input", form=False)] = "interleaved_coherence",
+    prompt: Annotated[
+        Written, JudgePrompt("answer", "input", form=False)
+    ] = "interleaved_coherence",
     caption_image: CaptionPrompt = "caption_image",
     caption_audio: CaptionPrompt = "caption_audio",
     caption_video: CaptionPrompt = "caption_video",
@@ -89,17 +101,24 @@ def interleaved_coherence(
         "3d": caption_3d,
     }
     data = [asked_of(trial.sample)] if show_input else []
-    answer, *asked = yield from captioned_all([trial.output], captioner, prompts, data=data, form=captions)
+    answer, *asked = yield from captioned_all(
+        [trial.output], captioner, prompts, data=data, form=captions
+    )
     seen = {"captions": answer.evidence}
     if lost := without_captions({"answer": [answer], "question": asked}, seen):
         return dict.fromkeys(OUTPUTS, lost)
     values = {"answer": answer.text, "input": asked[0].text if asked else ""}
     lowest = judge_failure == "lowest"
-    form = grades_form((COHERENCE, STYLE), reading, takes_all=lowest and reading == "official")
+    form = grades_form(
+        (COHERENCE, STYLE), reading, takes_all=lowest and reading == "official"
+    )
     replies = yield from _ask(Question(judge, form, prompt, values), form, repeats)
     # Each grade separately, over all replies.
     given = [as_empty(reply) for reply in replies] if lowest else replies
-    coherence, style = [Graded(one.grade.name, combined(one, given, combine)) for one in form.of_each(lowest=lowest)]
+    coherence, style = [
+        Graded(one.grade.name, combined(one, given, combine))
+        for one in form.of_each(lowest=lowest)
+    ]
     return _scores(coherence, style, weight, seen)
 
 
@@ -128,7 +147,10 @@ def _empty(weight: float) -> MetricScores:
     said = {"reason": "the answer is empty"}
     both = {COHERENCE: LOWEST, STYLE: LOWEST, "weight": weight}
     grades: list[dict[str, Any]] = [{COHERENCE: LOWEST}, {STYLE: LOWEST}, both]
-    return {name: Score(share(LOWEST), evidence={**said, **given}) for name, given in zip(OUTPUTS, grades, strict=True)}
+    return {
+        name: Score(share(LOWEST), evidence={**said, **given})
+        for name, given in zip(OUTPUTS, grades, strict=True)
+    }
 
 
 def _ask(question: Question, form: GradesForm, repeats: int) -> Program[list[Reply]]:
@@ -143,10 +165,14 @@ def _ask(question: Question, form: GradesForm, repeats: int) -> Program[list[Rep
     return [instead.get(at, reply) for at, reply in enumerate(replies)]
 
 
-def _scores(coherence: Graded, style: Graded, weight: float, answer: Mapping[str, Any]) -> MetricScores:
+def _scores(
+    coherence: Graded, style: Graded, weight: float, answer: Mapping[str, Any]
+) -> MetricScores:
     both = weighted([coherence.worth, style.worth], [weight, 1 - weight])
     grades = {one.name: one.verdict.values.get(one.name) for one in (coherence, style)}
-    votes = zip(coherence.verdict.votes, style.verdict.votes, strict=False)  # where a reply lacks one, none counts
+    votes = zip(
+        coherence.verdict.votes, style.verdict.votes, strict=False
+    )  # where a reply lacks one, none counts
     unread = sum(any(vote.get(UNREADABLE) for vote in pair) for pair in votes)
     counted = {UNREAD: unread} if unread and both.known else {}
     scores = (

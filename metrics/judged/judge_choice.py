@@ -14,7 +14,10 @@ from mmeval.system import Checked
 
 
 def _values_fault(values: Mapping[str, Any] | None) -> str:
-    numbers = all(type(value) in (int, float) and 0 <= value <= 1 for value in (values or {}).values())
+    numbers = all(
+        type(value) in (int, float) and 0 <= value <= 1
+        for value in (values or {}).values()
+    )
     return "" if numbers else "a number from 0 to 1 for each option"
 
 
@@ -33,7 +36,9 @@ def judge_choice(
     show_references: bool = False,
     media: bool = True,
     repeats: Repeats = 1,
-    prompt: Annotated[Written, JudgePrompt(*NAMES, "question", "options")] = "judge_choice",
+    prompt: Annotated[
+        Written, JudgePrompt(*NAMES, "question", "options")
+    ] = "judge_choice",
 ) -> Program[Score]:
     """1 when the judge chooses the wanted option, else 0; or its value in ``values``.
 
@@ -46,19 +51,33 @@ def judge_choice(
     ``media`` is false. With ``repeats`` the majority chooses. Evidence: the choice with the judge's reason, the votes,
     and as spread the share of them with another choice.
     """
-    known = _meanings(trial.sample.metadata.get(options_key) if options_key else options)
+    known = _meanings(
+        trial.sample.metadata.get(options_key) if options_key else options
+    )
     if len(known) < 2:
-        return Score.unscored(f"there are no two options{f' under {options_key!r}' if options_key else ''}")
+        return Score.unscored(
+            f"there are no two options{f' under {options_key!r}' if options_key else ''}"
+        )
     right = str(trial.sample.metadata.get(wanted_key, "")) if wanted_key else wanted
-    worth = {option: float(option == right) for option in known} if values is None else values
+    worth = (
+        {option: float(option == right) for option in known}
+        if values is None
+        else values
+    )
     if values is None and right not in known:
         return Score.unscored(f"the wanted option {right!r} is none of the options")
     if missing := sorted(known.keys() - worth.keys()):
-        return Score.unscored(f"the switch values says nothing of the option {missing[0]!r}")
+        return Score.unscored(
+            f"the switch values says nothing of the option {missing[0]!r}"
+        )
     form = ReplyForm((Text("reason"), Choice("choice", tuple(known), unsure=True)))
     listed = [{"name": name, "meaning": meaning} for name, meaning in known.items()]
-    seen = material(trial, show_input=show_input, show_references=show_references, media=media)
-    questions = [Question(judge, form, prompt, {**seen, "question": question, "options": listed})]
+    seen = material(
+        trial, show_input=show_input, show_references=show_references, media=media
+    )
+    questions = [
+        Question(judge, form, prompt, {**seen, "question": question, "options": listed})
+    ]
     (verdict,) = yield from ask_verdicts(questions, repeats=repeats)
     if verdict.unknown("choice"):
         possible = [float(worth[option]) for option in known]
@@ -70,4 +89,8 @@ def _meanings(options: Any) -> dict[str, str]:
     """The meaning of each option; empty where there is only its name."""
     if isinstance(options, Mapping):
         return {str(name): str(meaning or "") for name, meaning in options.items()}
-    return dict.fromkeys(map(str, options), "") if isinstance(options, list | tuple) else {}
+    return (
+        dict.fromkeys(map(str, options), "")
+        if isinstance(options, list | tuple)
+        else {}
+    )

@@ -6,7 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from mmeval.judge import Combine, Number, Question, Repeats, ReplyForm, Text, ask_verdicts
+from mmeval.judge import (
+    Combine,
+    Number,
+    Question,
+    Repeats,
+    ReplyForm,
+    Text,
+    ask_verdicts,
+)
 from mmeval.metric import metric
 from mmeval.metrics.judged.material import NAMES, material
 from mmeval.program import JudgePrompt, Program, Role, Written
@@ -29,7 +37,9 @@ def _levels_fault(levels: Any) -> str:
         return "two levels or more"
     if not all(_GRADE.fullmatch(name) for name in names):
         return "a list, or a mapping whose keys are whole numbers"
-    return "" if len(set(map(int, names))) == len(names) else "levels of different grades"
+    return (
+        "" if len(set(map(int, names))) == len(names) else "levels of different grades"
+    )
 
 
 @metric(range=(0, 1), version="1", source="our own, with the prompt of the same name")
@@ -37,14 +47,18 @@ def judge_grade(
     trial: Trial,
     judge: Role,
     *,
-    levels: Annotated[Sequence[str] | Mapping[str, str], Checked(_levels_fault)] = LEVELS,
+    levels: Annotated[
+        Sequence[str] | Mapping[str, str], Checked(_levels_fault)
+    ] = LEVELS,
     criterion: str = "How well does the answer do what was asked?",
     show_input: bool = True,
     show_references: bool = False,
     media: bool = True,
     repeats: Repeats = 1,
     combine: Combine = "mean",
-    prompt: Annotated[Written, JudgePrompt(*NAMES, "criterion", "levels")] = "judge_grade",
+    prompt: Annotated[
+        Written, JudgePrompt(*NAMES, "criterion", "levels")
+    ] = "judge_grade",
 ) -> Program[Score]:
     """The grade that a judge gives, from the lowest level (0) to the highest (1).
 
@@ -57,14 +71,26 @@ def judge_grade(
     ``media`` is false. With ``repeats`` it is asked as often, and ``combine`` makes one grade of it: ``mean``,
     ``median`` or ``majority``. Evidence: the grade with the judge's reason, the votes, and their spread (in grades).
     """
-    named = levels.items() if isinstance(levels, Mapping) else enumerate(levels, start=1)
+    named = (
+        levels.items() if isinstance(levels, Mapping) else enumerate(levels, start=1)
+    )
     scale = {int(grade): text for grade, text in named}
     low, high = min(scale), max(scale)
     form = ReplyForm((Text("reason"), Number("grade", low, high, unsure=True)))
-    listed: list[Mapping[str, Any]] = [{"grade": grade, "text": scale[grade]} for grade in sorted(scale)]
-    seen = material(trial, show_input=show_input, show_references=show_references, media=media)
-    questions = [Question(judge, form, prompt, {**seen, "criterion": criterion, "levels": listed})]
+    listed: list[Mapping[str, Any]] = [
+        {"grade": grade, "text": scale[grade]} for grade in sorted(scale)
+    ]
+    seen = material(
+        trial, show_input=show_input, show_references=show_references, media=media
+    )
+    questions = [
+        Question(
+            judge, form, prompt, {**seen, "criterion": criterion, "levels": listed}
+        )
+    ]
     (verdict,) = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
     if verdict.unknown("grade"):
         return verdict.unscored("grade", bounds=(0.0, 1.0))
-    return Score((verdict.values["grade"] - low) / (high - low), evidence=verdict.evidence)
+    return Score(
+        (verdict.values["grade"] - low) / (high - low), evidence=verdict.evidence
+    )

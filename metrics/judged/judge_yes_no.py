@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from mmeval.judge import Combine, Question, Repeats, ReplyForm, Text, YesNo, ask_verdicts
+from mmeval.judge import (
+    Combine,
+    Question,
+    Repeats,
+    ReplyForm,
+    Text,
+    YesNo,
+    ask_verdicts,
+)
 from mmeval.metric import metric
 from mmeval.metrics.judged.material import NAMES, material
 from mmeval.program import JudgePrompt, Program, Role, Written
@@ -49,7 +57,9 @@ def judge_yes_no(
         return Score.unscored(f"the row has no question under {question_key!r}")
     if right is None:
         return Score.unscored(f"the row's label {wanted_key!r} is neither yes nor no")
-    values = material(trial, show_input=show_input, show_references=show_references, media=media)
+    values = material(
+        trial, show_input=show_input, show_references=show_references, media=media
+    )
     questions = [Question(judge, FORM, prompt, {**values, "question": asked})]
     (verdict,) = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
     if verdict.lost or (verdict.unknown("verdict") and not_sure is None):

@@ -21,12 +21,18 @@ NAMES = ("answer", "input", "references")
 """The values that every prompt of these metrics may use besides its own."""
 
 
-def material(trial: Trial, *, show_input: bool, show_references: bool, media: bool) -> Material:
+def material(
+    trial: Trial, *, show_input: bool, show_references: bool, media: bool
+) -> Material:
     """The ``answer``, ``input`` and ``references``, the last two empty if not shown.
 
     Without ``media`` each medium is a placeholder. Hidden reasoning is never shown.
     """
-    references = [shown(one, media=media) for one in trial.sample.references] if show_references else []
+    references = (
+        [shown(one, media=media) for one in trial.sample.references]
+        if show_references
+        else []
+    )
     return {
         "answer": shown(trial.output, media=media),
         "input": shown(asked_of(trial.sample), media=media) if show_input else "",
@@ -40,7 +46,9 @@ def as_the_reference(trial: Trial, _switches: Mapping[str, Any]) -> Interleaved:
     if not trial.sample.references:
         return trial.output or Interleaved()
     who = f"{trial.sample.id} {trial.repeat}"
-    return Interleaved(tuple(another(part, who) for part in trial.sample.references[0].parts))
+    return Interleaved(
+        tuple(another(part, who) for part in trial.sample.references[0].parts)
+    )
 
 
 def another(part: Part, name: str) -> Part:
@@ -48,7 +56,14 @@ def another(part: Part, name: str) -> Part:
     if (media := part.media) is None:
         return part
     told = hashlib.sha256(f"{media.sha256} {name}".encode()).hexdigest()
-    same = Media(path=media.path, data=media.data, sha256=told, mime=media.mime, size=media.size, name=media.name)
+    same = Media(
+        path=media.path,
+        data=media.data,
+        sha256=told,
+        mime=media.mime,
+        size=media.size,
+        name=media.name,
+    )
     return replace(part, media=same)
 
 
@@ -62,7 +77,9 @@ def asked_of(sample: Sample) -> Interleaved:
     return Interleaved(tuple(parts))
 
 
-def label_fault(sample: Sample, label: str, name: str, read: Callable[[Any], object]) -> str:
+def label_fault(
+    sample: Sample, label: str, name: str, read: Callable[[Any], object]
+) -> str:
     """Why a label of a row, such as its rubric, cannot be used; empty when it can."""
     if label not in sample.metadata:
         return f"the row has no label {label!r} for its {name}{written_instead(label, sample.metadata)}"

@@ -56,7 +56,10 @@ class Dimensions:
     high: float
 
     def asked(self) -> list[str]:
-        return [f'"{name}": <{Number(name, self.low, self.high).asked()}>' for name in self.names]
+        return [
+            f'"{name}": <{Number(name, self.low, self.high).asked()}>'
+            for name in self.names
+        ]
 
     def read(self, found: Mapping[str, Any]) -> Vote:
         """The dimensions that are numbers, on the scale or not."""
@@ -86,14 +89,25 @@ class DimensionsForm(ReplyForm):
     @property
     def asked(self) -> str:
         whole = Number(self.overall, self.dimensions.low, self.most, whole=False)
-        return "{" + ", ".join([*self.dimensions.asked(), f'"{self.overall}": <{whole.asked()}>']) + "}"
+        return (
+            "{"
+            + ", ".join(
+                [*self.dimensions.asked(), f'"{self.overall}": <{whole.asked()}>']
+            )
+            + "}"
+        )
 
     def read(self, text: str) -> Vote:
         found = self.object_in(text)
         words = found.get(_REASON.name)
         said = {_REASON.name: _REASON.read(words)} if isinstance(words, str) else {}
         lacking = {UNREADABLE: True} if self.overall not in found else {}
-        return {**said, **self.dimensions.read(found), self.overall: self._overall(found), **lacking}
+        return {
+            **said,
+            **self.dimensions.read(found),
+            self.overall: self._overall(found),
+            **lacking,
+        }
 
     @staticmethod
     def object_in(text: str) -> Mapping[str, Any]:
@@ -129,7 +143,14 @@ def dimensions_form(
     fields = (_REASON, Number(overall, -_LARGEST, _LARGEST, whole=False))
     best = dimensions.high if most is None else most
     example = f'{{"{overall}": {best:g}}}'
-    return kind(fields, overall=overall, dimensions=dimensions, most=best, absent=absent, example=example)
+    return kind(
+        fields,
+        overall=overall,
+        dimensions=dimensions,
+        most=best,
+        absent=absent,
+        example=example,
+    )
 
 
 class Scale(NamedTuple):
@@ -156,14 +177,27 @@ class Asked:
 
 
 def judged_together(
-    items: Sequence[tuple[str, ItemScore | Asked]], scale: Scale, *, repeats: int, combine: Combine
+    items: Sequence[tuple[str, ItemScore | Asked]],
+    scale: Scale,
+    *,
+    repeats: int,
+    combine: Combine,
 ) -> Program[Score]:
     """The mean quality of items with their labels.
     The judge is asked about some, all at the same time; the quality of the others is known."""
     asked = [one for _, one in items if isinstance(one, Asked)]
-    graded = yield from grade_questions([one.question for one in asked], scale, repeats=repeats, combine=combine)
-    found = iter(_with_seen(one, score) for one, score in zip(asked, graded, strict=True))
-    return together([(label, next(found) if isinstance(one, Asked) else one) for label, one in items])
+    graded = yield from grade_questions(
+        [one.question for one in asked], scale, repeats=repeats, combine=combine
+    )
+    found = iter(
+        _with_seen(one, score) for one, score in zip(asked, graded, strict=True)
+    )
+    return together(
+        [
+            (label, next(found) if isinstance(one, Asked) else one)
+            for label, one in items
+        ]
+    )
 
 
 def grade_questions(
@@ -183,10 +217,19 @@ def item_score(verdict: Verdict, scale: Scale) -> ItemScore:
     one_vote = verdict.votes[0] if len(verdict.votes) == 1 else {}
     evidence = {**one_vote, **verdict.evidence}
     if why := verdict.unknown(scale.key):
-        return ItemScore(None, {k: said for k, said in evidence.items() if k != _REASON.name}, why, verdict.cause)
+        return ItemScore(
+            None,
+            {k: said for k, said in evidence.items() if k != _REASON.name},
+            why,
+            verdict.cause,
+        )
     raw = scale.worth(verdict.values[scale.key])
     quality = min(1.0, max(0.0, raw))
-    beyond = {RAW: raw, REMARKS: [f"{scale.key} is beyond the scale and counts as its end"]} if raw != quality else {}
+    beyond = (
+        {RAW: raw, REMARKS: [f"{scale.key} is beyond the scale and counts as its end"]}
+        if raw != quality
+        else {}
+    )
     unfit = sum(1 for vote in verdict.votes if _is_unfit(vote, scale))
     said = {key: value for key, value in evidence.items() if key != UNREADABLE}
     return ItemScore(quality, {**said, **beyond, **({UNREAD: unfit} if unfit else {})})
@@ -195,7 +238,9 @@ def item_score(verdict: Verdict, scale: Scale) -> ItemScore:
 def _is_unfit(vote: Vote, scale: Scale) -> bool:
     """Whether a reply counts although its number is missing or beyond the scale."""
     number = vote.get(scale.key)
-    return bool(vote.get(UNREADABLE)) or (isinstance(number, int | float) and not 0 <= scale.worth(number) <= 1)
+    return bool(vote.get(UNREADABLE)) or (
+        isinstance(number, int | float) and not 0 <= scale.worth(number) <= 1
+    )
 
 
 def lowest_grade(remark: str) -> ItemScore:
@@ -224,4 +269,7 @@ def shown_start(text: str) -> Shown:
     """The part of a text that a judge is shown."""
     if len(text) <= MAX_SHOWN_CHARS:
         return Shown(text, {})
-    return Shown(text[:MAX_SHOWN_CHARS], {REMARKS: [f"the judge saw the first {MAX_SHOWN_CHARS:,} characters"]})
+    return Shown(
+        text[:MAX_SHOWN_CHARS],
+        {REMARKS: [f"the judge saw the first {MAX_SHOWN_CHARS:,} characters"]},
+    )

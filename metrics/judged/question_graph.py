@@ -8,10 +8,22 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from mmeval.content import PART_KINDS, Interleaved, Part, canonical_label, label_kind
-from mmeval.judge import Dependencies, GraphQuestion, Question, Repeats, ask_graph, shown
+from mmeval.judge import (
+    Dependencies,
+    GraphQuestion,
+    Question,
+    Repeats,
+    ask_graph,
+    shown,
+)
 from mmeval.metric import metric
 from mmeval.metrics.judged.judge_yes_no import FORM
-from mmeval.metrics.judged.material import another, as_the_reference, asked_of, label_fault
+from mmeval.metrics.judged.material import (
+    another,
+    as_the_reference,
+    asked_of,
+    label_fault,
+)
 from mmeval.metrics.judged.reading import Lost
 from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Sample, Score, Trial
@@ -40,18 +52,29 @@ def _supposed(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
     """An answer with every part that a question is about: the reference, else as many as are asked about."""
     if graph_fault(trial.sample, switches):
         return trial.output or Interleaved()
-    wanted = {one.part for one in read_questions(trial.sample.metadata[switches["questions"]])} - {""}
+    wanted = {
+        one.part for one in read_questions(trial.sample.metadata[switches["questions"]])
+    } - {""}
     reference = as_the_reference(trial, switches)
     if wanted <= parts_by_label(reference).keys():
         return reference
     made = parts_by_label(trial.output or Interleaved())
     parts: list[Part] = []
     for kind in PART_KINDS:
-        numbers = [int(label.removeprefix(kind)) for label in wanted if label_kind(label) == kind]
+        numbers = [
+            int(label.removeprefix(kind))
+            for label in wanted
+            if label_kind(label) == kind
+        ]
         if first := made.get(f"{kind}1"):
-            apart = [Part("code", text="")] if kind == "text" else []  # else the texts would be one
+            apart = (
+                [Part("code", text="")] if kind == "text" else []
+            )  # else the texts would be one
             for number in range(min(max(numbers, default=1), MOST_PARTS)):
-                parts += [another(first, f"{trial.sample.id} {trial.repeat} {number}"), *apart]
+                parts += [
+                    another(first, f"{trial.sample.id} {trial.repeat} {number}"),
+                    *apart,
+                ]
     return Interleaved(tuple(parts))
 
 
@@ -71,7 +94,9 @@ def question_graph(
     lost: Lost = "unscored",
     show_input: bool = False,
     repeats: Repeats = 1,
-    prompt: Annotated[Written, JudgePrompt("answer", "input", "question", "shown")] = "question_graph",
+    prompt: Annotated[
+        Written, JudgePrompt("answer", "input", "question", "shown")
+    ] = "question_graph",
 ) -> Program[Score]:
     """The share of the row's questions to which a judge answers yes.
 
@@ -98,7 +123,9 @@ def question_graph(
     rows = [one for one in every if label_kind(one.part) not in trial.left_out]
     if not rows:
         return Score.inapplicable(
-            "the row has no questions" if not every else "the model was not asked for what they are about"
+            "the row has no questions"
+            if not every
+            else "the model was not asked for what they are about"
         )
     unasked = {one.id for one in every} - {one.id for one in rows}
     answer = trial.output or Interleaved()
@@ -106,22 +133,40 @@ def question_graph(
     asked = asked_of(trial.sample) if show_input else ""
     graph: list[GraphQuestion] = []
     for one in rows:
-        seen, parents = _seen(answer, parts, one.part), [parent for parent in one.parents if parent not in unasked]
+        seen, parents = (
+            _seen(answer, parts, one.part),
+            [parent for parent in one.parents if parent not in unasked],
+        )
         if isinstance(seen, str):
             graph.append(GraphQuestion(one.id, None, parents, seen))
             continue
-        values = {"answer": seen, "input": asked, "question": one.text, "shown": "part" if one.part else "answer"}
-        graph.append(GraphQuestion(one.id, Question(judge, FORM, prompt, values), parents))
-    found = yield from ask_graph(graph, dependencies=dependencies, lost_is_no=lost == "wrong", repeats=repeats)
+        values = {
+            "answer": seen,
+            "input": asked,
+            "question": one.text,
+            "shown": "part" if one.part else "answer",
+        }
+        graph.append(
+            GraphQuestion(one.id, Question(judge, FORM, prompt, values), parents)
+        )
+    found = yield from ask_graph(
+        graph, dependencies=dependencies, lost_is_no=lost == "wrong", repeats=repeats
+    )
     return found.share()
 
 
-def _seen(answer: Interleaved, parts: Mapping[str, Part], label: str) -> Interleaved | str:
+def _seen(
+    answer: Interleaved, parts: Mapping[str, Part], label: str
+) -> Interleaved | str:
     """What the judge is shown of an answer, or why there is nothing to show."""
     if not label:
         return "the answer is empty" if answer.empty else shown(answer)
     part = parts.get(label)
-    return f"the answer has no {label}" if part is None or part.dangling else Interleaved((part,))
+    return (
+        f"the answer has no {label}"
+        if part is None or part.dangling
+        else Interleaved((part,))
+    )
 
 
 def parts_by_label(answer: Interleaved) -> dict[str, Part]:
@@ -145,14 +190,31 @@ def read_questions(rows: Any) -> list[RowQuestion]:
 def _row(item: Any, number: int) -> RowQuestion:
     row: Any = {"question": item} if isinstance(item, str) else item
     if not isinstance(row, Mapping) or row.keys() - _KEYS:
-        raise ValueError(f"question {number} is no text and no mapping of {', '.join(sorted(_KEYS))}")
-    text, id, parents, part = row.get("question"), row.get("id"), row.get("parents"), row.get("part")
-    id, parents, part = number if id is None else id, () if parents is None else parents, "" if part is None else part
+        raise ValueError(
+            f"question {number} is no text and no mapping of {', '.join(sorted(_KEYS))}"
+        )
+    text, id, parents, part = (
+        row.get("question"),
+        row.get("id"),
+        row.get("parents"),
+        row.get("part"),
+    )
+    id, parents, part = (
+        number if id is None else id,
+        () if parents is None else parents,
+        "" if part is None else part,
+    )
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"question {number} has no text")
-    if not isinstance(parents, list | tuple) or not all(type(one) in (int, str) for one in (id, *parents)):
-        raise ValueError(f"question {number} has an id or parents that are no text and no whole number")
+    if not isinstance(parents, list | tuple) or not all(
+        type(one) in (int, str) for one in (id, *parents)
+    ):
+        raise ValueError(
+            f"question {number} has an id or parents that are no text and no whole number"
+        )
     label = canonical_label(part) if isinstance(part, str) else ""
     if part and (label_kind(label) not in PART_KINDS or not label[-1:].isdigit()):
-        raise ValueError(f"question {number} has the part {part!r:.40}; it must be a kind and a number, such as image1")
+        raise ValueError(
+            f"question {number} has the part {part!r:.40}; it must be a kind and a number, such as image1"
+        )
     return RowQuestion(id, text, tuple(parents), label)

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast, get_args
 
 from mmeval.content import PART_KINDS, Interleaved
-from mmeval.judge import Combine, Question, Repeats, ReplyForm, Text, Verdict, YesNo, ask_verdicts, shown
+from mmeval.judge import (
+    Combine,
+    Question,
+    Repeats,
+    ReplyForm,
+    Text,
+    Verdict,
+    YesNo,
+    ask_verdicts,
+    shown,
+)
 from mmeval.metric import metric
 from mmeval.metrics.judged.material import NAMES, Material, label_fault, material
 from mmeval.program import JudgePrompt, Program, Role, Written
@@ -34,8 +44,14 @@ class Criterion:
         With ``text`` each medium is a placeholder, with ``media`` the words are left out."""
         if answer is None or self.side == "text":
             return shown(answer, media=False)
-        kept = (part for part in shown(answer).parts if not self.kinds or part.media is None or part.kind in self.kinds)
-        return Interleaved(tuple(part for part in kept if self.side == "all" or part.media is not None))
+        kept = (
+            part
+            for part in shown(answer).parts
+            if not self.kinds or part.media is None or part.kind in self.kinds
+        )
+        return Interleaved(
+            tuple(part for part in kept if self.side == "all" or part.media is not None)
+        )
 
 
 def rubric_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -43,7 +59,12 @@ def rubric_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     return label_fault(sample, switches["criteria"], "rubric", read_criteria)
 
 
-@metric(range=(0, 1), version="1", source="our own, with the prompt of the same name", check=rubric_fault)
+@metric(
+    range=(0, 1),
+    version="1",
+    source="our own, with the prompt of the same name",
+    check=rubric_fault,
+)
 def rubric_judge(
     trial: Trial,
     judge: Role,
@@ -74,35 +95,70 @@ def rubric_judge(
     if fault := rubric_fault(trial.sample, {"criteria": criteria}):
         return Score.unscored(fault)
     rubric = read_criteria(trial.sample.metadata[criteria])
-    seen = material(trial, show_input=show_input, show_references=show_references, media=media)
-    questions = [Question(judge, FORM, prompt, _values(seen, one, trial.output, media=media)) for one in rubric]
+    seen = material(
+        trial, show_input=show_input, show_references=show_references, media=media
+    )
+    questions = [
+        Question(judge, FORM, prompt, _values(seen, one, trial.output, media=media))
+        for one in rubric
+    ]
     verdicts = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
     return _score(rubric, verdicts)
 
 
-def _values(seen: Material, criterion: Criterion, answer: Interleaved | None, *, media: bool) -> Material:
-    return {**seen, "criterion": criterion.text, **({"answer": criterion.seen(answer)} if media else {})}
+def _values(
+    seen: Material, criterion: Criterion, answer: Interleaved | None, *, media: bool
+) -> Material:
+    return {
+        **seen,
+        "criterion": criterion.text,
+        **({"answer": criterion.seen(answer)} if media else {}),
+    }
 
 
 def _score(criteria: Sequence[Criterion], verdicts: Sequence[Verdict]) -> Score:
     pairs = list(zip(criteria, verdicts, strict=True))
     whole = sum(one.weight for one in criteria)
-    met = sum(one.weight * float(verdict.values.get("met") or 0) for one, verdict in pairs)
-    unknown = [(one, verdict.unknown("met")) for one, verdict in pairs if verdict.unknown("met")]
+    met = sum(
+        one.weight * float(verdict.values.get("met") or 0) for one, verdict in pairs
+    )
+    unknown = [
+        (one, verdict.unknown("met"))
+        for one, verdict in pairs
+        if verdict.unknown("met")
+    ]
     evidence = [_evidence(one, verdict) for one, verdict in pairs]
     if unknown:
         first, reason = unknown[0]
         highest = met + sum(one.weight for one, _ in unknown)
         said = f"{len(unknown)} of {len(criteria)} criteria have no verdict; {first.id}: {reason}"
-        cause = min((verdict.cause for verdict in verdicts if verdict.unknown("met")), key=CAUSES.index)
+        cause = min(
+            (verdict.cause for verdict in verdicts if verdict.unknown("met")),
+            key=CAUSES.index,
+        )
         bounds = (met / whole, highest / whole)
-        return Score(status="unscored", reason=said, evidence={"criteria": evidence}, bounds=bounds, cause=cause)
+        return Score(
+            status="unscored",
+            reason=said,
+            evidence={"criteria": evidence},
+            bounds=bounds,
+            cause=cause,
+        )
     return Score(met / whole, evidence={"criteria": evidence})
 
 
 def _evidence(criterion: Criterion, verdict: Verdict) -> dict[str, Any]:
-    row = {"id": criterion.id, "criterion": criterion.text, "weight": criterion.weight, "met": None}
-    return {**row, **verdict.evidence, **({"lost": verdict.lost} if verdict.lost else {})}
+    row = {
+        "id": criterion.id,
+        "criterion": criterion.text,
+        "weight": criterion.weight,
+        "met": None,
+    }
+    return {
+        **row,
+        **verdict.evidence,
+        **({"lost": verdict.lost} if verdict.lost else {}),
+    }
 
 
 def read_criteria(rubric: Any) -> list[Criterion]:
@@ -118,14 +174,35 @@ def read_criteria(rubric: Any) -> list[Criterion]:
 def _criterion(item: Any, number: int) -> Criterion:
     row: Any = {"criterion": item} if isinstance(item, str) else item
     if not isinstance(row, Mapping) or row.keys() - _KEYS:
-        raise ValueError(f"criterion {number} is no text and no mapping of {', '.join(sorted(_KEYS))}")
-    text, weight, side, kinds = row.get("criterion"), row.get("weight", 1), row.get("side", "all"), row.get("kinds", ())
+        raise ValueError(
+            f"criterion {number} is no text and no mapping of {', '.join(sorted(_KEYS))}"
+        )
+    text, weight, side, kinds = (
+        row.get("criterion"),
+        row.get("weight", 1),
+        row.get("side", "all"),
+        row.get("kinds", ()),
+    )
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"criterion {number} has no text")
     if type(weight) not in (int, float) or not 0 < weight < float("inf"):
-        raise ValueError(f"criterion {number} has the weight {weight!r:.40}; it must be a number above 0")
+        raise ValueError(
+            f"criterion {number} has the weight {weight!r:.40}; it must be a number above 0"
+        )
     if side not in get_args(Side):
-        raise ValueError(f"criterion {number} has the side {side!r:.40}; it must be all, text or media")
-    if not isinstance(kinds, list | tuple) or not all(kind in PART_KINDS for kind in kinds):
-        raise ValueError(f"criterion {number} has the kinds {kinds!r:.80}; they must be a list of kinds of part")
-    return Criterion(str(row.get("id", number)), text, float(weight), cast("Side", side), tuple(kinds))
+        raise ValueError(
+            f"criterion {number} has the side {side!r:.40}; it must be all, text or media"
+        )
+    if not isinstance(kinds, list | tuple) or not all(
+        kind in PART_KINDS for kind in kinds
+    ):
+        raise ValueError(
+            f"criterion {number} has the kinds {kinds!r:.80}; they must be a list of kinds of part"
+        )
+    return Criterion(
+        str(row.get("id", number)),
+        text,
+        float(weight),
+        cast("Side", side),
+        tuple(kinds),
+    )

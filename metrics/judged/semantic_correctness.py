@@ -61,7 +61,9 @@ def semantic_correctness(
     reading: Reading = "robust",
     repeats: Repeats = 1,
     combine: Combine = "mean",
-    prompt: Annotated[Written, JudgePrompt("candidate", "reference", form=False)] = "semantic_correctness",
+    prompt: Annotated[
+        Written, JudgePrompt("candidate", "reference", form=False)
+    ] = "semantic_correctness",
     caption_image: CaptionPrompt = "caption_image",
     caption_audio: CaptionPrompt = "caption_audio",
     caption_video: CaptionPrompt = "caption_video",
@@ -88,7 +90,10 @@ def semantic_correctness(
     if trial.output is None:
         return Score.unscored("there is no answer to score")
     if trial.output.empty:
-        return Score(share(LOWEST), evidence={SCORE: LOWEST, "reason": "the answer is empty", "captions": []})
+        return Score(
+            share(LOWEST),
+            evidence={SCORE: LOWEST, "reason": "the answer is empty", "captions": []},
+        )
     prompts: Mapping[PartKind, Written] = {
         "image": caption_image,
         "audio": caption_audio,
@@ -97,12 +102,21 @@ def semantic_correctness(
         "3d": caption_3d,
     }
     data = [] if reference.content is None else [reference.content]
-    candidate, *others = yield from captioned_all([trial.output], captioner, prompts, data=data)
-    made = {"reference_captions": others[0].evidence} if others and others[0].captions else {}
+    candidate, *others = yield from captioned_all(
+        [trial.output], captioner, prompts, data=data
+    )
+    made = (
+        {"reference_captions": others[0].evidence}
+        if others and others[0].captions
+        else {}
+    )
     seen = {"captions": candidate.evidence, "reference": reference.origin, **made}
     if lost := without_captions({"answer": [candidate], "reference": others}, seen):
         return lost
-    values = {"candidate": candidate.text, "reference": others[0].text if others else reference.words}
+    values = {
+        "candidate": candidate.text,
+        "reference": others[0].text if others else reference.words,
+    }
     questions = [Question(judge, score_form(reading), prompt, values)]
     (verdict,) = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
     evidence = {**verdict.evidence, **seen}

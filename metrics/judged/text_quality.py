@@ -26,7 +26,9 @@ from mmeval.records import Score, Trial
 
 LABEL = "text1"
 """The one item that the text of an answer is."""
-DIMENSIONS = Dimensions(("clarity", "coherence", "informativeness", "conciseness", "style"), 1, 5)
+DIMENSIONS = Dimensions(
+    ("clarity", "coherence", "informativeness", "conciseness", "style"), 1, 5
+)
 OVERALL, OVERALL_IF_ABSENT = "overall", 3.0
 
 
@@ -37,7 +39,11 @@ def released_share(overall: float) -> float:
     return share(overall)
 
 
-RELEASED = Scale(dimensions_form(OVERALL, DIMENSIONS, absent=OVERALL_IF_ABSENT), OVERALL, released_share)
+RELEASED = Scale(
+    dimensions_form(OVERALL, DIMENSIONS, absent=OVERALL_IF_ABSENT),
+    OVERALL,
+    released_share,
+)
 """Official oddity: a reply without an overall number says 3, whatever its dimensions say."""
 
 
@@ -58,7 +64,9 @@ def text_quality(
     repeats: Repeats = 1,
     combine: Combine = "mean",
     prompt: Annotated[Written, JudgePrompt("text", "cut")] = "text_quality",
-    dimensions_prompt: Annotated[Written, JudgePrompt("text", "cut")] = "text_quality_dimensions",
+    dimensions_prompt: Annotated[
+        Written, JudgePrompt("text", "cut")
+    ] = "text_quality_dimensions",
 ) -> Program[Score]:
     """How well the text is written: a judge's grade of 1 to 5, as ``(grade - 1) / 4``.
 
@@ -80,14 +88,23 @@ def text_quality(
     written = prompt if rubric == "grade" else dimensions_prompt
     scale = GRADES if rubric == "grade" else RELEASED
     item = _item(trial.output, judge, scale, written)
-    return (yield from judged_together([(LABEL, item)], scale, repeats=repeats, combine=combine))
+    return (
+        yield from judged_together(
+            [(LABEL, item)], scale, repeats=repeats, combine=combine
+        )
+    )
 
 
-def _item(answer: Interleaved, judge: Role, scale: Scale, prompt: Written) -> ItemScore | Asked:
+def _item(
+    answer: Interleaved, judge: Role, scale: Scale, prompt: Written
+) -> ItemScore | Asked:
     if not answer.words.strip():
         return lowest_grade("there is no text")
     shown = shown_start(tagged_text(answer))
-    return Asked(Question(judge, scale.form, prompt, {"text": shown.text, "cut": shown.cut}), shown.seen)
+    return Asked(
+        Question(judge, scale.form, prompt, {"text": shown.text, "cut": shown.cut}),
+        shown.seen,
+    )
 
 
 def tagged_text(answer: Interleaved) -> str:

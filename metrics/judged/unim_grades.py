@@ -13,7 +13,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mmeval.judge import MAX_TEXT_CHARS, Number, ReplyError, ReplyForm, Text, Verdict, Vote, read_object, strict_json
+from mmeval.judge import (
+    MAX_TEXT_CHARS,
+    Number,
+    ReplyError,
+    ReplyForm,
+    Text,
+    Verdict,
+    Vote,
+    read_object,
+    strict_json,
+)
 from mmeval.metrics.judged.reading import UNREADABLE, Reading
 from mmeval.program import Reply
 from mmeval.records import Response, answered
@@ -57,7 +67,9 @@ class Grade:
 
     def read(self, value: Any) -> float:
         number = self.written(value)
-        return min(HIGHEST, max(LOWEST, math.floor(number + 0.5) if self.whole else number))
+        return min(
+            HIGHEST, max(LOWEST, math.floor(number + 0.5) if self.whole else number)
+        )
 
 
 # --- semantic correctness --------------------------------------------------------------------------------------------
@@ -85,7 +97,9 @@ def score_form(reading: Reading) -> ReplyForm:
 
 
 def _without_reasons(form: ReplyForm) -> str:
-    return ReplyForm(tuple(one for one in form.fields if not isinstance(one, Text))).asked
+    return ReplyForm(
+        tuple(one for one in form.fields if not isinstance(one, Text))
+    ).asked
 
 
 def stated_grade(text: str) -> int | None:
@@ -122,7 +136,11 @@ class GradesForm(ReplyForm):
         lacking = [f"{name}: {fault}" for name, fault in faults.items() if fault]
         if not lacking:
             return ""
-        return next(iter(faults.values())) if len(lacking) == len(faults) else f"{HALF_SAID}{lacking[0]}"
+        return (
+            next(iter(faults.values()))
+            if len(lacking) == len(faults)
+            else f"{HALF_SAID}{lacking[0]}"
+        )
 
     def part_fault(self, response: Response) -> str:
         """For ``Call.accept``: the fault of a reply where some of the grades suffice."""
@@ -132,7 +150,10 @@ class GradesForm(ReplyForm):
     def of_each(self, *, lowest: bool = False) -> list[OneGradeForm]:
         """A form for each single grade, over the same replies."""
         grades = [one for one in self.fields if isinstance(one, Grade)]
-        return [OneGradeForm((_REASON, one), grade=one, reading=self.reading, lowest=lowest) for one in grades]
+        return [
+            OneGradeForm((_REASON, one), grade=one, reading=self.reading, lowest=lowest)
+            for one in grades
+        ]
 
 
 @dataclass(frozen=True)
@@ -149,7 +170,11 @@ class OneGradeForm(ReplyForm):
             return self._read(text)
         except ReplyError:
             if self.lowest:
-                return {_REASON.name: text[:MAX_TEXT_CHARS], self.grade.name: LOWEST, UNREADABLE: True}
+                return {
+                    _REASON.name: text[:MAX_TEXT_CHARS],
+                    self.grade.name: LOWEST,
+                    UNREADABLE: True,
+                }
             raise
 
     def _read(self, text: str) -> Vote:
@@ -162,15 +187,25 @@ class OneGradeForm(ReplyForm):
         except ReplyError as error:
             raise ReplyError(f"{self.grade.name} {error}") from None
         reason = found.get(_REASON.name)
-        words = {_REASON.name: reason[:MAX_TEXT_CHARS]} if isinstance(reason, str) else {}
-        return {**words, self.grade.name: grade, **({RAW: value} if written != grade else {})}
+        words = (
+            {_REASON.name: reason[:MAX_TEXT_CHARS]} if isinstance(reason, str) else {}
+        )
+        return {
+            **words,
+            self.grade.name: grade,
+            **({RAW: value} if written != grade else {}),
+        }
 
 
-def grades_form(names: Sequence[str], reading: Reading, *, takes_all: bool) -> GradesForm:
+def grades_form(
+    names: Sequence[str], reading: Reading, *, takes_all: bool
+) -> GradesForm:
     """The reply about some grades; the release asks for no reasons, nor does it round."""
     grades = (Grade(name, whole=reading != "official") for name in names)
     example = "{" + ", ".join(f'"{name}": 3' for name in names) + "}"
-    return GradesForm((_REASON, *grades), example=example, reading=reading, takes_all=takes_all)
+    return GradesForm(
+        (_REASON, *grades), example=example, reading=reading, takes_all=takes_all
+    )
 
 
 def _object(text: str, name: str, reading: Reading) -> Mapping[str, Any]:
@@ -192,7 +227,11 @@ def unfenced(text: str) -> str:
 def is_half_said(reply: Reply) -> bool:
     """Whether a failed call has a reply with some of its grades."""
     error = reply.response.error
-    return error is not None and error.kind == "bad_reply" and error.message.startswith(HALF_SAID)
+    return (
+        error is not None
+        and error.kind == "bad_reply"
+        and error.message.startswith(HALF_SAID)
+    )
 
 
 def as_empty(reply: Reply) -> Reply:

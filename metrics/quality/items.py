@@ -15,7 +15,13 @@ from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.metrics.produced import labelled
 from mmeval.records import CAUSES, Cause, Score, Trial
 
-ITEMS, QUALITY, LABEL, REASON, LEFT_OUT = "items", "quality", "label", "reason", "left_out"
+ITEMS, QUALITY, LABEL, REASON, LEFT_OUT = (
+    "items",
+    "quality",
+    "label",
+    "reason",
+    "left_out",
+)
 """Keys of the evidence: the items in order; for each its quality (null: none), its name, the reason, and whether it is
 left out because its scorer is unavailable."""
 UNSEEN = "the answer names it, and no file came with it"
@@ -58,7 +64,13 @@ class ItemScore:
         """The item's name, quality and terms for the evidence."""
         reason = {REASON: self.reason} if self.reason else {}
         left_out = {LEFT_OUT: True} if self.left_out else {}
-        return {LABEL: label, QUALITY: self.quality, **reason, **left_out, **self.evidence}
+        return {
+            LABEL: label,
+            QUALITY: self.quality,
+            **reason,
+            **left_out,
+            **self.evidence,
+        }
 
 
 def items_of(content: Interleaved, kind: PartKind) -> tuple[Item, ...]:
@@ -67,7 +79,11 @@ def items_of(content: Interleaved, kind: PartKind) -> tuple[Item, ...]:
 
 
 def quality_of_media(
-    trial: Trial, kind: PartKind, measure: Callable[[Media], ItemScore], *, unreadable: Unreadable = "zero"
+    trial: Trial,
+    kind: PartKind,
+    measure: Callable[[Media], ItemScore],
+    *,
+    unreadable: Unreadable = "zero",
 ) -> Score:
     """The mean quality of items of a kind, measured alone; inapplicable without any.
 
@@ -79,7 +95,9 @@ def quality_of_media(
     items = items_of(trial.output, kind)
     if not items:
         return nothing_of(kind)
-    return together([(item.label, _measured(item, measure, unreadable)) for item in items])
+    return together(
+        [(item.label, _measured(item, measure, unreadable)) for item in items]
+    )
 
 
 def in_released_digits(quality: float) -> float:
@@ -94,10 +112,16 @@ def nothing_of(kind: PartKind) -> Score:
 
 def unreadable_item(reason: str, unreadable: Unreadable) -> ItemScore:
     """The score of an item that cannot be opened."""
-    return ItemScore(0.0, reason=reason) if unreadable == "zero" else ItemScore.none(reason)
+    return (
+        ItemScore(0.0, reason=reason)
+        if unreadable == "zero"
+        else ItemScore.none(reason)
+    )
 
 
-def _measured(item: Item, measure: Callable[[Media], ItemScore], unreadable: Unreadable) -> ItemScore:
+def _measured(
+    item: Item, measure: Callable[[Media], ItemScore], unreadable: Unreadable
+) -> ItemScore:
     if item.media is None:
         return unreadable_item(UNSEEN, unreadable)
     try:

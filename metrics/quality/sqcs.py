@@ -15,14 +15,19 @@ ETA = 0.7
 
 
 def _pair_fault(of: Sequence[str]) -> str:
-    return "" if len(of) == 2 else "two outputs: the correctness, and after it the quality"
+    return (
+        "" if len(of) == 2 else "two outputs: the correctness, and after it the quality"
+    )
 
 
 @metric(range=(0, 1), version="1", source="UniM, section 4.1 (SQCS)")
 def sqcs(
     scores: Mapping[str, Score],
     *,
-    of: Annotated[Sequence[str], Checked(_pair_fault)] = ("semantic_correctness", "unim_gq"),
+    of: Annotated[Sequence[str], Checked(_pair_fault)] = (
+        "semantic_correctness",
+        "unim_gq",
+    ),
     eta: Share = ETA,
 ) -> Score:
     """Correctness, partly by quality: ``correctness * (eta + (1 - eta) * quality)``.
@@ -33,10 +38,16 @@ def sqcs(
     there is none, and ``eta``.
     """
     correct, quality = (_span(scores[name]) for name in of)
-    low, high = (c * (eta + (1 - eta) * q) for c, q in zip(correct, quality, strict=True))
+    low, high = (
+        c * (eta + (1 - eta) * q) for c, q in zip(correct, quality, strict=True)
+    )
     return combined({name: scores[name] for name in of}, (low, high), eta=eta)
 
 
 def _span(score: Score) -> Range:
     """The range of a piece; the formula rises with both pieces."""
-    return score.bounds or (0.0, 1.0) if score.value is None else (score.value, score.value)
+    return (
+        score.bounds or (0.0, 1.0)
+        if score.value is None
+        else (score.value, score.value)
+    )

@@ -20,12 +20,24 @@ PIECES = (
     "video_quality",
 )
 """The metrics for the items of each modality."""
-MODALITIES, COUNT, MEAN, PARTIAL, WITHOUT = "modalities", "count", "mean", "gq_partial", "without"
+MODALITIES, COUNT, MEAN, PARTIAL, WITHOUT = (
+    "modalities",
+    "count",
+    "mean",
+    "gq_partial",
+    "without",
+)
 """Keys of the evidence: by piece the number of items with a quality and their mean; whether items are left out, and of
 which pieces."""
 
 
-@metric(range=(0, 1), version="1", source="UniM, section 4.1 (GQ)", takes_missing=True, reference_free=True)
+@metric(
+    range=(0, 1),
+    version="1",
+    source="UniM, section 4.1 (GQ)",
+    takes_missing=True,
+    reference_free=True,
+)
 def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score:
     """The mean quality of an answer's items: its text, each file, each piece of code.
 
@@ -41,18 +53,24 @@ def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score
     """
     found = {name: _Items.of(scores[name]) for name in of}
     without = [name for name in of if found[name].left_out]
-    evidence: dict[str, Any] = {MODALITIES: {name: one.summary() for name, one in found.items() if one.known}}
+    evidence: dict[str, Any] = {
+        MODALITIES: {name: one.summary() for name, one in found.items() if one.known}
+    }
     if without:
         evidence |= {PARTIAL: True, WITHOUT: without}
     known = [quality for one in found.values() for quality in one.known]
     unknown = [name for name, one in found.items() if one.spans]
     if unknown:
         spans = [span for name in unknown for span in found[name].spans]
-        return _unscored({name: scores[name] for name in unknown}, evidence, _bounds(known, spans))
+        return _unscored(
+            {name: scores[name] for name in unknown}, evidence, _bounds(known, spans)
+        )
     if known:
         return Score(math.fsum(known) / len(known), evidence=evidence)
     if without:
-        return Score.unavailable(f"the answer has nothing that can be looked at without {', '.join(without)}")
+        return Score.unavailable(
+            f"the answer has nothing that can be looked at without {', '.join(without)}"
+        )
     return Score.inapplicable("the answer has no item to look at")
 
 
@@ -80,12 +98,17 @@ class _Items(NamedTuple):
         if score.status == "unscored":
             low, high = score.bounds or (0.0, 1.0)
             return cls(spans=[_Span(_held(low), _held(high), several=True)])
-        return cls([_held(score.value)] if score.value is not None else (), left_out=score.status == "unavailable")
+        return cls(
+            [_held(score.value)] if score.value is not None else (),
+            left_out=score.status == "unavailable",
+        )
 
     @classmethod
     def _listed(cls, items: Iterable[Mapping[str, Any]]) -> _Items:
         counted = [item for item in items if not item.get(LEFT_OUT)]
-        known = [_held(item[QUALITY]) for item in counted if _is_known(item.get(QUALITY))]
+        known = [
+            _held(item[QUALITY]) for item in counted if _is_known(item.get(QUALITY))
+        ]
         left_out = any(item.get(LEFT_OUT) for item in items)
         return cls(known, [_Span(0.0, 1.0)] * (len(counted) - len(known)), left_out)
 
@@ -107,14 +130,25 @@ def _bounds(known: Sequence[float], spans: Sequence[_Span]) -> tuple[float, floa
     counted = [span for span in spans if not span.several]
     lows, highs = ([*known, *(span[at] for span in counted)] for at in (0, 1))
     several = [span for span in spans if span.several]
-    low, high = (math.fsum(ends) / len(ends) if ends else math.nan for ends in (lows, highs))
+    low, high = (
+        math.fsum(ends) / len(ends) if ends else math.nan for ends in (lows, highs)
+    )
     below = [span.low for span in several] + ([low] if lows else [])
     above = [span.high for span in several] + ([high] if highs else [])
     return min(below), max(above)
 
 
-def _unscored(pieces: Mapping[str, Score], evidence: Mapping[str, Any], bounds: tuple[float, float]) -> Score:
+def _unscored(
+    pieces: Mapping[str, Score],
+    evidence: Mapping[str, Any],
+    bounds: tuple[float, float],
+) -> Score:
     """The score of an answer with unscored items; the reasons are those of the pieces."""
-    reason = "; ".join(f"{name}: {piece.reason or 'an item has no quality'}" for name, piece in pieces.items())
+    reason = "; ".join(
+        f"{name}: {piece.reason or 'an item has no quality'}"
+        for name, piece in pieces.items()
+    )
     cause = min((piece.cause for piece in pieces.values()), key=CAUSES.index)
-    return Score(status="unscored", reason=reason, evidence=evidence, bounds=bounds, cause=cause)
+    return Score(
+        status="unscored", reason=reason, evidence=evidence, bounds=bounds, cause=cause
+    )

@@ -41,22 +41,44 @@ class Structures(NamedTuple):
 
     def evidence(self, value: Fraction | None = None) -> dict[str, Any]:
         """The counts, and the exact value as ``p/q`` if there is one."""
-        found: dict[str, Any] = {"reference": dict(self.reference), "answer": dict(self.answer)}
-        return found if value is None else {**found, "fraction": f"{value.numerator}/{value.denominator}"}
+        found: dict[str, Any] = {
+            "reference": dict(self.reference),
+            "answer": dict(self.answer),
+        }
+        return (
+            found
+            if value is None
+            else {**found, "fraction": f"{value.numerator}/{value.denominator}"}
+        )
 
 
 def structures_of(
-    trial: Trial, *, mode: Mode, unit: Unit, spelling: SpellingName | Sequence[SpellingName]
+    trial: Trial,
+    *,
+    mode: Mode,
+    unit: Unit,
+    spelling: SpellingName | Sequence[SpellingName],
 ) -> Structures | Score:
     """The counts of first reference and answer; an unscored score when one is missing."""
     sides = sides_of(trial)
     if isinstance(sides, Score):
         return sides
     spellings = (spelling,) if isinstance(spelling, str) else tuple(spelling)
-    echoes = _input_items(trial.sample, spellings) if mode == "unique_no_echo" else frozenset()
+    echoes = (
+        _input_items(trial.sample, spellings)
+        if mode == "unique_no_echo"
+        else frozenset()
+    )
     return Structures(
         reference=_count(_items(sides.references[0], unit, spellings), mode),
-        answer=_count((item for item in _items(sides.answer, unit, spellings) if item not in echoes), mode),
+        answer=_count(
+            (
+                item
+                for item in _items(sides.answer, unit, spellings)
+                if item not in echoes
+            ),
+            mode,
+        ),
     )
 
 
@@ -67,7 +89,9 @@ def _count(items: Iterator[Item], mode: Mode) -> Counts:
     return counts
 
 
-def _items(content: Interleaved, unit: Unit, spellings: tuple[str, ...]) -> Iterator[Item]:
+def _items(
+    content: Interleaved, unit: Unit, spellings: tuple[str, ...]
+) -> Iterator[Item]:
     if unit == "tags":
         return _tags(content, spellings)
     return _parts(content, with_dangling=unit == "parts")
@@ -80,7 +104,10 @@ def _tags(content: Interleaved, spellings: tuple[str, ...]) -> Iterator[Item]:
 @lru_cache(maxsize=8)  # several metrics count the same answer
 def _tags_in(text: str, spellings: tuple[str, ...]) -> tuple[Item, ...]:
     tags = (tag for tag in find(text, spellings) if tag.kind != "text")
-    return tuple(Item(tag.kind, f"@{tag.start}" if tag.index is None else str(tag.index)) for tag in tags)
+    return tuple(
+        Item(tag.kind, f"@{tag.start}" if tag.index is None else str(tag.index))
+        for tag in tags
+    )
 
 
 def _parts(content: Interleaved, *, with_dangling: bool) -> Iterator[Item]:
@@ -92,4 +119,6 @@ def _parts(content: Interleaved, *, with_dangling: bool) -> Iterator[Item]:
 
 
 def _input_items(sample: Sample, spellings: tuple[str, ...]) -> frozenset[Item]:
-    return frozenset(item for message in sample.input for item in _tags(message.content, spellings))
+    return frozenset(
+        item for message in sample.input for item in _tags(message.content, spellings)
+    )

@@ -32,7 +32,9 @@ def lenient_structure(
         return found
     value = lenient_fraction(found)
     if value is None:
-        return Score.unscored("undefined: the reference has no modality", **found.evidence())
+        return Score.unscored(
+            "undefined: the reference has no modality", **found.evidence()
+        )
     return Score(float(value), evidence=found.evidence(value))
 
 
@@ -44,4 +46,6 @@ def lenient_fraction(found: Structures) -> Fraction | None:
     """
     if not found.reference:
         return None
-    return Fraction(len(found.reference.keys() & found.answer.keys()), len(found.reference))
+    return Fraction(
+        len(found.reference.keys() & found.answer.keys()), len(found.reference)
+    )

@@ -29,8 +29,14 @@ def _times(a: float, b: float) -> float:
 
 _SPANS: Mapping[str, Callable[[Sequence[Range]], Range]] = {
     "product": _product,
-    "mean": lambda spans: (sum(low for low, _ in spans) / len(spans), sum(high for _, high in spans) / len(spans)),
-    "minimum": lambda spans: (min(low for low, _ in spans), min(high for _, high in spans)),
+    "mean": lambda spans: (
+        sum(low for low, _ in spans) / len(spans),
+        sum(high for _, high in spans) / len(spans),
+    ),
+    "minimum": lambda spans: (
+        min(low for low, _ in spans),
+        min(high for _, high in spans),
+    ),
 }
 """The range of each combination, by the ranges of its pieces."""
 
@@ -41,7 +47,9 @@ def overall_range(ranges: Mapping[str, Range], switches: Mapping[str, Any]) -> R
 
 
 @metric(range=overall_range, version="1", source="MMMG, the scores of its tasks")
-def overall(scores: Mapping[str, Score], *, of: Sequence[str] = (), combine: Combine = "product") -> Score:
+def overall(
+    scores: Mapping[str, Score], *, of: Sequence[str] = (), combine: Combine = "product"
+) -> Score:
     """The product of other scores of the same trial, or their mean, or the smallest.
 
     ``of`` names these scores. Range: from those of its pieces; an SSIM may be negative, and so may a product with it.
@@ -66,7 +74,9 @@ def combined(pieces: Mapping[str, Score], span: Range, **evidence: Any) -> Score
     reason = "; ".join(f"{name}: {piece.reason}" for name, piece in unknown.items())
     bounds = span if math.isfinite(low) and math.isfinite(high) else None
     cause = min((piece.cause for piece in unknown.values()), key=CAUSES.index)
-    return Score(status="unscored", reason=reason, evidence=evidence, bounds=bounds, cause=cause)
+    return Score(
+        status="unscored", reason=reason, evidence=evidence, bounds=bounds, cause=cause
+    )
 
 
 def _span(score: Score) -> Range:

@@ -50,12 +50,18 @@ def part_order(
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
-    references = list(dict.fromkeys(order_of(reference) for reference in trial.sample.references))
+    references = list(
+        dict.fromkeys(order_of(reference) for reference in trial.sample.references)
+    )
     accepted = [*orders] or _labelled_orders(trial.sample, order_key) or references
     if not accepted:
-        return Score.unscored(f"no accepted order: neither metadata {order_key!r} nor a reference")
+        return Score.unscored(
+            f"no accepted order: neither metadata {order_key!r} nor a reference"
+        )
     found = _read(trial.output, reading, dangling=dangling)
-    return Score(float(found in accepted), evidence={"found": found, "accepted": accepted})
+    return Score(
+        float(found in accepted), evidence={"found": found, "accepted": accepted}
+    )
 
 
 def order_of(content: Interleaved, *, dangling: bool = True) -> str:
@@ -70,11 +76,16 @@ def official_order(response: str) -> str | None:
         return None
     lead, *pieces = _MEDIUM.split(response)
     media = ["i" if kind == "image" else "a" for kind in _TOKEN.findall(response)]
-    rest = (kind + ("t" if piece.strip() else "") for kind, piece in zip(media, pieces, strict=True))
+    rest = (
+        kind + ("t" if piece.strip() else "")
+        for kind, piece in zip(media, pieces, strict=True)
+    )
     return _leading_letter(lead) + "".join(rest)
 
 
-_MEDIUM = re.compile(r"<(?:image|audio)_start><(?:image|audio)_\d+><(?:image|audio)_end>")
+_MEDIUM = re.compile(
+    r"<(?:image|audio)_start><(?:image|audio)_\d+><(?:image|audio)_end>"
+)
 _TOKEN = re.compile(r"<(image|audio)_\d+>")
 
 
@@ -90,12 +101,18 @@ def _stray_tokens(response: str) -> bool:
 
 
 def _read(answer: Interleaved, reading: Reading, *, dangling: bool) -> str | None:
-    return official_order(official_text(answer)) if reading == "official_text" else order_of(answer, dangling=dangling)
+    return (
+        official_order(official_text(answer))
+        if reading == "official_text"
+        else order_of(answer, dangling=dangling)
+    )
 
 
 def official_text(answer: Interleaved) -> str:
     """The answer's text; media beside it stand where they came, as in the release."""
-    return "".join(_official_piece(part, number) for number, part in enumerate(answer.parts))
+    return "".join(
+        _official_piece(part, number) for number, part in enumerate(answer.parts)
+    )
 
 
 def _official_piece(part: Part, number: int) -> str:

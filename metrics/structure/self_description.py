@@ -31,7 +31,11 @@ _COUNT = re.compile(r"<count>\s*+([0-9]{1,9}+)\s*+</count>")
 
 
 def _letters_fault(value: str) -> str:
-    return "" if value and value == value.lower() and len(set(value)) == len(value) else "different small letters"
+    return (
+        ""
+        if value and value == value.lower() and len(set(value)) == len(value)
+        else "different small letters"
+    )
 
 
 Letters = Annotated[str, Checked(_letters_fault)]
@@ -39,8 +43,14 @@ Letters = Annotated[str, Checked(_letters_fault)]
 
 def statement_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     """Why a row lacks the labels of a statement; empty when it has them."""
-    labels = {"colors": ("object", "color"), "sizes": ("object",)}.get(switches["kind"], ())
-    missing = [switches[f"{label}_key"] for label in labels if not texts_of(sample.metadata, switches[f"{label}_key"])]
+    labels = {"colors": ("object", "color"), "sizes": ("object",)}.get(
+        switches["kind"], ()
+    )
+    missing = [
+        switches[f"{label}_key"]
+        for label in labels
+        if not texts_of(sample.metadata, switches[f"{label}_key"])
+    ]
     return f"the row has no list of texts under {missing[0]!r}" if missing else ""
 
 
@@ -82,10 +92,14 @@ def self_description(
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
-    if fault := statement_fault(trial.sample, {"kind": kind, "object_key": object_key, "color_key": color_key}):
+    if fault := statement_fault(
+        trial.sample, {"kind": kind, "object_key": object_key, "color_key": color_key}
+    ):
         return Score.unscored(fault)
     answer, words = trial.output, said_by(trial.output, statements).words
-    objects, colors = (texts_of(trial.sample.metadata, key) for key in (object_key, color_key))
+    objects, colors = (
+        texts_of(trial.sample.metadata, key) for key in (object_key, color_key)
+    )
     read: dict[Kind, Callable[[], Any]] = {  # Any: each kind says something else
         "count": lambda: count_in(words, statements),
         "text": lambda: text_in(words, statements, least=least, most=most),
@@ -111,11 +125,15 @@ def said_by(answer: Interleaved, statements: Statements = "standard") -> Said:
     if statements == "official":
         pieces = _IMAGE.split(official_text(answer))
         return Said("".join(pieces), len(pieces) - 1)
-    words = "".join(part.text or "" for part in answer.parts if part.kind in ("text", "code"))
+    words = "".join(
+        part.text or "" for part in answer.parts if part.kind in ("text", "code")
+    )
     return Said(words, sum(part.kind == "image" for part in answer.parts))
 
 
-def words_beside(answer: Interleaved, statements: Statements = "standard", *, many: bool = False) -> str | None:
+def words_beside(
+    answer: Interleaved, statements: Statements = "standard", *, many: bool = False
+) -> str | None:
     """The words of an answer that has exactly one picture, in one place.
     With ``many`` at least one. None for others, whose words may be about any picture."""
     said = said_by(answer, statements)
@@ -135,7 +153,11 @@ def count_in(words: str, statements: Statements = "standard") -> int | None:
 
 
 def text_in(
-    words: str, statements: Statements = "standard", *, least: int = LEAST_WORDS, most: int = MOST_WORDS
+    words: str,
+    statements: Statements = "standard",
+    *,
+    least: int = LEAST_WORDS,
+    most: int = MOST_WORDS,
 ) -> str | None:
     """The text in ``<text>...</text>`` on one line, of ``least`` to ``most`` words.
 
@@ -149,10 +171,16 @@ def text_in(
     text = found.removeprefix("<text>").removesuffix("</text>")
     if statements == "official":
         return text if least <= text.count(" ") + 1 <= most else None
-    return text if least <= len(text.split()) <= most and any(map(str.isalnum, text)) else None
+    return (
+        text
+        if least <= len(text.split()) <= most and any(map(str.isalnum, text))
+        else None
+    )
 
 
-def colors_in(words: str, objects: Sequence[str], colors: Sequence[str]) -> dict[str, str] | None:
+def colors_in(
+    words: str, objects: Sequence[str], colors: Sequence[str]
+) -> dict[str, str] | None:
     """The first ``{...}``, where it is JSON from these objects to these colours.
     Exactly these, in their spelling; it may span lines."""
     start = words.find("{")
@@ -162,12 +190,20 @@ def colors_in(words: str, objects: Sequence[str], colors: Sequence[str]) -> dict
     written = words[start : end + 1]
     found = strict_json(written)
     found = strict_json(" ".join(written.split())) if found is None else found
-    if not isinstance(found, dict) or not all(isinstance(color, str) for color in found.values()):
+    if not isinstance(found, dict) or not all(
+        isinstance(color, str) for color in found.values()
+    ):
         return None
-    return found if set(found) == set(objects) and set(found.values()) == set(colors) else None
+    return (
+        found
+        if set(found) == set(objects) and set(found.values()) == set(colors)
+        else None
+    )
 
 
-def sizes_in(words: str, objects: Sequence[str], statements: Statements = "standard") -> list[str] | None:
+def sizes_in(
+    words: str, objects: Sequence[str], statements: Statements = "standard"
+) -> list[str] | None:
     """The first ``[...]`` on one line, if it is a JSON list of exactly these objects.
 
     Official oddity: it may repeat an object, and its first entries count.
@@ -188,7 +224,9 @@ def letters_in(words: str, letters: str, count: int) -> list[int] | None:
     [0, 1]
     """
     found = [item.strip().lower() for item in texts_in(words) or ()]
-    if len(found) != count or not all(len(item) == 1 and item in letters for item in found):
+    if len(found) != count or not all(
+        len(item) == 1 and item in letters for item in found
+    ):
         return None
     return [letters.index(item) for item in found]
 
@@ -203,7 +241,11 @@ def texts_in(words: str) -> list[str] | None:
     """The first list of texts that stands on one line as strict JSON; None without one."""
     found = first_enclosed(words, "[", "]")
     items = None if found is None else strict_json(found)
-    return items if isinstance(items, list) and all(isinstance(item, str) for item in items) else None
+    return (
+        items
+        if isinstance(items, list) and all(isinstance(item, str) for item in items)
+        else None
+    )
 
 
 def first_enclosed(text: str, opening: str, closing: str) -> str | None:
@@ -220,6 +262,8 @@ def texts_of(labels: Mapping[str, Any], key: str) -> list[str]:
     """The texts under a label, one or a list; empty when there is anything else."""
     found = labels.get(key)
     items = [found] if isinstance(found, str) else found
-    if not isinstance(items, list | tuple) or not all(isinstance(item, str) and item.strip() for item in items):
+    if not isinstance(items, list | tuple) or not all(
+        isinstance(item, str) and item.strip() for item in items
+    ):
         return []
     return list(items)

@@ -35,7 +35,10 @@ def strict_structure(
         return found
     value = strict_fraction(found)
     if value is None:
-        return Score.unscored("undefined: neither the reference nor the answer has a modality", **found.evidence())
+        return Score.unscored(
+            "undefined: neither the reference nor the answer has a modality",
+            **found.evidence(),
+        )
     return Score(float(value), evidence=found.evidence(value))
 
 
@@ -48,9 +51,13 @@ def strict_fraction(found: Structures) -> Fraction | None:
     kinds = found.reference.keys() | found.answer.keys()
     if not kinds:
         return None
-    return sum((_f1(found.reference.get(kind, 0), found.answer.get(kind, 0)) for kind in kinds), Fraction()) / len(
-        kinds
-    )
+    return sum(
+        (
+            _f1(found.reference.get(kind, 0), found.answer.get(kind, 0))
+            for kind in kinds
+        ),
+        Fraction(),
+    ) / len(kinds)
 
 
 def _f1(wanted: int, given: int) -> Fraction:

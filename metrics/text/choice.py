@@ -21,8 +21,14 @@ class Found(NamedTuple):
     rule: str
 
 
-@metric(range=(0, 1), version="2", source="our own reading of free answers, rule by rule in its documentation")
-def choice(trial: Trial, *, options_key: str = "options", answer_key: str = "answer") -> Score:
+@metric(
+    range=(0, 1),
+    version="2",
+    source="our own reading of free answers, rule by rule in its documentation",
+)
+def choice(
+    trial: Trial, *, options_key: str = "options", answer_key: str = "answer"
+) -> Score:
     """1 when the answer names the right option and no other, else 0.
 
     Range 0 to 1, higher is better. An answer that names no option, or several, is wrong, not unscored. The first rule
@@ -46,12 +52,19 @@ def choice(trial: Trial, *, options_key: str = "options", answer_key: str = "ans
         return Score.unscored("there is no answer to score")
     options = _options(trial.sample.metadata.get(options_key))
     if options is None:
-        return Score.unscored(f"metadata {options_key!r} is no list of at most 26 options and no mapping from letters")
+        return Score.unscored(
+            f"metadata {options_key!r} is no list of at most 26 options and no mapping from letters"
+        )
     right = _right_letter(trial.sample, answer_key, options)
     if right is None:
-        return Score.unscored(f"the right answer is none of the options: set metadata {answer_key!r} or a reference")
+        return Score.unscored(
+            f"the right answer is none of the options: set metadata {answer_key!r} or a reference"
+        )
     found = find_choice(trial.output.text, options)
-    return Score(float(found.letter == right), evidence={"found": found.letter, "right": right, "rule": found.rule})
+    return Score(
+        float(found.letter == right),
+        evidence={"found": found.letter, "right": right, "rule": found.rule},
+    )
 
 
 def find_choice(answer: str, options: Options) -> Found:
@@ -62,7 +75,9 @@ def find_choice(answer: str, options: Options) -> Found:
     """
     text = _REJECTED.sub(" ", re.sub(r"[*_`$]+", "", answer)).strip()
     for rule, read in _RULES.items():
-        named = list(dict.fromkeys(letter for letter in read(text, options) if letter in options))
+        named = list(
+            dict.fromkeys(letter for letter in read(text, options) if letter in options)
+        )
         if len(named) == 1:
             return Found(named[0], rule)
         if named:
@@ -71,9 +86,7 @@ def find_choice(answer: str, options: Options) -> Found:
 
 
 _NOT = r"(?:\bnot|\bnever|\bcannot|n['’]t)\b"
-_BETWEEN = (
-    r"(?:[^\S\n]+(?:to|ever|even|really|\w+ly|want|going|have|be|the|an?|my|your|right|correct|best|final)\b){0,4}"
-)
+_BETWEEN = r"(?:[^\S\n]+(?:to|ever|even|really|\w+ly|want|going|have|be|the|an?|my|your|right|correct|best|final)\b){0,4}"
 _REJECTED = re.compile(
     rf"(?:{_NOT}{_BETWEEN}[^\S\n]+(?:answer|choice|option|choose|pick|select)\b"
     rf"|\b(?:answer|choice|option)\b[^.:=\n]{{0,60}}?\bis(?:\s+not\b|n['’]t\b))[^.,;:\n]*?(?=\bbut\b|[.,;:\n]|$)",
@@ -88,13 +101,17 @@ _STATEMENT = re.compile(
 )
 # A small letter counts only before a mark or the end, so that "the answer is a cat" names no option A. The same holds
 # for the capitals A and I, which are words.
-_STATED_LETTER = re.compile(r"[(\[]([A-Za-z])[)\]]|([A-Za-z])(?=\s*(?:$|[\n.,;:()\[\]–—-]))|([B-HJ-Z])(?![\w'’])")
+_STATED_LETTER = re.compile(
+    r"[(\[]([A-Za-z])[)\]]|([A-Za-z])(?=\s*(?:$|[\n.,;:()\[\]–—-]))|([B-HJ-Z])(?![\w'’])"
+)
 _AND_MORE = re.compile(
     r"(?:\s*+(?:[)\].]\s*+)?(?:[,/&+;]|\b(?:and|or)\b))+\s*+(?:(?:option|choice)\s+)?"
     r"(?:[(\[]([A-Za-z])[)\]]|([A-Z])(?=\s*(?:$|[\n.,;:()\[\]/&+–—-]|(?:and|or)\b)))"
 )
 """A further letter in a list of letters."""
-_CALLED_RIGHT = re.compile(r"\b([A-Z])[)\]]?\s+is\s+(?:the\s+)?(?:correct|right|best)\b")
+_CALLED_RIGHT = re.compile(
+    r"\b([A-Z])[)\]]?\s+is\s+(?:the\s+)?(?:correct|right|best)\b"
+)
 _BOXED = re.compile(r"\\boxed\{\s*(?:\\text\{)?\s*\(?([A-Za-z])\)?\s*\}")
 _OPENS_LINE = re.compile(
     r"^[ \t]*(?:[(\[]([A-Z])[)\]]|([A-Z])(?=\s*(?:[,/&+]|\b(?:and|or)\b)\s*[(\[]?[A-Z]\b)|([A-Z])[.):](?=\s|$))",
@@ -107,14 +124,23 @@ def _whole(text: str, options: Options) -> list[str]:
     letter = _WHOLE_LETTER.fullmatch(text)
     if letter:
         return [letter[1].upper()]
-    return [name for name, option in options.items() if option and _plain(option) == _plain(text)]
+    return [
+        name
+        for name, option in options.items()
+        if option and _plain(option) == _plain(text)
+    ]
 
 
 def _stated(text: str, options: Options) -> list[str]:
     """The last stated choice: none, one, or several (listed, or of the same text)."""
-    found = [(match.start(), [match[1].upper()]) for match in (*_CALLED_RIGHT.finditer(text), *_BOXED.finditer(text))]
+    found = [
+        (match.start(), [match[1].upper()])
+        for match in (*_CALLED_RIGHT.finditer(text), *_BOXED.finditer(text))
+    ]
     for match in _STATEMENT.finditer(text):
-        found.append((match.start(), _statement(text[match.end() :][:_LONGEST_OPTION], options)))
+        found.append(
+            (match.start(), _statement(text[match.end() :][:_LONGEST_OPTION], options))
+        )
     said = [(start, letters) for start, letters in found if letters]
     return max(said)[1] if said else []
 
@@ -122,7 +148,11 @@ def _stated(text: str, options: Options) -> list[str]:
 def _statement(rest: str, options: Options) -> list[str]:
     """The longest option text at the start, after "the answer is"; else a letter."""
     plain = _plain(rest)
-    opening = [name for name, option in options.items() if option and re.match(rf"{_words(option)}(?!\w)", plain)]
+    opening = [
+        name
+        for name, option in options.items()
+        if option and re.match(rf"{_words(option)}(?!\w)", plain)
+    ]
     if opening:
         longest = max(len(_plain(options[name])) for name in opening)
         return [name for name in opening if len(_plain(options[name])) == longest]
@@ -142,13 +172,21 @@ def _more_letters(text: str, at: int) -> Iterator[str]:
 
 def _line(text: str, _: Options) -> list[str]:
     opened = _OPENS_LINE.finditer(text)
-    return [letter for match in opened for letter in (_letter(match), *_more_letters(text, match.end()))]
+    return [
+        letter
+        for match in opened
+        for letter in (_letter(match), *_more_letters(text, match.end()))
+    ]
 
 
 def _texts(text: str, options: Options) -> list[str]:
     plain, named = _plain(text), []
     for name, option in sorted(options.items(), key=lambda item: -len(item[1])):
-        plain, times = re.subn(rf"(?<!\w){_words(option)}(?!\w)", "\0", plain) if _plain(option) else (plain, 0)
+        plain, times = (
+            re.subn(rf"(?<!\w){_words(option)}(?!\w)", "\0", plain)
+            if _plain(option)
+            else (plain, 0)
+        )
         named += [name] * bool(times)
     return named
 
@@ -178,7 +216,10 @@ def _options(label: Any) -> Options | None:
     if isinstance(label, Mapping):
         return {str(letter).upper(): str(text) for letter, text in label.items()}
     if isinstance(label, (list, tuple)) and len(label) <= len(string.ascii_uppercase):
-        return {letter: str(text) for letter, text in zip(string.ascii_uppercase, label, strict=False)}
+        return {
+            letter: str(text)
+            for letter, text in zip(string.ascii_uppercase, label, strict=False)
+        }
     return None
 
 
@@ -188,5 +229,9 @@ def _right_letter(sample: Sample, answer_key: str, options: Options) -> str | No
         label = sample.references[0].text
     if isinstance(label, int) and not isinstance(label, bool):
         return list(options)[label] if 0 <= label < len(options) else None
-    named = [letter for letter in _whole(str(label or "").strip(), options) if letter in options]
+    named = [
+        letter
+        for letter in _whole(str(label or "").strip(), options)
+        if letter in options
+    ]
     return named[0] if len(named) == 1 else None

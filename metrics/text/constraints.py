@@ -70,7 +70,9 @@ def text_constraints(
     text = trial.output.words
     if not text.strip() and missing == "zero":
         return Score(0.0, evidence={"reason": "the answer has no text"})
-    found = all_met(NORMALISERS[normalise](text), constraints, lower_keywords=lower_keywords)
+    found = all_met(
+        NORMALISERS[normalise](text), constraints, lower_keywords=lower_keywords
+    )
     return Score(float(found.met), evidence={"constraints": found.evidence})
 
 
@@ -81,7 +83,9 @@ class Met(NamedTuple):
     evidence: list[dict[str, Any]]
 
 
-def all_met(text: str, constraints: Sequence[Constraint], *, lower_keywords: bool = True) -> Met:
+def all_met(
+    text: str, constraints: Sequence[Constraint], *, lower_keywords: bool = True
+) -> Met:
     """Check a text, such as a normalised transcript; no constraints at all are met.
 
     ``lower_keywords`` is the switch of ``text_constraints``.
@@ -112,15 +116,30 @@ class Constraint(NamedTuple):
         """The evidence: the constraint as written, ``met``, and the number if counted."""
         words = self._compared(lower_keywords=lower_keywords)
         if self.often is not None:
-            number = count_words(text) if self.kind == "length_word" else text.count(words[0])
+            number = (
+                count_words(text)
+                if self.kind == "length_word"
+                else text.count(words[0])
+            )
             written = [self.kind, *self.words, self.often.written]
-            return {"constraint": written, "met": self.often.holds(number), "found": number}
-        return {"constraint": [self.kind, *self.words], "met": _TESTS[self.kind](text, words)}
+            return {
+                "constraint": written,
+                "met": self.often.holds(number),
+                "found": number,
+            }
+        return {
+            "constraint": [self.kind, *self.words],
+            "met": _TESTS[self.kind](text, words),
+        }
 
     def _compared(self, *, lower_keywords: bool) -> Sequence[str]:
         if self.kind in _NORMALISED:
             return [speech(word) for word in self.words]
-        return [word.lower() for word in self.words] if lower_keywords else _official_keywords(self.words)
+        return (
+            [word.lower() for word in self.words]
+            if lower_keywords
+            else _official_keywords(self.words)
+        )
 
 
 def _official_keywords(words: Sequence[str]) -> Sequence[str]:
@@ -157,7 +176,9 @@ def constraints_of(label: Any) -> tuple[Constraint, ...]:
     ['start', 'length_word']
     """
     if not isinstance(label, (list, tuple)) or not label:
-        raise UsageError(f"it must be a constraint [kind, ...] or a list of them, not {label!r:.80}")
+        raise UsageError(
+            f"it must be a constraint [kind, ...] or a list of them, not {label!r:.80}"
+        )
     written = [label] if isinstance(label[0], str) else list(label)
     if len(written) > MOST:
         raise UsageError(f"{len(written)} constraints are more than {MOST}")
@@ -165,10 +186,16 @@ def constraints_of(label: Any) -> tuple[Constraint, ...]:
 
 
 def _constraint(written: Any) -> Constraint:
-    if not isinstance(written, (list, tuple)) or not all(isinstance(item, str) and item.strip() for item in written):
-        raise UsageError(f"a constraint must be a list of texts, none of them empty, not {written!r:.80}")
+    if not isinstance(written, (list, tuple)) or not all(
+        isinstance(item, str) and item.strip() for item in written
+    ):
+        raise UsageError(
+            f"a constraint must be a list of texts, none of them empty, not {written!r:.80}"
+        )
     if len(written) > MOST or any(len(item) > LONGEST for item in written):
-        raise UsageError(f"a constraint may have {MOST} texts of {LONGEST} characters: {written!r:.80}")
+        raise UsageError(
+            f"a constraint may have {MOST} texts of {LONGEST} characters: {written!r:.80}"
+        )
     kind, *words = written or [""]
     if kind not in KINDS:
         near = did_you_mean(kind, KINDS) or f"; there are {', '.join(KINDS)}"
@@ -194,7 +221,9 @@ def comparison_of(written: str) -> Comparison:
     terms = [_TERM.fullmatch(term) for term in re.split(r"\band\b", written)]
     limits = [(_COMPARED[term[1]], int(term[2])) for term in terms if term is not None]
     if len(limits) < len(terms):
-        raise UsageError(f"a number is compared as in '== 10' or '>= 20 and count <= 35', not {written!r:.80}")
+        raise UsageError(
+            f"a number is compared as in '== 10' or '>= 20 and count <= 35', not {written!r:.80}"
+        )
     return Comparison(written, tuple(limits))
 
 

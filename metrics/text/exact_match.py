@@ -8,9 +8,17 @@ from mmeval.metrics.text.normalisers import NO_PUNCTUATION
 from mmeval.records import Score, Trial
 
 
-@metric(range=(0, 1), version="1", source="the usual definition; switches as in lm-evaluation-harness")
+@metric(
+    range=(0, 1),
+    version="1",
+    source="the usual definition; switches as in lm-evaluation-harness",
+)
 def exact_match(
-    trial: Trial, *, ignore_case: bool = False, ignore_punctuation: bool = False, strip: bool = True
+    trial: Trial,
+    *,
+    ignore_case: bool = False,
+    ignore_punctuation: bool = False,
+    strip: bool = True,
 ) -> Score:
     """1 when the answer's text equals the text of any reference, else 0.
 
@@ -31,4 +39,7 @@ def exact_match(
 
     answer = normalised(sides.answer.text)
     references = [normalised(reference.text) for reference in sides.references]
-    return Score(float(answer in references), evidence={"answer": answer, "references": references})
+    return Score(
+        float(answer in references),
+        evidence={"answer": answer, "references": references},
+    )

@@ -19,12 +19,19 @@ from mmeval.system import PathOrName, need
 
 TOGETHER = "hf_evaluate"
 """The aggregator that computes one number of all answers."""
-_REPORTED: set[str] = set()  # metrics of the library that had no number: each is asked for every slice and draw
+_REPORTED: set[str] = (
+    set()
+)  # metrics of the library that had no number: each is asked for every slice and draw
 
 log = logging.getLogger(__name__)
 
 
-@metric(range=(-inf, inf), version="2", source="the evaluate library", needs=("evaluate:datasets",))
+@metric(
+    range=(-inf, inf),
+    version="2",
+    source="the evaluate library",
+    needs=("evaluate:datasets",),
+)
 def hf_evaluate(
     trial: Trial,
     *,
@@ -57,8 +64,15 @@ def hf_evaluate(
     if isinstance(module, Score):
         return module
     texts = [reference.text for reference in sides.references]
-    pair = {"prediction": sides.answer.text, "reference": texts if all_references else texts[0]}
-    return Score(evidence=pair) if aggregation == TOGETHER else _picked(_computed(module, [pair], kwargs), field)
+    pair = {
+        "prediction": sides.answer.text,
+        "reference": texts if all_references else texts[0],
+    }
+    return (
+        Score(evidence=pair)
+        if aggregation == TOGETHER
+        else _picked(_computed(module, [pair], kwargs), field)
+    )
 
 
 def together(scores: Scores) -> Estimate:
@@ -71,22 +85,40 @@ def together(scores: Scores) -> Estimate:
     if not pairs:
         return Estimate(None)
     if not all(pairs):
-        raise UsageError(f"aggregation: {TOGETHER} works only with the metric {TOGETHER}")
+        raise UsageError(
+            f"aggregation: {TOGETHER} works only with the metric {TOGETHER}"
+        )
     switches = scores.switches
-    module = _load(_checked(switches["name"], trust_remote_code=switches["trust_remote_code"]))
+    module = _load(
+        _checked(switches["name"], trust_remote_code=switches["trust_remote_code"])
+    )
     found = module if isinstance(module, Score) else Score()
-    with Caught() as failure:  # some metrics have no number of some answers, such as those of one class
+    with (
+        Caught() as failure
+    ):  # some metrics have no number of some answers, such as those of one class
         if found is not module:
-            found = _picked(_computed(module, pairs, switches["kwargs"]), switches["field"])
+            found = _picked(
+                _computed(module, pairs, switches["kwargs"]), switches["field"]
+            )
     if found.value is None and switches["name"] not in _REPORTED:
         _REPORTED.add(switches["name"])
         why = failure.reason if failure else found.reason
-        log.warning("hf_evaluate: %s has no number of %d answers together: %s", switches["name"], len(pairs), why)
+        log.warning(
+            "hf_evaluate: %s has no number of %d answers together: %s",
+            switches["name"],
+            len(pairs),
+            why,
+        )
     return Estimate(found.value)
 
 
-def _computed(module: Any, pairs: Sequence[Mapping[str, Any]], kwargs: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    sides = {f"{side}s": [pair[side] for pair in pairs] for side in ("prediction", "reference")}
+def _computed(
+    module: Any, pairs: Sequence[Mapping[str, Any]], kwargs: Mapping[str, Any] | None
+) -> Mapping[str, Any]:
+    sides = {
+        f"{side}s": [pair[side] for pair in pairs]
+        for side in ("prediction", "reference")
+    }
     result: Mapping[str, Any] = module.compute(**sides, **(kwargs or {}))
     return result
 
@@ -96,7 +128,10 @@ def _checked(name: str, *, trust_remote_code: bool) -> str:
     if not name:
         raise UsageError('name the metric, such as {"name": "rouge"}')
     if not trust_remote_code and not _is_of_the_library(name):
-        raise UsageError(f"{name!r} runs code of its owner; read it, then give --trust_remote_code", name=name)
+        raise UsageError(
+            f"{name!r} runs code of its owner; read it, then give --trust_remote_code",
+            name=name,
+        )
     return str(Path(name).resolve()) if name.startswith(("/", ".")) else name
 
 
@@ -107,7 +142,9 @@ def _is_of_the_library(name: str) -> bool:
     """Whether a name means the library's own metric, not a script of this name.
     The library looks into the working folder first, where a script is foreign code."""
     script = f"{name.rpartition('/')[2]}.py"
-    return _OF_THE_LIBRARY.fullmatch(name) is not None and not Path(name, script).is_file()
+    return (
+        _OF_THE_LIBRARY.fullmatch(name) is not None and not Path(name, script).is_file()
+    )
 
 
 @cache
@@ -120,10 +157,14 @@ def _load(name: str) -> Any:
     try:
         return library.load(name, keep_in_memory=True)
     except ImportError as error:
-        return Score.unavailable(f"the metric {name!r} needs a package that is not installed: {_said(error)}")
+        return Score.unavailable(
+            f"the metric {name!r} needs a package that is not installed: {_said(error)}"
+        )
     except OSError as error:
         how_to_fix = "connect once so that it is cached, or give a folder as name"
-        return Score.unavailable(f"the metric {name!r} cannot be loaded ({_said(error)}); {how_to_fix}")
+        return Score.unavailable(
+            f"the metric {name!r} cannot be loaded ({_said(error)}); {how_to_fix}"
+        )
 
 
 def _said(error: Exception) -> str:
@@ -132,12 +173,15 @@ def _said(error: Exception) -> str:
 
 def _picked(result: Mapping[str, Any], field: str) -> Score:
     numbers = {key: value for key, value in result.items() if _is_number(value)}
-    evidence: dict[str, Any] = {"result": {key: float(value) for key, value in numbers.items()}}
+    evidence: dict[str, Any] = {
+        "result": {key: float(value) for key, value in numbers.items()}
+    }
     chosen = field or (next(iter(numbers)) if len(numbers) == 1 else "")
     if chosen in numbers:
         return Score(float(numbers[chosen]), evidence=evidence)
     return Score.unscored(
-        f"set field to one of: {', '.join(numbers) or 'nothing, the metric gave no number'}", **evidence
+        f"set field to one of: {', '.join(numbers) or 'nothing, the metric gave no number'}",
+        **evidence,
     )
 
 

@@ -26,7 +26,9 @@ def ocr(text: str) -> str:
     '<none>'
     """
     apart = unicodedata.normalize("NFD", text.lower().strip())
-    words = "".join(letter for letter in apart if unicodedata.category(letter) != "Mn").translate(NO_PUNCTUATION)
+    words = "".join(
+        letter for letter in apart if unicodedata.category(letter) != "Mn"
+    ).translate(NO_PUNCTUATION)
     return words if words.strip() else NO_WORDS
 
 
@@ -54,7 +56,11 @@ def han(text: str) -> str:
     return "".join(letter for letter in text if "\u4e00" <= letter <= "\u9fff")
 
 
-NORMALISERS: Mapping[Normaliser, Callable[[str], str]] = {"ocr": ocr, "speech": speech, "none": plain}
+NORMALISERS: Mapping[Normaliser, Callable[[str], str]] = {
+    "ocr": ocr,
+    "speech": speech,
+    "none": plain,
+}
 
 
 @functools.cache

@@ -35,7 +35,11 @@ def wer(trial: Trial, *, normalise: Normaliser = "basic") -> Score:
         return sides
     clean = _NORMALISERS[normalise]
     answer = clean(sides.answer.words)
-    references = [text for text in (clean(reference.words) for reference in sides.references) if text]
+    references = [
+        text
+        for text in (clean(reference.words) for reference in sides.references)
+        if text
+    ]
     if not references:
         return Score.unscored("undefined: the reference has no words")
     scores = [_score(answer, reference) for reference in references]
@@ -46,8 +50,14 @@ def _score(answer: str, reference: str) -> Score:
     import jiwer
 
     found = jiwer.process_words(reference, answer)
-    counts = {"substitutions": found.substitutions, "deletions": found.deletions, "insertions": found.insertions}
-    return Score(float(found.wer), evidence={**counts, "answer": answer, "reference": reference})
+    counts = {
+        "substitutions": found.substitutions,
+        "deletions": found.deletions,
+        "insertions": found.insertions,
+    }
+    return Score(
+        float(found.wer), evidence={**counts, "answer": answer, "reference": reference}
+    )
 
 
 def _blanks(text: str) -> str:
@@ -58,4 +68,7 @@ def _basic(text: str) -> str:
     return _blanks(text.casefold().translate(NO_PUNCTUATION))
 
 
-_NORMALISERS: Mapping[Normaliser, Callable[[str], str]] = {"basic": _basic, "none": _blanks}
+_NORMALISERS: Mapping[Normaliser, Callable[[str], str]] = {
+    "basic": _basic,
+    "none": _blanks,
+}

@@ -55,9 +55,13 @@ def word_accuracy(
     if isinstance(wanted, Score):
         return wanted
     found = _lines(trial.output.words, len(wanted))
-    accuracy = accuracy_of(zip(found, wanted, strict=True), normalise=normalise, unit=unit, blanks=blanks)
+    accuracy = accuracy_of(
+        zip(found, wanted, strict=True), normalise=normalise, unit=unit, blanks=blanks
+    )
     if accuracy.value is None:
-        return Score.unscored(f"undefined: the wanted text has no {unit}s", **accuracy.evidence)
+        return Score.unscored(
+            f"undefined: the wanted text has no {unit}s", **accuracy.evidence
+        )
     return Score(accuracy.value, evidence=accuracy.evidence)
 
 
@@ -97,7 +101,9 @@ def accuracy_of(
     error.
     """
     clean = NORMALISERS[normalise]
-    compared = [_blanked(clean(found), clean(wanted), unit, blanks) for found, wanted in pairs]
+    compared = [
+        _blanked(clean(found), clean(wanted), unit, blanks) for found, wanted in pairs
+    ]
     counts = [_errors(found, wanted, unit) for found, wanted in compared]
     return Accuracy(
         errors=sum(errors for errors, _ in counts),
@@ -109,12 +115,20 @@ def accuracy_of(
 
 def _errors(found: str, wanted: str, unit: Unit) -> tuple[int, int]:
     """The errors, and the words or characters of the wanted text."""
-    if not wanted.strip() or not found.strip():  # the library counts an empty wanted text in its own way
+    if (
+        not wanted.strip() or not found.strip()
+    ):  # the library counts an empty wanted text in its own way
         return _length(found, unit) + _length(wanted, unit), _length(wanted, unit)
     import jiwer
 
-    counts = jiwer.process_words(wanted, found) if unit == "word" else jiwer.process_characters(wanted, found)
-    return counts.substitutions + counts.deletions + counts.insertions, _length(wanted, unit)
+    counts = (
+        jiwer.process_words(wanted, found)
+        if unit == "word"
+        else jiwer.process_characters(wanted, found)
+    )
+    return counts.substitutions + counts.deletions + counts.insertions, _length(
+        wanted, unit
+    )
 
 
 def _length(text: str, unit: Unit) -> int:
@@ -126,7 +140,9 @@ def _blanked(found: str, wanted: str, unit: Unit, blanks: Blanks) -> tuple[str, 
         return " ".join(found.split()), " ".join(wanted.split())
     if blanks == "keep":
         return found.strip(), wanted.strip()
-    return _official_found(found) if blanks == "drop_wanted" else _no_blanks(found), _no_blanks(wanted)
+    return _official_found(found) if blanks == "drop_wanted" else _no_blanks(
+        found
+    ), _no_blanks(wanted)
 
 
 def _official_found(found: str) -> str:
@@ -147,11 +163,19 @@ def wanted_texts(sample: Sample, key: str) -> list[str] | Score:
     texts = list(label.values()) if isinstance(label, Mapping) else label
     if isinstance(texts, str):
         return [texts]
-    if isinstance(texts, (list, tuple)) and texts and all(isinstance(text, str) for text in texts):
+    if (
+        isinstance(texts, (list, tuple))
+        and texts
+        and all(isinstance(text, str) for text in texts)
+    ):
         return list(texts)
     if label is None:
-        return Score.unscored(f"no text is wanted: neither metadata {key!r} nor a reference")
-    return Score.unscored(f"the row's label {key!r} must be a text, or texts in a list or mapping, not {label!r:.80}")
+        return Score.unscored(
+            f"no text is wanted: neither metadata {key!r} nor a reference"
+        )
+    return Score.unscored(
+        f"the row's label {key!r} must be a text, or texts in a list or mapping, not {label!r:.80}"
+    )
 
 
 def _lines(text: str, count: int) -> list[str]:

@@ -6,12 +6,15 @@ import re
 
 _OPENED = re.compile(r'(?<=[ (\[{<])"')
 _BEFORE_WORD = re.compile(r"(?<!\w)'(?!(?:re|ve|ll|m|t|s|d|n)\b)(?=\w)", re.IGNORECASE)
-_MARKS = re.compile(r"[«“‘„»”’;@#$%&?!*()\[\]{}<>\u2012-\u2015]|`+|\.{2,}|--|''|[:,](?!\d)")
+_MARKS = re.compile(
+    r"[«“‘„»”’;@#$%&?!*()\[\]{}<>\u2012-\u2015]|`+|\.{2,}|--|''|[:,](?!\d)"
+)
 _STOP = re.compile(r"(?<=[^ .])(?:\.(?=[ '»”’)\]}>]*$)|(?<![ .][^\W\d])\.(?='* ))")
 _LAST_QUOTE = re.compile(r"(?<=[^ '])'(?= )")
 _ENDING = re.compile(r"(?<=[^ '])('(?:s|m|d|ll|re|ve)|n't)(?= )", re.IGNORECASE)
 _TWO_IN_ONE = re.compile(
-    r"\b(?:(can)(not)|(d)('ye)|(gim)(me)|(gon)(na)|(got)(ta)|(lem)(me)|(more)('n)|(wan)(na(?= )))\b", re.IGNORECASE
+    r"\b(?:(can)(not)|(d)('ye)|(gim)(me)|(gon)(na)|(got)(ta)|(lem)(me)|(more)('n)|(wan)(na(?= )))\b",
+    re.IGNORECASE,
 )
 _SHORTENED_IT = re.compile(r"(?<= )('t)(is|was)\b", re.IGNORECASE)
 
@@ -30,7 +33,9 @@ def tokens_of(text: str) -> list[str]:
     text = _MARKS.sub(r" \g<0> ", text.replace('"', " '' "))
     text = _LAST_QUOTE.sub(" '", _STOP.sub(" .", text))
     text = _ENDING.sub(r" \1", text)
-    text = _TWO_IN_ONE.sub(lambda found: " ".join(part for part in found.groups() if part), text)
+    text = _TWO_IN_ONE.sub(
+        lambda found: " ".join(part for part in found.groups() if part), text
+    )
     return _SHORTENED_IT.sub(r"\1 \2", text).split()
 
 

@@ -22,7 +22,11 @@ FLAT, BENT = 0.02, 0.08
 """The share of scatter across the plane up to which a place is flat, and the share from which its flatness is 0."""
 SHARP = math.radians(30)
 SURFACE = 2.0
-TOPOLOGY, GEOMETRY, SAMPLING = (0.45, 0.35, 0.20), (0.45, 0.35, 0.20), (0.50, 0.25, 0.25)
+TOPOLOGY, GEOMETRY, SAMPLING = (
+    (0.45, 0.35, 0.20),
+    (0.45, 0.35, 0.20),
+    (0.50, 0.25, 0.25),
+)
 """Weights: surface, connection, agreement of normals; flatness, smoothness, agreement of normals; even spacing, points
 that lie apart, surface."""
 
@@ -56,7 +60,9 @@ def cloud_terms(points: Numbers, *, angles: Angles, padded: bool) -> Terms:
         even=1 - variation(near.spacing),
         inside=1 - far_share(near.spacing),
     )
-    topology = weighted(TOPOLOGY, measures.surface, measures.connected, measures.agreement)
+    topology = weighted(
+        TOPOLOGY, measures.surface, measures.connected, measures.agreement
+    )
     geometry = weighted(GEOMETRY, measures.flat, measures.smooth, measures.agreement)
     sampling = weighted(SAMPLING, measures.even, measures.inside, measures.surface)
     return Terms(
@@ -106,7 +112,9 @@ def _signed_cosines(cosines: Numbers) -> Numbers:
     return cosines
 
 
-def _evidence(near: Neighbourhoods, measures: _Measures, count: int) -> dict[str, float]:
+def _evidence(
+    near: Neighbourhoods, measures: _Measures, count: int
+) -> dict[str, float]:
     import numpy as np
 
     found: dict[str, float] = {
@@ -117,7 +125,13 @@ def _evidence(near: Neighbourhoods, measures: _Measures, count: int) -> dict[str
         "normal_agreement": measures.agreement,
     }
     if count >= FOR_SAMPLING:
-        found |= {"knn_variation": 1 - measures.even, "outlier_ratio": 1 - measures.inside}
+        found |= {
+            "knn_variation": 1 - measures.even,
+            "outlier_ratio": 1 - measures.inside,
+        }
     if count >= FOR_GEOMETRY:
-        found |= {"curvature_mean": float(near.across.mean()), "sharp_ratio": 1 - measures.smooth}
+        found |= {
+            "curvature_mean": float(near.across.mean()),
+            "sharp_ratio": 1 - measures.smooth,
+        }
     return found

@@ -40,7 +40,9 @@ class _Pairs(NamedTuple):
     other: Indices
 
 
-def crossing_share(corners: Numbers, faces: Indices, rng: np.random.Generator) -> Crossings:
+def crossing_share(
+    corners: Numbers, faces: Indices, rng: np.random.Generator
+) -> Crossings:
     """The share of faces that cut through another with which they share no vertex.
 
     ``corners`` are the places (m x 3 x 3), ``faces`` the vertices (m x 3). Faces that touch, or lie in one plane, do
@@ -63,7 +65,9 @@ def crossing_share(corners: Numbers, faces: Indices, rng: np.random.Generator) -
 
 def _in_chunks(pairs: _Pairs) -> Iterator[_Pairs]:
     for start in range(0, len(pairs.one), _CHUNK):
-        yield _Pairs(pairs.one[start : start + _CHUNK], pairs.other[start : start + _CHUNK])
+        yield _Pairs(
+            pairs.one[start : start + _CHUNK], pairs.other[start : start + _CHUNK]
+        )
 
 
 class _Boxes:
@@ -80,7 +84,12 @@ class _Boxes:
         self._reach = np.sqrt(squared(self._high - self._low)) / 2
         self._trees: list[tuple[Any, Indices, float]] = []
         for members in self._by_size():
-            tree = cKDTree(self._middle[members], leafsize=_LEAF, balanced_tree=False, compact_nodes=False)
+            tree = cKDTree(
+                self._middle[members],
+                leafsize=_LEAF,
+                balanced_tree=False,
+                compact_nodes=False,
+            )
             self._trees.append((tree, members, float(self._reach[members].max())))
 
     def _by_size(self) -> Iterator[Indices]:
@@ -89,7 +98,11 @@ class _Boxes:
 
         largest = self._reach.max()
         with np.errstate(divide="ignore"):
-            size = np.floor(-np.log2(self._reach / largest) / 2) if largest else np.zeros(len(self._reach))
+            size = (
+                np.floor(-np.log2(self._reach / largest) / 2)
+                if largest
+                else np.zeros(len(self._reach))
+            )
         size = np.minimum(size, _SIZES - 1)
         for each in np.unique(size):
             yield np.flatnonzero(size == each)
@@ -102,7 +115,12 @@ class _Boxes:
         done, size, left = 0, _FIRST_BATCH, most_pairs
         while done < len(chosen) and left > 0:
             batch = chosen[done : done + size]
-            counts = np.cumsum(sum(self._asked(batch, at, counted=True) for at in range(len(self._trees))))
+            counts = np.cumsum(
+                sum(
+                    self._asked(batch, at, counted=True)
+                    for at in range(len(self._trees))
+                )
+            )
             batch = batch[: max(1, int(np.searchsorted(counts, left, side="right")))]
             found = [self._named(batch, at) for at in range(len(self._trees))]
             pairs = _Pairs(*(np.concatenate(side) for side in zip(*found, strict=True)))
@@ -112,20 +130,25 @@ class _Boxes:
     def _asked(self, batch: Indices, at: int, *, counted: bool) -> Any:
         tree, _, reach = self._trees[at]
         radii = (self._reach[batch] + reach) * (1 + CLEAR)
-        return tree.query_ball_point(self._middle[batch], radii, return_length=counted, return_sorted=False)
+        return tree.query_ball_point(
+            self._middle[batch], radii, return_length=counted, return_sorted=False
+        )
 
     def _named(self, batch: Indices, at: int) -> _Pairs:
         import numpy as np
 
         lists = self._asked(batch, at, counted=False)
         counts = np.fromiter(map(len, lists), np.int64, len(lists))
-        flat = np.fromiter((face for one in lists for face in one), np.int64, int(counts.sum()))
+        flat = np.fromiter(
+            (face for one in lists for face in one), np.int64, int(counts.sum())
+        )
         return _Pairs(np.repeat(batch, counts), self._trees[at][1][flat])
 
     def overlapping(self, pairs: _Pairs) -> _Pairs:
         """The pairs whose boxes have some space in common."""
         kept = (
-            (self._low[pairs.one] <= self._high[pairs.other]) & (self._low[pairs.other] <= self._high[pairs.one])
+            (self._low[pairs.one] <= self._high[pairs.other])
+            & (self._low[pairs.other] <= self._high[pairs.one])
         ).all(axis=1)
         return _Pairs(pairs.one[kept], pairs.other[kept])
 
@@ -150,9 +173,13 @@ def _cut(corners: Numbers, pairs: _Pairs) -> Flags:
         heights = _heights(through, triangle)
         apart = (heights > CLEAR).any(axis=1) & (heights < -CLEAR).any(axis=1)
         for begin, end in ((0, 1), (1, 2), (2, 0)):
-            at = np.flatnonzero(apart & ~found & (_side(heights[:, begin]) * _side(heights[:, end]) < 0))
+            at = np.flatnonzero(
+                apart & ~found & (_side(heights[:, begin]) * _side(heights[:, end]) < 0)
+            )
             share = heights[at, begin] / (heights[at, begin] - heights[at, end])
-            place = through[at, begin] + share[:, None] * (through[at, end] - through[at, begin])
+            place = through[at, begin] + share[:, None] * (
+                through[at, end] - through[at, begin]
+            )
             found[at[_inside(place, triangle[at])]] = True
     return found
 
@@ -172,7 +199,9 @@ def _heights(corners: Numbers, triangle: Numbers) -> Numbers:
     normal = cross(triangle[:, 1] - triangle[:, 0], triangle[:, 2] - triangle[:, 0])
     length = np.sqrt(squared(normal))
     normal = normal / np.where(length > 0, length, np.inf)[:, None]
-    return np.stack([dots(corners[:, at] - triangle[:, 0], normal) for at in range(3)], axis=1)
+    return np.stack(
+        [dots(corners[:, at] - triangle[:, 0], normal) for at in range(3)], axis=1
+    )
 
 
 def _inside(places: Numbers, triangle: Numbers) -> Flags:

@@ -39,11 +39,19 @@ def edges_of(faces: Indices, vertices: int) -> Edges:
     begin, end = faces, faces[:, (1, 2, 0)]
     keys = (np.minimum(begin, end) * vertices + np.maximum(begin, end)).ravel()
     ordered, order = _in_order(keys)
-    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(keys) else order
+    first = (
+        np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        if len(keys)
+        else order
+    )
     counts = np.diff(np.append(first, len(keys)))
     ends = np.stack(np.divmod(ordered[first], max(vertices, 1)), axis=1)
     twice = first[counts == 2]
-    pairs = np.stack([order[twice], order[twice + 1]], axis=1) // 3 if len(twice) else np.empty((0, 2), np.int64)
+    pairs = (
+        np.stack([order[twice], order[twice + 1]], axis=1) // 3
+        if len(twice)
+        else np.empty((0, 2), np.int64)
+    )
     return Edges(ends, counts, pairs[pairs[:, 0] != pairs[:, 1]])
 
 
@@ -66,7 +74,10 @@ def component_count(faces: int, neighbours: Indices) -> int:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    joined = coo_array((np.ones(len(neighbours), np.int8), (neighbours[:, 0], neighbours[:, 1])), shape=(faces, faces))
+    joined = coo_array(
+        (np.ones(len(neighbours), np.int8), (neighbours[:, 0], neighbours[:, 1])),
+        shape=(faces, faces),
+    )
     return int(connected_components(joined, directed=False, return_labels=False))
 
 
@@ -75,4 +86,6 @@ def valences(ends: Indices, vertices: int) -> Indices:
     import numpy as np
 
     loops = ends[:, 0] == ends[:, 1]
-    return np.bincount(np.concatenate([ends[:, 0], ends[~loops, 1]]), minlength=vertices)
+    return np.bincount(
+        np.concatenate([ends[:, 0], ends[~loops, 1]]), minlength=vertices
+    )

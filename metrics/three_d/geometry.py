@@ -20,10 +20,17 @@ if TYPE_CHECKING:
 Ply = Literal["cloud", "stored"]
 Dangling = Literal["kept", "dropped"]
 PLY = "model/ply"
-MAX_FACES, MAX_VERTICES, MAX_POINTS, MAX_AT_ONE_PLACE = 1_000_000, 2_000_000, 500_000, 10_000
+MAX_FACES, MAX_VERTICES, MAX_POINTS, MAX_AT_ONE_PLACE = (
+    1_000_000,
+    2_000_000,
+    500_000,
+    10_000,
+)
 """The most vertices of a mesh, and points of a cloud. Points at one place, where they are kept, cost the square of
 their number, since no search separates them."""
-LIMITS = replace(DEFAULT_LIMITS, max_mesh_faces=MAX_FACES, max_mesh_vertices=MAX_VERTICES)
+LIMITS = replace(
+    DEFAULT_LIMITS, max_mesh_faces=MAX_FACES, max_mesh_vertices=MAX_VERTICES
+)
 
 
 class Geometry(NamedTuple):
@@ -40,7 +47,11 @@ def geometry_of(media: Media, ply: Ply) -> Geometry:
     million vertices, or, as a cloud, half a million points.
     """
     as_cloud = ply == "cloud" and media.mime == PLY
-    found = point_arrays(media, limits=LIMITS) if as_cloud else raw_mesh_arrays(media, limits=LIMITS)
+    found = (
+        point_arrays(media, limits=LIMITS)
+        if as_cloud
+        else raw_mesh_arrays(media, limits=LIMITS)
+    )
     if not len(found.vertices):
         raise CorruptMediaError(f"{media.label}: it holds no vertices")
     within(media, "max_mesh_faces", MAX_FACES, len(found.faces), "faces")
@@ -53,7 +64,9 @@ def of_size_one(geometry: Geometry) -> Geometry:
     """Move the middle of its box to the origin, and scale its largest side to 1."""
     import numpy as np
 
-    shown = geometry.points[_named(geometry)] if len(geometry.faces) else geometry.points
+    shown = (
+        geometry.points[_named(geometry)] if len(geometry.faces) else geometry.points
+    )
     low, high = shown.min(axis=0), shown.max(axis=0)
     # Halves first, so that the sum and the difference of the largest numbers stay finite.
     extent = float((high / 2 - low / 2).max())
@@ -66,7 +79,9 @@ def most_at_one_place(points: Numbers) -> int:
     """The largest number of points at one place."""
     import numpy as np
 
-    return int(np.bincount(merged(Geometry(points, np.arange(len(points)))).faces).max())
+    return int(
+        np.bincount(merged(Geometry(points, np.arange(len(points)))).faces).max()
+    )
 
 
 def merged(geometry: Geometry) -> Geometry:

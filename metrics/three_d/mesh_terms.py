@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from mmeval.metrics.three_d.crossings import crossing_share
 from mmeval.metrics.three_d.edges import Edges, component_count, edges_of, valences
 from mmeval.metrics.three_d.spread import Terms, clamp, far_share, variation, weighted
-from mmeval.metrics.three_d.surface import Faces, angles_between, faces_of, points_on, shape_quality
+from mmeval.metrics.three_d.surface import (
+    Faces,
+    angles_between,
+    faces_of,
+    points_on,
+    shape_quality,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +33,11 @@ SAMPLES, NEIGHBOURS = 5000, 8
 """The number of random points on the surface, and of neighbours whose distance is measured."""
 TRIANGLES = {"released": 2 * math.sqrt(3), "equilateral": 4 * math.sqrt(3)}
 """The released scorer's constant gives an equilateral triangle one half, the other one gives 1."""
-TOPOLOGY, GEOMETRY, SAMPLING = (0.35, 0.25, 0.20, 0.20), (0.40, 0.30, 0.30), (0.40, 0.25, 0.20, 0.15)
+TOPOLOGY, GEOMETRY, SAMPLING = (
+    (0.35, 0.25, 0.20, 0.20),
+    (0.40, 0.30, 0.30),
+    (0.40, 0.25, 0.20, 0.15),
+)
 """Weights: watertight, edges of more than two faces, faces that cut others, parts; even angles, sharp angles, shape of
 triangles; even areas, even valences, even spacing, points that lie apart."""
 
@@ -40,7 +50,9 @@ class MeshRules(NamedTuple):
     degenerate: Degenerate
 
 
-def mesh_terms(points: Numbers, faces: Indices, rules: MeshRules, rng: np.random.Generator) -> Terms:
+def mesh_terms(
+    points: Numbers, faces: Indices, rules: MeshRules, rng: np.random.Generator
+) -> Terms:
     """T, G and S of a mesh (points n x 3, faces m x 3, m > 0) of largest extent 1.
 
     A mesh without any face that has a direction is not a surface: with ``degenerate`` faces dropped, all terms are 0.
@@ -51,12 +63,23 @@ def mesh_terms(points: Numbers, faces: Indices, rules: MeshRules, rng: np.random
         return Terms(0.0, 0.0, 0.0, counted)
     topology, found_topology = _topology(surface, faces, edges, rules, rng)
     geometry, found_geometry = _geometry(surface, edges, rules)
-    sampling, found_sampling = _sampling(surface, valences(edges.ends, len(points)), rng)
-    return Terms(topology, geometry, sampling, {**counted, **found_topology, **found_geometry, **found_sampling})
+    sampling, found_sampling = _sampling(
+        surface, valences(edges.ends, len(points)), rng
+    )
+    return Terms(
+        topology,
+        geometry,
+        sampling,
+        {**counted, **found_topology, **found_geometry, **found_sampling},
+    )
 
 
 def _topology(
-    surface: Faces, faces: Indices, edges: Edges, rules: MeshRules, rng: np.random.Generator
+    surface: Faces,
+    faces: Indices,
+    edges: Edges,
+    rules: MeshRules,
+    rng: np.random.Generator,
 ) -> tuple[float, dict[str, Any]]:
     components = component_count(len(faces), edges.neighbours)
     together = clamp(1 - (components - 1) / (MOST_COMPONENTS - 1))
@@ -66,8 +89,14 @@ def _topology(
     else:
         nonmanifold = edges.nonmanifold_share
         crossing, looked_at = crossing_share(surface.corners, faces, rng)
-        found |= {"nonmanifold_share": nonmanifold, "crossing_share": crossing, "faces_looked_at": looked_at}
-    return weighted(TOPOLOGY, float(edges.watertight), 1 - nonmanifold, 1 - crossing, together), found
+        found |= {
+            "nonmanifold_share": nonmanifold,
+            "crossing_share": crossing,
+            "faces_looked_at": looked_at,
+        }
+    return weighted(
+        TOPOLOGY, float(edges.watertight), 1 - nonmanifold, 1 - crossing, together
+    ), found
 
 
 def _dead_defects() -> tuple[float, float]:
@@ -79,21 +108,35 @@ def _dead_defects() -> tuple[float, float]:
     return 0.0, 0.0
 
 
-def _geometry(surface: Faces, edges: Edges, rules: MeshRules) -> tuple[float, dict[str, Any]]:
+def _geometry(
+    surface: Faces, edges: Edges, rules: MeshRules
+) -> tuple[float, dict[str, Any]]:
     pairs = edges.neighbours
     if rules.degenerate == "dropped":
         directed = surface.directed
         pairs = pairs[directed[pairs].all(axis=1)]
     angles = angles_between(surface.normals, pairs)
-    uneven, sharp = variation(angles), float((angles > SHARP).mean()) if len(angles) else 0.0
+    uneven, sharp = (
+        variation(angles),
+        float((angles > SHARP).mean()) if len(angles) else 0.0,
+    )
     quality = float(shape_quality(surface, TRIANGLES[rules.triangles]).mean())
-    found = {"dihedral_variation": uneven, "sharp_ratio": sharp, "triangle_quality": quality}
+    found = {
+        "dihedral_variation": uneven,
+        "sharp_ratio": sharp,
+        "triangle_quality": quality,
+    }
     return weighted(GEOMETRY, 1 - uneven, 1 - sharp, quality), found
 
 
-def _sampling(surface: Faces, valence: Indices, rng: np.random.Generator) -> tuple[float, dict[str, Any]]:
+def _sampling(
+    surface: Faces, valence: Indices, rng: np.random.Generator
+) -> tuple[float, dict[str, Any]]:
     spacing = _spacing(points_on(surface, SAMPLES, rng))
-    uneven = [variation(numbers) for numbers in (surface.areas, valence.astype(float), spacing)]
+    uneven = [
+        variation(numbers)
+        for numbers in (surface.areas, valence.astype(float), spacing)
+    ]
     far = far_share(spacing)
     names = ("area_variation", "valence_variation", "knn_variation")
     found = {**dict(zip(names, uneven, strict=True)), "outlier_ratio": far}
@@ -104,6 +147,8 @@ def _spacing(points: Numbers) -> Numbers:
     """The mean distance of each point to its nearest eight others."""
     from scipy.spatial import cKDTree
 
-    distances: Numbers = cKDTree(points, balanced_tree=False).query(points, k=NEIGHBOURS + 1)[0]
+    distances: Numbers = cKDTree(points, balanced_tree=False).query(
+        points, k=NEIGHBOURS + 1
+    )[0]
     spacing: Numbers = distances[:, 1:].mean(axis=1)
     return spacing

@@ -65,7 +65,9 @@ def _measured(points: Numbers, distances: Numbers, indices: Any) -> Neighbourhoo
     known = min(len(points), indices.shape[1])
     columns = np.ascontiguousarray(points[indices[:, :known]].transpose(2, 1, 0))
     others = columns[:, 1 : FLATNESS + 1]
-    fine, coarse = (plane_normals(scatter(columns[:, :count])) for count in (FINE, COARSE))
+    fine, coarse = (
+        plane_normals(scatter(columns[:, :count])) for count in (FINE, COARSE)
+    )
     return Neighbourhoods(
         nearest=distances[:, 1],
         spacing=distances[:, 1 : min(SPACING + 1, known)].mean(axis=1),
@@ -85,7 +87,9 @@ def scatter(columns: Numbers) -> Numbers:
     found = np.empty((columns.shape[2], 3, 3))
     for row in range(3):
         for column in range(row, 3):
-            mixed = (columns[row] * columns[column]).mean(axis=0) - means[row] * means[column]
+            mixed = (columns[row] * columns[column]).mean(axis=0) - means[row] * means[
+                column
+            ]
             found[:, row, column] = found[:, column, row] = mixed
     return found
 
@@ -109,7 +113,11 @@ def intrinsic_dimension(distances: Numbers) -> Numbers:
 
     shifted = distances + SMALLEST_DISTANCE
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = (distances.shape[1] - 1) / np.log(shifted[:, -1:] / shifted[:, :-1]).sum(axis=1)
+        found = (distances.shape[1] - 1) / np.log(
+            shifted[:, -1:] / shifted[:, :-1]
+        ).sum(axis=1)
     lowest, highest = DIMENSIONS
-    dimension: Numbers = np.clip(np.where(np.isfinite(distances[:, -1]), found, lowest), lowest, highest)
+    dimension: Numbers = np.clip(
+        np.where(np.isfinite(distances[:, -1]), found, lowest), lowest, highest
+    )
     return dimension

@@ -87,12 +87,16 @@ def _values(matrices: Numbers) -> Values:
     c00 = b11 * b22 - a12 * a12
     c01 = a01 * b22 - a12 * a02
     c02 = a01 * a12 - b11 * a02
-    half = np.clip((b00 * c00 - a01 * c01 + a02 * c02) / (size * size * size) * 0.5, -1.0, 1.0)
+    half = np.clip(
+        (b00 * c00 - a01 * c01 + a02 * c02) / (size * size * size) * 0.5, -1.0, 1.0
+    )
     angle = np.arccos(half) / 3.0
     third = np.cos(angle) * 2.0
     first = np.cos(angle + 2.0 * np.pi / 3.0) * 2.0
     second = -(first + third)
-    return Values(mean + size * first, mean + size * second, mean + size * third, half >= 0)
+    return Values(
+        mean + size * first, mean + size * second, mean + size * third, half >= 0
+    )
 
 
 def _of_a_single_value(matrices: Numbers, values: Numbers) -> Numbers:
@@ -101,7 +105,9 @@ def _of_a_single_value(matrices: Numbers, values: Numbers) -> Numbers:
     import numpy as np
 
     rows = matrices - values[:, None, None] * np.eye(3)
-    crosses = np.stack([cross(rows[:, a], rows[:, b]) for a, b in ((0, 1), (0, 2), (1, 2))], axis=1)
+    crosses = np.stack(
+        [cross(rows[:, a], rows[:, b]) for a, b in ((0, 1), (0, 2), (1, 2))], axis=1
+    )
     lengths = (crosses * crosses).sum(axis=2)
     longest = lengths.argmax(axis=1)
     each = np.arange(len(longest))
@@ -115,7 +121,11 @@ def _of_the_middle_value(matrices: Numbers, given: Numbers, values: Numbers) -> 
 
     one, two = _plane(given)
     of_one, of_two = (np.einsum("nij,nj->ni", matrices, side) for side in (one, two))
-    m00, m01, m11 = dots(one, of_one) - values, dots(one, of_two), dots(two, of_two) - values
+    m00, m01, m11 = (
+        dots(one, of_one) - values,
+        dots(one, of_two),
+        dots(two, of_two) - values,
+    )
     by_first = np.abs(m00) >= np.abs(m11)
     main = np.where(by_first, m00, m11)
     # The row of the two with the larger entry; the vector stands at right angles to it.
@@ -123,7 +133,10 @@ def _of_the_middle_value(matrices: Numbers, given: Numbers, values: Numbers) -> 
     along_one = np.where(by_first, tilt, plain)
     along_two = np.where(by_first, plain, tilt)
     same = (main == 0) & (m01 == 0)
-    along_one, along_two = np.where(same, 1.0, along_one), np.where(same, 0.0, along_two)
+    along_one, along_two = (
+        np.where(same, 1.0, along_one),
+        np.where(same, 0.0, along_two),
+    )
     return along_one[:, None] * one - along_two[:, None] * two
 
 
@@ -146,7 +159,9 @@ def _plane(given: Numbers) -> tuple[Numbers, Numbers]:
     x, y, z = given.T
     zero = np.zeros(len(given))
     sideways = np.where(
-        (np.abs(x) > np.abs(y))[:, None], np.stack([-z, zero, x], axis=1), np.stack([zero, z, -y], axis=1)
+        (np.abs(x) > np.abs(y))[:, None],
+        np.stack([-z, zero, x], axis=1),
+        np.stack([zero, z, -y], axis=1),
     )
     one = sideways / np.sqrt(squared(sideways))[:, None]
     return one, cross(given, one)

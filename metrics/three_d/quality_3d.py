@@ -21,7 +21,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mmeval.decode import within
 from mmeval.metric import metric
-from mmeval.metrics.quality.items import ItemScore, Rounding, Unreadable, in_released_digits, quality_of_media
+from mmeval.metrics.quality.items import (
+    ItemScore,
+    Rounding,
+    Unreadable,
+    in_released_digits,
+    quality_of_media,
+)
 from mmeval.metrics.three_d.cloud_terms import FOR_TOPOLOGY, Angles, cloud_terms
 from mmeval.metrics.three_d.geometry import (
     MAX_AT_ONE_PLACE,
@@ -36,7 +42,13 @@ from mmeval.metrics.three_d.geometry import (
     without_collapsed,
     without_dangling,
 )
-from mmeval.metrics.three_d.mesh_terms import Defects, Degenerate, MeshRules, Triangles, mesh_terms
+from mmeval.metrics.three_d.mesh_terms import (
+    Defects,
+    Degenerate,
+    MeshRules,
+    Triangles,
+    mesh_terms,
+)
 from mmeval.metrics.three_d.neighbourhoods import AGREEMENT, FLATNESS
 from mmeval.metrics.three_d.spread import Terms
 from mmeval.records import Score, Trial
@@ -147,7 +159,9 @@ def quality_3d(
         neighbours=neighbours,
         rounding=rounding,
     )
-    return quality_of_media(trial, "3d", lambda media: _item(media, rules), unreadable=unreadable)
+    return quality_of_media(
+        trial, "3d", lambda media: _item(media, rules), unreadable=unreadable
+    )
 
 
 def _item(media: Media, rules: _Rules) -> ItemScore:
@@ -157,13 +171,23 @@ def _item(media: Media, rules: _Rules) -> ItemScore:
         return ItemScore.none(fault)
     shown = _cleaned(media, of_size_one(stored), rules)
     if len(stored.faces) and not len(shown.faces):
-        return ItemScore(0.0, {"type": "mesh", "n_faces": 0}, "none of its faces has three different corners")
+        return ItemScore(
+            0.0,
+            {"type": "mesh", "n_faces": 0},
+            "none of its faces has three different corners",
+        )
     terms = _terms(shown, rules, _rng(media))
     three = (terms.topology, terms.geometry, terms.sampling)
-    quality = sum(weight * term for weight, term in zip(WEIGHTS[rules.combination], three, strict=True))
+    quality = sum(
+        weight * term
+        for weight, term in zip(WEIGHTS[rules.combination], three, strict=True)
+    )
     if rules.rounding == "released":
         quality = in_released_digits(quality)
-    named = {"type": "mesh" if len(shown.faces) else "pcd", **dict(zip("TGS", three, strict=True))}
+    named = {
+        "type": "mesh" if len(shown.faces) else "pcd",
+        **dict(zip("TGS", three, strict=True)),
+    }
     return ItemScore(min(1.0, quality), {**named, **terms.evidence})
 
 
@@ -189,7 +213,13 @@ def _cleaned(media: Media, geometry: Geometry, rules: _Rules) -> Geometry:
     if rules.merge_vertices:
         geometry = merged(geometry)
     elif not len(geometry.faces):
-        within(media, "max_points_at_one_place", MAX_AT_ONE_PLACE, most_at_one_place(geometry.points), "points")
+        within(
+            media,
+            "max_points_at_one_place",
+            MAX_AT_ONE_PLACE,
+            most_at_one_place(geometry.points),
+            "points",
+        )
     if rules.degenerate == "dropped" and len(geometry.faces):
         geometry = without_collapsed(geometry)
         if not len(geometry.faces):
@@ -206,6 +236,8 @@ def _rng(media: Media) -> np.random.Generator:
 
 def _terms(shown: Geometry, rules: _Rules, rng: np.random.Generator) -> Terms:
     if not len(shown.faces):
-        return cloud_terms(shown.points, angles=rules.angles, padded=rules.neighbours == "released")
+        return cloud_terms(
+            shown.points, angles=rules.angles, padded=rules.neighbours == "released"
+        )
     mesh_rules = MeshRules(rules.defects, rules.triangles, rules.degenerate)
     return mesh_terms(shown.points, shown.faces, mesh_rules, rng)

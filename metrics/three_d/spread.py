@@ -61,7 +61,9 @@ def far_share(numbers: Numbers) -> float:
 
 def weighted(weights: Sequence[float], *values: float) -> float:
     """The weighted sum of values, limited to 0 to 1."""
-    return clamp(sum(weight * value for weight, value in zip(weights, values, strict=True)))
+    return clamp(
+        sum(weight * value for weight, value in zip(weights, values, strict=True))
+    )
 
 
 def clamp(value: float) -> float:

@@ -42,7 +42,9 @@ def faces_of(points: Numbers, faces: Indices) -> Faces:
     crosses = cross(one, two)
     lengths = np.sqrt(squared(crosses))
     normals = crosses / np.where(lengths > SMALLEST_CROSS, lengths, np.inf)[:, None]
-    return Faces(corners, normals, lengths / 2, squared(one) + squared(two) + squared(two - one))
+    return Faces(
+        corners, normals, lengths / 2, squared(one) + squared(two) + squared(two - one)
+    )
 
 
 def cross(one: Numbers, two: Numbers) -> Numbers:
@@ -69,7 +71,9 @@ def angles_between(normals: Numbers, pairs: Indices) -> Numbers:
     """The angles, 0 to pi, between normals of pairs of faces; pi / 2 without a normal."""
     import numpy as np
 
-    return np.arccos(np.clip(dots(normals[pairs[:, 0]], normals[pairs[:, 1]]), -1.0, 1.0))
+    return np.arccos(
+        np.clip(dots(normals[pairs[:, 0]], normals[pairs[:, 1]]), -1.0, 1.0)
+    )
 
 
 def shape_quality(faces: Faces, constant: float) -> Numbers:
@@ -77,7 +81,9 @@ def shape_quality(faces: Faces, constant: float) -> Numbers:
     ``constant`` times its area over its squared sides: four times the root of three gives an equilateral one 1."""
     import numpy as np
 
-    return np.clip(constant * faces.areas / (faces.squares + SMALLEST_SQUARES), 0.0, 1.0)
+    return np.clip(
+        constant * faces.areas / (faces.squares + SMALLEST_SQUARES), 0.0, 1.0
+    )
 
 
 def points_on(faces: Faces, count: int, rng: np.random.Generator) -> Numbers:
@@ -85,7 +91,9 @@ def points_on(faces: Faces, count: int, rng: np.random.Generator) -> Numbers:
     import numpy as np
 
     reached = np.cumsum(faces.areas)
-    chosen = np.minimum(np.searchsorted(reached, rng.random(count) * reached[-1]), len(reached) - 1)
+    chosen = np.minimum(
+        np.searchsorted(reached, rng.random(count) * reached[-1]), len(reached) - 1
+    )
     origin, second, third = (faces.corners[chosen, corner] for corner in range(3))
     one, two = rng.random((2, count, 1))
     beyond = one + two > 1

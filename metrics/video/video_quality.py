@@ -78,7 +78,12 @@ def video_quality(
     returns the scores of each, of which the mean is taken. Without it the metric is unavailable. Evidence: both means.
     """
     return [
-        quality_of_media(trial, "video", lambda media: _measured(media, model, seed), unreadable=unreadable)
+        quality_of_media(
+            trial,
+            "video",
+            lambda media: _measured(media, model, seed),
+            unreadable=unreadable,
+        )
         for trial in trials
     ]
 
@@ -86,7 +91,9 @@ def video_quality(
 def _measured(media: Media, model: str | Mapping[str, Any], seed: int) -> ItemScore:
     views = views_of(media, seed=seed)
     technical, aesthetic = branch_means(bound(model), views)
-    return ItemScore(fused(technical, aesthetic), {"technical": technical, "aesthetic": aesthetic})
+    return ItemScore(
+        fused(technical, aesthetic), {"technical": technical, "aesthetic": aesthetic}
+    )
 
 
 class _Network(NamedTuple):
@@ -104,16 +111,32 @@ def branch_means(model: Mapping[str, Any], views: Views) -> tuple[float, float]:
     with opening(network.folder), torch.inference_mode():
         given = (torch.from_numpy(view).to(network.device) for view in views)
         found = network.module(*given)
-    if not isinstance(found, tuple | list) or len(found) != 2 or not all(map(torch.is_tensor, found)):
-        raise WeightsError(network.folder, f"cannot be used: its {NETWORK} does not return the scores of two branches")
+    if (
+        not isinstance(found, tuple | list)
+        or len(found) != 2
+        or not all(map(torch.is_tensor, found))
+    ):
+        raise WeightsError(
+            network.folder,
+            f"cannot be used: its {NETWORK} does not return the scores of two branches",
+        )
     technical, aesthetic = (float(scores.float().mean()) for scores in found)
     if not math.isfinite(technical + aesthetic):
-        raise WeightsError(network.folder, f"cannot be used: its {NETWORK} returns what is no number")
+        raise WeightsError(
+            network.folder, f"cannot be used: its {NETWORK} returns what is no number"
+        )
     return technical, aesthetic
 
 
 def _network(folder: Path, device: str) -> _Network:
     torch = need("torch", "hf")
     # The format has a successor, but that needs the network's code besides its weights.
-    with opening(folder), warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-        return _Network(torch.jit.load(str(folder / NETWORK), map_location=device).eval(), folder, device)
+    with (
+        opening(folder),
+        warnings.catch_warnings(action="ignore", category=DeprecationWarning),
+    ):
+        return _Network(
+            torch.jit.load(str(folder / NETWORK), map_location=device).eval(),
+            folder,
+            device,
+        )

@@ -37,7 +37,9 @@ class Views(NamedTuple):
     aesthetic: Numbers
 
 
-def views_of(media: Media, *, seed: int = 0, limits: DecodeLimits = DEFAULT_LIMITS) -> Views:
+def views_of(
+    media: Media, *, seed: int = 0, limits: DecodeLimits = DEFAULT_LIMITS
+) -> Views:
     """Both views of a video; random choices follow from its bytes and ``seed``.
 
     The video is decoded twice, since its number of frames is only known after the first pass; only used frames are
@@ -57,20 +59,30 @@ def views_of(media: Media, *, seed: int = 0, limits: DecodeLimits = DEFAULT_LIMI
     )
 
 
-def frame_numbers(count: int, *, stretches: int, length: int, rng: np.random.Generator) -> Places:
+def frame_numbers(
+    count: int, *, stretches: int, length: int, rng: np.random.Generator
+) -> Places:
     """Numbers of frames: ``length`` of them from each stretch, ``INTERVAL`` apart.
     The stretches are equal; the start is random where there is room. A short video is repeated from its first frame."""
     import numpy as np
 
     each = count // stretches
     free = each - length * INTERVAL
-    starts = each * np.arange(stretches) + (rng.integers(0, free, stretches) if free > 0 else 0)
-    numbers: Places = (starts[:, None] + INTERVAL * np.arange(length)).reshape(-1) % count
+    starts = each * np.arange(stretches) + (
+        rng.integers(0, free, stretches) if free > 0 else 0
+    )
+    numbers: Places = (starts[:, None] + INTERVAL * np.arange(length)).reshape(
+        -1
+    ) % count
     return numbers
 
 
 def _looked_at(
-    media: Media, technical: Sequence[int] | Places, aesthetic: Places, places: Any, limits: DecodeLimits
+    media: Media,
+    technical: Sequence[int] | Places,
+    aesthetic: Places,
+    places: Any,
+    limits: DecodeLimits,
 ) -> tuple[Pixels, Pixels]:
     """The first view's frames as fragments, the second's as small pictures, in order."""
     import numpy as np
@@ -90,7 +102,9 @@ def _looked_at(
     return pieces, wholes
 
 
-def _uses(technical: Sequence[int] | Places, aesthetic: Places) -> Mapping[int, list[tuple[int | None, int]]]:
+def _uses(
+    technical: Sequence[int] | Places, aesthetic: Places
+) -> Mapping[int, list[tuple[int | None, int]]]:
     """The uses of each frame by number: its clip (None: second view), its place there."""
     found: dict[int, list[tuple[int | None, int]]] = {}
     for at, number in enumerate(technical):
@@ -112,16 +126,19 @@ def fragments(pixels: Pixels, places: Any) -> Pixels:
     height, width = pixels.shape[:2]
     ratio = min(height / SIDE, width / SIDE)
     if ratio < 1:
-        pixels = resized(pixels, max(SIDE, round(height / ratio)), max(SIDE, round(width / ratio)))
+        pixels = resized(
+            pixels, max(SIDE, round(height / ratio)), max(SIDE, round(width / ratio))
+        )
         height, width = pixels.shape[:2]
     made = np.zeros((SIDE, SIDE, 3), np.uint8)
     for row in range(GRID):
         for column in range(GRID):
             top = _start(height, row, places[0, row, column])
             left = _start(width, column, places[1, row, column])
-            made[row * FRAGMENT : (row + 1) * FRAGMENT, column * FRAGMENT : (column + 1) * FRAGMENT] = pixels[
-                top : top + FRAGMENT, left : left + FRAGMENT
-            ]
+            made[
+                row * FRAGMENT : (row + 1) * FRAGMENT,
+                column * FRAGMENT : (column + 1) * FRAGMENT,
+            ] = pixels[top : top + FRAGMENT, left : left + FRAGMENT]
     return made
 
 
@@ -140,9 +157,15 @@ def resized(pixels: Pixels, height: int, width: int) -> Pixels:
     import numpy as np
     import torch
 
-    planes = torch.from_numpy(np.ascontiguousarray(pixels)).permute(2, 0, 1)[None].float()
-    made = torch.nn.functional.interpolate(planes, size=(height, width), mode="bilinear", align_corners=False)
-    found: Pixels = made[0].round().clamp(0, 255).byte().permute(1, 2, 0).contiguous().numpy()
+    planes = (
+        torch.from_numpy(np.ascontiguousarray(pixels)).permute(2, 0, 1)[None].float()
+    )
+    made = torch.nn.functional.interpolate(
+        planes, size=(height, width), mode="bilinear", align_corners=False
+    )
+    found: Pixels = (
+        made[0].round().clamp(0, 255).byte().permute(1, 2, 0).contiguous().numpy()
+    )
     return found
 
 
@@ -150,6 +173,8 @@ def normalised(pixels: Pixels) -> Numbers:
     """Frames (clips, frames, height, width, 3) as (clips, 3, frames, height, width)."""
     import numpy as np
 
-    numbers = (pixels.astype(np.float32) - np.asarray(MEAN, np.float32)) / np.asarray(STD, np.float32)
+    numbers = (pixels.astype(np.float32) - np.asarray(MEAN, np.float32)) / np.asarray(
+        STD, np.float32
+    )
     made: Numbers = np.ascontiguousarray(numbers.transpose(0, 4, 1, 2, 3))
     return made

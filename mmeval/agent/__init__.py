@@ -10,6 +10,15 @@ if TYPE_CHECKING:
     from mmeval.agent.prompts import Prompts
     from mmeval.agent.rounds import Rounds, in_rounds, rounds_of
 
-__all__ = ["Agent", "AgentAnswer", "AgentProgram", "Prompts", "Rounds", "agent", "in_rounds", "rounds_of"]
+__all__ = [
+    "Agent",
+    "AgentAnswer",
+    "AgentProgram",
+    "Prompts",
+    "Rounds",
+    "agent",
+    "in_rounds",
+    "rounds_of",
+]
 
 __getattr__, __dir__ = door(__name__)

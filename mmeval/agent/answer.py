@@ -63,10 +63,19 @@ def driven(
         except CallFailed as lost:
             return failed(lost.error)
         except (Exception, SystemExit) as raised:
-            return failed(ErrorInfo("internal", f"{type(raised).__name__}: {raised}{raised_at(raised, __file__)}"))
+            return failed(
+                ErrorInfo(
+                    "internal",
+                    f"{type(raised).__name__}: {raised}{raised_at(raised, __file__)}",
+                )
+            )
         several = [asked] if isinstance(asked, Call) else asked
         fault = _fault(several, asks)
-        error = ErrorInfo("internal", fault) if fault else _over(limits, calls + len(several), tokens)
+        error = (
+            ErrorInfo("internal", fault)
+            if fault
+            else _over(limits, calls + len(several), tokens)
+        )
         if error is not None:
             with Caught():
                 program.close()
@@ -83,7 +92,10 @@ def driven(
             step = _step(call, reply)
             steps.append(step)
             warnings.update(dict.fromkeys(reply.response.warnings))
-            calls, tokens = calls + step.calls, tokens + step.input_tokens + step.output_tokens
+            calls, tokens = (
+                calls + step.calls,
+                tokens + step.input_tokens + step.output_tokens,
+            )
 
 
 def _fault(calls: object, asks: Collection[str]) -> str:
@@ -99,10 +111,14 @@ def _fault(calls: object, asks: Collection[str]) -> str:
 def _over(limits: AnswerLimits, calls: int, tokens: int) -> ErrorInfo | None:
     """The limit that an answer would exceed with so many calls, after so many tokens."""
     if calls > limits.calls:
-        return ErrorInfo("over_limit", f"it asks more than {counted(limits.calls, 'call')} (--max_calls_per_answer)")
+        return ErrorInfo(
+            "over_limit",
+            f"it asks more than {counted(limits.calls, 'call')} (--max_calls_per_answer)",
+        )
     if limits.tokens is not None and tokens >= limits.tokens:
         return ErrorInfo(
-            "over_limit", f"it used {tokens:,} tokens, and {limits.tokens:,} are allowed (--max_tokens_per_answer)"
+            "over_limit",
+            f"it used {tokens:,} tokens, and {limits.tokens:,} are allowed (--max_tokens_per_answer)",
         )
     return None
 
@@ -110,7 +126,9 @@ def _over(limits: AnswerLimits, calls: int, tokens: int) -> ErrorInfo | None:
 def _with_params(call: Call, params: GenerationParams | None) -> Call:
     if params is None or call.request.params is params:
         return call
-    return replace(call, request=replace(call.request, params=call.request.params.overlaid(params)))
+    return replace(
+        call, request=replace(call.request, params=call.request.params.overlaid(params))
+    )
 
 
 def _step(call: Call, reply: Reply) -> TraceStep:
@@ -128,10 +146,14 @@ def _step(call: Call, reply: Reply) -> TraceStep:
     )
 
 
-def _response(result: object, steps: Sequence[TraceStep], warnings: Mapping[str, None]) -> Response:
+def _response(
+    result: object, steps: Sequence[TraceStep], warnings: Mapping[str, None]
+) -> Response:
     """What an agent has returned, with the sums of its steps."""
     answer = AgentAnswer(result) if isinstance(result, Interleaved) else result
-    if not isinstance(answer, AgentAnswer) or not isinstance(answer.content, Interleaved):
+    if not isinstance(answer, AgentAnswer) or not isinstance(
+        answer.content, Interleaved
+    ):
         answer = _unusable(f"the agent returned {type(result).__name__}, and no answer")
     evidence: Mapping[str, Any] = {}
     with Caught() as failure:  # it is what the agent's code makes it
@@ -143,7 +165,10 @@ def _response(result: object, steps: Sequence[TraceStep], warnings: Mapping[str,
         output=None if answer.error is not None else answer.content,
         error=answer.error,
         finish_reason="stop" if answer.error is None else "error",
-        usage=Usage(sum(step.input_tokens for step in steps), sum(step.output_tokens for step in steps)),
+        usage=Usage(
+            sum(step.input_tokens for step in steps),
+            sum(step.output_tokens for step in steps),
+        ),
         latency=round(sum(step.seconds for step in steps), 4),
         warnings=tuple(warnings),
         trace=Trace(tuple(steps), evidence),

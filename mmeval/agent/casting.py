@@ -30,8 +30,15 @@ def cast(
         if not isinstance(backend, AgentBackend):
             return
         if any(backends[one] is backend for one in above):
-            path = " asks ".join((*above[[backends[one] is backend for one in above].index(True) :], role))
-            raise UsageError(f"the agent {backend.agent.name!r} asks itself: {path}; give {role} another backend")
+            path = " asks ".join(
+                (
+                    *above[[backends[one] is backend for one in above].index(True) :],
+                    role,
+                )
+            )
+            raise UsageError(
+                f"the agent {backend.agent.name!r} asks itself: {path}; give {role} another backend"
+            )
         if id(backend) in done:
             return
         _check_needed(backend.agent, backends)
@@ -46,7 +53,11 @@ def cast(
 
 
 def _check_needed(agent: Agent, backends: Mapping[str, AnyBackend]) -> None:
-    missing = [name for name, needed in agent.signature.roles.items() if needed and name not in backends]
+    missing = [
+        name
+        for name, needed in agent.signature.roles.items()
+        if needed and name not in backends
+    ]
     if missing:
         flags = " ".join(f"--role {name}=BACKEND" for name in missing)
         asks = " and ".join(map(repr, missing))
@@ -72,7 +83,9 @@ def _check_tools(agent: Agent, backends: Mapping[str, AnyBackend]) -> None:
             )
 
 
-def with_asked(roles: Iterable[str], asks: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
+def with_asked(
+    roles: Iterable[str], asks: Callable[[str], Sequence[str]]
+) -> tuple[str, ...]:
     """These roles and all that are asked because of them; ``asks`` gives those that a role asks itself."""
     found = dict.fromkeys(roles)
     left = [*found]
@@ -96,19 +109,28 @@ def identity_of(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, Any]
     own = _own_identity(role, backend)
     if isinstance(backend, AgentBackend):
         others = with_asked([role], lambda one: asked_by(backends, one))[1:]
-        own["roles"] = {one: _asked_as(one, backends[one], backend.params.get(one)) for one in sorted(others)}
+        own["roles"] = {
+            one: _asked_as(one, backends[one], backend.params.get(one))
+            for one in sorted(others)
+        }
     return own
 
 
-def _asked_as(role: str, backend: AnyBackend, params: GenerationParams | None) -> dict[str, Any]:
-    return {**_own_identity(role, backend), **({} if params is None else {"gen": params.to_json()})}
+def _asked_as(
+    role: str, backend: AnyBackend, params: GenerationParams | None
+) -> dict[str, Any]:
+    return {
+        **_own_identity(role, backend),
+        **({} if params is None else {"gen": params.to_json()}),
+    }
 
 
 def _own_identity(role: str, backend: AnyBackend) -> dict[str, Any]:
     identity = backend.identity
     if not isinstance(identity, Mapping):
         raise PluginError(
-            f"the identity of the {role}'s backend is a {type(identity).__name__}; it must be a mapping", name=role
+            f"the identity of the {role}'s backend is a {type(identity).__name__}; it must be a mapping",
+            name=role,
         )
     for name, value in identity.items():
         with Caught() as failure:

@@ -58,15 +58,22 @@ class Agent:
         signature = self.signature
         for role, other in self.by_kind.items():
             if signature.roles.get(role) is not False or other not in signature.roles:
-                raise PluginError(f"the agent {self.name!r}: by_kind maps an optional role to another of its roles")
+                raise PluginError(
+                    f"the agent {self.name!r}: by_kind maps an optional role to another of its roles"
+                )
         given = [p.replace(kind=p.KEYWORD_ONLY) for p in signature.switches.values()]
-        folder = inspect.Parameter(PROMPTS, inspect.Parameter.KEYWORD_ONLY, default="", annotation=str)
+        folder = inspect.Parameter(
+            PROMPTS, inspect.Parameter.KEYWORD_ONLY, default="", annotation=str
+        )
         described = {
             "__signature__": inspect.Signature([*given, folder]),
             "__wrapped__": self.function,
             "__doc__": self.function.__doc__,
         }
-        for name, value in described.items():  # as a class has them that is registered as backend
+        for (
+            name,
+            value,
+        ) in described.items():  # as a class has them that is registered as backend
             object.__setattr__(self, name, value)
 
     def __call__(self, *, prompts: str = "", **args: Any) -> AgentBackend:
@@ -98,7 +105,10 @@ class Agent:
     @property
     def may_ask(self) -> tuple[str, ...]:
         """The roles that it asks in some run."""
-        return (*self.signature.roles, *(name for role in self.by_kind for name in variants(role)))
+        return (
+            *self.signature.roles,
+            *(name for role in self.by_kind for name in variants(role)),
+        )
 
     def asks(self, present: Collection[str]) -> tuple[str, ...]:
         """The roles that it asks where these are present."""
@@ -106,8 +116,14 @@ class Agent:
 
     def gap(self, kind: str, present: Collection[str]) -> str:
         """The tool without which it does not give a kind; empty where it does."""
-        makers = [] if kind in _WITHOUT_TOOL else [role for role, tool in self.tools.items() if tool.makes == kind]
-        return makers[0] if makers and not any(role in present for role in makers) else ""
+        makers = (
+            []
+            if kind in _WITHOUT_TOOL
+            else [role for role, tool in self.tools.items() if tool.makes == kind]
+        )
+        return (
+            makers[0] if makers and not any(role in present for role in makers) else ""
+        )
 
 
 class AgentBackend:
@@ -117,7 +133,10 @@ class AgentBackend:
 
     def __init__(self, agent: Agent, args: Mapping[str, Any], prompts: Prompts) -> None:
         self.agent = agent
-        self._args = {name: args.get(name, p.default) for name, p in agent.signature.switches.items()}
+        self._args = {
+            name: args.get(name, p.default)
+            for name, p in agent.signature.switches.items()
+        }
         self._prompts = prompts
         self.identity = {
             "backend": agent.name,
@@ -140,8 +159,12 @@ class AgentBackend:
         self.params = dict(params or {})
         self._limits = limits
         whole = Capabilities.of(agent.takes, agent.gives)
-        gaps = {kind: gap for kind in whole.outputs if (gap := agent.gap(kind, present))}
-        given = {kind: limit for kind, limit in whole.outputs.items() if kind not in gaps}
+        gaps = {
+            kind: gap for kind in whole.outputs if (gap := agent.gap(kind, present))
+        }
+        given = {
+            kind: limit for kind, limit in whole.outputs.items() if kind not in gaps
+        }
         self.capabilities = replace(whole, outputs=given, by_role=gaps)
 
     def program(self, request: Request) -> Program[Response]:
@@ -165,23 +188,34 @@ class AgentBackend:
 
 
 def agent(
-    *, takes: Sequence[str], gives: Sequence[str], version: str, by_kind: Mapping[str, str] | None = None
+    *,
+    takes: Sequence[str],
+    gives: Sequence[str],
+    version: str,
+    by_kind: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., AgentProgram]], Agent]:
     """Describe a generator as an agent; the arguments are as in ``Agent``.
 
     Raises PluginError for a function that cannot be one.
     """
-    return lambda function: Agent(function, tuple(takes), tuple(gives), version, by_kind or {})
+    return lambda function: Agent(
+        function, tuple(takes), tuple(gives), version, by_kind or {}
+    )
 
 
 def asked_words(agent: Agent) -> list[str]:
     """The roles that an agent asks, those in brackets if the run has them."""
-    return [role if needed else f"[{role}]" for role, needed in agent.signature.roles.items()]
+    return [
+        role if needed else f"[{role}]"
+        for role, needed in agent.signature.roles.items()
+    ]
 
 
 def agent_named(name: str) -> Agent | None:
     """The agent that is registered under a name; None for another backend, or none."""
-    with Caught():  # of a plugin that cannot be loaded, which is reported where it is made
+    with (
+        Caught()
+    ):  # of a plugin that cannot be loaded, which is reported where it is made
         found = plugins.load("mmeval.model_backends", name)
         return found if isinstance(found, Agent) else None
     return None
@@ -193,7 +227,16 @@ def _source_digest(agent: Agent) -> str:
     Of an agent that a script or a notebook has made itself it is that of the function alone.
     """
     function = agent.function
-    if function.__module__ == "__main__" or not (module := Path(inspect.getfile(function))).is_file():
+    if (
+        function.__module__ == "__main__"
+        or not (module := Path(inspect.getfile(function))).is_file()
+    ):
         return code_digest(function)
-    beside = sorted(agent.folder.glob("*.py")) if (agent.folder / "__init__.py").is_file() else [module]
-    return digest({file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in beside})
+    beside = (
+        sorted(agent.folder.glob("*.py"))
+        if (agent.folder / "__init__.py").is_file()
+        else [module]
+    )
+    return digest(
+        {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in beside}
+    )

@@ -49,6 +49,8 @@ def find_prompts(home: Path, folder: str = "") -> Prompts:
     given = read_prompt_folder(Path(folder), "prompts=") if folder else {}
     for name, file in given.items():
         if name not in own:
-            raise UnknownNameError("prompt", name, own, f"The agent has {', '.join(own) or 'none'}.")
+            raise UnknownNameError(
+                "prompt", name, own, f"The agent has {', '.join(own) or 'none'}."
+            )
         file.check((*own[name].reads, *ALWAYS), form=False)
     return Prompts({**own, **given})

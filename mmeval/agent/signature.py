@@ -30,16 +30,27 @@ def signature_of(function: Callable[..., Any]) -> AgentSignature:
     """The signature of an agent. Raises PluginError for a function that cannot be one."""
     name = function.__name__
     first, *others = inspect.signature(function).parameters.values() or (None,)
-    if first is None or first.name not in REQUEST or not inspect.isgeneratorfunction(function):
+    if (
+        first is None
+        or first.name not in REQUEST
+        or not inspect.isgeneratorfunction(function)
+    ):
         raise PluginError(
             f"the agent {name!r} must be a generator whose first argument is 'request', as in "
             f"def {name}(request, planner, text_to_image=None, *, rounds=2)"
         )
     for parameter in others:
-        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise PluginError(f"the agent {name!r}: {parameter} names no role and no argument; write each by its name")
+        if parameter.kind not in (
+            parameter.POSITIONAL_OR_KEYWORD,
+            parameter.KEYWORD_ONLY,
+        ):
+            raise PluginError(
+                f"the agent {name!r}: {parameter} names no role and no argument; write each by its name"
+            )
     asked = [p for p in others if p.kind is p.POSITIONAL_OR_KEYWORD]
-    switches = {p.name: p for p in others if p.kind is p.KEYWORD_ONLY and p.name != PROMPTS}
+    switches = {
+        p.name: p for p in others if p.kind is p.KEYWORD_ONLY and p.name != PROMPTS
+    }
     for parameter in asked:
         if parameter.default not in (parameter.empty, None):
             raise PluginError(
@@ -47,6 +58,8 @@ def signature_of(function: Callable[..., Any]) -> AgentSignature:
             )
     for parameter in switches.values():
         if parameter.default is parameter.empty:
-            raise PluginError(f"the agent {name!r}: the argument {parameter.name!r} needs a default")
+            raise PluginError(
+                f"the agent {name!r}: the argument {parameter.name!r} needs a default"
+            )
     roles = {p.name: p.default is p.empty for p in asked}
     return AgentSignature(roles, switches, any(p.name == PROMPTS for p in others))

@@ -31,7 +31,9 @@ class Spread(NamedTuple):
         return None if self.stderr is None else NORMAL_95 * self.stderr
 
 
-def mean(scores: Scores, *, interval: Literal["analytic", "bootstrap"] = "analytic") -> Estimate:
+def mean(
+    scores: Scores, *, interval: Literal["analytic", "bootstrap"] = "analytic"
+) -> Estimate:
     """The arithmetic mean, with the standard error clustered by ``cluster``.
 
     Clusters default to samples, so the repeats of one sample do not count as independent evidence. With one cluster
@@ -40,7 +42,9 @@ def mean(scores: Scores, *, interval: Literal["analytic", "bootstrap"] = "analyt
     return _mean(cluster_sums(scores), interval)
 
 
-def weighted_mean(scores: Scores, *, interval: Literal["analytic", "bootstrap"] = "analytic") -> Estimate:
+def weighted_mean(
+    scores: Scores, *, interval: Literal["analytic", "bootstrap"] = "analytic"
+) -> Estimate:
     """The mean in which each score counts by its weight, with a clustered standard error.
 
     That is the mean over the things that stand behind the scores, such as the steps of all mazes. Without any it has no
@@ -66,7 +70,9 @@ def median(scores: Scores) -> Estimate:
     if not values:
         return Estimate(None)
     middle = len(values) // 2
-    return Estimate(values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2)
+    return Estimate(
+        values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
+    )
 
 
 def macro_mean(scores: Scores, *, by: str) -> Estimate:
@@ -82,7 +88,11 @@ def macro_mean(scores: Scores, *, by: str) -> Estimate:
         return Estimate(None)
     errors = [found.stderr for found in means if found.stderr is not None]
     shares = [1 / len(values)] * len(values)
-    stderr = statistics.weighted_mean_stderr(errors, shares) if len(errors) == len(values) else None
+    stderr = (
+        statistics.weighted_mean_stderr(errors, shares)
+        if len(errors) == len(values)
+        else None
+    )
     return Estimate(math.fsum(values) / len(values), stderr)
 
 
@@ -120,4 +130,6 @@ def repeats(scores: Scores) -> Estimate:
     found = spread(repeat_means(scores))
     if found.half_width is None:
         return Estimate(value, resample=False)
-    return Estimate(value, found.stderr, (value - found.half_width, value + found.half_width))
+    return Estimate(
+        value, found.stderr, (value - found.half_width, value + found.half_width)
+    )

@@ -53,13 +53,22 @@ def mean_of(
     clusters = len(set[str]().union(*(part.scores.clusters for part in counted)))
     sure = Sureness()
     if value is not None and clusters > 1:
-        sure = _sureness(counted, value, clusters, skip=skip, range=range, iterations=bootstrap_iters)
-    low, high = (_mean([part.result.bounds and part.result.bounds[end] for part in bounded]) for end in (0, 1))
+        sure = _sureness(
+            counted, value, clusters, skip=skip, range=range, iterations=bootstrap_iters
+        )
+    low, high = (
+        _mean([part.result.bounds and part.result.bounds[end] for part in bounded])
+        for end in (0, 1)
+    )
     is_bounded = not unavailable and (skip or len(bounded) == len(parts))
-    statuses = first_statuses([part.scores for part in parts], _SKIPPING if skip else _UNKNOWN)
+    statuses = first_statuses(
+        [part.scores for part in parts], _SKIPPING if skip else _UNKNOWN
+    )
     if unavailable:
         lost = {status: statuses[status] for status in _LOST}
-        statuses = Counter({**lost, "unavailable": statuses.total() - sum(lost.values())})
+        statuses = Counter(
+            {**lost, "unavailable": statuses.total() - sum(lost.values())}
+        )
     return Result(
         task=task,
         metric=name,
@@ -77,7 +86,9 @@ def mean_of(
         suspended=suspended,
         clusters=clusters,
         bootstrap_iters=sure.bootstrap_iters,
-        weights={} if unavailable else {part.result.metric: 1 / len(counted) for part in counted},
+        weights={}
+        if unavailable
+        else {part.result.metric: 1 / len(counted) for part in counted},
         faulty=parts[0].scores.faulty,
         inapplicable=statuses["inapplicable"],
     )
@@ -89,23 +100,37 @@ def _is_empty(result: Result) -> bool:
 
 
 def _sureness(
-    parts: Sequence[Averaged], value: float, clusters: int, *, skip: bool, range: Interval, iterations: int
+    parts: Sequence[Averaged],
+    value: float,
+    clusters: int,
+    *,
+    skip: bool,
+    range: Interval,
+    iterations: int,
 ) -> Sureness:
     if len(parts) == 1:
         (only,) = parts
-        return Sureness(only.result.stderr, only.result.ci95, only.result.bootstrap_iters)
+        return Sureness(
+            only.result.stderr, only.result.ci95, only.result.bootstrap_iters
+        )
     if not iterations:
         return Sureness()
-    from mmeval.aggregate.resampling import resample_together  # numpy and scipy.stats, which few numbers need
+    from mmeval.aggregate.resampling import (
+        resample_together,
+    )  # numpy and scipy.stats, which few numbers need
 
     numbers = [(part.scores, part.aggregator, part.options) for part in parts]
     found = resample_together(numbers, iterations, skip=skip)
     if found.stderr is not None and alike(found.stderr, value, range):
-        return found._replace(stderr=0.0, ci95=statistics.same_value_interval(value, clusters, range))
+        return found._replace(
+            stderr=0.0, ci95=statistics.same_value_interval(value, clusters, range)
+        )
     return found
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
     """None where one is missing, and without any."""
     known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if known and len(known) == len(values) else None
+    return (
+        math.fsum(known) / len(known) if known and len(known) == len(values) else None
+    )

@@ -33,7 +33,9 @@ DRAWN_AT_ONCE = 1 << 20
 """Clusters that are drawn in one batch: a few arrays of 8 MiB, however many there are to draw."""
 
 
-def resample(scores: Scores, aggregator: Aggregator, options: Mapping[str, Any], iterations: int) -> Sureness:
+def resample(
+    scores: Scores, aggregator: Aggregator, options: Mapping[str, Any], iterations: int
+) -> Sureness:
     """Standard error and 95 % interval of a value by ``iterations`` draws of clusters.
 
     An aggregator that is called for each draw gets fewer where that would be more than ``ROWS`` rows, but at least
@@ -43,7 +45,10 @@ def resample(scores: Scores, aggregator: Aggregator, options: Mapping[str, Any],
 
 
 def resample_together(
-    numbers: Sequence[tuple[Scores, Aggregator, Mapping[str, Any]]], iterations: int, *, skip: bool
+    numbers: Sequence[tuple[Scores, Aggregator, Mapping[str, Any]]],
+    iterations: int,
+    *,
+    skip: bool,
 ) -> Sureness:
     """Those of the mean of some numbers over the same trials: each draw is one for all.
 
@@ -52,11 +57,18 @@ def resample_together(
     """
     first = numbers[0][0]
     if all(aggregator in (mean, weighted_mean, median) for _, aggregator, _ in numbers):
-        clusters = [*dict.fromkeys(cluster for scores, _, _ in numbers for cluster in scores.clusters)]
+        clusters = [
+            *dict.fromkeys(
+                cluster for scores, _, _ in numbers for cluster in scores.clusters
+            )
+        ]
     else:
         clusters = [*first.by_cluster()]
         iterations = fewer(iterations, len(numbers) * len(first))
-    statistics = [drawn_statistic(scores, aggregator, options, clusters) for scores, aggregator, options in numbers]
+    statistics = [
+        drawn_statistic(scores, aggregator, options, clusters)
+        for scores, aggregator, options in numbers
+    ]
 
     def mean_of_them(drawn: Draws) -> Values:
         values = np.stack([of_one(drawn) for of_one in statistics])
@@ -74,7 +86,10 @@ def fewer(iterations: int, rows: int) -> int:
 
 
 def drawn_statistic(
-    scores: Scores, aggregator: Aggregator, options: Mapping[str, Any], clusters: Sequence[str]
+    scores: Scores,
+    aggregator: Aggregator,
+    options: Mapping[str, Any],
+    clusters: Sequence[str],
 ) -> Statistic:
     """One number for each draw of ``clusters``; NaN where it has no value in one."""
     if aggregator in (mean, weighted_mean):
@@ -104,16 +119,23 @@ def _medians(scores: Scores, clusters: Sequence[str]) -> Statistic:
     It is where half of the weight lies below."""
     place = {cluster: number for number, cluster in enumerate(clusters)}
     order = np.argsort(scores.values, kind="stable")
-    values = np.append(np.asarray(scores.values)[order], np.nan)  # the last is that of a draw without weight
+    values = np.append(
+        np.asarray(scores.values)[order], np.nan
+    )  # the last is that of a draw without weight
     cluster_of = np.asarray([place[cluster] for cluster in scores.clusters])[order]
 
     def statistic(drawn: Draws) -> Values:
         draws = len(drawn)
         cells = (drawn + len(place) * np.arange(draws)[:, None]).ravel()
-        weights = np.bincount(cells, minlength=draws * len(place)).reshape(draws, len(place))
+        weights = np.bincount(cells, minlength=draws * len(place)).reshape(
+            draws, len(place)
+        )
         up_to = weights[:, cluster_of].cumsum(axis=1)
         whole = up_to[:, -1:]
-        lower, upper = (values[(up_to < rank).sum(axis=1)] for rank in ((whole + 1) // 2, whole // 2 + 1))
+        lower, upper = (
+            values[(up_to < rank).sum(axis=1)]
+            for rank in ((whole + 1) // 2, whole // 2 + 1)
+        )
         medians: Values = (lower + upper) / 2
         return medians
 
@@ -121,14 +143,19 @@ def _medians(scores: Scores, clusters: Sequence[str]) -> Statistic:
 
 
 def _one_by_one(
-    scores: Scores, aggregator: Aggregator, options: Mapping[str, Any], clusters: Sequence[str]
+    scores: Scores,
+    aggregator: Aggregator,
+    options: Mapping[str, Any],
+    clusters: Sequence[str],
 ) -> Statistic:
     """Draw all rows, also without a value: an aggregator may count them in its way."""
     by_cluster = scores.by_cluster()
     places = [by_cluster[cluster] for cluster in clusters]
 
     def of_one(draw: Sequence[int]) -> float:
-        value = aggregator(scores.drawn(places[number] for number in draw), **options).value
+        value = aggregator(
+            scores.drawn(places[number] for number in draw), **options
+        ).value
         return np.nan if value is None else value
 
     return lambda drawn: np.asarray([of_one(draw) for draw in drawn.tolist()])
@@ -142,7 +169,11 @@ def bootstrap(statistic: Statistic, clusters: int, iterations: int) -> Sureness:
     found = _resampled(statistic, clusters, iterations)
     low, high = map(float, found.confidence_interval)
     stderr = float(found.standard_error)
-    return Sureness(stderr, (low, high), iterations) if math.isfinite(low + high + stderr) else Sureness()
+    return (
+        Sureness(stderr, (low, high), iterations)
+        if math.isfinite(low + high + stderr)
+        else Sureness()
+    )
 
 
 def distribution(statistic: Statistic, clusters: int, iterations: int) -> Values:
@@ -151,12 +182,16 @@ def distribution(statistic: Statistic, clusters: int, iterations: int) -> Values
     return values
 
 
-def _resampled(statistic: Statistic, clusters: int, iterations: int) -> Any:  # scipy brings no types
+def _resampled(
+    statistic: Statistic, clusters: int, iterations: int
+) -> Any:  # scipy brings no types
     def of_draws(drawn: Draws, axis: int) -> Values:  # noqa: ARG001  scipy's contract
         return statistic(drawn)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # of draws without a value
+        warnings.simplefilter(
+            "ignore", stats.DegenerateDataWarning
+        )  # of draws without a value
         return stats.bootstrap(
             (np.arange(clusters),),
             of_draws,

@@ -18,7 +18,14 @@ from mmeval.records.score import Result, Score, ScoreStatus
 TrialStatus = Literal["ok", "failed", "unsupported"]
 """``failed``: the model gave no answer; ``unsupported``: it cannot take or give what is asked."""
 
-_CODES: tuple[Any, ...] = ("scored", "unscored", "failed", "unavailable", "unsupported", "inapplicable")
+_CODES: tuple[Any, ...] = (
+    "scored",
+    "unscored",
+    "failed",
+    "unavailable",
+    "unsupported",
+    "inapplicable",
+)
 """The statuses of trials; a column holds their places here."""
 _SCORED, _UNSCORED, _FAILED = 0, 1, 2
 _IS_SCORED = bytes(code == _SCORED for code in range(256))
@@ -34,7 +41,9 @@ class ScoreRow(NamedTuple):
     sample: str
     repeat: int
     value: float | None
-    status: Literal["scored", "unscored", "unavailable", "inapplicable", "failed", "unsupported"]
+    status: Literal[
+        "scored", "unscored", "unavailable", "inapplicable", "failed", "unsupported"
+    ]
     cluster: str
     labels: Mapping[str, Any]
     faulty: bool = False
@@ -99,7 +108,11 @@ class Scores:
         higher_is_better: bool = True,
         switches: Mapping[str, Any] | None = None,
     ) -> None:
-        self.range, self.higher_is_better, self.switches = range, higher_is_better, switches or {}
+        self.range, self.higher_is_better, self.switches = (
+            range,
+            higher_is_better,
+            switches or {},
+        )
         self._values = array("d")
         self._weights = array("d")
         self._statuses = bytearray()
@@ -129,13 +142,27 @@ class Scores:
         if faulty:
             self._faulty.add(len(self))
         status = score if isinstance(score, str) else score.status
-        if isinstance(score, Score) and score.bounds is not None and status == "unscored":
+        if (
+            isinstance(score, Score)
+            and score.bounds is not None
+            and status == "unscored"
+        ):
             self._known[len(self)] = score.bounds
         if isinstance(score, Score) and score.value is None and status == "scored":
             self._known[len(self)] = score.evidence
-        value = math.nan if isinstance(score, str) or score.value is None else score.value
+        value = (
+            math.nan if isinstance(score, str) or score.value is None else score.value
+        )
         weight = 1.0 if isinstance(score, str) else score.weight
-        self._add(sample, repeat, value, _CODES.index(status), cluster=cluster, labels=labels, weight=weight)
+        self._add(
+            sample,
+            repeat,
+            value,
+            _CODES.index(status),
+            cluster=cluster,
+            labels=labels,
+            weight=weight,
+        )
 
     def add_value(
         self,
@@ -148,7 +175,15 @@ class Scores:
         weight: float = 1.0,
     ) -> None:
         """Add one trial's score where it is known to be a value, as nearly all are."""
-        self._add(sample, repeat, value, _SCORED, cluster=cluster, labels=labels, weight=weight)
+        self._add(
+            sample,
+            repeat,
+            value,
+            _SCORED,
+            cluster=cluster,
+            labels=labels,
+            weight=weight,
+        )
 
     def _add(
         self,
@@ -232,7 +267,11 @@ class Scores:
         found: dict[str | int | float, array[int]] = {}
         for i, labels in enumerate(self._labels):
             value = labels.get(label)
-            for level in set(_plain(value)) if isinstance(value, (list, tuple)) else _plain((value,)):
+            for level in (
+                set(_plain(value))
+                if isinstance(value, (list, tuple))
+                else _plain((value,))
+            ):
                 if level not in found:
                     found[level] = array("q")
                 found[level].append(i)
@@ -249,20 +288,36 @@ class Scores:
         part._clusters.extend(map(self._clusters.__getitem__, places))
         part._labels.extend(map(self._labels.__getitem__, places))
         if self._known:
-            part._known = {new: self._known[old] for new, old in enumerate(places) if old in self._known}
+            part._known = {
+                new: self._known[old]
+                for new, old in enumerate(places)
+                if old in self._known
+            }
         if self._faulty:
-            part._faulty = {new for new, old in enumerate(places) if old in self._faulty}
+            part._faulty = {
+                new for new, old in enumerate(places) if old in self._faulty
+            }
         return part
 
     def _empty(self) -> Scores:
-        return Scores(range=self.range, higher_is_better=self.higher_is_better, switches=self.switches)
+        return Scores(
+            range=self.range,
+            higher_is_better=self.higher_is_better,
+            switches=self.switches,
+        )
 
     def drawn(self, clusters: Iterable[Sequence[int]]) -> Scores:
         """A resample: the rows of some clusters, by their places.
         A cluster that is drawn twice is two clusters, so each draw gives its samples names of their own."""
-        drawn = [(number, place) for number, places in enumerate(clusters) for place in places]
+        drawn = [
+            (number, place)
+            for number, places in enumerate(clusters)
+            for place in places
+        ]
         resample = self.at([place for _, place in drawn])
-        resample._samples = [f"{number}:{self._samples[place]}" for number, place in drawn]
+        resample._samples = [
+            f"{number}:{self._samples[place]}" for number, place in drawn
+        ]
         resample._clusters = [str(number) for number, _ in drawn]
         return resample
 
@@ -273,8 +328,16 @@ class Scores:
         has the greatest, as nobody knows what stood behind it.
         """
         filled = self._empty()
-        filled._values, filled._statuses, filled._repeats = self._values[:], self._statuses[:], self._repeats[:]
-        filled._samples, filled._clusters, filled._labels = self._samples[:], self._clusters[:], self._labels[:]
+        filled._values, filled._statuses, filled._repeats = (
+            self._values[:],
+            self._statuses[:],
+            self._repeats[:],
+        )
+        filled._samples, filled._clusters, filled._labels = (
+            self._samples[:],
+            self._clusters[:],
+            self._labels[:],
+        )
         filled._weights, greatest = self._weights[:], max(self._weights, default=1.0)
         for lost in _LOST.finditer(self._statuses):
             i = lost.start()
@@ -289,7 +352,14 @@ def first_statuses(columns: Sequence[Scores], order: Sequence[str]) -> Counter[s
     """How many trials have each status by several columns of the same trials.
     Of the statuses of a trial the first one in ``order`` counts, which names all."""
     ranks = bytes(map(order.index, _CODES)).ljust(256, b"\0")
-    counts = Counter(map(min, zip(*(column._statuses.translate(ranks) for column in columns), strict=True)))
+    counts = Counter(
+        map(
+            min,
+            zip(
+                *(column._statuses.translate(ranks) for column in columns), strict=True
+            ),
+        )
+    )
     return Counter({order[rank]: count for rank, count in counts.items()})
 
 
@@ -314,7 +384,10 @@ def cluster_sums(scores: Scores, *, weighted: bool = False) -> ClusterSums:
     if len(set(clusters)) == len(values):  # as nearly always: each is a single sample
         return ClusterSums(values, weights)
     places: dict[str, int] = {}
-    totals, counts = array("d"), array("d")  # a cluster is often a single sample: its sums should not be objects
+    totals, counts = (
+        array("d"),
+        array("d"),
+    )  # a cluster is often a single sample: its sums should not be objects
     for value, weight, cluster in zip(values, weights, clusters, strict=True):
         place = places.setdefault(cluster, len(totals))
         if place == len(totals):

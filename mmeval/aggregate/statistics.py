@@ -64,7 +64,11 @@ def _student(freedom: int) -> float:
     a finite sum, and concave. Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4.
     """
     angle, odd = math.atan(NORMAL / math.sqrt(freedom)), freedom % 2
-    slope = 2 / math.sqrt(math.pi) * math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2))
+    slope = (
+        2
+        / math.sqrt(math.pi)
+        * math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2))
+    )
     step = 1.0
     while step > 1e-15:
         sine, cosine = math.sin(angle), math.cos(angle)
@@ -93,7 +97,9 @@ def same_value_interval(value: float, clusters: int, range: Interval) -> Interva
     the seen value has at least the share ``s`` of all, where ``s ** clusters = 0.05``, and the rest lies within the
     finite ``range``. For shares of right answers this is the one-sided interval of Clopper and Pearson.
     """
-    unseen = 1 - 0.05 ** (1 / clusters)  # betaincinv(clusters, 1, 0.05) to the digit, without importing scipy
+    unseen = 1 - 0.05 ** (
+        1 / clusters
+    )  # betaincinv(clusters, 1, 0.05) to the digit, without importing scipy
     low, high = min(range[0], value), max(range[1], value)
     return (value - unseen * (value - low), value + unseen * (high - value))
 
@@ -106,17 +112,23 @@ def known_mean(values: Iterable[float | None]) -> float | None:
 
 def weighted_mean_stderr(errors: Sequence[float], shares: Sequence[float]) -> float:
     """The standard error of a weighted mean of independent numbers (shares sum to 1)."""
-    return math.hypot(*(share * error for share, error in zip(shares, errors, strict=True)))
+    return math.hypot(
+        *(share * error for share, error in zip(shares, errors, strict=True))
+    )
 
 
-def weighted_mean_interval(values: Sequence[float], intervals: Sequence[Interval], shares: Sequence[float]) -> Interval:
+def weighted_mean_interval(
+    values: Sequence[float], intervals: Sequence[Interval], shares: Sequence[float]
+) -> Interval:
     """The 95 % interval of a weighted mean of independent numbers (shares sum to 1).
 
     Each side adds up the distances of that side as standard errors add up, so that intervals which are not symmetric,
     rest on few clusters or were bootstrapped keep what they know. Source: Zou and Donner, Construction of confidence
     limits about effect measures: a general approach, 2008.
     """
-    middle = math.fsum(share * value for share, value in zip(shares, values, strict=True))
+    middle = math.fsum(
+        share * value for share, value in zip(shares, values, strict=True)
+    )
     members = list(zip(shares, values, intervals, strict=True))
     below = math.hypot(*(share * (value - low) for share, value, (low, _) in members))
     above = math.hypot(*(share * (high - value) for share, value, (_, high) in members))

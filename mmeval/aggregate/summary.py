@@ -33,7 +33,11 @@ def summarise(
     options = options or {}
     estimate = _sound(aggregator, options)(scores)
     # The bounds need the value alone, for which a mean need not compute its standard error.
-    quick = {**options, "interval": "bootstrap"} if aggregator in (mean, weighted_mean) else options
+    quick = (
+        {**options, "interval": "bootstrap"}
+        if aggregator in (mean, weighted_mean)
+        else options
+    )
     clusters = len(set(scores.clusters))
     sure = Sureness()
     if estimate.value is not None and clusters > 1 and not suspended:
@@ -61,7 +65,9 @@ def summarise(
     )
 
 
-def _sound(aggregator: Aggregator, options: Mapping[str, Any]) -> Callable[[Scores], Estimate]:
+def _sound(
+    aggregator: Aggregator, options: Mapping[str, Any]
+) -> Callable[[Scores], Estimate]:
     """The aggregator with its options, with None for NaN and infinity."""
 
     def estimate(scores: Scores) -> Estimate:
@@ -78,7 +84,11 @@ def _sound(aggregator: Aggregator, options: Mapping[str, Any]) -> Callable[[Scor
 
 
 def _sureness(
-    scores: Scores, value: float, estimate: Estimate, clusters: int, resampled: Callable[[], Sureness]
+    scores: Scores,
+    value: float,
+    estimate: Estimate,
+    clusters: int,
+    resampled: Callable[[], Sureness],
 ) -> Sureness:
     """The uncertainty of a value: its aggregator's, else a formula's, else resampled."""
     if estimate.ci95 is not None:
@@ -90,9 +100,14 @@ def _sureness(
     if found.stderr is None:
         return found
     if alike(found.stderr, value, scores.range):
-        return found._replace(stderr=0.0, ci95=statistics.same_value_interval(value, clusters, scores.range))
+        return found._replace(
+            stderr=0.0,
+            ci95=statistics.same_value_interval(value, clusters, scores.range),
+        )
     if found.ci95 is None:
-        found = found._replace(ci95=statistics.interval(value, found.stderr, clusters, scores.range))
+        found = found._replace(
+            ci95=statistics.interval(value, found.stderr, clusters, scores.range)
+        )
     return found
 
 
@@ -104,15 +119,21 @@ def alike(stderr: float, value: float, range: tuple[float, float]) -> bool:
     return within and math.isclose(stderr, 0.0, abs_tol=1e-12 * max(1.0, abs(value)))
 
 
-def _resampled(scores: Scores, aggregator: Aggregator, options: Mapping[str, Any], iterations: int) -> Sureness:
+def _resampled(
+    scores: Scores, aggregator: Aggregator, options: Mapping[str, Any], iterations: int
+) -> Sureness:
     if not iterations:
         return Sureness()
-    from mmeval.aggregate.resampling import resample  # numpy and scipy.stats, which few numbers need
+    from mmeval.aggregate.resampling import (
+        resample,
+    )  # numpy and scipy.stats, which few numbers need
 
     return resample(scores, aggregator, options, iterations)
 
 
-def _bounds(scores: Scores, value: float | None, aggregator: Aggregator) -> tuple[float, float] | None:
+def _bounds(
+    scores: Scores, value: float | None, aggregator: Aggregator
+) -> tuple[float, float] | None:
     """The value if each failed or unscored trial had its lowest, or highest, value."""
     if not scores.count("failed") + scores.count("unscored"):
         finite = all(map(math.isfinite, scores.range))
@@ -126,11 +147,21 @@ def _bounds(scores: Scores, value: float | None, aggregator: Aggregator) -> tupl
     return (min(found[0], found[1]), max(found[0], found[1]))
 
 
-_ZERO: Mapping[str, Any] = {"value": 0.0, "stderr": 0.0, "ci95": (0.0, 0.0), "bounds": (0.0, 0.0)}
+_ZERO: Mapping[str, Any] = {
+    "value": 0.0,
+    "stderr": 0.0,
+    "ci95": (0.0, 0.0),
+    "bounds": (0.0, 0.0),
+}
 
 
 def combine(
-    task: str, metric: str, members: Sequence[Result], *, weight_by_size: bool, counts_absent: bool = False
+    task: str,
+    metric: str,
+    members: Sequence[Result],
+    *,
+    weight_by_size: bool,
+    counts_absent: bool = False,
 ) -> Result:
     """A group's number: the mean of its tasks, weighted equally or by their trials.
 
@@ -149,14 +180,26 @@ def combine(
     """
     if counts_absent:
         members = [replace(m, **_ZERO) if cannot_be_done(m) else m for m in members]
-    sizes = [m.unsupported if counts_absent and cannot_be_done(m) else askable(m) for m in members]
-    counted = [m for m, size in zip(members, sizes, strict=True) if counts_absent or size]
-    shares = _shares([size for size in sizes if counts_absent or size], weight_by_size=weight_by_size)
+    sizes = [
+        m.unsupported if counts_absent and cannot_be_done(m) else askable(m)
+        for m in members
+    ]
+    counted = [
+        m for m, size in zip(members, sizes, strict=True) if counts_absent or size
+    ]
+    shares = _shares(
+        [size for size in sizes if counts_absent or size], weight_by_size=weight_by_size
+    )
     value = _weighted([m.value for m in counted], shares)
     sure = Sureness() if value is None else _group_sureness(counted, shares)
     with_faulty = [size + m.faulty for m, size in zip(members, sizes, strict=True)]
-    bounded = [m for m, size in zip(members, with_faulty, strict=True) if counts_absent or size]
-    bound_shares = _shares([size for size in with_faulty if counts_absent or size], weight_by_size=weight_by_size)
+    bounded = [
+        m for m, size in zip(members, with_faulty, strict=True) if counts_absent or size
+    ]
+    bound_shares = _shares(
+        [size for size in with_faulty if counts_absent or size],
+        weight_by_size=weight_by_size,
+    )
     low = _weighted([m.bounds and m.bounds[0] for m in bounded], bound_shares)
     high = _weighted([m.bounds and m.bounds[1] for m in bounded], bound_shares)
     return Result(
@@ -186,21 +229,35 @@ def _group_sureness(members: Sequence[Result], shares: Sequence[float]) -> Suren
     values = [m.value for m in members if m.value is not None]
     intervals = [m.ci95 for m in members if m.ci95 is not None]
     return Sureness(
-        statistics.weighted_mean_stderr(errors, shares) if len(errors) == len(members) else None,
-        statistics.weighted_mean_interval(values, intervals, shares) if len(intervals) == len(members) else None,
+        statistics.weighted_mean_stderr(errors, shares)
+        if len(errors) == len(members)
+        else None,
+        statistics.weighted_mean_interval(values, intervals, shares)
+        if len(intervals) == len(members)
+        else None,
     )
 
 
 def askable(result: Result) -> int:
     """The trials that could have been scored."""
-    return result.n - result.unsupported - result.unavailable - result.inapplicable - result.faulty
+    return (
+        result.n
+        - result.unsupported
+        - result.unavailable
+        - result.inapplicable
+        - result.faulty
+    )
 
 
 def cannot_be_done(result: Result) -> bool:
     """Whether the model cannot take or give what any of the trials asks, but for those that no model could be asked.
     Of a group without a value that has weights, another member is unknown."""
     is_unknown = result.value is None and bool(result.weights)
-    return result.unsupported > 0 and result.unsupported + result.faulty == result.n and not is_unknown
+    return (
+        result.unsupported > 0
+        and result.unsupported + result.faulty == result.n
+        and not is_unknown
+    )
 
 
 def _shares(trials: Sequence[int], *, weight_by_size: bool) -> list[float]:

@@ -15,7 +15,14 @@ from mmeval.authoring.metric_bench import asking
 from mmeval.authoring.metric_cases import medium_at, typed
 from mmeval.backend.create import create_backend
 from mmeval.backend.tool import Tool
-from mmeval.broker.broker import JUDGE_TRIES, Broker, Scope, fault_of, reasoning_apart, refused
+from mmeval.broker.broker import (
+    JUDGE_TRIES,
+    Broker,
+    Scope,
+    fault_of,
+    reasoning_apart,
+    refused,
+)
 from mmeval.content.media import MEDIA_KINDS
 from mmeval.content.parts import PART_KINDS, Interleaved, Part, PartKind, media_part
 from mmeval.content.written import ContentReader
@@ -85,7 +92,10 @@ def agent_called(name: str) -> Agent:
     """A registered agent. Raises UnknownNameError, or UsageError for another backend."""
     found = load("mmeval.model_backends", name)
     if not isinstance(found, Agent):
-        raise UsageError(f"the backend {name!r} is no agent: it has no roles that could be given replies", name=name)
+        raise UsageError(
+            f"the backend {name!r} is no agent: it has no roles that could be given replies",
+            name=name,
+        )
     return found
 
 
@@ -96,7 +106,9 @@ class Player(Protocol):
 
 
 @contextmanager
-def asked_players(agent: Agent, specs: Mapping[str, BackendSpec]) -> Iterator[Mapping[str, Player]]:
+def asked_players(
+    agent: Agent, specs: Mapping[str, BackendSpec]
+) -> Iterator[Mapping[str, Player]]:
     """Players of roles that are really asked. Raises UnknownNameError for a role that the agent does not have."""
     for role in specs:
         if role not in (known := agent.may_ask):
@@ -105,7 +117,13 @@ def asked_players(agent: Agent, specs: Mapping[str, BackendSpec]) -> Iterator[Ma
         yield {role: _Asked(broker, runner) for role in specs}
 
 
-def drive(agent: Agent, name: str, case: AgentCase, folder: Path, asked: Mapping[str, Player] | None = None) -> Driven:
+def drive(
+    agent: Agent,
+    name: str,
+    case: AgentCase,
+    folder: Path,
+    asked: Mapping[str, Player] | None = None,
+) -> Driven:
     """Drive an agent on the replies of a case; its paths are relative to ``folder``.
 
     Every role that it needs and every tool is there, and the others that have replies. A tool without replies gives
@@ -125,7 +143,9 @@ def drive(agent: Agent, name: str, case: AgentCase, folder: Path, asked: Mapping
         return reply
 
     if gaps := backend.capabilities.missing(request):
-        return Driven(Response.failed("unsupported", f"the agent {'; '.join(gaps)}"), ())
+        return Driven(
+            Response.failed("unsupported", f"the agent {'; '.join(gaps)}"), ()
+        )
     return Driven(followed(backend.program(request), answer), steps)
 
 
@@ -166,7 +186,9 @@ def _step(call: Call, reply: Reply) -> dict[str, Any]:
 class _Player:
     """Gives the replies of a role, one after the other."""
 
-    def __init__(self, role: str, replies: Sequence[Response] | None, tool: Tool | None) -> None:
+    def __init__(
+        self, role: str, replies: Sequence[Response] | None, tool: Tool | None
+    ) -> None:
         self._role, self._tool, self._given = role, tool, replies is not None
         self._left = list(replies or ())
         self._made: Counter[PartKind] = Counter()
@@ -189,7 +211,9 @@ class _Player:
             return Response(Interleaved(tuple(self._small(kind) for _ in range(parts))))
         if not self._given and call.example:
             return Response(Interleaved.from_text(call.example))
-        return Response.failed("no_answer", f"the case has no more replies of the role {self._role!r}")
+        return Response.failed(
+            "no_answer", f"the case has no more replies of the role {self._role!r}"
+        )
 
     def _small(self, kind: PartKind) -> Part:
         if kind not in MEDIA_KINDS:
@@ -217,14 +241,20 @@ def _players(agent: Agent, case: AgentCase, folder: Path) -> dict[str, Player]:
     needed = [role for role, needed in agent.signature.roles.items() if needed]
     absent = {role for role, replies in case.replies.items() if replies is None}
     if lacking := [role for role in needed if role in absent]:
-        raise UsageError(f"the agent {agent.name!r} needs the role {lacking[0]!r}: give it a list of replies")
+        raise UsageError(
+            f"the agent {agent.name!r} needs the role {lacking[0]!r}: give it a list of replies"
+        )
     reader = ContentReader(lambda path, _where: medium_at(folder, path))
     found: dict[str, Player] = {}
     for role in dict.fromkeys((*needed, *agent.tools, *case.replies)):
         if role in absent:
             continue
         replies = typed(case.replies, role, list)
-        given = None if replies is None else [_response(reply, reader, role) for reply in replies]
+        given = (
+            None
+            if replies is None
+            else [_response(reply, reader, role) for reply in replies]
+        )
         found[role] = _Player(role, given, agent.tools.get(role))
     return found
 
@@ -232,7 +262,9 @@ def _players(agent: Agent, case: AgentCase, folder: Path) -> dict[str, Player]:
 def _response(written: Any, reader: ContentReader, role: str) -> Response:
     """One reply, as it is written. Raises UsageError."""
     if isinstance(written, str):
-        return Response(reasoning_apart(Interleaved.from_text(written), *REASONING_TAGS))
+        return Response(
+            reasoning_apart(Interleaved.from_text(written), *REASONING_TAGS)
+        )
     if isinstance(written, dict) and written.keys() == {"error"}:
         kind = written["error"]
         if kind not in ERROR_KINDS:
@@ -242,11 +274,15 @@ def _response(written: Any, reader: ContentReader, role: str) -> Response:
 
 
 def _request(backend: AgentBackend, case: AgentCase, folder: Path) -> Request:
-    reader = ContentReader(lambda path, _where: medium_at(folder, path), spellings=_TAGS)
+    reader = ContentReader(
+        lambda path, _where: medium_at(folder, path), spellings=_TAGS
+    )
     files = [media_part(medium_at(folder, name)) for name in case.files]
     if isinstance(case.prompt, str):
         content = Interleaved.from_reply(case.prompt, files, spellings=_TAGS)
     else:
         content = Interleaved((*reader.read(case.prompt, "prompt").parts, *files))
-    given = [kind for kind in backend.capabilities.outputs if kind in backend.agent.gives]
+    given = [
+        kind for kind in backend.capabilities.outputs if kind in backend.agent.gives
+    ]
     return Request((message("user", content),), wants=tuple(case.wants or given))

@@ -46,8 +46,15 @@ WARNING_LOGGERS = ("mmeval.broker.outage", "mmeval.run.judging")
 """Loggers whose warnings are shown while bounds are measured: the run waits for a role that does not answer."""
 
 
-_WHOSE: Mapping[Which, str] = {"shuffled": "the references of other samples", "empty": "empty answers"}
-_ANSWERS: Mapping[Which, str] = {"reference": "references", "shuffled": "shuffled references", "empty": "empty answers"}
+_WHOSE: Mapping[Which, str] = {
+    "shuffled": "the references of other samples",
+    "empty": "empty answers",
+}
+_ANSWERS: Mapping[Which, str] = {
+    "reference": "references",
+    "shuffled": "shuffled references",
+    "empty": "empty answers",
+}
 _PREFIX = "mmeval-bounds-"
 _SUSPENDED = "its role stopped answering; with --bounds false no role is asked"
 
@@ -89,21 +96,33 @@ class Bounds:
         right = self.results.get("reference")
         if right is not None and right.value is None and (asked := _applicable(right)):
             reason = _SUSPENDED if right.suspended else self.lost.get("reference", "")
-            yield Doubt(f"{self.metric} scored {right.scored:,} of {asked:,} references: {reason}", wrong=True)
+            yield Doubt(
+                f"{self.metric} scored {right.scored:,} of {asked:,} references: {reason}",
+                wrong=True,
+            )
             return
         for which, result in self.results.items():
             asked = _applicable(result)
             if self.judged and (lost := asked - result.scored):
                 reason = _SUSPENDED if result.suspended else self.lost.get(which, "")
-                yield Doubt(f"{self.metric} gave {lost:,} of {asked:,} {_ANSWERS[which]} no score: {reason}")
+                yield Doubt(
+                    f"{self.metric} gave {lost:,} of {asked:,} {_ANSWERS[which]} no score: {reason}"
+                )
         shuffled = None if self.reference_free else self._margin("shuffled")
         empty = self._margin("empty")
         if shuffled is not None and shuffled < -self._noise("shuffled"):
-            yield Doubt(f"{self.metric} gives {self._compared('shuffled')}: look at its higher_is_better", wrong=True)
+            yield Doubt(
+                f"{self.metric} gives {self._compared('shuffled')}: look at its higher_is_better",
+                wrong=True,
+            )
         elif shuffled is not None and shuffled <= self._noise("shuffled"):
-            yield Doubt(f"{self.metric} cannot tell the right answers from shuffled ones: {self._compared('shuffled')}")
+            yield Doubt(
+                f"{self.metric} cannot tell the right answers from shuffled ones: {self._compared('shuffled')}"
+            )
         if empty is not None and empty <= self._noise("empty"):
-            yield Doubt(f"{self.metric} cannot tell the right answers from empty ones: {self._compared('empty')}")
+            yield Doubt(
+                f"{self.metric} cannot tell the right answers from empty ones: {self._compared('empty')}"
+            )
 
     def _margin(self, other: Which) -> float | None:
         """How much better the right answers are than others; None without both numbers."""
@@ -128,14 +147,20 @@ def _applicable(result: Result) -> int:
     return result.n - result.unsupported - result.inapplicable
 
 
-def judge_calls(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], limit: int | None = None) -> dict[str, int]:
+def judge_calls(
+    tasks: Sequence[Task], roles: Mapping[str, BackendSpec], limit: int | None = None
+) -> dict[str, int]:
     """Count the calls by role that metrics make to score one model's answers.
     The answers are to every sample; with a ``limit``, one to each of the first samples of a task.
 
     They are counted on stand-ins for answers: a metric whose calls depend on the answer may make others. Nothing is
     sent, and no backend of a role is made.
     """
-    if not any(metric.bound.metric.judged and not metric.unavailable for task in tasks for metric in task.metrics):
+    if not any(
+        metric.bound.metric.judged and not metric.unavailable
+        for task in tasks
+        for metric in task.metrics
+    ):
         return {}
     from mmeval.forecast.dry_run import forecast
 
@@ -143,15 +168,27 @@ def judge_calls(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], limit: 
     silent = {role: BackendSpec(role, instance=_Silent(role)) for role in roles}
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as temporary:
         folder = Path(temporary)
-        options = RunOptions(BackendSpec("model", instance=_Silent("model")), folder, roles=silent, limit=limit)
+        options = RunOptions(
+            BackendSpec("model", instance=_Silent("model")),
+            folder,
+            roles=silent,
+            limit=limit,
+        )
         found = forecast(Selection(tuple(tasks)), options)
     calls: dict[str, float] = {}
-    for role, load in ((role, load) for task in found.tasks for role, load in task.loads.items() if role in roles):
+    for role, load in (
+        (role, load)
+        for task in found.tasks
+        for role, load in task.loads.items()
+        if role in roles
+    ):
         calls[role] = calls.get(role, 0) + load.calls + load.equal
     return {role: round(count) for role, count in calls.items()}
 
 
-def measure(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], *, limit: int = LIMIT) -> list[Bounds]:
+def measure(
+    tasks: Sequence[Task], roles: Mapping[str, BackendSpec], *, limit: int = LIMIT
+) -> list[Bounds]:
     """Measure the bounds of every number of tasks, in their order.
     Unavailable ones have their reason. A role is asked for each of the three, unless it stops answering. The data of
     the tasks must be sound. Raises what a run raises: MissingError for a key that a role lacks, UsageError for tasks
@@ -194,7 +231,9 @@ def _unscored(outcome: RunOutcome) -> dict[tuple[str, str], Counter[str]]:
         for row in finished_rows(folder, lambda _index, _repeat: True):
             for output, score in row["scores"].items():
                 if score["status"] == "unscored":
-                    found.setdefault((task, output), Counter())[str(score["reason"])] += 1
+                    found.setdefault((task, output), Counter())[
+                        str(score["reason"])
+                    ] += 1
     return found
 
 
@@ -203,24 +242,38 @@ def _asked_once(tasks: Sequence[Task]) -> tuple[Task, ...]:
     return tuple(replace(task, repeats=1, protocol=single) for task in tasks)
 
 
-def shuffled_answers(tasks: Sequence[Task], *, limit: int = LIMIT) -> dict[str, dict[str, Interleaved]]:
+def shuffled_answers(
+    tasks: Sequence[Task], *, limit: int = LIMIT
+) -> dict[str, dict[str, Interleaved]]:
     """For each sample with a reference, draw the reference of another by ``SEED``.
     By task and sample. Samples that cannot be asked are left out; a task with fewer than two others has none."""
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as temporary:
         folder = Path(temporary)
-        plan = JobQueue(tuple(tasks), RunOptions(BackendSpec("reference"), folder, limit=limit), MediaStore(folder))
+        plan = JobQueue(
+            tuple(tasks),
+            RunOptions(BackendSpec("reference"), folder, limit=limit),
+            MediaStore(folder),
+        )
         return {
-            task.name: _exchanged(sample for _, sample in plan.samples(position)) for position, task in enumerate(tasks)
+            task.name: _exchanged(sample for _, sample in plan.samples(position))
+            for position, task in enumerate(tasks)
         }
 
 
 def _exchanged(samples: Iterable[Sample]) -> dict[str, Interleaved]:
     """Each sample with the reference of another, in one cycle through all of them."""
-    given = [(sample.id, sample.references[0]) for sample in samples if sample.references and not sample.fault]
+    given = [
+        (sample.id, sample.references[0])
+        for sample in samples
+        if sample.references and not sample.fault
+    ]
     if len(given) < 2:
         return {}
     random.Random(SEED).shuffle(given)
-    return {name: answer for (name, _), (_, answer) in zip(given, [*given[1:], given[0]], strict=True)}
+    return {
+        name: answer
+        for (name, _), (_, answer) in zip(given, [*given[1:], given[0]], strict=True)
+    }
 
 
 class _Silent:
@@ -251,17 +304,23 @@ class _Shuffled:
         # Any: a plugin is whatever its package registers.
         self._reference: Any = plugins.load("mmeval.model_backends", "reference")()
 
-    def answer(self, task: str, sample: Sample, repeat: int, request: Request) -> Response:
+    def answer(
+        self, task: str, sample: Sample, repeat: int, request: Request
+    ) -> Response:
         other = self._answers.get(task, {}).get(sample.id)
         references = () if other is None else (other,)
-        found: Response = self._reference.answer(task, replace(sample, references=references), repeat, request)
+        found: Response = self._reference.answer(
+            task, replace(sample, references=references), repeat, request
+        )
         return found
 
     async def close(self) -> None:
         """Nothing is held open."""
 
 
-def _of_task(task: Task, found: Mapping[Which, Sequence[Result]], *, only_one: bool) -> Iterator[Bounds]:
+def _of_task(
+    task: Task, found: Mapping[Which, Sequence[Result]], *, only_one: bool
+) -> Iterator[Bounds]:
     for metric in task.metrics:
         for output in metric.bound.metric.outputs:
             yield Bounds(
@@ -275,7 +334,8 @@ def _of_task(task: Task, found: Mapping[Which, Sequence[Result]], *, only_one: b
                     which: result
                     for which, results in found.items()
                     for result in results
-                    if (result.task, result.metric) == (task.name, output) and not metric.unavailable
+                    if (result.task, result.metric) == (task.name, output)
+                    and not metric.unavailable
                 },
                 unavailable=metric.unavailable,
                 only_one=only_one,
@@ -285,7 +345,10 @@ def _of_task(task: Task, found: Mapping[Which, Sequence[Result]], *, only_one: b
 @contextmanager
 def _hushed() -> Iterator[None]:
     """Log errors, and warnings of silent roles; other warnings repeat earlier ones."""
-    wanted = {"mmeval": logging.ERROR, **dict.fromkeys(WARNING_LOGGERS, logging.WARNING)}
+    wanted = {
+        "mmeval": logging.ERROR,
+        **dict.fromkeys(WARNING_LOGGERS, logging.WARNING),
+    }
     before = {name: logging.getLogger(name).level for name in wanted}
     for name, level in wanted.items():
         logging.getLogger(name).setLevel(level)

@@ -10,7 +10,11 @@ from mmeval.report.markdown import cell, table_lines
 _HEADERS = ("Tasks", "Metric", "↑/↓", "Reference", "Shuffled", "Empty", "Notes")
 _NUMBERS = frozenset(("Reference", "Shuffled", "Empty"))
 _MAX_NOTE = 200
-_MEANS: Mapping[Which, str] = {"reference": "reference", "shuffled": "shuffled references", "empty": "empty"}
+_MEANS: Mapping[Which, str] = {
+    "reference": "reference",
+    "shuffled": "shuffled references",
+    "empty": "empty",
+}
 
 
 def bounds_table(found: Sequence[Bounds]) -> str:
@@ -18,18 +22,30 @@ def bounds_table(found: Sequence[Bounds]) -> str:
     if not found:
         return ""
     tasks = ["", *(bounds.task.name for bounds in found)]
-    rows = [[*_row(bounds, repeated=bounds.task.name == before)] for before, bounds in zip(tasks, found, strict=False)]
-    return "".join(f"{line}\n" for line in table_lines(_HEADERS, rows, right_aligned=_NUMBERS, if_filled="Notes"))
+    rows = [
+        [*_row(bounds, repeated=bounds.task.name == before)]
+        for before, bounds in zip(tasks, found, strict=False)
+    ]
+    return "".join(
+        f"{line}\n"
+        for line in table_lines(
+            _HEADERS, rows, right_aligned=_NUMBERS, if_filled="Notes"
+        )
+    )
 
 
 def bounds_means(found: Sequence[Bounds]) -> str:
     """Means of several numbers, in one line; empty unless all lie in 0 (worst) to 1."""
     known = [bounds for bounds in found if not bounds.unavailable]
-    if len(known) < 2 or any(bounds.range != (0, 1) or not bounds.higher_is_better for bounds in known):
+    if len(known) < 2 or any(
+        bounds.range != (0, 1) or not bounds.higher_is_better for bounds in known
+    ):
         return ""
     means: list[str] = []
     for which, words in _MEANS.items():
-        values = [value for bounds in known if (value := bounds.value(which)) is not None]
+        values = [
+            value for bounds in known if (value := bounds.value(which)) is not None
+        ]
         if len(values) == len(known):  # the mean of some could not be compared
             means.append(f"{words} {sum(values) / len(values):.2f}")
     return f"{'   '.join(means)}\n" if means else ""
@@ -65,7 +81,11 @@ def _lacks(bounds: Bounds, which: Which) -> Iterator[str]:
     asked = result.n - result.unsupported
     applicable = asked - result.inapplicable
     if result.unsupported and not asked:
-        yield "no sample has a reference" if which == "reference" else f"{which}: nothing could be asked"
+        yield (
+            "no sample has a reference"
+            if which == "reference"
+            else f"{which}: nothing could be asked"
+        )
     elif result.inapplicable and not applicable:
         yield f"{which}: nothing to score"
     elif result.scored < applicable:

@@ -27,7 +27,11 @@ class TaskFinding:
         return f"{where}: {self.severity}: {self.message} [{self.check}]"
 
 
-def finding_at(file: TaskFile, path: KeyPath, name: str, message: str, severity: Severity = "error") -> TaskFinding:
+def finding_at(
+    file: TaskFile, path: KeyPath, name: str, message: str, severity: Severity = "error"
+) -> TaskFinding:
     """Make a finding about a task, at the line of a key."""
     place = file.document.place(path or ("task",))
-    return TaskFinding(place.file, place.line, severity, f"task {file.name!r}: {message}", name)
+    return TaskFinding(
+        place.file, place.line, severity, f"task {file.name!r}: {message}", name
+    )

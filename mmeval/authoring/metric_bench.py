@@ -16,7 +16,13 @@ from mmeval.metric.bound import BoundMetric
 from mmeval.metric.contract import Metric
 from mmeval.metric.result import MetricScores
 from mmeval.program.calls import CallFailed, Role
-from mmeval.program.role_variants import BY_KIND, check_variants, played, role_for, who_is_asked
+from mmeval.program.role_variants import (
+    BY_KIND,
+    check_variants,
+    played,
+    role_for,
+    who_is_asked,
+)
 from mmeval.records.trial import Trial
 from mmeval.run.backends import Backends, roles_of
 from mmeval.run.options import BackendSpec, RunOptions
@@ -27,15 +33,21 @@ TrialScoring = Callable[[BoundMetric, Trial], MetricScores]
 """Scores a trial; unscored where a call or the metric failed."""
 
 
-def asked_specs(metric: Metric, specs: Mapping[str, BackendSpec]) -> dict[str, BackendSpec]:
+def asked_specs(
+    metric: Metric, specs: Mapping[str, BackendSpec]
+) -> dict[str, BackendSpec]:
     """Those of the roles that the metric asks. Raises UsageError for one that is missing."""
     by_kind = [role for role in metric.roles if role in BY_KIND]
     for role in metric.roles:
         if not (played(role, specs) if role in by_kind else role in specs):
             flag = f"--{role} " if role in ("judge", "captioner") else f"--role {role}="
-            raise UsageError(f"the metric {metric.name!r} asks the role {role!r}; add {flag}BACKEND,k=v")
+            raise UsageError(
+                f"the metric {metric.name!r} asks the role {role!r}; add {flag}BACKEND,k=v"
+            )
     check_variants(specs, by_kind)
-    asked = with_asked(who_is_asked(metric.roles, by_kind, specs), lambda role: roles_of(specs, role))
+    asked = with_asked(
+        who_is_asked(metric.roles, by_kind, specs), lambda role: roles_of(specs, role)
+    )
     return {role: spec for role, spec in specs.items() if role in asked}
 
 
@@ -52,12 +64,17 @@ def asking(specs: Mapping[str, BackendSpec]) -> Iterator[tuple[Broker, asyncio.R
     """Ask these roles, in a folder that is removed at the end."""
     usual = RunOptions(BackendSpec(""), Path())
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mmeval-")))
+        folder = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="mmeval-"))
+        )
         journal = Journal(folder / "journal", MediaStore(folder / "media"))
         stack.callback(journal.close)
         broker = Broker(journal, reasoning_tags=usual.reasoning_tags)
         broker.roles = Backends(specs).runtimes(
-            lambda: 0, limit=usual.max_connections, retries=usual.retry_on_error, journal=journal
+            lambda: 0,
+            limit=usual.max_connections,
+            retries=usual.retry_on_error,
+            journal=journal,
         )
         runner = stack.enter_context(asyncio.Runner())
         stack.callback(lambda: runner.run(broker.close()))

@@ -12,7 +12,13 @@ from mmeval.content.media import Media, may_be
 from mmeval.content.parts import Interleaved, Part, PartKind, media_part, text_part
 from mmeval.content.written import ContentReader
 from mmeval.decode import document_text
-from mmeval.errors import ContentError, MissingDataError, MmevalError, UnknownNameError, UsageError
+from mmeval.errors import (
+    ContentError,
+    MissingDataError,
+    MmevalError,
+    UnknownNameError,
+    UsageError,
+)
 from mmeval.metric.bound import BoundMetric, bind
 from mmeval.metric.contract import Metric
 from mmeval.metric.profiles import PROFILES
@@ -59,7 +65,18 @@ class ReadyCase(NamedTuple):
 
 
 _TYPE_NAMES = {"list": "a list", "dict": "an object", "str": "a text"}
-_CASE_KEYS = ("files", "answer", "target", "candidates", "input", "params", "profile", "metadata", "id", "name")
+_CASE_KEYS = (
+    "files",
+    "answer",
+    "target",
+    "candidates",
+    "input",
+    "params",
+    "profile",
+    "metadata",
+    "id",
+    "name",
+)
 
 
 def read_case(values: Any, metric: Metric, profile: str = "standard") -> Case:
@@ -74,7 +91,9 @@ def read_case(values: Any, metric: Metric, profile: str = "standard") -> Case:
     beside = params.pop("input", None) if "input" not in metric.switches else None
     # A list with texts or lists holds several references; a list of parts is one.
     written = values.get("target")
-    several = isinstance(written, list) and not all(isinstance(item, dict) and "type" in item for item in written)
+    several = isinstance(written, list) and not all(
+        isinstance(item, dict) and "type" in item for item in written
+    )
     targets = () if written in (None, []) else tuple(written) if several else (written,)
     return Case(
         files=tuple(map(str, typed(values, "files", list) or ())),
@@ -96,7 +115,9 @@ def typed(values: Mapping[str, Any], key: str, kind: type[T]) -> T | None:
     raise UsageError(f"{key} is {value!r:.80}, not {_TYPE_NAMES[kind.__name__]}")
 
 
-def ready_case(metric: Metric, case: Case, folder: Path, place: str = "", *, trust: bool = False) -> ReadyCase:
+def ready_case(
+    metric: Metric, case: Case, folder: Path, place: str = "", *, trust: bool = False
+) -> ReadyCase:
     """Make a case ready, with its switches and its media.
     Its paths are relative to ``folder``. ``trust`` is the user's consent to run code that the case names.
 
@@ -107,7 +128,11 @@ def ready_case(metric: Metric, case: Case, folder: Path, place: str = "", *, tru
     known = dict.fromkeys((*PROFILES, *metric.profiles))
     if case.profile not in known:
         raise UnknownNameError("profile", case.profile, known)
-    bound = bind(metric, metric.consented(metric.placed(case.params, folder), trust=trust), case.profile)
+    bound = bind(
+        metric,
+        metric.consented(metric.placed(case.params, folder), trust=trust),
+        case.profile,
+    )
     for missing in bound.missing():
         raise missing
     if reason := bound.without_models(task=""):
@@ -124,11 +149,21 @@ def files_as_texts(given: Mapping[str, Iterable[Any]]) -> Iterator[str]:
     for flag, texts in given.items():
         for text in texts:
             try:
-                media = Media.from_path(Path(text)) if isinstance(text, str) and Path(text).is_file() else None
-            except (OSError, ValueError, MmevalError):  # too long, or a text of any kind
+                media = (
+                    Media.from_path(Path(text))
+                    if isinstance(text, str) and Path(text).is_file()
+                    else None
+                )
+            except (
+                OSError,
+                ValueError,
+                MmevalError,
+            ):  # too long, or a text of any kind
                 media = None
             if media is not None:
-                parts = json.dumps([{"type": media.kind, "path": text}], ensure_ascii=False)
+                parts = json.dumps(
+                    [{"type": media.kind, "path": text}], ensure_ascii=False
+                )
                 yield f"note: {flag} {text} was used as a text; for the file of that name write {flag} '{parts}'"
 
 
@@ -137,27 +172,41 @@ def trial_of(case: Case, folder: Path, looks_at: PartKind | None = None) -> Tria
     A file that may be of the kind ``looks_at`` is: a page is a picture, code is text, a damaged file may be any."""
 
     reader = ContentReader(lambda path, _: medium_at(folder, path))
-    asked = () if case.input is None else (Message("user", reader.read(_written(case.input), "input")),)
+    asked = (
+        ()
+        if case.input is None
+        else (Message("user", reader.read(_written(case.input), "input")),)
+    )
     targets = tuple(reader.read(_written(item), "target") for item in case.targets)
-    candidates = tuple(reader.read(_written(item), "candidates") for item in case.candidates)
+    candidates = tuple(
+        reader.read(_written(item), "candidates") for item in case.candidates
+    )
     sample = Sample("case", asked, targets, case.metadata, candidates=candidates)
     return Trial(sample, output=_output(case, folder, reader, looks_at))
 
 
-def _output(case: Case, folder: Path, reader: ContentReader, looks_at: PartKind | None) -> Interleaved | None:
+def _output(
+    case: Case, folder: Path, reader: ContentReader, looks_at: PartKind | None
+) -> Interleaved | None:
 
     answer = _written(case.answer)
     parts = [_part(medium_at(folder, name), looks_at) for name in case.files]
     if answer is None:
         return Interleaved(tuple(parts)) if parts else None
     if isinstance(answer, str):
-        return Interleaved.from_reply(answer, parts) if parts else Interleaved.from_text(answer)
+        return (
+            Interleaved.from_reply(answer, parts)
+            if parts
+            else Interleaved.from_text(answer)
+        )
     return Interleaved((*reader.read(answer, "answer").parts, *parts))
 
 
 def _part(media: Media, looks_at: PartKind | None) -> Part:
 
-    if looks_at is None or not (media.kind == "document" or may_be(looks_at, media.mime)):
+    if looks_at is None or not (
+        media.kind == "document" or may_be(looks_at, media.mime)
+    ):
         return media_part(media)
     if looks_at != "text":
         return media_part(media, looks_at)
@@ -178,7 +227,11 @@ def medium_at(folder: Path, name: str) -> Media:
 
 def _written(value: Any) -> Any:
     """A text itself, unless it is a JSON list of parts."""
-    if not isinstance(value, str) or not value.lstrip().startswith("[") or '"type"' not in value:
+    if (
+        not isinstance(value, str)
+        or not value.lstrip().startswith("[")
+        or '"type"' not in value
+    ):
         return value
     try:
         parts = json.loads(value)
@@ -186,4 +239,8 @@ def _written(value: Any) -> Any:
         if value.lstrip().startswith('[{"type"'):
             raise UsageError(f"this list of parts is no JSON: {value[:80]}") from None
         return value
-    return parts if all(isinstance(part, dict) and "type" in part for part in parts) else value
+    return (
+        parts
+        if all(isinstance(part, dict) and "type" in part for part in parts)
+        else value
+    )

@@ -14,7 +14,14 @@ from mmeval.content.parts import Interleaved, text_part
 from mmeval.dataset.bad_sample import rows_of
 from mmeval.dataset.loaders.interleaved import InterleavedDataset, doubtful_labels
 from mmeval.decode.check import MediaLook, medium_problem
-from mmeval.errors import Caught, NotFetchedError, UsageError, did_you_mean, message_of, written_instead
+from mmeval.errors import (
+    Caught,
+    NotFetchedError,
+    UsageError,
+    did_you_mean,
+    message_of,
+    written_instead,
+)
 from mmeval.metric.apply import score_one
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
@@ -70,10 +77,23 @@ class SampleChecks:
         if failure:
             self.absent = isinstance(failure.error, NotFetchedError)
             if self.absent:
-                yield self._at(("dataset_path",), "dataset", f"no row was checked: {failure.error}", "warning")
+                yield self._at(
+                    ("dataset_path",),
+                    "dataset",
+                    f"no row was checked: {failure.error}",
+                    "warning",
+                )
                 return
-            place = self.task.dataset.place if isinstance(self.task.dataset, TaskData) else ""  # findings name it
-            yield self._at(("dataset_path",), "dataset", message_of(failure.error).removeprefix(f"{place}: "))
+            place = (
+                self.task.dataset.place
+                if isinstance(self.task.dataset, TaskData)
+                else ""
+            )  # findings name it
+            yield self._at(
+                ("dataset_path",),
+                "dataset",
+                message_of(failure.error).removeprefix(f"{place}: "),
+            )
             return
         written = isinstance(dataset, InterleavedDataset)
         if isinstance(dataset, InterleavedDataset) and len(dataset.files) == 1:
@@ -94,7 +114,9 @@ class SampleChecks:
             yield from self._over_all()
         yield from self._unlabelled()
 
-    def _all(self, samples: Iterator[Sample], *, written: bool) -> Iterator[TaskFinding]:
+    def _all(
+        self, samples: Iterator[Sample], *, written: bool
+    ) -> Iterator[TaskFinding]:
         """The findings of each sample; ``written`` for rows of the documented schema."""
         for number in range(1, (self.rows or 10**12) + 1):
             with Caught() as failure:  # of the loader, whose iterator is spent then
@@ -102,7 +124,9 @@ class SampleChecks:
             if failure:
                 self.whole = False
                 yield self._at(
-                    (), "rows", f"row {number} and those after it cannot be read: {message_of(failure.error)}"
+                    (),
+                    "rows",
+                    f"row {number} and those after it cannot be read: {message_of(failure.error)}",
                 )
             if failure or sample is None:
                 return
@@ -144,17 +168,32 @@ class SampleChecks:
                 self.task.prompt(sample)
             if failure:
                 at = self.file.document.place(("prompt",))  # findings name it
-                message = message_of(failure.error).removeprefix(f"{at.file}:{at.line}: ")
+                message = message_of(failure.error).removeprefix(
+                    f"{at.file}:{at.line}: "
+                )
                 yield self._at(("prompt",), "prompt", message)
 
     def _over_all(self) -> Iterator[TaskFinding]:
         keys = self.file.keys
         if not self.selected:
-            unknown = [label for label in keys.filter if label not in self.labels] if self.ids else []
-            lacks = "".join(f"; no sample has the label {x!r}{did_you_mean(x, self.labels)}" for x in unknown)
-            yield self._at(("filter",), "dataset", f"no sample is left{lacks}" if self.ids else "there are no samples")
+            unknown = (
+                [label for label in keys.filter if label not in self.labels]
+                if self.ids
+                else []
+            )
+            lacks = "".join(
+                f"; no sample has the label {x!r}{did_you_mean(x, self.labels)}"
+                for x in unknown
+            )
+            yield self._at(
+                ("filter",),
+                "dataset",
+                f"no sample is left{lacks}" if self.ids else "there are no samples",
+            )
             return
-        named = [("filter", label) for label in keys.filter] + [("breakdown", label) for label in keys.breakdown]
+        named = [("filter", label) for label in keys.filter] + [
+            ("breakdown", label) for label in keys.breakdown
+        ]
         named += [("prompt_fields", label) for label in keys.prompt_fields]
         named += [("cluster_key", keys.cluster_key)] if keys.cluster_key else []
         for key, label in named:
@@ -166,9 +205,17 @@ class SampleChecks:
         keys = self.file.keys
         for label in (*keys.breakdown, *filter(None, (keys.cluster_key,))):
             if sample.metadata.get(label) is None:
-                instead = written_instead(label, sample.metadata) if label not in sample.metadata else ""
+                instead = (
+                    written_instead(label, sample.metadata)
+                    if label not in sample.metadata
+                    else ""
+                )
                 places = self.unlabelled.setdefault(label, [])
-                places.append(f"{self._where(sample, number)}{instead}" if len(places) < MAX_REPEATED else "")
+                places.append(
+                    f"{self._where(sample, number)}{instead}"
+                    if len(places) < MAX_REPEATED
+                    else ""
+                )
 
     def _unlabelled(self) -> Iterator[TaskFinding]:
         """Labels that only some samples have: the others are in no slice."""
@@ -180,17 +227,28 @@ class SampleChecks:
             if not places or label not in self.labels:
                 continue  # a label that no sample has is reported by _over_all
             shown = places[:MAX_REPEATED]
-            more = f"; and {len(places) - len(shown):,} more" if len(places) > len(shown) else ""
+            more = (
+                f"; and {len(places) - len(shown):,} more"
+                if len(places) > len(shown)
+                else ""
+            )
             lack = "lacks" if len(places) == 1 else "lack"
             message = f"{len(places):,} of {self.selected:,} samples {lack} the label {label!r}"
-            yield self._at((key,), "labels", f"{message}: {'; '.join(shown)}{more}", "warning")
+            yield self._at(
+                (key,), "labels", f"{message}: {'; '.join(shown)}{more}", "warning"
+            )
 
     def _where(self, sample: Sample, number: int) -> str:
         return f"{self.rows_file}row {number}, sample {sample.id!r}"
 
     def _tags(self, sample: Sample, number: int) -> Iterator[TaskFinding]:
         bundled = sample.metadata.get(BUNDLED_TAGS, ())
-        for part in (part for message in sample.input for part in message.content.parts if part.dangling):
+        for part in (
+            part
+            for message in sample.input
+            for part in message.content.parts
+            if part.dangling
+        ):
             if part.label in bundled or part.raw.endswith(":"):  # its caption follows
                 continue
             message = f"row {number}, sample {sample.id!r}: the tag {part.raw} in the input has no medium"
@@ -198,7 +256,12 @@ class SampleChecks:
 
     def _modalities(self, sample: Sample, number: int) -> Iterator[TaskFinding]:
         if self.task.input_modalities and self.task.selected(sample):
-            kinds = {part.kind for message in sample.input for part in message.content.parts if not part.dangling}
+            kinds = {
+                part.kind
+                for message in sample.input
+                for part in message.content.parts
+                if not part.dangling
+            }
             for kind in sorted(kinds - {*self.task.input_modalities}):
                 message = f"sample {sample.id!r} holds {kind}, which input_modalities leaves out"
                 yield self._at(("input_modalities",), "modalities", message)
@@ -206,8 +269,14 @@ class SampleChecks:
             try:
                 self.task.wanted(sample)
             except UsageError as error:
-                fault = str(error).removeprefix(f"task {self.file.name!r}, sample {sample.id!r}: ")
-                yield self._at(("output_modalities",), "modalities", f"{self._where(sample, number)}: {fault}")
+                fault = str(error).removeprefix(
+                    f"task {self.file.name!r}, sample {sample.id!r}: "
+                )
+                yield self._at(
+                    ("output_modalities",),
+                    "modalities",
+                    f"{self._where(sample, number)}: {fault}",
+                )
 
     def _answers(self, sample: Sample) -> Iterator[TaskFinding]:
         try:
@@ -216,14 +285,18 @@ class SampleChecks:
             return  # reported by the check of the modalities
         if "text" in wanted:
             wanted.add("code")  # travels as text
-        held = {part.kind for reference in sample.references for part in reference.parts} - {"reasoning"}
+        held = {
+            part.kind for reference in sample.references for part in reference.parts
+        } - {"reasoning"}
         for kind in sorted(held - wanted):
             message = f"a reference of sample {sample.id!r} holds {kind}, which output_modalities leaves out"
             yield self._at(("output_modalities",), "answers", message, "warning")
 
     def _media(self, sample: Sample, number: int) -> Iterator[TaskFinding]:
         for part in (part for content in sample.contents for part in content.parts):
-            if part.media is None or (part.media.path is not None and part.media.path in self.media):
+            if part.media is None or (
+                part.media.path is not None and part.media.path in self.media
+            ):
                 continue
             if part.media.path is None:
                 self.loose_media += 1
@@ -231,7 +304,11 @@ class SampleChecks:
                 self.media.add(part.media.path)
             problem = medium_problem(part, part.media)
             if problem:
-                yield self._at((), "media", f"sample {sample.id!r}, {part.label or part.kind}: {problem}")
+                yield self._at(
+                    (),
+                    "media",
+                    f"sample {sample.id!r}, {part.label or part.kind}: {problem}",
+                )
             elif part.kind != "code" and (fault := self.look.fault(part.media)):
                 message = f"row {number}, sample {sample.id!r}, {part.label or part.kind}: {fault}"
                 yield self._at((), "decoding", message)
@@ -243,7 +320,9 @@ class SampleChecks:
                 message = f"sample {sample.id!r} has no reference, which {metric.bound.name!r} needs: {reason}"
                 yield self._at(("metric_list",), "references", message)
 
-    def _at(self, path: KeyPath, name: str, message: str, severity: Severity = "error") -> TaskFinding:
+    def _at(
+        self, path: KeyPath, name: str, message: str, severity: Severity = "error"
+    ) -> TaskFinding:
         path = path if path and path in self.file.document.places else ()
         return finding_at(self.file, path, name, message, severity)
 

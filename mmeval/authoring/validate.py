@@ -110,7 +110,9 @@ def check(
     tally = CheckTally() if tally is None else tally
     index = TaskIndex(include_path)
     chosen = ChosenTasks(index)
-    seen: set[TaskFinding] = set()  # a broken file is found by its own name and in each group that holds it
+    seen: set[TaskFinding] = (
+        set()
+    )  # a broken file is found by its own name and in each group that holds it
     for name in split_names(names):
         try:
             if _means_folder(name, index):
@@ -118,12 +120,19 @@ def check(
             else:
                 chosen.add(name)
         except TaskFileError as error:
-            found = [*_file_findings(error, "requires" if isinstance(error, RequirementError) else "schema")]
+            found = [
+                *_file_findings(
+                    error,
+                    "requires" if isinstance(error, RequirementError) else "schema",
+                )
+            ]
             yield from (fault for fault in found if fault not in seen)
             seen.update(found)
     for name, file in chosen.tasks.items():
         tally.tasks += 1
-        sound = yield from _check_task(file, overrides or TaskOverrides(), roles, rows, tally)
+        sound = yield from _check_task(
+            file, overrides or TaskOverrides(), roles, rows, tally
+        )
         if sound is not None:
             tally.sound.append(sound._replace(task=replace(sound.task, name=name)))
     try:
@@ -142,13 +151,17 @@ def _means_folder(name: str, index: TaskIndex) -> bool:
         return False
     entry = index.find(name)
     named = index.tagged(name) if entry is None else [entry]
-    others = [one for one in named if not one.file.resolve().is_relative_to(folder.resolve())]
+    others = [
+        one for one in named if not one.file.resolve().is_relative_to(folder.resolve())
+    ]
     if not others or not index.below(folder):
         return False
     _logger.info(
         "%s: the folder is checked, not the installed task of this name (%s); to check that write %s",
-        name, others[0].file, others[0].full_name if others[0].benchmark else others[0].file,
-    )  # fmt: skip
+        name,
+        others[0].file,
+        others[0].full_name if others[0].benchmark else others[0].file,
+    )
     return True
 
 
@@ -158,7 +171,11 @@ def _file_findings(error: TaskFileError, name: str) -> Iterator[TaskFinding]:
 
 
 def _check_task(
-    file: TaskFile, overrides: TaskOverrides, roles: frozenset[str], rows: int | None, tally: CheckTally
+    file: TaskFile,
+    overrides: TaskOverrides,
+    roles: frozenset[str],
+    rows: int | None,
+    tally: CheckTally,
 ) -> Generator[TaskFinding, None, Sound | None]:
     """The findings of one task; returns the task if it has no errors and its data."""
     try:
@@ -167,7 +184,9 @@ def _check_task(
         yield from _file_findings(error, "plugins")
         return None
     except MissingError as error:
-        yield finding_at(file, (), "dataset" if overrides.data else "plugins", str(error))
+        yield finding_at(
+            file, (), "dataset" if overrides.data else "plugins", str(error)
+        )
         return None
     except MmevalError as error:
         yield finding_at(file, (), "plugins", str(error))
@@ -180,12 +199,16 @@ def _check_task(
         if metric.unavailable:
             message = f"the metric {metric.bound.name!r} will be unavailable: {metric.unavailable}"
             yield finding_at(file, ("metric_list",), "metrics", message, "warning")
-    asked = {role for metric in task.metrics for role in metric.bound.asked_roles(task.roles)}
+    asked = {
+        role for metric in task.metrics for role in metric.bound.asked_roles(task.roles)
+    }
     for role in task.roles:
         if role not in asked and (near := did_you_mean(role, asked)):
             message = f"roles.{role}: no metric of this task asks this role{near}"
             yield finding_at(file, ("roles", role), "metrics", message, "warning")
-    for finding in chain(_check_package(file), _check_revision(file, task), data.findings()):
+    for finding in chain(
+        _check_package(file), _check_revision(file, task), data.findings()
+    ):
         sound = sound and finding.severity != "error"
         yield finding
     tally.samples += data.selected
@@ -202,13 +225,22 @@ def _check_package(file: TaskFile) -> Iterator[TaskFinding]:
         with Caught() as failure:
             importlib.import_module(entry.value)
         if failure:
-            yield finding_at(file, (), "package", f"the package {entry.value} cannot be imported: {failure.error}")
+            yield finding_at(
+                file,
+                (),
+                "package",
+                f"the package {entry.value} cannot be imported: {failure.error}",
+            )
         return
 
 
 def _check_revision(file: TaskFile, task: Task) -> Iterator[TaskFinding]:
     data = task.dataset
-    if not isinstance(data, TaskData) or data.bundled is not None or data.data_dir is not None:
+    if (
+        not isinstance(data, TaskData)
+        or data.bundled is not None
+        or data.data_dir is not None
+    ):
         return
     try:
         on_hub = data.local() is None
@@ -216,4 +248,10 @@ def _check_revision(file: TaskFile, task: Task) -> Iterator[TaskFinding]:
         return  # reported by the check of the data set
     if on_hub and not re.fullmatch(r"[0-9a-f]{40}", data.revision):
         message = f"the data set {data.path} is not pinned; write the 40 characters of a commit under revision"
-        yield finding_at(file, ("revision",) if data.revision else ("dataset_path",), "revision", message, "warning")
+        yield finding_at(
+            file,
+            ("revision",) if data.revision else ("dataset_path",),
+            "revision",
+            message,
+            "warning",
+        )

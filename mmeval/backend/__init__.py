@@ -18,7 +18,14 @@ if TYPE_CHECKING:
         WholeAnswers,
     )
     from mmeval.backend.excerpt import is_read
-    from mmeval.backend.routes import ROUTES, TO_DESCRIBE, checked_routes, convert, even_frames, widened
+    from mmeval.backend.routes import (
+        ROUTES,
+        TO_DESCRIBE,
+        checked_routes,
+        convert,
+        even_frames,
+        widened,
+    )
     from mmeval.backend.tool import Tool, load_tool
 
 __all__ = [

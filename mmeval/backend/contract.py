@@ -52,7 +52,9 @@ class BatchBackend(Backend, Protocol):
 
     @property
     def max_batch_size(self) -> int: ...
-    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]: ...
+    def generate_batch(
+        self, requests: Sequence[Request]
+    ) -> Iterator[tuple[int, Response]]: ...
 
 
 class ModelDiedError(Exception):
@@ -151,7 +153,9 @@ class SampleBackend(Backend, Protocol):
     """Answers from the sample, not the request: bounds, answers made elsewhere.
     Its answers are never shared between samples, and never count as those of a model."""
 
-    def answer(self, task: str, sample: Sample, repeat: int, request: Request) -> Response: ...
+    def answer(
+        self, task: str, sample: Sample, repeat: int, request: Request
+    ) -> Response: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +184,11 @@ AnyBackend = ModelBackend | BatchBackend | ProgramBackend | SampleBackend
 
 def workers_of(backend: object) -> Sequence[Mapping[str, Any]]:
     """The copies that a backend declares; none for one that answers in this process."""
-    return tuple(backend.workers) if isinstance(backend, Parallel) and isinstance(backend, BatchBackend) else ()
+    return (
+        tuple(backend.workers)
+        if isinstance(backend, Parallel) and isinstance(backend, BatchBackend)
+        else ()
+    )
 
 
 def asked_model(identity: Mapping[str, Any]) -> str:

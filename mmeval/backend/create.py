@@ -8,7 +8,13 @@ from typing import Any
 
 from mmeval import plugins
 from mmeval.backend.contract import AnyBackend
-from mmeval.errors import MmevalError, PluginError, UnknownNameError, UsageError, did_you_mean
+from mmeval.errors import (
+    MmevalError,
+    PluginError,
+    UnknownNameError,
+    UsageError,
+    did_you_mean,
+)
 from mmeval.system.arguments import as_meant, fault_of, hint_of
 
 _FOREIGN = frozenset(
@@ -23,7 +29,9 @@ _FOREIGN = frozenset(
     )
 )
 """Names in other harnesses for a server with the OpenAI interface."""
-_FOREIGN_LOCAL = frozenset(("hf_auto", "hf_multimodal", "hf_causal", "huggingface", "transformers"))
+_FOREIGN_LOCAL = frozenset(
+    ("hf_auto", "hf_multimodal", "hf_causal", "huggingface", "transformers")
+)
 """Names in other harnesses for a model of the Hugging Face hub that runs on this machine."""
 _FLAGS_INSTEAD = {
     "batch_size": "It is a flag of its own: --batch_size N",
@@ -46,12 +54,18 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
     known, takes_any = _arguments(factory)
     for arg in args:
         if arg not in known and not takes_any:
-            takes = f"It takes: {', '.join(known)}." if known else "It takes no arguments."
-            near, hint = ((), _FLAGS_INSTEAD[arg]) if arg in _FLAGS_INSTEAD else (known, takes)
+            takes = (
+                f"It takes: {', '.join(known)}." if known else "It takes no arguments."
+            )
+            near, hint = (
+                ((), _FLAGS_INSTEAD[arg]) if arg in _FLAGS_INSTEAD else (known, takes)
+            )
             raise UnknownNameError(f"{name} argument", arg, near, hint)
     texts = {p.name for p in signature.parameters.values() if p.annotation in _TEXT}
     given = {
-        arg: _text(name, arg, value) if arg in texts else as_meant(value, hint_of(hints, arg))
+        arg: _text(name, arg, value)
+        if arg in texts
+        else as_meant(value, hint_of(hints, arg))
         for arg, value in args.items()
     }
     for arg, value in given.items():
@@ -73,11 +87,17 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
 def check_members(name: str, backend: AnyBackend) -> None:
     """Raises PluginError for what lacks a member that every backend has, or has one that cannot be used."""
     for member in ("capabilities", "identity", "close"):
-        if member not in dir(backend) and not hasattr(backend, member):  # a wrapper lists not all that it passes on
-            raise PluginError(f"the backend {name!r} lacks {member}; mmeval init backend NAME writes one that has it")
+        if member not in dir(backend) and not hasattr(
+            backend, member
+        ):  # a wrapper lists not all that it passes on
+            raise PluginError(
+                f"the backend {name!r} lacks {member}; mmeval init backend NAME writes one that has it"
+            )
     close = inspect.getattr_static(type(backend), "close", None)
     if inspect.isfunction(close) and not inspect.iscoroutinefunction(close):
-        raise PluginError(f"the backend {name!r}: close must be a coroutine; write 'async def close(self)'")
+        raise PluginError(
+            f"the backend {name!r}: close must be a coroutine; write 'async def close(self)'"
+        )
 
 
 def takes_argument(name: str, arg: str) -> bool:
@@ -100,14 +120,18 @@ def check_backend_name(name: str) -> None:
     """Raises UnknownNameError for a backend that is not there, such as the name of a model."""
     names = plugins.names("mmeval.model_backends")
     elsewhere = name.replace("-", "_")
-    if not names or name.rpartition("/")[2] in names:  # without any, what is said of the tasks tells how to install
+    if (
+        not names or name.rpartition("/")[2] in names
+    ):  # without any, what is said of the tasks tells how to install
         return
     if elsewhere in _FOREIGN:
         hint = "A server that speaks the OpenAI interface: --model openai --model_args base_url=URL,model=NAME"
     elif elsewhere in _FOREIGN_LOCAL:
         hint = "A model that is run on this machine: --model hf --model_args pretrained=NAME"
     elif did_you_mean(name, names):
-        raise UnknownNameError("model backend", name, names, "'mmeval ls backends' lists them")
+        raise UnknownNameError(
+            "model backend", name, names, "'mmeval ls backends' lists them"
+        )
     else:
         hint = f"The name of a model is an argument: model={name} of openai, pretrained={name} of hf"
     raise UnknownNameError("model backend", name, (), hint)
@@ -122,4 +146,6 @@ def _text(backend: str, arg: str, value: Any) -> Any:
             f"{arg}='1e5'",
             name=arg,
         )
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    return (
+        str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    )

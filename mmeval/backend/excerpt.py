@@ -11,7 +11,14 @@ from itertools import islice
 from mmeval.content.encode import png, wav
 from mmeval.content.media import Media
 from mmeval.content.parts import Part, media_part, text_part
-from mmeval.decode import DecodeLimits, SoundStart, document_start, image, pages, sound_start
+from mmeval.decode import (
+    DecodeLimits,
+    SoundStart,
+    document_start,
+    image,
+    pages,
+    sound_start,
+)
 from mmeval.decode.office.read import OFFICE
 
 MAX_SIDE = 4096
@@ -23,7 +30,13 @@ MAX_DOCUMENT_CHARS = 20_000
 MAX_DOCUMENT_PAGES = 8
 """Pages that are shown of a document without text."""
 PAGE_DPI = 96.0
-_PLAIN_PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml")
+_PLAIN_PICTURES = (
+    "image/png",
+    "image/jpeg",
+    "image/gif",
+    "image/webp",
+    "image/svg+xml",
+)
 """Formats that every server takes, or that are drawn before they are sent."""
 _PLAIN_SOUNDS = ("audio/wav", "audio/mpeg")
 """Formats with a name in the usual interface."""
@@ -33,7 +46,10 @@ _UNREAD = ("application/vnd.", "application/zip")
 
 def is_large(media: Media, limits: DecodeLimits) -> bool:
     """Whether a picture is to be made smaller or converted. Decodes it."""
-    return max(image(media, limits=limits).size) > MAX_SIDE or media.mime not in _PLAIN_PICTURES
+    return (
+        max(image(media, limits=limits).size) > MAX_SIDE
+        or media.mime not in _PLAIN_PICTURES
+    )
 
 
 def smaller(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
@@ -59,7 +75,9 @@ def sound_excerpt(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
 
         samples = soxr.resample(samples, heard.rate, AUDIO_RATE, quality="soxr_hq")
     seconds = f"its first {MAX_AUDIO_SECONDS} seconds" if heard.more else "the whole"
-    return [media_part(wav(samples[: MAX_AUDIO_SECONDS * AUDIO_RATE], AUDIO_RATE))], f"{seconds} at {AUDIO_RATE:,} Hz"
+    return [
+        media_part(wav(samples[: MAX_AUDIO_SECONDS * AUDIO_RATE], AUDIO_RATE))
+    ], f"{seconds} at {AUDIO_RATE:,} Hz"
 
 
 def _heard(media: Media, limits: DecodeLimits) -> SoundStart:
@@ -70,7 +88,9 @@ def is_read(media: Media) -> bool:
     """Whether documents of this type, damaged ones too, have words or pages to read."""
     if media.mime in OFFICE:
         return True
-    return not media.mime.startswith(_UNREAD) and not media.read().startswith(_OLD_OFFICE)
+    return not media.mime.startswith(_UNREAD) and not media.read().startswith(
+        _OLD_OFFICE
+    )
 
 
 def document_excerpt(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
@@ -84,5 +104,9 @@ def document_excerpt(media: Media, limits: DecodeLimits) -> tuple[list[Part], st
         first = islice(pages(media, dpi=PAGE_DPI, limits=limits), MAX_DOCUMENT_PAGES)
         shown = [media_part(png(page)) for page in first]
         return shown, f"{len(shown)} pictures of its pages, which hold no text,"
-    count = f"its first {len(words):,} characters" if more else f"{len(words):,} characters of text"
+    count = (
+        f"its first {len(words):,} characters"
+        if more
+        else f"{len(words):,} characters of text"
+    )
     return [text_part(f"\n{words}\n")], count

@@ -41,7 +41,14 @@ _EDGE = -1e-9
 leave no gap."""
 _GROUND = 255
 _RULE = 200
-_COLOURS = ((13, 8, 90), (84, 2, 163), (168, 34, 150), (227, 89, 98), (249, 154, 52), (250, 240, 60))
+_COLOURS = (
+    (13, 8, 90),
+    (84, 2, 163),
+    (168, 34, 150),
+    (227, 89, 98),
+    (249, 154, 52),
+    (250, 240, 60),
+)
 """From far to near, evenly."""
 _FLAT = 0.45
 """The brightness of a face that is seen from its edge."""
@@ -73,10 +80,21 @@ def render(geometry: MeshArrays) -> Render:
     from PIL import Image
 
     vertices = _placed(geometry.vertices)
-    faces = geometry.faces if 0 < len(geometry.faces) <= MAX_FACES else geometry.faces[:0]
-    solid = len(faces) > 0 and all(_tests(vertices, faces, view) <= MAX_TESTS for view in VIEWS)
-    shown = vertices if solid or len(vertices) <= MAX_POINTS else vertices[:: -(-len(vertices) // MAX_POINTS)]
-    views = [_view(shown, faces if solid else faces[:0], view, cloud=not solid) for view in VIEWS]
+    faces = (
+        geometry.faces if 0 < len(geometry.faces) <= MAX_FACES else geometry.faces[:0]
+    )
+    solid = len(faces) > 0 and all(
+        _tests(vertices, faces, view) <= MAX_TESTS for view in VIEWS
+    )
+    shown = (
+        vertices
+        if solid or len(vertices) <= MAX_POINTS
+        else vertices[:: -(-len(vertices) // MAX_POINTS)]
+    )
+    views = [
+        _view(shown, faces if solid else faces[:0], view, cloud=not solid)
+        for view in VIEWS
+    ]
     rule = numpy.full((SIDE, 1, 3), _RULE, numpy.uint8)
     whole = numpy.concatenate([views[0], rule, views[1], rule, views[2]], axis=1)
     return Render(png(Image.fromarray(whole)), _about(geometry, solid, len(shown)))
@@ -87,9 +105,13 @@ def _about(geometry: MeshArrays, solid: bool, shown: int) -> str:
     if solid:
         return f"three views of a mesh of {count:,} faces"
     drawn = (
-        f"{shown:,} points" if shown == len(geometry.vertices) else f"{shown:,} of {len(geometry.vertices):,} points"
+        f"{shown:,} points"
+        if shown == len(geometry.vertices)
+        else f"{shown:,} of {len(geometry.vertices):,} points"
     )
-    return f"three views of {drawn}" + (f", the vertices of a mesh of {count:,} faces," if count else "")
+    return f"three views of {drawn}" + (
+        f", the vertices of a mesh of {count:,} faces," if count else ""
+    )
 
 
 def _placed(vertices: Floats) -> Floats:
@@ -101,11 +123,15 @@ def _placed(vertices: Floats) -> Floats:
     scaled = vertices / huge if huge > 0 else vertices
     low, high = scaled.min(axis=0), scaled.max(axis=0)
     extent = float((high - low).max())
-    placed: Floats = (scaled - (low + high) / 2) * ((SIDE - 2 * MARGIN) / extent if extent > 0 else 0.0)
+    placed: Floats = (scaled - (low + high) / 2) * (
+        (SIDE - 2 * MARGIN) / extent if extent > 0 else 0.0
+    )
     return placed
 
 
-def _view(vertices: Floats, faces: Ints, view: View, *, cloud: bool) -> NDArray[np.uint8]:
+def _view(
+    vertices: Floats, faces: Ints, view: View, *, cloud: bool
+) -> NDArray[np.uint8]:
     """One view as rows of pixels."""
     import numpy
 
@@ -127,7 +153,9 @@ def _projected(vertices: Floats, view: View) -> tuple[Floats, Floats]:
     """Vertices in pixels from the view's upper left corner, and how near each is."""
     import numpy
 
-    flat = numpy.stack([SIDE / 2 + vertices[:, view.right], SIDE / 2 - vertices[:, view.up]], axis=1)
+    flat = numpy.stack(
+        [SIDE / 2 + vertices[:, view.right], SIDE / 2 - vertices[:, view.up]], axis=1
+    )
     return flat, view.towards * vertices[:, view.eye]
 
 
@@ -177,7 +205,9 @@ def _tests(vertices: Floats, faces: Ints, view: View) -> int:
     return int(sizes.prod(axis=1).sum())
 
 
-def _fragments(flat: Floats, depth: Floats, bright: Floats, faces: Ints) -> Iterator[_Fragments]:
+def _fragments(
+    flat: Floats, depth: Floats, bright: Floats, faces: Ints
+) -> Iterator[_Fragments]:
     """The pixels that faces cover; those with boxes of one size are tested together."""
     import numpy
 
@@ -186,32 +216,49 @@ def _fragments(flat: Floats, depth: Floats, bright: Floats, faces: Ints) -> Iter
     first, sizes = _boxes(flat, faces)
     for wide, high in numpy.unique(sizes, axis=0):
         alike = numpy.flatnonzero((sizes == (wide, high)).all(axis=1))
-        steps = numpy.stack(numpy.meshgrid(numpy.arange(wide), numpy.arange(high)), axis=-1).reshape(-1, 2)
+        steps = numpy.stack(
+            numpy.meshgrid(numpy.arange(wide), numpy.arange(high)), axis=-1
+        ).reshape(-1, 2)
         each = max(1, _CHUNK // len(steps))
         for start in range(0, len(alike), each):
             some = alike[start : start + each]
-            yield _covered(flat[faces[some]], depth[faces[some]], bright[some], first[some], steps)
+            yield _covered(
+                flat[faces[some]], depth[faces[some]], bright[some], first[some], steps
+            )
 
 
-def _covered(corners: Floats, depth: Floats, bright: Floats, first: Ints, steps: Ints) -> _Fragments:
+def _covered(
+    corners: Floats, depth: Floats, bright: Floats, first: Ints, steps: Ints
+) -> _Fragments:
     """The pixels with their middle in a triangle or on its edge; none without area."""
     import numpy
 
     area = _cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     whole = numpy.where(area == 0, numpy.inf, area)
     middle = first + 0.5
-    plane = numpy.column_stack((numpy.ones(len(steps)), steps)).T  # 1, right, down: a weight is linear in them
+    plane = numpy.column_stack(
+        (numpy.ones(len(steps)), steps)
+    ).T  # 1, right, down: a weight is linear in them
     weights = []
     for a, b in ((1, 2), (2, 0), (0, 1)):
         edge = corners[:, b] - corners[:, a]
-        slopes = numpy.column_stack((_cross(edge, middle - corners[:, a]), -edge[:, 1], edge[:, 0]))
+        slopes = numpy.column_stack(
+            (_cross(edge, middle - corners[:, a]), -edge[:, 1], edge[:, 0])
+        )
         weights.append((slopes / whole[:, None]) @ plane)
-    inside = (area != 0)[:, None] & (numpy.minimum(numpy.minimum(*weights[:2]), weights[2]) >= _EDGE)
+    inside = (area != 0)[:, None] & (
+        numpy.minimum(numpy.minimum(*weights[:2]), weights[2]) >= _EDGE
+    )
     face, step = numpy.nonzero(inside)
-    near = sum(weight[face, step] * depth[face, corner] for corner, weight in enumerate(weights))
+    near = sum(
+        weight[face, step] * depth[face, corner]
+        for corner, weight in enumerate(weights)
+    )
     pixels = first[face] + steps[step]
     shown = ((pixels >= 0) & (pixels < SIDE)).all(axis=1)
-    return _Fragments((pixels[:, 1] * SIDE + pixels[:, 0])[shown], near[shown], bright[face][shown])
+    return _Fragments(
+        (pixels[:, 1] * SIDE + pixels[:, 0])[shown], near[shown], bright[face][shown]
+    )
 
 
 def _cross(one: Floats, other: Floats) -> Floats:
@@ -233,7 +280,9 @@ class _Canvas:
         import numpy
 
         free = numpy.isneginf(self._depth[fragments.pixels])
-        return _Fragments(fragments.pixels[free], fragments.depth[free], fragments.bright[free])
+        return _Fragments(
+            fragments.pixels[free], fragments.depth[free], fragments.bright[free]
+        )
 
     def add(self, fragments: _Fragments) -> None:
         """Add the fragments nearer than earlier ones; of equally near ones, the brightest."""
@@ -251,11 +300,15 @@ class _Canvas:
 
         seen = numpy.isfinite(self._depth)
         reach = (SIDE - 2 * MARGIN) / 2
-        share = numpy.clip((self._depth[seen] + reach) / (2 * reach), 0.0, 1.0) * (len(_COLOURS) - 1)
+        share = numpy.clip((self._depth[seen] + reach) / (2 * reach), 0.0, 1.0) * (
+            len(_COLOURS) - 1
+        )
         ramp = numpy.array(_COLOURS, numpy.float64)
         below = numpy.minimum(share.astype(numpy.int64), len(_COLOURS) - 2)
         part = (share - below)[:, None]
-        colour = (ramp[below] * (1 - part) + ramp[below + 1] * part) * self._bright[seen][:, None]
+        colour = (ramp[below] * (1 - part) + ramp[below + 1] * part) * self._bright[
+            seen
+        ][:, None]
         found = numpy.full((SIDE * SIDE, 3), _GROUND, numpy.uint8)
         found[seen] = numpy.rint(colour).astype(numpy.uint8)
         return found.reshape(SIDE, SIDE, 3)

@@ -26,7 +26,16 @@ from mmeval.backend.render import render
 from mmeval.content.encode import png
 from mmeval.content.media import Media
 from mmeval.content.parts import Part, PartKind, media_part, text_part
-from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, Frame, document_text, mesh_arrays, pages, video, video_info
+from mmeval.decode import (
+    DEFAULT_LIMITS,
+    DecodeLimits,
+    Frame,
+    document_text,
+    mesh_arrays,
+    pages,
+    video,
+    video_info,
+)
 from mmeval.errors import CorruptMediaError, UnknownNameError, UsageError
 from mmeval.program.route import Route
 from mmeval.records.request import Request
@@ -52,13 +61,21 @@ def checked_routes(names: Sequence[str]) -> tuple[str, ...]:
     taken: dict[PartKind, str] = {}
     for name in names:
         if name in LATER:
-            raise UsageError(f"the converter {name!r} is not in this version; there are {', '.join(ROUTES)}")
+            raise UsageError(
+                f"the converter {name!r} is not in this version; there are {', '.join(ROUTES)}"
+            )
         if name not in ROUTES:
-            raise UnknownNameError("converter", name, ROUTES, f"Known: {', '.join(ROUTES)}.")
+            raise UnknownNameError(
+                "converter", name, ROUTES, f"Known: {', '.join(ROUTES)}."
+            )
         other = taken.setdefault(ROUTES[name].takes, name)
         if other != name:
-            raise UsageError(f"the converters {other!r} and {name!r} both take {ROUTES[name].takes}; name one of them")
-    for missing in absent(route.needs for name in names if (route := ROUTES[name]).needs):
+            raise UsageError(
+                f"the converters {other!r} and {name!r} both take {ROUTES[name].takes}; name one of them"
+            )
+    for missing in absent(
+        route.needs for name in names if (route := ROUTES[name]).needs
+    ):
         raise missing
     return tuple(dict.fromkeys(names))
 
@@ -70,7 +87,9 @@ def widened(capabilities: Capabilities, names: Sequence[str]) -> Capabilities:
     for name in names:
         route = ROUTES[name]
         if route.gives not in capabilities.inputs:
-            raise UsageError(f"the converter {name!r} makes {route.gives}, which this model does not take either")
+            raise UsageError(
+                f"the converter {name!r} makes {route.gives}, which this model does not take either"
+            )
         inputs[route.takes] = ANY
     return replace(capabilities, inputs=inputs)
 
@@ -88,11 +107,15 @@ def convert(
     if not routes or routes.keys().isdisjoint(request.kinds()):
         return request, ()
     done: list[str] = []
-    messages = tuple(_converted(message, routes, limits, done) for message in request.messages)
+    messages = tuple(
+        _converted(message, routes, limits, done) for message in request.messages
+    )
     return Request(messages, request.params, request.wants, request.seed), tuple(done)
 
 
-def even_frames(media: Media, count: int, *, limits: DecodeLimits = DEFAULT_LIMITS) -> list[Frame]:
+def even_frames(
+    media: Media, count: int, *, limits: DecodeLimits = DEFAULT_LIMITS
+) -> list[Frame]:
     """At most ``count`` different frames: the middles of equal shares of the video.
     Raises the errors of ``mmeval.decode``."""
     length = video_info(media, limits=limits).seconds or _measured(media, limits)
@@ -111,7 +134,12 @@ def _measured(media: Media, limits: DecodeLimits) -> float:
     return last
 
 
-def _converted(message: Message, routes: Mapping[PartKind, str], limits: DecodeLimits, done: list[str]) -> Message:
+def _converted(
+    message: Message,
+    routes: Mapping[PartKind, str],
+    limits: DecodeLimits,
+    done: list[str],
+) -> Message:
     parts: list[Part] = []
     for part in message.content.parts:
         if part.media is None or part.kind not in routes:
@@ -119,7 +147,11 @@ def _converted(message: Message, routes: Mapping[PartKind, str], limits: DecodeL
             continue
         name = routes[part.kind]
         route = ROUTES[name]
-        if route.takes == route.gives and route.due is not None and not route.due(part.media, limits):
+        if (
+            route.takes == route.gives
+            and route.due is not None
+            and not route.due(part.media, limits)
+        ):
             parts.append(part)
             continue
         made, about = route.convert(part.media, limits)
@@ -128,7 +160,9 @@ def _converted(message: Message, routes: Mapping[PartKind, str], limits: DecodeL
     return replace(message, content=replace(message.content, parts=tuple(parts)))
 
 
-def routes_to_fewer(capabilities: Capabilities, *, video_frames: int, first_picture: bool) -> tuple[Route, ...]:
+def routes_to_fewer(
+    capabilities: Capabilities, *, video_frames: int, first_picture: bool
+) -> tuple[Route, ...]:
     """The routes by which a model gets less of its inputs, where it does not take them all.
 
     Without video it gets so many even frames of each (0: no frames), and where it takes a single picture, the first
@@ -140,13 +174,21 @@ def routes_to_fewer(capabilities: Capabilities, *, video_frames: int, first_pict
     is_single = first_picture and image.max_items == 1
     found: list[Route] = []
     if "video" not in capabilities.inputs and is_single:
-        found.append(Route("video", "image", _first_frame, name="video->first_frame", needs=_VIDEO))
+        found.append(
+            Route(
+                "video", "image", _first_frame, name="video->first_frame", needs=_VIDEO
+            )
+        )
     elif "video" not in capabilities.inputs and video_frames:
         frames = partial(_frames, count=video_frames)
         name = f"video->{video_frames}_frames"
-        found.append(Route("video", "image", frames, items=video_frames, name=name, needs=_VIDEO))
+        found.append(
+            Route("video", "image", frames, items=video_frames, name=name, needs=_VIDEO)
+        )
     if is_single:
-        found.append(Route("image", "image", _itself, name="image->first", only_first=True))
+        found.append(
+            Route("image", "image", _itself, name="image->first", only_first=True)
+        )
     return tuple(found)
 
 
@@ -162,7 +204,9 @@ def _first_frame(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
     raise CorruptMediaError(f"{media.label}: no picture in it can be decoded")
 
 
-def _frames(media: Media, limits: DecodeLimits, count: int = FRAMES) -> tuple[list[Part], str]:
+def _frames(
+    media: Media, limits: DecodeLimits, count: int = FRAMES
+) -> tuple[list[Part], str]:
     from PIL import Image
 
     frames = even_frames(media, count, limits=limits)
@@ -182,7 +226,9 @@ def _text(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
 def _page_images(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
     few = replace(limits, max_pages=min(limits.max_pages, MAX_PAGES))
     shown = [media_part(png(page)) for page in pages(media, dpi=PAGE_DPI, limits=few)]
-    return shown, "1 picture of its page" if len(shown) == 1 else f"{len(shown)} pictures of its pages"
+    return shown, "1 picture of its page" if len(
+        shown
+    ) == 1 else f"{len(shown)} pictures of its pages"
 
 
 def _renders(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
@@ -194,18 +240,36 @@ def _renders(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
 
 ROUTES: Mapping[str, Route] = {
     "video->frames": Route(
-        "video", "image", _frames, due=lambda media, _limits: media.size > MAX_VIDEO_BYTES, items=FRAMES, needs=_VIDEO
+        "video",
+        "image",
+        _frames,
+        due=lambda media, _limits: media.size > MAX_VIDEO_BYTES,
+        items=FRAMES,
+        needs=_VIDEO,
     ),
     "document->text": Route("document", "text", _text, version=3, items=sys.maxsize),
     "document->page_images": Route("document", "image", _page_images),
     "document->excerpt": Route(
-        "document", "text", document_excerpt, version=3, reads=is_read, items=MAX_DOCUMENT_CHARS
+        "document",
+        "text",
+        document_excerpt,
+        version=3,
+        reads=is_read,
+        items=MAX_DOCUMENT_CHARS,
     ),
-    "3d->renders": Route("3d", "image", _renders, reads=lambda media: media.mime != _LOOSE_GLTF),
+    "3d->renders": Route(
+        "3d", "image", _renders, reads=lambda media: media.mime != _LOOSE_GLTF
+    ),
     "audio->excerpt": Route("audio", "audio", sound_excerpt, due=is_long),
     "image->smaller": Route("image", "image", smaller, due=is_large),
 }
-TO_DESCRIBE = ("image->smaller", "audio->excerpt", "video->frames", "document->excerpt", "3d->renders")
+TO_DESCRIBE = (
+    "image->smaller",
+    "audio->excerpt",
+    "video->frames",
+    "document->excerpt",
+    "3d->renders",
+)
 """The routes for describing media: to forms that are taken, and no longer than a description needs."""
 LATER = ("audio->transcript",)
 """Known by name only."""

@@ -20,7 +20,13 @@ from mmeval.backend.routes import ROUTES
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, Part, PartKind, text_part
 from mmeval.decode import DEFAULT_LIMITS, DecodeLimits
-from mmeval.errors import ContentError, CorruptMediaError, MediaLimitError, MissingError, MissingExtraError
+from mmeval.errors import (
+    ContentError,
+    CorruptMediaError,
+    MediaLimitError,
+    MissingError,
+    MissingExtraError,
+)
 from mmeval.program.calls import Call
 from mmeval.program.route import Route
 from mmeval.records.digests import digest
@@ -41,7 +47,9 @@ class Sendable(NamedTuple):
     error: ErrorInfo | None = None
 
 
-def sendable(call: Call, capabilities: Capabilities, limits: DecodeLimits = DEFAULT_LIMITS) -> Sendable:
+def sendable(
+    call: Call, capabilities: Capabilities, limits: DecodeLimits = DEFAULT_LIMITS
+) -> Sendable:
     """Make what a call sends. It decodes media (seconds): call it in a thread.
 
     A damaged medium is an error of the kind ``bad_media``; one above the limits, or that cannot be converted, is
@@ -57,15 +65,23 @@ def sendable(call: Call, capabilities: Capabilities, limits: DecodeLimits = DEFA
     if not gaps:
         return Sendable(request, done)
     after = f" (after {', '.join(done)})" if done else ""
-    return Sendable(request, done, ErrorInfo("unsupported", f"the {call.role} {'; '.join(gaps)}{after}"))
+    return Sendable(
+        request,
+        done,
+        ErrorInfo("unsupported", f"the {call.role} {'; '.join(gaps)}{after}"),
+    )
 
 
 def missing(call: Call, capabilities: Capabilities) -> list[str]:
     """Why a backend with such capabilities cannot answer a call, by kinds of media."""
-    return capabilities.missing(foreseen(call, capabilities) if call.convert else call.request)
+    return capabilities.missing(
+        foreseen(call, capabilities) if call.convert else call.request
+    )
 
 
-def can_take(kind: PartKind, routes: Sequence[str | Route], capabilities: Capabilities) -> bool:
+def can_take(
+    kind: PartKind, routes: Sequence[str | Route], capabilities: Capabilities
+) -> bool:
     """Whether media of a kind can be sent at all, as they are or by one of the routes."""
     return kind in capabilities.inputs or kind in _routes(tuple(routes), capabilities)
 
@@ -80,7 +96,9 @@ def route_mark(call: Call, capabilities: Capabilities) -> str:
     routes = _routes(call.convert, capabilities)
     kinds = call.request.kinds() & routes.keys()
     named = [
-        routes[kind] for kind in sorted(kinds) if kind not in capabilities.inputs or _may_change(routes[kind].route)
+        routes[kind]
+        for kind in sorted(kinds)
+        if kind not in capabilities.inputs or _may_change(routes[kind].route)
     ]
     names = [f"{one.name}.{one.route.version}" for one in named]
     return digest(names)[:8] if names else ""
@@ -89,11 +107,18 @@ def route_mark(call: Call, capabilities: Capabilities) -> str:
 def foreseen(call: Call, capabilities: Capabilities) -> Request:
     """The request with stand-ins for converted media, for a dry run. Reads nothing."""
     routes = _routes(call.convert, capabilities)
-    away = {kind: named.route for kind, named in routes.items() if kind not in capabilities.inputs}
+    away = {
+        kind: named.route
+        for kind, named in routes.items()
+        if kind not in capabilities.inputs
+    }
     first = [named.route.gives for named in routes.values() if named.route.only_first]
     if not (away.keys() | {*first}) & call.request.kinds():
         return call.request
-    messages = tuple(replace(one, content=_stood_in(one.content, away)) for one in call.request.messages)
+    messages = tuple(
+        replace(one, content=_stood_in(one.content, away))
+        for one in call.request.messages
+    )
     for kind in first:
         messages = _first_alone(messages, kind)
     return replace(call.request, messages=messages)
@@ -103,7 +128,13 @@ def absent_packages(call: Call, capabilities: Capabilities) -> list[MissingExtra
     """The packages without which media of a call cannot be converted to what is taken."""
     kinds = call.request.kinds() - capabilities.inputs.keys()
     routes = _routes(call.convert, capabilities)
-    return [*absent(routes[kind].route.needs for kind in kinds & routes.keys() if routes[kind].route.needs)]
+    return [
+        *absent(
+            routes[kind].route.needs
+            for kind in kinds & routes.keys()
+            if routes[kind].route.needs
+        )
+    ]
 
 
 @dataclass(frozen=True)
@@ -113,16 +144,24 @@ class _Named:
 
 
 @lru_cache(maxsize=64)
-def _of_inputs(routes: tuple[str | Route, ...], inputs: frozenset[PartKind]) -> Mapping[PartKind, _Named]:
+def _of_inputs(
+    routes: tuple[str | Route, ...], inputs: frozenset[PartKind]
+) -> Mapping[PartKind, _Named]:
     found: dict[PartKind, _Named] = {}
     for item in routes:
-        named = _Named(item, ROUTES[item]) if isinstance(item, str) else _Named(item.name, item)
+        named = (
+            _Named(item, ROUTES[item])
+            if isinstance(item, str)
+            else _Named(item.name, item)
+        )
         if named.route.gives in inputs:
             found.setdefault(named.route.takes, named)
     return found
 
 
-def _routes(names: tuple[str | Route, ...], capabilities: Capabilities) -> Mapping[PartKind, _Named]:
+def _routes(
+    names: tuple[str | Route, ...], capabilities: Capabilities
+) -> Mapping[PartKind, _Named]:
     """The first route for each kind that leads to a kind which is taken."""
     return _of_inputs(names, frozenset(capabilities.inputs))
 
@@ -137,7 +176,12 @@ class _MediaError(Exception):
 class _Conversion:
     """Converts the media of one request where needed, and lists this in ``done``."""
 
-    def __init__(self, routes: Mapping[PartKind, _Named], capabilities: Capabilities, limits: DecodeLimits) -> None:
+    def __init__(
+        self,
+        routes: Mapping[PartKind, _Named],
+        capabilities: Capabilities,
+        limits: DecodeLimits,
+    ) -> None:
         self.done: list[str] = []
         self._routes, self._capabilities, self._limits = routes, capabilities, limits
 
@@ -145,9 +189,14 @@ class _Conversion:
         """The request to send, with the digest of the original one. Raises _MediaError."""
         messages = tuple(self._message(message) for message in request.messages)
         for named in self._routes.values():
-            if named.route.only_first and (count := _count(messages, named.route.gives)) > 1:
+            if (
+                named.route.only_first
+                and (count := _count(messages, named.route.gives)) > 1
+            ):
                 messages = _first_alone(messages, named.route.gives)
-                self.done.append(f"{named.name}: the first {named.route.gives} of {count}")
+                self.done.append(
+                    f"{named.name}: the first {named.route.gives} of {count}"
+                )
         if not self.done:
             return request
         made = Request(messages, request.params, request.wants, request.seed)
@@ -173,7 +222,9 @@ class _Conversion:
     def _made(self, part: Part, media: Media) -> list[Part]:
         """The parts to send for a medium. Raises the errors of ``mmeval.decode``."""
         named = self._routes.get(part.kind)
-        if part.kind in self._capabilities.inputs and not (named and _due(named.route, media, self._limits)):
+        if part.kind in self._capabilities.inputs and not (
+            named and _due(named.route, media, self._limits)
+        ):
             _check(media, self._limits)
             return [part]
         if named is None:
@@ -254,6 +305,8 @@ def _stood_in(content: Interleaved, routes: Mapping[PartKind, Route]) -> Interle
         elif route.gives == "text":
             parts.append(text_part("x" * min(part.media.size, route.items)))
         else:
-            drawn = Media(data=b"", sha256=part.media.sha256, mime="image/png", size=DRAWN_BYTES)
+            drawn = Media(
+                data=b"", sha256=part.media.sha256, mime="image/png", size=DRAWN_BYTES
+            )
             parts += [Part(route.gives, media=drawn)] * route.items
     return Interleaved(tuple(parts))

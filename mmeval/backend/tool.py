@@ -46,7 +46,9 @@ class Tool:
         ``system`` is an instruction beside the parts, such as how a text is to be read aloud. Options lack the kind's
         prefix: ``tool.call("a hare", size="512x512")`` asks with ``image.size``.
         """
-        params = GenerationParams.from_mapping({f"{self.makes}.{name}": value for name, value in options.items()})
+        params = GenerationParams.from_mapping(
+            {f"{self.makes}.{name}": value for name, value in options.items()}
+        )
         return Role(self.name, params).ask(
             *parts,
             system=system,
@@ -66,10 +68,18 @@ class Tool:
         """All parts of its kind in a reply, or why there is none."""
         if reply.response.output is None:
             error = reply.response.error
-            return f"{self.name} failed" + ("" if error is None else f" ({error.kind}: {error.message:.200})")
-        parts = [part for part in reply.response.output.parts if part.kind != "reasoning" and not part.dangling]
+            return f"{self.name} failed" + (
+                "" if error is None else f" ({error.kind}: {error.message:.200})"
+            )
+        parts = [
+            part
+            for part in reply.response.output.parts
+            if part.kind != "reasoning" and not part.dangling
+        ]
         kinds = " and ".join(sorted({part.kind for part in parts})) or "nothing"
-        return [part for part in parts if part.kind == self.makes] or f"{self.name} gave {kinds}, no {self.makes}"
+        return [
+            part for part in parts if part.kind == self.makes
+        ] or f"{self.name} gave {kinds}, no {self.makes}"
 
 
 def load_tool(name: str) -> Tool:

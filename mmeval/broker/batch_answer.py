@@ -40,7 +40,9 @@ class ThisProcess:
         def tell(position: int, response: Response) -> None:
             loop.call_soon_threadsafe(deliver, position, response)
 
-        return await self._thread.do(lambda: answer_batch(self._backend, requests, tell))
+        return await self._thread.do(
+            lambda: answer_batch(self._backend, requests, tell)
+        )
 
     async def close(self) -> None:
         self._thread.end()
@@ -59,7 +61,9 @@ class _Memory:
         return 0 if self.alone or not self.failed else max(1, min(self.failed) // 2)
 
 
-def answer_batch(backend: BatchBackend, requests: Sequence[Request], deliver: Deliver) -> int:
+def answer_batch(
+    backend: BatchBackend, requests: Sequence[Request], deliver: Deliver
+) -> int:
     """Answer every request once, also after an error in a batch.
     After an error the open rows are asked again: in halves when memory ran out, else singly, so a bad row fails alone.
 
@@ -71,17 +75,31 @@ def answer_batch(backend: BatchBackend, requests: Sequence[Request], deliver: De
     return memory.most
 
 
-def _answer(backend: BatchBackend, requests: Sequence[Request], deliver: Deliver, memory: _Memory) -> None:
+def _answer(
+    backend: BatchBackend,
+    requests: Sequence[Request],
+    deliver: Deliver,
+    memory: _Memory,
+) -> None:
     open_rows = set(range(len(requests)))
     started = time.monotonic()
     faults: list[_Fault] = []
     for position, response in _yielded(backend, requests, faults):
         if position in open_rows:
             open_rows.remove(position)
-            deliver(position, replace(response, latency=response.latency or time.monotonic() - started))
+            deliver(
+                position,
+                replace(
+                    response, latency=response.latency or time.monotonic() - started
+                ),
+            )
     if not open_rows:
         return
-    fault = faults[0] if faults else _Fault("internal", "RuntimeError: the backend gave no answer for this row")
+    fault = (
+        faults[0]
+        if faults
+        else _Fault("internal", "RuntimeError: the backend gave no answer for this row")
+    )
     out_of_memory = fault.kind == "out_of_memory"
     if len(requests) == 1:
         memory.alone |= out_of_memory
@@ -114,7 +132,9 @@ def _yielded(
                 case (int() as position, Response() as response):
                     yield position, response
                 case _:
-                    raise TypeError(f"the backend gave {given!r:.200}, which is no position with a Response")
+                    raise TypeError(
+                        f"the backend gave {given!r:.200}, which is no position with a Response"
+                    )
     except ModelDiedError:  # nothing is left that could be asked for the open rows
         raise
     except BaseException as error:  # a model may fail in any way; the row records how
@@ -123,7 +143,10 @@ def _yielded(
             faults.append(_Fault("out_of_memory", said))
             return
         if _log.isEnabledFor(logging.DEBUG):
-            _log.debug("a batch was ended by an error:\n%s", "".join(traceback.format_exception(error)).rstrip())
+            _log.debug(
+                "a batch was ended by an error:\n%s",
+                "".join(traceback.format_exception(error)).rstrip(),
+            )
         faults.append(_Fault("internal", said + raised_at(error, __file__)))
 
 

@@ -96,7 +96,14 @@ class Batcher:
     times later on whether more rows fit again.
     """
 
-    def __init__(self, answerer: Answerer, live: Callable[[], int], size: int, *, growths: int = 0) -> None:
+    def __init__(
+        self,
+        answerer: Answerer,
+        live: Callable[[], int],
+        size: int,
+        *,
+        growths: int = 0,
+    ) -> None:
         self.size = size
         self._answerer, self._live = answerer, live
         self._most, self._growths, self._fitted = size, growths, 0
@@ -134,7 +141,12 @@ class Batcher:
     async def ask(self, request: Request, ticket: Ticket) -> Response:
         """The answer to a request. Raises what concerns every call of the backend."""
         loop = asyncio.get_running_loop()
-        waiting = _Waiting(BatchRow(request, ticket), loop.create_future(), loop.time(), length(request))
+        waiting = _Waiting(
+            BatchRow(request, ticket),
+            loop.create_future(),
+            loop.time(),
+            length(request),
+        )
         self._groups.setdefault(likeness(request), []).append(waiting)
         self._trials[ticket.trial] += 1
         try:
@@ -145,7 +157,10 @@ class Batcher:
 
     def stop(self, error: MmevalError) -> None:
         """Make no more batches: waiting calls get ``error``; those under way are answered."""
-        waiting = [*self._again, *(call for group in self._groups.values() for call in group)]
+        waiting = [
+            *self._again,
+            *(call for group in self._groups.values() for call in group),
+        ]
         self._groups, self._again = {}, []
         for call in waiting:
             self._fail(call, error)
@@ -207,7 +222,10 @@ class Batcher:
 
     def _given_up_left_out(self) -> list[_Group]:
         """The groups, without the calls that were given up."""
-        left = {key: [call for call in group if not call.future.done()] for key, group in self._groups.items()}
+        left = {
+            key: [call for call in group if not call.future.done()]
+            for key, group in self._groups.items()
+        }
         self._groups = {key: group for key, group in left.items() if group}
         return list(self._groups.values())
 
@@ -218,10 +236,14 @@ class Batcher:
 
     def _cut(self, group: _Group, count: int) -> list[_Waiting]:
         """Take a batch out of a group: the first, with those whose lengths are nearest."""
-        if count == 1:  # there is nothing to pad, and with many places there are many to sort
+        if (
+            count == 1
+        ):  # there is nothing to pad, and with many places there are many to sort
             return [group.pop(0)]
         ordered = sorted(group, key=lambda call: call.length)
-        begin = least_padded([call.length for call in ordered], ordered.index(group[0]), count)
+        begin = least_padded(
+            [call.length for call in ordered], ordered.index(group[0]), count
+        )
         batch = ordered[begin : begin + count]
         taken = {id(call) for call in batch}
         group[:] = [call for call in group if id(call) not in taken]
@@ -247,9 +269,13 @@ class Batcher:
 
         try:
             with Caught(ModelDiedError, MmevalError) as failure:
-                most = await self._answerer.answer([call.asked for call in batch], deliver)
+                most = await self._answerer.answer(
+                    [call.asked for call in batch], deliver
+                )
                 self._learn(len(batch), most)
-            self._lost(batch, failure.reason if failure else "the backend gave no answer")
+            self._lost(
+                batch, failure.reason if failure else "the backend gave no answer"
+            )
         except ModelDiedError as death:
             self._ask_again(batch, death)
         except MmevalError as error:
@@ -270,9 +296,15 @@ class Batcher:
             if not call.open:
                 continue
             if call.died and may_be_fatal:
-                self._lost([call], f"{death}; it was answering this request, as it was when it died before")
+                self._lost(
+                    [call],
+                    f"{death}; it was answering this request, as it was when it died before",
+                )
             else:
-                call.died, call.sent = call.died or (str(death) if may_be_fatal else ""), False
+                call.died, call.sent = (
+                    call.died or (str(death) if may_be_fatal else ""),
+                    False,
+                )
                 self._open_rows -= 1
                 self._again.append(call)
 
@@ -336,7 +368,9 @@ def length(request: Request) -> int:
 def least_padded(lengths: Sequence[int], wanted: int, count: int) -> int:
     """Where the least padded slice of ``count`` rising lengths with ``wanted`` begins."""
     total = [0, *accumulate(lengths)]
-    begins = range(max(0, wanted - count + 1), max(0, min(wanted, len(lengths) - count)) + 1)
+    begins = range(
+        max(0, wanted - count + 1), max(0, min(wanted, len(lengths) - count)) + 1
+    )
 
     def padding(begin: int) -> int:
         end = min(begin + count, len(lengths))

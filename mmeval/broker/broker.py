@@ -148,7 +148,12 @@ class Broker:
         self.roles: dict[str, BackendRuntime] = {}
         self.live_trials = 0
         """Trials that are asked or judged now: a batch may wait for their calls."""
-        self._seed, self._nonce, self._cache, self._tags = seed, nonce, cache, reasoning_tags
+        self._seed, self._nonce, self._cache, self._tags = (
+            seed,
+            nonce,
+            cache,
+            reasoning_tags,
+        )
         self._flights: dict[str, asyncio.Future[JournalEntry]] = {}
         self._converting: ThreadPoolExecutor | None = None
 
@@ -182,12 +187,17 @@ class Broker:
                 sent = await self._calls(asked, scope, str(step), shared)
             step += 1
 
-    async def _calls(self, calls: Sequence[Call], scope: Scope, path: str, shared: bool) -> list[Reply]:
+    async def _calls(
+        self, calls: Sequence[Call], scope: Scope, path: str, shared: bool
+    ) -> list[Reply]:
         """Ask independent calls at the same time; when one raises, the others are kept."""
         paths = [f"{path}.{i}" for i in range(len(calls))]
         occurrences = [self._occurrence(call, scope) for call in calls]
         answers = await asyncio.gather(
-            *(self._answer(c, scope, p, shared, o) for c, p, o in zip(calls, paths, occurrences, strict=True)),
+            *(
+                self._answer(c, scope, p, shared, o)
+                for c, p, o in zip(calls, paths, occurrences, strict=True)
+            ),
             return_exceptions=True,
         )
         found: list[tuple[str, JournalEntry]] = []
@@ -195,22 +205,31 @@ class Broker:
             if isinstance(answer, BaseException):
                 raise answer
             found.append(answer)
-        return [self._note(call, scope, p, answer) for call, p, answer in zip(calls, paths, found, strict=True)]
+        return [
+            self._note(call, scope, p, answer)
+            for call, p, answer in zip(calls, paths, found, strict=True)
+        ]
 
     async def _call(self, call: Call, scope: Scope, path: str, shared: bool) -> Reply:
         occurrence = self._occurrence(call, scope)
-        return self._note(call, scope, path, await self._answer(call, scope, path, shared, occurrence))
+        return self._note(
+            call, scope, path, await self._answer(call, scope, path, shared, occurrence)
+        )
 
     @staticmethod
     def _occurrence(call: Call, scope: Scope) -> int:
         return scope.occurrence(f"{call.role}/{call.request.digest}")
 
     @staticmethod
-    def _note(call: Call, scope: Scope, path: str, answer: tuple[str, JournalEntry]) -> Reply:
+    def _note(
+        call: Call, scope: Scope, path: str, answer: tuple[str, JournalEntry]
+    ) -> Reply:
         key, entry = answer
         scope.newest = max(scope.newest, entry.at)
         if not scope.within:  # what an agent asks is in its trace
-            scope.exchanges.append(Exchange(path, call.role, call.request.digest, entry.response))
+            scope.exchanges.append(
+                Exchange(path, call.role, call.request.digest, entry.response)
+            )
             scope.lines.append(entry.line)
             scope.keys.append(key)
             scope.params.append(call.request.params)
@@ -241,7 +260,9 @@ class Broker:
                 # Not this trial was given up, but the one that asked for both: now this one asks.
         return key, await self._fly(asked)
 
-    def key_of(self, call: Call, scope: Scope, path: str, *, shared: bool, occurrence: int = 0) -> str:
+    def key_of(
+        self, call: Call, scope: Scope, path: str, *, shared: bool, occurrence: int = 0
+    ) -> str:
         """A call's name in the journal: by content where shared, else by its place."""
         runtime = self.roles.get(call.role)
         routes = "" if runtime is None else route_mark(call, runtime.capabilities)
@@ -253,7 +274,9 @@ class Broker:
             return f"{scope.name}#{path}"
         # A reply is reused only if the same backend gave it.
         if scope.by_content and runtime.samples is None:
-            return f"{call.role}@{runtime.mark}{form}/{call.request.digest}/{occurrence}"
+            return (
+                f"{call.role}@{runtime.mark}{form}/{call.request.digest}/{occurrence}"
+            )
         place = f"{scope.name}#{path}@{runtime.mark}{form}"
         if runtime.samples is None:
             return place
@@ -264,26 +287,40 @@ class Broker:
         """The journalled answer to a call.
         An answer that a worker wrote, and that its process had no time to check, is checked now."""
         entry = self.journal.get(asked.key)
-        if entry is None or not entry.raw or entry.request_digest != asked.call.request.digest:
+        if (
+            entry is None
+            or not entry.raw
+            or entry.request_digest != asked.call.request.digest
+        ):
             return entry
         if asked.key in self._flights:
-            return None  # it has just come, and is checked by the task that asked for it
+            return (
+                None  # it has just come, and is checked by the task that asked for it
+            )
         runtime = self.roles.get(asked.call.role)
         unknown = () if runtime is None else _unknown_options(runtime, asked.call)
         response, fault = self._checked(asked.call, entry.response, unknown)
         if response is entry.response:
             return entry
-        kept = self.journal.append(asked.key, entry.request_digest, response, by=asked.by, refused=bool(fault))
+        kept = self.journal.append(
+            asked.key, entry.request_digest, response, by=asked.by, refused=bool(fault)
+        )
         return None if fault else kept._replace(earlier=entry.earlier)
 
-    def _checked(self, call: Call, response: Response, unknown: Sequence[str]) -> tuple[Response, str]:
+    def _checked(
+        self, call: Call, response: Response, unknown: Sequence[str]
+    ) -> tuple[Response, str]:
         """A response as it is kept, and its fault; the same object where nothing changes.
         ``unknown`` are options that it was asked without."""
         if response.output is None:
             return response, ""
         if self._tags is not None:
             output = reasoning_apart(response.output, *self._tags)
-            response = response if output is response.output else replace(response, output=output)
+            response = (
+                response
+                if output is response.output
+                else replace(response, output=output)
+            )
         if unknown:
             response = _with_left_out(response, call.role, unknown)
         fault = fault_of(call, response)
@@ -291,7 +328,9 @@ class Broker:
 
     async def _fly(self, asked: _Asked) -> JournalEntry:
         """Ask, once, however many trials wait for the same answer."""
-        flight: asyncio.Future[JournalEntry] = asyncio.get_running_loop().create_future()
+        flight: asyncio.Future[JournalEntry] = (
+            asyncio.get_running_loop().create_future()
+        )
         self._flights[asked.key] = flight
         try:
             answer = await self._ask(asked)
@@ -314,8 +353,12 @@ class Broker:
         sent = await self._sendable(runtime, call)
         if sent.error is not None:
             return _unkept(call.request, sent.error.message, sent.error.kind)
-        tries = 1 if runtime.samples is not None else JUDGE_TRIES  # a sample gives the same answer for ever
-        first = self.journal.refusals(asked.key)  # what was refused before is not drawn again
+        tries = (
+            1 if runtime.samples is not None else JUDGE_TRIES
+        )  # a sample gives the same answer for ever
+        first = self.journal.refusals(
+            asked.key
+        )  # what was refused before is not drawn again
         for attempt in range(first, first + tries - 1):
             entry, acceptable = await self._ask_once(runtime, asked, sent, attempt)
             if acceptable:
@@ -328,9 +371,15 @@ class Broker:
             if self._converting is None:
                 self._converting = ThreadPoolExecutor(CONVERTING, "mmeval-convert")
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._converting, sendable, call, runtime.capabilities)
+            return await loop.run_in_executor(
+                self._converting, sendable, call, runtime.capabilities
+            )
         gaps = runtime.capabilities.missing(call.request)
-        error = ErrorInfo("unsupported", f"the {call.role} {'; '.join(gaps)}") if gaps else None
+        error = (
+            ErrorInfo("unsupported", f"the {call.role} {'; '.join(gaps)}")
+            if gaps
+            else None
+        )
         return Sendable(call.request, error=error)
 
     async def _ask_once(
@@ -340,16 +389,35 @@ class Broker:
         An unacceptable one is journalled as a failure with its cost; a failed call was retried, so is acceptable."""
         call, scope = asked.call, asked.scope
         request_digest = call.request.digest
-        seed = call_seed(self._seed, request_digest, scope.seed_repeat, asked.occurrence, scope.draw, attempt)
+        seed = call_seed(
+            self._seed,
+            request_digest,
+            scope.seed_repeat,
+            asked.occurrence,
+            scope.draw,
+            attempt,
+        )
         unknown = _unknown_options(runtime, call)
-        request = sent.request.with_seed(seed, self._server_key(asked, attempt)).without_options(unknown)
-        cache = self._cache if runtime.samples is None and runtime.programs is None else None
+        request = sent.request.with_seed(
+            seed, self._server_key(asked, attempt)
+        ).without_options(unknown)
+        cache = (
+            self._cache
+            if runtime.samples is None and runtime.programs is None
+            else None
+        )
         cache_key = "" if cache is None else _cache_key(runtime, request, call)
         kept = None if cache is None else cache.get(cache_key)
         if kept is not None and fault_of(call, kept):
             kept = None
-        response, failures = (kept, 0) if kept else await self._from_backend(runtime, request, asked, sent, attempt)
-        response, fault = self._checked(call, _with_warnings(response, sent.done), unknown)
+        response, failures = (
+            (kept, 0)
+            if kept
+            else await self._from_backend(runtime, request, asked, sent, attempt)
+        )
+        response, fault = self._checked(
+            call, _with_warnings(response, sent.done), unknown
+        )
         entry = self.journal.append(
             asked.key,
             request_digest,
@@ -369,34 +437,53 @@ class Broker:
         if not self._nonce:
             return ""
         failed = self.journal.failures(asked.key)
-        named = f"{self._nonce}/{asked.call.request.digest}/{attempt}/{failed}/{asked.key}"
+        named = (
+            f"{self._nonce}/{asked.call.request.digest}/{attempt}/{failed}/{asked.key}"
+        )
         return line_digest(named.encode("utf-8", "surrogatepass"))
 
     async def _from_backend(
-        self, runtime: BackendRuntime, request: Request, asked: _Asked, sent: Sendable, attempt: int
+        self,
+        runtime: BackendRuntime,
+        request: Request,
+        asked: _Asked,
+        sent: Sendable,
+        attempt: int,
     ) -> tuple[Response, int]:
         scope = asked.scope
         if runtime.samples is not None:
-            return runtime.samples.answer(scope.task, scope.sample, scope.repeat, request), 0
+            return runtime.samples.answer(
+                scope.task, scope.sample, scope.repeat, request
+            ), 0
         if runtime.programs is not None:
-            inner = scope.of_agent(asked.key, occurrence=asked.occurrence, attempt=attempt)
-            return await self._drive(runtime.programs.program(request), inner, share=False), 0
+            inner = scope.of_agent(
+                asked.key, occurrence=asked.occurrence, attempt=attempt
+            )
+            return await self._drive(
+                runtime.programs.program(request), inner, share=False
+            ), 0
         failed = Tries()
         ticket = NO_TICKET  # a server's answers are kept here, and the words of a ticket cost time
         if runtime.batcher is not None:
             payee = runtime.payee(asked.call.role)
-            ticket = Ticket(scope.trial, asked.key, asked.by, payee, draw=attempt, remarks=sent.done)
+            ticket = Ticket(
+                scope.trial, asked.key, asked.by, payee, draw=attempt, remarks=sent.done
+            )
         try:
             return await runtime.ask(request, ticket, failed)
         except BaseException:
             self._keep_tries(runtime, asked, failed)
             raise
 
-    def _keep_tries(self, runtime: BackendRuntime, asked: _Asked, failed: Tries) -> None:
+    def _keep_tries(
+        self, runtime: BackendRuntime, asked: _Asked, failed: Tries
+    ) -> None:
         """Journal the tries of a call that is given up, so that later sessions count them."""
         if failed.last is None:
             return
-        with contextlib.suppress(StorageError):  # what ends the call is worth more than the record of its tries
+        with contextlib.suppress(
+            StorageError
+        ):  # what ends the call is worth more than the record of its tries
             self.journal.append(
                 asked.key,
                 asked.call.request.digest,
@@ -449,7 +536,10 @@ def _unknown_options(runtime: BackendRuntime, call: Call) -> Sequence[str]:
 
 def _with_left_out(response: Response, role: str, unknown: Sequence[str]) -> Response:
     """The response with a warning of each option that was left out."""
-    return _with_warnings(response, [f"the {role} knows no option {name}; it was left out" for name in unknown])
+    return _with_warnings(
+        response,
+        [f"the {role} knows no option {name}; it was left out" for name in unknown],
+    )
 
 
 def _with_warnings(response: Response, said: Sequence[str]) -> Response:
@@ -481,10 +571,14 @@ def _cache_key(runtime: BackendRuntime, request: Request, call: Call) -> str:
     return ResponseCache.key(identity, request.digest, request.seed)
 
 
-def _unkept(request: Request, why: str, kind: ErrorKind = "unsupported") -> JournalEntry:
+def _unkept(
+    request: Request, why: str, kind: ErrorKind = "unsupported"
+) -> JournalEntry:
     """A reply that is not journalled: nothing was asked, so there is nothing to keep."""
     response = Response.failed(kind, why)
-    return JournalEntry(request.digest, response, to_line(response.to_json()), at=time.time())
+    return JournalEntry(
+        request.digest, response, to_line(response.to_json()), at=time.time()
+    )
 
 
 def reasoning_apart(output: Interleaved, opening: str, closing: str) -> Interleaved:
@@ -492,19 +586,34 @@ def reasoning_apart(output: Interleaved, opening: str, closing: str) -> Interlea
 
     Placeholders that the model only thought of stay in its reasoning: the media of the answer belong to the others.
     """
-    if not any(part.kind != "reasoning" and (opening in part.raw or closing in part.raw) for part in output.parts):
+    if not any(
+        part.kind != "reasoning" and (opening in part.raw or closing in part.raw)
+        for part in output.parts
+    ):
         return output
     if _natively_interleaved(output):
-        pieces = [split_reasoning(p.raw, opening, closing) if p.kind == "text" else [p] for p in output.parts]
+        pieces = [
+            split_reasoning(p.raw, opening, closing) if p.kind == "text" else [p]
+            for p in output.parts
+        ]
         return Interleaved(tuple(part for piece in pieces for part in piece))
     parts: list[Part] = []
     for piece in split_reasoning(output.raw, opening, closing):
-        parts.extend((piece,) if piece.kind == "reasoning" else Interleaved.from_text(piece.raw).parts)
-    made = {id(medium): medium for medium in output.media()}  # one that two placeholders name is one medium
+        parts.extend(
+            (piece,)
+            if piece.kind == "reasoning"
+            else Interleaved.from_text(piece.raw).parts
+        )
+    made = {
+        id(medium): medium for medium in output.media()
+    }  # one that two placeholders name is one medium
     return Interleaved(tuple(parts)).filled(list(made.values()))
 
 
 def _natively_interleaved(output: Interleaved) -> bool:
     """Whether media without a placeholder stand before words, placed by order alone."""
     written = [position for position, part in enumerate(output.parts) if part.raw]
-    return any(part.media is not None and not part.raw for part in output.parts[: written[-1] if written else 0])
+    return any(
+        part.media is not None and not part.raw
+        for part in output.parts[: written[-1] if written else 0]
+    )

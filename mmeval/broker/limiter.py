@@ -97,9 +97,14 @@ class Limiter:
     async def _pause(self) -> None:
         loop = asyncio.get_running_loop()
         try:
-            while not self._stopped.is_set() and (pause := self._resume_at - loop.time()) > 0:
+            while (
+                not self._stopped.is_set()
+                and (pause := self._resume_at - loop.time()) > 0
+            ):
                 # The jitter spreads those who waited, so that they do not all come back in the same instant.
-                await wait(pause + random.random() * min(1.0, pause), unless=self._stopped)
+                await wait(
+                    pause + random.random() * min(1.0, pause), unless=self._stopped
+                )
         except asyncio.CancelledError:
             self.release()
             raise

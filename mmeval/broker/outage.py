@@ -55,11 +55,17 @@ class Outage:
 
     @property
     def lasted(self) -> float:
-        return 0.0 if self._began is None else asyncio.get_running_loop().time() - self._began
+        return (
+            0.0
+            if self._began is None
+            else asyncio.get_running_loop().time() - self._began
+        )
 
     def pause(self) -> float:
         """Seconds until the next look, which is the last one where patience ends."""
-        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0**self._looks) * random.uniform(1.0, 1.25)
+        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0**self._looks) * random.uniform(
+            1.0, 1.25
+        )
         return max(0.0, min(pause, self.patience - self.lasted))
 
     def note(self, error: ErrorInfo | None) -> None:

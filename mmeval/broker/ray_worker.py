@@ -34,7 +34,13 @@ from mmeval.broker.worker_desk import (
 )
 from mmeval.broker.worker_pool import WorkerPool
 from mmeval.cluster.node import OtherCodeError, Shared, enter
-from mmeval.cluster.ray_cluster import ROOM_SECONDS, WATCH_SECONDS, RayCluster, RayNode, in_a_line
+from mmeval.cluster.ray_cluster import (
+    ROOM_SECONDS,
+    WATCH_SECONDS,
+    RayCluster,
+    RayNode,
+    in_a_line,
+)
 from mmeval.errors import EXIT_USAGE, BackendDownError, MmevalError, UsageError
 from mmeval.store.journal import Journal
 from mmeval.store.writer_lock import ORPHAN_SECONDS
@@ -66,7 +72,9 @@ class Desk:
         except (UsageError, OtherCodeError) as error:
             return [WorkerStartError(str(error), EXIT_USAGE)]
         settle(self._job)
-        threading.Thread(target=self._end_with_run, name="mmeval-run", daemon=True).start()
+        threading.Thread(
+            target=self._end_with_run, name="mmeval-run", daemon=True
+        ).start()
         self._desk = WorkerDesk(self._job, self._reported.append)
         self._desk.open()
         return self._taken()
@@ -85,7 +93,9 @@ class Desk:
         """Once the run has ended, finish the answers at hand and end: where the head is lost, Ray ends nothing."""
         while self._shared.token.exists():
             time.sleep(WATCH_SECONDS)
-        signal.alarm(ORPHAN_SECONDS)  # whatever the backend is at then, the kernel ends it
+        signal.alarm(
+            ORPHAN_SECONDS
+        )  # whatever the backend is at then, the kernel ends it
         time.sleep(ORPHAN_SECONDS)
         os._exit(0)
 
@@ -110,27 +120,39 @@ class RayWorker:
         self.kill()  # where its model is gone and it is not
         self._is_loaded, self.open_rows, self._node = False, {}, None
         cluster, engine = self._cluster, self._cluster.engine
-        made = cluster.actor_class(Desk).options(**cluster.options(engine.cpus, engine.gpus))
+        made = cluster.actor_class(Desk).options(
+            **cluster.options(engine.cpus, engine.gpus)
+        )
         self._actor = made.remote(self.job, cluster.shared)
         try:
             await self._placed()
             where = f"{self.job.name} on {self._node.name if self._node else 'a node that is gone'}"
             (segment,) = filter(
-                None, [heard(message, self.job) for message in await self._call(self._actor.open.remote())]
+                None,
+                [
+                    heard(message, self.job)
+                    for message in await self._call(self._actor.open.remote())
+                ],
             )
         except PlaceLostError:
             raise
         except ModelDiedError as death:
-            raise WorkerStartError(f"{death}. It died while its model was loaded") from None
+            raise WorkerStartError(
+                f"{death}. It died while its model was loaded"
+            ) from None
         except WorkerStartError as error:
             self.kill()
             raise WorkerStartError(f"{where}: {error}", error.exit_code) from None
         assert isinstance(segment, Path)
         self.segment, self._is_loaded = segment, True
 
-    async def answer(self, batch: Sequence[BatchRow], reported: Callable[[AnswerRow], None]) -> int:
+    async def answer(
+        self, batch: Sequence[BatchRow], reported: Callable[[AnswerRow], None]
+    ) -> int:
         most = 0
-        for message in await self._call(self._actor.answer.remote(pickle.dumps(batch)), pickle.loads):
+        for message in await self._call(
+            self._actor.answer.remote(pickle.dumps(batch)), pickle.loads
+        ):
             found = heard(message, self.job)
             if isinstance(found, AnswerRow):
                 reported(found)
@@ -151,22 +173,33 @@ class RayWorker:
     async def _placed(self) -> None:
         """Wait until Ray has found room for it."""
         loop = asyncio.get_running_loop()
-        timer = loop.call_later(ROOM_SECONDS, log.warning, "%s waits for room in the Ray cluster", self.job.name)
+        timer = loop.call_later(
+            ROOM_SECONDS,
+            log.warning,
+            "%s waits for room in the Ray cluster",
+            self.job.name,
+        )
         try:
             found = await self._call(self._actor.node.remote())
         finally:
             timer.cancel()
         self._node = await asyncio.to_thread(self._cluster.node, found)
 
-    async def _call(self, answer: Awaitable[Any], read: Callable[[bytes], Any] = lambda found: found) -> Any:
+    async def _call(
+        self, answer: Awaitable[Any], read: Callable[[bytes], Any] = lambda found: found
+    ) -> Any:
         """What a call gives. Raises ModelDiedError, and PlaceLostError where the actor's node is gone with it."""
         try:
             return read(await answer)
         except Exception as error:  # Ray has many, and an answer that cannot be read here is one of a dead worker, too
             self.kill()
             node = self._node
-            if node is not None and await asyncio.to_thread(self._cluster.is_gone, node):
-                raise PlaceLostError(f"{self.job.name}: its node {node.name} is gone") from None
+            if node is not None and await asyncio.to_thread(
+                self._cluster.is_gone, node
+            ):
+                raise PlaceLostError(
+                    f"{self.job.name}: its node {node.name} is gone"
+                ) from None
             where = f" on {node.name}" if node else ""
             raise ModelDiedError(
                 f"{self.job.name}{where} was lost ({in_a_line(error)}); its log is {self.job.log}"
@@ -177,7 +210,15 @@ class RayPool(WorkerPool):
     """A pool whose workers are actors: as many as are asked for, or as the cluster has room for.
     ``share`` is how many pools of the run share the cluster."""
 
-    def __init__(self, job: WorkerJob, role: str, cluster: RayCluster, journal: Journal, *, share: int) -> None:
+    def __init__(
+        self,
+        job: WorkerJob,
+        role: str,
+        cluster: RayCluster,
+        journal: Journal,
+        *,
+        share: int,
+    ) -> None:
         super().__init__([], journal)
         self._job, self._role, self._cluster, self._share = job, role, cluster, share
         self._thread = OwnThread("mmeval-ray")
@@ -209,14 +250,18 @@ class RayPool(WorkerPool):
         if self._watching is not None:
             self._watching.cancel()
             self._is_over.set()
-            with contextlib.suppress(TimeoutError):  # Ray ends a process that still uses it when it is shut down
+            with contextlib.suppress(
+                TimeoutError
+            ):  # Ray ends a process that still uses it when it is shut down
                 await asyncio.wait_for(self._thread.do(lambda: None), END_SECONDS)
         await super().close()
         self._thread.end()
 
     async def _grow(self) -> None:
         engine = self._cluster.engine
-        wanted = engine.workers or max(1, await self._thread.do(self._cluster.places) // self._share)
+        wanted = engine.workers or max(
+            1, await self._thread.do(self._cluster.places) // self._share
+        )
         for number in range(len(self._workers) + 1, wanted + 1):
             job = replace(
                 self._job,
@@ -246,5 +291,7 @@ class RayPool(WorkerPool):
                 if str(error) != said:
                     log.warning("%s", error)
                 said = str(error)
-            except Exception:  # Ray has many; a head that is gone is found by the next look
+            except (
+                Exception
+            ):  # Ray has many; a head that is gone is found by the next look
                 log.debug("the cluster could not be looked at", exc_info=True)

@@ -20,7 +20,9 @@ def standing(program: Program[Any], scope: Scope, broker: Broker) -> Standing:
     """Run a program on the answers that the journal has; nothing is asked."""
     replies = _known_replies(program, scope, broker)
     try:
-        with Caught(CallFailed):  # it fails again when it is its turn, and is recorded there
+        with Caught(
+            CallFailed
+        ):  # it fails again when it is its turn, and is recorded there
             return "kept" if all(replies) else "open"
         return "open"
     except CallFailed as failed:
@@ -29,7 +31,9 @@ def standing(program: Program[Any], scope: Scope, broker: Broker) -> Standing:
         program.close()
 
 
-def _known_replies(program: Program[Any], scope: Scope, broker: Broker) -> Iterator[bool]:
+def _known_replies(
+    program: Program[Any], scope: Scope, broker: Broker
+) -> Iterator[bool]:
     """Yield for each step whether its replies are known. Raises as the program does."""
     step = 0
     sent: Any = None
@@ -38,8 +42,15 @@ def _known_replies(program: Program[Any], scope: Scope, broker: Broker) -> Itera
             asked = next_asked(program, sent)
         except StopIteration:
             return
-        calls = [(str(step), asked)] if isinstance(asked, Call) else [(f"{step}.{i}", c) for i, c in enumerate(asked)]
-        replies = [known_reply(call, scope, path, broker, shared=step == 0).reply for path, call in calls]
+        calls = (
+            [(str(step), asked)]
+            if isinstance(asked, Call)
+            else [(f"{step}.{i}", c) for i, c in enumerate(asked)]
+        )
+        replies = [
+            known_reply(call, scope, path, broker, shared=step == 0).reply
+            for path, call in calls
+        ]
         found = [reply for reply in replies if reply is not None]
         yield len(found) == len(replies)
         sent = found[0] if isinstance(asked, Call) else found
@@ -56,15 +67,27 @@ class KnownReply(NamedTuple):
     key: str = ""
 
 
-def known_reply(call: Call, scope: Scope, path: str, broker: Broker, *, shared: bool) -> KnownReply:
+def known_reply(
+    call: Call, scope: Scope, path: str, broker: Broker, *, shared: bool
+) -> KnownReply:
     """The reply known without a call: journalled, or that the call cannot be asked."""
     key = ""
-    if len(broker.journal):  # else there is nothing to find, and media need not be read to know what is looked for
+    if len(
+        broker.journal
+    ):  # else there is nothing to find, and media need not be read to know what is looked for
         occurrence = scope.occurrence(f"{call.role}/{call.request.digest}")
         key = broker.key_of(call, scope, path, shared=shared, occurrence=occurrence)
         entry = broker.journal.get(key)
         if entry is not None and entry.request_digest == call.request.digest:
             return KnownReply(Reply(entry.response, path, key), key)
     runtime = broker.roles.get(call.role)
-    gaps = missing(call, runtime.capabilities) if runtime is not None else ["has no backend"]
-    return KnownReply(Reply(Response.failed("unsupported", "; ".join(gaps)), path)) if gaps else KnownReply(None, key)
+    gaps = (
+        missing(call, runtime.capabilities)
+        if runtime is not None
+        else ["has no backend"]
+    )
+    return (
+        KnownReply(Reply(Response.failed("unsupported", "; ".join(gaps)), path))
+        if gaps
+        else KnownReply(None, key)
+    )

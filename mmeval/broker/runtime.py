@@ -103,14 +103,18 @@ class BackendRuntime:
         self.mark = mark_of(self.identity)
         self.billed = asked_model(self.identity)
         self.samples = backend if isinstance(backend, SampleBackend) else None
-        self.in_place = self.samples is not None and not isinstance(backend, WholeAnswers)
+        self.in_place = self.samples is not None and not isinstance(
+            backend, WholeAnswers
+        )
         """Whether the media of its answers are files of the data set, which stay where they are."""
         self.programs = backend if isinstance(backend, ProgramBackend) else None
         self.model = backend if isinstance(backend, ModelBackend) else None
         # A local model's batches are its limit: calls wait in the batcher, where they can be put together.
         batches = backend.batches if isinstance(backend, Batched) else None
         self._local = isinstance(backend, BatchBackend)
-        self.limiter = Limiter(NO_LIMIT if self._local or (batches and notes) else limit)
+        self.limiter = Limiter(
+            NO_LIMIT if self._local or (batches and notes) else limit
+        )
         self.retries = retries
         self.resting = 0
         """Calls that wait before they are sent again; they hold no connection meanwhile."""
@@ -122,8 +126,17 @@ class BackendRuntime:
             self.batcher = Batcher(one, live, rows, growths=batch_size.growths)
             self.batcher.on_room = self._has_room
         elif batches is not None and notes is not None and self.model is not None:
-            own = notes / self.mark  # another backend has other answers to the same requests
-            self.batcher = ServerBatcher(batches, self.model.generate, own, live, limit=limit, report=self._waits_for)
+            own = (
+                notes / self.mark
+            )  # another backend has other answers to the same requests
+            self.batcher = ServerBatcher(
+                batches,
+                self.model.generate,
+                own,
+                live,
+                limit=limit,
+                report=self._waits_for,
+            )
         self.send: Callable[[Request, Ticket], Awaitable[Response]] = (
             self._send if self.batcher is None else self.batcher.ask
         )
@@ -131,16 +144,22 @@ class BackendRuntime:
         self._payees: dict[str, Payee] = {}
         self.on_outage: Callable[[str], None] = lambda _backend: None
         """Called with what every call waits for, the roles of an outage or a batch, and with "" when that is over."""
-        self._outage = Outage(lambda on: self._waits_for(self._outage.backend if on else ""))
+        self._outage = Outage(
+            lambda on: self._waits_for(self._outage.backend if on else "")
+        )
         self._stopped = asyncio.Event()
         self._closed = False
         self._failed_in_a_row = 0
         self._gone: RoleLostError | None = None
-        self.on_loading: Callable[[str, float | None], None] = lambda _model, _seconds: None
+        self.on_loading: Callable[[str, float | None], None] = lambda _model, _seconds: (
+            None
+        )
         """Called with the name of a model when it begins to be loaded (None), and with the seconds that it took; with
         no name when it cannot be loaded."""
         self._first = first
-        self._is_ready = first is None and answerer is None and not isinstance(backend, Startable)
+        self._is_ready = (
+            first is None and answerer is None and not isinstance(backend, Startable)
+        )
         self._loading: asyncio.Task[None] | None = None
 
     def _waits_for(self, what: str) -> None:
@@ -161,7 +180,9 @@ class BackendRuntime:
     @property
     def in_flight(self) -> int:
         """Calls sent and not yet answered; of a local model, those that are in a batch."""
-        return self.limiter.in_flight if self.batcher is None else self.batcher.in_flight
+        return (
+            self.limiter.in_flight if self.batcher is None else self.batcher.in_flight
+        )
 
     @property
     def stopped(self) -> bool:
@@ -174,10 +195,14 @@ class BackendRuntime:
         payee = self._payees.get(role)
         if payee is None:
             local = self._local or isinstance(self.backend, LocalWork)
-            payee = self._payees[role] = Payee(role, self.billed, local, str(self.identity.get("base_url", "")))
+            payee = self._payees[role] = Payee(
+                role, self.billed, local, str(self.identity.get("base_url", ""))
+            )
         return payee
 
-    async def ask(self, request: Request, ticket: Ticket, failed: Tries | None = None) -> tuple[Response, int]:
+    async def ask(
+        self, request: Request, ticket: Ticket, failed: Tries | None = None
+    ) -> tuple[Response, int]:
         """The answer and how many tries failed before it; failed calls are retried.
         Errors of the connection are retried within the limits. ``failed`` counts the tries, also where this raises.
 
@@ -193,23 +218,32 @@ class BackendRuntime:
                 self.limiter.succeeded()
                 return response, tries + refusals
             if self._closed:
-                raise StoppedError("the call was given up")  # by this process: that is no failure of the call
+                raise StoppedError(
+                    "the call was given up"
+                )  # by this process: that is no failure of the call
             if error.kind not in UNANSWERED:
                 request = request.replied()
             ticket = replace(ticket, attempt=ticket.attempt + 1)
             if failed is not None:
                 failed.note(response)
             if error.kind == "auth":
-                self._gone = KeyRefusedError(self._outage.told(error.message), "fix the key")
+                self._gone = KeyRefusedError(
+                    self._outage.told(error.message), "fix the key"
+                )
                 raise self._gone
             if error.kind == "rate_limit" and refusals < RATE_LIMIT_TRIES:
                 least = min(BACKOFF_CAP, REFUSED_BASE * 2**refusals)
                 refusals += 1
-                await self._rest(max(least, self.limiter.refused(error.retry_after)) * random.uniform(1.0, 1.25))
+                await self._rest(
+                    max(least, self.limiter.refused(error.retry_after))
+                    * random.uniform(1.0, 1.25)
+                )
                 continue
             if error.kind not in RETRYABLE or tries >= self.retries:
                 return self._give_up(response), tries + refusals
-            await self._rest(min(BACKOFF_CAP, BACKOFF_BASE * 2**tries) * random.uniform(0.5, 1.0))
+            await self._rest(
+                min(BACKOFF_CAP, BACKOFF_BASE * 2**tries) * random.uniform(0.5, 1.0)
+            )
             tries += 1
 
     def stop(self) -> None:
@@ -253,7 +287,9 @@ class BackendRuntime:
             self._loading.add_done_callback(_seen)
         stopped = asyncio.ensure_future(self._stopped.wait())
         try:
-            await asyncio.wait({self._loading, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                {self._loading, stopped}, return_when=asyncio.FIRST_COMPLETED
+            )
         finally:
             stopped.cancel()
         if not self._loading.done():
@@ -261,9 +297,17 @@ class BackendRuntime:
         with Caught(StoppedError) as failure:
             self._loading.result()
         if failure:
-            code = failure.error.exit_code if isinstance(failure.error, MmevalError) else EXIT_UNEXPECTED
-            log.debug("%s cannot be started", self._outage.backend, exc_info=failure.error)
-            self._gone = StartFailedError(self._outage.backend, message_of(failure.error), code)
+            code = (
+                failure.error.exit_code
+                if isinstance(failure.error, MmevalError)
+                else EXIT_UNEXPECTED
+            )
+            log.debug(
+                "%s cannot be started", self._outage.backend, exc_info=failure.error
+            )
+            self._gone = StartFailedError(
+                self._outage.backend, message_of(failure.error), code
+            )
             raise self._gone from failure.error
         self._is_ready = True
 
@@ -276,7 +320,9 @@ class BackendRuntime:
             else:
                 response = await self._once(request, ticket)
                 self._outage.note(response.error)
-            if response is not None and (response.error is None or response.error.kind != "unreachable"):
+            if response is not None and (
+                response.error is None or response.error.kind != "unreachable"
+            ):
                 return response
 
     async def _look(self, request: Request, ticket: Ticket) -> Response | None:
@@ -290,7 +336,9 @@ class BackendRuntime:
             response = await self._once(request, ticket)
             self._outage.looked(response.error)
             if response.error is not None and self._outage.endless:
-                self._gone = BackendDownError(self._outage.verdict(response.error.message), "bring the backend up")
+                self._gone = BackendDownError(
+                    self._outage.verdict(response.error.message), "bring the backend up"
+                )
                 raise self._gone
             return response
 
@@ -320,9 +368,17 @@ class BackendRuntime:
             with Caught(MmevalError) as failure:
                 response: object = await self.send(request, ticket)
                 if not isinstance(response, Response):
-                    raise TypeError(f"the backend gave {response!r:.200}, which is no Response")
-                return response if response.latency else replace(response, latency=time.monotonic() - started)
-            return Response.failed("internal", failure.reason, latency=time.monotonic() - started)
+                    raise TypeError(
+                        f"the backend gave {response!r:.200}, which is no Response"
+                    )
+                return (
+                    response
+                    if response.latency
+                    else replace(response, latency=time.monotonic() - started)
+                )
+            return Response.failed(
+                "internal", failure.reason, latency=time.monotonic() - started
+            )
         finally:
             limiter.release()
 
@@ -333,7 +389,9 @@ class BackendRuntime:
     def _give_up(self, response: Response) -> Response:
         assert response.error is not None
         gone: tuple[ErrorKind, ...] = ("connection", "timeout", "server")
-        self._failed_in_a_row = self._failed_in_a_row + 1 if response.error.kind in gone else 0
+        self._failed_in_a_row = (
+            self._failed_in_a_row + 1 if response.error.kind in gone else 0
+        )
         if self._failed_in_a_row >= FAILURES_IN_A_ROW:
             self._gone = BackendDownError(
                 self._outage.told(

@@ -46,7 +46,13 @@ class ServerBatcher:
         limit: int,
         report: Callable[[str], None],
     ) -> None:
-        self._batches, self._alone, self._notes, self._live, self._report = batches, alone, notes, live, report
+        self._batches, self._alone, self._notes, self._live, self._report = (
+            batches,
+            alone,
+            notes,
+            live,
+            report,
+        )
         self.width = batches.max_rows
         self.in_flight = 0
         """Calls that were sent alone: those of a batch are not waited for when the run is stopped."""
@@ -76,7 +82,9 @@ class ServerBatcher:
     def stop(self, error: MmevalError) -> None:
         """Ask nothing more: the calls that are in a batch or wait for one get ``error``."""
         if len(self._open) > len(self._waiting):
-            log.warning("a batch is under way at the server: the same command fetches its answers later")
+            log.warning(
+                "a batch is under way at the server: the same command fetches its answers later"
+            )
         self._stopped = error
         for task in self._tasks:
             task.cancel()
@@ -109,12 +117,19 @@ class ServerBatcher:
     async def _collect(self) -> None:
         """Send what waits as soon as no more is expected, or a batch is full."""
         while self._waiting:
-            enough = QUIET if len({row.trial for row in self._open}) >= self._live() else LONG_QUIET
+            enough = (
+                QUIET
+                if len({row.trial for row in self._open}) >= self._live()
+                else LONG_QUIET
+            )
             left = self._newest + enough - asyncio.get_running_loop().time()
             if left > 0 and len(self._waiting) < self.width:
                 await asyncio.sleep(min(left, QUIET))
                 continue
-            rows, self._waiting = self._waiting[: self.width], self._waiting[self.width :]
+            rows, self._waiting = (
+                self._waiting[: self.width],
+                self._waiting[self.width :],
+            )
             if rows := [row for row in rows if not row.future.done()]:
                 self._begin(self._answer(rows))
         self._collecting = False
@@ -130,7 +145,9 @@ class ServerBatcher:
 
         try:
             with Caught(MmevalError) as failure:
-                await self._batches.answer([row.request for row in rows], self._notes, deliver, self._report)
+                await self._batches.answer(
+                    [row.request for row in rows], self._notes, deliver, self._report
+                )
             for row in rows:
                 if not row.future.done():
                     lost = failure.reason if failure else "the backend gave no answer"
@@ -140,7 +157,11 @@ class ServerBatcher:
         finally:
             self._report("")
         if left_out:
-            log.info("a batch left out %s, asked alone now: %s", counted(len(left_out), "request"), left_out[0])
+            log.info(
+                "a batch left out %s, asked alone now: %s",
+                counted(len(left_out), "request"),
+                left_out[0],
+            )
 
     def _fail(self, rows: Iterable[_Row], error: MmevalError) -> None:
         for row in rows:

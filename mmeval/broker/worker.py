@@ -13,7 +13,14 @@ from pathlib import Path
 
 from mmeval.backend.contract import ModelDiedError
 from mmeval.broker.batcher import BatchRow
-from mmeval.broker.worker_desk import AnswerRow, BatchDone, FromWorker, WorkerJob, WorkerStartError, heard
+from mmeval.broker.worker_desk import (
+    AnswerRow,
+    BatchDone,
+    FromWorker,
+    WorkerJob,
+    WorkerStartError,
+    heard,
+)
 from mmeval.broker.worker_process import work
 from mmeval.system.processes import FreshContext, ending
 from mmeval.system.threads import OwnThread
@@ -40,7 +47,9 @@ class WorkerProcess:
         self._loading, self.open_rows = True, {}
         await self._thread.do(self._start)
 
-    async def answer(self, batch: Sequence[BatchRow], reported: Callable[[AnswerRow], None]) -> int:
+    async def answer(
+        self, batch: Sequence[BatchRow], reported: Callable[[AnswerRow], None]
+    ) -> int:
         """Answer a batch; ``reported`` is called in the loop's thread, for each row.
         Raises ModelDiedError, and StorageError where the worker cannot write."""
         loop = asyncio.get_running_loop()
@@ -49,7 +58,11 @@ class WorkerProcess:
             for row in rows:
                 reported(row)
 
-        return await self._thread.do(lambda: self._answer(batch, lambda rows: loop.call_soon_threadsafe(tell, rows)))
+        return await self._thread.do(
+            lambda: self._answer(
+                batch, lambda rows: loop.call_soon_threadsafe(tell, rows)
+            )
+        )
 
     async def end(self) -> None:
         """Let it end, or end it where its work was given up."""
@@ -72,7 +85,9 @@ class WorkerProcess:
 
     def _start(self) -> None:
         ours, theirs = Pipe()
-        process = FreshContext().Process(target=work, args=(self.job, theirs), name=self.job.name)
+        process = FreshContext().Process(
+            target=work, args=(self.job, theirs), name=self.job.name
+        )
         process.start()
         theirs.close()
         self._process, self._line = process, ours
@@ -81,12 +96,18 @@ class WorkerProcess:
         try:
             segment = next(chain.from_iterable(iter(self._heard, None)))
         except ModelDiedError as death:
-            raise WorkerStartError(f"{death}. It died while its model was loaded") from None
+            raise WorkerStartError(
+                f"{death}. It died while its model was loaded"
+            ) from None
         assert isinstance(segment, Path)
         self._loading = False
         self.segment = segment
 
-    def _answer(self, batch: Sequence[BatchRow], reported: Callable[[Sequence[AnswerRow]], object]) -> int:
+    def _answer(
+        self,
+        batch: Sequence[BatchRow],
+        reported: Callable[[Sequence[AnswerRow]], object],
+    ) -> int:
         assert self._line is not None
         try:
             self._line.send(batch)
@@ -111,7 +132,9 @@ class WorkerProcess:
             messages: Sequence[FromWorker] = self._line.recv()
         except (EOFError, OSError):
             raise self._death() from None
-        except Exception as error:  # what comes after it would be taken for answers to other questions
+        except (
+            Exception
+        ) as error:  # what comes after it would be taken for answers to other questions
             self._process.kill()
             self._process.join(END_SECONDS)
             raise ModelDiedError(
@@ -131,7 +154,9 @@ class WorkerProcess:
         if self._process.exitcode is None:
             self._process.kill()
             self._process.join(END_SECONDS)
-        return ModelDiedError(f"{self.job.name} {ending(self._process.exitcode)}; its log is {self.job.log}")
+        return ModelDiedError(
+            f"{self.job.name} {ending(self._process.exitcode)}; its log is {self.job.log}"
+        )
 
     def _end(self) -> None:
         if self._process is None or self._line is None:

@@ -35,7 +35,12 @@ from mmeval.system.processes import settle_signals
 log = logging.getLogger(__name__)
 
 SYNC_SECONDS = 10.0
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
 """How many processors libraries may use; torch reads the first when it is imported."""
 
 
@@ -84,7 +89,15 @@ class WorkerMessage(NamedTuple):
     text: str
 
 
-FromWorker: TypeAlias = Path | AnswerRow | BatchDone | WorkerMessage | WorkerStartError | StorageError | ModelDiedError
+FromWorker: TypeAlias = (
+    Path
+    | AnswerRow
+    | BatchDone
+    | WorkerMessage
+    | WorkerStartError
+    | StorageError
+    | ModelDiedError
+)
 """A path is the segment that answers go to, once the backend is loaded. An error ends what the worker was asked to do:
 its start, or the rest of a batch of which an answer cannot be kept; with ModelDiedError the worker ends too."""
 Report: TypeAlias = Callable[[FromWorker], None]
@@ -116,7 +129,9 @@ def settle(job: WorkerJob) -> None:
         os.dup2(output, stream)
     os.close(output)
     faulthandler.enable(2)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s [%(name)s] %(message)s")
+    logging.basicConfig(
+        level=logging.INFO, format="%(asctime)s %(levelname)s [%(name)s] %(message)s"
+    )
     log.info("%s began as process %d", job.name, os.getpid())
     for variable in THREAD_VARIABLES:
         os.environ.setdefault(variable, str(job.threads))
@@ -143,9 +158,16 @@ class WorkerDesk:
                 backend.start()
         except MmevalError as error:
             self._report(WorkerStartError(str(error), error.exit_code))
-        except BaseException as error:  # a library may fail in any way; the caller learns how
+        except (
+            BaseException
+        ) as error:  # a library may fail in any way; the caller learns how
             traceback.print_exc()
-            self._report(WorkerStartError(f"{type(error).__name__}: {error} (more is in {job.log})", EXIT_UNEXPECTED))
+            self._report(
+                WorkerStartError(
+                    f"{type(error).__name__}: {error} (more is in {job.log})",
+                    EXIT_UNEXPECTED,
+                )
+            )
         else:
             assert isinstance(backend, BatchBackend)
             self.backend = backend
@@ -156,7 +178,11 @@ class WorkerDesk:
         """Answer a batch; whether the worker can answer another."""
         assert self.backend is not None
         try:
-            most = answer_batch(self.backend, [asked.request for asked in batch], partial(self._deliver, batch))
+            most = answer_batch(
+                self.backend,
+                [asked.request for asked in batch],
+                partial(self._deliver, batch),
+            )
         except ModelDiedError as death:
             self._report(death)
             return False
@@ -177,13 +203,19 @@ class WorkerDesk:
             self.segment.close()
             self._lock.close()
 
-    def _deliver(self, batch: Sequence[BatchRow], position: int, response: Response) -> None:
+    def _deliver(
+        self, batch: Sequence[BatchRow], position: int, response: Response
+    ) -> None:
         request, ticket = batch[position]
         written = None
         if response.output is not None:  # a failure answers no later call
-            with Caught(StorageError) as failure:  # what a backend gives may be nothing that can be written
+            with Caught(
+                StorageError
+            ) as failure:  # what a backend gives may be nothing that can be written
                 if ticket.remarks:
-                    response = replace(response, warnings=(*response.warnings, *ticket.remarks))
+                    response = replace(
+                        response, warnings=(*response.warnings, *ticket.remarks)
+                    )
                 written = self.segment.keep(raw_head(ticket, request), response)
                 response = written.response
             if failure:
@@ -195,7 +227,9 @@ class WorkerDesk:
 def _check(job: WorkerJob, backend: object) -> None:
     """Raises UsageError for a backend that is another one here than in the parent."""
     if not isinstance(backend, BatchBackend) or workers_of(backend):
-        raise UsageError(f"the backend {job.backend!r}, made with {dict(job.args)!r}, is no single copy of itself")
+        raise UsageError(
+            f"the backend {job.backend!r}, made with {dict(job.args)!r}, is no single copy of itself"
+        )
     if digest(dict(backend.identity)) != job.identity:
         raise UsageError(
             f"the backend {job.backend!r} has another identity in a worker process: its model changed meanwhile, or "

@@ -17,7 +17,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from mmeval.backend.contract import AnyBackend, ModelDiedError, PlaceLostError, workers_of
+from mmeval.backend.contract import (
+    AnyBackend,
+    ModelDiedError,
+    PlaceLostError,
+    workers_of,
+)
 from mmeval.broker.batcher import BatchRow, Deliver
 from mmeval.broker.worker_desk import AnswerRow, WorkerJob, WorkerStartError
 from mmeval.errors import BackendDownError, MmevalError, StoppedError, message_of
@@ -44,7 +49,9 @@ class Worker(Protocol):
     async def start(self) -> None:
         """Start it, or start it again. Raises what keeps it from that, and PlaceLostError where its machine is gone."""
 
-    async def answer(self, batch: Sequence[BatchRow], reported: Callable[[AnswerRow], None]) -> int:
+    async def answer(
+        self, batch: Sequence[BatchRow], reported: Callable[[AnswerRow], None]
+    ) -> int:
         """Answer a batch; ``reported`` is called in the loop's thread, for each row.
         Raises ModelDiedError, and StorageError where the worker cannot write."""
 
@@ -55,7 +62,9 @@ class Worker(Protocol):
         """End it, at once and for good."""
 
 
-def worker_jobs(role: str, backend: AnyBackend, name: str, args: Mapping[str, Any], run: Path) -> list[WorkerJob]:
+def worker_jobs(
+    role: str, backend: AnyBackend, name: str, args: Mapping[str, Any], run: Path
+) -> list[WorkerJob]:
     """What the copies of a backend are, in a run folder; one where it declares none."""
     entries = workers_of(backend) or [{}]
     threads = max(1, _processors() // len(entries))
@@ -77,7 +86,11 @@ def worker_jobs(role: str, backend: AnyBackend, name: str, args: Mapping[str, An
 
 def _processors() -> int:
     """Those that this process may use, where the system names them; else all."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return (
+        len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count() or 1
+    )
 
 
 class WorkerPool:
@@ -96,7 +109,9 @@ class WorkerPool:
         self._left_out: list[str] = []
         """Why places are, as far as that is not reported."""
         self._lost: MmevalError | None = None
-        atexit.register(self._kill)  # whatever way this process leaves by, Python's own would wait for them
+        atexit.register(
+            self._kill
+        )  # whatever way this process leaves by, Python's own would wait for them
 
     @property
     def places(self) -> int:
@@ -107,7 +122,9 @@ class WorkerPool:
         for worker in self._workers:
             self._begin(worker)
         while not self._ready and self._lost is None:
-            await asyncio.wait(self._starts.values(), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                self._starts.values(), return_when=asyncio.FIRST_COMPLETED
+            )
         if self._lost is not None:
             raise self._lost
 
@@ -121,7 +138,9 @@ class WorkerPool:
             asked = open_rows.pop(row.position)
             self._deaths[worker] = 0
             if row.written is not None:
-                self._journal.adopt(asked.ticket, asked.request.digest, worker.segment, row.written)
+                self._journal.adopt(
+                    asked.ticket, asked.request.digest, worker.segment, row.written
+                )
             deliver(row.position, row.response)
 
         try:
@@ -143,7 +162,9 @@ class WorkerPool:
         self._lose(StoppedError("stopped before the call was made"))
         for start in self._starts.values():
             start.cancel()
-        await asyncio.gather(*(worker.end() for worker in self._workers), return_exceptions=True)
+        await asyncio.gather(
+            *(worker.end() for worker in self._workers), return_exceptions=True
+        )
         atexit.unregister(self._kill)
 
     async def _next(self) -> Worker:
@@ -154,7 +175,9 @@ class WorkerPool:
             self._free.put_nowait(None)  # for the others that wait
         raise self._lost
 
-    def _recover(self, worker: Worker, open_rows: dict[int, BatchRow], deliver: Deliver) -> None:
+    def _recover(
+        self, worker: Worker, open_rows: dict[int, BatchRow], deliver: Deliver
+    ) -> None:
         """Deliver what the dead worker had written and not reported."""
         calls = {asked.ticket.key: asked.request.digest for asked in open_rows.values()}
         found = self._journal.recover(worker.segment, calls)
@@ -169,14 +192,23 @@ class WorkerPool:
         if self._deaths[worker] >= DEATHS_IN_A_ROW:
             worker.kill()  # it may be alive without its model, and hold a device
             in_a_row = f"{death}. It has died {self._deaths[worker]} times in a row without an answer"
-            self._leave_out(f"{worker.job.name} is left out: {in_a_row}", BackendDownError(in_a_row, "mend that"))
+            self._leave_out(
+                f"{worker.job.name} is left out: {in_a_row}",
+                BackendDownError(in_a_row, "mend that"),
+            )
             return
-        again = f"; {rows} call{' is' if rows == 1 else 's are'} asked again" if rows else ""
+        again = (
+            f"; {rows} call{' is' if rows == 1 else 's are'} asked again"
+            if rows
+            else ""
+        )
         log.warning("%s. It is started again%s", death, again)
         self._begin(worker)
 
     def _begin(self, worker: Worker) -> None:
-        self._starts[worker] = asyncio.get_running_loop().create_task(self._start(worker))
+        self._starts[worker] = asyncio.get_running_loop().create_task(
+            self._start(worker)
+        )
 
     async def _start(self, worker: Worker) -> None:
         first = worker.segment == Path()
@@ -191,7 +223,12 @@ class WorkerPool:
             why = f"{worker.job.name} cannot be started{'' if first else ' again'}: {message_of(error)}"
             if not first:
                 error = BackendDownError(why, "mend that")
-            self._leave_out(why, error if isinstance(error, MmevalError) else WorkerStartError(message_of(error)))
+            self._leave_out(
+                why,
+                error
+                if isinstance(error, MmevalError)
+                else WorkerStartError(message_of(error)),
+            )
             return
         del self._starts[worker]
         self._ready.add(worker)

@@ -14,7 +14,13 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 
 from mmeval.broker.batcher import BatchRow
-from mmeval.broker.worker_desk import AnswerRow, FromWorker, WorkerDesk, WorkerJob, settle
+from mmeval.broker.worker_desk import (
+    AnswerRow,
+    FromWorker,
+    WorkerDesk,
+    WorkerJob,
+    settle,
+)
 from mmeval.errors import EXIT_UNEXPECTED
 from mmeval.store.writer_lock import ORPHAN_SECONDS
 from mmeval.system.processes import is_orphan, parent_id
@@ -30,7 +36,9 @@ def work(job: WorkerJob, connection: Connection) -> None:
     desk = WorkerDesk(job, parent.report)
     try:
         if desk.open():
-            all(map(desk.answer, parent.batches()))  # until there are no more, or the model is gone
+            all(
+                map(desk.answer, parent.batches())
+            )  # until there are no more, or the model is gone
     finally:
         desk.close()
 
@@ -43,7 +51,9 @@ class _Parent:
         self._connection = connection
         self._sending = threading.Lock()
         self._held: list[FromWorker] = []
-        self._batches: queue.SimpleQueue[Sequence[BatchRow] | None] = queue.SimpleQueue()
+        self._batches: queue.SimpleQueue[Sequence[BatchRow] | None] = (
+            queue.SimpleQueue()
+        )
         self._parent = parent_id()
         threading.Thread(target=self._listen, name="mmeval-parent", daemon=True).start()
 
@@ -63,10 +73,14 @@ class _Parent:
             while (batch := self._heard()) is not None:
                 self._batches.put(batch)
         except (EOFError, OSError):
-            signal.alarm(ORPHAN_SECONDS)  # whatever the backend is at then, the kernel ends it
+            signal.alarm(
+                ORPHAN_SECONDS
+            )  # whatever the backend is at then, the kernel ends it
         except BaseException:  # whatever it is, the process cannot answer any more
             traceback.print_exc()
-            os._exit(EXIT_UNEXPECTED)  # a parent that waits for an answer would wait for ever
+            os._exit(
+                EXIT_UNEXPECTED
+            )  # a parent that waits for an answer would wait for ever
         self._batches.put(None)
 
     def _heard(self) -> Sequence[BatchRow] | None:
@@ -75,7 +89,9 @@ class _Parent:
         while not self._connection.poll(HOLD_SECONDS):
             if is_orphan(self._parent):
                 raise EOFError
-            if self._sending.acquire(blocking=False):  # who sends at this moment takes along what is held
+            if self._sending.acquire(
+                blocking=False
+            ):  # who sends at this moment takes along what is held
                 try:
                     self._send_held()
                 finally:

@@ -35,15 +35,38 @@ OPTIONS = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "folders", nargs="+", metavar="RUN", type=Path, help="the folder of a run; the first is the reference"
+        "folders",
+        nargs="+",
+        metavar="RUN",
+        type=Path,
+        help="the folder of a run; the first is the reference",
     )
     for name, shown, text in (
-        ("metrics", "METRIC", "numbers to compare, separated by commas, or all (the first one of each task and group)"),
+        (
+            "metrics",
+            "METRIC",
+            "numbers to compare, separated by commas, or all (the first one of each task and group)",
+        ),
         ("tasks", "TASK", "tasks and groups to compare, separated by commas (all)"),
-        ("across", "ASPECT", "judge, definition, protocol: compare numbers although this differs"),
+        (
+            "across",
+            "ASPECT",
+            "judge, definition, protocol: compare numbers although this differs",
+        ),
     ):
-        parser.add_argument(f"--{name}", metavar=shown, action="append", default=[], help=f"{text}; may be repeated")
-    parser.add_argument("--by", metavar="LABEL", default="", help="also by the values of a label of the samples")
+        parser.add_argument(
+            f"--{name}",
+            metavar=shown,
+            action="append",
+            default=[],
+            help=f"{text}; may be repeated",
+        )
+    parser.add_argument(
+        "--by",
+        metavar="LABEL",
+        default="",
+        help="also by the values of a label of the samples",
+    )
     parser.add_argument(
         "--correction",
         metavar="NAME",
@@ -54,9 +77,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ("alpha", 0.05, "false alarms that are tolerated (0.05)"),
         ("power", 0.8, "with which the smallest difference would have been seen (0.8)"),
         ("detect", None, "also say how many samples it takes to see this difference"),
-        ("fail_unless_within", None, "end with 5 unless a run is shown to be no worse than this margin"),
+        (
+            "fail_unless_within",
+            None,
+            "end with 5 unless a run is shown to be no worse than this margin",
+        ),
     ):
-        parser.add_argument(f"--{name}", metavar="NUMBER", type=_number, default=default, help=text)
+        parser.add_argument(
+            f"--{name}", metavar="NUMBER", type=_number, default=default, help=text
+        )
     parser.add_argument(
         "--fail_if_worse",
         metavar="MARGIN",
@@ -66,9 +95,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="end with 5 where a run is worse by more than this margin (0), beyond doubt",
     )
-    parser.add_argument("--format", metavar="FORMAT", default="text", help=f"{', '.join(FORMATS)} (text)")
     parser.add_argument(
-        "-o", "--output_path", metavar="FOLDER", default="compare", help="the folder of the page (./compare)"
+        "--format",
+        metavar="FORMAT",
+        default="text",
+        help=f"{', '.join(FORMATS)} (text)",
+    )
+    parser.add_argument(
+        "-o",
+        "--output_path",
+        metavar="FOLDER",
+        default="compare",
+        help="the folder of the page (./compare)",
     )
     parser.add_argument(
         "--report",
@@ -84,7 +122,9 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"a number is expected, not {text!r}") from None
+        raise argparse.ArgumentTypeError(
+            f"a number is expected, not {text!r}"
+        ) from None
 
 
 def run(args: argparse.Namespace) -> int:
@@ -96,7 +136,9 @@ def run(args: argparse.Namespace) -> int:
 
     if args.format not in FORMATS:
         known = ", ".join(FORMATS)
-        raise UsageError(f"--format: {known} are there, not {args.format!r}{did_you_mean(args.format, FORMATS)}")
+        raise UsageError(
+            f"--format: {known} are there, not {args.format!r}{did_you_mean(args.format, FORMATS)}"
+        )
     page = Path(args.output_path).expanduser() if values.switch(args.report) else None
     if page is not None:
         check_replaceable(page)
@@ -117,7 +159,10 @@ def _write_page(found: Comparison, folder: Path, *, is_text: bool) -> None:
     from mmeval.comparison.page import write_comparison
 
     made = write_comparison(found, folder)
-    for note in (made.damage, *damage_notes(made.unread, "what it answered is not on the page")):
+    for note in (
+        made.damage,
+        *damage_notes(made.unread, "what it answered is not on the page"),
+    ):
         if note:
             log.warning("%s", note)
     page = folder / made.page.name

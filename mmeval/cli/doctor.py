@@ -14,7 +14,16 @@ from mmeval._version import __version__
 from mmeval.backend.contract import AnyBackend
 from mmeval.backend.create import takes_argument
 from mmeval.cli.parser import add_flags
-from mmeval.doctor import devices, installation, machine, models, network, packages, registered, tasks
+from mmeval.doctor import (
+    devices,
+    installation,
+    machine,
+    models,
+    network,
+    packages,
+    registered,
+    tasks,
+)
 from mmeval.doctor.finding import Section, section, sound
 from mmeval.doctor.page import as_json, as_text
 from mmeval.errors import EXIT_MISSING, EXIT_OK, MissingError, PluginError
@@ -35,8 +44,27 @@ from mmeval.wording import counted
 _FLAGS = tuple(
     BY_NAME[name]
     for name in (
-        *("tasks", "model", "model_args", "device", "trust_remote_code", "include_path", "data", "data_dir"),
-        *("role", "judge", "judge_args", "judge_base_url", "captioner", "strict", "output_path", "verbosity", "engine"),
+        *(
+            "tasks",
+            "model",
+            "model_args",
+            "device",
+            "trust_remote_code",
+            "include_path",
+            "data",
+            "data_dir",
+        ),
+        *(
+            "role",
+            "judge",
+            "judge_args",
+            "judge_base_url",
+            "captioner",
+            "strict",
+            "output_path",
+            "verbosity",
+            "engine",
+        ),
     )
 )
 MODELS = "Models"
@@ -45,12 +73,21 @@ ALL = "all"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", nargs="*", metavar="TASK", help="tasks to check, as with --tasks")
+    parser.add_argument(
+        "words", nargs="*", metavar="TASK", help="tasks to check, as with --tasks"
+    )
     add_flags(parser, _FLAGS)
     parser.add_argument(
-        "--devices", action="store_true", help="check torch and its devices, which takes seconds (also with --model)"
+        "--devices",
+        action="store_true",
+        help="check torch and its devices, which takes seconds (also with --model)",
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="text for people, or json (text)")
+    parser.add_argument(
+        "--format",
+        choices=("text", "json"),
+        default="text",
+        help="text for people, or json (text)",
+    )
     parser.epilog = (
         "TASK all checks every task. Nothing is fetched, sent or loaded; the hub is asked whether it answers.\n"
         "exit codes: 0 the asked tasks can run, or none was asked and nothing is broken; 4 otherwise;\n"
@@ -71,7 +108,9 @@ def run(args: argparse.Namespace) -> int:
         print_text(as_json(sections, is_sound=is_sound, version=__version__))
     else:
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        print_text(f"{as_text(sections, colour=colour)}\n{_verdict(sections, asked, specs, is_sound=is_sound)}\n")
+        print_text(
+            f"{as_text(sections, colour=colour)}\n{_verdict(sections, asked, specs, is_sound=is_sound)}\n"
+        )
     return EXIT_OK if is_sound else EXIT_MISSING
 
 
@@ -85,25 +124,42 @@ def _specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
     return found
 
 
-def _asked(names: tuple[str, ...], settings: Mapping[str, Setting], roles: frozenset[str]) -> list[WantedTask]:
+def _asked(
+    names: tuple[str, ...], settings: Mapping[str, Setting], roles: frozenset[str]
+) -> list[WantedTask]:
     """The tasks to check. Raises UsageError for unknown names and unreadable files."""
     include = settings["include_path"].value
     if not names:
         return []
-    overrides = TaskOverrides(data=settings["data"].value, data_dir=settings["data_dir"].value)
+    overrides = TaskOverrides(
+        data=settings["data"].value, data_dir=settings["data_dir"].value
+    )
     if names == (ALL,):
         entries = TaskIndex(include).listing()
-        names = tuple(entry.full_name for entry in entries if not entry.is_group and entry.problem is None)
+        names = tuple(
+            entry.full_name
+            for entry in entries
+            if not entry.is_group and entry.problem is None
+        )
     return wanted(choose(names, TaskIndex(include)), overrides, roles=roles)
 
 
 def _sections(
-    settings: Mapping[str, Setting], specs: Mapping[str, BackendSpec], asked: Sequence[WantedTask], *, look: bool
+    settings: Mapping[str, Setting],
+    specs: Mapping[str, BackendSpec],
+    asked: Sequence[WantedTask],
+    *,
+    look: bool,
 ) -> Iterator[Section]:
     probe = network.HubProbe(os.environ)
     include, output = settings["include_path"].value, settings["output_path"].value
     local = tasks.MODEL in specs and takes_argument(specs[tasks.MODEL].name, "device")
-    yield section("Installation", installation.versions, installation.metadata, installation.copies)
+    yield section(
+        "Installation",
+        installation.versions,
+        installation.metadata,
+        installation.copies,
+    )
     backends: dict[str, AnyBackend] = {}
     extras = {extra for item in asked for extra in tasks.extras(item)}
     made = section(MODELS, partial(models.made, specs, backends, extras), required=True)
@@ -113,7 +169,12 @@ def _sections(
     if (engine := settings["engine"].value) is not None:
         yield section("Engine", partial(machine.nodes, engine), required=True)
     yield section("Disks", partial(machine.disks, output))
-    yield section("Plugins", registered.loaded, registered.clashes, partial(registered.task_files, include))
+    yield section(
+        "Plugins",
+        registered.loaded,
+        registered.clashes,
+        partial(registered.task_files, include),
+    )
     yield made
     for item in asked:
         yield section(
@@ -137,14 +198,34 @@ def _sections(
 
 
 def _verdict(
-    sections: Sequence[Section], asked: Sequence[WantedTask], specs: Mapping[str, BackendSpec], *, is_sound: bool
+    sections: Sequence[Section],
+    asked: Sequence[WantedTask],
+    specs: Mapping[str, BackendSpec],
+    *,
+    is_sound: bool,
 ) -> str:
     """The last line of the text."""
     if not asked and not specs:
-        broken = sum(finding.status == "broken" or finding.blocks for item in sections for finding in item.findings)
-        return "nothing is broken" if is_sound else f"{broken} {'thing is' if broken == 1 else 'things are'} broken"
-    blocked = {item.name for item in sections if any(finding.blocks for finding in item.findings)}
+        broken = sum(
+            finding.status == "broken" or finding.blocks
+            for item in sections
+            for finding in item.findings
+        )
+        return (
+            "nothing is broken"
+            if is_sound
+            else f"{broken} {'thing is' if broken == 1 else 'things are'} broken"
+        )
+    blocked = {
+        item.name
+        for item in sections
+        if any(finding.blocks for finding in item.findings)
+    }
     if MODELS in blocked:
         return "a backend that was asked for cannot be made, so that nothing can run"
     able = len(asked) - len(blocked)
-    return f"{able} of {counted(len(asked), 'task')} can run here" if asked else "they can be asked"
+    return (
+        f"{able} of {counted(len(asked), 'task')} can run here"
+        if asked
+        else "they can be asked"
+    )

@@ -24,7 +24,12 @@ log = logging.getLogger(__name__)
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="RUN", type=Path, help="the folder of a run")
-    parser.add_argument("--format", metavar="NAME", default="", help="the layout; 'mmeval ls formats' lists them")
+    parser.add_argument(
+        "--format",
+        metavar="NAME",
+        default="",
+        help="the layout; 'mmeval ls formats' lists them",
+    )
     parser.add_argument(
         "-o",
         "--output_path",
@@ -61,17 +66,27 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--format is missing; the formats are: {known}")
     form = load_format(args.format)
     if form.write is None:
-        raise UsageError(f"--format {args.format} is not written: {form.unwritten or 'it is for reading alone'}")
+        raise UsageError(
+            f"--format {args.format} is not written: {form.unwritten or 'it is for reading alone'}"
+        )
     stored = StoredRun(run_folder(args.folder))
     try:
         into = Path(args.output_path).expanduser() / file_name(stored.model)
-        done = export(stored, form, into, tasks=split_names(args.tasks), force=values.switch(args.force))
+        done = export(
+            stored,
+            form,
+            into,
+            tasks=split_names(args.tasks),
+            force=values.switch(args.force),
+        )
     finally:
         stored.close()
     for note in done.notes:
         log.info(note)
     for gap in done.gaps:
         log.warning(gap)
-    log.info("exported %s with %s", counted(done.answers, "answer"), f"{done.media:,} media")
+    log.info(
+        "exported %s with %s", counted(done.answers, "answer"), f"{done.media:,} media"
+    )
     print_text(f"{into}\n")
     return EXIT_INCOMPLETE if done.gaps else EXIT_OK

@@ -24,20 +24,40 @@ from mmeval.settings import values
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", metavar="KIND", help="what to write: benchmark, metric, backend, agent or worker")
-    parser.add_argument("name", metavar="NAME", help="its name; a folder of this name is made")
-    parser.add_argument("--output_path", "-o", metavar="FOLDER", default=".", help="where to make it (.)")
-    parser.add_argument("--subtasks", metavar="N", default=None, help="tasks of a benchmark (1)")
+    parser.add_argument(
+        "kind",
+        metavar="KIND",
+        help="what to write: benchmark, metric, backend, agent or worker",
+    )
+    parser.add_argument(
+        "name", metavar="NAME", help="its name; a folder of this name is made"
+    )
+    parser.add_argument(
+        "--output_path",
+        "-o",
+        metavar="FOLDER",
+        default=".",
+        help="where to make it (.)",
+    )
+    parser.add_argument(
+        "--subtasks", metavar="N", default=None, help="tasks of a benchmark (1)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the package, and print what to type next."""
     from mmeval.authoring.scaffold.names import KINDS, package_name
-    from mmeval.authoring.scaffold.package import MAX_SUBTASKS, WrittenPackage, write_package
+    from mmeval.authoring.scaffold.package import (
+        MAX_SUBTASKS,
+        WrittenPackage,
+        write_package,
+    )
 
     kind = next((known for known in KINDS if known == args.kind), None)
     if kind is None:
-        raise UnknownNameError("kind of package", args.kind, KINDS, f"The kinds are: {', '.join(KINDS)}.")
+        raise UnknownNameError(
+            "kind of package", args.kind, KINDS, f"The kinds are: {', '.join(KINDS)}."
+        )
     if args.subtasks is not None and kind != "benchmark":
         raise UsageError("--subtasks goes with a benchmark alone; leave it out")
     try:
@@ -45,10 +65,19 @@ def run(args: argparse.Namespace) -> int:
     except UsageError as error:
         raise UsageError(f"--subtasks: {error}") from None
     if subtasks > MAX_SUBTASKS:
-        raise UsageError(f"--subtasks: at most {MAX_SUBTASKS} can be written, not {subtasks:,}")
+        raise UsageError(
+            f"--subtasks: at most {MAX_SUBTASKS} can be written, not {subtasks:,}"
+        )
     name = package_name(kind, args.name)
-    written: WrittenPackage = write_package(kind, name, values.path(args.output_path), subtasks=subtasks)
-    print_text("".join(f"{line}\n" for line in _next(kind, name.module, written.folder, len(written.files))))
+    written: WrittenPackage = write_package(
+        kind, name, values.path(args.output_path), subtasks=subtasks
+    )
+    print_text(
+        "".join(
+            f"{line}\n"
+            for line in _next(kind, name.module, written.folder, len(written.files))
+        )
+    )
     return EXIT_OK
 
 

@@ -71,8 +71,12 @@ _Table: TypeAlias = tuple[Sequence[str], Callable[[str, str, Any], list[str]]]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", nargs="?", metavar="KIND", help=f"what to list: {_KNOWN}")
-    parser.add_argument("pattern", nargs="?", metavar="PATTERN", help="a glob, or a part of the name")
+    parser.add_argument(
+        "what", nargs="?", metavar="KIND", help=f"what to list: {_KNOWN}"
+    )
+    parser.add_argument(
+        "pattern", nargs="?", metavar="PATTERN", help="a glob, or a part of the name"
+    )
     add_flags(parser, _FLAGS)
 
 
@@ -80,14 +84,26 @@ def run(args: argparse.Namespace) -> int:
     settings = resolve(_FLAGS, vars(args), os.environ)
     begin_log(settings["verbosity"].value, os.environ)
     if args.what is None:
-        raise UsageError(f"name what to list, as in 'mmeval ls tasks'; the kinds are: {_KNOWN}")
+        raise UsageError(
+            f"name what to list, as in 'mmeval ls tasks'; the kinds are: {_KNOWN}"
+        )
     if args.what not in (*FROM_FILES, *KINDS):
-        raise UnknownNameError("kind of thing to list", args.what, (*FROM_FILES, *KINDS), f"The kinds are: {_KNOWN}.")
+        raise UnknownNameError(
+            "kind of thing to list",
+            args.what,
+            (*FROM_FILES, *KINDS),
+            f"The kinds are: {_KNOWN}.",
+        )
     if args.what == "tasks" and args.pattern is None:
         from mmeval.task.index import TaskIndex
 
-        _print(_BENCHMARK_HEADERS, _benchmark_rows(TaskIndex(settings["include_path"].value)))
-        print_text("\nmmeval ls tasks NAME lists the tasks of a benchmark, mmeval ls tasks '*' all tasks\n")
+        _print(
+            _BENCHMARK_HEADERS,
+            _benchmark_rows(TaskIndex(settings["include_path"].value)),
+        )
+        print_text(
+            "\nmmeval ls tasks NAME lists the tasks of a benchmark, mmeval ls tasks '*' all tasks\n"
+        )
         return 0
     pattern = "*" if args.pattern is None else args.pattern
     if args.what in FROM_FILES:
@@ -97,14 +113,20 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def print_tasks(kinds: Sequence[str], include_path: Sequence[Path], pattern: str = "*") -> int:
+def print_tasks(
+    kinds: Sequence[str], include_path: Sequence[Path], pattern: str = "*"
+) -> int:
     """Print the tables of some of tasks, groups and tags."""
     from mmeval.task.index import TaskIndex
 
     index = TaskIndex(include_path)
     for kind in kinds:
         rows = [
-            *(_tag_rows(index, pattern) if kind == "tags" else _entry_rows(index, pattern, groups=kind == "groups"))
+            *(
+                _tag_rows(index, pattern)
+                if kind == "tags"
+                else _entry_rows(index, pattern, groups=kind == "groups")
+            )
         ]
         if not rows and pattern != "*":
             hint = f"To list them: mmeval ls {kind} '*'"
@@ -120,11 +142,16 @@ def _benchmark_rows(index: TaskIndex) -> ListingRows:
         if entry.problem is not None:
             yield _Broken(entry.name, entry.owner, entry.problem)
         elif not entry.is_group:
-            found.setdefault((entry.full_name.rpartition("/")[0] or entry.name, entry.owner), []).append(entry)
+            found.setdefault(
+                (entry.full_name.rpartition("/")[0] or entry.name, entry.owner), []
+            ).append(entry)
     for (name, owner), entries in sorted(found.items()):
         versions = dict.fromkeys(entry.version for entry in entries)
         licences = dict.fromkeys(map(_licence, entries))
-        about = [cell(some(list(texts), 2), limit=_MAX_LICENCE) for texts in (versions, licences)]
+        about = [
+            cell(some(list(texts), 2), limit=_MAX_LICENCE)
+            for texts in (versions, licences)
+        ]
         yield [cell(name), f"{len(entries):,}", *about, cell(owner)]
 
 
@@ -135,14 +162,20 @@ def _licence(entry: IndexEntry) -> str:
 
 def _entry_rows(index: TaskIndex, pattern: str, *, groups: bool) -> ListingRows:
     for entry in index.listing():
-        if entry.is_group != groups or not (_fits(entry.name, pattern) or _fits(entry.full_name, pattern)):
+        if entry.is_group != groups or not (
+            _fits(entry.name, pattern) or _fits(entry.full_name, pattern)
+        ):
             continue
         if entry.problem is not None:
             yield _Broken(entry.name, entry.owner, entry.problem)
         else:
             tags = ", ".join(entry.tags)
             licence = cell(_licence(entry), limit=_MAX_LICENCE)
-            about = [cell(tags), cell(entry.owner)] if groups else [cell(entry.version), licence, cell(tags)]
+            about = (
+                [cell(tags), cell(entry.owner)]
+                if groups
+                else [cell(entry.version), licence, cell(tags)]
+            )
             yield [cell(entry.name), *about]
 
 
@@ -151,10 +184,15 @@ def _tag_rows(index: TaskIndex, pattern: str) -> ListingRows:
     for tag, entries in index.tags().items():
         if _fits(tag, pattern):
             names = [cell(entry.name) for entry in entries]
-            yield [cell(tag), some(names, len(names) if tag == pattern else _MOST_NAMED)]
+            yield [
+                cell(tag),
+                some(names, len(names) if tag == pattern else _MOST_NAMED),
+            ]
 
 
-def _rows(kind: str, pattern: str, row: Callable[[str, str, Any], list[str]]) -> ListingRows:
+def _rows(
+    kind: str, pattern: str, row: Callable[[str, str, Any], list[str]]
+) -> ListingRows:
     """``Any``: each kind of plugin has its own type, which its row function takes."""
     for name, owner in _names(KINDS[kind], pattern):
         try:
@@ -180,11 +218,25 @@ def _load(kind: str, name: str) -> object:
 
 
 def _metric_row(name: str, owner: str, metric: Metric) -> list[str]:
-    low, high = (f"{end:g}" if math.isfinite(end) else "∞" if end > 0 else "-∞" for end in metric.range)
-    spread = f"{low}..{high}" if metric.range_of is None or not metric.derived else "of its pieces"
+    low, high = (
+        f"{end:g}" if math.isfinite(end) else "∞" if end > 0 else "-∞"
+        for end in metric.range
+    )
+    spread = (
+        f"{low}..{high}"
+        if metric.range_of is None or not metric.derived
+        else "of its pieces"
+    )
     arrow = "↑" if metric.higher_is_better else "↓"
     needs = ", ".join([*_needs(metric), *(f"role {role}" for role in metric.roles)])
-    return [cell(name), cell(metric.version), spread, arrow, cell(needs, limit=200), cell(owner)]
+    return [
+        cell(name),
+        cell(metric.version),
+        spread,
+        arrow,
+        cell(needs, limit=200),
+        cell(owner),
+    ]
 
 
 def _needs(metric: Metric) -> Iterator[str]:
@@ -212,7 +264,12 @@ def _tool_row(name: str, owner: str, tool: Tool) -> list[str]:
 def _adapter_row(name: str, owner: str, adapter: object) -> list[str]:
     verified = getattr(adapter, "verified", True)  # it may be any class
     sentence, stop, _ = _purpose(adapter).partition(". ")
-    return [cell(name), cell(owner), cell(sentence + stop.strip(), limit=120), "" if verified else "not run yet"]
+    return [
+        cell(name),
+        cell(owner),
+        cell(sentence + stop.strip(), limit=120),
+        "" if verified else "not run yet",
+    ]
 
 
 def _backend_row(name: str, owner: str, backend: object) -> list[str]:
@@ -223,8 +280,18 @@ def _backend_row(name: str, owner: str, backend: object) -> list[str]:
 
 
 def _format_row(name: str, owner: str, form: AnswerFormat) -> list[str]:
-    sides = [side for side, there in (("read", form.read), ("written", form.write)) if there is not None]
-    return [cell(name), " and ".join(sides), cell(", ".join(form.options)), cell(owner), cell(form.about, limit=120)]
+    sides = [
+        side
+        for side, there in (("read", form.read), ("written", form.write))
+        if there is not None
+    ]
+    return [
+        cell(name),
+        " and ".join(sides),
+        cell(", ".join(form.options)),
+        cell(owner),
+        cell(form.about, limit=120),
+    ]
 
 
 def _plugin_row(name: str, owner: str, plugin: object) -> list[str]:
@@ -243,7 +310,12 @@ _TABLES: dict[str, _Table] = {
 
 def _purpose(plugin: object) -> str:
     """The first paragraph of its docstring, as words for a terminal."""
-    return (inspect.getdoc(plugin) or "").partition("\n\n")[0].replace("\n", " ").replace("``", "'")
+    return (
+        (inspect.getdoc(plugin) or "")
+        .partition("\n\n")[0]
+        .replace("\n", " ")
+        .replace("``", "'")
+    )
 
 
 def _names(group: plugins.PluginGroup, pattern: str) -> Iterator[tuple[str, str]]:
@@ -257,7 +329,9 @@ def _names(group: plugins.PluginGroup, pattern: str) -> Iterator[tuple[str, str]
 
 
 def _fits(name: str, pattern: str) -> bool:
-    return fnmatchcase(name, pattern) or (not any(char in pattern for char in "*?[") and pattern in name)
+    return fnmatchcase(name, pattern) or (
+        not any(char in pattern for char in "*?[") and pattern in name
+    )
 
 
 def _print(headers: Sequence[str], rows: ListingRows) -> None:
@@ -270,7 +344,9 @@ def _print(headers: Sequence[str], rows: ListingRows) -> None:
             broken.append([cell(row.name), cell(row.owner), problem])
         else:
             sound.append(row)
-    lines = table_lines(headers, sound, if_filled="Asks" if "Asks" in headers else "Note")
+    lines = table_lines(
+        headers, sound, if_filled="Asks" if "Asks" in headers else "Note"
+    )
     if broken:
         lines += ["", *table_lines(("Broken", "From", "Problem"), broken)]
     print_text("\n".join(lines) + "\n")

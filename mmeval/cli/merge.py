@@ -19,9 +19,13 @@ from mmeval.secrets import text_without_secrets
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="RUN", type=Path, help="the folder of a run with shards")
     parser.add_argument(
-        "--partial", action="store_true", help="make results although a shard is missing; they say so (exit code 3)"
+        "folder", metavar="RUN", type=Path, help="the folder of a run with shards"
+    )
+    parser.add_argument(
+        "--partial",
+        action="store_true",
+        help="make results although a shard is missing; they say so (exit code 3)",
     )
 
 
@@ -39,15 +43,24 @@ def run(args: argparse.Namespace) -> int:
     from mmeval.store.shard import MERGED
 
     check_at_rest(args.folder)
-    division = division_of(args.folder, stored_shards(args.folder), partial=args.partial)
+    division = division_of(
+        args.folder, stored_shards(args.folder), partial=args.partial
+    )
     if is_merged(args.folder):
         exit_code: int = RunFolder.read_record(args.folder)[MERGED]["exit_code"]
-        before = f"; the merge before ended with exit code {exit_code}" if exit_code else ""
-        write_line(f"{args.folder}: nothing to merge, the run has all that its shards hold{before}")
+        before = (
+            f"; the merge before ended with exit code {exit_code}" if exit_code else ""
+        )
+        write_line(
+            f"{args.folder}: nothing to merge, the run has all that its shards hold{before}"
+        )
         return exit_code
     recorded: dict[str, Any] = dict(division.shards[-1].record["settings"])
     recorded.pop("shard", None)
-    plan = make_plan(resolve(FLAGS, recorded, {}), command=text_without_secrets(shlex.join(("mmeval", *args.argv))))
+    plan = make_plan(
+        resolve(FLAGS, recorded, {}),
+        command=text_without_secrets(shlex.join(("mmeval", *args.argv))),
+    )
     publication = Publication.prepared(
         plan.loggers,
         None,
@@ -56,7 +69,9 @@ def run(args: argparse.Namespace) -> int:
         table=plan.table,
         recorded=recorded_baseline(recorded, args.folder),
     )
-    unlimited = replace(plan.options, budget_usd=None, budget_tokens=None, budget_calls=None)
+    unlimited = replace(
+        plan.options, budget_usd=None, budget_tokens=None, budget_calls=None
+    )
     with closing(for_stderr()) as bar:
         merged = merge(args.folder, unlimited, progress=bar, partial=args.partial)
     publication.finish(merged.outcome, plan.report, show=print_text)

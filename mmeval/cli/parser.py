@@ -31,15 +31,22 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message.removeprefix('argument ')} ('{self.prog} --help' explains)")
+        raise UsageError(
+            f"{message.removeprefix('argument ')} ('{self.prog} --help' explains)"
+        )
 
     def read(self, argv: Sequence[str]) -> argparse.Namespace:
         """Parse the arguments of one verb. Raises UsageError for unknown ones."""
         words = list(self._separated([self._spelt(word) for word in argv]))
         found, unknown = self.parse_known_args(words)
-        many = any(not action.option_strings and action.nargs in ("+", "*") for action in self._actions)
+        many = any(
+            not action.option_strings and action.nargs in ("+", "*")
+            for action in self._actions
+        )
         if unknown and many and not any(word.startswith("-") for word in unknown):
-            found, unknown = self.parse_known_intermixed_args(words)  # some words follow a flag
+            found, unknown = self.parse_known_intermixed_args(
+                words
+            )  # some words follow a flag
         if unknown:
             raise UsageError(self._complaint(unknown[0]))
         return found
@@ -59,7 +66,9 @@ class Parser(argparse.ArgumentParser):
         """Write a switch as ``--switch=true`` before a word that is not its value."""
         for word, after in zip(words, [*words[1:], "-"], strict=False):
             action = self._option_string_actions.get(word)
-            is_switch = action is not None and action.nargs == "?" and action.const is True
+            is_switch = (
+                action is not None and action.nargs == "?" and action.const is True
+            )
             foreign = not after.startswith("-") and after.lower() not in SWITCH_WORDS
             yield f"{word}=true" if is_switch and foreign else word
 
@@ -75,10 +84,14 @@ class Parser(argparse.ArgumentParser):
         if name in self.explained:
             return f"unknown flag {name}: {self.explained[name]} ('{self.prog} --help' lists the flags)"
         of_run = name.removeprefix("--") in BY_NAME and not self.knows(name)
-        advice = "; it is a flag of 'mmeval run'" if of_run else did_you_mean(name, shown)
+        advice = (
+            "; it is a flag of 'mmeval run'" if of_run else did_you_mean(name, shown)
+        )
         if not advice and self.knows("--role"):  # each task has its own names of roles
             role = name.removeprefix("--")
-            advice = f"; if {role} is a role that a task asks, write --role {role}=BACKEND"
+            advice = (
+                f"; if {role} is a role that a task asks, write --role {role}=BACKEND"
+            )
         unknown = f"unknown flag {word.partition('=')[0]}{advice}{self.unknown_hint}"
         return f"{unknown} ('{self.prog} --help' lists the flags)"
 
@@ -97,13 +110,33 @@ def add_flags(parser: argparse.ArgumentParser, flags: Iterable[Flag]) -> None:
             group = groups[flag.heading] = parser.add_argument_group(flag.heading)
         names = [*([f"-{flag.short}"] if flag.short else []), f"--{flag.name}"]
         if flag.repeatable or (flag.nargs == "+" and takes_words):
-            group.add_argument(*names, action="append", default=_UNSET, metavar=flag.metavar, help=flag.help)
-        elif flag.nargs == "?":
-            group.add_argument(*names, nargs="?", const=True, default=_UNSET, metavar=flag.metavar, help=flag.help)
-        else:
-            action = "extend" if flag.read is arguments else "store"  # of several none is dropped in silence
             group.add_argument(
-                *names, action=action, nargs=flag.nargs, default=_UNSET, metavar=flag.metavar, help=flag.help
+                *names,
+                action="append",
+                default=_UNSET,
+                metavar=flag.metavar,
+                help=flag.help,
+            )
+        elif flag.nargs == "?":
+            group.add_argument(
+                *names,
+                nargs="?",
+                const=True,
+                default=_UNSET,
+                metavar=flag.metavar,
+                help=flag.help,
+            )
+        else:
+            action = (
+                "extend" if flag.read is arguments else "store"
+            )  # of several none is dropped in silence
+            group.add_argument(
+                *names,
+                action=action,
+                nargs=flag.nargs,
+                default=_UNSET,
+                metavar=flag.metavar,
+                help=flag.help,
             )
 
 

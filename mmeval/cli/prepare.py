@@ -31,13 +31,24 @@ _log = logging.getLogger(__name__)
 
 
 def configure(parser: Parser) -> None:
-    parser.add_argument("tasks", nargs="+", metavar="TASK", help="a task, group, tag, glob, task file or folder")
     parser.add_argument(
-        "--weights", action="store_true", help="fetch the weights of the tasks' metrics too, and nothing else of them"
+        "tasks",
+        nargs="+",
+        metavar="TASK",
+        help="a task, group, tag, glob, task file or folder",
     )
-    parser.add_argument("--dry_run", action="store_true", help="show what would be fetched, and end")
+    parser.add_argument(
+        "--weights",
+        action="store_true",
+        help="fetch the weights of the tasks' metrics too, and nothing else of them",
+    )
+    parser.add_argument(
+        "--dry_run", action="store_true", help="show what would be fetched, and end"
+    )
     add_flags(parser, _FLAGS)
-    parser.explained = {"--data": "prepare has none, since bundled samples need no preparation"}
+    parser.explained = {
+        "--data": "prepare has none, since bundled samples need no preparation"
+    }
     parser.epilog = (
         "Files are fetched to the cache of the hub (HF_HOME), with --data_dir FOLDER to FOLDER/OWNER/NAME; a data\n"
         "set that FOLDER holds already is checked and not fetched. Files that are complete are not fetched again.\n"
@@ -60,18 +71,29 @@ def _run(args: argparse.Namespace) -> int:
     begin_log(settings["verbosity"].value, os.environ)
     data_dir = settings["data_dir"].value
     if data_dir is not None and data_dir.exists() and not data_dir.is_dir():
-        raise UsageError(f"{settings['data_dir'].origin} {data_dir}: it is a file; name a folder")
+        raise UsageError(
+            f"{settings['data_dir'].origin} {data_dir}: it is a file; name a folder"
+        )
     overrides = TaskOverrides(data_dir=data_dir)
     chosen = choose(values.words(args.tasks), TaskIndex(settings["include_path"].value))
     tasks = wanted(chosen, overrides)
     needed = sources(tasks, weights=args.weights)
-    found: dict[Source, Measured | MmevalError] = {source: _measured(source) for source in needed}
+    found: dict[Source, Measured | MmevalError] = {
+        source: _measured(source) for source in needed
+    }
     for source, users in needed.items():
         _print(_described(source, users, found[source], all_faults=args.dry_run))
     require_space([item for item in found.values() if isinstance(item, Measured)])
     if args.dry_run:
-        return EXIT_MISSING if any(isinstance(item, MmevalError) for item in found.values()) else EXIT_OK
-    found = {source: item if isinstance(item, MmevalError) else _fetched(item) for source, item in found.items()}
+        return (
+            EXIT_MISSING
+            if any(isinstance(item, MmevalError) for item in found.values())
+            else EXIT_OK
+        )
+    found = {
+        source: item if isinstance(item, MmevalError) else _fetched(item)
+        for source, item in found.items()
+    }
     look = MediaLook()
     states = list(readiness(tasks, found, weights=args.weights, look=look))
     _print(_shown_states(states))
@@ -81,7 +103,11 @@ def _run(args: argparse.Namespace) -> int:
     _print([f"note: {line}" for line in (*look.warnings(), look.remark()) if line])
     ready = sum(state.ready for state in states)
     _print([f"{ready} of {counted(len(states), 'task')} ready"])
-    return EXIT_OK if ready == len(states) and all(group.ready for group in groups) else EXIT_MISSING
+    return (
+        EXIT_OK
+        if ready == len(states) and all(group.ready for group in groups)
+        else EXIT_MISSING
+    )
 
 
 def _measured(source: Source) -> Measured | MmevalError:
@@ -104,7 +130,11 @@ def _fetched(item: Measured) -> Measured | MmevalError:
 
 
 def _described(
-    source: Source, users: Sequence[str], found: Measured | MmevalError, *, all_faults: bool
+    source: Source,
+    users: Sequence[str],
+    found: Measured | MmevalError,
+    *,
+    all_faults: bool,
 ) -> Iterator[str]:
     """Describe a source, its size and the part to fetch.
     The error of a data set is shown with its tasks, or here if ``all_faults``."""
@@ -162,7 +192,9 @@ def _shown(state: Readiness, common: Container[str]) -> Iterator[str]:
     if state.counts is not None and state.counts.read:
         kept = state.counts.samples[state.task]
         bad = _bad(len(state.counts.bad_marks))
-        sums = "".join(f", {number:,} {label}" for label, number in state.counts.totals.items())
+        sums = "".join(
+            f", {number:,} {label}" for label, number in state.counts.totals.items()
+        )
         counts = f": {kept:,} of {state.counts.rows:,} rows{bad}{sums}{_media(state.counts.media)}"
     yield f"{'ready' if state.ready else 'not ready'}  {state.task}{counts}"
     yield from (message for message in _messages(state) if message not in common)
@@ -170,7 +202,10 @@ def _shown(state: Readiness, common: Container[str]) -> Iterator[str]:
 
 def _shown_group(group: Together) -> Iterator[str]:
     state = "ready" if group.ready else "not ready"
-    found = group.uncounted or f"{group.rows:,} different rows{_bad(group.bad)}{_media(group.media)}"
+    found = (
+        group.uncounted
+        or f"{group.rows:,} different rows{_bad(group.bad)}{_media(group.media)}"
+    )
     yield f"{state}  {group.group} as a whole: {found}"
     yield from (f"  - {fault}" for fault in group.faults)
 
@@ -180,7 +215,9 @@ def _bad(count: int) -> str:
 
 
 def _media(numbers: Mapping[str, int]) -> str:
-    shown = [counted(number, f"{kind} file") for kind, number in sorted(numbers.items())]
+    shown = [
+        counted(number, f"{kind} file") for kind, number in sorted(numbers.items())
+    ]
     return f"; media: {', '.join(shown)}" if shown else ""
 
 

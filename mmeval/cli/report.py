@@ -39,7 +39,9 @@ log = logging.getLogger(__name__)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folders", nargs="+", metavar="RUN", type=Path, help="the folder of a run")
+    parser.add_argument(
+        "folders", nargs="+", metavar="RUN", type=Path, help="the folder of a run"
+    )
     parser.add_argument(
         "-o",
         "--output_path",
@@ -81,7 +83,10 @@ def run(args: argparse.Namespace) -> int:
         for note in skipped_metrics_note(StoredRun(folder)):
             log.warning("%s", note)
     if args.layout:
-        complete = [write_layout(folders, name, formats, into) for name in values.words(args.layout)]
+        complete = [
+            write_layout(folders, name, formats, into)
+            for name in values.words(args.layout)
+        ]
         return EXIT_OK if all(complete) else EXIT_INCOMPLETE
     report = into or (folders[0] / "report" if len(folders) == 1 else Path("report"))
     whole = True
@@ -97,7 +102,11 @@ def _formats(text: str | None, *, layout: bool) -> list[str]:
     known = OF_LAYOUTS if layout else FORMATS
     names = [known[0]] if text is None else list(values.words(text))
     listed = ", ".join(known)
-    there = f"--layout: its tables come as {listed}" if layout else f"--format: {listed} are there"
+    there = (
+        f"--layout: its tables come as {listed}"
+        if layout
+        else f"--format: {listed} are there"
+    )
     for name in names:
         if name not in known:
             raise UsageError(f"{there}, not {name!r}{did_you_mean(name, known)}")
@@ -119,7 +128,9 @@ def _write_page(folders: Sequence[Path], report: Path, *, copy_media: bool) -> b
     return not (made.damage or made.unread)
 
 
-def _write_numbers(folders: Sequence[Path], report: Path, formats: Sequence[str], *, print_tables: bool) -> bool:
+def _write_numbers(
+    folders: Sequence[Path], report: Path, formats: Sequence[str], *, print_tables: bool
+) -> bool:
     """Whether every run has numbers in the tables and charts that were written."""
     from mmeval.report.page import writer
 
@@ -137,8 +148,12 @@ def _write_numbers(folders: Sequence[Path], report: Path, formats: Sequence[str]
     for name in formats:
         if name in TABLES:
             table = TABLES[name]
-            text = table.render(number_rows(documents, names, every_slice=table.every_slice), names)
-            _print_or_write(text, None if print_tables else report / writer.TABLES / table.file)
+            text = table.render(
+                number_rows(documents, names, every_slice=table.every_slice), names
+            )
+            _print_or_write(
+                text, None if print_tables else report / writer.TABLES / table.file
+            )
         else:
             for file in _write_charts(runs, name, report / writer.CHARTS):
                 print_text(f"{file}\n")
@@ -173,17 +188,26 @@ def _write_charts(runs: Sequence[StoredRun], form: str, into: Path) -> Iterator[
     for chart in found:
         stem = file_name(chart.name)
         stems = (f"{stem}-{at}" if at > 1 else stem for at in count(1))
-        free = next(one for one in stems if one.casefold() not in taken)  # upper and lower case are one on some disks
+        free = next(
+            one for one in stems if one.casefold() not in taken
+        )  # upper and lower case are one on some disks
         taken.add(free.casefold())
         file = into / f"{free}.{form}"
         if chart.cut:
             log.warning("%s shows %s; --format csv has all of them", file, chart.cut)
         drawing = chart.draw()
-        write_atomic(file, charts.png(drawing) if form == "png" else charts.standalone(drawing).encode())
+        write_atomic(
+            file,
+            charts.png(drawing)
+            if form == "png"
+            else charts.standalone(drawing).encode(),
+        )
         yield file
 
 
-def write_layout(folders: Sequence[Path], name: str, formats: Sequence[str], into: Path | None) -> bool:
+def write_layout(
+    folders: Sequence[Path], name: str, formats: Sequence[str], into: Path | None
+) -> bool:
     """Print the tables of a layout by run, or write them. Whether every run has some.
 
     ``formats`` are among those of tables. Raises UnknownNameError for a layout that is not registered, UsageError where
@@ -197,9 +221,15 @@ def write_layout(folders: Sequence[Path], name: str, formats: Sequence[str], int
     found = [(run, tables_of(run, name)) for run in runs]
     for run, tables in found:
         if not tables:
-            log.warning("%s: the layout %s has no table of this run, which has none of its tasks", run.folder, name)
+            log.warning(
+                "%s: the layout %s has no table of this run, which has none of its tasks",
+                run.folder,
+                name,
+            )
     if not any(tables for _, tables in found):
-        raise UsageError(f"--layout {name}: no table; the layout is for other tasks than those of {runs[0].folder}")
+        raise UsageError(
+            f"--layout {name}: no table; the layout is for other tasks than those of {runs[0].folder}"
+        )
     shown = [
         replace(table, title=f"{run.name}: {table.title}") if len(runs) > 1 else table
         for run, tables in found
@@ -208,6 +238,10 @@ def write_layout(folders: Sequence[Path], name: str, formats: Sequence[str], int
     if into is not None:
         check_replaceable(into)
     for wanted in formats:
-        file = None if into is None else into / FOLDER / f"{file_name(name)}.{ENDINGS[wanted]}"
+        file = (
+            None
+            if into is None
+            else into / FOLDER / f"{file_name(name)}.{ENDINGS[wanted]}"
+        )
         _print_or_write(RENDERED[wanted](shown), file)
     return all(tables for _, tables in found)

@@ -65,7 +65,9 @@ def run(args: argparse.Namespace) -> int:
     return _run(settings, text_without_secrets(shlex.join(("mmeval", *args.argv))))
 
 
-def read_settings(given: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Setting]:
+def read_settings(
+    given: Mapping[str, Any], environ: Mapping[str, str]
+) -> dict[str, Setting]:
     """Every flag of ``run`` with its value and its origin."""
     return resolve(FLAGS, given, environ, config_file(given, environ))
 
@@ -79,7 +81,9 @@ def show_config(settings: Mapping[str, Setting]) -> str:
     lines = []
     for name, value in as_config(settings).items():
         origin = settings[name].origin or "default"
-        text = yaml.safe_dump({name: value}, allow_unicode=True, sort_keys=False, width=1000).rstrip("\n")
+        text = yaml.safe_dump(
+            {name: value}, allow_unicode=True, sort_keys=False, width=1000
+        ).rstrip("\n")
         lines.append(f"# {origin}\n{text}")
     return "\n".join(lines) + "\n"
 
@@ -101,7 +105,11 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
     publication = None
     if shard is None:
         publication = Publication.prepared(
-            plan.loggers, plan.baseline, log_samples=plan.log_samples, page=plan.page, table=plan.table
+            plan.loggers,
+            plan.baseline,
+            log_samples=plan.log_samples,
+            page=plan.page,
+            table=plan.table,
         )
     selection = select(
         plan.tasks,
@@ -109,8 +117,14 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
         overrides=plan.overrides,
         roles=frozenset(plan.options.roles),
     )
-    if plan.options.limit is not None and plan.options.sample_shuffle is None and not plan.options.stratify:
-        _logger.warning("--limit is for testing only: numbers over a part of a task are not to be reported")
+    if (
+        plan.options.limit is not None
+        and plan.options.sample_shuffle is None
+        and not plan.options.stratify
+    ):
+        _logger.warning(
+            "--limit is for testing only: numbers over a part of a task are not to be reported"
+        )
     if plan.write_out:
         write_prompts(selection, sys.stderr)
     if plan.dry_run:

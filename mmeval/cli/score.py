@@ -26,13 +26,41 @@ if TYPE_CHECKING:
     from mmeval.settings.report_options import ReportContext
 
 _NAMES = (
-    "metric_args", "skip_metric", "profile", "trust_remote_code", "judge_prompts", "role", "judge", "judge_args",
-    "judge_base_url", "captioner", "max_unscored", "bootstrap_iters", "strict", "score_workers", "engine",
-    "metric_device", "max_connections", "retry_on_error", "budget_usd", "budget_tokens", "budget_calls",
-    "max_calls_per_answer", "max_tokens_per_answer", "model_cost_config",
-    "log_samples", "report", "baseline", "table", "metadata", "wandb_args", "trackio_args", "logger", "config",
+    "metric_args",
+    "skip_metric",
+    "profile",
+    "trust_remote_code",
+    "judge_prompts",
+    "role",
+    "judge",
+    "judge_args",
+    "judge_base_url",
+    "captioner",
+    "max_unscored",
+    "bootstrap_iters",
+    "strict",
+    "score_workers",
+    "engine",
+    "metric_device",
+    "max_connections",
+    "retry_on_error",
+    "budget_usd",
+    "budget_tokens",
+    "budget_calls",
+    "max_calls_per_answer",
+    "max_tokens_per_answer",
+    "model_cost_config",
+    "log_samples",
+    "report",
+    "baseline",
+    "table",
+    "metadata",
+    "wandb_args",
+    "trackio_args",
+    "logger",
+    "config",
     "verbosity",
-)  # fmt: skip
+)
 FLAGS = (*SCORE_FLAGS, *(BY_NAME[name] for name in _NAMES))
 """Its own flags, and those of ``run`` that have a meaning here."""
 
@@ -47,7 +75,9 @@ def run(args: argparse.Namespace) -> int:
     from mmeval.results.stored_run import run_folder
     from mmeval.settings.report_options import refuse_taken
 
-    settings = resolve(FLAGS, vars(args), os.environ, config_file(vars(args), os.environ))
+    settings = resolve(
+        FLAGS, vars(args), os.environ, config_file(vars(args), os.environ)
+    )
     begin_log(settings["verbosity"].value, os.environ)
     exclude_each_other(settings, "metrics", "skip_metric")
     refuse_taken(settings["metadata"].value, settings["metadata"].origin)
@@ -123,7 +153,9 @@ def _context(folder: Path, settings: Mapping[str, Setting]) -> ReportContext:
     from mmeval.store.run_folder import RunFolder
 
     record = RunFolder.read_record(folder)
-    given = as_config({name: setting for name, setting in settings.items() if setting.origin})
+    given = as_config(
+        {name: setting for name, setting in settings.items() if setting.origin}
+    )
     made: dict[str, Any] = record.get("settings", {})
     shown = with_roles(made, given)
     return ReportContext(

@@ -36,9 +36,15 @@ MOST = 300
 
 def configure(parser: Parser) -> None:
     parser.add_argument("folder", metavar="RUN", type=Path, help="the folder of a run")
-    parser.add_argument("--task", metavar="T", required=True, help="the task of the trial")
-    parser.add_argument("--sample", metavar="ID", required=True, help="the id of its sample")
-    parser.add_argument("--repeat", metavar="N", type=int, default=0, help="which repeat, from 0 (0)")
+    parser.add_argument(
+        "--task", metavar="T", required=True, help="the task of the trial"
+    )
+    parser.add_argument(
+        "--sample", metavar="ID", required=True, help="the id of its sample"
+    )
+    parser.add_argument(
+        "--repeat", metavar="N", type=int, default=0, help="which repeat, from 0 (0)"
+    )
     parser.add_argument("--json", action="store_true", help="print the steps as JSON")
 
 
@@ -56,7 +62,9 @@ def run(args: argparse.Namespace) -> int:
     tokens = settings.get("max_tokens_per_answer")
     limits = AnswerLimits(settings.get("max_calls_per_answer", MAX_CALLS), tokens)
     specs = {MODEL: model, **recorded_roles(settings)}
-    steps = traced(folder, specs, limits, task=args.task, sample=args.sample, repeat=args.repeat)
+    steps = traced(
+        folder, specs, limits, task=args.task, sample=args.sample, repeat=args.repeat
+    )
     if args.json:
         print_text(json.dumps(trace_json(steps), ensure_ascii=False, indent=1) + "\n")
     else:
@@ -64,7 +72,9 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def step_lines(steps: Sequence[TracedStep], indent: str = "", *, brief: bool = False) -> Iterator[str]:
+def step_lines(
+    steps: Sequence[TracedStep], indent: str = "", *, brief: bool = False
+) -> Iterator[str]:
     """What each step was asked and said.
     With ``brief``, without instructions (messages of the system), and the beginning of each text."""
     for step in steps:
@@ -72,7 +82,12 @@ def step_lines(steps: Sequence[TracedStep], indent: str = "", *, brief: bool = F
         yield f"{indent}{step.path} {step.call.role}{title}"
         for message in step.call.request.messages:
             if not (brief and message.role == "system"):
-                yield from _block(f"{message.role}:", _written(message.content), f"{indent}  ", brief=brief)
+                yield from _block(
+                    f"{message.role}:",
+                    _written(message.content),
+                    f"{indent}  ",
+                    brief=brief,
+                )
         yield from step_lines(step.steps, f"{indent}  ", brief=brief)
         if step.response is None:
             yield f"{indent}  its reply is no longer in the journal"
@@ -81,16 +96,27 @@ def step_lines(steps: Sequence[TracedStep], indent: str = "", *, brief: bool = F
 
 
 def said_lines(
-    response: Response, indent: str = "", *, head: str = "reply:", brief: bool = False, whole: bool = False
+    response: Response,
+    indent: str = "",
+    *,
+    head: str = "reply:",
+    brief: bool = False,
+    whole: bool = False,
 ) -> Iterator[str]:
     """A reply below its head, or why there is none, and the evidence of an agent.
     With ``whole`` the reply itself is not shortened."""
     if response.error is not None:
-        yield from _block(f"{response.error.kind}:", response.error.message, indent, brief=brief)
+        yield from _block(
+            f"{response.error.kind}:", response.error.message, indent, brief=brief
+        )
     elif response.output is not None:
-        yield from _block(head, _written(response.output), indent, brief=brief and not whole)
+        yield from _block(
+            head, _written(response.output), indent, brief=brief and not whole
+        )
     for name, value in response.evidence.items():
-        yield from _block(f"{name}:", json.dumps(value, ensure_ascii=False), indent, brief=brief)
+        yield from _block(
+            f"{name}:", json.dumps(value, ensure_ascii=False), indent, brief=brief
+        )
 
 
 def _written(content: Interleaved) -> str:
@@ -100,7 +126,10 @@ def _written(content: Interleaved) -> str:
     for part in content.parts:
         if part.kind != "reasoning":
             seen[part.kind] += 1
-            texts.append(part.raw or ("" if part.text is not None else render(part.kind, seen[part.kind])))
+            texts.append(
+                part.raw
+                or ("" if part.text is not None else render(part.kind, seen[part.kind]))
+            )
     return "".join(texts)
 
 
@@ -109,7 +138,11 @@ def _block(head: str, text: str, indent: str, *, brief: bool) -> Iterator[str]:
     if brief:
         short = shortened(" ".join(text.split()), MOST)
         yield from textwrap.wrap(
-            f"{head} {short}", columns(), initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
+            f"{head} {short}",
+            columns(),
+            initial_indent=indent,
+            subsequent_indent=f"{indent}  ",
+            break_on_hyphens=False,
         )
         return
     first, *others = text.splitlines() or [""]

@@ -29,7 +29,15 @@ from mmeval.authoring.bounds_text import bounds_means, bounds_table
 from mmeval.authoring.finding import Severity, TaskFinding, finding_at
 from mmeval.authoring.validate import CHECKS, CheckTally, check
 from mmeval.cli.parser import add_flags
-from mmeval.errors import EXIT_OK, EXIT_USAGE, Interrupted, MissingError, MmevalError, UsageError, sentence
+from mmeval.errors import (
+    EXIT_OK,
+    EXIT_USAGE,
+    Interrupted,
+    MissingError,
+    MmevalError,
+    UsageError,
+    sentence,
+)
 from mmeval.report.log import begin_log
 from mmeval.report.terminal import print_text
 from mmeval.settings import values
@@ -46,24 +54,55 @@ if TYPE_CHECKING:
 _ROLES = ("role", "judge", "judge_args", "judge_base_url", "captioner")
 OWN_FLAGS = (
     Flag(
-        "rows", "", "what to check", values.integer(1), None, "command.rows",
-        "samples of each task that are read (all)", "N",
+        "rows",
+        "",
+        "what to check",
+        values.integer(1),
+        None,
+        "command.rows",
+        "samples of each task that are read (all)",
+        "N",
     ),
     Flag(
-        "bounds", "", "what to check", values.switch, True, "command.bounds",
-        "show what each metric gives to references, shuffled references and empty answers (true)", "BOOL", "?",
+        "bounds",
+        "",
+        "what to check",
+        values.switch,
+        True,
+        "command.bounds",
+        "show what each metric gives to references, shuffled references and empty answers (true)",
+        "BOOL",
+        "?",
     ),
     Flag(
-        "limit", "L", "what to check", values.integer(1), bounds.LIMIT, "command.limit",
-        f"samples of each task that the bounds are made of ({bounds.LIMIT})", "N",
+        "limit",
+        "L",
+        "what to check",
+        values.integer(1),
+        bounds.LIMIT,
+        "command.limit",
+        f"samples of each task that the bounds are made of ({bounds.LIMIT})",
+        "N",
     ),
     Flag(
-        "dist", "", "what to check", values.path, None, "command.dist",
-        "build the wheel of this project and check it with the tasks in it, or check a built one", "PATH",
+        "dist",
+        "",
+        "what to check",
+        values.path,
+        None,
+        "command.dist",
+        "build the wheel of this project and check it with the tasks in it, or check a built one",
+        "PATH",
     ),
-)  # fmt: skip
+)
 """The flags that ``validate`` alone has, and one that means something else here."""
-_FLAGS = (*OWN_FLAGS, *(BY_NAME[name] for name in ("include_path", "data", "data_dir", *_ROLES, "verbosity")))
+_FLAGS = (
+    *OWN_FLAGS,
+    *(
+        BY_NAME[name]
+        for name in ("include_path", "data", "data_dir", *_ROLES, "verbosity")
+    ),
+)
 _MAX_FINDING = 2000
 _COUNTS = re.compile(r"(?P<error>[\d,]+) errors?, (?P<warning>[\d,]+) warnings?")
 _TASK = re.compile(r"^task '[^']*': ")
@@ -72,7 +111,12 @@ _logger = logging.getLogger(__name__)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="NAME", help="a task, group, tag, glob, task file or folder")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="a task, group, tag, glob, task file or folder",
+    )
     add_flags(parser, _FLAGS)
     parser.epilog = "checks, in this order:\n" + "\n".join(_described())
 
@@ -89,7 +133,9 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError("--dist checks every task of the package; leave out NAME")
         return _check_wheel(settings["dist"].value, given)
     if not names:
-        raise UsageError("name what to check: a task, group, tag, glob, task file or folder; or a wheel with --dist")
+        raise UsageError(
+            "name what to check: a task, group, tag, glob, task file or folder; or a wheel with --dist"
+        )
     return _check(names, settings)
 
 
@@ -130,22 +176,40 @@ def _check_wheel(place: Path, given: Mapping[str, Any]) -> int:
         for line in check_contents(wheel, place if place.is_dir() else None):
             counts[line.severity] += 1
             tasks += [line.tasks] if line.tasks else []
-            text = f"{name}: {line.severity}: {line.message} [{line.check}]".replace(here, "")
+            text = f"{name}: {line.severity}: {line.message} [{line.check}]".replace(
+                here, ""
+            )
             print_text(f"{printable(text, limit=_MAX_FINDING)}\n")
         if tasks:
-            shared = {"bounds": False, **{flag: value for flag, value in given.items() if flag not in ("dist", "argv")}}
+            shared = {
+                "bounds": False,
+                **{
+                    flag: value
+                    for flag, value in given.items()
+                    if flag not in ("dist", "argv")
+                },
+            }
             items = (
                 (flag, item)
                 for flag, value in shared.items()
                 for item in (value if isinstance(value, list) else [value])
             )
-            done = wheel.python("mmeval", "validate", *tasks, *(f"--{flag}={item}" for flag, item in items))
+            done = wheel.python(
+                "mmeval",
+                "validate",
+                *tasks,
+                *(f"--{flag}={item}" for flag, item in items),
+            )
             *lines, last = done.stdout.splitlines() or [""]
             found = _COUNTS.fullmatch(last)
             if found is None:
-                raise MmevalError(f"the tasks of {name} could not be checked to the end; the reason stands above")
+                raise MmevalError(
+                    f"the tasks of {name} could not be checked to the end; the reason stands above"
+                )
             print_text("".join(f"{line.replace(here, '')}\n" for line in lines))
-            counts.update({key: int(found[key].replace(",", "")) for key in ("error", "warning")})
+            counts.update(
+                {key: int(found[key].replace(",", "")) for key in ("error", "warning")}
+            )
     return _tell_numbers(counts["error"], counts["warning"])
 
 
@@ -173,7 +237,12 @@ class _Counts(dict[Severity, int]):
         """Print how many more tasks inherit each finding."""
         for common, count in self._alike.items():
             if count > 1:
-                self._print(replace(common, message=f"the same for {counted(count - 1, 'other task')}"))
+                self._print(
+                    replace(
+                        common,
+                        message=f"the same for {counted(count - 1, 'other task')}",
+                    )
+                )
         self._alike.clear()
 
     def _print(self, finding: TaskFinding) -> None:
@@ -181,19 +250,31 @@ class _Counts(dict[Severity, int]):
 
 
 def _tell_bounds(
-    tally: CheckTally, roles: Mapping[str, BackendSpec], settings: Mapping[str, Setting], counts: _Counts
+    tally: CheckTally,
+    roles: Mapping[str, BackendSpec],
+    settings: Mapping[str, Setting],
+    counts: _Counts,
 ) -> None:
     """Measure what the metrics of sound tasks give; print the table and warnings."""
     files = {sound.task.name: sound.file for sound in tally.sound}
     tasks = [sound.task for sound in tally.sound]
-    limit = min(settings["limit"].value, settings["rows"].value or settings["limit"].value)
+    limit = min(
+        settings["limit"].value, settings["rows"].value or settings["limit"].value
+    )
     calls = bounds.judge_calls(tasks, roles)
     if calls:
         ahead = bounds.judge_calls(tasks, roles, limit)
-        said = ", ".join(counted(3 * count, f"{role} call") for role, count in ahead.items())
-        _logger.info("making the bounds with up to %s (--limit N samples of a task; --bounds false: none)", said)
+        said = ", ".join(
+            counted(3 * count, f"{role} call") for role, count in ahead.items()
+        )
+        _logger.info(
+            "making the bounds with up to %s (--limit N samples of a task; --bounds false: none)",
+            said,
+        )
     if any(sound.samples > limit for sound in tally.sound):
-        print_text(f"bounds over the first {counted(limit, 'sample')} of a task (--limit N for others)\n")
+        print_text(
+            f"bounds over the first {counted(limit, 'sample')} of a task (--limit N for others)\n"
+        )
     found = _measured(tasks, roles, limit)
     print_text(bounds_table(found))
     print_text(_looked_at(tally, calls))
@@ -201,26 +282,48 @@ def _tell_bounds(
     for one in found:
         for doubt in one.doubts():
             severity: Severity = "error" if doubt.wrong else "warning"
-            counts.tell(finding_at(files[one.task.name], ("metric_list",), "bounds", doubt.message, severity))
+            counts.tell(
+                finding_at(
+                    files[one.task.name],
+                    ("metric_list",),
+                    "bounds",
+                    doubt.message,
+                    severity,
+                )
+            )
     counts.tell_of_others()
 
 
-def _measured(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], limit: int) -> list[bounds.Bounds]:
+def _measured(
+    tasks: Sequence[Task], roles: Mapping[str, BackendSpec], limit: int
+) -> list[bounds.Bounds]:
     try:
         return bounds.measure(tasks, roles, limit=limit)
     except MissingError as error:
-        raise MissingError(f"{sentence(error)} With --bounds false no judge is asked") from None
+        raise MissingError(
+            f"{sentence(error)} With --bounds false no judge is asked"
+        ) from None
     except Interrupted:
-        raise Interrupted("interrupted while the bounds were made; nothing of them is kept") from None
+        raise Interrupted(
+            "interrupted while the bounds were made; nothing of them is kept"
+        ) from None
 
 
 def _looked_at(tally: CheckTally, calls: Mapping[str, int]) -> str:
     """What there is: ``12 tasks, 1,140 rows, 2,310 media; 6,912 judge calls a model``."""
-    asked = "".join(f"; {counted(count, f'{role} call')} a model" for role, count in calls.items())
-    found = (counted(tally.tasks, "task"), counted(tally.samples, "row"), f"{tally.media:,} media")
+    asked = "".join(
+        f"; {counted(count, f'{role} call')} a model" for role, count in calls.items()
+    )
+    found = (
+        counted(tally.tasks, "task"),
+        counted(tally.samples, "row"),
+        f"{tally.media:,} media",
+    )
     return f"{', '.join(found)}{asked}\n"
 
 
 def _described() -> Iterator[str]:
     for name, description in CHECKS.items():
-        yield fill(description, 100, initial_indent=f"  {name:<12}", subsequent_indent=" " * 14)
+        yield fill(
+            description, 100, initial_indent=f"  {name:<12}", subsequent_indent=" " * 14
+        )

@@ -66,8 +66,12 @@ def dispatch(argv: Sequence[str]) -> int:
         begin_log(resolve((flag,), given, os.environ)[flag.name].value, os.environ)
     try:
         code: int = module.run(args)
-    except SystemExit as stop:  # the command line is read already: a plugin tried to end the process
-        raise PluginError(f"a plugin tried to end the process with exit code {stop.code}") from stop
+    except (
+        SystemExit
+    ) as stop:  # the command line is read already: a plugin tried to end the process
+        raise PluginError(
+            f"a plugin tried to end the process with exit code {stop.code}"
+        ) from stop
     return code
 
 
@@ -84,7 +88,9 @@ def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
         return word, argv[1:]
     if word in REFUSED_VERBS:
         raise UsageError(f"mmeval {word}: {REFUSED_VERBS[word]}")
-    raise UsageError(f"unknown verb {word!r}{did_you_mean(word, VERBS)} ('mmeval --help' lists the verbs)")
+    raise UsageError(
+        f"unknown verb {word!r}{did_you_mean(word, VERBS)} ('mmeval --help' lists the verbs)"
+    )
 
 
 def _help() -> int:
@@ -99,7 +105,9 @@ def _help() -> int:
     )
     parser.usage = "mmeval [VERB] [FLAGS]"
     add_flags(parser, FLAGS)
-    parser.add_argument("--version", action="store_true", help="print the version and end")
+    parser.add_argument(
+        "--version", action="store_true", help="print the version and end"
+    )
     parser.epilog = (
         "exit codes: 0 everything available was scored; 1 unexpected error; 2 usage or invalid task; 3 failed or\n"
         "unscored above --max_unscored, a server is gone, or a budget is spent;\n"

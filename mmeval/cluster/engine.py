@@ -10,19 +10,29 @@ from mmeval.errors import UnknownNameError, UsageError
 from mmeval.system.arguments import Checked, Hint, ZeroOrMore, fault_of
 
 LOCAL, RAY = "local", "ray"
-_Amount = Annotated[float, Checked(lambda value: "" if value >= 0 else "a number of 0 or more")]
+_Amount = Annotated[
+    float, Checked(lambda value: "" if value >= 0 else "a number of 0 or more")
+]
 _ARGUMENTS: Mapping[str, Hint] = {
     "address": Annotated[
         str,
         Checked(
             lambda value: (
-                "HOST:PORT of the head, for a run on a machine of the cluster" if value.startswith("ray://") else ""
+                "HOST:PORT of the head, for a run on a machine of the cluster"
+                if value.startswith("ray://")
+                else ""
             )
         ),
     ],
     "workers": Annotated[
         int | Literal["auto"],
-        Checked(lambda value: "" if value == "auto" or value >= 1 else "auto or a whole number of 1 or more"),
+        Checked(
+            lambda value: (
+                ""
+                if value == "auto" or value >= 1
+                else "auto or a whole number of 1 or more"
+            )
+        ),
     ],
     "cpus": _Amount,
     "gpus": _Amount,
@@ -50,13 +60,25 @@ class RayEngine:
         """Raises UnknownNameError for an argument that it does not have, UsageError for one that is out of range."""
         for name, value in args.items():
             if name not in _ARGUMENTS:
-                raise UnknownNameError("argument of ray", name, _ARGUMENTS, f"It takes: {', '.join(_ARGUMENTS)}.")
+                raise UnknownNameError(
+                    "argument of ray",
+                    name,
+                    _ARGUMENTS,
+                    f"It takes: {', '.join(_ARGUMENTS)}.",
+                )
             if fault := fault_of(value, _ARGUMENTS[name]):
                 raise UsageError(f"{name} {fault}", name=name)
-        return cls(**{**args, **({"workers": None} if args.get("workers") == "auto" else {})})
+        return cls(
+            **{**args, **({"workers": None} if args.get("workers") == "auto" else {})}
+        )
 
     def __str__(self) -> str:
         """As the flag has it."""
         given = ((field.name, getattr(self, field.name)) for field in fields(self))
-        words = ((name, f"{value:g}" if isinstance(value, float) else value) for name, value in given)
-        return ",".join((RAY, *(f"{name}={word}" for name, word in words if word not in ("", None))))
+        words = (
+            (name, f"{value:g}" if isinstance(value, float) else value)
+            for name, value in given
+        )
+        return ",".join(
+            (RAY, *(f"{name}={word}" for name, word in words if word not in ("", None)))
+        )

@@ -45,9 +45,14 @@ def _code_files(backends: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
     for package in _PACKAGES:
         spec = importlib.util.find_spec(package)
         for folder in map(Path, (spec and spec.submodule_search_locations) or ()):
-            yield from ((f"{package}/{file.relative_to(folder)}", file) for file in folder.rglob("*.py"))
+            yield from (
+                (f"{package}/{file.relative_to(folder)}", file)
+                for file in folder.rglob("*.py")
+            )
     for name in backends:
-        module = sys.modules.get(getattr(plugins.load("mmeval.model_backends", name), "__module__", ""))
+        module = sys.modules.get(
+            getattr(plugins.load("mmeval.model_backends", name), "__module__", "")
+        )
         if module is not None and module.__file__ is not None:
             yield module.__name__, Path(module.__file__)
 
@@ -63,7 +68,12 @@ def enter(shared: Shared) -> None:
         reply.touch()
         reply.unlink()
     except OSError as error:
-        raise UsageError(f"{error.filename or shared.token} ({error.strerror})", name=str(shared.token)) from None
+        raise UsageError(
+            f"{error.filename or shared.token} ({error.strerror})",
+            name=str(shared.token),
+        ) from None
     here = code_digest(shared.backends)
     if here != shared.code:
-        raise OtherCodeError(f"its code is {here}, that of this process {shared.code}", name=here)
+        raise OtherCodeError(
+            f"its code is {here}, that of this process {shared.code}", name=here
+        )

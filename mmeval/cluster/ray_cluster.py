@@ -18,7 +18,13 @@ from typing import Any, NamedTuple
 
 from mmeval.cluster.engine import RayEngine
 from mmeval.cluster.node import Shared, code_digest, enter
-from mmeval.errors import BackendDownError, MissingExtraError, MmevalError, UsageError, message_of
+from mmeval.errors import (
+    BackendDownError,
+    MissingExtraError,
+    MmevalError,
+    UsageError,
+    message_of,
+)
 from mmeval.system.extras import need
 from mmeval.wording import counted, shortened, some
 
@@ -49,7 +55,9 @@ class RayNode(NamedTuple):
     def places(self, engine: RayEngine) -> int:
         """How many workers it has room for where nothing else runs."""
         each = [(self.cpus, engine.cpus), (self.gpus, engine.gpus)]
-        return min((int(there // wanted) for there, wanted in each if wanted), default=1)
+        return min(
+            (int(there // wanted) for there, wanted in each if wanted), default=1
+        )
 
     def __str__(self) -> str:
         return f"{self.name}: {self.cpus:g} CPU, {self.gpus:g} GPU"
@@ -100,7 +108,9 @@ class RayCluster:
         with self._connecting:
             if self._ray is None:
                 connected: Future[Any] = Future()
-                threading.Thread(target=self._hold, args=(connected,), name="mmeval-ray", daemon=True).start()
+                threading.Thread(
+                    target=self._hold, args=(connected,), name="mmeval-ray", daemon=True
+                ).start()
                 self._ray = connected.result()
             if self._run is not None and not self._is_looked_at:
                 self._share(self._run)
@@ -120,8 +130,13 @@ class RayCluster:
 
     def places(self) -> int:
         """How many workers find room beside the processes that score, which take a CPU each."""
-        engine, useful = self.engine, [node for node in self.nodes() if not self._looked_at.get(node.id)]
-        spare = sum(int(node.cpus - node.places(engine) * engine.cpus) for node in useful)
+        engine, useful = (
+            self.engine,
+            [node for node in self.nodes() if not self._looked_at.get(node.id)],
+        )
+        spare = sum(
+            int(node.cpus - node.places(engine) * engine.cpus) for node in useful
+        )
         missing = max(0, engine.score_workers - spare)
         room = sum(node.places(engine) for node in useful)
         return max(1, room - (math.ceil(missing / engine.cpus) if engine.cpus else 0))
@@ -135,12 +150,16 @@ class RayCluster:
         if not useful:
             raise UsageError(_no_room(self.engine, there))
         blind: dict[str, str] = {}
-        for node, error in self._views([node for node in useful if node.id not in self._looked_at], stop):
+        for node, error in self._views(
+            [node for node in useful if node.id not in self._looked_at], stop
+        ):
             self._looked_at[node.id] = "" if error is None else in_a_line(error)
             if isinstance(error, UsageError):
                 blind[node.name] = str(error)
             elif error is not None:
-                log.warning("the node %s is left out: %s", node.name, self._looked_at[node.id])
+                log.warning(
+                    "the node %s is left out: %s", node.name, self._looked_at[node.id]
+                )
         if blind:
             raise UsageError(
                 f"{some(list(blind), 3)} of the Ray cluster cannot see the run folder as this machine does: "
@@ -150,27 +169,36 @@ class RayCluster:
             )
         if all(self._looked_at.get(node.id, "") for node in useful):
             why = self._looked_at[useful[0].id]
-            raise UsageError(f"no node of the Ray cluster can be used; of {useful[0].name} it is known: {why}")
+            raise UsageError(
+                f"no node of the Ray cluster can be used; of {useful[0].name} it is known: {why}"
+            )
 
     def reach_head(self) -> None:
         """Raises BackendDownError without a head."""
         if not any(_reached(self._head) for _ in range(3)):
             raise BackendDownError(
-                f"the head of the Ray cluster at {self._head[0]}:{self._head[1]} is gone", "start it"
+                f"the head of the Ray cluster at {self._head[0]}:{self._head[1]} is gone",
+                "start it",
             )
 
     def seen(self) -> tuple[NodePlaces, ...]:
         """Every node with its places; nothing is started on them."""
         self.connect()
         try:
-            return tuple(NodePlaces(node, node.places(self.engine)) for node in self.nodes())
+            return tuple(
+                NodePlaces(node, node.places(self.engine)) for node in self.nodes()
+            )
         finally:
             self.close()
 
     def options(self, cpus: float, gpus: float = 0.0) -> Mapping[str, Any]:
         """What Ray is given with an actor: what it takes, and where it may be."""
         left_out = sorted(node for node, why in self._looked_at.items() if why)
-        apart = {"label_selector": {NODE_ID: f"!in({','.join(left_out)})"}} if left_out else {}
+        apart = (
+            {"label_selector": {NODE_ID: f"!in({','.join(left_out)})"}}
+            if left_out
+            else {}
+        )
         return {"num_cpus": cpus, "num_gpus": gpus, "max_restarts": 0, **apart}
 
     def actor_class(self, made: type) -> Any:
@@ -210,14 +238,25 @@ class RayCluster:
         if self._is_ours:
             address = self.engine.address or os.environ.get("RAY_ADDRESS", "")
             host, _, port = address.rpartition(":")
-            if host and port.isdigit() and not _reached((host, int(port))):  # Ray would try for minutes, and say so
-                raise UsageError(f"there is no Ray cluster at {address}; {_START_ONE}", name="address")
+            if (
+                host and port.isdigit() and not _reached((host, int(port)))
+            ):  # Ray would try for minutes, and say so
+                raise UsageError(
+                    f"there is no Ray cluster at {address}; {_START_ONE}",
+                    name="address",
+                )
             logging.getLogger("ray").setLevel(logging.CRITICAL)
             # It prints to standard output what raylets say of workers that die, and has no switch.
             ray._private.worker.listen_error_messages = lambda *_: None
-            quiet = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
+            quiet = {
+                "include_dashboard": False,
+                "log_to_driver": False,
+                "configure_logging": False,
+            }
             try:
-                ray.init(address=self.engine.address or None, namespace="mmeval", **quiet)
+                ray.init(
+                    address=self.engine.address or None, namespace="mmeval", **quiet
+                )
             except Exception as error:
                 where = f" at {self.engine.address}" if self.engine.address else ""
                 raise UsageError(
@@ -236,18 +275,27 @@ class RayCluster:
         token, secret = folder / f"token-{secrets.token_hex(4)}", secrets.token_hex(16)
         token.write_text(secret)
         backends = tuple(sorted(self.backends))
-        self._shared = Shared(str(Path.cwd()), token, secret, backends, code_digest(backends))
+        self._shared = Shared(
+            str(Path.cwd()), token, secret, backends, code_digest(backends)
+        )
 
     def _has_use(self, node: RayNode) -> bool:
-        return node.places(self.engine) > 0 or (self.engine.score_workers > 0 and node.cpus >= 1)
+        return node.places(self.engine) > 0 or (
+            self.engine.score_workers > 0 and node.cpus >= 1
+        )
 
-    def _views(self, nodes: Sequence[RayNode], stop: threading.Event) -> Iterator[tuple[RayNode, Exception | None]]:
+    def _views(
+        self, nodes: Sequence[RayNode], stop: threading.Event
+    ) -> Iterator[tuple[RayNode, Exception | None]]:
         """What each node meets that looks at what it has to share: UsageError where it does not see the folders."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         look, once = self._ray.remote(enter), {"num_cpus": 0, "max_retries": 0}
         there = [NodeAffinitySchedulingStrategy(node.id, soft=False) for node in nodes]
-        asked = [look.options(**once, scheduling_strategy=strategy).remote(self.shared) for strategy in there]
+        asked = [
+            look.options(**once, scheduling_strategy=strategy).remote(self.shared)
+            for strategy in there
+        ]
         until, left = time.monotonic() + NODE_SECONDS, asked
         while left and time.monotonic() < until:
             if stop.is_set():
@@ -257,7 +305,12 @@ class RayCluster:
             try:
                 self._ray.get(ref, timeout=0)
             except self._ray.exceptions.GetTimeoutError:
-                yield node, MmevalError(f"it has not started a process in {NODE_SECONDS:g} s; look at its logs of Ray")
+                yield (
+                    node,
+                    MmevalError(
+                        f"it has not started a process in {NODE_SECONDS:g} s; look at its logs of Ray"
+                    ),
+                )
             except Exception as error:  # Ray wraps what the call has raised
                 yield node, getattr(error, "cause", None) or error
             else:
@@ -273,9 +326,19 @@ def in_a_line(error: Exception) -> str:
 def _node(row: Mapping[str, Any]) -> RayNode:
     resources, own = row["Resources"], row.get("NodeName") or ""
     host = row["NodeManagerHostname"]
-    name = own if own not in ("", row["NodeManagerAddress"]) else f"{host} ({row['NodeID'][:8]})"
+    name = (
+        own
+        if own not in ("", row["NodeManagerAddress"])
+        else f"{host} ({row['NodeID'][:8]})"
+    )
     address = (row["NodeManagerAddress"], row["NodeManagerPort"])
-    return RayNode(row["NodeID"], name, resources.get("CPU", 0.0), resources.get("GPU", 0.0), address)
+    return RayNode(
+        row["NodeID"],
+        name,
+        resources.get("CPU", 0.0),
+        resources.get("GPU", 0.0),
+        address,
+    )
 
 
 def _reached(address: tuple[str, int]) -> bool:

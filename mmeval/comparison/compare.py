@@ -60,7 +60,12 @@ class Comparison:
     def to_json(self) -> dict[str, Any]:
         return {
             "runs": [
-                {"name": name, "model": run.model, "folder": str(run.folder), "results": str(run.results_file)}
+                {
+                    "name": name,
+                    "model": run.model,
+                    "folder": str(run.folder),
+                    "results": str(run.results_file),
+                }
                 for run, name in zip(self.runs, self.names, strict=True)
             ],
             "same": list(self.changes.same),
@@ -68,7 +73,10 @@ class Comparison:
             "ranking": [one.to_json() for one in self.rankings],
             "gate": None if self.gate is None else asdict(self.gate),
             "exit_code": self.exit_code,
-            "numbers": [number.to_json(needed=self.options.detect is not None) for number in self.numbers],
+            "numbers": [
+                number.to_json(needed=self.options.detect is not None)
+                for number in self.numbers
+            ],
         }
 
 
@@ -94,13 +102,20 @@ class Options:
         ):
             if value not in known:
                 raise UsageError(
-                    f"--{name}: {', '.join(known)} are there, not {value!r}{did_you_mean(value, known)}", name=name
+                    f"--{name}: {', '.join(known)} are there, not {value!r}{did_you_mean(value, known)}",
+                    name=name,
                 )
         for name, share in (("alpha", self.alpha), ("power", self.power)):
             if not 0 < share < 1:
-                raise UsageError(f"--{name} is a probability between 0 and 1, not {share}", name=name)
-        if self.detect is not None and not (self.detect > 0 and math.isfinite(self.detect)):
-            raise UsageError(f"--detect is a difference above 0, not {self.detect}", name="detect")
+                raise UsageError(
+                    f"--{name} is a probability between 0 and 1, not {share}", name=name
+                )
+        if self.detect is not None and not (
+            self.detect > 0 and math.isfinite(self.detect)
+        ):
+            raise UsageError(
+                f"--detect is a difference above 0, not {self.detect}", name="detect"
+            )
 
 
 class Family(NamedTuple):
@@ -111,11 +126,21 @@ class Family(NamedTuple):
 
     @classmethod
     def of(cls, found: Mapping[Place, Compared], options: Options) -> Family:
-        known = {place: one.test.p for place, one in found.items() if one.test is not None and one.test.p is not None}
+        known = {
+            place: one.test.p
+            for place, one in found.items()
+            if one.test is not None and one.test.p is not None
+        }
         values = list(known.values())
         return cls(
             dict(zip(known, corrected(values, options.correction), strict=True)),
-            dict(zip(known, levels(values, options.correction, options.alpha), strict=True)),
+            dict(
+                zip(
+                    known,
+                    levels(values, options.correction, options.alpha),
+                    strict=True,
+                )
+            ),
         )
 
 
@@ -136,15 +161,22 @@ def compare(
 
     Raises MissingDataError where there is no run, UsageError for one that has no results, and for what cannot be meant.
     """
-    names = [split_names([given] if isinstance(given, str) else given) for given in (metrics, tasks, across)]
+    names = [
+        split_names([given] if isinstance(given, str) else given)
+        for given in (metrics, tasks, across)
+    ]
     margins = Margins(fail_if_worse, fail_unless_within)
-    options = Options(names[0], names[1], by, names[2], correction, alpha, power, detect, margins)
+    options = Options(
+        names[0], names[1], by, names[2], correction, alpha, power, detect, margins
+    )
     if len(runs) < 2:
         raise UsageError("name two runs or more: the first is the reference")
     stored = [StoredRun(run_folder(Path(run))) for run in runs]
     for run in stored:
         if not run.results:
-            raise UsageError(f"{run.folder} has no results yet: mmeval score {run.folder} gives its numbers")
+            raise UsageError(
+                f"{run.folder} has no results yet: mmeval score {run.folder} gives its numbers"
+            )
     try:
         return _compare(stored, options)
     finally:
@@ -154,38 +186,72 @@ def compare(
 
 def _compare(stored: Sequence[StoredRun], options: Options) -> Comparison:
     names = _distinct(stored)
-    runs = [ComparedRun(run, name, options.by) for run, name in zip(stored, names, strict=True)]
+    runs = [
+        ComparedRun(run, name, options.by)
+        for run, name in zip(stored, names, strict=True)
+    ]
     rows = _chosen([run.results for run in stored], names, options)
     wanted: dict[str, set[str]] = {}
-    for piece in (piece for row in rows for piece in runs[0].pieces(row.task, row.metric)):
+    for piece in (
+        piece for row in rows for piece in runs[0].pieces(row.task, row.metric)
+    ):
         wanted.setdefault(piece.task, set()).add(piece.number)
     for run in runs:
         run.wanted.update(wanted)
-    pairs = {(i, j): RunPair(runs[i], runs[j], options.across) for i, j in combinations(range(len(runs)), 2)}
-    found = {(key_of(row), i, j): pair.compare(row) for row in rows for (i, j), pair in pairs.items()}
+    pairs = {
+        (i, j): RunPair(runs[i], runs[j], options.across)
+        for i, j in combinations(range(len(runs)), 2)
+    }
+    found = {
+        (key_of(row), i, j): pair.compare(row)
+        for row in rows
+        for (i, j), pair in pairs.items()
+    }
     family = Family.of(found, options)
     numbers = []
     slices: dict[Place, Compared] = {}
     for row in rows if options.by else ():
         slices |= _slices(row, pairs, options.by)
     if options.by and not slices:
-        raise UsageError(f"--by {options.by}: no sample of the compared tasks has this label", name="by")
+        raise UsageError(
+            f"--by {options.by}: no sample of the compared tasks has this label",
+            name="by",
+        )
     slice_family = Family.of(slices, options)
     for row in rows:
         key = key_of(row)
         numbers += [
-            _number(row, (key, 0, j), found[key, 0, j], family, run=runs[j].name, options=options)
+            _number(
+                row,
+                (key, 0, j),
+                found[key, 0, j],
+                family,
+                run=runs[j].name,
+                options=options,
+            )
             for j in range(1, len(runs))
         ]
         numbers += [
-            _number(row, place, one, slice_family, run=runs[place[2]].name, options=options)
+            _number(
+                row, place, one, slice_family, run=runs[place[2]].name, options=options
+            )
             for place, one in slices.items()
             if place[0]._replace(slice="") == key
         ]
-    rankings = [ranking_of(row, runs, found, family.adjusted, options.alpha) for row in rows] if len(runs) > 2 else []
+    rankings = (
+        [ranking_of(row, runs, found, family.adjusted, options.alpha) for row in rows]
+        if len(runs) > 2
+        else []
+    )
     gate = gate_of(options.margins, numbers, options.correction, options.alpha)
     cannot = any(number.verdict in ("unlike", "no_pairs") for number in numbers)
-    code = EXIT_WORSE if gate is not None and not gate.passed else EXIT_INCOMPLETE if cannot or not numbers else EXIT_OK
+    code = (
+        EXIT_WORSE
+        if gate is not None and not gate.passed
+        else EXIT_INCOMPLETE
+        if cannot or not numbers
+        else EXIT_OK
+    )
     return Comparison(
         runs=tuple(stored),
         names=tuple(names),
@@ -203,28 +269,49 @@ def _compare(stored: Sequence[StoredRun], options: Options) -> Comparison:
 
 def _distinct(runs: Sequence[StoredRun]) -> list[str]:
     """The names of runs; one that is given twice is told from itself by a number."""
-    names = names_of(runs) if len({run.folder.resolve() for run in runs}) == len(runs) else [run.name for run in runs]
-    return [name if name not in names[:at] else f"{name} [{at + 1}]" for at, name in enumerate(names)]
+    names = (
+        names_of(runs)
+        if len({run.folder.resolve() for run in runs}) == len(runs)
+        else [run.name for run in runs]
+    )
+    return [
+        name if name not in names[:at] else f"{name} [{at + 1}]"
+        for at, name in enumerate(names)
+    ]
 
 
-def _chosen(documents: Sequence[Mapping[str, Any]], names: Sequence[str], options: Options) -> list[NumberRow]:
+def _chosen(
+    documents: Sequence[Mapping[str, Any]], names: Sequence[str], options: Options
+) -> list[NumberRow]:
     """The rows to compare. Raises UsageError for a task or metric that no run has."""
     by_name = options.metrics not in ((), (ALL,))
-    rows = [row for row in number_rows(documents, names, repeats=by_name) if not row.slice]
+    rows = [
+        row for row in number_rows(documents, names, repeats=by_name) if not row.slice
+    ]
     for flag, wanted, known in (
         ("tasks", options.tasks, {row.task for row in rows}),
         ("metrics", options.metrics if by_name else (), {row.metric for row in rows}),
     ):
         for name in wanted:
             if name not in known:
-                raise UsageError(f"--{flag} {name}: no run has it{did_you_mean(name, known)}", name=name, known=known)
+                raise UsageError(
+                    f"--{flag} {name}: no run has it{did_you_mean(name, known)}",
+                    name=name,
+                    known=known,
+                )
     rows = [row for row in rows if not options.tasks or row.task in options.tasks]
     if by_name:
         return [row for row in rows if row.metric in options.metrics]
-    return [row for row in (rows if options.metrics else headline_rows(rows)) if row.is_known]
+    return [
+        row
+        for row in (rows if options.metrics else headline_rows(rows))
+        if row.is_known
+    ]
 
 
-def _slices(row: NumberRow, pairs: Mapping[tuple[int, int], RunPair], label: str) -> dict[Place, Compared]:
+def _slices(
+    row: NumberRow, pairs: Mapping[tuple[int, int], RunPair], label: str
+) -> dict[Place, Compared]:
     """A task's number by the values of a label, between each run and the reference; a group has no slices."""
     scores = None if row.is_group else pairs[0, 1].a.scores(row.task)
     trials = {} if scores is None else scores.slices(label)
@@ -236,7 +323,15 @@ def _slices(row: NumberRow, pairs: Mapping[tuple[int, int], RunPair], label: str
     }
 
 
-def _number(row: NumberRow, place: Place, found: Compared, family: Family, *, run: str, options: Options) -> Number:
+def _number(
+    row: NumberRow,
+    place: Place,
+    found: Compared,
+    family: Family,
+    *,
+    run: str,
+    options: Options,
+) -> Number:
     test, level = found.test, family.levels.get(place, options.alpha)
     number = Number(
         task=row.task,
@@ -252,7 +347,9 @@ def _number(row: NumberRow, place: Place, found: Compared, family: Family, *, ru
         ci95=None if test is None else test.ci95,
         p=None if test is None else test.p,
         p_adjusted=family.adjusted.get(place),
-        smallest_seen=None if test is None else test.smallest_seen(level, options.power),
+        smallest_seen=None
+        if test is None
+        else test.smallest_seen(level, options.power),
         bounds=found.bounds,
         left_out=found.left_out,
         judge_shift=found.shift,
@@ -267,15 +364,27 @@ def _number(row: NumberRow, place: Place, found: Compared, family: Family, *, ru
     needed = None
     if options.detect is not None:
         clusters = test.clusters_needed(options.detect, level, options.power)
-        needed = None if clusters is None else math.ceil(clusters * found.samples / test.clusters)
+        needed = (
+            None
+            if clusters is None
+            else math.ceil(clusters * found.samples / test.clusters)
+        )
     why = "; ".join(_remarks(number))
-    return replace(number, verdict=_verdict(number, options), why=why, samples_needed=needed)
+    return replace(
+        number, verdict=_verdict(number, options), why=why, samples_needed=needed
+    )
 
 
 def _verdict(number: Number, options: Options) -> Verdict:
     assert number.test is not None
-    difference = number.test.difference if number.higher_is_better else -number.test.difference
-    if number.p_adjusted is not None and number.p_adjusted < options.alpha and difference:
+    difference = (
+        number.test.difference if number.higher_is_better else -number.test.difference
+    )
+    if (
+        number.p_adjusted is not None
+        and number.p_adjusted < options.alpha
+        and difference
+    ):
         return "better" if difference > 0 else "worse"
     return "within" if options.margins.is_within(number) else "not_seen"
 
@@ -283,8 +392,17 @@ def _verdict(number: Number, options: Options) -> Verdict:
 def _remarks(number: Number) -> Iterator[str]:
     """What a reader has to know before the difference is used."""
     assert number.test is not None
-    if number.bounds is not None and number.bounds[0] < 0 < number.bounds[1] and number.left_out and number.difference:
+    if (
+        number.bounds is not None
+        and number.bounds[0] < 0 < number.bounds[1]
+        and number.left_out
+        and number.difference
+    ):
         yield "trials without a pair could turn the sign"
     if number.ci95 is None:
         few = number.stderr is None
-        yield "too few clusters for an interval" if few else "no interval, as the metric has no finite range"
+        yield (
+            "too few clusters for an interval"
+            if few
+            else "no interval, as the metric has no finite range"
+        )

@@ -21,11 +21,18 @@ class Margins:
 
     def __post_init__(self) -> None:
         """Raises UsageError."""
-        for name, margin in (("fail_if_worse", self.fail_if_worse), ("fail_unless_within", self.fail_unless_within)):
+        for name, margin in (
+            ("fail_if_worse", self.fail_if_worse),
+            ("fail_unless_within", self.fail_unless_within),
+        ):
             if margin is not None and not (margin >= 0 and math.isfinite(margin)):
-                raise UsageError(f"--{name} takes a difference from 0 on, not {margin}", name=name)
+                raise UsageError(
+                    f"--{name} takes a difference from 0 on, not {margin}", name=name
+                )
         if self.fail_if_worse is not None and self.fail_unless_within is not None:
-            raise UsageError("--fail_if_worse and --fail_unless_within are two gates: choose one")
+            raise UsageError(
+                "--fail_if_worse and --fail_unless_within are two gates: choose one"
+            )
 
     def is_within(self, number: Number) -> bool:
         """Whether a number is shown to be no worse than the margin, by the end of its 95 % interval."""
@@ -47,7 +54,9 @@ class Gate:
     too_weak: tuple[dict[str, Any], ...]
 
 
-def gate_of(margins: Margins, numbers: Sequence[Number], correction: Correction, alpha: float) -> Gate | None:
+def gate_of(
+    margins: Margins, numbers: Sequence[Number], correction: Correction, alpha: float
+) -> Gate | None:
     """The gate that was asked for, over all numbers that could be compared; None without one."""
     tested = [number for number in numbers if number.test is not None]
     if margins.fail_unless_within is not None:
@@ -58,10 +67,20 @@ def gate_of(margins: Margins, numbers: Sequence[Number], correction: Correction,
         return None
     margin = margins.fail_if_worse
     if not margin:
-        return _gate("fail_if_worse", margin, [one for one in tested if one.verdict == "worse"], ())
+        return _gate(
+            "fail_if_worse",
+            margin,
+            [one for one in tested if one.verdict == "worse"],
+            (),
+        )
     values = corrected([2 * _doubt(number, margin) for number in tested], correction)
     failed = [number for number, p in zip(tested, values, strict=True) if p < alpha]
-    return _gate("fail_if_worse", margin, failed, [number for number in tested if number not in failed])
+    return _gate(
+        "fail_if_worse",
+        margin,
+        failed,
+        [number for number in tested if number not in failed],
+    )
 
 
 def _doubt(number: Number, margin: float) -> float:
@@ -71,10 +90,19 @@ def _doubt(number: Number, margin: float) -> float:
     return number.test.doubt(-margin if up else margin, above=up)
 
 
-def _gate(name: str, margin: float, failed: Sequence[Number], unsure: Sequence[Number]) -> Gate:
-    weak = [one for one in unsure if one.smallest_seen is None or one.smallest_seen > margin]
-    return Gate(name, margin, not failed, tuple(map(_place, failed)), tuple(map(_place, weak)))
+def _gate(
+    name: str, margin: float, failed: Sequence[Number], unsure: Sequence[Number]
+) -> Gate:
+    weak = [
+        one for one in unsure if one.smallest_seen is None or one.smallest_seen > margin
+    ]
+    return Gate(
+        name, margin, not failed, tuple(map(_place, failed)), tuple(map(_place, weak))
+    )
 
 
 def _place(number: Number) -> dict[str, Any]:
-    return {name: getattr(number, name) for name in ("task", "metric", "slice", "run", "smallest_seen")}
+    return {
+        name: getattr(number, name)
+        for name in ("task", "metric", "slice", "run", "smallest_seen")
+    }

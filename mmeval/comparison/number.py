@@ -47,4 +47,8 @@ class Number:
     def to_json(self, *, needed: bool) -> dict[str, Any]:
         """Its public fields; whether the samples are among them that a difference needs."""
         shown = (one.name for one in fields(self) if one.repr)
-        return {name: getattr(self, name) for name in shown if needed or name != "samples_needed"}
+        return {
+            name: getattr(self, name)
+            for name in shown
+            if needed or name != "samples_needed"
+        }

@@ -39,7 +39,11 @@ class TaskScores:
     """
 
     def __init__(
-        self, run: StoredRun, task: StoredTask, numbers: Mapping[str, Interval], label: str = _ALL_LABELS
+        self,
+        run: StoredRun,
+        task: StoredTask,
+        numbers: Mapping[str, Interval],
+        label: str = _ALL_LABELS,
     ) -> None:
         self.columns = {name: Scores(range=spread) for name, spread in numbers.items()}
         digests: dict[int, str] = {}
@@ -61,7 +65,9 @@ class TaskScores:
                     self.names.append((row["s"], row["n"]))
                     self.digests.append(digests.get(row["i"], ""))
                     if label:
-                        self.levels.append(row.get("labels", {}).get(label, of_samples.get(row["i"])))
+                        self.levels.append(
+                            row.get("labels", {}).get(label, of_samples.get(row["i"]))
+                        )
                     yield row
 
         fill(self.columns, noted(task.score_rows()))
@@ -96,7 +102,9 @@ class Matched(NamedTuple):
     otherwise: int
 
     @classmethod
-    def of(cls, a: TaskScores, b: TaskScores, within: set[TrialName] | None = None) -> Matched:
+    def of(
+        cls, a: TaskScores, b: TaskScores, within: set[TrialName] | None = None
+    ) -> Matched:
         """Trials paired by name; ``within`` are those of a slice, None for all."""
         both, only_a, otherwise = [], [], 0
         for at, name in enumerate(a.names):
@@ -109,7 +117,11 @@ class Matched(NamedTuple):
                 otherwise += 1
             else:
                 both.append((at, other))
-        only_b = [at for at, name in enumerate(b.names) if name not in a.places and (within is None or name in within)]
+        only_b = [
+            at
+            for at, name in enumerate(b.names)
+            if name not in a.places and (within is None or name in within)
+        ]
         return cls(both, only_a, only_b, otherwise)
 
 
@@ -139,7 +151,10 @@ class Pairs(NamedTuple):
         lost += [(None, at) for at in matched.only_b if second[at] in _MIGHT_SCORE]
         left_out[NOT_ASKED] += len(matched.only_a) + len(matched.only_b)
         left_out[ASKED_OTHERWISE] += matched.otherwise
-        own = (a.columns[number].at([at for at, _ in places]), b.columns[number].at([at for _, at in places]))
+        own = (
+            a.columns[number].at([at for at, _ in places]),
+            b.columns[number].at([at for _, at in places]),
+        )
         return cls(*own, +left_out, lost)
 
     @property
@@ -160,7 +175,10 @@ class Pairs(NamedTuple):
 
 
 def bounds_of(
-    columns: tuple[Scores, Scores], pairs: Pairs, aggregator: Aggregator, options: Mapping[str, Any]
+    columns: tuple[Scores, Scores],
+    pairs: Pairs,
+    aggregator: Aggregator,
+    options: Mapping[str, Any],
 ) -> Interval | None:
     """The differences that lost trials could make it: lowest in one run and highest in the other, and the reverse.
 
@@ -174,14 +192,23 @@ def bounds_of(
     for end in _ENDS:
         first = _completed(pairs.a, column, of_a, 1 if end == 0 else 0)
         second = _completed(pairs.b, other, of_b, end)
-        values = [None if side is None else aggregator(side, **options).value for side in (first, second)]
-        if values[0] is None or values[1] is None or not math.isfinite(values[1] - values[0]):
+        values = [
+            None if side is None else aggregator(side, **options).value
+            for side in (first, second)
+        ]
+        if (
+            values[0] is None
+            or values[1] is None
+            or not math.isfinite(values[1] - values[0])
+        ):
             return None
         found.append(values[1] - values[0])
     return (min(found), max(found))
 
 
-def _completed(paired: Scores, column: Scores, lost: Sequence[int | None], end: Literal[0, 1]) -> Scores | None:
+def _completed(
+    paired: Scores, column: Scores, lost: Sequence[int | None], end: Literal[0, 1]
+) -> Scores | None:
     """Paired rows and the lost ones at one end; None where an end is not finite."""
     whole, filled = paired.at(range(len(paired))), column.filled(end)
     rows = list(filled.at([at for at in lost if at is not None]))
@@ -194,5 +221,12 @@ def _completed(paired: Scores, column: Scores, lost: Sequence[int | None], end: 
         if row is None:
             whole.add_value(f"lost {number}", 0, value)
         else:
-            whole.add_value(row.sample, row.repeat, value, cluster=row.cluster, labels=row.labels, weight=row.weight)
+            whole.add_value(
+                row.sample,
+                row.repeat,
+                value,
+                cluster=row.cluster,
+                labels=row.labels,
+                weight=row.weight,
+            )
     return whole

@@ -64,8 +64,14 @@ def ranking_of(
 ) -> Ranking | None:
     """None where not every two of the runs compare, or a number is no mean of scores."""
     count = len(runs)
-    tests = {(i, j): found[key_of(row), i, j] for i in range(count) for j in range(i + 1, count)}
-    if any(one.test is None or one.test.method == "bootstrap" for one in tests.values()):
+    tests = {
+        (i, j): found[key_of(row), i, j]
+        for i in range(count)
+        for j in range(i + 1, count)
+    }
+    if any(
+        one.test is None or one.test.method == "bootstrap" for one in tests.values()
+    ):
         return None
     joint = _joint(row, runs)
     if joint is None:
@@ -79,10 +85,18 @@ def ranking_of(
         task=row.task,
         metric=row.metric,
         pairs=trials,
-        runs=tuple(RankedRun(runs[run].name, values[run], *places[run]) for run in order),
-        groups=tuple(tuple(runs[run].name for run in group) for group in _groups(order, seen)),
+        runs=tuple(
+            RankedRun(runs[run].name, values[run], *places[run]) for run in order
+        ),
+        groups=tuple(
+            tuple(runs[run].name for run in group) for group in _groups(order, seen)
+        ),
         differences=tuple(
-            tuple(None if i == j else _cell(i, j, tests, adjusted, row) for j in range(count)) for i in range(count)
+            tuple(
+                None if i == j else _cell(i, j, tests, adjusted, row)
+                for j in range(count)
+            )
+            for i in range(count)
         ),
     )
 
@@ -98,7 +112,10 @@ def _cell(
     test = tests[low, high].test
     assert test is not None
     difference = test.difference if i < j else test.a - test.b
-    return {"difference": difference, "p_adjusted": adjusted.get((key_of(row), low, high))}
+    return {
+        "difference": difference,
+        "p_adjusted": adjusted.get((key_of(row), low, high)),
+    }
 
 
 def _groups(order: Sequence[int], seen: set[tuple[int, int]]) -> list[list[int]]:
@@ -108,7 +125,8 @@ def _groups(order: Sequence[int], seen: set[tuple[int, int]]) -> list[list[int]]
     for start in range(len(order)):
         end = start
         while end + 1 < len(order) and not any(
-            (min(one, order[end + 1]), max(one, order[end + 1])) in seen for one in order[start : end + 1]
+            (min(one, order[end + 1]), max(one, order[end + 1])) in seen
+            for one in order[start : end + 1]
         ):
             end += 1
         if end > last:
@@ -117,7 +135,9 @@ def _groups(order: Sequence[int], seen: set[tuple[int, int]]) -> list[list[int]]
     return found
 
 
-def _joint(row: NumberRow, runs: Sequence[ComparedRun]) -> tuple[list[float], Values, int] | None:
+def _joint(
+    row: NumberRow, runs: Sequence[ComparedRun]
+) -> tuple[list[float], Values, int] | None:
     """Each run's value, joint draws of clusters (a row a draw), and how many trials all runs have scored."""
     by_task: dict[str, list[tuple[Piece, list[Scores]]]] = {}
     for piece in runs[0].pieces(row.task, row.metric):
@@ -128,7 +148,14 @@ def _joint(row: NumberRow, runs: Sequence[ComparedRun]) -> tuple[list[float], Va
         return None
     values, draws = np.zeros(len(runs)), np.zeros((BOOTSTRAP_ITERS, len(runs)))
     for parts in by_task.values():
-        clusters = [*dict.fromkeys(cluster for _, sides in parts for side in sides for cluster in side.clusters)]
+        clusters = [
+            *dict.fromkeys(
+                cluster
+                for _, sides in parts
+                for side in sides
+                for cluster in side.clusters
+            )
+        ]
         for piece, sides in parts:
             aggregator, _ = runs[0].aggregator(piece.task, piece.number)
             for run, side in enumerate(sides):
@@ -137,7 +164,11 @@ def _joint(row: NumberRow, runs: Sequence[ComparedRun]) -> tuple[list[float], Va
                     return None
                 values[run] += piece.share / total * value
                 # All runs and pieces have the same draws, as their seed is. One of no trial of a piece adds nothing.
-                drawn = distribution(drawn_statistic(side, aggregator, {}, clusters), len(clusters), BOOTSTRAP_ITERS)
+                drawn = distribution(
+                    drawn_statistic(side, aggregator, {}, clusters),
+                    len(clusters),
+                    BOOTSTRAP_ITERS,
+                )
                 draws[:, run] += piece.share / total * np.nan_to_num(drawn)
     trials = sum(max(len(sides[0]) for _, sides in parts) for parts in by_task.values())
     return values.tolist(), draws, trials
@@ -152,7 +183,15 @@ def _shared(piece: Piece, runs: Sequence[ComparedRun]) -> list[Scores]:
             return []
         trials = zip(scores.names, scores.digests, strict=True)
         known = zip(trials, scores.values[piece.number], strict=True)
-        places = {trial: at for at, (trial, value) in enumerate(known) if value is not None}
+        places = {
+            trial: at for at, (trial, value) in enumerate(known) if value is not None
+        }
         found.append((scores.columns[piece.number], places))
-    shared = [trial for trial in found[0][1] if all(trial in places for _, places in found)]
-    return [column.at([places[trial] for trial in shared]) for column, places in found] if shared else []
+    shared = [
+        trial for trial in found[0][1] if all(trial in places for _, places in found)
+    ]
+    return (
+        [column.at([places[trial] for trial in shared]) for column, places in found]
+        if shared
+        else []
+    )

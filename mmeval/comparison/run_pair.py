@@ -16,7 +16,15 @@ from mmeval.aggregate.aggregators import mean, weighted_mean
 from mmeval.aggregate.scores import Aggregator, load_aggregator
 from mmeval.aggregate.statistics import Interval
 from mmeval.comparison.answers import answers_of
-from mmeval.comparison.pairing import ASKED_OTHERWISE, NOT_ASKED, Matched, Pairs, TaskScores, TrialName, bounds_of
+from mmeval.comparison.pairing import (
+    ASKED_OTHERWISE,
+    NOT_ASKED,
+    Matched,
+    Pairs,
+    TaskScores,
+    TrialName,
+    bounds_of,
+)
 from mmeval.comparison.statistics import Paired, Part, compare_by_draws, compare_means
 from mmeval.errors import Caught
 from mmeval.records.score import Key
@@ -25,7 +33,11 @@ from mmeval.results.compare import differences, metric_of, range_of, unlike
 from mmeval.results.groups import tasks_inside
 from mmeval.results.stored_run import StoredRun
 
-_MEANS: Mapping[str, Aggregator] = {"mean": mean, "repeats": mean, "weighted_mean": weighted_mean}
+_MEANS: Mapping[str, Aggregator] = {
+    "mean": mean,
+    "repeats": mean,
+    "weighted_mean": weighted_mean,
+}
 """The aggregators whose value is a mean: their differences are tested without drawing anything."""
 ONE_SIDED = "one of the two runs has no such number"
 TASKS = "tasks"
@@ -86,9 +98,22 @@ class ComparedRun:
         if task not in self._scores:
             found = self.tasks.get(task)
             numbers = self.run.ours.get("metrics", {}).get(task, {}).values()
-            outputs = {name: one for one in numbers if not one.get("of_averages") for name in one["outputs"]}
-            ranges = {name: range_of(one) for name, one in outputs.items() if name in self.wanted.get(task, ())}
-            self._scores[task] = None if found is None else TaskScores(self.run, found, ranges, self._label)
+            outputs = {
+                name: one
+                for one in numbers
+                if not one.get("of_averages")
+                for name in one["outputs"]
+            }
+            ranges = {
+                name: range_of(one)
+                for name, one in outputs.items()
+                if name in self.wanted.get(task, ())
+            }
+            self._scores[task] = (
+                None
+                if found is None
+                else TaskScores(self.run, found, ranges, self._label)
+            )
         return self._scores[task]
 
     def answers(self, task: str) -> Mapping[TrialName, str]:
@@ -101,17 +126,30 @@ class ComparedRun:
         result = self.results.get(Key(task, number))
         shares: Mapping[str, float] = {} if result is None else result.weights
         if task in self.members:
-            names = [name for name in self.members[task] if Key(name, number) in self.results]
+            names = [
+                name for name in self.members[task] if Key(name, number) in self.results
+            ]
             yield from self._parts([(name, number) for name in names], shares, share)
         elif self.metric(task, number).get("of_averages"):
-            yield from self._parts([(task, name) for name in self.metric(task, number)["pieces"]], shares, share)
+            yield from self._parts(
+                [(task, name) for name in self.metric(task, number)["pieces"]],
+                shares,
+                share,
+            )
         else:
             yield Piece(task, number, share)
 
-    def _parts(self, parts: Sequence[tuple[str, str]], shares: Mapping[str, float], whole: float) -> Iterator[Piece]:
+    def _parts(
+        self,
+        parts: Sequence[tuple[str, str]],
+        shares: Mapping[str, float],
+        whole: float,
+    ) -> Iterator[Piece]:
         """Those that count; all alike where a number has no value, and so no shares."""
         for task, number in parts:
-            own = shares.get(task, shares.get(number, 0.0)) if shares else 1 / len(parts)
+            own = (
+                shares.get(task, shares.get(number, 0.0)) if shares else 1 / len(parts)
+            )
             if own:
                 yield from self.pieces(task, number, whole * own)
 
@@ -119,7 +157,9 @@ class ComparedRun:
     def asked(self) -> frozenset[str]:
         return frozenset(self.run.ours.get("protocols", self.tasks))
 
-    def aggregator(self, task: str, number: str) -> tuple[Aggregator, Mapping[str, Any]]:
+    def aggregator(
+        self, task: str, number: str
+    ) -> tuple[Aggregator, Mapping[str, Any]]:
         """The aggregator of a number and its options. Raises MmevalError where it is not installed."""
         metric = self.metric(task, number)
         name = str(metric.get("aggregation", "mean"))
@@ -127,10 +167,22 @@ class ComparedRun:
             return _MEANS[name], {}
         found = load_aggregator(name)
         metrics = self.run.ours.get("metrics", {}).get(task, {})
-        own = next((key for key, one in metrics.items() if number in one.get("outputs", ())), number)
-        entries: list[Mapping[str, Any]] = self.tasks[task].config.get("metric_list") or []
-        written = next((one.get("aggregation") for one in entries if one.get("metric") == own), None)
-        options = {key: value for key, value in written.items() if key != "name"} if isinstance(written, dict) else {}
+        own = next(
+            (key for key, one in metrics.items() if number in one.get("outputs", ())),
+            number,
+        )
+        entries: list[Mapping[str, Any]] = (
+            self.tasks[task].config.get("metric_list") or []
+        )
+        written = next(
+            (one.get("aggregation") for one in entries if one.get("metric") == own),
+            None,
+        )
+        options = (
+            {key: value for key, value in written.items() if key != "name"}
+            if isinstance(written, dict)
+            else {}
+        )
         if "profile" in inspect.signature(found).parameters:
             options = {"profile": metric.get("profile", "standard"), **options}
         return found, options
@@ -146,7 +198,9 @@ class RunPair:
     def matched(self, task: str) -> Matched | None:
         if task not in self._matched:
             first, second = self.a.scores(task), self.b.scores(task)
-            self._matched[task] = None if first is None or second is None else Matched.of(first, second)
+            self._matched[task] = (
+                None if first is None or second is None else Matched.of(first, second)
+            )
         return self._matched[task]
 
     def compare(self, row: NumberRow, within: set[TrialName] | None = None) -> Compared:
@@ -156,60 +210,112 @@ class RunPair:
         asked = sorted(inside & self.a.asked & self.b.asked)
         why = unlike(first, other, asked, row.metric, across=self._across)
         pieces = [*self.a.pieces(row.task, row.metric)]
-        found = [one for piece in pieces if (one := self._find(piece, within)) is not None]
-        by_task: dict[str, Pairs] = {}  # several numbers of one task are about the same trials: the largest counts
+        found = [
+            one for piece in pieces if (one := self._find(piece, within)) is not None
+        ]
+        by_task: dict[
+            str, Pairs
+        ] = {}  # several numbers of one task are about the same trials: the largest counts
         for piece, _, pairs in sorted(found, key=lambda one: one.pairs.trials):
             by_task[piece.task] = pairs
         left_out = sum((pairs.left_out for pairs in by_task.values()), Counter[str]())
-        left_out[TASKS] = len({piece.task for piece in pieces} - by_task.keys()) if row.is_group else 0
+        left_out[TASKS] = (
+            len({piece.task for piece in pieces} - by_task.keys())
+            if row.is_group
+            else 0
+        )
         known = Compared(
             pairs=sum(pairs.trials for pairs in by_task.values()),
             samples=sum(pairs.samples for pairs in by_task.values()),
             left_out=+left_out,
         )
         paired = [one for one in found if one.pairs.trials]
-        aspects = {one.aspect for task in asked for one in differences(first, other, task, row.metric)}
-        with Caught() as failure:  # an aggregator of a plugin, which may not be installed
-            if "judge" in aspects and {"judge", "protocol"}.issuperset(aspects) and within is None:
+        aspects = {
+            one.aspect
+            for task in asked
+            for one in differences(first, other, task, row.metric)
+        }
+        with (
+            Caught() as failure
+        ):  # an aggregator of a plugin, which may not be installed
+            if (
+                "judge" in aspects
+                and {"judge", "protocol"}.issuperset(aspects)
+                and within is None
+            ):
                 known = replace(known, shift=self._shift(paired))
             if why:
                 return replace(known, is_unlike=True, why=why)
             if paired:
                 test = self._test(paired)
                 bounds = None if test is None else self._bounds(paired)
-                return replace(known, test=test, bounds=bounds, why="" if test else "it has no value over the pairs")
+                return replace(
+                    known,
+                    test=test,
+                    bounds=bounds,
+                    why="" if test else "it has no value over the pairs",
+                )
         if failure:
-            return replace(known, is_unlike=True, why=f"its aggregator cannot be used ({failure.reason})")
+            return replace(
+                known,
+                is_unlike=True,
+                why=f"its aggregator cannot be used ({failure.reason})",
+            )
         if not found:
             return replace(known, why=ONE_SIDED)
-        if left_out[ASKED_OTHERWISE] and {ASKED_OTHERWISE, NOT_ASKED}.issuperset(+left_out):
-            return replace(known, is_unlike=True, why="every sample was asked in other words, or is answered otherwise")
+        if left_out[ASKED_OTHERWISE] and {ASKED_OTHERWISE, NOT_ASKED}.issuperset(
+            +left_out
+        ):
+            return replace(
+                known,
+                is_unlike=True,
+                why="every sample was asked in other words, or is answered otherwise",
+            )
         return replace(known, why="no trial has a score in both runs")
 
     def _find(self, piece: Piece, within: set[TrialName] | None) -> Found | None:
         a, b = self.a.scores(piece.task), self.b.scores(piece.task)
-        if a is None or b is None or piece.number not in a.columns or piece.number not in b.columns:
+        if (
+            a is None
+            or b is None
+            or piece.number not in a.columns
+            or piece.number not in b.columns
+        ):
             return None
-        matched = Matched.of(a, b, within) if within is not None else self.matched(piece.task)
-        return None if matched is None else Found(piece, matched, Pairs.of(a, b, piece.number, matched))
+        matched = (
+            Matched.of(a, b, within) if within is not None else self.matched(piece.task)
+        )
+        return (
+            None
+            if matched is None
+            else Found(piece, matched, Pairs.of(a, b, piece.number, matched))
+        )
 
     def _test(self, found: Sequence[Found]) -> Paired | None:
         """The test of a mean of pieces, or of the only piece with another aggregator."""
-        aggregators = [self.a.aggregator(piece.task, piece.number) for piece, _, _ in found]
+        aggregators = [
+            self.a.aggregator(piece.task, piece.number) for piece, _, _ in found
+        ]
         widths = [pairs.a.range[1] - pairs.a.range[0] for _, _, pairs in found]
         if all(aggregator in (mean, weighted_mean) for aggregator, _ in aggregators):
             parts = []
-            for (piece, _, pairs), share, (aggregator, _) in zip(found, _shares(found), aggregators, strict=True):
+            for (piece, _, pairs), share, (aggregator, _) in zip(
+                found, _shares(found), aggregators, strict=True
+            ):
                 ones = np.ones(pairs.trials)
                 weights = pairs.weights if aggregator is weighted_mean else (ones, ones)
                 if not all(side.sum() > 0 for side in weights):
                     return None
-                parts.append(Part(piece.task, share, pairs.a.clusters, *pairs.values, *weights))
+                parts.append(
+                    Part(piece.task, share, pairs.a.clusters, *pairs.values, *weights)
+                )
             return compare_means(parts, max(widths))
         if len(found) > 1:
             return None
         ((aggregator, options),) = aggregators
-        return compare_by_draws(found[0].pairs.a, found[0].pairs.b, aggregator, options, widths[0])
+        return compare_by_draws(
+            found[0].pairs.a, found[0].pairs.b, aggregator, options, widths[0]
+        )
 
     def _bounds(self, found: Sequence[Found]) -> Interval | None:
         low = high = 0.0
@@ -217,8 +323,17 @@ class RunPair:
             a, b = self.a.scores(piece.task), self.b.scores(piece.task)
             assert a is not None and b is not None
             aggregator, options = self.a.aggregator(piece.task, piece.number)
-            quick = {"interval": "bootstrap"} if aggregator in (mean, weighted_mean) else options
-            ends = bounds_of((a.columns[piece.number], b.columns[piece.number]), pairs, aggregator, quick)
+            quick = (
+                {"interval": "bootstrap"}
+                if aggregator in (mean, weighted_mean)
+                else options
+            )
+            ends = bounds_of(
+                (a.columns[piece.number], b.columns[piece.number]),
+                pairs,
+                aggregator,
+                quick,
+            )
             if ends is None:
                 return None
             low, high = low + share * ends[0], high + share * ends[1]
@@ -236,7 +351,9 @@ class RunPair:
             sorted_out: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
             for at, other in matched.both:
                 answer = first.get(a.names[at])
-                sorted_out[answer is not None and answer == second.get(b.names[other])].append((at, other))
+                sorted_out[
+                    answer is not None and answer == second.get(b.names[other])
+                ].append((at, other))
             for into, both in zip((others, alike), sorted_out, strict=True):
                 kept = Matched(both, (), (), 0)
                 pairs = Pairs.of(a, b, piece.number, kept)
@@ -249,7 +366,11 @@ class RunPair:
         test = self._test(found) if found else None
         if test is None:
             return None
-        pairs = max(one.pairs.trials for one in found) if len({one.piece.task for one in found}) == 1 else None
+        pairs = (
+            max(one.pairs.trials for one in found)
+            if len({one.piece.task for one in found}) == 1
+            else None
+        )
         return {
             "pairs": sum(one.pairs.trials for one in found) if pairs is None else pairs,
             "clusters": test.clusters,

@@ -77,34 +77,61 @@ class Paired:
             return 1.0
         if self.stderr > 0:
             return float(special.stdtr(self.freedom, -distance / self.stderr))
-        room = self.width + (-self.difference if above else self.difference)  # to the end of what can be
-        return float((1 - min(1.0, distance / room)) ** self.clusters) if math.isfinite(room) and room > 0 else 1.0
+        room = self.width + (
+            -self.difference if above else self.difference
+        )  # to the end of what can be
+        return (
+            float((1 - min(1.0, distance / room)) ** self.clusters)
+            if math.isfinite(room) and room > 0
+            else 1.0
+        )
 
     def smallest_seen(self, alpha: float, power: float) -> float | None:
         """The smallest true difference that the test calls one at ``alpha``, with probability ``power``.
         None: none at all, or it is not known."""
-        if self.stderr is None or (self.method == "sign_flip" and 2.0 ** (1 - self.clusters) >= alpha):
+        if self.stderr is None or (
+            self.method == "sign_flip" and 2.0 ** (1 - self.clusters) >= alpha
+        ):
             return None
         if self.method == "mcnemar":
-            return _mcnemar_seen(self.clusters, self.changed / self.clusters, alpha, power)
-        needed = 1 + math.ceil(math.log2(1 / alpha))  # so many clusters that all change in one direction are seen
+            return _mcnemar_seen(
+                self.clusters, self.changed / self.clusters, alpha, power
+            )
+        needed = 1 + math.ceil(
+            math.log2(1 / alpha)
+        )  # so many clusters that all change in one direction are seen
         if self.method != "bootstrap" and (not self.stderr or self.changed < needed):
             share = _share_seen(self.clusters, needed, power)
-            return None if share is None or math.isinf(self.width) else share * self.width
+            return (
+                None if share is None or math.isinf(self.width) else share * self.width
+            )
         if self.stderr == 0:
             return None
         return float(_sum_of_quantiles(self.freedom, alpha, power) * self.stderr)
 
-    def clusters_needed(self, difference: float, alpha: float, power: float) -> int | None:
+    def clusters_needed(
+        self, difference: float, alpha: float, power: float
+    ) -> int | None:
         """How many clusters such as these it takes to see a ``difference``; None where that is not known."""
         if not self.stderr:
             needed = 1 + math.ceil(math.log2(1 / alpha))
             share = min(1.0, abs(difference) / self.width)
             if self.stderr is None or not share:
                 return None
-            found = next((n for n in _growing(needed) if special.bdtrc(needed - 1, n, share) >= power), None)
+            found = next(
+                (
+                    n
+                    for n in _growing(needed)
+                    if special.bdtrc(needed - 1, n, share) >= power
+                ),
+                None,
+            )
             return None if found is None else int(found)
-        return math.ceil(self.clusters * (_sum_of_quantiles(math.inf, alpha, power) * self.stderr / difference) ** 2)
+        return math.ceil(
+            self.clusters
+            * (_sum_of_quantiles(math.inf, alpha, power) * self.stderr / difference)
+            ** 2
+        )
 
 
 def _growing(first: int) -> Sequence[int]:
@@ -125,21 +152,31 @@ def compare_means(parts: Sequence[Part], width: float) -> Paired:
     there is, below ``FEW_CLUSTERS``; from there a paired t. The interval is Student's, with the standard error of
     clusters (Cameron and Miller 2015), over strata with the degrees of freedom of Satterthwaite.
     """
-    a, b = (math.fsum(part.share * found for part, found in zip(parts, side, strict=True)) for side in _means(parts))
+    a, b = (
+        math.fsum(part.share * found for part, found in zip(parts, side, strict=True))
+        for side in _means(parts)
+    )
     added, apart, strata = _by_cluster(parts)
     variances, sizes = [], []
     for stratum in range(int(strata.max()) + 1):
         own = apart[strata == stratum]
         sizes.append(len(own))
-        variances.append(len(own) / (len(own) - 1) * float(own @ own) if len(own) > 1 else math.nan)
+        variances.append(
+            len(own) / (len(own) - 1) * float(own @ own) if len(own) > 1 else math.nan
+        )
     total = math.fsum(variances)
-    clusters, changed = len(added), int(np.count_nonzero(np.abs(added) > _TIES * np.abs(added).max(initial=0.0)))
+    clusters, changed = (
+        len(added),
+        int(np.count_nonzero(np.abs(added) > _TIES * np.abs(added).max(initial=0.0))),
+    )
     stderr = None if math.isnan(total) else math.sqrt(total)
     if stderr is not None and stderr <= _TIES * max(abs(a), abs(b), 1e-300):
         stderr = 0.0
     freedom = float(sum(sizes) - len(sizes))
     if stderr and len(sizes) > 1:
-        freedom = total**2 / math.fsum(v**2 / (n - 1) for v, n in zip(variances, sizes, strict=True))
+        freedom = total**2 / math.fsum(
+            v**2 / (n - 1) for v, n in zip(variances, sizes, strict=True)
+        )
     method = _method(parts, clusters)
     if method == "mcnemar":
         p = mcnemar(int(np.count_nonzero(added > 0)), int(np.count_nonzero(added < 0)))
@@ -165,7 +202,12 @@ def compare_means(parts: Sequence[Part], width: float) -> Paired:
 
 def _method(parts: Sequence[Part], clusters: int) -> Method:
     first = parts[0]
-    if len(parts) == 1 and clusters == len(first.a) and (first.weights_a == 1).all() and (first.weights_b == 1).all():
+    if (
+        len(parts) == 1
+        and clusters == len(first.a)
+        and (first.weights_a == 1).all()
+        and (first.weights_b == 1).all()
+    ):
         both = np.concatenate((first.a, first.b))
         if ((both == 0) | (both == 1)).all():
             return "mcnemar"
@@ -181,24 +223,40 @@ def _means(parts: Sequence[Part]) -> tuple[list[float], list[float]]:
 
 def _by_cluster(parts: Sequence[Part]) -> tuple[Values, Values, Ints]:
     """What each cluster adds to the difference, how far it lies from its mean, and its stratum."""
-    strata = {name: at for at, name in enumerate(dict.fromkeys(part.stratum for part in parts))}
+    strata = {
+        name: at
+        for at, name in enumerate(dict.fromkeys(part.stratum for part in parts))
+    }
     places: dict[tuple[int, str], int] = {}
     pieces = []
     for part, a, b in zip(parts, *_means(parts), strict=True):
         stratum = strata[part.stratum]
-        at = np.array([places.setdefault((stratum, cluster), len(places)) for cluster in part.clusters])
+        at = np.array(
+            [
+                places.setdefault((stratum, cluster), len(places))
+                for cluster in part.clusters
+            ]
+        )
         sum_a, sum_b = part.weights_a.sum(), part.weights_b.sum()
-        added = part.share * (part.b * part.weights_b / sum_b - part.a * part.weights_a / sum_a)
-        apart = part.share * ((part.b - b) * part.weights_b / sum_b - (part.a - a) * part.weights_a / sum_a)
+        added = part.share * (
+            part.b * part.weights_b / sum_b - part.a * part.weights_a / sum_a
+        )
+        apart = part.share * (
+            (part.b - b) * part.weights_b / sum_b
+            - (part.a - a) * part.weights_a / sum_a
+        )
         pieces.append((at, added, apart))
     count = len(places)
     added, apart = (
-        np.sum([np.bincount(piece[0], piece[which], count) for piece in pieces], axis=0) for which in (1, 2)
+        np.sum([np.bincount(piece[0], piece[which], count) for piece in pieces], axis=0)
+        for which in (1, 2)
     )
     return added, apart, np.array([stratum for stratum, _ in places])
 
 
-def _interval(difference: float, stderr: float | None, freedom: float, clusters: int, width: float) -> Interval | None:
+def _interval(
+    difference: float, stderr: float | None, freedom: float, clusters: int, width: float
+) -> Interval | None:
     """The 95 % interval, cut at what the metric's range allows.
 
     Where all clusters differ alike, others may not: each side then reaches as far as a share of clusters that was not
@@ -212,12 +270,19 @@ def _interval(difference: float, stderr: float | None, freedom: float, clusters:
     if math.isinf(width):
         return None
     unseen = 1 - 0.05 ** (1 / clusters)
-    return (difference - unseen * (difference + width), difference + unseen * (width - difference))
+    return (
+        difference - unseen * (difference + width),
+        difference + unseen * (width - difference),
+    )
 
 
 def mcnemar(won: int, lost: int) -> float:
     """The exact test of McNemar: two-sided, of the pairs of which one is right."""
-    return 1.0 if won == lost else min(1.0, 2 * float(special.bdtr(min(won, lost), won + lost, 0.5)))
+    return (
+        1.0
+        if won == lost
+        else min(1.0, 2 * float(special.bdtr(min(won, lost), won + lost, 0.5)))
+    )
 
 
 def sign_flip(added: Values) -> float:
@@ -242,10 +307,16 @@ def _signed_sums(values: Values) -> Values:
 
 def _share_seen(clusters: int, needed: int, power: float) -> float | None:
     """The share of clusters that have to change so that ``needed`` of them do with this power."""
-    return float(special.betaincinv(needed, clusters - needed + 1, power)) if needed <= clusters else None
+    return (
+        float(special.betaincinv(needed, clusters - needed + 1, power))
+        if needed <= clusters
+        else None
+    )
 
 
-def _mcnemar_seen(pairs: int, discordant: float, alpha: float, power: float) -> float | None:
+def _mcnemar_seen(
+    pairs: int, discordant: float, alpha: float, power: float
+) -> float | None:
     """The smallest difference of shares that McNemar's test sees, at the share of discordant pairs that was seen.
     A larger difference than that share is one of pairs that all differ in one direction."""
     if _mcnemar_power(pairs, discordant, 1.0, alpha) < power:
@@ -253,15 +324,26 @@ def _mcnemar_seen(pairs: int, discordant: float, alpha: float, power: float) -> 
     low, high = 0.0, 1.0
     while high - low > 1e-4 * high:
         middle = (low + high) / 2
-        low, high = (low, middle) if _mcnemar_power(pairs, discordant, middle, alpha) >= power else (middle, high)
+        low, high = (
+            (low, middle)
+            if _mcnemar_power(pairs, discordant, middle, alpha) >= power
+            else (middle, high)
+        )
     return high
 
 
-def _mcnemar_power(pairs: int, discordant: float, difference: float, alpha: float) -> float:
+def _mcnemar_power(
+    pairs: int, discordant: float, difference: float, alpha: float
+) -> float:
     share = max(discordant, difference)
     if pairs * share > _EXACT_DISCORDANT:
         stderr = math.sqrt((share - difference**2) / pairs) or 1e-300
-        return float(special.ndtr((difference - special.ndtri(1 - alpha / 2) * math.sqrt(share / pairs)) / stderr))
+        return float(
+            special.ndtr(
+                (difference - special.ndtri(1 - alpha / 2) * math.sqrt(share / pairs))
+                / stderr
+            )
+        )
     counts = np.arange(pairs + 1)
     counts = counts[: min(len(counts), 4 * _EXACT_DISCORDANT)]
     chance = np.diff(special.bdtr(counts, pairs, share), prepend=0.0)
@@ -271,12 +353,18 @@ def _mcnemar_power(pairs: int, discordant: float, difference: float, alpha: floa
     fewest = np.where(special.bdtr(fewest, counts, 0.5) > alpha / 2, fewest - 1, fewest)
     lost = (share - difference) / 2 / share
     seen = np.where(fewest >= 0, special.bdtr(np.maximum(fewest, 0), counts, lost), 0.0)
-    other = np.where(fewest >= 0, special.bdtr(np.maximum(fewest, 0), counts, 1 - lost), 0.0)
+    other = np.where(
+        fewest >= 0, special.bdtr(np.maximum(fewest, 0), counts, 1 - lost), 0.0
+    )
     return float(chance @ (seen + other))
 
 
 def compare_by_draws(
-    a: Scores, b: Scores, aggregator: Aggregator, options: Mapping[str, Any], width: float
+    a: Scores,
+    b: Scores,
+    aggregator: Aggregator,
+    options: Mapping[str, Any],
+    width: float,
 ) -> Paired | None:
     """The difference of any other number by a bootstrap of clusters, each draw one for both runs.
 
@@ -286,11 +374,15 @@ def compare_by_draws(
     if values[0] is None or values[1] is None:
         return None
     clusters = [*a.by_cluster()]
-    first, second = (drawn_statistic(one, aggregator, options, clusters) for one in (a, b))
+    first, second = (
+        drawn_statistic(one, aggregator, options, clusters) for one in (a, b)
+    )
     iterations = BOOTSTRAP_ITERS
     if aggregator not in (mean, weighted_mean, median):
         iterations = fewer(iterations, 2 * len(a))
-    draws = distribution(lambda drawn: second(drawn) - first(drawn), len(clusters), iterations)
+    draws = distribution(
+        lambda drawn: second(drawn) - first(drawn), len(clusters), iterations
+    )
     difference = values[1] - values[0]
     known = len(clusters) > 1 and bool(np.isfinite(draws).all())
     stderr = float(draws.std(ddof=1)) if known else None
@@ -298,8 +390,15 @@ def compare_by_draws(
     if known:
         low, high = map(float, np.quantile(draws, (1 - UPPER, UPPER)))
         alike = low == high
-        interval = _interval(difference, 0.0, 0, len(clusters), width) if alike else (low, high)
-    tails = [(1 + np.count_nonzero(side)) / (len(draws) + 1) for side in (draws <= 0, draws >= 0)]
+        interval = (
+            _interval(difference, 0.0, 0, len(clusters), width)
+            if alike
+            else (low, high)
+        )
+    tails = [
+        (1 + np.count_nonzero(side)) / (len(draws) + 1)
+        for side in (draws <= 0, draws >= 0)
+    ]
     p = min(1.0, 2 * float(min(tails))) if known else None
     return Paired(
         a=values[0],
@@ -331,7 +430,9 @@ def corrected(values: Sequence[float], correction: Correction) -> list[float]:
     return [float(value) for value in back]
 
 
-def levels(values: Sequence[float], correction: Correction, alpha: float) -> list[float]:
+def levels(
+    values: Sequence[float], correction: Correction, alpha: float
+) -> list[float]:
     """The p below which each of several tests is a find, as the others turned out.
 
     By Holm that is ``alpha`` over the tests that are not found yet when its turn comes; by Benjamini and Hochberg the
@@ -371,5 +472,7 @@ def ranks(values: Sequence[float], draws: Values) -> list[Rank]:
             largest = np.nan_to_num(np.abs(drawn) / errors).max(axis=1)
         reach = float(np.quantile(largest, 0.95)) * errors
         before, behind = int((apart > reach).sum()), int((apart < -reach).sum())
-        found.append(Rank(1 + int((apart > 0).sum()), (1 + before, len(values) - behind)))
+        found.append(
+            Rank(1 + int((apart > 0).sum()), (1 + before, len(values) - behind))
+        )
     return found

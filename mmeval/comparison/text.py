@@ -34,7 +34,11 @@ def comparison_text(found: Comparison, width: int) -> str:
         "",
         *_table(found),
         *(line for note in _notes(found) for line in _folded(note, width)),
-        *(line for one in found.rankings for line in ("", *_ranking(one, found.names, found.options.alpha, width))),
+        *(
+            line
+            for one in found.rankings
+            for line in ("", *_ranking(one, found.names, found.options.alpha, width))
+        ),
     ]
     return "".join(f"{line}\n" for line in lines)
 
@@ -48,7 +52,10 @@ def _change(found: Comparison, at: int) -> str:
 
 def _wrapped(label: str, text: str, width: int) -> list[str]:
     return textwrap.wrap(
-        printable(text, limit=2_000), width, initial_indent=f"{label:{_LABEL}}", subsequent_indent=" " * _LABEL
+        printable(text, limit=2_000),
+        width,
+        initial_indent=f"{label:{_LABEL}}",
+        subsequent_indent=" " * _LABEL,
     )
 
 
@@ -68,7 +75,10 @@ def _table(found: Comparison) -> list[str]:
     short = _short(found.names, 12 if several else _WIDEST_CELL)
     shown = [
         [
-            printable(short.get(cell, cell), limit=12 if several and not at else 40 if at > 2 else _WIDEST_CELL)
+            printable(
+                short.get(cell, cell),
+                limit=12 if several and not at else 40 if at > 2 else _WIDEST_CELL,
+            )
             for at, cell in enumerate(row)
         ]
         for row in rows
@@ -91,7 +101,9 @@ def _short(names: Sequence[str], limit: int) -> dict[str, str]:
     counts = Counter(cut.values())
     end = limit // 2
     return {
-        name: short if counts[short] == 1 else printable(name, limit=limit - end) + printable(name[-end:], limit=end)
+        name: short
+        if counts[short] == 1
+        else printable(name, limit=limit - end) + printable(name[-end:], limit=end)
         for name, short in cut.items()
     }
 
@@ -103,13 +115,18 @@ def _heading(number: Number) -> str:
 def _laid(row: Sequence[str], widths: Sequence[int], *, several: bool) -> list[str]:
     is_text = [several, *[False] * (len(row) - 2), True]
     return [
-        cell.ljust(width) if left else cell.rjust(width) for cell, width, left in zip(row, widths, is_text, strict=True)
+        cell.ljust(width) if left else cell.rjust(width)
+        for cell, width, left in zip(row, widths, is_text, strict=True)
     ]
 
 
 def _cells(number: Number, *, several: bool) -> list[str]:
     shown = "-" if number.difference is None else _signed(number.difference)
-    interval = "" if number.ci95 is None else f"  {number_text(number.ci95[0])} to {number_text(number.ci95[1])}"
+    interval = (
+        ""
+        if number.ci95 is None
+        else f"  {number_text(number.ci95[0])} to {number_text(number.ci95[1])}"
+    )
     shown += interval.ljust(18)
     return [
         *([number.run] if several else []),
@@ -140,29 +157,45 @@ def _notes(found: Comparison) -> Iterator[str]:
     options = found.options
     if tested:
         wholes, slices = found.tests
-        over = counted(wholes, "test") + (f" and {counted(slices, 'test')} of slices" if slices else "")
+        over = counted(wholes, "test") + (
+            f" and {counted(slices, 'test')} of slices" if slices else ""
+        )
         yield (
             f"p: {names[options.correction]}, {over}; "
             f"sees: the smallest difference seen with {100 * options.power:g} % power."
         )
-    if one_sided := dict.fromkeys(f"{one.slice or one.alias} {one.metric}" for one in found.numbers if _one_sided(one)):
+    if one_sided := dict.fromkeys(
+        f"{one.slice or one.alias} {one.metric}"
+        for one in found.numbers
+        if _one_sided(one)
+    ):
         yield f"Not in {'both' if len(found.runs) == 2 else 'all'} runs: {_places([*one_sided])}."
     alike: dict[str, list[str]] = {}
     for number in found.numbers:
         if not _one_sided(number) and (note := "; ".join(_of_number(number))):
             alike.setdefault(note, []).append(_named(number))
     for note, those in alike.items():
-        more = f" and {len(those) - _MOST_NAMED} more" if len(those) > _MOST_NAMED else ""
+        more = (
+            f" and {len(those) - _MOST_NAMED} more" if len(those) > _MOST_NAMED else ""
+        )
         yield f"{'; '.join(those[:_MOST_NAMED])}{more}: {note}."
     if options.detect is not None:
         for number in tested:
-            needed = "unknown" if number.samples_needed is None else counted(number.samples_needed, "sample")
+            needed = (
+                "unknown"
+                if number.samples_needed is None
+                else counted(number.samples_needed, "sample")
+            )
             yield f"{_named(number)}: to see {options.detect:g}: {needed}."
     if found.gate is not None:
         gate = found.gate
         yield (
             f"--{gate.name} {gate.margin:g}: "
-            + ("passed" if gate.passed else f"failed by {_places([_place(one) for one in gate.failed])}")
+            + (
+                "passed"
+                if gate.passed
+                else f"failed by {_places([_place(one) for one in gate.failed])}"
+            )
             + "."
         )
         if gate.too_weak:
@@ -181,7 +214,9 @@ def _places(names: Sequence[str]) -> str:
 
 
 def _named(number: Number) -> str:
-    return printable(f"{number.slice or number.alias}, {number.metric}, {number.run}", limit=200)
+    return printable(
+        f"{number.slice or number.alias}, {number.metric}, {number.run}", limit=200
+    )
 
 
 def _one_sided(number: Number) -> bool:
@@ -190,34 +225,61 @@ def _one_sided(number: Number) -> bool:
 
 def _of_number(number: Number) -> Iterator[str]:
     if number.left_out and not number.slice:
-        reasons = Counter({_REASONS.get(reason, reason): count for reason, count in number.left_out.items()})
-        yield "no pair: " + ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
-        if number.bounds is not None and number.bounds != (number.difference, number.difference):
+        reasons = Counter(
+            {
+                _REASONS.get(reason, reason): count
+                for reason, count in number.left_out.items()
+            }
+        )
+        yield "no pair: " + ", ".join(
+            f"{count:,} {reason}" for reason, count in reasons.items()
+        )
+        if number.bounds is not None and number.bounds != (
+            number.difference,
+            number.difference,
+        ):
             yield f"with them {_signed(number.bounds[0])} to {_signed(number.bounds[1])}"
     if number.why:
         yield printable(number.why, limit=300)
     if number.judge_shift is not None:
         shift = number.judge_shift
         interval = (
-            "" if shift["ci95"] is None else f" {number_text(shift['ci95'][0])} to {number_text(shift['ci95'][1])}"
+            ""
+            if shift["ci95"] is None
+            else f" {number_text(shift['ci95'][0])} to {number_text(shift['ci95'][1])}"
         )
         rest = shift["rest"]
-        others = "" if rest is None else f", {_signed(rest['difference'])} over the other {rest['pairs']:,}"
+        others = (
+            ""
+            if rest is None
+            else f", {_signed(rest['difference'])} over the other {rest['pairs']:,}"
+        )
         yield (
             f"the judge alone shifts it by {_signed(shift['difference'])}{interval}, over {shift['pairs']:,} answers "
             f"that are the same{others}"
         )
 
 
-def _ranking(ranking: Ranking, names: Sequence[str], alpha: float, width: int) -> Iterator[str]:
+def _ranking(
+    ranking: Ranking, names: Sequence[str], alpha: float, width: int
+) -> Iterator[str]:
     yield from textwrap.wrap(
-        printable(f"{ranking.task}, {ranking.metric}: {counted(ranking.pairs, 'trial')} of all runs", limit=200), width
+        printable(
+            f"{ranking.task}, {ranking.metric}: {counted(ranking.pairs, 'trial')} of all runs",
+            limit=200,
+        ),
+        width,
     )
     longest = max(len(one.run) for one in ranking.runs)
     for one in ranking.runs:
-        place = str(one.ci95[0]) if one.ci95[0] == one.ci95[1] else f"{one.ci95[0]} to {one.ci95[1]}"
-        yield f"{one.rank:>4}  {printable(one.run, limit=min(longest, width - 30)):{min(longest, width - 30)}}" + (
-            f"  {number_text(one.value):>8}  rank {place}"
+        place = (
+            str(one.ci95[0])
+            if one.ci95[0] == one.ci95[1]
+            else f"{one.ci95[0]} to {one.ci95[1]}"
+        )
+        yield (
+            f"{one.rank:>4}  {printable(one.run, limit=min(longest, width - 30)):{min(longest, width - 30)}}"
+            + (f"  {number_text(one.value):>8}  rank {place}")
         )
     together = [group for group in ranking.groups if len(group) > 1]
     if together:
@@ -226,12 +288,17 @@ def _ranking(ranking: Ranking, names: Sequence[str], alpha: float, width: int) -
     yield from _matrix(ranking, names, alpha, width)
 
 
-def _matrix(ranking: Ranking, names: Sequence[str], alpha: float, width: int) -> Iterator[str]:
+def _matrix(
+    ranking: Ranking, names: Sequence[str], alpha: float, width: int
+) -> Iterator[str]:
     """The difference of each two runs, in the order of the ranking: the column's minus the row's."""
     order = [names.index(one.run) for one in ranking.runs]
     count = len(order)
     if 4 + 8 * count > width:
-        yield from _folded("The differences of each two, with their corrected p: --format json or markdown.", width)
+        yield from _folded(
+            "The differences of each two, with their corrected p: --format json or markdown.",
+            width,
+        )
         return
     yield "    " + "".join(f"{number:>8}" for number in range(1, count + 1))
     for number, i in enumerate(order, 1):
@@ -240,31 +307,82 @@ def _matrix(ranking: Ranking, names: Sequence[str], alpha: float, width: int) ->
             cell = ranking.differences[i][j]
             p = None if cell is None else cell["p_adjusted"]
             mark = "*" if p is not None and p < alpha else " "
-            cells.append(f"{'':8}" if cell is None else f"{cell['difference']:+7.3f}{mark}")
+            cells.append(
+                f"{'':8}" if cell is None else f"{cell['difference']:+7.3f}{mark}"
+            )
         yield f"{number:>4}{''.join(cells)}".rstrip()
-    yield from _folded("Column minus row, in the order above; *: beyond chance, corrected.", width)
+    yield from _folded(
+        "Column minus row, in the order above; *: beyond chance, corrected.", width
+    )
 
 
 def tables_of_comparison(found: Comparison) -> list[Table]:
     """The same as tables: the numbers, and of several runs each ranking and its matrix."""
-    headers = ("number", "run", "verdict", "pairs", "clusters", found.names[0], "value", "difference", "low", "high")
+    headers = (
+        "number",
+        "run",
+        "verdict",
+        "pairs",
+        "clusters",
+        found.names[0],
+        "value",
+        "difference",
+        "low",
+        "high",
+    )
     more = ("p corrected", "sees", "stderr", "p", "bounds low", "bounds high", "why")
     rows = [_row(number) for number in found.numbers]
     same = f"Same: {', '.join(found.changes.same) or 'nothing'}."
     changed = "; ".join(_change(found, at) for at in range(len(found.changes.changed)))
     notes = (same, f"Changed: {changed or 'nothing'}.", *_notes(found))
-    tables = [Table(f"Compared with {found.names[0]}", (*headers, *more), tuple(rows), notes, digits=4)]
+    tables = [
+        Table(
+            f"Compared with {found.names[0]}",
+            (*headers, *more),
+            tuple(rows),
+            notes,
+            digits=4,
+        )
+    ]
     for one in found.rankings:
         title = f"{one.task}, {one.metric}"
-        ranked = tuple((run.run, run.value, str(run.rank), str(run.ci95[0]), str(run.ci95[1])) for run in one.runs)
-        groups = tuple(f"Not told apart: {', '.join(group)}." for group in one.groups if len(group) > 1)
-        tables.append(Table(f"Ranking by {title}", ("run", "value", "rank", "from", "to"), ranked, groups, digits=4))
+        ranked = tuple(
+            (run.run, run.value, str(run.rank), str(run.ci95[0]), str(run.ci95[1]))
+            for run in one.runs
+        )
+        groups = tuple(
+            f"Not told apart: {', '.join(group)}."
+            for group in one.groups
+            if len(group) > 1
+        )
+        tables.append(
+            Table(
+                f"Ranking by {title}",
+                ("run", "value", "rank", "from", "to"),
+                ranked,
+                groups,
+                digits=4,
+            )
+        )
         matrix = tuple(
-            (name, *("" if cell is None else _cell(cell["difference"], cell["p_adjusted"]) for cell in row))
+            (
+                name,
+                *(
+                    ""
+                    if cell is None
+                    else _cell(cell["difference"], cell["p_adjusted"])
+                    for cell in row
+                ),
+            )
             for name, row in zip(found.names, one.differences, strict=True)
         )
         tables.append(
-            Table(f"Differences by {title}: column minus row, corrected p", ("run", *found.names), matrix, digits=4)
+            Table(
+                f"Differences by {title}: column minus row, corrected p",
+                ("run", *found.names),
+                matrix,
+                digits=4,
+            )
         )
     return tables
 
@@ -274,11 +392,29 @@ def _cell(difference: float | None, p: float | None) -> str:
 
 
 def _row(number: Number) -> tuple[Cell, ...]:
-    name = f"{number.task}, {number.metric}" + (f", {number.slice}" if number.slice else "")
+    name = f"{number.task}, {number.metric}" + (
+        f", {number.slice}" if number.slice else ""
+    )
     ends = (*(number.ci95 or (None, None)),)
     bounds = (*(number.bounds or (None, None)),)
     return (
-        *(name, number.run, number.verdict, f"{number.pairs}", f"{number.clusters}", number.a, number.b),
-        *(number.difference, *ends, number.p_adjusted, number.smallest_seen, number.stderr, number.p, *bounds),
+        *(
+            name,
+            number.run,
+            number.verdict,
+            f"{number.pairs}",
+            f"{number.clusters}",
+            number.a,
+            number.b,
+        ),
+        *(
+            number.difference,
+            *ends,
+            number.p_adjusted,
+            number.smallest_seen,
+            number.stderr,
+            number.p,
+            *bounds,
+        ),
         number.why,
     )

@@ -8,8 +8,23 @@ if TYPE_CHECKING:
     from mmeval.content.encode import png, wav
     from mmeval.content.media import MEDIA_KINDS, Media, kind_for, may_be, path_inside
     from mmeval.content.media_type import UNKNOWN_MIME, suffix_for
-    from mmeval.content.parts import PART_KINDS, Interleaved, Part, PartKind, media_part, text_part
-    from mmeval.content.placeholders import SpellingName, Tag, TagKind, canonical_label, find, label_kind, render
+    from mmeval.content.parts import (
+        PART_KINDS,
+        Interleaved,
+        Part,
+        PartKind,
+        media_part,
+        text_part,
+    )
+    from mmeval.content.placeholders import (
+        SpellingName,
+        Tag,
+        TagKind,
+        canonical_label,
+        find,
+        label_kind,
+        render,
+    )
 
 __all__ = [
     "MEDIA_KINDS",

@@ -12,12 +12,19 @@ from pathlib import Path, PureWindowsPath
 from typing import Any, Literal, get_args
 
 from mmeval.content.media_type import sniff_file, suffix_for
-from mmeval.errors import CorruptMediaError, MediaLimitError, MissingDataError, UsageError
+from mmeval.errors import (
+    CorruptMediaError,
+    MediaLimitError,
+    MissingDataError,
+    UsageError,
+)
 from mmeval.plain_file import open_plain
 
 MAX_MEDIA_BYTES = 512 * 2**20
 """Of a file that is read or whose digest is taken."""
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|(?:blob|data|file|ftp|https?|javascript):", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"[a-z][a-z0-9+.-]*://|(?:blob|data|file|ftp|https?|javascript):", re.IGNORECASE
+)
 """Addresses, which are no paths; a colon alone is not enough, as names may have one."""
 
 MediaKind = Literal["image", "audio", "video", "document", "3d"]
@@ -45,7 +52,16 @@ class Media:
     :meth:`from_json` (a record). ``name`` is a label for people; it is never sent to a model and not compared.
     """
 
-    __slots__ = ("_memo", "_mime", "_sha256", "_size", "_unproven", "data", "name", "path")
+    __slots__ = (
+        "_memo",
+        "_mime",
+        "_sha256",
+        "_size",
+        "_unproven",
+        "data",
+        "name",
+        "path",
+    )
 
     def __init__(
         self,
@@ -57,7 +73,11 @@ class Media:
         size: int | None = None,
         name: str = "",
     ) -> None:
-        self.path, self.data, self.name = path, data, name or (path.name if path else "")
+        self.path, self.data, self.name = (
+            path,
+            data,
+            name or (path.name if path else ""),
+        )
         self._sha256, self._mime, self._size = sha256, mime, size
         self._memo: dict[Hashable, object] | None = None
         self._unproven = False  # True while a record's digest has not been compared with the file's bytes
@@ -130,7 +150,11 @@ class Media:
         return data
 
     def to_json(self) -> dict[str, Any]:
-        row: dict[str, Any] = {"sha256": self.sha256, "mime": self.mime, "size": self.size}
+        row: dict[str, Any] = {
+            "sha256": self.sha256,
+            "mime": self.mime,
+            "size": self.size,
+        }
         if self.path is not None:
             row["path"] = str(self.path)
         if self.name:
@@ -143,7 +167,13 @@ class Media:
         sha256, mime = str(row["sha256"]), str(row["mime"])
         stored = stored_path(root, sha256, mime)
         path = Path(row["path"]) if row.get("path") else stored
-        media = cls(path=path, sha256=sha256, mime=mime, size=int(row["size"]), name=str(row.get("name", "")))
+        media = cls(
+            path=path,
+            sha256=sha256,
+            mime=mime,
+            size=int(row["size"]),
+            name=str(row.get("name", "")),
+        )
         media._unproven = True
         return media
 
@@ -165,9 +195,13 @@ class Media:
             with open_plain(self.path) as file:
                 yield file
         except FileNotFoundError:
-            raise MissingDataError(f"{self.path}: the media file has gone; put it back where it was") from None
+            raise MissingDataError(
+                f"{self.path}: the media file has gone; put it back where it was"
+            ) from None
         except OSError as error:
-            raise MissingDataError(f"{self.path}: the media file cannot be read ({error.strerror or error})") from None
+            raise MissingDataError(
+                f"{self.path}: the media file cannot be read ({error.strerror or error})"
+            ) from None
 
     @contextlib.contextmanager
     def _open_whole(self) -> Iterator[BufferedReader]:
@@ -214,7 +248,9 @@ def stored_path(root: Path, sha256: str, mime: str) -> Path:
     Raises UsageError for anything but a digest, so that no record can point elsewhere.
     """
     if len(sha256) != 64 or not set(sha256) <= set("0123456789abcdef"):
-        raise UsageError(f"{sha256[:80]!r} is not the SHA-256 of a medium; the record is damaged")
+        raise UsageError(
+            f"{sha256[:80]!r} is not the SHA-256 of a medium; the record is damaged"
+        )
     return root / sha256[:2] / f"{sha256}{suffix_for(mime)}"
 
 
@@ -232,13 +268,23 @@ def path_inside(root: Path, relative: str) -> Path:
         out = out or _climbs(relative) or _climbs(relative.replace("\\", "/"))
         out = out or not _kept_inside(path.resolve(), root.resolve())
         if not out:
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            with contextlib.suppress(
+                FileNotFoundError, NotADirectoryError, PermissionError
+            ):
                 path.lstat()
-    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL character, a name that is too long
+    except (
+        OSError,
+        RuntimeError,
+        ValueError,
+    ) as error:  # a loop of links, a NUL character, a name that is too long
         why = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"{relative[:200]!r} is not a path inside {root} ({why})") from None
+        raise UsageError(
+            f"{relative[:200]!r} is not a path inside {root} ({why})"
+        ) from None
     if out:
-        raise UsageError(f"{relative[:200]!r} leads out of {root}; paths in data must stay inside it")
+        raise UsageError(
+            f"{relative[:200]!r} leads out of {root}; paths in data must stay inside it"
+        )
     return path
 
 
@@ -250,5 +296,12 @@ def _kept_inside(target: Path, root: Path) -> bool:
     if target.is_relative_to(root):
         return True
     # huggingface_hub keeps <data set>/snapshots/<commit>/... as links into <data set>/blobs.
-    folder = next((folder for folder in (root, *root.parents) if folder.parent.name == "snapshots"), None)
+    folder = next(
+        (
+            folder
+            for folder in (root, *root.parents)
+            if folder.parent.name == "snapshots"
+        ),
+        None,
+    )
     return folder is not None and target.is_relative_to(folder.parent.parent / "blobs")

@@ -42,10 +42,16 @@ _MAGIC: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         (rb"\0\0\x01\xba", "video/mpeg"),
         (rb"FLV\x01", "video/x-flv"),
         (rb"(?:\xef\xbb\xbf)?\s{0,64}%PDF-[0-9]", "application/pdf"),
-        (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/msword"),  # or another old office file, Excel's aside
+        (
+            rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+            "application/msword",
+        ),  # or another old office file, Excel's aside
         (rb"glTF[\x01\x02]\0\0\0", "model/gltf-binary"),
         (rb"ply[ \t]*(?:\r\n?|\n)(?:comment[^\n]*\n)*format ", "model/ply"),
-        (rb"(?:ST)?C?N?4?n?OFF(?: BINARY\s|\s*(?:#[^\n]*\n\s*)*[0-9]+\s+[0-9]+\s)", "model/off"),
+        (
+            rb"(?:ST)?C?N?4?n?OFF(?: BINARY\s|\s*(?:#[^\n]*\n\s*)*[0-9]+\s+[0-9]+\s)",
+            "model/off",
+        ),
         (rb"solid\b[^\n\0]*\n\s*(?:facet\s|endsolid)", "model/stl"),
     )
 )
@@ -61,10 +67,22 @@ _MP4_BRANDS: tuple[tuple[bytes, str], ...] = (
 _ANY_HEIF_BRANDS = (b"mif1", b"msf1", b"miaf")
 """Still or moving pictures of any codec: the compatible brands name it."""
 _OFFICE: tuple[tuple[bytes, str], ...] = (
-    (b"word/document", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
-    (b"xl/workbook", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
-    (b"ppt/presentation", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
-    (b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet", "application/vnd.oasis.opendocument.spreadsheet"),
+    (
+        b"word/document",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ),
+    (
+        b"xl/workbook",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ),
+    (
+        b"ppt/presentation",
+        "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    ),
+    (
+        b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet",
+        "application/vnd.oasis.opendocument.spreadsheet",
+    ),
 )
 _EXCEL = "application/vnd.ms-excel"
 _BOOKS = tuple(name.encode("utf-16-le") for name in ("Workbook", "Book"))
@@ -124,7 +142,8 @@ _SUFFIX_BY_MIME: Mapping[str, str] = {
 _OBJ_LINE = re.compile(r"(?:#|(?:v|vn|vt|vp|f|l|p|o|g|s|mtllib|usemtl)(?:\s|$))")
 _OBJ_VERTEX = re.compile(r"v(?:\s+[-+0-9.eE]+){3,}\s*$")
 _SVG = re.compile(
-    r"(?:(?:<\?xml[^>]*>|<!--(?:(?!-->).)*-->|<!DOCTYPE svg[^>]*>)\s*)*+<(?:svg|svg:svg)[\s>/]", re.DOTALL
+    r"(?:(?:<\?xml[^>]*>|<!--(?:(?!-->).)*-->|<!DOCTYPE svg[^>]*>)\s*)*+<(?:svg|svg:svg)[\s>/]",
+    re.DOTALL,
 )
 _HTML = re.compile(r"<(?:!doctype html|html)[\s>]", re.IGNORECASE)
 
@@ -136,7 +155,9 @@ def sniff_file(file: BinaryIO, name: str = "") -> str:
         file.seek(max(0, size - ZIP_TAIL_BYTES))
         tail = file.read(ZIP_TAIL_BYTES)
     elif head.startswith(b"\xd0\xcf\x11\xe0") and len(head) > 52:
-        file.seek((int.from_bytes(head[48:52], "little") + 1) << (12 if head[30] == 12 else 9))
+        file.seek(
+            (int.from_bytes(head[48:52], "little") + 1) << (12 if head[30] == 12 else 9)
+        )
         tail = file.read(SNIFF_BYTES)
     mime = sniff_mime(head, name, size=size, tail=tail)
     if mime == "video/mp4":
@@ -145,7 +166,9 @@ def sniff_file(file: BinaryIO, name: str = "") -> str:
     return mime
 
 
-def sniff_mime(head: bytes, name: str = "", *, size: int | None = None, tail: bytes = b"") -> str:
+def sniff_mime(
+    head: bytes, name: str = "", *, size: int | None = None, tail: bytes = b""
+) -> str:
     """The MIME type of content by its first bytes; a name decides only for plain text.
 
     A binary STL, which has no mark of its own, is recognised by its ``size`` (bytes in all), an office file whose first
@@ -155,16 +178,29 @@ def sniff_mime(head: bytes, name: str = "", *, size: int | None = None, tail: by
     for pattern, mime in _MAGIC:
         if pattern.match(head):
             # Matroska holds sound alone as often as video; the names of its codecs are near the start.
-            sound = mime in ("video/webm", "video/x-matroska") and b"A_" in head and b"V_" not in head
-            excel = mime == "application/msword" and any(name in tail for name in _BOOKS)
+            sound = (
+                mime in ("video/webm", "video/x-matroska")
+                and b"A_" in head
+                and b"V_" not in head
+            )
+            excel = mime == "application/msword" and any(
+                name in tail for name in _BOOKS
+            )
             return "audio/webm" if sound else _EXCEL if excel else mime
     if head[4:8] == b"ftyp":
         return _by_brand(head)
     if head[4:8] in (b"moov", b"wide"):
         return "video/quicktime"
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return next((mime for mark, mime in _OFFICE if mark in head or mark in tail), "application/zip")
-    if size is not None and len(head) >= 84 and size == 84 + 50 * int.from_bytes(head[80:84], "little"):
+        return next(
+            (mime for mark, mime in _OFFICE if mark in head or mark in tail),
+            "application/zip",
+        )
+    if (
+        size is not None
+        and len(head) >= 84
+        and size == 84 + 50 * int.from_bytes(head[80:84], "little")
+    ):
         return "model/stl"
     return _sniff_text(head, name)
 
@@ -211,7 +247,9 @@ def _by_brand(head: bytes) -> str:
     major, end = head[8:12], min(len(head), int.from_bytes(head[:4]))
     any_heif = major in _ANY_HEIF_BRANDS
     brands = [head[at : at + 4] for at in range(16, end, 4)] if any_heif else [major]
-    found = (mime for name, mime in _MP4_BRANDS for brand in brands if brand.startswith(name))
+    found = (
+        mime for name, mime in _MP4_BRANDS for brand in brands if brand.startswith(name)
+    )
     return next(found, "image/heic" if any_heif else "video/mp4")
 
 
@@ -231,13 +269,23 @@ def _sniff_text(head: bytes, name: str) -> str:
     if _SVG.match(text) or _HTML.match(text):
         return "image/svg+xml" if _SVG.match(text) else "text/html"
     # OBJ has no mark: every line starts with one of its words, and there is a vertex.
-    lines = [line.strip() for line in text.splitlines()[: None if is_whole else -1] if line.strip()]
-    if named is None and all(map(_OBJ_LINE.match, lines)) and any(map(_OBJ_VERTEX.match, lines)):
+    lines = [
+        line.strip()
+        for line in text.splitlines()[: None if is_whole else -1]
+        if line.strip()
+    ]
+    if (
+        named is None
+        and all(map(_OBJ_LINE.match, lines))
+        and any(map(_OBJ_VERTEX.match, lines))
+    ):
         return "model/obj"
     return named or "text/plain"
 
 
-def _handlers(file: BinaryIO, at: int, end: int, path: tuple[bytes, ...], budget: Iterator[int]) -> Iterator[bytes]:
+def _handlers(
+    file: BinaryIO, at: int, end: int, path: tuple[bytes, ...], budget: Iterator[int]
+) -> Iterator[bytes]:
     for box in boxes(file, at, end):
         if next(budget, None) is None:
             return
@@ -246,5 +294,7 @@ def _handlers(file: BinaryIO, at: int, end: int, path: tuple[bytes, ...], budget
         if len(path) > 1:
             yield from _handlers(file, box.start, min(box.end, end), path[1:], budget)
         elif box.start + 12 <= min(box.end, end):
-            file.seek(box.start + 8)  # after the version, the flags and a field without meaning
+            file.seek(
+                box.start + 8
+            )  # after the version, the flags and a field without meaning
             yield file.read(4)

@@ -10,9 +10,18 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from mmeval.content.media import Media
-from mmeval.content.placeholders import DEFAULT_SPELLINGS, Tag, canonical_label, find, label_kind, render
+from mmeval.content.placeholders import (
+    DEFAULT_SPELLINGS,
+    Tag,
+    canonical_label,
+    find,
+    label_kind,
+    render,
+)
 
-PartKind = Literal["text", "code", "image", "audio", "video", "document", "3d", "reasoning"]
+PartKind = Literal[
+    "text", "code", "image", "audio", "video", "document", "3d", "reasoning"
+]
 PART_KINDS: tuple[PartKind, ...] = get_args(PartKind)
 
 
@@ -96,19 +105,36 @@ class Interleaved:
         names = _names(tags)
         parts = _weave(text, tags, [given.get(name) for name in names])
         named = set(names)
-        return cls((*parts, *(_appended(label, item) for label, item in given.items() if label not in named)))
+        return cls(
+            (
+                *parts,
+                *(
+                    _appended(label, item)
+                    for label, item in given.items()
+                    if label not in named
+                ),
+            )
+        )
 
     @classmethod
     def from_reply(
-        cls, text: str, media: Sequence[Media | Part], *, spellings: Sequence[str] = DEFAULT_SPELLINGS
+        cls,
+        text: str,
+        media: Sequence[Media | Part],
+        *,
+        spellings: Sequence[str] = DEFAULT_SPELLINGS,
     ) -> Interleaved:
         """A reply whose media came beside its text, without labels.
 
         The n-th distinct placeholder of a kind gets the n-th medium of that kind, and media without a placeholder
         follow the text in their order. A medium has the kind of its content, or of the part that holds it.
         """
-        beside = (media_part(item) if isinstance(item, Media) else item for item in media)
-        return cls(tuple(_filled(cls.from_text(text, spellings=spellings).parts, beside)))
+        beside = (
+            media_part(item) if isinstance(item, Media) else item for item in media
+        )
+        return cls(
+            tuple(_filled(cls.from_text(text, spellings=spellings).parts, beside))
+        )
 
     @property
     def raw(self) -> str:
@@ -126,19 +152,27 @@ class Interleaved:
         texts: list[str] = []
         for is_text, run in groupby(self.parts, key=lambda part: part.kind == "text"):
             text = "".join(part.text or "" for part in run) if is_text else ""
-            glued = texts and text and not texts[-1][-1].isspace() and not text[0].isspace()
+            glued = (
+                texts and text and not texts[-1][-1].isspace() and not text[0].isspace()
+            )
             texts += [" ", text] if glued else [text] if text else []
         return "".join(texts)
 
     def media(self, kind: PartKind | None = None) -> tuple[Media, ...]:
         """The media in order, of one kind or of all; dangling placeholders have none."""
-        return tuple(p.media for p in self.parts if p.media is not None and kind in (None, p.kind))
+        return tuple(
+            p.media
+            for p in self.parts
+            if p.media is not None and kind in (None, p.kind)
+        )
 
     @property
     def empty(self) -> bool:
         """True for nothing but white space and reasoning: no medium, placeholder or code."""
         return all(
-            part.kind == "reasoning" or (part.kind == "text" and not (part.text or "").strip()) for part in self.parts
+            part.kind == "reasoning"
+            or (part.kind == "text" and not (part.text or "").strip())
+            for part in self.parts
         )
 
     def rendered(self, spelling: str = "tag") -> str:
@@ -170,10 +204,20 @@ class Interleaved:
         is none in these spellings, go where :meth:`filled` puts them, a labelled one only to its own placeholder; what
         stands between texts keeps its place.
         """
-        last = max((at for at, part in enumerate(self.parts) if part.raw and part.kind != "reasoning"), default=-1)
+        last = max(
+            (
+                at
+                for at, part in enumerate(self.parts)
+                if part.raw and part.kind != "reasoning"
+            ),
+            default=-1,
+        )
         parts: list[Part] = []
         loose: list[Part] = []
-        for written, run in groupby(enumerate(self.parts), key=lambda item: bool(item[1].raw) and _shown(item[1])):
+        for written, run in groupby(
+            enumerate(self.parts),
+            key=lambda item: bool(item[1].raw) and _shown(item[1]),
+        ):
             if written:
                 read, unread = _read_again([part for _, part in run], spellings)
                 parts.extend(read)
@@ -191,14 +235,18 @@ class Interleaved:
         hidden reasoning are joined; the reasoning is put before them.
         """
         parts: list[Part] = []
-        for is_text, run in groupby(self.parts, key=lambda part: part.kind in ("text", "reasoning")):
+        for is_text, run in groupby(
+            self.parts, key=lambda part: part.kind in ("text", "reasoning")
+        ):
             members = list(run)
             if not is_text:
                 parts += members
                 continue
             words = ""
             for text in (part.text or "" for part in members if part.kind == "text"):
-                glued = words and text and not words[-1].isspace() and not text[0].isspace()
+                glued = (
+                    words and text and not words[-1].isspace() and not text[0].isspace()
+                )
                 words += f"\n{text}" if glued else text
             parts += [part for part in members if part.kind == "reasoning"]
             parts += [text_part(words.strip())] if words.strip() else []
@@ -208,7 +256,9 @@ class Interleaved:
         return [part.to_json() for part in self.parts]
 
     @classmethod
-    def from_json(cls, rows: Iterable[Mapping[str, Any]], media_root: Path) -> Interleaved:
+    def from_json(
+        cls, rows: Iterable[Mapping[str, Any]], media_root: Path
+    ) -> Interleaved:
         return cls(tuple(Part.from_json(row, media_root) for row in rows))
 
 
@@ -222,7 +272,11 @@ def _filled(parts: Sequence[Part], loose: Iterable[Part]) -> list[Part]:
     given: dict[str, Part] = {}
     left: list[Part] = []
     for part in loose:
-        fits = (place for place, hole in open_.items() if hole.kind == part.kind and part.label in ("", hole.label))
+        fits = (
+            place
+            for place, hole in open_.items()
+            if hole.kind == part.kind and part.label in ("", hole.label)
+        )
         place = next(fits, None)
         if place is None:
             left.append(part)
@@ -232,7 +286,9 @@ def _filled(parts: Sequence[Part], loose: Iterable[Part]) -> list[Part]:
     filled = []
     for at, part in enumerate(parts):
         held = given.get(_place(part, at)) if part.dangling else None
-        filled.append(part if held is None else replace(part, media=held.media, text=held.text))
+        filled.append(
+            part if held is None else replace(part, media=held.media, text=held.text)
+        )
     return filled + left
 
 
@@ -241,7 +297,9 @@ def _place(part: Part, at: int) -> str:
     return part.label if part.label[-1:].isdigit() else f"@{at}"
 
 
-def _read_again(run: Sequence[Part], spellings: Sequence[str]) -> tuple[list[Part], list[Part]]:
+def _read_again(
+    run: Sequence[Part], spellings: Sequence[str]
+) -> tuple[list[Part], list[Part]]:
     """The parts of a written run with its placeholders read in some spellings.
     Also what no placeholder stands for now: its placeholder has become words."""
     held: dict[int, Part] = {}
@@ -255,10 +313,15 @@ def _read_again(run: Sequence[Part], spellings: Sequence[str]) -> tuple[list[Par
     items: list[Media | str | None] = []
     for tag in tags:
         part_there = held.get(tag.start)
-        same = part_there is not None and (part_there.kind, part_there.raw) == (tag.kind, tag.raw)
+        same = part_there is not None and (part_there.kind, part_there.raw) == (
+            tag.kind,
+            tag.raw,
+        )
         kept = held.pop(tag.start) if same else None
         items.append(None if kept is None else kept.media or kept.text)
-    return _weave(text, tags, items), [replace(part, raw="", label="") for part in held.values()]
+    return _weave(text, tags, items), [
+        replace(part, raw="", label="") for part in held.values()
+    ]
 
 
 def _shown(part: Part) -> bool:
@@ -272,7 +335,11 @@ def split_reasoning(text: str, opening: str, closing: str) -> list[Part]:
     without an opening one hides what stands before it (chat templates often write the opening tag themselves). Nested
     pairs are one part; an opening tag that is merely mentioned while thinking does not keep the answer hidden.
     """
-    marks = list(re.finditer(f"{re.escape(opening)}|{re.escape(closing)}", text)) if opening and closing else []
+    marks = (
+        list(re.finditer(f"{re.escape(opening)}|{re.escape(closing)}", text))
+        if opening and closing
+        else []
+    )
     parts: list[Part] = []
     at = here = 0
     if marks and marks[0][0] == closing != opening:
@@ -287,7 +354,9 @@ def split_reasoning(text: str, opening: str, closing: str) -> list[Part]:
         if start.start() > at:
             parts.append(text_part(text[at : start.start()]))
         inner_end, at = (len(text), len(text)) if last is None else marks[last].span()
-        parts.append(_reasoning(text[start.start() : at], text[start.end() : inner_end]))
+        parts.append(
+            _reasoning(text[start.start() : at], text[start.end() : inner_end])
+        )
         here = len(marks) if last is None else last + 1
     return [*parts, text_part(text[at:])] if at < len(text) else parts
 
@@ -296,7 +365,9 @@ def _reasoning(raw: str, inner: str) -> Part:
     return Part("reasoning", text=inner.strip(), raw=raw)
 
 
-def _closing_mark(marks: Sequence[re.Match[str]], opened: int, closing: str) -> int | None:
+def _closing_mark(
+    marks: Sequence[re.Match[str]], opened: int, closing: str
+) -> int | None:
     """The mark that ends the reasoning begun by mark ``opened``; None if never closed."""
     at = opened + 1
     while at < len(marks) and marks[at][0] != closing:
@@ -316,11 +387,15 @@ def _names(tags: Sequence[Tag]) -> list[str]:
     for tag in tags:
         if tag.index is None:
             unnumbered[tag.kind] = unnumbered.get(tag.kind, 0) + 1
-        names.append(tag.label if tag.index is not None else f"{tag.kind}{unnumbered[tag.kind]}")
+        names.append(
+            tag.label if tag.index is not None else f"{tag.kind}{unnumbered[tag.kind]}"
+        )
     return names
 
 
-def _weave(text: str, tags: Sequence[Tag], items: Sequence[Media | str | None]) -> list[Part]:
+def _weave(
+    text: str, tags: Sequence[Tag], items: Sequence[Media | str | None]
+) -> list[Part]:
     """The parts of a text cut at its placeholders."""
     parts: list[Part] = []
     at = 0
@@ -329,8 +404,12 @@ def _weave(text: str, tags: Sequence[Tag], items: Sequence[Media | str | None]) 
             continue  # a block token for text stands for words that are somewhere else; it stays as it is written
         if tag.start > at:
             parts.append(text_part(text[at : tag.start]))
-        media, words = (None, item) if item is None or isinstance(item, str) else (item, None)
-        parts.append(Part(tag.kind, text=words, media=media, raw=tag.raw, label=tag.label))
+        media, words = (
+            (None, item) if item is None or isinstance(item, str) else (item, None)
+        )
+        parts.append(
+            Part(tag.kind, text=words, media=media, raw=tag.raw, label=tag.label)
+        )
         at = tag.end
     if at < len(text):
         parts.append(text_part(text[at:]))
@@ -341,4 +420,6 @@ def _appended(label: str, item: Media | str) -> Part:
     kind = label_kind(label)
     if isinstance(item, str):
         return Part(kind or "code", text=item, label=label)
-    return Part(item.kind if kind in (None, "text", "code") else kind, media=item, label=label)
+    return Part(
+        item.kind if kind in (None, "text", "code") else kind, media=item, label=label
+    )

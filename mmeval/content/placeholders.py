@@ -88,9 +88,17 @@ SPELLINGS: dict[str, Spelling] = {
         0,
         frozenset(("image",)),
     ),
-    "pair": Spelling(r"(?P<pair><boi><eoi>)", lambda _kind, _index: "<boi><eoi>", 0, frozenset(("image",))),
+    "pair": Spelling(
+        r"(?P<pair><boi><eoi>)",
+        lambda _kind, _index: "<boi><eoi>",
+        0,
+        frozenset(("image",)),
+    ),
     "hash": Spelling(
-        r"#(?P<hash>image)(?P<hash_i>[0-9]++)#", lambda kind, index: f"#{kind}{index}#", 1, frozenset(("image",))
+        r"#(?P<hash>image)(?P<hash_i>[0-9]++)#",
+        lambda kind, index: f"#{kind}{index}#",
+        1,
+        frozenset(("image",)),
     ),
     "tag": Spelling(
         r"(?<!<)<++[ \t]*+(?P<tag>(?ai:image|audio|video|document|code|threeD|3d))[ \t_]*+(?P<tag_i>[0-9]++)"
@@ -114,7 +122,9 @@ def _compiled(spellings: tuple[str, ...]) -> re.Pattern[str]:
     for name in spellings:
         if name not in SPELLINGS:
             raise UnknownNameError("placeholder spelling", name, SPELLINGS)
-    return re.compile("|".join(SPELLINGS[name].pattern for name in dict.fromkeys(spellings)))
+    return re.compile(
+        "|".join(SPELLINGS[name].pattern for name in dict.fromkeys(spellings))
+    )
 
 
 def find(text: str, spellings: Sequence[str] = DEFAULT_SPELLINGS) -> Iterator[Tag]:
@@ -131,13 +141,22 @@ def find(text: str, spellings: Sequence[str] = DEFAULT_SPELLINGS) -> Iterator[Ta
 
 
 def _tag(match: re.Match[str]) -> Tag | None:
-    spelling = (match.lastgroup or "").removesuffix("_i")  # a spelling's groups are its name and its number, last
+    spelling = (match.lastgroup or "").removesuffix(
+        "_i"
+    )  # a spelling's groups are its name and its number, last
     if spelling == "pair":
         return Tag("image", None, match[0], match.start(), match.end(), spelling)
     number = match[f"{spelling}_i"]
     if len(number) > MAX_INDEX_DIGITS:
         return None
-    return Tag(_KINDS[match[spelling].lower()], int(number), match[0], match.start(), match.end(), spelling)
+    return Tag(
+        _KINDS[match[spelling].lower()],
+        int(number),
+        match[0],
+        match.start(),
+        match.end(),
+        spelling,
+    )
 
 
 def render(kind: TagKind, ordinal: int, spelling: str = "tag") -> str:
@@ -151,7 +170,10 @@ def render(kind: TagKind, ordinal: int, spelling: str = "tag") -> str:
     if kind not in found.kinds:
         able = [name for name, other in SPELLINGS.items() if kind in other.kinds]
         raise UnknownNameError(
-            f"placeholder spelling for {kind!r}", spelling, able, f"these have one: {', '.join(able)}"
+            f"placeholder spelling for {kind!r}",
+            spelling,
+            able,
+            f"these have one: {', '.join(able)}",
         )
     return found.render(kind, ordinal - 1 + found.first_index)
 

@@ -59,9 +59,14 @@ class ContentReader:
         if isinstance(written, Mapping):
             return self._text_with_media(written, where)
         if isinstance(written, list):
-            return Interleaved(tuple(self._part(part, f"{where}[{i}]") for i, part in enumerate(written)))
+            return Interleaved(
+                tuple(
+                    self._part(part, f"{where}[{i}]") for i, part in enumerate(written)
+                )
+            )
         raise UsageError(
-            f'{where} is {_named_type(written)}; write a text, {{"text", "media"}} or a list of parts', name=where
+            f'{where} is {_named_type(written)}; write a text, {{"text", "media"}} or a list of parts',
+            name=where,
         )
 
     def unnamed(self) -> list[str]:
@@ -73,30 +78,44 @@ class ContentReader:
             return Interleaved.from_text(text, own, spellings=self.spellings)
         tagged = {tag.label for tag in find(text, self.spellings)}
         self._named |= tagged
-        borrowed = {label: item for label, item in self.shared.items() if label in tagged}
-        return Interleaved.from_text(text, {**borrowed, **own}, spellings=self.spellings)
+        borrowed = {
+            label: item for label, item in self.shared.items() if label in tagged
+        }
+        return Interleaved.from_text(
+            text, {**borrowed, **own}, spellings=self.spellings
+        )
 
     def _text_with_media(self, written: Mapping[str, Any], where: str) -> Interleaved:
         if "type" in written:
-            raise UsageError(f"{where} is a single part; put it into a list", name=where)
+            raise UsageError(
+                f"{where} is a single part; put it into a list", name=where
+            )
         unknown = written.keys() - {"text", "media"}
         if unknown:
             raise UnknownNameError(f"key of {where}", min(unknown), ("text", "media"))
         text = written.get("text") or ""
         if not isinstance(text, str):
-            raise UsageError(f"{where}.text is {_named_type(text)}, not a text", name=f"{where}.text")
+            raise UsageError(
+                f"{where}.text is {_named_type(text)}, not a text", name=f"{where}.text"
+            )
         return self._text(text, self._media(written.get("media"), f"{where}.media"))
 
     def _media(self, written: Any, where: str) -> dict[str, Media | str]:
         if written is None:
             return {}
         if not isinstance(written, Mapping):
-            raise UsageError(f"{where} is {_named_type(written)}, not a mapping from labels to paths", name=where)
+            raise UsageError(
+                f"{where} is {_named_type(written)}, not a mapping from labels to paths",
+                name=where,
+            )
         found: dict[str, Media | str] = {}
         for key, value in written.items():
             label = canonical_label(str(key))
             if not _LABEL.fullmatch(label):
-                raise UsageError(f"{where} {key!r} is no label: write a kind and a number, such as image1", name=where)
+                raise UsageError(
+                    f"{where} {key!r} is no label: write a kind and a number, such as image1",
+                    name=where,
+                )
             if value is not None:  # parquet fills the labels that a row lacks with null
                 found[label] = self._medium(label, value, f"{where} {key}")
         return found
@@ -111,19 +130,28 @@ class ContentReader:
     def _part(self, written: Any, where: str) -> Part:
         if not isinstance(written, Mapping):
             raise UsageError(
-                f'{where} is {_named_type(written)}, not a part such as {{"type": "text", "text": "..."}}', name=where
+                f'{where} is {_named_type(written)}, not a part such as {{"type": "text", "text": "..."}}',
+                name=where,
             )
         kind = written.get("type")
         if kind in ("text", "code"):
             text = written.get("text")
             if not isinstance(text, str):
-                raise UsageError(f'{where} needs "text", which is {_named_type(text)}', name=where)
-            return text_part(text) if kind == "text" else Part("code", text=text, raw=text)
+                raise UsageError(
+                    f'{where} needs "text", which is {_named_type(text)}', name=where
+                )
+            return (
+                text_part(text) if kind == "text" else Part("code", text=text, raw=text)
+            )
         if kind not in MEDIA_KINDS:
-            raise UnknownNameError(f"type of part in {where}:", str(kind), ("text", "code", *MEDIA_KINDS))
+            raise UnknownNameError(
+                f"type of part in {where}:", str(kind), ("text", "code", *MEDIA_KINDS)
+            )
         path = written.get("path")
         if not isinstance(path, str):
-            raise UsageError(f'{where} needs "path", which is {_named_type(path)}', name=where)
+            raise UsageError(
+                f'{where} needs "path", which is {_named_type(path)}', name=where
+            )
         return Part(kind, media=self.resolve(path, where))
 
 

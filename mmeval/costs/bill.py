@@ -22,13 +22,17 @@ def spent_words(bills: Sequence[Bill]) -> str:
     known = known_dollars(bills)
     unknown = sorted({bill.payee.model for bill in bills if bill.usd is None})
     if known is not None:
-        words.append(f"{dollars(known)}{' without ' if unknown else ''}{', '.join(unknown)}")
+        words.append(
+            f"{dollars(known)}{' without ' if unknown else ''}{', '.join(unknown)}"
+        )
     return ", ".join(words)
 
 
 def known_dollars(bills: Iterable[Bill]) -> float | None:
     """The dollars of the bills with a price, local models left out; None without any."""
-    known = [bill.usd for bill in bills if bill.usd is not None and not bill.payee.local]
+    known = [
+        bill.usd for bill in bills if bill.usd is not None and not bill.payee.local
+    ]
     return sum(known) if known else None
 
 

@@ -54,19 +54,28 @@ class BudgetSpentError(MmevalError):
     exit_code = EXIT_INCOMPLETE
 
 
-def check_prices(limits: Limits, prices: Prices, backends: Mapping[str, AnyBackend]) -> None:
+def check_prices(
+    limits: Limits, prices: Prices, backends: Mapping[str, AnyBackend]
+) -> None:
     """Refuse a budget in dollars without all prices: UsageError with the line to add."""
     billed = {role: one.identity for role, one in backends.items() if is_billed(one)}
-    payees = [Payee(role, asked_model(one), address=str(one.get("base_url", ""))) for role, one in billed.items()]
+    payees = [
+        Payee(role, asked_model(one), address=str(one.get("base_url", "")))
+        for role, one in billed.items()
+    ]
     _prices_of(payees, limits, prices)
 
 
-def _prices_of(payees: Collection[Payee], limits: Limits, prices: Prices) -> dict[Payee, Price]:
+def _prices_of(
+    payees: Collection[Payee], limits: Limits, prices: Prices
+) -> dict[Payee, Price]:
     """The price of each payee; zero where no dollars are counted. Raises UsageError with a line to add for each model
     without one."""
     if limits.usd is None:
         return dict.fromkeys(payees, FREE)
-    known = {payee: price for payee in payees if (price := prices.of(payee)) is not None}
+    known = {
+        payee: price for payee in payees if (price := prices.of(payee)) is not None
+    }
     roles: dict[str, list[str]] = {}
     for payee in payees:
         if payee not in known:
@@ -101,7 +110,11 @@ class _Account:
     def mean(self) -> _Cost | None:
         """The mean cost of a call; None before the first answer."""
         answered = self.used.answered
-        return _Cost(self.price.cost(self.used) / answered, self.used.tokens / answered) if answered else None
+        return (
+            _Cost(self.price.cost(self.used) / answered, self.used.tokens / answered)
+            if answered
+            else None
+        )
 
 
 class Budget:
@@ -127,25 +140,38 @@ class Budget:
         """Make calls of these roles wait until they fit the budget, if it has limits."""
         if not self.limits:
             return
-        for role, runtime in {id(runtime): (role, runtime) for role, runtime in roles.items()}.values():
+        for role, runtime in {
+            id(runtime): (role, runtime) for role, runtime in roles.items()
+        }.values():
             payee = runtime.payee(role)
             if payee is None:
                 continue
-            used = sum((used for other, used in self._spending if other.model == payee.model), Spent())
+            used = sum(
+                (used for other, used in self._spending if other.model == payee.model),
+                Spent(),
+            )
             price = _prices_of([payee], self.limits, self._prices)[payee]
             account = _Account(payee.model, price, used)
             runtime.send = partial(self._pay, account, runtime, runtime.send)
 
     def spent_error(self, so_far: str) -> BudgetSpentError:
         """The error that ends a run at a limit; ``so_far`` is its progress."""
-        flags = " and ".join(f"--budget_{name} {getattr(self.limits, name):.15g}" for name in self._spent_limits)
+        flags = " and ".join(
+            f"--budget_{name} {getattr(self.limits, name):.15g}"
+            for name in self._spent_limits
+        )
         return BudgetSpentError(
             f"the budget is spent ({flags}): {spent_words(bills(self._spending, self._prices))}. {so_far}; "
             "everything that was answered is kept: raise the budget and run the same command"
         )
 
     async def _pay(
-        self, account: _Account, runtime: BackendRuntime, send: Send, request: Request, ticket: Ticket
+        self,
+        account: _Account,
+        runtime: BackendRuntime,
+        send: Send,
+        request: Request,
+        ticket: Ticket,
     ) -> Response:
         reserved = await self._admitted(account, runtime)
         used = Spent(calls=1)
@@ -188,13 +214,19 @@ class Budget:
         if not self._reserved:
             return True
         usd = self._usd + mean.usd + sum(cost.usd for cost in self._reserved)
-        tokens = self._tokens + mean.tokens + sum(cost.tokens for cost in self._reserved)
+        tokens = (
+            self._tokens + mean.tokens + sum(cost.tokens for cost in self._reserved)
+        )
         return _within(usd, self.limits.usd) and _within(tokens, self.limits.tokens)
 
     @property
     def _spent_limits(self) -> list[str]:
         spent = {"usd": self._usd, "tokens": self._tokens, "calls": self._calls}
-        return [name for name, amount in spent.items() if not _within(amount, getattr(self.limits, name), room=True)]
+        return [
+            name
+            for name, amount in spent.items()
+            if not _within(amount, getattr(self.limits, name), room=True)
+        ]
 
     def _settle(self, account: _Account, reserved: _Cost, used: Spent) -> None:
         self._reserved.remove(reserved)
@@ -203,7 +235,9 @@ class Budget:
         self._calls += used.calls - 1  # one was counted when it was sent
         self._usd += account.price.cost(used)
         self._tokens += used.tokens
-        by_tokens = self.limits.by_usage and not account.price.cost(Spent(answered=1, images=1))
+        by_tokens = self.limits.by_usage and not account.price.cost(
+            Spent(answered=1, images=1)
+        )
         if by_tokens and used.answered and not used.tokens and not account.warned:
             account.warned = True
             log.warning(
@@ -216,5 +250,7 @@ def _within(amount: float, limit: float | None, *, room: bool = False) -> bool:
     """Whether an amount is within a limit; with ``room``, whether something is left."""
     if limit is None:
         return True
-    amount = round(amount, 9)  # ten calls of a cent are a dime, whatever binary fractions make of it
+    amount = round(
+        amount, 9
+    )  # ten calls of a cent are a dime, whatever binary fractions make of it
     return amount < limit if room else amount <= limit

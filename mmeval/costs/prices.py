@@ -26,7 +26,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from mmeval.backend.contract import BatchBackend, LocalWork, ModelBackend, ProgramBackend, SampleBackend
+from mmeval.backend.contract import (
+    BatchBackend,
+    LocalWork,
+    ModelBackend,
+    ProgramBackend,
+    SampleBackend,
+)
 from mmeval.errors import MissingDataError, did_you_mean
 from mmeval.store.spending import Payee, Spending, Spent
 from mmeval.system.yaml_document import Document, KeyPath, Problem, read_document
@@ -58,8 +64,14 @@ class Price:
         """US dollars."""
         saved = 1 - self.batch
         tokens = self.input * (spent.input_tokens - saved * spent.batched_input_tokens)
-        tokens += self.output * (spent.output_tokens - saved * spent.batched_output_tokens)
-        return tokens / MILLION + self.per_image * spent.images + self.per_call * spent.answered
+        tokens += self.output * (
+            spent.output_tokens - saved * spent.batched_output_tokens
+        )
+        return (
+            tokens / MILLION
+            + self.per_image * spent.images
+            + self.per_call * spent.answered
+        )
 
 
 FREE = Price(0.0, 0.0)
@@ -81,7 +93,11 @@ class Prices:
         undated = _DATED.sub("", name)
         if found := self.models.get(name) or self.models.get(undated):
             return found
-        if fitting := [pattern for pattern in self.models if "*" in pattern and fnmatchcase(name, pattern)]:
+        if fitting := [
+            pattern
+            for pattern in self.models
+            if "*" in pattern and fnmatchcase(name, pattern)
+        ]:
             return self.models[max(fitting, key=len)]
         return _listed(name, address) or _listed(undated, address)
 
@@ -98,16 +114,31 @@ def _listed(name: str, address: str) -> Price | None:
     import genai_prices  # heavy, and needed only for a server's models
 
     try:
-        listed = genai_prices.calc_price(genai_prices.Usage(), name, provider_api_url=address or None).model_price
+        listed = genai_prices.calc_price(
+            genai_prices.Usage(), name, provider_api_url=address or None
+        ).model_price
     except LookupError:
         return None
     # what is written in the table, and not by request: a price is a number, or has tiers
-    rates = {key: float(getattr(rate, "base", rate)) for key, rate in vars(listed).items() if rate is not None}
-    made = [rate for key, rate in rates.items() if key.startswith("output_") and key.endswith("mtok")]
+    rates = {
+        key: float(getattr(rate, "base", rate))
+        for key, rate in vars(listed).items()
+        if rate is not None
+    }
+    made = [
+        rate
+        for key, rate in rates.items()
+        if key.startswith("output_") and key.endswith("mtok")
+    ]
     if "input_mtok" not in rates or not made:
         return None
     per_call = rates.get("requests_kcount", 0.0) / 1000
-    return Price(rates["input_mtok"], max(made), per_call=per_call, source=f"genai-prices {genai_prices.__version__}")
+    return Price(
+        rates["input_mtok"],
+        max(made),
+        per_call=per_call,
+        source=f"genai-prices {genai_prices.__version__}",
+    )
 
 
 def load_prices(own: Path | None = None) -> Prices:
@@ -147,14 +178,20 @@ def bills(spending: Spending, prices: Prices) -> list[Bill]:
     """The bill of each payee of a run folder."""
     found = ((payee, spent, prices.of(payee)) for payee, spent in spending)
     return [
-        Bill(payee, spent, None) if price is None else Bill(payee, spent, price.cost(spent), price.source)
+        Bill(payee, spent, None)
+        if price is None
+        else Bill(payee, spent, price.cost(spent), price.source)
         for payee, spent, price in found
     ]
 
 
 def line_to_add(name: str) -> str:
     """The line to write for a model without a price, its name quoted if YAML needs it."""
-    spelt = name if re.fullmatch(r"[A-Za-z][\w./-]*", name) else json.dumps(name, ensure_ascii=False)
+    spelt = (
+        name
+        if re.fullmatch(r"[A-Za-z][\w./-]*", name)
+        else json.dumps(name, ensure_ascii=False)
+    )
     return f"{spelt}: {{input: 0, output: 0}}"
 
 
@@ -176,10 +213,16 @@ def _read(file: Path) -> dict[str, Price]:
 def _faults(document: Document) -> Iterator[Problem]:
     for key in document.data:
         if key != "models":
-            yield (key,), f"unknown key{did_you_mean(key, ('models',))}; prices belong below models"
+            yield (
+                (key,),
+                f"unknown key{did_you_mean(key, ('models',))}; prices belong below models",
+            )
     models = document.data.get("models") or {}
     if not isinstance(models, Mapping):
-        yield ("models",), "must hold names of models with their prices, as in gpt-4o: {input: 2.50, output: 10}"
+        yield (
+            ("models",),
+            "must hold names of models with their prices, as in gpt-4o: {input: 2.50, output: 10}",
+        )
         return
     for name, row in models.items():
         path: KeyPath = ("models", name)
@@ -188,12 +231,22 @@ def _faults(document: Document) -> Iterator[Problem]:
             continue
         for key, value in row.items():
             if key not in _KEYS:
-                yield (*path, key), f"unknown key{did_you_mean(key, _KEYS)}; the keys are {', '.join(_KEYS)}"
+                yield (
+                    (*path, key),
+                    f"unknown key{did_you_mean(key, _KEYS)}; the keys are {', '.join(_KEYS)}",
+                )
             elif key == "as_of":
                 if not isinstance(value, str) or not _DAY.fullmatch(value):
                     yield (*path, key), "must be a day, as in 2025-09-01"
-            elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-                yield (*path, key), f"{value!r} is no price; write US dollars, 0 or more"
+            elif (
+                isinstance(value, bool)
+                or not isinstance(value, int | float)
+                or not 0 <= value < math.inf
+            ):
+                yield (
+                    (*path, key),
+                    f"{value!r} is no price; write US dollars, 0 or more",
+                )
         yield from (
             (path, f"{key} is missing; write 0 where nothing is charged")
             for key in ("input", "output")

@@ -31,8 +31,12 @@ def unpacked(archive: Path) -> Path:
         path = archive.resolve(strict=True)
         state = path.stat()
     except OSError as error:
-        raise MissingDataError(f"{archive}: there is no such archive ({error.strerror})", file=archive) from None
-    folder = own_cache() / "archives" / digest([str(path), state.st_size, state.st_mtime_ns])
+        raise MissingDataError(
+            f"{archive}: there is no such archive ({error.strerror})", file=archive
+        ) from None
+    folder = (
+        own_cache() / "archives" / digest([str(path), state.st_size, state.st_mtime_ns])
+    )
     if folder.is_dir():
         return folder
     try:
@@ -41,11 +45,15 @@ def unpacked(archive: Path) -> Path:
             for entry in opened.infolist():
                 opened.extract(entry, new)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        raise MissingDataError(f"{archive}: it cannot be unpacked ({error}); fetch it again", file=archive) from None
+        raise MissingDataError(
+            f"{archive}: it cannot be unpacked ({error}); fetch it again", file=archive
+        ) from None
     except RuntimeError as error:  # a password
         raise UsageError(f"{archive}: it cannot be unpacked ({error})") from None
     except OSError as error:
-        raise StorageError(f"{folder}: {archive.name} cannot be unpacked there ({error.strerror})") from None
+        raise StorageError(
+            f"{folder}: {archive.name} cannot be unpacked there ({error.strerror})"
+        ) from None
     return folder
 
 

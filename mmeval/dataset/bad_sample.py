@@ -40,14 +40,24 @@ def rows_of(dataset: Dataset) -> Iterator[Sample]:
             if number >= len(dataset):  # it would be raised for ever
                 raise
             fault = str(error) or "the row cannot be read"
-            last, sample = error, Sample(error.id or f"row {number + 1}", (), metadata=error.labels, fault=fault)
+            last, sample = (
+                error,
+                Sample(
+                    error.id or f"row {number + 1}",
+                    (),
+                    metadata=error.labels,
+                    fault=fault,
+                ),
+            )
         number += 1
         yield sample
 
 
 def without_content(sample: Sample, reason: str) -> Sample:
     """A sample whose content cannot be recorded, as a bad one; an earlier fault stays."""
-    return replace(sample, input=(), references=(), candidates=(), fault=sample.fault or reason)
+    return replace(
+        sample, input=(), references=(), candidates=(), fault=sample.fault or reason
+    )
 
 
 def error_of(sample: Sample) -> ErrorInfo | None:
@@ -81,7 +91,9 @@ class BadSamples:
     @property
     def said(self) -> str:
         """``2 samples (6 trials) cannot be asked``."""
-        trials = f" ({counted(self.trials, 'trial')})" if self.trials != self.count else ""
+        trials = (
+            f" ({counted(self.trials, 'trial')})" if self.trials != self.count else ""
+        )
         return f"{counted(self.count, 'sample')}{trials} cannot be asked"
 
     def lines(self) -> Iterator[str]:

@@ -33,7 +33,12 @@ class DataSource:
         """Raises UnknownNameError for an option that is none of these."""
         for option in self.options:
             if option not in known:
-                raise UnknownNameError("key of dataset_kwargs", option, known, hint or f"It takes: {', '.join(known)}.")
+                raise UnknownNameError(
+                    "key of dataset_kwargs",
+                    option,
+                    known,
+                    hint or f"It takes: {', '.join(known)}.",
+                )
 
 
 class Dataset(Protocol):

@@ -15,14 +15,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from mmeval.errors import Caught, MissingDataError, MmevalError, StorageError, UsageError
+from mmeval.errors import (
+    Caught,
+    MissingDataError,
+    MmevalError,
+    StorageError,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from huggingface_hub.hf_api import RepoFile
 
 RepoKind = Literal["dataset", "model"]
 NOUN: Mapping[RepoKind, str] = {"dataset": "data set", "model": "model"}
-_OWN_OFFLINE: Mapping[RepoKind, str] = {"dataset": "HF_DATASETS_OFFLINE", "model": "TRANSFORMERS_OFFLINE"}
+_OWN_OFFLINE: Mapping[RepoKind, str] = {
+    "dataset": "HF_DATASETS_OFFLINE",
+    "model": "TRANSFORMERS_OFFLINE",
+}
 """The variable that forbids the network for one kind alone, whether or not HF_HUB_OFFLINE is set."""
 TRUE = ("1", "ON", "YES", "TRUE")
 """Values of a variable that mean yes, as the hub's library reads them."""
@@ -58,8 +67,12 @@ def listing(repo: str, revision: str, *, kind: RepoKind = "dataset") -> Listing:
     with explaining(f"{repo} at {revision}", kind, cache_too=False):
         api = hub.HfApi()
         commit = str(api.repo_info(repo, revision=revision, repo_type=kind).sha)
-        found = api.list_repo_tree(repo, revision=commit, repo_type=kind, recursive=True)
-        files = tuple(_file(item) for item in found if isinstance(item, hub.hf_api.RepoFile))
+        found = api.list_repo_tree(
+            repo, revision=commit, repo_type=kind, recursive=True
+        )
+        files = tuple(
+            _file(item) for item in found if isinstance(item, hub.hf_api.RepoFile)
+        )
     for file in files:
         path = PurePosixPath(file.path)
         if ".." in path.parts or path.is_absolute() or "\\" in file.path:
@@ -69,17 +82,28 @@ def listing(repo: str, revision: str, *, kind: RepoKind = "dataset") -> Listing:
     return Listing(commit, files)
 
 
-def not_here(repo: str, listed: Listing, *, kind: RepoKind = "dataset") -> tuple[HubFile, ...]:
+def not_here(
+    repo: str, listed: Listing, *, kind: RepoKind = "dataset"
+) -> tuple[HubFile, ...]:
     """The files of a listing that the cache does not hold at its commit; never asks the hub.
     One that it holds at another commit alone is among them, although it would not be fetched again."""
     from huggingface_hub import try_to_load_from_cache as cached
 
     at = {"revision": listed.commit, "repo_type": kind}
-    return tuple(file for file in listed.files if not isinstance(cached(repo, file.path, **at), str))
+    return tuple(
+        file
+        for file in listed.files
+        if not isinstance(cached(repo, file.path, **at), str)
+    )
 
 
 def _file(item: RepoFile) -> HubFile:
-    return HubFile(item.path, item.size, item.lfs.sha256 if item.lfs else item.blob_id, item.lfs is not None)
+    return HubFile(
+        item.path,
+        item.size,
+        item.lfs.sha256 if item.lfs else item.blob_id,
+        item.lfs is not None,
+    )
 
 
 def snapshot(
@@ -124,8 +148,15 @@ def file_names(repo: str, revision: str, *, kind: RepoKind = "dataset") -> list[
 
     if offline(kind):
         return []
-    with Caught():  # no network, no access: ``snapshot`` names a file that is missing then
-        return [str(name) for name in hub.HfApi().list_repo_files(repo, revision=revision, repo_type=kind)]
+    with (
+        Caught()
+    ):  # no network, no access: ``snapshot`` names a file that is missing then
+        return [
+            str(name)
+            for name in hub.HfApi().list_repo_files(
+                repo, revision=revision, repo_type=kind
+            )
+        ]
     return []
 
 
@@ -134,10 +165,14 @@ def explaining(what: str, kind: RepoKind, *, cache_too: bool = True) -> Iterator
     with Caught(UsageError) as failure:  # of the library, its transport or the disk
         yield
     if failure:
-        raise _explained(failure.error, what, kind, cache_too=cache_too) from failure.error
+        raise _explained(
+            failure.error, what, kind, cache_too=cache_too
+        ) from failure.error
 
 
-def _explained(error: BaseException, what: str, kind: RepoKind, *, cache_too: bool = True) -> MmevalError:
+def _explained(
+    error: BaseException, what: str, kind: RepoKind, *, cache_too: bool = True
+) -> MmevalError:
     """An error with one message for the user; ``cache_too`` if the cache was searched.
     The most special class is tested first, because they inherit from each other."""
     from huggingface_hub import errors
@@ -148,17 +183,32 @@ def _explained(error: BaseException, what: str, kind: RepoKind, *, cache_too: bo
             f"{what}: the {noun} is gated; accept its terms on its page, then set HF_TOKEN to a token of that account"
         )
     if isinstance(error, errors.RepositoryNotFoundError):
-        return MissingDataError(f"{what}: the hub has no such {noun}; check the name, or set HF_TOKEN if it is private")
+        return MissingDataError(
+            f"{what}: the hub has no such {noun}; check the name, or set HF_TOKEN if it is private"
+        )
     if isinstance(error, errors.RevisionNotFoundError):
-        return MissingDataError(f"{what}: the {noun} has no such revision; check it against the {noun}'s history")
+        return MissingDataError(
+            f"{what}: the {noun} has no such revision; check it against the {noun}'s history"
+        )
     if isinstance(error, errors.HFValidationError):
-        return MissingDataError(f"{what}: this is no name of a {noun}; write owner/name or the path of a local folder")
-    if any(isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT) for cause in _chain(error)):
-        return StorageError(f"{what}: the disk is full; free space or set HF_HOME to a larger disk, then run again")
-    return OutOfReachError(f"{what}: {_unreachable(error, errors, kind, cache_too=cache_too)}")
+        return MissingDataError(
+            f"{what}: this is no name of a {noun}; write owner/name or the path of a local folder"
+        )
+    if any(
+        isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT)
+        for cause in _chain(error)
+    ):
+        return StorageError(
+            f"{what}: the disk is full; free space or set HF_HOME to a larger disk, then run again"
+        )
+    return OutOfReachError(
+        f"{what}: {_unreachable(error, errors, kind, cache_too=cache_too)}"
+    )
 
 
-def _unreachable(error: BaseException, errors: Any, kind: RepoKind, *, cache_too: bool) -> str:
+def _unreachable(
+    error: BaseException, errors: Any, kind: RepoKind, *, cache_too: bool
+) -> str:
     """Why the hub did not give the files, in the order of what the user can change."""
     if variable := offline(kind):
         return f"it is not (or not wholly) in the cache and {variable} is set; run once with {variable}=0"
@@ -168,7 +218,9 @@ def _unreachable(error: BaseException, errors: Any, kind: RepoKind, *, cache_too
     if status in (401, 403):
         return f"the hub refuses access (HTTP {status}); set HF_TOKEN to a token that may read it"
     if status is not None:
-        return f"the hub answered HTTP {status}; try again later, finished files are kept"
+        return (
+            f"the hub answered HTTP {status}; try again later, finished files are kept"
+        )
     if isinstance(error, errors.LocalEntryNotFoundError) or _transport(error):
         lacking = " and the cache does not hold it" if cache_too else ""
         return f"the hub cannot be reached{lacking}; check the network, HF_ENDPOINT and proxies"
@@ -181,7 +233,11 @@ def offline(kind: RepoKind) -> str:
     from huggingface_hub.constants import HF_HUB_OFFLINE
 
     if HF_HUB_OFFLINE:
-        return "HF_HUB_OFFLINE" if os.environ.get("HF_HUB_OFFLINE") else "TRANSFORMERS_OFFLINE"
+        return (
+            "HF_HUB_OFFLINE"
+            if os.environ.get("HF_HUB_OFFLINE")
+            else "TRANSFORMERS_OFFLINE"
+        )
     own = _OWN_OFFLINE[kind]
     return own if os.environ.get(own, "").upper() in TRUE else ""
 
@@ -199,4 +255,6 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 def _transport(error: BaseException) -> bool:
     """Whether the connection to the hub failed, by the names of transports' classes."""
     marks = ("Connect", "Timeout", "Network", "Proxy", "Protocol")
-    return any(mark in type(cause).__name__ for cause in _chain(error) for mark in marks)
+    return any(
+        mark in type(cause).__name__ for cause in _chain(error) for mark in marks
+    )

@@ -24,9 +24,20 @@ def cached_snapshot(repo: str, revision: str, kind: RepoKind) -> Path | None:
 
     try:  # with no file wanted, none is missed
         folder = Path(
-            snapshot_download(repo, repo_type=kind, revision=revision, local_files_only=True, allow_patterns=[])
+            snapshot_download(
+                repo,
+                repo_type=kind,
+                revision=revision,
+                local_files_only=True,
+                allow_patterns=[],
+            )
         )
-    except (errors.LocalEntryNotFoundError, errors.HFValidationError, OSError, ValueError):
+    except (
+        errors.LocalEntryNotFoundError,
+        errors.HFValidationError,
+        OSError,
+        ValueError,
+    ):
         return None
     return folder if COMMIT.fullmatch(folder.name) else None
 

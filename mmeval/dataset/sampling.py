@@ -46,7 +46,11 @@ class Subset:
         """The subset in a table: ``subset: 3,000 of 31,026``; empty without one."""
         if not self.partial:
             return ""
-        return f"subset: {self.chosen:,}" if self.of is None else f"subset: {self.chosen:,} of {self.of:,}"
+        return (
+            f"subset: {self.chosen:,}"
+            if self.of is None
+            else f"subset: {self.chosen:,} of {self.of:,}"
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {"of": self.of, "chosen": self.chosen, "how": list(self.how)}
@@ -83,7 +87,9 @@ class Draw:
         for _, index, stratum in drawn:
             placed.append(((ranks[stratum] + 0.5) / sizes[stratum], index))
             ranks[stratum] += 1
-        placed.sort(key=itemgetter(0))  # stable: equal positions stay in the order of hashes
+        placed.sort(
+            key=itemgetter(0)
+        )  # stable: equal positions stay in the order of hashes
         return [index for _, index in placed]
 
     def _check_labels(self, known: Collection[str]) -> None:

@@ -13,8 +13,23 @@ its limits, and kept with the medium (see ``memo``). Frames and pages are stream
 """
 
 from mmeval.decode.av.sound import Audio, SoundStart, audio, sound_start
-from mmeval.decode.av.video import Frame, VideoInfo, frame_count, frames_at, frames_by_change, video, video_info
-from mmeval.decode.document import TextBox, document_start, document_text, page_boxes, page_count, pages
+from mmeval.decode.av.video import (
+    Frame,
+    VideoInfo,
+    frame_count,
+    frames_at,
+    frames_by_change,
+    video,
+    video_info,
+)
+from mmeval.decode.document import (
+    TextBox,
+    document_start,
+    document_text,
+    page_boxes,
+    page_count,
+    pages,
+)
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import Decoder, decoded_once
 from mmeval.decode.mesh import MeshArrays, mesh_arrays, point_arrays, raw_mesh_arrays

@@ -38,7 +38,15 @@ _MOST_MEDIA = 1000
 """After so many media a process is replaced, as the memory leaks of its libraries add up."""
 _WALL_FACTOR, _WALL_LEAST = 20.0, 60.0
 """Wall time is a second limit, for a decoder that waits without working; a busy machine must not reach it."""
-_PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR")
+_PASSED_ON = (
+    "PATH",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TMPDIR",
+)
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from mmeval.decode.apart_worker import work; "
     "work(int(sys.argv[2]), int(sys.argv[3]))"
@@ -106,9 +114,15 @@ class _Worker:
             str(theirs.fileno()),
             str(os.getpid()),
         ]
-        environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        environment = {
+            name: os.environ[name] for name in _PASSED_ON if name in os.environ
+        }
         # One thread and one heap: more would reserve addresses, which are what its memory is limited by.
-        environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
+        environment |= {
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+            "MALLOC_ARENA_MAX": "1",
+        }
         with theirs:
             self._process = subprocess.Popen(
                 [os.fsdecode(word) for word in command],
@@ -126,11 +140,15 @@ class _Worker:
 
     @property
     def is_fresh(self) -> bool:
-        return self._media < _MOST_MEDIA and time.monotonic() < self._used + _FRESH_SECONDS
+        return (
+            self._media < _MOST_MEDIA and time.monotonic() < self._used + _FRESH_SECONDS
+        )
 
     def begin(self, job: dict[str, Any], data: bytes) -> None:
         self._media += 1
-        with contextlib.suppress(OSError):  # a process that is gone is found when it is asked for a step
+        with contextlib.suppress(
+            OSError
+        ):  # a process that is gone is found when it is asked for a step
             self._line.send_bytes(json.dumps(job).encode())
             self._line.send_bytes(data)
 
@@ -140,16 +158,22 @@ class _Worker:
         try:
             self._line.send_bytes(b"next")
             if not self._line.poll(max(_WALL_LEAST, _WALL_FACTOR * seconds)):
-                raise MediaLimitError(f"{media.label}: decoding it took too long and was ended")
+                raise MediaLimitError(
+                    f"{media.label}: decoding it took too long and was ended"
+                )
             reply = json.loads(self._line.recv_bytes(1 << 20))
-            buffers = tuple(self._line.recv_bytes() for _ in range(reply.get("buffers", 0)))
+            buffers = tuple(
+                self._line.recv_bytes() for _ in range(reply.get("buffers", 0))
+            )
         except (EOFError, OSError):
             raise self._fallen(media, seconds, size) from None
         self._used, self.is_waiting = time.monotonic(), True
         if "facts" in reply:
             return Step(reply["facts"], buffers)
         if "error" in reply:
-            raise (MediaLimitError if reply["error"] == "limit" else CorruptMediaError)(reply["words"])
+            raise (MediaLimitError if reply["error"] == "limit" else CorruptMediaError)(
+                reply["words"]
+            )
         return None
 
     def _fallen(self, media: Media, seconds: float, size: int) -> ContentError:

@@ -51,11 +51,17 @@ def _is_asked(line: Connection, parent: int, *, seconds: float = math.inf) -> bo
 
 def _decode(line: Connection, parent: int, job: dict[str, Any], data: bytes) -> None:
     media = Media(data=data, mime=job["mime"], size=len(data), name=job["label"])
-    steps = _decoder(job["decoder"])(media, DecodeLimits(**job["limits"]), **job["options"])
+    steps = _decoder(job["decoder"])(
+        media, DecodeLimits(**job["limits"]), **job["options"]
+    )
     with contextlib.closing(steps):  # type: ignore[type-var]  # generators, all of them
         while _is_asked(line, parent) and line.recv_bytes() == b"next":
             try:
-                with _bounded(job["seconds"], job["bytes"]), decoding(media, media.mime), quiet():
+                with (
+                    _bounded(job["seconds"], job["bytes"]),
+                    decoding(media, media.mime),
+                    quiet(),
+                ):
                     step = next(steps, None)
             except (CorruptMediaError, MediaLimitError) as error:
                 kind = "limit" if isinstance(error, MediaLimitError) else "corrupt"
@@ -64,14 +70,18 @@ def _decode(line: Connection, parent: int, job: dict[str, Any], data: bytes) -> 
             if step is None:
                 _send(line, {})
                 return
-            _send(line, {"facts": step.facts, "buffers": len(step.buffers)}, *step.buffers)
+            _send(
+                line, {"facts": step.facts, "buffers": len(step.buffers)}, *step.buffers
+            )
 
 
 def _decoder(name: str) -> Callable[..., Iterator[Step]]:
     module, function = name.split(":")
     if not module.startswith(_PACKAGE):
         raise ValueError(f"{name} is no decoder")
-    found: Callable[..., Iterator[Step]] = getattr(importlib.import_module(module), function)
+    found: Callable[..., Iterator[Step]] = getattr(
+        importlib.import_module(module), function
+    )
     return found
 
 
@@ -87,7 +97,10 @@ def _bounded(seconds: float, size: int) -> Iterator[None]:
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     depth = sys.getrecursionlimit()
     most = _addresses() + size
-    resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+    resource.setrlimit(
+        resource.RLIMIT_AS,
+        (most if hard == resource.RLIM_INFINITY else min(most, hard), hard),
+    )
     sys.setrecursionlimit(_DEEPEST)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:

@@ -50,7 +50,9 @@ class MediaLook:
             elif decoder := _DECODERS.get(media.kind):
                 decoder(media)
         except MissingExtraError as error:
-            known = next((one for one in self.lacking if one.command == error.command), error)
+            known = next(
+                (one for one in self.lacking if one.command == error.command), error
+            )
             self.lacking.setdefault(known, set()).add(media.kind)
             return ""
         except (ContentError, MissingError) as error:
@@ -91,6 +93,8 @@ def medium_problem(part: Part, media: Media) -> str:
         return f"{media.path or media.name} is empty"
     if mime == UNKNOWN_MIME:
         return f"{media.path or media.name} is of no known type"
-    if not may_be(part.kind, mime) and not (part.kind == "code" and mime.startswith(("text/", "application/json"))):
+    if not may_be(part.kind, mime) and not (
+        part.kind == "code" and mime.startswith(("text/", "application/json"))
+    ):
         return f"{media.path or media.name} is announced as {part.kind}, its content is {mime}"
     return ""

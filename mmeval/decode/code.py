@@ -13,12 +13,16 @@ from mmeval.decode.apart import Step, steps_apart
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits
 from mmeval.errors import Caught
 
-TokenClass = Literal["keyword", "name", "builtin", "string", "number", "comment", "operator", ""]
+TokenClass = Literal[
+    "keyword", "name", "builtin", "string", "number", "comment", "operator", ""
+]
 MAX_TOKENS = 5_000
 Words = list[tuple[TokenClass, str]]
 
 
-def code_words(texts: Sequence[tuple[str, str]], *, limits: DecodeLimits = DEFAULT_LIMITS) -> list[Words | None]:
+def code_words(
+    texts: Sequence[tuple[str, str]], *, limits: DecodeLimits = DEFAULT_LIMITS
+) -> list[Words | None]:
     """The words of each of ``texts``, (text, language), in order with their classes.
 
     None where no lexer knows the language, where one fails, and where it finds more than MAX_TOKENS words. All are read
@@ -29,7 +33,10 @@ def code_words(texts: Sequence[tuple[str, str]], *, limits: DecodeLimits = DEFAU
     media = Media(data=data, mime="application/json", size=len(data), name="code")
     for step in steps_apart("mmeval.decode.code:word_steps", media, data, limits):
         found: list[Words | None] = json.loads(step.buffers[0])
-        return [None if words is None else [(kind, word) for kind, word in words] for words in found]
+        return [
+            None if words is None else [(kind, word) for kind, word in words]
+            for words in found
+        ]
     return [None] * len(texts)
 
 
@@ -40,7 +47,14 @@ def word_steps(media: Media, _limits: DecodeLimits) -> Iterator[Step]:
         _lexer(language)
 
     def words() -> Iterator[Step]:
-        yield Step({}, (json.dumps([_words(text, language) for text, language in texts]).encode(),))
+        yield Step(
+            {},
+            (
+                json.dumps(
+                    [_words(text, language) for text, language in texts]
+                ).encode(),
+            ),
+        )
 
     return words()
 

@@ -13,11 +13,31 @@ from mmeval.content.media_type import Box, boxes
 _MOST_PIECES = 100_000
 """Chunks or boxes at the top of a file that are read for its length."""
 _ISO_BOXES = frozenset(
-    (b"ftyp", b"styp", b"moov", b"moof", b"mdat", b"mfra", b"sidx", b"free", b"skip", b"wide", b"meta", b"udta")
+    (
+        b"ftyp",
+        b"styp",
+        b"moov",
+        b"moof",
+        b"mdat",
+        b"mfra",
+        b"sidx",
+        b"free",
+        b"skip",
+        b"wide",
+        b"meta",
+        b"udta",
+    )
 )
 _AVI_CHUNKS = frozenset((b"LIST", b"JUNK", b"idx1", b"RIFF"))
 """Known names only: what else follows a whole file is a left-over of its writer."""
-_STREAMED_SIZES = (0, 0xFFFFFFFF, 0x7FFFFFFF, 0xFFFFFFFF - 36, 0x7FFFFFFF + 36, 0x7FFFFFFF - 36)
+_STREAMED_SIZES = (
+    0,
+    0xFFFFFFFF,
+    0x7FFFFFFF,
+    0xFFFFFFFF - 36,
+    0x7FFFFFFF + 36,
+    0x7FFFFFFF - 36,
+)
 """What writers that cannot seek back put where a size belongs: the chunk goes on to the end of the file."""
 
 MAX_EDITS = 1000
@@ -56,7 +76,9 @@ def check_tables(data: bytes) -> None:
             each = max(1, _number(data, box.start + 4)) if box.name == b"stsz" else 1
             promised += each * _number(data, box.start + 8)
         if promised > len(data):
-            raise ValueError(f"its tables promise {promised} samples in {len(data)} bytes")
+            raise ValueError(
+                f"its tables promise {promised} samples in {len(data)} bytes"
+            )
 
 
 def _riff(data: bytes) -> int:
@@ -79,7 +101,10 @@ def _riff(data: bytes) -> int:
 def _iso(data: bytes) -> int:
     """MP4 and QuickTime: the end of the last box at the top."""
     top = islice(boxes(io.BytesIO(data), 0, len(data)), _MOST_PIECES)
-    return max((box.end for box in takewhile(lambda box: box.name in _ISO_BOXES, top)), default=0)
+    return max(
+        (box.end for box in takewhile(lambda box: box.name in _ISO_BOXES, top)),
+        default=0,
+    )
 
 
 def _matroska(data: bytes) -> int:
@@ -109,8 +134,13 @@ def _mpeg(data: bytes) -> int:
     """The end by the Xing header's byte count; 0 if it fits within a writer's slip."""
     start = 0
     if data.startswith(b"ID3"):
-        start = 10 + sum((byte & 0x7F) << shift for byte, shift in zip(data[6:10], (21, 14, 7, 0), strict=False))
-    found = re.compile(rb"(?:Xing|Info)(.{4})", re.DOTALL).search(data, start, start + 256)
+        start = 10 + sum(
+            (byte & 0x7F) << shift
+            for byte, shift in zip(data[6:10], (21, 14, 7, 0), strict=False)
+        )
+    found = re.compile(rb"(?:Xing|Info)(.{4})", re.DOTALL).search(
+        data, start, start + 256
+    )
     if found is None or not found[1][3] & 2:
         return 0
     at = found.end() + (4 if found[1][3] & 1 else 0)
@@ -133,7 +163,9 @@ _DECLARED: Mapping[str, Callable[[bytes], int]] = {
 }
 
 
-def _nested(data: bytes, file: io.BytesIO, start: int, end: int, depth: int) -> Iterator[Box]:
+def _nested(
+    data: bytes, file: io.BytesIO, start: int, end: int, depth: int
+) -> Iterator[Box]:
     """The boxes between two places, each before its inner ones; too long ones are cut."""
     for whole in boxes(file, start, end):
         box = whole._replace(end=min(end, whole.end))

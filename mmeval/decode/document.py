@@ -54,12 +54,27 @@ def pages(
     data = _pdf_bytes(media, limits)
     clock = Clock(media, limits)
     with contextlib.closing(
-        steps_apart("mmeval.decode.document:page_steps", media, data, limits, scale=dpi / 72.0, numbers=numbers)
+        steps_apart(
+            "mmeval.decode.document:page_steps",
+            media,
+            data,
+            limits,
+            scale=dpi / 72.0,
+            numbers=numbers,
+        )
     ) as steps:
         for step in steps:
             clock.check()
             facts = step.facts
-            yield PIL.Image.frombytes("RGB", facts["size"], step.buffers[0], "raw", facts["layout"], facts["stride"], 1)
+            yield PIL.Image.frombytes(
+                "RGB",
+                facts["size"],
+                step.buffers[0],
+                "raw",
+                facts["layout"],
+                facts["stride"],
+                1,
+            )
 
 
 def _kept_size(text: str) -> int:
@@ -84,19 +99,25 @@ def document_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> str
     return text
 
 
-def document_start(media: Media, chars: int, *, limits: DecodeLimits = DEFAULT_LIMITS) -> tuple[str, bool]:
+def document_start(
+    media: Media, chars: int, *, limits: DecodeLimits = DEFAULT_LIMITS
+) -> tuple[str, bool]:
     """The first ``chars`` characters of a document's words, and whether more follow.
     No more is read, so the document may be longer than the limits allow. Raises the errors of this package."""
     if media.mime == "application/pdf":
         text = _pdf_text(media, replace(limits, max_pages=sys.maxsize), chars)
     elif media.mime in OFFICE:
-        text = office_text(media, limits=replace(limits, max_text_chars=sys.maxsize), chars=chars)
+        text = office_text(
+            media, limits=replace(limits, max_text_chars=sys.maxsize), chars=chars
+        )
     else:
         text = _plain_text(media, limits, chars)
     return text[:chars], len(text) > chars
 
 
-def page_boxes(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Iterator[tuple[TextBox, ...]]:
+def page_boxes(
+    media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS
+) -> Iterator[tuple[TextBox, ...]]:
     """The pieces of text on each page of a PDF with their places in points, lazily.
 
     For a page of very many pieces, its lines one below the other; none for a page that is only a picture. Raises the
@@ -104,7 +125,9 @@ def page_boxes(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Iterat
     """
     data = _pdf_bytes(media, limits)
     clock = Clock(media, limits)
-    with contextlib.closing(steps_apart("mmeval.decode.document:box_steps", media, data, limits)) as steps:
+    with contextlib.closing(
+        steps_apart("mmeval.decode.document:box_steps", media, data, limits)
+    ) as steps:
         for step in steps:
             clock.check()
             yield tuple(TextBox(*box) for box in json.loads(step.buffers[0]))
@@ -113,19 +136,31 @@ def page_boxes(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Iterat
 def page_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
     """How many pages a PDF has, without drawing. Raises the errors of this package."""
     data = _pdf_bytes(media, limits)
-    with contextlib.closing(steps_apart("mmeval.decode.document:count_steps", media, data, limits)) as steps:
+    with contextlib.closing(
+        steps_apart("mmeval.decode.document:count_steps", media, data, limits)
+    ) as steps:
         return int(next(steps).facts["pages"])
 
 
 def _plain_text(media: Media, limits: DecodeLimits, chars: int | None = None) -> str:
     """A text file, or about its first ``chars`` characters and one more, if there is."""
     if not media.mime.startswith(TEXT_MIMES):
-        raise CorruptMediaError(f"{media.label}: it is {media.mime}, from which no text is read")
+        raise CorruptMediaError(
+            f"{media.label}: it is {media.mime}, from which no text is read"
+        )
     with decoding(media, "text"):
         data = whole_bytes(media, limits)
-        encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
-        end = len(data) if chars is None else min(len(data), _MOST_BYTES_A_CHAR * (chars + 2))
-        return codecs.getincrementaldecoder(encoding)().decode(data[:end], final=end == len(data))
+        encoding = (
+            "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+        )
+        end = (
+            len(data)
+            if chars is None
+            else min(len(data), _MOST_BYTES_A_CHAR * (chars + 2))
+        )
+        return codecs.getincrementaldecoder(encoding)().decode(
+            data[:end], final=end == len(data)
+        )
 
 
 def _pdf_bytes(media: Media, limits: DecodeLimits) -> bytes:
@@ -140,7 +175,9 @@ def _pdf_text(media: Media, limits: DecodeLimits, chars: int | None = None) -> s
     clock = Clock(media, limits)
     words: list[str] = []
     count = 0
-    with contextlib.closing(steps_apart("mmeval.decode.document:text_steps", media, data, limits)) as steps:
+    with contextlib.closing(
+        steps_apart("mmeval.decode.document:text_steps", media, data, limits)
+    ) as steps:
         for step in steps:
             clock.check()
             words.append(step.buffers[0].decode("utf-8", "surrogatepass"))
@@ -153,16 +190,27 @@ def _pdf_text(media: Media, limits: DecodeLimits, chars: int | None = None) -> s
 
 def box_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
     """A step for each page: the pieces of its text as JSON. Runs apart."""
-    return (_boxes(media, document, number, limits) for document, number in _pages(media, limits))
+    return (
+        _boxes(media, document, number, limits)
+        for document, number in _pages(media, limits)
+    )
 
 
 def count_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
     """One step: the number of pages. Runs apart."""
-    return (Step({"pages": len(document)}) for document, number in _pages(media, limits) if not number)
+    return (
+        Step({"pages": len(document)})
+        for document, number in _pages(media, limits)
+        if not number
+    )
 
 
 def page_steps(
-    media: Media, limits: DecodeLimits, *, scale: float, numbers: Sequence[int] | None = None
+    media: Media,
+    limits: DecodeLimits,
+    *,
+    scale: float,
+    numbers: Sequence[int] | None = None,
 ) -> Iterator[Step]:
     """A step for each page: its pixels, row by row. Runs apart."""
     return (
@@ -192,10 +240,21 @@ def _pages(media: Media, limits: DecodeLimits) -> Iterator[tuple[Any, int]]:
     return opened()
 
 
-def _rendered(media: Media, document: Any, number: int, scale: float, limits: DecodeLimits) -> Step:
-    with decoding(media, f"page {number + 1}"), contextlib.closing(document[number]) as page:
+def _rendered(
+    media: Media, document: Any, number: int, scale: float, limits: DecodeLimits
+) -> Step:
+    with (
+        decoding(media, f"page {number + 1}"),
+        contextlib.closing(document[number]) as page,
+    ):
         width, height = page.get_size()
-        within(media, "max_drawn_pixels", limits.max_drawn_pixels, width * scale * height * scale, "pixels")
+        within(
+            media,
+            "max_drawn_pixels",
+            limits.max_drawn_pixels,
+            width * scale * height * scale,
+            "pixels",
+        )
         with contextlib.closing(page.render(scale=scale, rev_byteorder=True)) as bitmap:
             facts = {
                 "size": (bitmap.width, bitmap.height),
@@ -206,16 +265,34 @@ def _rendered(media: Media, document: Any, number: int, scale: float, limits: De
 
 
 def _words(document: Any, number: int) -> Step:
-    with contextlib.closing(document[number]) as page, contextlib.closing(page.get_textpage()) as text:
+    with (
+        contextlib.closing(document[number]) as page,
+        contextlib.closing(page.get_textpage()) as text,
+    ):
         return Step({}, (text.get_text_bounded().encode("utf-8", "surrogatepass"),))
 
 
 def _boxes(media: Media, document: Any, number: int, limits: DecodeLimits) -> Step:
-    with contextlib.closing(document[number]) as page, contextlib.closing(page.get_textpage()) as text:
-        within(media, "max_text_chars", limits.max_text_chars, text.count_chars(), "characters on a page")
+    with (
+        contextlib.closing(document[number]) as page,
+        contextlib.closing(page.get_textpage()) as text,
+    ):
+        within(
+            media,
+            "max_text_chars",
+            limits.max_text_chars,
+            text.count_chars(),
+            "characters on a page",
+        )
         if text.count_rects() > _MOST_PIECES:
-            lines = enumerate(text.get_text_bounded().splitlines())  # one below the other
-            stacked = [TextBox(0, at, 1, at + 1, " ".join(line.split())) for at, line in lines if line.strip()]
+            lines = enumerate(
+                text.get_text_bounded().splitlines()
+            )  # one below the other
+            stacked = [
+                TextBox(0, at, 1, at + 1, " ".join(line.split()))
+                for at, line in lines
+                if line.strip()
+            ]
             return Step({}, (json.dumps(stacked).encode("ascii"),))
         left, bottom, right, top = page.get_cropbox()
         size, turns = (right - left, top - bottom), page.get_rotation() // 90
@@ -223,7 +300,12 @@ def _boxes(media: Media, document: Any, number: int, limits: DecodeLimits) -> St
         for at in range(text.count_rects()):
             corners = text.get_rect(at)
             if words := " ".join(text.get_text_bounded(*corners).split()):
-                inside = (corners[0] - left, corners[1] - bottom, corners[2] - left, corners[3] - bottom)
+                inside = (
+                    corners[0] - left,
+                    corners[1] - bottom,
+                    corners[2] - left,
+                    corners[3] - bottom,
+                )
                 found.append(TextBox(*_upright(inside, size, turns), words))
         return Step({}, (json.dumps(found).encode("ascii"),))
 

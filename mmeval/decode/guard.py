@@ -24,7 +24,9 @@ def whole_bytes(media: Media, limits: DecodeLimits) -> bytes:
         raise CorruptMediaError(f"{media.label}: it is empty (0 bytes)")
     missing = missing_bytes(data, media.mime)
     if missing:
-        raise CorruptMediaError(f"{media.label}: it is cut short, {missing} bytes are missing at its end")
+        raise CorruptMediaError(
+            f"{media.label}: it is cut short, {missing} bytes are missing at its end"
+        )
     return data
 
 
@@ -36,9 +38,13 @@ def decoding(media: Media, what: str) -> Iterator[None]:
     except MmevalError:
         raise
     except MemoryError:
-        raise MediaLimitError(f"{media.label}: decoding it as {what} needs more memory than there is") from None
+        raise MediaLimitError(
+            f"{media.label}: decoding it as {what} needs more memory than there is"
+        ) from None
     except Exception as error:  # decoders of hostile bytes raise what they like
-        raise CorruptMediaError(f"{media.label}: it cannot be decoded as {what} ({_reason(error)})") from error
+        raise CorruptMediaError(
+            f"{media.label}: it cannot be decoded as {what} ({_reason(error)})"
+        ) from error
 
 
 def _reason(error: Exception) -> str:

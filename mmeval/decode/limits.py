@@ -56,15 +56,27 @@ DEFAULT_LIMITS = DecodeLimits()
 def within(media: Media, limit: str, most: float, found: float, unit: str) -> None:
     """Raise MediaLimitError with medium and limit when more was found than allowed."""
     if found > most:
-        raise MediaLimitError(f"{media.label}: {found:.15g} {unit} found, above the limit {limit} = {most:.15g}")
+        raise MediaLimitError(
+            f"{media.label}: {found:.15g} {unit} found, above the limit {limit} = {most:.15g}"
+        )
 
 
 class Clock:
     """Checks ``max_seconds`` against the time since it was made."""
 
     def __init__(self, media: Media, limits: DecodeLimits) -> None:
-        self._media, self._most, self._start = media, limits.max_seconds, time.monotonic()
+        self._media, self._most, self._start = (
+            media,
+            limits.max_seconds,
+            time.monotonic(),
+        )
 
     def check(self) -> None:
         """Raises MediaLimitError when the time is up."""
-        within(self._media, "max_seconds", self._most, time.monotonic() - self._start, "seconds of decoding")
+        within(
+            self._media,
+            "max_seconds",
+            self._most,
+            time.monotonic() - self._start,
+            "seconds of decoding",
+        )

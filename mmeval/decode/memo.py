@@ -23,7 +23,9 @@ T_co = TypeVar("T_co", covariant=True)
 class Decoder(Protocol[T_co]):
     """Decodes the whole of a medium."""
 
-    def __call__(self, media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> T_co: ...
+    def __call__(
+        self, media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS
+    ) -> T_co: ...
 
 
 def decoded_once(

@@ -49,7 +49,9 @@ def _bytes_of(arrays: MeshArrays) -> int:
 
 
 @decoded_once(size=_bytes_of)
-def raw_mesh_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> MeshArrays:
+def raw_mesh_arrays(
+    media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS
+) -> MeshArrays:
     """The geometry as the file holds it: no vertex is merged or left out.
 
     The parts of a scene are put together as :func:`mesh_arrays` does it; polygons are cut into triangles. Read-only
@@ -70,18 +72,28 @@ def _arrays(media: Media, limits: DecodeLimits, **options: bool) -> MeshArrays:
     data = whole_bytes(media, limits)
     kind = _MESH_TYPES.get(media.mime)
     if kind is None:
-        raise CorruptMediaError(f"{media.label}: it is {media.mime}, not one of {', '.join(_MESH_TYPES.values())}")
+        raise CorruptMediaError(
+            f"{media.label}: it is {media.mime}, not one of {', '.join(_MESH_TYPES.values())}"
+        )
     with decoding(media, "a mesh"):
-        for step in steps_apart("mmeval.decode.mesh:mesh_steps", media, data, limits, kind=kind, **options):
+        for step in steps_apart(
+            "mmeval.decode.mesh:mesh_steps", media, data, limits, kind=kind, **options
+        ):
             points, faces = step.buffers
             return MeshArrays(
-                np.frombuffer(points, np.float64).reshape(-1, 3), np.frombuffer(faces, np.int64).reshape(-1, 3)
+                np.frombuffer(points, np.float64).reshape(-1, 3),
+                np.frombuffer(faces, np.int64).reshape(-1, 3),
             )
     raise CorruptMediaError(f"{media.label}: it holds no vertices")
 
 
 def mesh_steps(
-    media: Media, limits: DecodeLimits, *, kind: str, plain: bool = False, with_faces: bool = True
+    media: Media,
+    limits: DecodeLimits,
+    *,
+    kind: str,
+    plain: bool = False,
+    with_faces: bool = True,
 ) -> Iterator[Step]:
     """One step: the bytes of vertices and faces.
 
@@ -94,12 +106,29 @@ def mesh_steps(
     bare: Any = {"skip_materials": True} if kind in ("obj", "glb") else {}
 
     def build() -> Iterator[Step]:
-        data = _with_wide_numbers(media.read()) if plain and kind == "ply" else media.read()
-        scene = trimesh.load_scene(io.BytesIO(data), file_type=kind, resolver={}, process=False, **bare)
-        vertices, faces = _one_geometry(media, scene, merged=not plain, with_faces=with_faces)
-        within(media, "max_mesh_vertices", limits.max_mesh_vertices, len(vertices), "vertices")
+        data = (
+            _with_wide_numbers(media.read())
+            if plain and kind == "ply"
+            else media.read()
+        )
+        scene = trimesh.load_scene(
+            io.BytesIO(data), file_type=kind, resolver={}, process=False, **bare
+        )
+        vertices, faces = _one_geometry(
+            media, scene, merged=not plain, with_faces=with_faces
+        )
+        within(
+            media,
+            "max_mesh_vertices",
+            limits.max_mesh_vertices,
+            len(vertices),
+            "vertices",
+        )
         within(media, "max_mesh_faces", limits.max_mesh_faces, len(faces), "faces")
-        kept = (np.ascontiguousarray(vertices, np.float64), np.ascontiguousarray(faces, np.int64))
+        kept = (
+            np.ascontiguousarray(vertices, np.float64),
+            np.ascontiguousarray(faces, np.int64),
+        )
         yield Step({}, tuple(array.tobytes() for array in kept))
 
     return build()
@@ -110,7 +139,11 @@ def _with_wide_numbers(data: bytes) -> bytes:
     head, end, body = data.partition(b"end_header")
     if b"format ascii" not in head:
         return data
-    return re.sub(rb"(?m)^(\s*property\s+)float(32)?(?=\s)", rb"\1double", head) + end + body
+    return (
+        re.sub(rb"(?m)^(\s*property\s+)float(32)?(?=\s)", rb"\1double", head)
+        + end
+        + body
+    )
 
 
 def _import_readers() -> None:
@@ -124,7 +157,9 @@ def _import_readers() -> None:
         trimesh.load_scene(io.BytesIO(data), file_type=kind).graph.nodes_geometry  # noqa: B018
 
 
-def _one_geometry(media: Media, scene: Any, *, merged: bool, with_faces: bool) -> tuple[Any, Any]:
+def _one_geometry(
+    media: Media, scene: Any, *, merged: bool, with_faces: bool
+) -> tuple[Any, Any]:
     """The vertices and faces of all parts of a scene in their places; no faces for a cloud of points."""
     import numpy as np
     import trimesh
@@ -134,18 +169,30 @@ def _one_geometry(media: Media, scene: Any, *, merged: bool, with_faces: bool) -
         transform, name = scene.graph[node]
         placed.append(scene.geometry[name].copy())
         placed[-1].apply_transform(transform)
-    solid = [item for item in placed if with_faces and isinstance(item, trimesh.Trimesh) and len(item.faces)]
+    solid = [
+        item
+        for item in placed
+        if with_faces and isinstance(item, trimesh.Trimesh) and len(item.faces)
+    ]
     parts = solid or [item for item in placed if len(getattr(item, "vertices", ()))]
     if not parts:
         raise CorruptMediaError(f"{media.label}: it holds no vertices")
     if any(part.vertices.shape[1:] != (3,) for part in parts):
-        raise CorruptMediaError(f"{media.label}: some vertices do not have three coordinates")
+        raise CorruptMediaError(
+            f"{media.label}: some vertices do not have three coordinates"
+        )
     if not all(np.isfinite(part.vertices).all() for part in parts):
-        raise CorruptMediaError(f"{media.label}: some of its vertices are not numbers (NaN or infinite)")
+        raise CorruptMediaError(
+            f"{media.label}: some of its vertices are not numbers (NaN or infinite)"
+        )
     if not solid:
         return np.concatenate([part.vertices for part in parts]), np.empty((0, 3))
-    if any(part.faces.min() < 0 or part.faces.max() >= len(part.vertices) for part in solid):
-        raise CorruptMediaError(f"{media.label}: a face names a vertex that does not exist")
+    if any(
+        part.faces.min() < 0 or part.faces.max() >= len(part.vertices) for part in solid
+    ):
+        raise CorruptMediaError(
+            f"{media.label}: a face names a vertex that does not exist"
+        )
     whole: Any = solid[0] if len(solid) == 1 else trimesh.util.concatenate(solid)
     if merged:
         whole.merge_vertices()

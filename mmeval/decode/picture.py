@@ -63,18 +63,34 @@ def _decoded(media: Media, limits: DecodeLimits, *, upright: bool) -> Image:
 
         data, kind = drawn(media, data, limits), "PNG"
     if kind is None:
-        raise CorruptMediaError(f"{media.label}: it is {media.mime}, which is not decoded as a picture")
+        raise CorruptMediaError(
+            f"{media.label}: it is {media.mime}, which is not decoded as a picture"
+        )
     with decoding(media, "a picture"), quiet():
         check_pieces(data, kind)
         try:
             with PIL.Image.open(io.BytesIO(data), formats=(kind,)) as picture:
-                within(media, "max_pixels", limits.max_pixels, picture.width * picture.height, "pixels")
+                within(
+                    media,
+                    "max_pixels",
+                    limits.max_pixels,
+                    picture.width * picture.height,
+                    "pixels",
+                )
                 _check_memory(media, limits, picture, _loading(picture, kind))
                 picture.load()
-                return _upright(media, limits, _rgb(picture)) if upright else _rgb(picture)
+                return (
+                    _upright(media, limits, _rgb(picture)) if upright else _rgb(picture)
+                )
         except PIL.Image.DecompressionBombError as error:
             pixels = re.search("[0-9]+", str(error))
-            within(media, "max_pixels", limits.max_pixels, int(pixels[0]) if pixels else 0, "pixels")
+            within(
+                media,
+                "max_pixels",
+                limits.max_pixels,
+                int(pixels[0]) if pixels else 0,
+                "pixels",
+            )
             # Pillow's own limit, when ours is set above it.
             raise MediaLimitError(f"{media.label}: {error}") from None
 
@@ -86,7 +102,9 @@ def _loading(picture: Image, kind: str) -> int:
     return _LOADED.get(picture.mode, _CONVERTED) + extra
 
 
-def _check_memory(media: Media, limits: DecodeLimits, picture: Image, each: int) -> None:
+def _check_memory(
+    media: Media, limits: DecodeLimits, picture: Image, each: int
+) -> None:
     """``each`` pixel takes so many bytes at the worst moment."""
     found = picture.width * picture.height * each
     within(media, "max_step_bytes", limits.max_step_bytes, found, "bytes of memory")
@@ -95,7 +113,9 @@ def _check_memory(media: Media, limits: DecodeLimits, picture: Image, each: int)
 def _upright(media: Media, limits: DecodeLimits, picture: Image) -> Image:
     from PIL import ImageOps
 
-    with Caught(MediaLimitError):  # where the orientation note is damaged, the pixels are sound
+    with Caught(
+        MediaLimitError
+    ):  # where the orientation note is damaged, the pixels are sound
         turned = picture.getexif().get(_ORIENTATION, 1) != 1
         if turned:
             _check_memory(media, limits, picture, _CONVERTED)
@@ -116,10 +136,16 @@ def _eight_bit(picture: Image) -> Image:
     from PIL import Image as Pictures
 
     grey = np.asarray(picture)
-    scale = 257.0 if picture.mode.startswith("I") and (picture.mode != "I" or grey.max() > 255) else 1.0
+    scale = (
+        257.0
+        if picture.mode.startswith("I") and (picture.mode != "I" or grey.max() > 255)
+        else 1.0
+    )
     eight = np.empty(grey.shape, np.uint8)
     for rows, found in zip(_strips(eight), _strips(grey), strict=True):
-        rows[:] = np.clip(np.nan_to_num(found.astype(np.float64) / scale), 0, 255).round()
+        rows[:] = np.clip(
+            np.nan_to_num(found.astype(np.float64) / scale), 0, 255
+        ).round()
     shown = Pictures.fromarray(eight)
     shown.info.update(picture.info)
     return shown

@@ -40,7 +40,9 @@ def check_size(media: Media, *, limits: DecodeLimits) -> None:
         return
     with decoding(media, "a picture"), quiet():
         try:
-            with PIL.Image.open(media.path, formats=(PICTURE_FORMATS[media.mime],)) as picture:
+            with PIL.Image.open(
+                media.path, formats=(PICTURE_FORMATS[media.mime],)
+            ) as picture:
                 width, height = picture.size
         except PIL.Image.DecompressionBombError as error:
             raise MediaLimitError(f"{media.label}: {error}") from None
@@ -72,5 +74,7 @@ def _check_jpeg(data: bytes) -> None:
         scanning = found[1][0] == _SCAN
         scans += scanning
         if count > MAX_PIECES or scans > MAX_SCANS:
-            raise ValueError(f"it is cut into more than {MAX_SCANS} scans or {MAX_PIECES} segments")
+            raise ValueError(
+                f"it is cut into more than {MAX_SCANS} scans or {MAX_PIECES} segments"
+            )
         at = found.end() + int.from_bytes(data[found.end() : found.end() + 2], "big")

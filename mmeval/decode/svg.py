@@ -29,7 +29,9 @@ _UNITS_AN_INCH = 96.0
 MAX_SVG_BYTES = 8 * 2**20
 
 _LOCAL_URL = re.compile(r"url\(\s*[\"']?\s*([^\"')]*)", re.IGNORECASE)
-_LENGTH = re.compile(r"\s*([+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\s*(px|in|cm|mm|pt|pc|em|ex|%)?\s*")
+_LENGTH = re.compile(
+    r"\s*([+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\s*(px|in|cm|mm|pt|pc|em|ex|%)?\s*"
+)
 _PIXELS: Mapping[str, float] = {
     "px": 1.0,
     "in": 96.0,
@@ -72,7 +74,13 @@ def draw_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
         with decoding(media, "a drawing"):
             size = checked_size(media.read())
             if size is not None:
-                within(media, "max_drawn_pixels", limits.max_drawn_pixels, size.width * size.height, "pixels")
+                within(
+                    media,
+                    "max_drawn_pixels",
+                    limits.max_drawn_pixels,
+                    size.width * size.height,
+                    "pixels",
+                )
         png: bytes = resvg_py.svg_to_bytes(
             svg_string=media.read().decode("utf-8-sig"),
             dpi=_UNITS_AN_INCH,
@@ -150,7 +158,9 @@ class _Check:
 
     def _note_style(self, element: str, style: str) -> None:
         if "\\" in style or "@import" in style.lower():
-            raise ValueError("its styles hold a backslash or an @import, behind which anything can be named")
+            raise ValueError(
+                "its styles hold a backslash or an @import, behind which anything can be named"
+            )
         for target in _LOCAL_URL.findall(style):
             self._note_target(element, target.strip())
 
@@ -159,7 +169,9 @@ class _Check:
             return
         if element in _PICTURES and target[:5].lower() == "data:":
             if not _is_raster(target):
-                raise ValueError("a picture within it is neither PNG, JPEG, GIF nor WEBP")
+                raise ValueError(
+                    "a picture within it is neither PNG, JPEG, GIF nor WEBP"
+                )
         elif target:
             raise ValueError(f"it names something outside of itself ({target[:60]!r})")
 
@@ -180,7 +192,10 @@ def _stated_size(attributes: Mapping[str, str]) -> Size | None:
     box = _box(attributes.get("viewBox", ""))
     width, height = (
         _pixels(attributes.get(side), whole)
-        for side, whole in (("width", box and box.width), ("height", box and box.height))
+        for side, whole in (
+            ("width", box and box.width),
+            ("height", box and box.height),
+        )
     )
     if box and box.width and box.height:
         if width is None and height is None:

@@ -36,8 +36,26 @@ MAX_CHARS = 4_000_000
 """A longer text is an error: a loop in the template, or data that belong into a document."""
 
 _FREE = (
-    *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.CondExpr, nodes.And, nodes.Or, nodes.Not),
-    *(nodes.Name, nodes.Const, nodes.Getattr, nodes.Getitem, nodes.Compare, nodes.Operand, nodes.Neg, nodes.Pos),
+    *(
+        nodes.Template,
+        nodes.Output,
+        nodes.TemplateData,
+        nodes.If,
+        nodes.CondExpr,
+        nodes.And,
+        nodes.Or,
+        nodes.Not,
+    ),
+    *(
+        nodes.Name,
+        nodes.Const,
+        nodes.Getattr,
+        nodes.Getitem,
+        nodes.Compare,
+        nodes.Operand,
+        nodes.Neg,
+        nodes.Pos,
+    ),
     *(nodes.List, nodes.Tuple),
 )
 """What takes no time of its own, apart from comparing values and writing the text."""
@@ -45,14 +63,50 @@ _WORK = (nodes.For, nodes.Filter, nodes.Call)
 """What takes time in proportion to its operand, and makes nothing larger of it; of filters and methods, those below."""
 _MOST_WORK = 100
 _FILTERS = (
-    *("capitalize", "count", "d", "default", "first", "float", "int", "items", "last", "length", "lower", "title"),
+    *(
+        "capitalize",
+        "count",
+        "d",
+        "default",
+        "first",
+        "float",
+        "int",
+        "items",
+        "last",
+        "length",
+        "lower",
+        "title",
+    ),
     *("trim", "upper"),
 )
 _METHODS = (
-    *("endswith", "get", "items", "keys", "lower", "lstrip", "rstrip", "startswith", "strip", "title", "upper"),
+    *(
+        "endswith",
+        "get",
+        "items",
+        "keys",
+        "lower",
+        "lstrip",
+        "rstrip",
+        "startswith",
+        "strip",
+        "title",
+        "upper",
+    ),
     "values",
 )
-_TESTS = ("boolean", "defined", "false", "mapping", "none", "number", "sequence", "string", "true", "undefined")
+_TESTS = (
+    "boolean",
+    "defined",
+    "false",
+    "mapping",
+    "none",
+    "number",
+    "sequence",
+    "string",
+    "true",
+    "undefined",
+)
 _LONGEST_ARGUMENT = 20
 _EXPRESSION = re.compile(r"\s*\{\{(.*)\}\}\s*", re.DOTALL)
 
@@ -63,12 +117,16 @@ def _joined(chunks: Iterable[str]) -> str:
     for chunk in chunks:
         length += len(chunk)
         if length > MAX_CHARS:
-            raise TemplateRuntimeError(f"its text is longer than {MAX_CHARS} characters")
+            raise TemplateRuntimeError(
+                f"its text is longer than {MAX_CHARS} characters"
+            )
         out.append(chunk)
     return "".join(out)
 
 
-_ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
+_ENVIRONMENT = ImmutableSandboxedEnvironment(
+    undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True
+)
 _ENVIRONMENT.concat = _joined  # type: ignore[method-assign]  # jinja2's own hook for joining what a template yields
 
 
@@ -100,9 +158,15 @@ class BoundedTemplate:
 
     def _done(self, what: str, values: Mapping[str, Any]) -> str:
         with Caught(TemplateError) as failure:
-            return _WAYS[what](self.source, values) if self._is_plain else _apart(self.source, what, values)
+            return (
+                _WAYS[what](self.source, values)
+                if self._is_plain
+                else _apart(self.source, what, values)
+            )
         deep = isinstance(failure.error, RecursionError)
-        raise TemplateRuntimeError("it is nested too deeply" if deep else str(failure.error) or failure.reason)
+        raise TemplateRuntimeError(
+            "it is nested too deeply" if deep else str(failure.error) or failure.reason
+        )
 
 
 def _is_plain(node: nodes.Node, own: frozenset[str] | None = None) -> bool:
@@ -111,8 +175,14 @@ def _is_plain(node: nodes.Node, own: frozenset[str] | None = None) -> bool:
     ``own`` are the variables of the loop around it. In a loop only they are worked on: they are pieces of a value,
     where the whole of another value would be worked on in each step.
     """
-    works = isinstance(node, _WORK) or (isinstance(node, nodes.Compare) and _is_work(node))
-    if not (works or isinstance(node, _FREE) or (isinstance(node, nodes.Test) and node.name in _TESTS)):
+    works = isinstance(node, _WORK) or (
+        isinstance(node, nodes.Compare) and _is_work(node)
+    )
+    if not (
+        works
+        or isinstance(node, _FREE)
+        or (isinstance(node, nodes.Test) and node.name in _TESTS)
+    ):
         return False
     if isinstance(node, (nodes.Filter, nodes.Call)) and not _keeps_size(node):
         return False
@@ -134,16 +204,31 @@ def _is_plain(node: nodes.Node, own: frozenset[str] | None = None) -> bool:
 def _keeps_size(node: nodes.Filter | nodes.Call) -> bool:
     """Whether a filter or method makes nothing longer of its operand.
     A list that is written as text does: each time it escapes its words once more."""
-    if node.kwargs or node.dyn_args or node.dyn_kwargs or next(node.find_all((nodes.List, nodes.Tuple)), None):
+    if (
+        node.kwargs
+        or node.dyn_args
+        or node.dyn_kwargs
+        or next(node.find_all((nodes.List, nodes.Tuple)), None)
+    ):
         return False
     if isinstance(node, nodes.Filter):
-        return node.name in _FILTERS and (not node.args or node.name in ("d", "default"))
-    return isinstance(node.node, nodes.Getattr) and node.node.attr in _METHODS and all(map(_is_short, node.args))
+        return node.name in _FILTERS and (
+            not node.args or node.name in ("d", "default")
+        )
+    return (
+        isinstance(node.node, nodes.Getattr)
+        and node.node.attr in _METHODS
+        and all(map(_is_short, node.args))
+    )
 
 
 def _is_work(node: nodes.Compare) -> bool:
     """Whether a comparison takes time in proportion to a value: not with a short constant, but if it searches there."""
-    long = [side for side in (node.expr, *(item.expr for item in node.ops)) if not _is_short(side)]
+    long = [
+        side
+        for side in (node.expr, *(item.expr for item in node.ops))
+        if not _is_short(side)
+    ]
     return len(long) > 1 or any("in" in item.op for item in node.ops)
 
 
@@ -152,7 +237,11 @@ def _is_short(node: nodes.Node) -> bool:
 
 
 def _names(node: nodes.Node) -> frozenset[str]:
-    return frozenset(name.name for name in (node, *node.find_all(nodes.Name)) if isinstance(name, nodes.Name))
+    return frozenset(
+        name.name
+        for name in (node, *node.find_all(nodes.Name))
+        if isinstance(name, nodes.Name)
+    )
 
 
 def _apart(source: str, what: str, values: Mapping[str, Any]) -> str:
@@ -160,11 +249,16 @@ def _apart(source: str, what: str, values: Mapping[str, Any]) -> str:
     media = Media(data=data, mime="application/json", size=len(data), name="template")
     try:
         with contextlib.closing(
-            steps_apart("mmeval.decode.template:template_steps", media, data, DEFAULT_LIMITS)
+            steps_apart(
+                "mmeval.decode.template:template_steps", media, data, DEFAULT_LIMITS
+            )
         ) as steps:
             step = next(steps)
     except ContentError:
-        seconds, size = DEFAULT_LIMITS.step_seconds(len(data)), DEFAULT_LIMITS.step_bytes(len(data))
+        seconds, size = (
+            DEFAULT_LIMITS.step_seconds(len(data)),
+            DEFAULT_LIMITS.step_bytes(len(data)),
+        )
         raise TemplateRuntimeError(
             f"it takes more than {seconds:.3g} seconds of processor time or {size >> 20} MiB of memory; "
             "make its loops shorter, and what it repeats smaller"
@@ -194,7 +288,14 @@ def template_steps(media: Media, _limits: DecodeLimits) -> Iterator[Step]:
 
 
 def _reads(source: str, _values: Mapping[str, Any]) -> str:
-    return json.dumps([*(meta.find_undeclared_variables(_ENVIRONMENT.parse(source)) - _ENVIRONMENT.globals.keys())])
+    return json.dumps(
+        [
+            *(
+                meta.find_undeclared_variables(_ENVIRONMENT.parse(source))
+                - _ENVIRONMENT.globals.keys()
+            )
+        ]
+    )
 
 
 def _render(source: str, values: Mapping[str, Any]) -> str:
@@ -204,10 +305,21 @@ def _render(source: str, values: Mapping[str, Any]) -> str:
 def _value(source: str, values: Mapping[str, Any]) -> str:
     expression = _expression(source)
     found = _render(source, values) if expression is None else expression(values)
-    return _joined((json.dumps(str(found) if isinstance(found, Undefined) else found, ensure_ascii=False),))
+    return _joined(
+        (
+            json.dumps(
+                str(found) if isinstance(found, Undefined) else found,
+                ensure_ascii=False,
+            ),
+        )
+    )
 
 
-_WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {"reads": _reads, "render": _render, "value": _value}
+_WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {
+    "reads": _reads,
+    "render": _render,
+    "value": _value,
+}
 
 
 @lru_cache(maxsize=256)
@@ -220,6 +332,10 @@ def _expression(source: str) -> Callable[..., Any] | None:
     """What computes a template that is nothing but ``{{ expression }}``."""
     match = _EXPRESSION.fullmatch(source)
     try:
-        return _ENVIRONMENT.compile_expression(match[1], undefined_to_none=False) if match else None
+        return (
+            _ENVIRONMENT.compile_expression(match[1], undefined_to_none=False)
+            if match
+            else None
+        )
     except TemplateSyntaxError:  # several expressions
         return None

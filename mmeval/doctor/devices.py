@@ -43,7 +43,11 @@ print("\\n" + json.dumps(found))
 def unlooked() -> Iterator[Finding]:
     """Check torch without importing it."""
     if importlib.util.find_spec("torch") is None:
-        yield Finding("note", "torch is not installed: no model can be run on this machine", install_command("hf"))
+        yield Finding(
+            "note",
+            "torch is not installed: no model can be run on this machine",
+            install_command("hf"),
+        )
         return
     message = f"torch {version('torch')} is installed; its devices were not checked, which takes some seconds"
     yield Finding("note", message, "mmeval doctor --devices")
@@ -55,28 +59,52 @@ def devices() -> Iterator[Finding]:
         return
     try:
         done = subprocess.run(
-            [sys.executable, "-c", PROBE], capture_output=True, text=True, timeout=DEADLINE, check=False
+            [sys.executable, "-c", PROBE],
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+            check=False,
         )
     except subprocess.TimeoutExpired:
-        yield Finding("broken", f"torch was not imported within {DEADLINE:.0f} s", "try: python -c 'import torch'")
+        yield Finding(
+            "broken",
+            f"torch was not imported within {DEADLINE:.0f} s",
+            "try: python -c 'import torch'",
+        )
         return
     if done.returncode:
-        fault = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        yield Finding("broken", f"torch cannot be imported: {fault}", "pip install -U --force-reinstall torch")
+        fault = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[
+            -1
+        ]
+        yield Finding(
+            "broken",
+            f"torch cannot be imported: {fault}",
+            "pip install -U --force-reinstall torch",
+        )
         return
     yield from described(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
 def described(found: dict[str, Any]) -> Iterator[Finding]:
     """The result of the probe as findings."""
-    kind = f"CUDA {found['cuda']}" if found["cuda"] else f"ROCm {found['hip']}" if found["hip"] else "a CPU build"
+    kind = (
+        f"CUDA {found['cuda']}"
+        if found["cuda"]
+        else f"ROCm {found['hip']}"
+        if found["hip"]
+        else "a CPU build"
+    )
     yield Finding("ok", f"torch {found['version']}, {kind}")
     for name, device, free, total in found["devices"]:
         yield Finding("ok", f"{name}: {device}, {size(free)} of {size(total)} free")
     if found["mps"]:
         yield Finding("ok", "mps: the GPU of this machine")
     if not found["devices"] and not found["mps"]:
-        yield Finding("note", f"cpu: torch finds no accelerator, {found['threads']} threads", _why_no_gpu(found))
+        yield Finding(
+            "note",
+            f"cpu: torch finds no accelerator, {found['threads']} threads",
+            _why_no_gpu(found),
+        )
     if "torchvision" in found:
         yield Finding(
             "broken",
@@ -91,6 +119,4 @@ def _why_no_gpu(found: dict[str, Any]) -> str:
         return ""
     if not found["cuda"]:
         return "this torch is a CPU build and the machine has an NVIDIA driver: install a CUDA build of torch"
-    return (
-        "the machine has an NVIDIA driver: compare its version (nvidia-smi) with torch's CUDA, see CUDA_VISIBLE_DEVICES"
-    )
+    return "the machine has an NVIDIA driver: compare its version (nvidia-smi) with torch's CUDA, see CUDA_VISIBLE_DEVICES"

@@ -28,7 +28,12 @@ class Finding:
         return self.required and self.status in ("missing", "broken")
 
     def to_json(self) -> dict[str, Any]:
-        return {"status": self.status, "what": self.what, "how_to": self.how_to, "required": self.required}
+        return {
+            "status": self.status,
+            "what": self.what,
+            "how_to": self.how_to,
+            "required": self.required,
+        }
 
 
 class Section(NamedTuple):
@@ -39,15 +44,28 @@ class Section(NamedTuple):
     word: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "findings": [finding.to_json() for finding in self.findings]}
+        return {
+            "name": self.name,
+            "findings": [finding.to_json() for finding in self.findings],
+        }
 
 
 Check = Callable[[], Iterable[Finding]]
 
 
-def section(name: str, *checks: Check, required: bool = False, word: str = "") -> Section:
+def section(
+    name: str, *checks: Check, required: bool = False, word: str = ""
+) -> Section:
     """Run checks of a subject; ``required``: failed checks concern the asked tasks."""
-    return Section(name, tuple(finding for check in checks for finding in _careful(check, required=required)), word)
+    return Section(
+        name,
+        tuple(
+            finding
+            for check in checks
+            for finding in _careful(check, required=required)
+        ),
+        word,
+    )
 
 
 def _careful(check: Check, *, required: bool) -> Iterator[Finding]:
@@ -59,9 +77,15 @@ def _careful(check: Check, *, required: bool) -> Iterator[Finding]:
     if isinstance(error, MmevalError):
         yield Finding(status_of(error), str(error), required=required)
     else:
-        name = getattr(check, "__name__", "") or getattr(getattr(check, "func", None), "__name__", "a check")
+        name = getattr(check, "__name__", "") or getattr(
+            getattr(check, "func", None), "__name__", "a check"
+        )
         fault = failure.reason if str(error) else type(error).__name__
-        yield Finding("broken", f"{name.replace('_', ' ')} could not be checked ({fault})", required=required)
+        yield Finding(
+            "broken",
+            f"{name.replace('_', ' ')} could not be checked ({fault})",
+            required=required,
+        )
 
 
 def status_of(error: MmevalError) -> Status:

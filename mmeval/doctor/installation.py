@@ -19,8 +19,13 @@ _NAMED = 5
 
 def versions() -> Iterator[Finding]:
     machine = f"{platform.system()} {platform.machine()}"
-    yield Finding("ok", f"Python {platform.python_version()} on {machine}: {sys.executable}")
-    yield Finding("ok", f"mmeval {__version__}, {'a checkout' if is_checkout() else 'installed'}: {ROOT}")
+    yield Finding(
+        "ok", f"Python {platform.python_version()} on {machine}: {sys.executable}"
+    )
+    yield Finding(
+        "ok",
+        f"mmeval {__version__}, {'a checkout' if is_checkout() else 'installed'}: {ROOT}",
+    )
 
 
 def metadata() -> Iterator[Finding]:
@@ -28,15 +33,15 @@ def metadata() -> Iterator[Finding]:
     found = own_distributions()
     if not found:
         yield Finding(
-            "broken", "mmeval is not installed, so that none of its tasks and metrics are found", _reinstall()
+            "broken",
+            "mmeval is not installed, so that none of its tasks and metrics are found",
+            _reinstall(),
         )
     for position, one in enumerate(found):
         if position == 0 or is_checkout():
             yield from _stale(one, _where(one), shadowed=position > 0)
     for one in distributions(name="mmeval"):
-        message = (
-            f"the distribution mmeval {one.version} in {_where(one)} is another project, or an old version of this"
-        )
+        message = f"the distribution mmeval {one.version} in {_where(one)} is another project, or an old version of this"
         yield Finding("broken", message, f"pip uninstall mmeval, then {_reinstall()}")
 
 
@@ -44,18 +49,26 @@ def copies() -> Iterator[Finding]:
     """Check for other copies of the package on Python's path."""
     here = {ROOT}
     for entry in sys.path:
-        file = Path(entry or ".", "mmeval", "__init__.py").resolve()  # an editable installation has a link to ours
+        file = Path(
+            entry or ".", "mmeval", "__init__.py"
+        ).resolve()  # an editable installation has a link to ours
         folder = file.parent.parent
         if folder in here or not file.is_file():
             continue
         here.add(folder)
         message = f"another copy of the package is in {folder}; the one that runs is in {ROOT}"
-        yield Finding("note", message, f"remove one of them: pip uninstall {DISTRIBUTION}, or leave PYTHONPATH out")
+        yield Finding(
+            "note",
+            message,
+            f"remove one of them: pip uninstall {DISTRIBUTION}, or leave PYTHONPATH out",
+        )
 
 
 def own_distributions() -> list[Distribution]:
     """The installed distributions of our name; Python uses the first."""
-    found = {_where(one): one for one in distributions(name=DISTRIBUTION)}  # a folder may be on the path twice
+    found = {
+        _where(one): one for one in distributions(name=DISTRIBUTION)
+    }  # a folder may be on the path twice
     return list(found.values())
 
 
@@ -82,12 +95,20 @@ def _differences(one: Distribution) -> Iterator[str]:
     config.optionxform = str  # type: ignore[assignment,method-assign]  # keep the case of names
     config.read(ROOT / "setup.cfg", "utf-8")
     plugins = {(e.group, e.name, e.value) for e in one.entry_points}
-    written = {(group, *pair) for group, text in config["options.entry_points"].items() for pair in _pairs(text)}
+    written = {
+        (group, *pair)
+        for group, text in config["options.entry_points"].items()
+        for pair in _pairs(text)
+    }
     yield from _difference(
-        "plugins", {f"{g} {n}" for g, n, _ in written - plugins}, {n for _, n, _ in plugins - written}
+        "plugins",
+        {f"{g} {n}" for g, n, _ in written - plugins},
+        {n for _, n, _ in plugins - written},
     )
     extras = {name.replace("_", "-") for name in config["options.extras_require"]}
-    known = {name.replace("_", "-") for name in one.metadata.get_all("Provides-Extra") or ()}
+    known = {
+        name.replace("_", "-") for name in one.metadata.get_all("Provides-Extra") or ()
+    }
     yield from _difference("extras", extras - known, known - extras)
 
 
@@ -106,9 +127,17 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _where(one: Distribution) -> str:
-    folder = getattr(one, "_path", None)  # the only source; absent for other finders than files
-    return str(Path(str(folder)).resolve()) if folder is not None else "an unknown place"
+    folder = getattr(
+        one, "_path", None
+    )  # the only source; absent for other finders than files
+    return (
+        str(Path(str(folder)).resolve()) if folder is not None else "an unknown place"
+    )
 
 
 def _reinstall() -> str:
-    return install_command() if is_checkout() else "install mmeval anew from where you have it"
+    return (
+        install_command()
+        if is_checkout()
+        else "install mmeval anew from where you have it"
+    )

@@ -23,7 +23,11 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 def programs() -> Iterator[Finding]:
     yield from _backends()
-    yield _program(CHROMIUM, "chromium", "the browser tests of the report page; nothing else needs it")
+    yield _program(
+        CHROMIUM,
+        "chromium",
+        "the browser tests of the report page; nothing else needs it",
+    )
     yield Finding("ok", "ffmpeg is not needed: the extra video brings its own")
 
 
@@ -31,13 +35,20 @@ def _backends() -> Iterator[Finding]:
     """What backends need of the machine, such as a sandbox. Of those that cannot be loaded the plugins' check tells."""
     for entry in plugins.entries("mmeval.model_backends"):
         with suppress(MissingError, PluginError):
-            factory = plugins.load("mmeval.model_backends", f"{plugins.distribution_of(entry)}/{entry.name}")
+            factory = plugins.load(
+                "mmeval.model_backends",
+                f"{plugins.distribution_of(entry)}/{entry.name}",
+            )
             if not hasattr(factory, "check_machine"):
                 continue
             try:
                 yield Finding("ok", factory.check_machine())
             except MissingError as error:
-                yield Finding("note", str(error).removesuffix(error.how_to_fix).strip(), error.how_to_fix)
+                yield Finding(
+                    "note",
+                    str(error).removesuffix(error.how_to_fix).strip(),
+                    error.how_to_fix,
+                )
 
 
 def _program(names: tuple[str, ...], package: str, purpose: str) -> Finding:
@@ -45,7 +56,9 @@ def _program(names: tuple[str, ...], package: str, purpose: str) -> Finding:
     if found is not None:
         return Finding("ok", f"{package}: {found}")
     return Finding(
-        "note", f"{package} is not installed; it is for {purpose}", f"apt install {package}, on Debian or Ubuntu"
+        "note",
+        f"{package} is not installed; it is for {purpose}",
+        f"apt install {package}, on Debian or Ubuntu",
     )
 
 
@@ -56,7 +69,9 @@ def nodes(engine: RayEngine) -> Iterator[Finding]:
     yield from (Finding("ok", str(node)) for node in found)
     if not any(node.places for node in found):
         yield Finding(
-            "missing", "no node has room for a worker", "give fewer to each, as in --engine ray,cpus=1,gpus=0"
+            "missing",
+            "no node has room for a worker",
+            "give fewer to each, as in --engine ray,cpus=1,gpus=0",
         )
 
 
@@ -73,7 +88,15 @@ def _disk(what: str, folder: Path, elsewhere: str) -> Finding:
     nearest, free = existing(folder), free_bytes(folder)
     shown = f"{what}: {folder.absolute()}, {size(free)} free"
     if not os.access(nearest, os.W_OK):
-        return Finding("broken", f"{shown}; {nearest} cannot be written to", f"give another folder: {elsewhere}")
+        return Finding(
+            "broken",
+            f"{shown}; {nearest} cannot be written to",
+            f"give another folder: {elsewhere}",
+        )
     if free < LITTLE:
-        return Finding("note", f"{shown}, which is little", f"free space, or give another folder: {elsewhere}")
+        return Finding(
+            "note",
+            f"{shown}, which is little",
+            f"free space, or give another folder: {elsewhere}",
+        )
     return Finding("ok", shown)

@@ -16,7 +16,9 @@ from mmeval.run.backends import backend_args
 from mmeval.run.options import BackendSpec
 
 
-def made(specs: Mapping[str, BackendSpec], found: dict[str, AnyBackend], lacking: set[str]) -> Iterator[Finding]:
+def made(
+    specs: Mapping[str, BackendSpec], found: dict[str, AnyBackend], lacking: set[str]
+) -> Iterator[Finding]:
     """Make each backend: into ``found``, or the extra that it needs into ``lacking``.
 
     The roles of agents are checked once all backends are made.
@@ -27,7 +29,11 @@ def made(specs: Mapping[str, BackendSpec], found: dict[str, AnyBackend], lacking
         except MmevalError as error:
             if isinstance(error, MissingExtraError):
                 lacking.add(error.extra)
-            yield Finding(status_of(error), f"{role}: {spec.name} cannot be made: {error}", required=True)
+            yield Finding(
+                status_of(error),
+                f"{role}: {spec.name} cannot be made: {error}",
+                required=True,
+            )
             continue
         found[role] = backend
     try:
@@ -49,11 +55,18 @@ def close(found: Mapping[str, AnyBackend]) -> None:
 
 def _described(name: str, backend: AnyBackend) -> str:
     """What a backend takes and gives, and where data go."""
-    can, hosts, model = backend.capabilities, hosts_of(backend), asked_model(backend.identity)
+    can, hosts, model = (
+        backend.capabilities,
+        hosts_of(backend),
+        asked_model(backend.identity),
+    )
     place = f"data go to {hosts}" if hosts else "on this machine"
     return f"{model} ({name}), {place}; takes {_kinds(can.inputs)}; gives {_kinds(can.outputs)}"
 
 
 def _kinds(kinds: Collection[str]) -> str:
     """Kinds in their usual order, without reasoning, which is never asked for."""
-    return ", ".join(kind for kind in PART_KINDS if kind in kinds and kind != "reasoning") or "nothing"
+    return (
+        ", ".join(kind for kind in PART_KINDS if kind in kinds and kind != "reasoning")
+        or "nothing"
+    )

@@ -35,14 +35,20 @@ class HubProbe:
         self._started = time.monotonic()
         self._thread: threading.Thread | None = None
         if not offline(environ):
-            self._thread = threading.Thread(target=self._ask, name="mmeval-hub-probe", daemon=True)
+            self._thread = threading.Thread(
+                target=self._ask, name="mmeval-hub-probe", daemon=True
+            )
             self._thread.start()
 
     def reachability(self) -> Iterator[Finding]:
         """Check whether the hub answers. Waits no longer than the deadline."""
         if named := offline(self._environ):
             way = f"set {named[0]}=0 to ask it"
-            yield Finding("note", f"the hub is not asked: {', '.join(named)} is set; what is in the cache is used", way)
+            yield Finding(
+                "note",
+                f"the hub is not asked: {', '.join(named)} is set; what is in the cache is used",
+                way,
+            )
             return
         assert self._thread is not None
         self._thread.join(max(0.0, self._started + DEADLINE - time.monotonic()))
@@ -60,8 +66,14 @@ class HubProbe:
                 self._error = None
         except urllib.error.HTTPError:  # any answer shows that it can be reached
             self._error = None
-        except (OSError, HTTPException, ValueError) as error:  # ValueError: HF_ENDPOINT is no address
-            self._error = str(getattr(error, "reason", "") or error) or type(error).__name__
+        except (
+            OSError,
+            HTTPException,
+            ValueError,
+        ) as error:  # ValueError: HF_ENDPOINT is no address
+            self._error = (
+                str(getattr(error, "reason", "") or error) or type(error).__name__
+            )
 
 
 def offline(environ: Mapping[str, str]) -> list[str]:
@@ -74,18 +86,26 @@ def token(environ: Mapping[str, str]) -> Iterator[Finding]:
     if environ.get("HF_TOKEN"):
         yield Finding("ok", "a token of the hub is set: HF_TOKEN")
         return
-    home = Path(environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface").expanduser()
+    home = Path(
+        environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface"
+    ).expanduser()
     file = Path(environ.get("HF_TOKEN_PATH") or home / "token").expanduser()
     if file.is_file():
         yield Finding("ok", f"a token of the hub is in {file}")
     else:
-        message = "no token of the hub; only gated and private data sets and models need one"
+        message = (
+            "no token of the hub; only gated and private data sets and models need one"
+        )
         yield Finding("note", message, "HF_TOKEN=..., or hf auth login")
 
 
 def keys(environ: Mapping[str, str]) -> Iterator[Finding]:
     """Check which variables hold a key."""
-    named = sorted(name for name, value in environ.items() if value and name.upper().endswith(_KEY_ENDINGS))
+    named = sorted(
+        name
+        for name, value in environ.items()
+        if value and name.upper().endswith(_KEY_ENDINGS)
+    )
     if named:
         yield Finding("ok", f"keys in the environment: {', '.join(named)}")
     else:
@@ -96,8 +116,15 @@ def keys(environ: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def proxies(environ: Mapping[str, str]) -> Iterator[Finding]:
-    found = [(name, value) for name in PROXIES if (value := environ.get(name) or environ.get(name.lower()))]
-    shown = ", ".join(f"{name} {value if name == 'NO_PROXY' else _host(value)}" for name, value in found)
+    found = [
+        (name, value)
+        for name in PROXIES
+        if (value := environ.get(name) or environ.get(name.lower()))
+    ]
+    shown = ", ".join(
+        f"{name} {value if name == 'NO_PROXY' else _host(value)}"
+        for name, value in found
+    )
     yield Finding("ok", f"proxies: {shown}" if shown else "no proxy is set")
 
 

@@ -26,18 +26,28 @@ def extras(asked: Collection[str] = ()) -> Iterator[Finding]:
         always = [item for item in lines if _applies(item, "")]
         needed = {"": always}
         for extra in sorted(own.metadata.get_all("Provides-Extra") or ()):
-            needed[extra] = [item for item in lines if _applies(item, extra) and item not in always]
+            needed[extra] = [
+                item for item in lines if _applies(item, extra) and item not in always
+            ]
         for extra, items in needed.items():
-            own_items = any(item.name != DISTRIBUTION for item in items)  # else it only stands for other extras
+            own_items = any(
+                item.name != DISTRIBUTION for item in items
+            )  # else it only stands for other extras
             if own_items and (extra != FOR_DEVELOPERS or is_checkout()):
-                yield _finding(extra, {item.name.lower(): item for item in _all_of(items, needed)}, asked)
+                yield _finding(
+                    extra,
+                    {item.name.lower(): item for item in _all_of(items, needed)},
+                    asked,
+                )
 
 
 def _applies(item: Requirement, extra: str) -> bool:
     return item.marker is None or item.marker.evaluate({"extra": extra})
 
 
-def _all_of(items: Sequence[Requirement], needed: Mapping[str, Sequence[Requirement]]) -> Iterator[Requirement]:
+def _all_of(
+    items: Sequence[Requirement], needed: Mapping[str, Sequence[Requirement]]
+) -> Iterator[Requirement]:
     """The packages of an extra and of the extras in it."""
     for item in items:
         if item.name != DISTRIBUTION:
@@ -47,7 +57,9 @@ def _all_of(items: Sequence[Requirement], needed: Mapping[str, Sequence[Requirem
             yield from _all_of(needed[inner], needed)
 
 
-def _finding(extra: str, items: Mapping[str, Requirement], asked: Collection[str]) -> Finding:
+def _finding(
+    extra: str, items: Mapping[str, Requirement], asked: Collection[str]
+) -> Finding:
     what = f"extra {extra}" if extra else "always needed"
     here: list[str] = []
     missing: list[str] = []
@@ -61,10 +73,14 @@ def _finding(extra: str, items: Mapping[str, Requirement], asked: Collection[str
             continue
         here.append(f"{item.name} {number}")
         if not item.specifier.contains(number, prereleases=True):
-            faults[f'"{item.name}{item.specifier}"'] = f"{item.name} {number} is not {item.specifier}"
+            faults[f'"{item.name}{item.specifier}"'] = (
+                f"{item.name} {number} is not {item.specifier}"
+            )
     if not faults:
         return Finding("ok", f"{what}: {', '.join(here)}")
     shown = f"{what}: {', '.join(faults.values())}"
     if not extra or not missing:  # the installed versions are too old
         return Finding("broken", shown, f"pip install -U {' '.join(faults)}")
-    return Finding("missing" if extra in asked else "note", shown, install_command(extra))
+    return Finding(
+        "missing" if extra in asked else "note", shown, install_command(extra)
+    )

@@ -29,12 +29,19 @@ def loaded() -> Iterator[Finding]:
                 fix = f"reinstall or remove it: pip uninstall {owner}"
                 if owner == "mmeval":
                     fix = "see the installation above"
-                yield Finding(status, f"{name} ({group}): {error}", fix if status == "broken" else "")
+                yield Finding(
+                    status,
+                    f"{name} ({group}): {error}",
+                    fix if status == "broken" else "",
+                )
             else:
                 sound += 1
                 owners[owner] += 1
     shown = ", ".join(f"{owner} {count}" for owner, count in sorted(owners.items()))
-    yield Finding("ok" if sound else "broken", f"{sound} plugins can be loaded ({shown or 'none is registered'})")
+    yield Finding(
+        "ok" if sound else "broken",
+        f"{sound} plugins can be loaded ({shown or 'none is registered'})",
+    )
 
 
 def clashes() -> Iterator[Finding]:
@@ -56,5 +63,7 @@ def task_files(include_path: Sequence[Path]) -> Iterator[Finding]:
     problems = [entry.problem for entry in index.listing() if entry.problem is not None]
     for problem in problems:
         yield Finding("broken", str(problem), f"mmeval validate {problem.file}")
-    count = sum(1 for entry in index.listing() if entry.problem is None and not entry.is_group)
+    count = sum(
+        1 for entry in index.listing() if entry.problem is None and not entry.is_group
+    )
     yield Finding("ok", f"{count} tasks are known")

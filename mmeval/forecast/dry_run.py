@@ -37,7 +37,14 @@ from mmeval.run.availability import say_unavailable, with_data
 from mmeval.run.backends import Backends
 from mmeval.run.jobs import JobQueue
 from mmeval.run.options import RunOptions
-from mmeval.run.runner import check_folder, limits_and_prices, prepared, read_too, run_identity, run_path
+from mmeval.run.runner import (
+    check_folder,
+    limits_and_prices,
+    prepared,
+    read_too,
+    run_identity,
+    run_path,
+)
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
@@ -77,11 +84,15 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
         answers = len(journal) - beside
         check_folder(options, record, identity, answers)
         Budget(limits, prices, journal.spending)
-        broker = Broker(journal, seed=options.seed, reasoning_tags=options.reasoning_tags)
+        broker = Broker(
+            journal, seed=options.seed, reasoning_tags=options.reasoning_tags
+        )
         broker.roles = backends.runtimes(lambda: 1, limit=1, retries=0)
         ahead = _Forecaster(jobs, backends, broker, options)
         with collector.settled():
-            tasks = tuple(ahead.task(position) for position in range(len(selection.tasks)))
+            tasks = tuple(
+                ahead.task(position) for position in range(len(selection.tasks))
+            )
         asyncio.run(broker.close())
         return Forecast(
             folder=path,
@@ -89,7 +100,11 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
             answers_beside=beside,
             tasks=tasks,
             places={role: _place(backend) for role, backend in backends.named.items()},
-            payees={role: payee for role, runtime in broker.roles.items() if (payee := runtime.payee(role))},
+            payees={
+                role: payee
+                for role, runtime in broker.roles.items()
+                if (payee := runtime.payee(role))
+            },
             prices=prices,
             limits=limits,
             spent=tuple(bills(journal.spending, prices)),
@@ -109,7 +124,9 @@ class EndlessError(Exception):
 class _Forecaster:
     """Drives the trials of each task, one sample at a time."""
 
-    def __init__(self, jobs: JobQueue, backends: Backends, broker: Broker, options: RunOptions) -> None:
+    def __init__(
+        self, jobs: JobQueue, backends: Backends, broker: Broker, options: RunOptions
+    ) -> None:
         self.walk = _Walk(broker, options.seed)
         self.cannot_read: BaseException | None = None
         self._jobs, self._backends, self._options = jobs, backends, options
@@ -161,36 +178,66 @@ class _Forecaster:
             else:
                 yield found[1]
 
-    def _trial(self, run: TaskRun, sample: Sample, repeat: int, found: TaskForecast) -> Trial | None:
+    def _trial(
+        self, run: TaskRun, sample: Sample, repeat: int, found: TaskForecast
+    ) -> Trial | None:
         """The trial that a metric would score; None where it would fail."""
         scope = Scope(run.task.name, sample, repeat)
         try:
             with Caught(EndlessError, CallFailed) as failure:  # the run records it too
-                output = run.recorded(self.walk.drive(run.program(sample), scope, found.loads))
-                return Trial(sample, repeat, tuple(scope.exchanges), output, left_out=run.left_out(sample))
-            found.note(f"{_named(failure.error)}{' (after a stand-in for an answer)' if scope.exchanges else ''}")
+                output = run.recorded(
+                    self.walk.drive(run.program(sample), scope, found.loads)
+                )
+                return Trial(
+                    sample,
+                    repeat,
+                    tuple(scope.exchanges),
+                    output,
+                    left_out=run.left_out(sample),
+                )
+            found.note(
+                f"{_named(failure.error)}{' (after a stand-in for an answer)' if scope.exchanges else ''}"
+            )
         except EndlessError:
             found.endless += 1
         except CallFailed as failed:
-            ended = failed.error.kind == "internal"  # an agent, which was given stand-ins
+            ended = (
+                failed.error.kind == "internal"
+            )  # an agent, which was given stand-ins
             why = failed.error.message
-            found.note(f"{why} (after a stand-in for an answer)" if ended else f"not asked: {why}")
+            found.note(
+                f"{why} (after a stand-in for an answer)"
+                if ended
+                else f"not asked: {why}"
+            )
         return None
 
-    def _judge(self, run: TaskRun, trial: Trial, found: TaskForecast, loads: dict[str, Load]) -> None:
+    def _judge(
+        self, run: TaskRun, trial: Trial, found: TaskForecast, loads: dict[str, Load]
+    ) -> None:
         about = tuple(exchange.request_digest for exchange in trial.exchanges)
         for bound in run.judged:
             part = f"score/{bound.name}"
             scope = _JudgeScope(
-                run.task.name, trial.sample, trial.repeat, part, share=False, by_content=True, about=about
+                run.task.name,
+                trial.sample,
+                trial.repeat,
+                part,
+                share=False,
+                by_content=True,
+                about=about,
             )
             judged, asked = trial, dict[str, Load]()
             try:
-                with Caught(EndlessError, CallFailed) as failure:  # the run leaves it unscored
+                with Caught(
+                    EndlessError, CallFailed
+                ) as failure:  # the run leaves it unscored
                     judged = bound.supposed(trial) if any(about) else trial
                     self.walk.drive(score_judged(bound, judged, run.role), scope, asked)
                 if failure:
-                    found.note(f"{bound.name}: {_named(failure.error)} (on a stand-in for an answer)")
+                    found.note(
+                        f"{bound.name}: {_named(failure.error)} (on a stand-in for an answer)"
+                    )
             except EndlessError:
                 found.endless += 1
             except CallFailed:
@@ -224,7 +271,9 @@ class _Walk:
         """Drive a program to its result. Raises its errors, EndlessError after many calls."""
         sent: Any = None
         most = MAX_VERDICTS if isinstance(scope, _JudgeScope) else MAX_CALLS
-        for step in count() if scope.within else range(most):  # an agent has limits of its own
+        for step in (
+            count() if scope.within else range(most)
+        ):  # an agent has limits of its own
             try:
                 asked = next_asked(program, sent)
             except StopIteration as stop:
@@ -234,13 +283,24 @@ class _Walk:
             if isinstance(asked, Call):
                 sent = self._reply(asked, scope, f"{step}", loads, shared=shared)
             else:
-                sent = [self._reply(c, scope, f"{step}.{i}", loads, shared=shared) for i, c in enumerate(asked)]
+                sent = [
+                    self._reply(c, scope, f"{step}.{i}", loads, shared=shared)
+                    for i, c in enumerate(asked)
+                ]
             if not scope.within and len(scope.exchanges) > most:
                 break
         program.close()
         raise EndlessError
 
-    def _reply(self, call: Call, scope: Scope, path: str, loads: dict[str, Load], *, shared: bool) -> Reply:
+    def _reply(
+        self,
+        call: Call,
+        scope: Scope,
+        path: str,
+        loads: dict[str, Load],
+        *,
+        shared: bool,
+    ) -> Reply:
         load = loads.setdefault(call.role, Load())
         known = known_reply(call, scope, path, self._broker, shared=shared)
         asked = ""
@@ -253,13 +313,22 @@ class _Walk:
                 self._kept |= {known.key} if known.key else set()
         elif (samples := self._broker.roles[call.role].samples) is not None:
             load.calls += 1
-            response = samples.answer(scope.task, scope.sample, scope.repeat, call.request)
+            response = samples.answer(
+                scope.task, scope.sample, scope.repeat, call.request
+            )
             reply = Reply(_accepted(call, response), path)
         else:
             asked = _likeness(call, scope.seed_repeat)
             repeated = self._is_repeated(asked, scope, shared=shared)
             given = _accepted(
-                call, self._stand_in(call, scope, known.key or f"{scope.name}#{path}", loads, repeated=repeated)
+                call,
+                self._stand_in(
+                    call,
+                    scope,
+                    known.key or f"{scope.name}#{path}",
+                    loads,
+                    repeated=repeated,
+                ),
             )
             if call.example:  # the reply that the program counts on
                 given = Response(output=Interleaved.from_text(call.example))
@@ -267,12 +336,24 @@ class _Walk:
         scope.exchanges.append(Exchange(path, call.role, asked, reply.response))
         return reply
 
-    def _stand_in(self, call: Call, scope: Scope, key: str, loads: dict[str, Load], *, repeated: bool) -> Response:
+    def _stand_in(
+        self,
+        call: Call,
+        scope: Scope,
+        key: str,
+        loads: dict[str, Load],
+        *,
+        repeated: bool,
+    ) -> Response:
         """A stand-in for an answer that does not exist yet; ``key`` is its name in the journal.
 
         Raises EndlessError for an agent that exceeds its limits.
         """
-        runtime, load, request = self._broker.roles[call.role], loads[call.role], call.request
+        runtime, load, request = (
+            self._broker.roles[call.role],
+            loads[call.role],
+            call.request,
+        )
         if repeated:
             load.equal += 1
         elif runtime.programs is not None:
@@ -285,12 +366,19 @@ class _Walk:
         else:
             load.calls += 1
             lacks = absent_packages(call, runtime.capabilities)
-            self.lacks |= {f"media for the {call.role} cannot be converted: {error}": None for error in lacks}
-            weight = weigh(foreseen(call, runtime.capabilities) if call.convert else request)
+            self.lacks |= {
+                f"media for the {call.role} cannot be converted: {error}": None
+                for error in lacks
+            }
+            weight = weigh(
+                foreseen(call, runtime.capabilities) if call.convert else request
+            )
             load.merge(weight)
             if self.first is None:
                 if weight.media_bytes <= MAX_SEEDED_BYTES:
-                    request = request.with_seed(call_seed(self._seed, request.digest, scope.seed_repeat))
+                    request = request.with_seed(
+                        call_seed(self._seed, request.digest, scope.seed_repeat)
+                    )
                 self.first = First(scope.task, scope.sample.id, call.role, request)
         return Response(output=stand_in(call.request))
 
@@ -319,7 +407,13 @@ def _likeness(call: Call, repeat: int) -> str:
     """A hash that is equal for equal calls; media count by file, so none is read."""
     request = call.request
     content = tuple(
-        (message.role, part.kind, part.raw, part.text, part.media and (part.media.path or part.media.sha256))
+        (
+            message.role,
+            part.kind,
+            part.raw,
+            part.text,
+            part.media and (part.media.path or part.media.sha256),
+        )
         for message in request.messages
         for part in message.content.parts
     )

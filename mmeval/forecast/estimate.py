@@ -124,16 +124,24 @@ def weigh(request: Request) -> Load:
         for part in message.content.parts:
             if part.media is None:
                 raw = part.raw
-                characters += len(raw) if raw.isascii() else len(raw.encode("utf-8", "surrogatepass"))
+                characters += (
+                    len(raw)
+                    if raw.isascii()
+                    else len(raw.encode("utf-8", "surrogatepass"))
+                )
                 continue
             sent += part.media.size
             rate = INPUT_TOKENS.get(part.kind)
             if rate is not None:
                 amount = part.media.size / rate.of if rate.of else 1.0
                 low, high = low + rate.at_least * amount, high + rate.at_most * amount
-    words = TokenRange(low + characters / CHARS_A_TOKEN[0], high + characters / CHARS_A_TOKEN[1])
+    words = TokenRange(
+        low + characters / CHARS_A_TOKEN[0], high + characters / CHARS_A_TOKEN[1]
+    )
     made = 4.0 * (request.params.max_tokens or DEFAULT_OUTPUT_TOKENS)
-    on_disk = 400 + sum(MADE_BYTES.get(kind, made) for kind in request.wants)  # a line of the journal, and its media
+    on_disk = 400 + sum(
+        MADE_BYTES.get(kind, made) for kind in request.wants
+    )  # a line of the journal, and its media
     return Load(
         tokens_in=words,
         tokens_out=tokens_out(request),
@@ -177,7 +185,9 @@ def _stand_in(wants: tuple[PartKind, ...], max_tokens: int) -> Interleaved:
 def _stand_in_medium(kind: PartKind, size: int) -> Media:
     """A medium that claims this size; a picture can be decoded, as metrics do that."""
     if kind != "image":
-        return Media(data=b"", sha256=_EMPTY_SHA256, mime="application/octet-stream", size=size)
+        return Media(
+            data=b"", sha256=_EMPTY_SHA256, mime="application/octet-stream", size=size
+        )
     from PIL import Image
 
     grey = png(Image.new("RGB", (_STAND_IN_SIDE, _STAND_IN_SIDE), "grey")).read()

@@ -89,13 +89,19 @@ class Forecast:
         """The exit code of the error that would end the run; 0 without one."""
         if self.cannot_read is None:
             return EXIT_OK
-        return self.cannot_read.exit_code if isinstance(self.cannot_read, MmevalError) else EXIT_UNEXPECTED
+        return (
+            self.cannot_read.exit_code
+            if isinstance(self.cannot_read, MmevalError)
+            else EXIT_UNEXPECTED
+        )
 
     @property
     def disk_bytes(self) -> float:
         """The growth of the run folder."""
         records = sum(task.trials * RECORD_BYTES for task in self.tasks)
-        return records + sum(load.disk_bytes for task in self.tasks for load in task.loads.values())
+        return records + sum(
+            load.disk_bytes for task in self.tasks for load in task.loads.values()
+        )
 
     def dollars(self, role: str, load: Load) -> TokenRange | None:
         """The cost of a load; None where the price is unknown."""
@@ -105,6 +111,8 @@ class Forecast:
         price = self.prices.of(payee)
         if price is None:
             return None
-        tokens = load.tokens_in.times(price.input / MILLION) + load.tokens_out.times(price.output / MILLION)
+        tokens = load.tokens_in.times(price.input / MILLION) + load.tokens_out.times(
+            price.output / MILLION
+        )
         fixed = price.per_image * load.images + price.per_call * load.calls
         return tokens + TokenRange(fixed, fixed)

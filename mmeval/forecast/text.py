@@ -13,7 +13,17 @@ from mmeval.report.markdown import cell, table_lines
 from mmeval.run.availability import partial_in, unavailable_in
 from mmeval.wording import escaped, printable, size, some
 
-_HEADERS = ("Tasks", "Samples", "Role", "Calls", "Kept", "Media sent", "Tokens in", "Tokens out", "USD")
+_HEADERS = (
+    "Tasks",
+    "Samples",
+    "Role",
+    "Calls",
+    "Kept",
+    "Media sent",
+    "Tokens in",
+    "Tokens out",
+    "USD",
+)
 _RIGHT_ALIGNED = frozenset(_HEADERS[1:2] + _HEADERS[3:])
 MAX_CHARS = 500
 """The longest name or reason that is shown."""
@@ -29,7 +39,10 @@ def forecast_text(forecast: Forecast) -> str:
         *_facts(forecast),
     ]
     if forecast.first is not None:
-        lines += ["", *_first_request(forecast.first, forecast.places[forecast.first.role])]
+        lines += [
+            "",
+            *_first_request(forecast.first, forecast.places[forecast.first.role]),
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -37,7 +50,9 @@ def _rows(forecast: Forecast) -> Iterator[list[str]]:
     whole: dict[str, Load] = {}
     for task in forecast.tasks:
         first = [cell(task.task.name), f"{task.samples:,} of {task.rows:,}"]
-        for role, load in sorted(task.loads.items(), key=lambda item: item[0] != "model"):
+        for role, load in sorted(
+            task.loads.items(), key=lambda item: item[0] != "model"
+        ):
             yield [*first, cell(role), *_numbers(forecast, role, load)]
             first = ["", ""]
             whole.setdefault(role, Load()).merge(load)
@@ -57,7 +72,11 @@ def _numbers(forecast: Forecast, role: str, load: Load) -> list[str]:
         size(load.media_bytes),
         _range(load.tokens_in),
         _range(load.tokens_out),
-        "unknown" if cost is None else f"{cost.low:,.2f} to {cost.high:,.2f}" if cost.high else "0",
+        "unknown"
+        if cost is None
+        else f"{cost.low:,.2f} to {cost.high:,.2f}"
+        if cost.high
+        else "0",
     ]
 
 
@@ -67,7 +86,11 @@ def _range(found: TokenRange) -> str:
 
 def _facts(forecast: Forecast) -> Iterator[str]:
     kept = f"{forecast.answers:,} answers are kept" if forecast.answers else "new"
-    beside = f"; its run and other shards have {forecast.answers_beside:,}" if forecast.answers_beside else ""
+    beside = (
+        f"; its run and other shards have {forecast.answers_beside:,}"
+        if forecast.answers_beside
+        else ""
+    )
     yield f"run folder: {forecast.folder} ({kept}{beside})"
     for role, place in forecast.places.items():
         yield f"{role}: {_shown(place.model)}, its data go to {_shown(place.host)}"
@@ -91,7 +114,11 @@ def _shown(text: str) -> str:
 
 
 def _money(forecast: Forecast) -> Iterator[str]:
-    named = {payee.model: forecast.prices.of(payee) for payee in forecast.payees.values() if not payee.local}
+    named = {
+        payee.model: forecast.prices.of(payee)
+        for payee in forecast.payees.values()
+        if not payee.local
+    }
     for model, price in named.items():
         if price is None:
             yield (
@@ -101,7 +128,11 @@ def _money(forecast: Forecast) -> Iterator[str]:
         else:
             source = f", {price.source}" if price.source else ""
             yield f"price: {_shown(model)} {price.input:g} USD in, {price.output:g} out for a million tokens{source}"
-    costs = [forecast.dollars(role, load) for task in forecast.tasks for role, load in task.loads.items()]
+    costs = [
+        forecast.dollars(role, load)
+        for task in forecast.tasks
+        for role, load in task.loads.items()
+    ]
     total = sum((cost for cost in costs if cost is not None), NOTHING)
     if total.high and None not in costs:
         yield f"cost: {total.low:,.2f} to {total.high:,.2f} USD in all"
@@ -116,10 +147,15 @@ def _money(forecast: Forecast) -> Iterator[str]:
 
 def _problems(tasks: Sequence[TaskForecast]) -> Iterator[str]:
     """Each problem once, with all tasks that have it."""
-    for problem in dict.fromkeys(problem for task in tasks for problem, _ in task.problems.most_common()):
+    for problem in dict.fromkeys(
+        problem for task in tasks for problem, _ in task.problems.most_common()
+    ):
         having = [task for task in tasks if problem in task.problems]
         names = some([task.task.name for task in having], 5)
-        count, trials = sum(task.problems[problem] for task in having), sum(task.trials for task in having)
+        count, trials = (
+            sum(task.problems[problem] for task in having),
+            sum(task.trials for task in having),
+        )
         yield f"problem: {names}: {count:,} of {trials:,} trials: {_shown(problem)}"
 
 
@@ -139,7 +175,9 @@ def _first_request(first: First, place: Host) -> Iterator[str]:
     request = first.request
     seed = {"seed": request.seed} if request.seed else {}
     settings = {"wants": "+".join(request.wants), **seed, **request.params.to_json()}
-    yield (f"the first request: {first.task}, sample {_shown(first.sample)}, to {first.role} ({_shown(place.model)})")
+    yield (
+        f"the first request: {first.task}, sample {_shown(first.sample)}, to {first.role} ({_shown(place.model)})"
+    )
     yield f"[{', '.join(f'{name}: {value}' for name, value in settings.items())}]"
     yield from request_lines(request)
 
@@ -152,7 +190,9 @@ def request_lines(request: Request) -> Iterator[str]:
         for part in message.content.parts:
             text += part.raw
             if (media := part.media) is not None:
-                text += f"<{part.kind}: {media.label}, {media.mime}, {size(media.size)}>"
+                text += (
+                    f"<{part.kind}: {media.label}, {media.mime}, {size(media.size)}>"
+                )
         yield from escaped(text).split("\n")
 
 

@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING
 from mmeval.doors import door
 
 if TYPE_CHECKING:
-    from mmeval.interchange.by_id import AnswersById, Entry, EntryFile, files_of, medium_of, read_entries
+    from mmeval.interchange.by_id import (
+        AnswersById,
+        Entry,
+        EntryFile,
+        files_of,
+        medium_of,
+        read_entries,
+    )
     from mmeval.interchange.contract import (
         MANIFEST,
         Absent,

@@ -21,7 +21,13 @@ from mmeval.content.parts import Interleaved, PartKind
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import Absent, AnswerPlace, StoredAnswer
 from mmeval.interchange.recorded import error_of, kinds_of
-from mmeval.interchange.sidecar import exact_part, medium_inside, model_of, own_of, read_manifest
+from mmeval.interchange.sidecar import (
+    exact_part,
+    medium_inside,
+    model_of,
+    own_of,
+    read_manifest,
+)
 from mmeval.records.digests import digest
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
@@ -53,7 +59,9 @@ def files_of(path: Path, first: str, repeat: str) -> dict[int, Path]:
     if path.is_file():
         return {0: path}
     if not (path / first).is_file():
-        raise MissingDataError(f"{path}: no {first}; name the file of the answers with path=")
+        raise MissingDataError(
+            f"{path}: no {first}; name the file of the answers with path="
+        )
     pattern = re.compile("([1-9][0-9]{0,3})".join(map(re.escape, repeat.split("{}"))))
     return {
         0: path_inside(path, first),
@@ -65,7 +73,9 @@ def files_of(path: Path, first: str, repeat: str) -> dict[int, Path]:
     }
 
 
-def read_entries(file: Path, rows: Iterable[tuple[str, Any]], read: Callable[[Mapping[str, Any]], E]) -> EntryFile[E]:
+def read_entries(
+    file: Path, rows: Iterable[tuple[str, Any]], read: Callable[[Mapping[str, Any]], E]
+) -> EntryFile[E]:
     """The entries of a file, of which each row comes with its place in words.
     Raises UsageError with the place of a row that ``read`` refuses."""
     found: dict[str, Entry[E]] = {}
@@ -82,7 +92,10 @@ def read_entries(file: Path, rows: Iterable[tuple[str, Any]], read: Callable[[Ma
             raise UsageError(f"{place}: {error}") from None
     remarks = (
         (nameless, f"{file}: {counted(nameless, 'answer')} without an id passed over"),
-        (again, f"{file}: {counted(again, 'answer')} for an id that stands again; the last one counts"),
+        (
+            again,
+            f"{file}: {counted(again, 'answer')} for an id that stands again; the last one counts",
+        ),
     )
     return EntryFile(file, found, tuple(words for count, words in remarks if count))
 
@@ -93,7 +106,12 @@ class AnswersById(ABC, Generic[E]):
     ``repeat`` is the name of a repeat's file, ``left_out`` the kinds that the model was not asked for in any answer.
     """
 
-    def __init__(self, files: Mapping[int, EntryFile[E]], repeat: str, left_out: Iterable[PartKind] = ()) -> None:
+    def __init__(
+        self,
+        files: Mapping[int, EntryFile[E]],
+        repeat: str,
+        left_out: Iterable[PartKind] = (),
+    ) -> None:
         self._files, self._repeat, self._left_out = files, repeat, tuple(left_out)
         self._folder = files[0].path.parent
 
@@ -106,7 +124,9 @@ class AnswersById(ABC, Generic[E]):
         """The paths of its media."""
 
     @abstractmethod
-    def plain(self, answer: E, medium: Callable[[str], Media]) -> tuple[Interleaved, tuple[str, ...]]:
+    def plain(
+        self, answer: E, medium: Callable[[str], Media]
+    ) -> tuple[Interleaved, tuple[str, ...]]:
         """The answer that an entry alone gives, and warnings about it; ``medium`` opens a path.
         Raises MissingDataError for a missing medium, UsageError for an invalid answer."""
 
@@ -121,7 +141,9 @@ class AnswersById(ABC, Generic[E]):
     @cached_property
     def digest(self) -> str:
         """The digest of the files and of all media that there are."""
-        return digest([[file.path.name, *self._digests(file)] for file in self._files.values()])
+        return digest(
+            [[file.path.name, *self._digests(file)] for file in self._files.values()]
+        )
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -155,17 +177,34 @@ class AnswersById(ABC, Generic[E]):
         if "error" in own:
             return error_of(own["error"])
         if "parts" in own and own.get("of") == self.seal(entry.answer):
-            output = Interleaved(tuple(exact_part(part, medium) for part in own["parts"]))
+            output = Interleaved(
+                tuple(exact_part(part, medium) for part in own["parts"])
+            )
         else:
             output, odd = self.plain(entry.answer, medium)
-        left_out = tuple(dict.fromkeys((*self._left_out, *kinds_of(own.get("left_out")))))
-        return Response(output=output, left_out=left_out, warnings=(*self.warnings(entry.answer, sample), *odd))
+        left_out = tuple(
+            dict.fromkeys((*self._left_out, *kinds_of(own.get("left_out"))))
+        )
+        return Response(
+            output=output,
+            left_out=left_out,
+            warnings=(*self.warnings(entry.answer, sample), *odd),
+        )
 
     def _digests(self, file: EntryFile[E]) -> Iterator[str]:
         yield Media.from_path(file.path).sha256
         for entry in file.entries.values():
-            kept = (part.get("file") for part in entry.own.get("parts", ()) if isinstance(part, dict))
-            for name in dict.fromkeys((*self.paths(entry.answer), *(name for name in kept if isinstance(name, str)))):
+            kept = (
+                part.get("file")
+                for part in entry.own.get("parts", ())
+                if isinstance(part, dict)
+            )
+            for name in dict.fromkeys(
+                (
+                    *self.paths(entry.answer),
+                    *(name for name in kept if isinstance(name, str)),
+                )
+            ):
                 with contextlib.suppress(MissingDataError, UsageError, OSError):
                     yield medium_of(file.path, name).sha256
 
@@ -173,5 +212,12 @@ class AnswersById(ABC, Generic[E]):
 def medium_of(file: Path, name: str) -> Media:
     """The medium at a path from the file, else from the working directory.
     Raises UsageError for a path that leads out of both, MissingDataError for a missing file."""
-    root = next((root for root in (file.parent, Path.cwd()) if path_inside(root, name).is_file()), file.parent)
+    root = next(
+        (
+            root
+            for root in (file.parent, Path.cwd())
+            if path_inside(root, name).is_file()
+        ),
+        file.parent,
+    )
     return medium_inside(root, name)

@@ -124,23 +124,41 @@ class AnswerFormat:
     @property
     def options(self) -> tuple[str, ...]:
         """The names of the reader's arguments besides the path."""
-        return () if self.read is None else tuple(inspect.signature(self.read).parameters)[1:]
+        return (
+            ()
+            if self.read is None
+            else tuple(inspect.signature(self.read).parameters)[1:]
+        )
 
 
 def load_format(name: str) -> AnswerFormat:
     """Load a format by name. Raises UnknownNameError (with near names), PluginError."""
-    return plugins.load_as("mmeval.formats", name, AnswerFormat, "make it a mmeval.interchange.AnswerFormat")
+    return plugins.load_as(
+        "mmeval.formats",
+        name,
+        AnswerFormat,
+        "make it a mmeval.interchange.AnswerFormat",
+    )
 
 
 def open_answers(name: str, path: Path, options: Mapping[str, Any]) -> Answers:
     """Open the answers below a path in a format. Raises UsageError, MissingDataError."""
     form = load_format(name)
     if form.read is None:
-        raise UsageError(f"the format {name!r} is written only; mmeval ls formats lists those that are read", name=name)
+        raise UsageError(
+            f"the format {name!r} is written only; mmeval ls formats lists those that are read",
+            name=name,
+        )
     for option, value in options.items():
         if option not in form.options:
-            takes = f"It takes: {', '.join(form.options)}." if form.options else "It takes none."
-            raise UnknownNameError(f"argument of the format {name!r}", option, form.options, takes)
+            takes = (
+                f"It takes: {', '.join(form.options)}."
+                if form.options
+                else "It takes none."
+            )
+            raise UnknownNameError(
+                f"argument of the format {name!r}", option, form.options, takes
+            )
         if fault := fault_of(value, hint_of(form.read, option)):
             raise UsageError(f"the format {name!r}: {option} {fault}", name=option)
     return form.read(path, **options)

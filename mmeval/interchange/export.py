@@ -9,7 +9,14 @@ from pathlib import Path
 
 from mmeval._version import __version__
 from mmeval.errors import StorageError, UnknownNameError, UsageError
-from mmeval.interchange.contract import MANIFEST, AnsweredRun, AnsweredTask, AnswerFormat, Exported, ScoredTrial
+from mmeval.interchange.contract import (
+    MANIFEST,
+    AnsweredRun,
+    AnsweredTask,
+    AnswerFormat,
+    Exported,
+    ScoredTrial,
+)
 from mmeval.records.sample import Sample
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
@@ -32,7 +39,12 @@ class _Trials:
         return (one.trial for one in self._read(None))
 
     def scored(self) -> Iterator[ScoredTrial]:
-        return self._read(next((task.score_set for task in self._run.tasks if task.name == self._name), None))
+        return self._read(
+            next(
+                (task.score_set for task in self._run.tasks if task.name == self._name),
+                None,
+            )
+        )
 
     def _read(self, score_set: Path | None) -> Iterator[ScoredTrial]:
         self.damaged = 0
@@ -50,7 +62,14 @@ class _Trials:
                 yield ScoredTrial(trial, scores)
 
 
-def export(run: StoredRun, form: AnswerFormat, into: Path, *, tasks: Sequence[str] = (), force: bool) -> Exported:
+def export(
+    run: StoredRun,
+    form: AnswerFormat,
+    into: Path,
+    *,
+    tasks: Sequence[str] = (),
+    force: bool,
+) -> Exported:
     """Write the answers of some tasks of a run (default: all) as the folder ``into``.
 
     An earlier export is replaced only with ``force``, when the new one is complete; another folder is never replaced.
@@ -63,14 +82,26 @@ def export(run: StoredRun, form: AnswerFormat, into: Path, *, tasks: Sequence[st
                 f"{into} is there, and is no export of mmeval; move it away, or name another --output_path"
             )
         if not force:
-            raise UsageError(f"{into} is there already; --force replaces it, --output_path FOLDER writes elsewhere")
+            raise UsageError(
+                f"{into} is there already; --force replaces it, --output_path FOLDER writes elsewhere"
+            )
     trials = {name: _Trials(run, name) for name in _chosen(run, tasks)}
-    answered = AnsweredRun(run.model, tuple(AnsweredTask(name, read, read.scored) for name, read in trials.items()))
+    answered = AnsweredRun(
+        run.model,
+        tuple(AnsweredTask(name, read, read.scored) for name, read in trials.items()),
+    )
     try:
         with replaced(into.resolve()) as new:
             done = form.write(answered, new)
-            made_of = {"mmeval": __version__, "model": run.model, "run": run.folder.name, "tasks": list(trials)}
-            (new / MANIFEST).write_text(json.dumps({**made_of, **done.manifest}, indent=1) + "\n")
+            made_of = {
+                "mmeval": __version__,
+                "model": run.model,
+                "run": run.folder.name,
+                "tasks": list(trials),
+            }
+            (new / MANIFEST).write_text(
+                json.dumps({**made_of, **done.manifest}, indent=1) + "\n"
+            )
     except OSError as error:
         raise StorageError(
             f"{into}: cannot be written ({error.strerror or error}); free space, or name another --output_path"
@@ -80,10 +111,17 @@ def export(run: StoredRun, form: AnswerFormat, into: Path, *, tasks: Sequence[st
 
 def _chosen(run: StoredRun, tasks: Sequence[str]) -> list[str]:
     known = run.record.get("tasks", {})
-    members = {name: group["members"] for name, group in run.record.get("groups", {}).items()}
+    members = {
+        name: group["members"] for name, group in run.record.get("groups", {}).items()
+    }
     for name in tasks:
         if name not in known and name not in members:
-            raise UnknownNameError("task of this run", name, [*known, *members], f"It has: {', '.join(known)}.")
+            raise UnknownNameError(
+                "task of this run",
+                name,
+                [*known, *members],
+                f"It has: {', '.join(known)}.",
+            )
     if not known:
         raise UsageError(f"{run.folder} has no task yet")
     wanted = {one for name in tasks for one in tasks_inside(name, members)}

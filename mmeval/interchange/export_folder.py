@@ -89,7 +89,11 @@ class ExportFolder(ABC):
                 foreign.append(task.name)
         none_of = f"{'is no task' if len(foreign) == 1 else 'are no tasks'} of {self.benchmark}"
         if not self._places:
-            why = f"{some(foreign, 3)} {none_of}" if foreign else "all its samples are damaged"
+            why = (
+                f"{some(foreign, 3)} {none_of}"
+                if foreign
+                else "all its samples are damaged"
+            )
             raise UsageError(f"nothing of this run has a place in the layout: {why}")
         faulty: set[_Place] = set()
         taken: set[_Place] = set()
@@ -113,7 +117,10 @@ class ExportFolder(ABC):
             "unasked": f"the model could not be asked; {self.unanswered}",
             "faulty": f"the sample is damaged and was not asked; no {self.entry}",
         }
-        gaps, notes = (tuple(self._lines(words)) for words in ({**missing, **self.gaps}, self.notes))
+        gaps, notes = (
+            tuple(self._lines(words))
+            for words in ({**missing, **self.gaps}, self.notes)
+        )
         done = self.counts["answers"], self.counts["media"]
         return Exported(*done, (*left_out, *gaps, *more), notes, self.manifest)
 
@@ -129,7 +136,9 @@ class ExportFolder(ABC):
         self.counts["unasked" if trial.error.kind == "unsupported" else "failed"] += 1
         return {"error": trial.error.to_json(), **left_out}
 
-    def exact(self, output: Interleaved, files: Mapping[str, str], seal: str) -> dict[str, Any]:
+    def exact(
+        self, output: Interleaved, files: Mapping[str, str], seal: str
+    ) -> dict[str, Any]:
         """What it says besides of one that the entry does not give back; ``files`` are its media by digest."""
         self.counts["exact"] += 1
         return {"of": seal, "parts": exact_parts(output, files)}
@@ -148,7 +157,10 @@ class ExportFolder(ABC):
     def write_lines(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write a file of rows, each a line of ASCII."""
         with (self.path / name).open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n" for row in rows)
+            file.writelines(
+                json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n"
+                for row in rows
+            )
 
     def _has_places(self, task: AnsweredTask) -> bool:
         """Note the answers of a task; false where a trial has no place: then none of them counts."""
@@ -172,7 +184,11 @@ class ExportFolder(ABC):
         return True
 
     def _read(self, task: AnsweredTask) -> Iterator[ScoredTrial]:
-        return task.scored() if self.scored else (ScoredTrial(trial, {}) for trial in task.trials())
+        return (
+            task.scored()
+            if self.scored
+            else (ScoredTrial(trial, {}) for trial in task.trials())
+        )
 
     def _lines(self, words: Mapping[str, str]) -> Iterator[str]:
         """A line for each count that is not 0."""
@@ -187,5 +203,9 @@ def _place(trial: Trial) -> _Place:
 
 def stem_of(name: str, repeat: int) -> str:
     """The beginning of the names of a trial's media, by a sample's id as far as it can be part of a file name."""
-    stem = name if _PLAIN_ID.fullmatch(name) else f"{file_name(name)[:40]}_{digest(name)[:8]}"
+    stem = (
+        name
+        if _PLAIN_ID.fullmatch(name)
+        else f"{file_name(name)[:40]}_{digest(name)[:8]}"
+    )
     return f"{stem}_repeat{repeat}" if repeat else stem

@@ -19,7 +19,9 @@ def read_own(path: Path) -> Answers:
     """Open a run or samples files. Raises MissingDataError without any, UsageError if damaged."""
     if path.is_file():
         return SamplesAnswers([path])
-    files = [] if (path / "run.json").is_file() else sorted(path.glob("samples_*.jsonl"))
+    files = (
+        [] if (path / "run.json").is_file() else sorted(path.glob("samples_*.jsonl"))
+    )
     return SamplesAnswers(files) if files else RunAnswers(run_folder(path))
 
 

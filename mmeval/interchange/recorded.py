@@ -25,13 +25,19 @@ def question_of(sample: Sample) -> str:
 def recorded_question(row: Mapping[str, Any], media_root: Path) -> str:
     """The digest of a recorded question, without media. Raises UsageError if damaged."""
     try:
-        return _asked(tuple(Message.from_json(message, media_root) for message in row["input"]))
+        return _asked(
+            tuple(Message.from_json(message, media_root) for message in row["input"])
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UsageError(f"its question is damaged ({type(error).__name__}: {error})") from None
+        raise UsageError(
+            f"its question is damaged ({type(error).__name__}: {error})"
+        ) from None
 
 
 def _asked(messages: Sequence[Message]) -> str:
-    return content_digest(b"question", [(message.role, message.content) for message in messages])
+    return content_digest(
+        b"question", [(message.role, message.content) for message in messages]
+    )
 
 
 def parts_of(rows: object, media_root: Path) -> Interleaved:
@@ -48,9 +54,13 @@ def _part(row: object, media_root: Path) -> Part:
     texts = {"raw": row.get("raw", words or ""), "label": row.get("label", "")}
     if kind not in PART_KINDS:
         raise UsageError(f"{kind!r:.80} is no kind of part")
-    if not isinstance(words, str | None) or not all(isinstance(value, str) for value in texts.values()):
+    if not isinstance(words, str | None) or not all(
+        isinstance(value, str) for value in texts.values()
+    ):
         raise UsageError(f"a part of the kind {kind!r} has words that are no text")
-    return Part(kind, words, None if medium is None else _medium(medium, media_root), **texts)
+    return Part(
+        kind, words, None if medium is None else _medium(medium, media_root), **texts
+    )
 
 
 def _medium(row: object, media_root: Path) -> Media:
@@ -59,7 +69,9 @@ def _medium(row: object, media_root: Path) -> Media:
         medium = Media.from_json(row, media_root)  # type: ignore[arg-type]  # a value that is no mapping is reported below
         stored = stored_path(media_root, medium.sha256, medium.mime)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UsageError(f"a medium's record is damaged ({type(error).__name__}: {error})") from None
+        raise UsageError(
+            f"a medium's record is damaged ({type(error).__name__}: {error})"
+        ) from None
     if stored.is_file():
         medium.path = stored
     file = medium.path
@@ -73,14 +85,22 @@ def _medium(row: object, media_root: Path) -> Media:
 
 def error_of(row: object) -> Response:
     """Parse a recorded failure, with its kind. Raises UsageError for a damaged one."""
-    if not isinstance(row, dict) or row.get("kind") not in ERROR_KINDS or not isinstance(row.get("message"), str):
+    if (
+        not isinstance(row, dict)
+        or row.get("kind") not in ERROR_KINDS
+        or not isinstance(row.get("message"), str)
+    ):
         raise UsageError("its failure is damaged")
     return Response(error=ErrorInfo(row["kind"], row["message"]), finish_reason="error")
 
 
 def kinds_of(values: object) -> tuple[PartKind, ...]:
     """The recorded kinds of part; what is none is left out."""
-    return tuple(kind for kind in PART_KINDS if kind in values) if isinstance(values, list) else ()
+    return (
+        tuple(kind for kind in PART_KINDS if kind in values)
+        if isinstance(values, list)
+        else ()
+    )
 
 
 def finish_reason(value: object) -> FinishReason:

@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import Absent, AnswerPlace, StoredAnswer
-from mmeval.interchange.recorded import error_of, finish_reason, kinds_of, parts_of, question_of, recorded_question
+from mmeval.interchange.recorded import (
+    error_of,
+    finish_reason,
+    kinds_of,
+    parts_of,
+    question_of,
+    recorded_question,
+)
 from mmeval.records.digests import DIGEST_CHARS
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
@@ -36,7 +43,9 @@ class RunAnswers:
         self._run = StoredRun(folder)
         self._media = folder / "media"
         self._damaged = 0
-        self._trials = {name: dict(self._made(name)) for name in self._run.record.get("tasks", {})}
+        self._trials = {
+            name: dict(self._made(name)) for name in self._run.record.get("tasks", {})
+        }
 
     @property
     def model(self) -> str:
@@ -49,7 +58,9 @@ class RunAnswers:
         for task, trials in sorted(self._trials.items()):
             for (sample, repeat), made in sorted(trials.items()):
                 row = from_line(made.line)
-                sha256.update(to_line([task, sample, repeat, row.get("d"), row.get("error")]))
+                sha256.update(
+                    to_line([task, sample, repeat, row.get("d"), row.get("error")])
+                )
         return sha256.hexdigest()[:DIGEST_CHARS]
 
     @property
@@ -60,7 +71,9 @@ class RunAnswers:
     def remarks(self) -> Sequence[str]:
         lost = [*damage_notes(self._run.journal.damaged, "what it answered is missing")]
         if self._damaged:
-            lost.append(f"{self._run.folder}: {counted(self._damaged, 'damaged trial')} left out")
+            lost.append(
+                f"{self._run.folder}: {counted(self._damaged, 'damaged trial')} left out"
+            )
         return lost
 
     def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:
@@ -68,12 +81,18 @@ class RunAnswers:
         name = task if task in self._trials else self._renamed(sample.id, question)
         if name is None:
             known = ", ".join(self._trials) or "none"
-            return Absent(f"{self._run.folder} has no task {task}; its tasks are: {known}")
+            return Absent(
+                f"{self._run.folder} has no task {task}; its tasks are: {known}"
+            )
         made = self._trials[name].get((sample.id, repeat))
         if made is None:
-            return Absent(f"{self._run.folder} has no answer to {sample.id!r}, repeat {repeat}")
+            return Absent(
+                f"{self._run.folder} has no answer to {sample.id!r}, repeat {repeat}"
+            )
         if made.question != question:
-            return Absent(f"what {self._run.folder} answers under {sample.id!r} is another question")
+            return Absent(
+                f"what {self._run.folder} answers under {sample.id!r} is another question"
+            )
         place = AnswerPlace(name, made.number)
         try:
             return StoredAnswer(place, self._response(from_line(made.line)))
@@ -81,13 +100,16 @@ class RunAnswers:
             return Absent(f"{sample.id!r}, repeat {repeat}: {error}", place)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             return Absent(
-                f"{sample.id!r}, repeat {repeat}: its record is damaged ({type(error).__name__}: {error})", place
+                f"{sample.id!r}, repeat {repeat}: its record is damaged ({type(error).__name__}: {error})",
+                place,
             )
 
     def _renamed(self, sample: str, question: str) -> str | None:
         """The only task with this sample and question; None for none or several."""
         asked = [
-            name for name, trials in self._trials.items() if (m := trials.get((sample, 0))) and m.question == question
+            name
+            for name, trials in self._trials.items()
+            if (m := trials.get((sample, 0))) and m.question == question
         ]
         return asked[0] if len(asked) == 1 else None
 
@@ -100,7 +122,9 @@ class RunAnswers:
         own = self._last_reply(row)
         if own is None:
             raise MissingDataError("its answer is no longer in the journal")
-        output = parts_of(row["output"] if "output" in row else own.get("output"), self._media)
+        output = parts_of(
+            row["output"] if "output" in row else own.get("output"), self._media
+        )
         return Response(
             output=output,
             finish_reason=finish_reason(own.get("finish_reason")),
@@ -139,4 +163,6 @@ class RunAnswers:
     def _key_of(self, trial: StoredTrial | None) -> tuple[tuple[str, int], str]:
         if trial is None:
             raise UsageError("damaged")
-        return (str(trial.sample["id"]), int(trial.repeat)), recorded_question(trial.sample, self._media)
+        return (str(trial.sample["id"]), int(trial.repeat)), recorded_question(
+            trial.sample, self._media
+        )

@@ -11,7 +11,14 @@ from typing import Any, NamedTuple
 
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import Absent, AnswerPlace, StoredAnswer
-from mmeval.interchange.recorded import error_of, finish_reason, kinds_of, parts_of, question_of, recorded_question
+from mmeval.interchange.recorded import (
+    error_of,
+    finish_reason,
+    kinds_of,
+    parts_of,
+    question_of,
+    recorded_question,
+)
 from mmeval.records.digests import DIGEST_CHARS
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
@@ -39,15 +46,23 @@ class _File:
         self.count = 0
         for line in lines_of(path):
             name, row = self._row(line)
-            if line.row["doc"].get("fault"):  # it was never asked, so there is no answer
+            if line.row["doc"].get(
+                "fault"
+            ):  # it was never asked, so there is no answer
                 continue
             self.rows[name] = row
             self.count += row.repeats
 
     def _row(self, line: ForeignLine) -> tuple[str, _Row]:
         document, answers = line.row.get("doc"), line.row.get("parts")
-        if not isinstance(document, dict) or not isinstance(document.get("id"), str) or not isinstance(answers, list):
-            raise UsageError(f"{line.place}: this is no line of a samples file of mmeval: it needs doc and parts")
+        if (
+            not isinstance(document, dict)
+            or not isinstance(document.get("id"), str)
+            or not isinstance(answers, list)
+        ):
+            raise UsageError(
+                f"{line.place}: this is no line of a samples file of mmeval: it needs doc and parts"
+            )
         try:
             question = recorded_question(document, self.path.parent / "media")
         except UsageError as error:
@@ -80,11 +95,15 @@ class SamplesAnswers:
     model = ""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        newest = {_task_of(path): path for path in sorted(paths, key=lambda path: path.name)}
+        newest = {
+            _task_of(path): path for path in sorted(paths, key=lambda path: path.name)
+        }
         self._single = len(paths) == 1
         self._files = {name: _File(path) for name, path in newest.items()}
         self.remarks: Sequence[str] = (
-            [f"of {len(paths)} samples files the newest of each task are read"] if len(newest) < len(paths) else []
+            [f"of {len(paths)} samples files the newest of each task are read"]
+            if len(newest) < len(paths)
+            else []
         )
 
     @cached_property
@@ -92,7 +111,9 @@ class SamplesAnswers:
         sha256 = hashlib.sha256()
         for name, file in sorted(self._files.items()):
             with file.path.open("rb") as stream:
-                sha256.update(f"{name}:{hashlib.file_digest(stream, 'sha256').hexdigest()}".encode())
+                sha256.update(
+                    f"{name}:{hashlib.file_digest(stream, 'sha256').hexdigest()}".encode()
+                )
         return sha256.hexdigest()[:DIGEST_CHARS]
 
     @property
@@ -103,12 +124,18 @@ class SamplesAnswers:
         name = next(iter(self._files)) if self._single else file_name(task)
         file = self._files.get(name)
         if file is None:
-            return Absent(f"there is no samples file of {task}; there are: {', '.join(self._files)}")
+            return Absent(
+                f"there is no samples file of {task}; there are: {', '.join(self._files)}"
+            )
         row = file.rows.get(sample.id)
         if row is None or repeat >= row.repeats:
-            return Absent(f"{file.path} has no answer to {sample.id!r}, repeat {repeat}")
+            return Absent(
+                f"{file.path} has no answer to {sample.id!r}, repeat {repeat}"
+            )
         if row.question != question_of(sample):
-            return Absent(f"what {file.path} answers under {sample.id!r} is another question")
+            return Absent(
+                f"what {file.path} answers under {sample.id!r} is another question"
+            )
         place = AnswerPlace(name, row.first + repeat)
         try:
             response = file.response(row, repeat)
@@ -116,7 +143,8 @@ class SamplesAnswers:
             return Absent(f"{sample.id!r}, repeat {repeat}: {error}", place)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             return Absent(
-                f"{sample.id!r}, repeat {repeat}: its line is damaged ({type(error).__name__}: {error})", place
+                f"{sample.id!r}, repeat {repeat}: its line is damaged ({type(error).__name__}: {error})",
+                place,
             )
         return StoredAnswer(place, response)
 

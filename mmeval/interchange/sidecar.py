@@ -18,7 +18,9 @@ OWN = "mmeval"
 """The key of a line or record, which the benchmark's own scripts ignore."""
 MAX_MEDIUM_BYTES = MAX_MEDIA_BYTES
 """A larger file is refused."""
-DAMAGED = f"its parts under {OWN!r} are damaged; export the answers again, or remove the key"
+DAMAGED = (
+    f"its parts under {OWN!r} are damaged; export the answers again, or remove the key"
+)
 
 
 def exact_parts(output: Interleaved, files: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -40,7 +42,9 @@ def exact_part(row: object, medium: Callable[[str], Media | None]) -> Part:
         raise UsageError(DAMAGED)
     words, file = row.get("text"), row.get("file")
     texts = {"raw": row.get("raw", words or ""), "label": row.get("label", "")}
-    if not all(isinstance(text, str) for text in (*texts.values(), words or "", file or "")):
+    if not all(
+        isinstance(text, str) for text in (*texts.values(), words or "", file or "")
+    ):
         raise UsageError(DAMAGED)
     return Part(row["type"], words, None if file is None else medium(file), **texts)
 
@@ -52,19 +56,27 @@ def medium_inside(folder: Path, name: str) -> Media:
     if not file.is_file():
         raise MissingDataError(f"its medium {name} is missing")
     if file.stat().st_size > MAX_MEDIUM_BYTES:
-        raise UsageError(f"{file} is larger than {MAX_MEDIUM_BYTES >> 20} MiB, which no answer is")
+        raise UsageError(
+            f"{file} is larger than {MAX_MEDIUM_BYTES >> 20} MiB, which no answer is"
+        )
     return Media.from_path(file)
 
 
 def own_of(row: Mapping[str, Any], *, parts: type = list) -> Mapping[str, Any]:
     """The object under our own key; ``parts``: type of its parts. Raises UsageError."""
     found = row.get(OWN, {})
-    if not isinstance(found, dict) or not isinstance(found.get("parts", parts()), parts):
-        raise UsageError(f"{OWN!r} must be an object; remove the key, or export the answers again")
+    if not isinstance(found, dict) or not isinstance(
+        found.get("parts", parts()), parts
+    ):
+        raise UsageError(
+            f"{OWN!r} must be an object; remove the key, or export the answers again"
+        )
     return found
 
 
-def read_manifest(folder: Path, how_to: str = "remove it, or export the answers again") -> Mapping[str, Any]:
+def read_manifest(
+    folder: Path, how_to: str = "remove it, or export the answers again"
+) -> Mapping[str, Any]:
     """Read an export's manifest, empty without one. Raises UsageError if damaged."""
     file = path_inside(folder, MANIFEST)
     if not file.is_file():
@@ -92,7 +104,11 @@ def files_digest(folder: Path, names: Iterable[str], head: Iterable[bytes] = ())
         path = path_inside(folder, name)
         try:
             with path.open("rb") as stream:
-                sha256.update(f"{name}:{hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode())
+                sha256.update(
+                    f"{name}:{hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode()
+                )
         except OSError as error:
-            raise MissingDataError(f"{path}: cannot be read ({error.strerror}); put it back, or remove it") from None
+            raise MissingDataError(
+                f"{path}: cannot be read ({error.strerror}); put it back, or remove it"
+            ) from None
     return sha256.hexdigest()[:DIGEST_CHARS]

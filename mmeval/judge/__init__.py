@@ -5,10 +5,42 @@ from typing import TYPE_CHECKING
 from mmeval.doors import door
 
 if TYPE_CHECKING:
-    from mmeval.judge.form import MAX_TEXT_CHARS, NOT_SURE, Choice, Field, Number, ReplyForm, Text, Vote, YesNo
-    from mmeval.judge.json_reply import MAX_CHARS, ReplyError, accepts, read_object, read_objects, strict_json
-    from mmeval.judge.question_graph import AnsweredGraph, Dependencies, GraphQuestion, GraphVerdict, ask_graph
-    from mmeval.judge.verdict import UNREAD, Combine, Question, Repeats, Verdict, ask_verdicts, combined, shown
+    from mmeval.judge.form import (
+        MAX_TEXT_CHARS,
+        NOT_SURE,
+        Choice,
+        Field,
+        Number,
+        ReplyForm,
+        Text,
+        Vote,
+        YesNo,
+    )
+    from mmeval.judge.json_reply import (
+        MAX_CHARS,
+        ReplyError,
+        accepts,
+        read_object,
+        read_objects,
+        strict_json,
+    )
+    from mmeval.judge.question_graph import (
+        AnsweredGraph,
+        Dependencies,
+        GraphQuestion,
+        GraphVerdict,
+        ask_graph,
+    )
+    from mmeval.judge.verdict import (
+        UNREAD,
+        Combine,
+        Question,
+        Repeats,
+        Verdict,
+        ask_verdicts,
+        combined,
+        shown,
+    )
 
 __all__ = [
     "MAX_CHARS",

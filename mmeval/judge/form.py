@@ -54,7 +54,11 @@ class Number:
         if isinstance(value, str) and len(value) < 40 and value.strip()[-1:].isdigit():
             with contextlib.suppress(ValueError):
                 number = float(value)
-        if isinstance(number, bool) or not isinstance(number, int | float) or not self.low <= number <= self.high:
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, int | float)
+            or not self.low <= number <= self.high
+        ):
             raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
         if self.whole and number != int(number):
             raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
@@ -72,15 +76,23 @@ class Choice:
 
     def __post_init__(self) -> None:
         plain = [_plain(option) for option in self.options]
-        if len(set(plain)) < len(plain) or not all(plain) or (self.unsure and NOT_SURE in plain):
-            raise UsageError(f"the options {list(self.options)!r:.200} cannot be told apart in a reply")
+        if (
+            len(set(plain)) < len(plain)
+            or not all(plain)
+            or (self.unsure and NOT_SURE in plain)
+        ):
+            raise UsageError(
+                f"the options {list(self.options)!r:.200} cannot be told apart in a reply"
+            )
 
     def asked(self) -> str:
         return "one of " + ", ".join(f'"{option}"' for option in self.options)
 
     def read(self, value: Any) -> str:
         written = _plain(value) if isinstance(value, str) else None
-        found = next((option for option in self.options if _plain(option) == written), None)
+        found = next(
+            (option for option in self.options if _plain(option) == written), None
+        )
         if found is None:
             raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
         return found
@@ -125,7 +137,9 @@ class Text:
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.replace("_", " ").replace("-", " ").casefold().split()).rstrip(".")
+    return " ".join(text.replace("_", " ").replace("-", " ").casefold().split()).rstrip(
+        "."
+    )
 
 
 @dataclass(frozen=True)
@@ -139,13 +153,20 @@ class ReplyForm:
     @property
     def asked(self) -> str:
         """The words of the prompt for the reply: ``form`` in a prompt file."""
-        wanted = ((one.name, one.asked() + (f', or "{NOT_SURE}"' if one.unsure else "")) for one in self.fields)
+        wanted = (
+            (one.name, one.asked() + (f', or "{NOT_SURE}"' if one.unsure else ""))
+            for one in self.fields
+        )
         return "{" + ", ".join(f'"{name}": <{words}>' for name, words in wanted) + "}"
 
     def read(self, text: str) -> Vote:
         """The values of a reply. Raises ReplyError when it does not fit: no guesses."""
         found = read_object(text, [one.name for one in self.fields if not one.optional])
-        return {one.name: _read(one, found[one.name]) for one in self.fields if one.name in found}
+        return {
+            one.name: _read(one, found[one.name])
+            for one in self.fields
+            if one.name in found
+        }
 
     def fault(self, response: Response) -> str:
         """For ``Call.accept``: what is wrong with a reply; empty when it fits."""

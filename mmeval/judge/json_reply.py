@@ -35,7 +35,9 @@ _MALFORMED = "the reply's JSON is malformed"
 _BLANK = re.compile(r"\s*")
 _BRACE = re.compile(r"[{}]")
 _BRACE_OR_TEXT = re.compile(
-    r'[{}]|"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|(?<=[\s{\[,:])' + r"'(?:[^'\\]|\\.)*+(?:'|\\?\Z)", re.DOTALL
+    r'[{}]|"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|(?<=[\s{\[,:])'
+    + r"'(?:[^'\\]|\\.)*+(?:'|\\?\Z)",
+    re.DOTALL,
 )
 """A text that is not closed reaches to the end; an apostrophe within a word begins none."""
 _KEYED = re.compile(r"\{\s*+\\*+(?:[\"']|\w++\\*+[\"']?\\*+\s*+:)")
@@ -43,10 +45,22 @@ _KEYED = re.compile(r"\{\s*+\\*+(?:[\"']|\w++\\*+[\"']?\\*+\s*+:)")
 have backslashes before them."""
 _LISTED = re.compile(r"\[\s*+" + _KEYED.pattern)
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"|' + r"'((?:[^'\\]|\\.)*+)'", re.DOTALL)
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+(?![\w.])")
+_NUMBER = re.compile(
+    r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+(?![\w.])"
+)
 _WORD = re.compile(r"\w+")
-_WORDS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
-_ESCAPE = re.compile(r"\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_WORDS = {
+    "true": True,
+    "false": False,
+    "null": None,
+    "True": True,
+    "False": False,
+    "None": None,
+}
+_ESCAPE = re.compile(
+    r"\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)",
+    re.DOTALL,
+)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
@@ -58,7 +72,9 @@ class _NotJsonError(Exception):
     """A brace that begins no object, but prose or a template."""
 
 
-def read_object(text: str, wanted: Collection[str] = (), *, first: bool = False) -> dict[str, Any]:
+def read_object(
+    text: str, wanted: Collection[str] = (), *, first: bool = False
+) -> dict[str, Any]:
     """The object of a reply that has all wanted keys; others may stand beside them.
 
     The same object written twice is one. With ``first`` the first one counts, and what follows is not read.

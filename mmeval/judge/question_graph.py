@@ -65,14 +65,24 @@ class AnsweredGraph:
     def evidence(self) -> dict[str, Any]:
         """``asked`` and ``verdicts``; where there are any, ``not_asked`` and ``lost`` with reasons, ``said`` by the
         judge, ``faults``, and how many unreadable replies are no. All but the first and the last two are by id."""
-        pairs = [*zip(_apart([one.id for one in self.verdicts]), self.verdicts, strict=True)]
-        judged = [(name, one, one.verdict) for name, one in pairs if one.verdict is not None]
+        pairs = [
+            *zip(_apart([one.id for one in self.verdicts]), self.verdicts, strict=True)
+        ]
+        judged = [
+            (name, one, one.verdict) for name, one in pairs if one.verdict is not None
+        ]
         more = {
             "not_asked": {name: one.why for name, one in pairs if one.verdict is None},
             "lost": {name: one.why for name, one, _ in judged if one.why},
-            "said": {name: verdict.evidence for name, _, verdict in judged if verdict.evidence},
+            "said": {
+                name: verdict.evidence
+                for name, _, verdict in judged
+                if verdict.evidence
+            },
             "faults": list(self.faults),
-            UNREAD: sum(one.yes is False and bool(verdict.lost) for _, one, verdict in judged),
+            UNREAD: sum(
+                one.yes is False and bool(verdict.lost) for _, one, verdict in judged
+            ),
         }
         words = {True: "yes", False: "no", None: "unknown"}
         verdicts = {name: words[one.yes] for name, one in pairs}
@@ -87,7 +97,11 @@ class AnsweredGraph:
         Unscored where some are unknown; its bounds are the share with these as no, and as yes."""
         count, yes = len(self.verdicts), sum(one.yes is True for one in self.verdicts)
         told = {**self.evidence, **evidence}
-        lost = [(one, one.verdict) for one in self.verdicts if one.yes is None and one.verdict is not None]
+        lost = [
+            (one, one.verdict)
+            for one in self.verdicts
+            if one.yes is None and one.verdict is not None
+        ]
         if not lost:
             return Score(yes / count, evidence=told)
         unknown = sum(one.yes is None for one in self.verdicts)
@@ -122,13 +136,24 @@ def ask_graph(
     if dependencies == "never_asked":
         for at, one in enumerate(questions):
             if one.parents:
-                graph.settle(at, GraphVerdict(one.id, yes=False, why="it has parents, and these are never asked"))
+                graph.settle(
+                    at,
+                    GraphVerdict(
+                        one.id,
+                        yes=False,
+                        why="it has parents, and these are never asked",
+                    ),
+                )
     asked: list[GraphId] = []
     while wave := graph.wave():
         asked += [questions[at].id for at, _ in wave]
-        verdicts = yield from ask_verdicts([_with_example(one, field) for _, one in wave], repeats=repeats)
+        verdicts = yield from ask_verdicts(
+            [_with_example(one, field) for _, one in wave], repeats=repeats
+        )
         for (at, _), verdict in zip(wave, verdicts, strict=True):
-            graph.settle(at, _read(questions[at].id, verdict, field, lost_is_no=lost_is_no))
+            graph.settle(
+                at, _read(questions[at].id, verdict, field, lost_is_no=lost_is_no)
+            )
     return AnsweredGraph(graph.verdicts(), tuple(asked), tuple(graph.faults))
 
 
@@ -147,14 +172,20 @@ class _Graph:
         places: dict[GraphId, list[int]] = {}
         for at, one in enumerate(questions):
             places.setdefault(one.id, []).append(at)
-        self.faults += [f"{len(those)} questions have the id {id!r:.80}" for id, those in places.items() if those[1:]]
+        self.faults += [
+            f"{len(those)} questions have the id {id!r:.80}"
+            for id, those in places.items()
+            if those[1:]
+        ]
         for at, one in enumerate(questions):
             for parent in dict.fromkeys(one.parents):
                 above = [place for place in places.get(parent, ()) if place != at]
                 if parent == one.id:
                     self.faults.append(f"{one.id!r:.80} is its own parent")
                 elif not above:
-                    self.faults.append(f"{one.id!r:.80} has the parent {parent!r:.80}, which does not exist")
+                    self.faults.append(
+                        f"{one.id!r:.80} has the parent {parent!r:.80}, which does not exist"
+                    )
                 else:
                     self._open[at] += len(above)
                     for place in above:
@@ -166,8 +197,15 @@ class _Graph:
 
     def wave(self) -> list[tuple[int, Question]]:
         """The questions that are ready, in their order, with their places; each comes once."""
-        ready, self._ready = sorted(at for at in self._ready if self._found[at] is None), []
-        return [(at, question) for at in ready if (question := self._questions[at].question) is not None]
+        ready, self._ready = (
+            sorted(at for at in self._ready if self._found[at] is None),
+            [],
+        )
+        return [
+            (at, question)
+            for at in ready
+            if (question := self._questions[at].question) is not None
+        ]
 
     def settle(self, at: int, verdict: GraphVerdict) -> None:
         """Keep a verdict, and those that follow from it below. A loop, as chains may be long."""
@@ -180,34 +218,59 @@ class _Graph:
             for place in self._below[at]:
                 own = self._questions[place].id
                 if verdict.yes is False:
-                    settled.append((place, GraphVerdict(own, yes=False, why=f"{verdict.id} is no")))
+                    settled.append(
+                        (place, GraphVerdict(own, yes=False, why=f"{verdict.id} is no"))
+                    )
                     continue
                 if verdict.yes is None:
                     self._doubt.setdefault(place, verdict.id)
                 self._open[place] -= 1
                 if not self._open[place] and place in self._doubt:
-                    settled.append((place, GraphVerdict(own, yes=None, why=f"{self._doubt[place]} is unknown")))
+                    settled.append(
+                        (
+                            place,
+                            GraphVerdict(
+                                own, yes=None, why=f"{self._doubt[place]} is unknown"
+                            ),
+                        )
+                    )
                 elif not self._open[place]:
                     self._ready.append(place)
 
     def verdicts(self) -> tuple[GraphVerdict, ...]:
         """All verdicts, at the end: what has none by then is in a cycle, or below one."""
-        left = [repr(self._questions[at].id)[:80] for at, found in enumerate(self._found) if found is None]
-        self.faults += [f"in a cycle, or below one: {some(left, MOST_NAMED)}"] if left else []
+        left = [
+            repr(self._questions[at].id)[:80]
+            for at, found in enumerate(self._found)
+            if found is None
+        ]
+        self.faults += (
+            [f"in a cycle, or below one: {some(left, MOST_NAMED)}"] if left else []
+        )
         pairs = zip(self._questions, self._found, strict=True)
         cycle = "it is in a cycle, or below one"
-        return tuple(found or GraphVerdict(one.id, yes=False, why=cycle) for one, found in pairs)
+        return tuple(
+            found or GraphVerdict(one.id, yes=False, why=cycle) for one, found in pairs
+        )
 
 
 def _with_example(question: Question, field: str) -> Question:
     """The question with a yes for dry runs, so that these count what is asked after it."""
     form = question.form
-    return question if form.example else replace(question, form=replace(form, example=json.dumps({field: "yes"})))
+    return (
+        question
+        if form.example
+        else replace(question, form=replace(form, example=json.dumps({field: "yes"})))
+    )
 
 
-def _read(id: GraphId, verdict: Verdict, field: str, *, lost_is_no: bool) -> GraphVerdict:
+def _read(
+    id: GraphId, verdict: Verdict, field: str, *, lost_is_no: bool
+) -> GraphVerdict:
     if missing := verdict.unknown(field):
-        return GraphVerdict(id, False if lost_is_no and verdict.replied else None, verdict, missing)
+        return GraphVerdict(
+            id, False if lost_is_no and verdict.replied else None, verdict, missing
+        )
     return GraphVerdict(id, bool(verdict.values[field]), verdict)
 
 

@@ -60,7 +60,10 @@ class Question:
     def call(self) -> Call:
         """Raises PromptError for an unbound prompt, or values that it cannot be made of."""
         prompt = PromptFile.of(self.prompt)
-        call = self.role.send(prompt.messages({**self.values, "form": self.form.asked}), accept=self.form.fault)
+        call = self.role.send(
+            prompt.messages({**self.values, "form": self.form.asked}),
+            accept=self.form.fault,
+        )
         return replace(call, example=self.form.example)
 
 
@@ -85,7 +88,10 @@ class Verdict:
     @property
     def evidence(self) -> dict[str, Any]:
         """For people: the values, and the votes with their spread where there are several."""
-        several = {"votes": [dict(vote) for vote in self.votes], "spread": dict(self.spread)}
+        several = {
+            "votes": [dict(vote) for vote in self.votes],
+            "spread": dict(self.spread),
+        }
         return {**self.values, **(several if len(self.votes) > 1 else {})}
 
     def unknown(self, name: str) -> str:
@@ -102,7 +108,13 @@ class Verdict:
     def unscored(self, name: str, bounds: tuple[float, float]) -> Score:
         """The score where a field has no value; ``bounds`` are those that it could have."""
         reason, cause = self.unknown(name), self.cause
-        return Score(status="unscored", reason=reason, evidence=self.evidence, bounds=bounds, cause=cause)
+        return Score(
+            status="unscored",
+            reason=reason,
+            evidence=self.evidence,
+            bounds=bounds,
+            cause=cause,
+        )
 
 
 def ask_verdicts(
@@ -113,11 +125,18 @@ def ask_verdicts(
         raise UsageError(f"repeats={repeats}: a judge is asked once at least")
     calls = [call for question in questions for call in [question.call()] * repeats]
     replies = yield from ask_all(calls)
-    each = [replies[start : start + repeats] for start in range(0, len(replies), repeats)]
-    return [combined(q.form, answers, combine) for q, answers in zip(questions, each, strict=True)]
+    each = [
+        replies[start : start + repeats] for start in range(0, len(replies), repeats)
+    ]
+    return [
+        combined(q.form, answers, combine)
+        for q, answers in zip(questions, each, strict=True)
+    ]
 
 
-def combined(form: ReplyForm, replies: Sequence[Reply], combine: Combine = "majority") -> Verdict:
+def combined(
+    form: ReplyForm, replies: Sequence[Reply], combine: Combine = "majority"
+) -> Verdict:
     """The verdict of some replies to one question.
 
     ``majority``: the value that more than half of the replies give; without one, ties among them, the judge is not
@@ -137,7 +156,12 @@ def combined(form: ReplyForm, replies: Sequence[Reply], combine: Combine = "majo
         if error is not None:
             lost = lost or f"{error.kind}: {error.message}"
             kinds.add(error.kind)
-    gone = Verdict(lost=lost, votes=tuple(votes), hopeless=kinds <= HOPELESS, replied=kinds == {"bad_reply"})
+    gone = Verdict(
+        lost=lost,
+        votes=tuple(votes),
+        hopeless=kinds <= HOPELESS,
+        replied=kinds == {"bad_reply"},
+    )
     values: dict[str, Any] = {}
     spread: dict[str, float] = {}
     for one in form.fields:
@@ -155,10 +179,14 @@ def combined(form: ReplyForm, replies: Sequence[Reply], combine: Combine = "majo
             sure = [value for value in given if value is not None]
             spread[one.name] = statistics.stdev(sure) if len(sure) > 1 else 0.0
         else:
-            spread[one.name] = sum(value != agreed for value in given) / len(given) if given else 0.0
+            spread[one.name] = (
+                sum(value != agreed for value in given) / len(given) if given else 0.0
+            )
     if lost and not votes:
         return gone
-    return Verdict({**_words(form, votes, values), **values}, votes=tuple(votes), spread=spread)
+    return Verdict(
+        {**_words(form, votes, values), **values}, votes=tuple(votes), spread=spread
+    )
 
 
 def shown(content: Interleaved | None, *, media: bool = True) -> Interleaved:
@@ -167,21 +195,32 @@ def shown(content: Interleaved | None, *, media: bool = True) -> Interleaved:
         return Interleaved()
     if not media:
         return Interleaved((text_part(content.rendered()),))
-    return Interleaved(tuple(part for part in content.parts if part.kind != "reasoning"))
+    return Interleaved(
+        tuple(part for part in content.parts if part.kind != "reasoning")
+    )
 
 
 def _words(form: ReplyForm, votes: Sequence[Vote], agreed: Vote) -> Vote:
     """The judge's words: of the first vote for the agreed values, else the first."""
-    agreeing = [vote for vote in votes if all(vote.get(name) == value for name, value in agreed.items())]
+    agreeing = [
+        vote
+        for vote in votes
+        if all(vote.get(name) == value for name, value in agreed.items())
+    ]
     names = [one.name for one in form.fields if isinstance(one, Text)]
-    words = {name: next((vote[name] for vote in (*agreeing, *votes) if name in vote), None) for name in names}
+    words = {
+        name: next((vote[name] for vote in (*agreeing, *votes) if name in vote), None)
+        for name in names
+    }
     return {name: text for name, text in words.items() if text is not None}
 
 
 def _centre(given: Sequence[Any], combine: Combine) -> float | None:
     if not given or None in given:
         return None
-    return float(statistics.fmean(given) if combine == "mean" else statistics.median(given))
+    return float(
+        statistics.fmean(given) if combine == "mean" else statistics.median(given)
+    )
 
 
 def _majority(given: Sequence[Any], asked: int) -> Any:

@@ -32,7 +32,8 @@ def _not_asked(bound: BoundMetric, trial: Trial) -> MetricScores:
     if kind is None or kind not in trial.left_out:
         return {}
     return dict.fromkeys(
-        bound.metric.outputs, Score.inapplicable(f"the model gives no {kind} and was not asked for it")
+        bound.metric.outputs,
+        Score.inapplicable(f"the model gives no {kind} and was not asked for it"),
     )
 
 
@@ -51,21 +52,30 @@ def score_derived(bound: BoundMetric, scores: MetricScores) -> MetricScores:
 def _scores(bound: BoundMetric, given: Trial | MetricScores) -> MetricScores:
     try:
         return _as_scores(bound, bound.metric.function(given, **bound.params))
-    except (Exception, SystemExit) as error:  # a metric may fail in any way; the reason is recorded
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # a metric may fail in any way; the reason is recorded
         return failed(bound, error)
 
 
-def score_judged(bound: BoundMetric, trial: Trial, role: Callable[[str], Role]) -> Program[MetricScores]:
+def score_judged(
+    bound: BoundMetric, trial: Trial, role: Callable[[str], Role]
+) -> Program[MetricScores]:
     """The scores of a trial by a judged metric, as a program."""
     if inapplicable := _not_asked(bound, trial):
         return inapplicable
     roles = (role(name) for name in bound.roles)
-    generator: Generator[Any, Any, Any] = bound.metric.function(trial, *roles, **bound.params)
+    generator: Generator[Any, Any, Any] = bound.metric.function(
+        trial, *roles, **bound.params
+    )
     result = yield from generator
     return _as_scores(bound, result)
 
 
-def score_all(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit = NO_LIMIT) -> list[MetricScores]:
+def score_all(
+    bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit = NO_LIMIT
+) -> list[MetricScores]:
     """The scores of each trial, in order; by a batched metric many at once.
     Where it raises, only the answer that makes it raise is unscored."""
     if not bound.metric.batch:
@@ -81,7 +91,10 @@ def score_all(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit = NO
         piece = trials[len(found) : len(found) + size]
         try:
             found += _timed(bound, piece, limit)
-        except (Exception, SystemExit) as error:  # a metric may fail in any way; the reason is recorded
+        except (
+            Exception,
+            SystemExit,
+        ) as error:  # a metric may fail in any way; the reason is recorded
             found += _after(error, bound, piece, limit)
     return found
 
@@ -99,13 +112,20 @@ def _after(
         if len(piece) > 1:
             _FITTED[bound.key] = len(piece) // 2
             return []
-        return [failed(bound, MemoryError(f"one answer needs more memory than there is ({error})"))]
+        return [
+            failed(
+                bound,
+                MemoryError(f"one answer needs more memory than there is ({error})"),
+            )
+        ]
     if len(piece) == 1:
         return [failed(bound, error)]
     return [scores for trial in piece for scores in score_all(bound, [trial], limit)]
 
 
-def _timed(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit) -> list[MetricScores]:
+def _timed(
+    bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit
+) -> list[MetricScores]:
     """One call with its time limit. Raises PluginError for another number of scores."""
     limit.begin(len(trials))
     try:
@@ -113,7 +133,9 @@ def _timed(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit) -> lis
     finally:
         limit.end()
     if isinstance(given, str | Mapping) or not hasattr(given, "__iter__"):
-        raise PluginError(f"the metric {bound.name!r} is batched: it must return a list, not a {type(given).__name__}")
+        raise PluginError(
+            f"the metric {bound.name!r} is batched: it must return a list, not a {type(given).__name__}"
+        )
     results = list(given)
     if len(results) != len(trials):
         raise PluginError(
@@ -126,7 +148,13 @@ def _timed(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit) -> lis
 def _normalised(bound: BoundMetric, result: Any) -> MetricScores:
     try:
         return _as_scores(bound, result)
-    except (PluginError, ArithmeticError, RuntimeError, TypeError, ValueError) as error:  # the others have theirs
+    except (
+        PluginError,
+        ArithmeticError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:  # the others have theirs
         return failed(bound, error)
 
 
@@ -142,4 +170,6 @@ def failed(bound: BoundMetric, error: BaseException) -> MetricScores:
         return bound.lost(reason)
     if isinstance(error, MmevalError):
         return bound.unscored(reason)
-    return bound.unscored(reason + raised_at(error, __file__, scores_of.__code__.co_filename))
+    return bound.unscored(
+        reason + raised_at(error, __file__, scores_of.__code__.co_filename)
+    )

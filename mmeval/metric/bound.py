@@ -44,12 +44,18 @@ class BoundMetric:
     @property
     def roles(self) -> tuple[str, ...]:
         """The roles of the run that it asks, in the order of its arguments."""
-        return tuple(self.asks.get(argument, argument) for argument in self.metric.roles)
+        return tuple(
+            self.asks.get(argument, argument) for argument in self.metric.roles
+        )
 
     @property
     def by_kind(self) -> tuple[str, ...]:
         """Those of its roles that may have variants for kinds of media."""
-        return tuple(self.asks.get(argument, argument) for argument in self.metric.roles if argument in BY_KIND)
+        return tuple(
+            self.asks.get(argument, argument)
+            for argument in self.metric.roles
+            if argument in BY_KIND
+        )
 
     def asked_roles(self, present: Collection[str]) -> tuple[str, ...]:
         """The roles asked in a run with ``present`` ones: its own, and variants by kind."""
@@ -67,7 +73,10 @@ class BoundMetric:
     @property
     def comparable(self) -> bool:
         """Whether its number compares with published ones, as far as its switches are concerned."""
-        return not any(self.params[switch] == value for switch, value in self.metric.stand_ins.items())
+        return not any(
+            self.params[switch] == value
+            for switch, value in self.metric.stand_ins.items()
+        )
 
     @property
     def key(self) -> str:
@@ -86,20 +95,31 @@ class BoundMetric:
         A prompt counts by its words, whatever its place and name; a model by its files, and as empty where it is not
         needed; another file by its content.
         """
-        models = {switch: self.models[switch]["fingerprint"] if self._needs(switch) else "" for switch in self.models}
+        models = {
+            switch: self.models[switch]["fingerprint"] if self._needs(switch) else ""
+            for switch in self.models
+        }
         prompts = {switch: prompt["sha256"] for switch, prompt in self.prompts.items()}
         return {**self.params, **prompts, **models, **self.files}
 
     @cached_property
     def files(self) -> dict[str, str]:
         """The SHA-256 of the file that a switch names, where it is here; models and prompts have their own."""
-        return {switch: file_mark(Path(written)) for switch, written in self._paths.items() if Path(written).is_file()}
+        return {
+            switch: file_mark(Path(written))
+            for switch, written in self._paths.items()
+            if Path(written).is_file()
+        }
 
     @property
     def _paths(self) -> dict[str, str]:
         """The switches that are set to a path, or to a name where they take either."""
         written = {switch: self.params[switch] for switch in self.metric.paths}
-        return {switch: value for switch, value in written.items() if isinstance(value, str) and value}
+        return {
+            switch: value
+            for switch, value in written.items()
+            if isinstance(value, str) and value
+        }
 
     @property
     def described(self) -> dict[str, Any]:
@@ -108,13 +128,17 @@ class BoundMetric:
         A prompt by its name and sha256 (its words are in the run's record), a model by its name, revision and
         fingerprint, another file by its name and fingerprint.
         """
-        short = {switch: {"name": p["name"], "sha256": p["sha256"]} for switch, p in self.prompts.items()}
+        short = {
+            switch: {"name": p["name"], "sha256": p["sha256"]}
+            for switch, p in self.prompts.items()
+        }
         models = {
             switch: {key: value for key, value in model.items() if key != "folder"}
             for switch, model in self.models.items()
         }
         files = {
-            switch: {"name": Path(self._paths[switch]).name, "fingerprint": mark} for switch, mark in self.files.items()
+            switch: {"name": Path(self._paths[switch]).name, "fingerprint": mark}
+            for switch, mark in self.files.items()
         }
         return {**self.params, **short, **models, **files}
 
@@ -133,7 +157,10 @@ class BoundMetric:
         It is its batch, or 1 where it opens a model; 0 for a metric that any process may compute, such as one whose
         switches make its models unnecessary.
         """
-        opens = any(self._needs(switch) and model["name"] for switch, model in self.models.items())
+        opens = any(
+            self._needs(switch) and model["name"]
+            for switch, model in self.models.items()
+        )
         if self.models and not opens:
             return 0
         return self.metric.batch or int(opens)
@@ -150,7 +177,9 @@ class BoundMetric:
         Empty when all models are here. An empty ``task``: the metric is scored alone, without a task."""
         for switch, lacks in self.missing_models():
             by_hand = self.metric.models[switch].by_hand
-            return missing_model_message(self.models[switch], lacks, task, switch=switch, by_hand=by_hand)
+            return missing_model_message(
+                self.models[switch], lacks, task, switch=switch, by_hand=by_hand
+            )
         return ""
 
     @property
@@ -169,7 +198,12 @@ class BoundMetric:
         The reason names all that is to be supplied: packages, roles besides the model, models of its own, files; behind
         the first semicolon stands how.
         """
-        every = (self._without_packages(), self._without_roles(roles), self.without_models(task), self._without_files())
+        every = (
+            self._without_packages(),
+            self._without_roles(roles),
+            self.without_models(task),
+            self._without_files(),
+        )
         parts = [reason.partition("; ") for reason in every if reason]
         whys, ways = [why for why, _, _ in parts], [way for _, _, way in parts if way]
         return "; ".join([", and ".join(whys), *ways]) if parts else ""
@@ -177,7 +211,11 @@ class BoundMetric:
     def _without_packages(self) -> str:
         lacking = [*self.missing()]
         extras = dict.fromkeys(error.extra for error in lacking if error.extra)
-        return str(MissingExtraError(lacking[0].package, ",".join(extras))) if lacking else ""
+        return (
+            str(MissingExtraError(lacking[0].package, ",".join(extras)))
+            if lacking
+            else ""
+        )
 
     def _without_files(self) -> str:
         """The first path that a switch names where nothing is; empty without any."""
@@ -188,18 +226,25 @@ class BoundMetric:
 
     def missing_needs(self, roles: Collection[str]) -> tuple[Need, ...]:
         """All that has to be supplied for a run with these roles; empty when nothing is missing."""
-        packages = [Need("extra", e.extra) if e.extra else Need("package", e.package) for e in self.missing()]
+        packages = [
+            Need("extra", e.extra) if e.extra else Need("package", e.package)
+            for e in self.missing()
+        ]
         others = [Need("role", role) for role in self._missing_roles(roles).values()]
         models = [Need("model", switch) for switch, _ in self.missing_models()]
         return tuple(dict.fromkeys([*packages, *others, *models]))
 
     def _missing_roles(self, present: Collection[str]) -> dict[str, str]:
         """The roles that a run has to have besides, by the metric's own names of them."""
-        asked = {argument: self.asks.get(argument, argument) for argument in self.metric.roles}
+        asked = {
+            argument: self.asks.get(argument, argument)
+            for argument in self.metric.roles
+        }
         return {
             argument: role
             for argument, role in asked.items()
-            if role != "model" and not (played(role, present) if argument in BY_KIND else role in present)
+            if role != "model"
+            and not (played(role, present) if argument in BY_KIND else role in present)
         }
 
     def _without_roles(self, present: Collection[str]) -> str:
@@ -217,11 +262,17 @@ class BoundMetric:
 
     def sample_fault(self, sample: Sample) -> str:
         """Why no answer to a sample could be scored; empty when one could."""
-        return "" if self.metric.check is None else self.metric.check(sample, self.params)
+        return (
+            "" if self.metric.check is None else self.metric.check(sample, self.params)
+        )
 
     def supposed(self, trial: Trial) -> Trial:
         """A trial for a dry run, with an answer after which the metric asks the most."""
-        answer = None if self.metric.supposed is None else self.metric.supposed(trial, self.params)
+        answer = (
+            None
+            if self.metric.supposed is None
+            else self.metric.supposed(trial, self.params)
+        )
         return trial if answer is None else replace(trial, output=answer)
 
     def unscored(self, reason: str) -> MetricScores:
@@ -247,13 +298,27 @@ def bind(
     given = dict(params or {})
     for switch, value in given.items():
         if switch not in metric.switches:
-            hint = f"It has: {', '.join(metric.switches)}." if metric.switches else "It has none."
-            raise UnknownNameError(f"switch of the metric {metric.name!r}", switch, metric.switches, hint)
+            hint = (
+                f"It has: {', '.join(metric.switches)}."
+                if metric.switches
+                else "It has none."
+            )
+            raise UnknownNameError(
+                f"switch of the metric {metric.name!r}", switch, metric.switches, hint
+            )
         if fault := metric.switch_fault(switch, value):
-            raise UsageError(f"the switch {switch!r} of the metric {metric.name!r} {fault}", name=switch)
+            raise UsageError(
+                f"the switch {switch!r} of the metric {metric.name!r} {fault}",
+                name=switch,
+            )
     switches = {**metric.switches, **metric.profiles.get(profile, {}), **given}
-    models = {switch: bound_model(switches[switch], model) for switch, model in metric.models.items()}
-    prompts = bound_prompts(metric.function, metric.prompts, switches, texts or PromptTexts())
+    models = {
+        switch: bound_model(switches[switch], model)
+        for switch, model in metric.models.items()
+    }
+    prompts = bound_prompts(
+        metric.function, metric.prompts, switches, texts or PromptTexts()
+    )
     metric = metric.ranged(switches)
     if metric.direction_of is not None:
         metric = replace(metric, higher_is_better=metric.direction_of(switches))

@@ -42,7 +42,9 @@ Supposed = Callable[[Trial, Mapping[str, Any]], Interleaved]
 """The answer, in place of one without content, after which a metric with these switches asks the most."""
 Range: TypeAlias = tuple[float, float]
 """The lowest and the highest value of a number; infinities are allowed."""
-RangeOf: TypeAlias = Callable[[Mapping[str, Range], Mapping[str, Any]], Range | Mapping[str, Range]]
+RangeOf: TypeAlias = Callable[
+    [Mapping[str, Range], Mapping[str, Any]], Range | Mapping[str, Range]
+]
 """The range of a metric, from those of its pieces (of a metric that is derived) and its switches.
 That of each output by name where these differ, which those of a derived metric do not."""
 DirectionOf: TypeAlias = Callable[[Mapping[str, Any]], bool]
@@ -97,7 +99,11 @@ class Metric:
         if self.range_of is None or self.derived:
             return self
         found = self.range_of({}, switches)
-        return replace(self, range=whole_range(found), ranges=found if isinstance(found, Mapping) else {})
+        return replace(
+            self,
+            range=whole_range(found),
+            ranges=found if isinstance(found, Mapping) else {},
+        )
 
     @property
     def judged(self) -> bool:
@@ -116,14 +122,25 @@ class Metric:
     @cached_property
     def models(self) -> Mapping[str, HubModel]:
         """The switches that name models, with the files of them that it opens."""
-        found = {switch: marks_of(hint_of(self.function, switch), HubModel) for switch in self.switches}
+        found = {
+            switch: marks_of(hint_of(self.function, switch), HubModel)
+            for switch in self.switches
+        }
         return {switch: marks[0] for switch, marks in found.items() if marks}
 
     @cached_property
     def paths(self) -> tuple[str, ...]:
         """The other switches that may name a file or a folder."""
-        found = (switch for switch in self.switches if marks_of(hint_of(self.function, switch), FilePath))
-        return tuple(switch for switch in found if switch not in self.models and switch not in self.prompts)
+        found = (
+            switch
+            for switch in self.switches
+            if marks_of(hint_of(self.function, switch), FilePath)
+        )
+        return tuple(
+            switch
+            for switch in found
+            if switch not in self.models and switch not in self.prompts
+        )
 
     def switch_fault(self, switch: str, value: Any) -> str:
         """Why a switch cannot have a value, by its annotation; empty when it can."""
@@ -132,7 +149,9 @@ class Metric:
     def placed(self, params: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         """Switches of a file in ``folder``: relative paths (``PathOrName``) start there."""
         return {
-            switch: str((folder / value).absolute()) if self.takes_path(switch, value) else value
+            switch: str((folder / value).absolute())
+            if self.takes_path(switch, value)
+            else value
             for switch, value in params.items()
         }
 
@@ -144,11 +163,21 @@ class Metric:
         """Switches as written, with the user's consent to run code, where it is needed.
         Raises UsageError for switches that give the consent themselves, or say what a model was found to be."""
         if TRUST in params:
-            raise UsageError(f"{TRUST} is the user's to give, with the flag --{TRUST}; leave it out", name=TRUST)
+            raise UsageError(
+                f"{TRUST} is the user's to give, with the flag --{TRUST}; leave it out",
+                name=TRUST,
+            )
         for switch in self.models:
             if fault := written_fault(params.get(switch)):
-                raise UsageError(f"the switch {switch!r} of the metric {self.name!r} {fault}", name=switch)
-        return {**params, TRUST: True} if trust and TRUST in self.switches else dict(params)
+                raise UsageError(
+                    f"the switch {switch!r} of the metric {self.name!r} {fault}",
+                    name=switch,
+                )
+        return (
+            {**params, TRUST: True}
+            if trust and TRUST in self.switches
+            else dict(params)
+        )
 
 
 def metric(
@@ -186,7 +215,9 @@ def metric(
         given = name or function.__name__
         signature = signature_of(given, function, batch)
         if takes_missing and not _reads_scores(function):
-            raise PluginError(f"the metric {given!r}: takes_missing is of a metric that is made of other scores")
+            raise PluginError(
+                f"the metric {given!r}: takes_missing is of a metric that is made of other scores"
+            )
         return Metric(
             name=given,
             function=function,
@@ -215,7 +246,9 @@ def metric(
 
 def _upright(name: str, given: Range) -> Range:
     if not given[0] < given[1]:
-        raise PluginError(f"the metric {name!r}: range is the lowest and the highest value, not {given}")
+        raise PluginError(
+            f"the metric {name!r}: range is the lowest and the highest value, not {given}"
+        )
     return given
 
 
@@ -233,4 +266,6 @@ def whole_range(found: Range | Mapping[str, Range]) -> Range:
 
 def load_metric(name: str) -> Metric:
     """A registered metric. Raises PluginError if the entry point names something else."""
-    return plugins.load_as("mmeval.metrics", name, Metric, "decorate a function with @metric")
+    return plugins.load_as(
+        "mmeval.metrics", name, Metric, "decorate a function with @metric"
+    )

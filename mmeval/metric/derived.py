@@ -61,7 +61,10 @@ class Derivation:
             return {}
         pieces = {name: self._bounded(name, known[name]) for name in self.ranges}
         outputs = self.bound.metric.outputs
-        if ruled := next((piece for piece in pieces.values() if piece.evidence == BY_MISSING_OUTPUT), None):
+        if ruled := next(
+            (piece for piece in pieces.values() if piece.evidence == BY_MISSING_OUTPUT),
+            None,
+        ):
             return dict.fromkeys(outputs, ruled)
         if self.bound.metric.takes_missing:
             skipped = dict.fromkeys(self.bound.pieces, SKIPPED)
@@ -69,7 +72,9 @@ class Derivation:
         for status in _PASSED_ON:
             for name, piece in pieces.items():
                 if piece.status == status:
-                    return dict.fromkeys(outputs, Score(status=status, reason=f"{name}: {piece.reason}"))
+                    return dict.fromkeys(
+                        outputs, Score(status=status, reason=f"{name}: {piece.reason}")
+                    )
         return score_derived(self.bound, pieces)
 
     def _bounded(self, name: str, score: Score) -> Score:
@@ -86,7 +91,10 @@ def with_range(bound: BoundMetric, ranges: Mapping[str, Range]) -> BoundMetric:
     return (
         bound
         if of is None
-        else replace(bound, metric=replace(bound.metric, range=whole_range(of(ranges, bound.params))))
+        else replace(
+            bound,
+            metric=replace(bound.metric, range=whole_range(of(ranges, bound.params))),
+        )
     )
 
 
@@ -97,12 +105,17 @@ def derivations(plan: Mapping[str, Any]) -> list[Derivation]:
         if PIECES not in entry or "unavailable" in entry:
             continue
         try:
-            bound = bind(load_metric(entry["metric"]), entry["switches"], entry["profile"])
+            bound = bind(
+                load_metric(entry["metric"]), entry["switches"], entry["profile"]
+            )
         except MmevalError as error:
             log.warning("%s is not shown: %s", entry["metric"], error)
             continue
         ranges = {
-            name: (-math.inf if low is None else low, math.inf if high is None else high)
+            name: (
+                -math.inf if low is None else low,
+                math.inf if high is None else high,
+            )
             for name, (low, high) in entry[PIECES].items()
         }
         found.append(Derivation(with_range(bound, ranges), ranges))

@@ -20,7 +20,11 @@ _used = ""
 
 def device_fault(text: str) -> str:
     """What a text must be to name a device; empty when it names one."""
-    return "" if text == AUTO or _DEVICE.fullmatch(text) else "auto, cpu, cuda, cuda:1 (any number) or mps"
+    return (
+        ""
+        if text == AUTO or _DEVICE.fullmatch(text)
+        else "auto, cpu, cuda, cuda:1 (any number) or mps"
+    )
 
 
 def use_device(asked: str) -> None:
@@ -78,8 +82,14 @@ def require_device(device: str) -> None:
         return
     there = _count(kind)
     if int(number or 0) >= there:
-        has = f"torch finds {there} of the kind {kind}" if there else f"torch finds no device of the kind {kind}"
-        raise MissingError(f"--metric_device {device}: {has} on this machine; give auto or cpu")
+        has = (
+            f"torch finds {there} of the kind {kind}"
+            if there
+            else f"torch finds no device of the kind {kind}"
+        )
+        raise MissingError(
+            f"--metric_device {device}: {has} on this machine; give auto or cpu"
+        )
 
 
 def _count(kind: str) -> int:
@@ -91,4 +101,6 @@ def _count(kind: str) -> int:
     if kind == "mps":
         return int(torch.backends.mps.is_available())
     library = getattr(torch, kind, None)
-    return library.device_count() if library is not None and library.is_available() else 0
+    return (
+        library.device_count() if library is not None and library.is_available() else 0
+    )

@@ -68,14 +68,20 @@ class HubModel(FilePath, Checked):
     Raises PluginError for a path outside of the model.
     """
 
-    def __init__(self, files: Sequence[str], unless: str = "", *, by_hand: str = "") -> None:
+    def __init__(
+        self, files: Sequence[str], unless: str = "", *, by_hand: str = ""
+    ) -> None:
         super().__init__(_fault)
         if not files or isinstance(files, str):
-            raise PluginError("a model of a metric: name every file that the metric opens, as in ('config.json',)")
+            raise PluginError(
+                "a model of a metric: name every file that the metric opens, as in ('config.json',)"
+            )
         self.files, self.unless, self.by_hand = tuple(files), unless, by_hand
         for file in (name for item in self.files for name in item.split("|")):
             if ".." in (path := PurePosixPath(file)).parts or path.is_absolute():
-                raise PluginError(f"a model of a metric: {file!r} is no path inside the model")
+                raise PluginError(
+                    f"a model of a metric: {file!r} is no path inside the model"
+                )
 
     def is_needed(self, switches: Mapping[str, Any]) -> bool:
         """Whether a metric with these switches opens the model."""
@@ -89,7 +95,13 @@ def _fault(value: Any) -> str:
     """What the value of such a switch must be; empty when it is right."""
     if isinstance(value, Mapping):
         wanted = "a model: {name: owner/name, revision: ...}"
-        return "" if all(key in _KEYS and isinstance(item, str) for key, item in value.items()) else wanted
+        return (
+            ""
+            if all(
+                key in _KEYS and isinstance(item, str) for key, item in value.items()
+            )
+            else wanted
+        )
     return naming_fault(value) if isinstance(value, str) else ""
 
 
@@ -97,7 +109,11 @@ def written_fault(value: Any) -> str:
     """What a user must write to name a model; empty when it is right.
     Users do not write what binding finds: a fingerprint not computed from files would be recorded with scores."""
     is_found = isinstance(value, Mapping) and not value.keys() <= {"name", "revision"}
-    return "must be owner/name, owner/name@revision, a folder such as ./model, or {name, revision}" if is_found else ""
+    return (
+        "must be owner/name, owner/name@revision, a folder such as ./model, or {name, revision}"
+        if is_found
+        else ""
+    )
 
 
 def bound_model(written: str | Mapping[str, str], model: HubModel) -> dict[str, str]:
@@ -108,7 +124,12 @@ def bound_model(written: str | Mapping[str, str], model: HubModel) -> dict[str, 
         return {key: written.get(key, "") for key in _KEYS}
     named = named_in(written)
     of_user = str(named.folder) if named.folder is not None else ""
-    blank = {"name": named.name, "revision": named.revision, "folder": of_user, "fingerprint": ""}
+    blank = {
+        "name": named.name,
+        "revision": named.revision,
+        "folder": of_user,
+        "fingerprint": "",
+    }
     if not named.name:
         return blank
     try:
@@ -134,12 +155,16 @@ def lacking(written: str | Mapping[str, str], model: HubModel) -> str:
     if not named.name:
         return ""
     try:
-        found = {place.folder: missing(place.folder, model.files) for place in places(named)}
+        found = {
+            place.folder: missing(place.folder, model.files) for place in places(named)
+        }
         folder = min(found, key=lambda folder: len(found[folder]))
         fewest = found[folder]
         if not fewest:  # all files exist, and yet it was not bound
             fingerprint(folder, model.files)
-        return ", ".join(fewest) + (f", and {fault}" if fewest and (fault := weights_dir_fault()) else "")
+        return ", ".join(fewest) + (
+            f", and {fault}" if fewest and (fault := weights_dir_fault()) else ""
+        )
     except MmevalError as error:  # the library that knows the cache
         return str(error)
     except OSError as error:
@@ -147,7 +172,12 @@ def lacking(written: str | Mapping[str, str], model: HubModel) -> str:
 
 
 def missing_model_message(
-    value: Mapping[str, str], lacks: str, task: str, *, switch: str = "", by_hand: str = ""
+    value: Mapping[str, str],
+    lacks: str,
+    task: str,
+    *,
+    switch: str = "",
+    by_hand: str = "",
 ) -> str:
     """The message that a bound model is not here, and what to do.
     Without a ``task`` it offers the ``switch`` that names the model, or any task with the metric."""
@@ -158,8 +188,12 @@ def missing_model_message(
         return f"{named} is not here ({lacks}); {by_hand}"
     if task:
         return f"its model {named} is not here ({lacks}); run: mmeval prepare {task} --weights"
-    by_switch = f"""name a folder that holds it: --params '{{"{switch}": "./folder"}}'"""
-    by_task = "or have a task that uses the metric fetch it: mmeval prepare TASK --weights"
+    by_switch = (
+        f"""name a folder that holds it: --params '{{"{switch}": "./folder"}}'"""
+    )
+    by_task = (
+        "or have a task that uses the metric fetch it: mmeval prepare TASK --weights"
+    )
     return f"its model {named} is not here ({lacks}); {by_switch}, {by_task}"
 
 
@@ -177,8 +211,12 @@ def model_folder(value: str | Mapping[str, str]) -> Path:
     if isinstance(value, Mapping) and value.get("fingerprint"):
         return Path(value["folder"])
     if not named_in(value).name:
-        raise MissingDataError("no model is named; set the switch to owner/name, or to a folder such as ./model")
-    raise MissingDataError(f"the model {named_in(value)} is not here; run: mmeval prepare TASK --weights")
+        raise MissingDataError(
+            "no model is named; set the switch to owner/name, or to a folder such as ./model"
+        )
+    raise MissingDataError(
+        f"the model {named_in(value)} is not here; run: mmeval prepare TASK --weights"
+    )
 
 
 def loaded(value: str | Mapping[str, str], load: Callable[[Path, str], T]) -> T:
@@ -212,11 +250,17 @@ def _identity(load: Callable[..., object]) -> Hashable:
     code = getattr(load, "__code__", None)
     if code is None:
         return load
-    cells: Iterator[Any] = (cell.cell_contents for cell in getattr(load, "__closure__", None) or ())
+    cells: Iterator[Any] = (
+        cell.cell_contents for cell in getattr(load, "__closure__", None) or ()
+    )
     return (code, tuple(cells))
 
 
-def remembered_all(media: Sequence[Media], key: Hashable, compute: Callable[[Sequence[Media]], Sequence[T]]) -> list[T]:
+def remembered_all(
+    media: Sequence[Media],
+    key: Hashable,
+    compute: Callable[[Sequence[Media]], Sequence[T]],
+) -> list[T]:
     """The result of ``compute`` for each medium, kept with the medium under ``key``.
 
     The metrics of one trial share it. ``compute`` is called once with the media that have no result yet, without
@@ -231,7 +275,9 @@ def remembered_all(media: Sequence[Media], key: Hashable, compute: Callable[[Seq
     if wanted:
         made = compute(wanted)
         if len(made) != len(wanted):
-            raise PluginError(f"{len(wanted)} media were to be worked out together, and {len(made)} results came back")
+            raise PluginError(
+                f"{len(wanted)} media were to be worked out together, and {len(made)} results came back"
+            )
         known.update(zip((one.sha256 for one in wanted), made, strict=True))
     for one in media:
         one.memo.setdefault(key, known[one.sha256])

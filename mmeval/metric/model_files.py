@@ -55,7 +55,11 @@ def naming_fault(written: str) -> str:
         return ""
     found = _NAME.fullmatch(written)
     climbs = ".." in written
-    return "" if found and not climbs else "a model: owner/name, owner/name@revision, or a folder such as ./model"
+    return (
+        ""
+        if found and not climbs
+        else "a model: owner/name, owner/name@revision, or a folder such as ./model"
+    )
 
 
 def named_model(written: str) -> NamedModel:
@@ -67,7 +71,9 @@ def named_model(written: str) -> NamedModel:
         folder = Path(os.path.abspath(folder))  # noqa: PTH100  links keep the name under which the user knows it
         return NamedModel(folder.name, folder=folder)
     found = _NAME.fullmatch(written)
-    return NamedModel(found["repo"], found["revision"] or "") if found else NamedModel("")
+    return (
+        NamedModel(found["repo"], found["revision"] or "") if found else NamedModel("")
+    )
 
 
 def places(model: NamedModel) -> Iterator[Placed]:
@@ -80,18 +86,28 @@ def places(model: NamedModel) -> Iterator[Placed]:
     from mmeval.dataset.hub_cache import cache_folder, cached_snapshot
 
     found = cached_snapshot(model.name, model.revision or USUAL_REVISION, "model")
-    yield Placed(found, found.name) if found is not None else Placed(cache_folder() / model.name)
+    yield (
+        Placed(found, found.name)
+        if found is not None
+        else Placed(cache_folder() / model.name)
+    )
 
 
 def weights_dir_fault() -> str:
     """Why ``MMEVAL_WEIGHTS_DIR`` cannot be used; empty for a folder, or if not set."""
     own = os.environ.get(WEIGHTS_DIR)
-    return f"{WEIGHTS_DIR} names {own}, which is no folder" if own and not Path(own).expanduser().is_dir() else ""
+    return (
+        f"{WEIGHTS_DIR} names {own}, which is no folder"
+        if own and not Path(own).expanduser().is_dir()
+        else ""
+    )
 
 
 def missing(folder: Path, wanted: Sequence[str]) -> tuple[str, ...]:
     """The files that a folder lacks, with their alternatives."""
-    return tuple(item.replace("|", " or ") for item in wanted if _here(folder, item) is None)
+    return tuple(
+        item.replace("|", " or ") for item in wanted if _here(folder, item) is None
+    )
 
 
 def chosen_files(folder: Path, wanted: Sequence[str]) -> tuple[str, ...]:
@@ -105,7 +121,12 @@ def first_of(item: str, is_there: Callable[[str], bool]) -> str | None:
 
 
 def _here(folder: Path, item: str) -> str | None:
-    return first_of(item, lambda name: any(folder.glob(name)) if "*" in name else (folder / name).is_file())
+    return first_of(
+        item,
+        lambda name: (
+            any(folder.glob(name)) if "*" in name else (folder / name).is_file()
+        ),
+    )
 
 
 def fingerprint(folder: Path, wanted: Sequence[str]) -> str:
@@ -115,13 +136,18 @@ def fingerprint(folder: Path, wanted: Sequence[str]) -> str:
     is kept by path, size and time of change, and computed again when one of these differs. Files of a name with ``*``
     may be thousands: their names and sizes count.
     """
-    return digest([[name, _mark(folder, name)] for name in sorted(chosen_files(folder, wanted))])
+    return digest(
+        [[name, _mark(folder, name)] for name in sorted(chosen_files(folder, wanted))]
+    )
 
 
 def _mark(folder: Path, name: str) -> str | list[list[str | int]]:
     if "*" not in name:
         return file_mark(folder / name)
-    return [[path.relative_to(folder).as_posix(), path.stat().st_size] for path in sorted(folder.glob(name))]
+    return [
+        [path.relative_to(folder).as_posix(), path.stat().st_size]
+        for path in sorted(folder.glob(name))
+    ]
 
 
 def file_mark(path: Path) -> str:
@@ -140,7 +166,9 @@ def _digest_of_file(path: str, size: int, changed_ns: int) -> str:
     if size < LARGE_BYTES:
         return _read_digest(path)
     kept = None
-    with contextlib.suppress(StorageError):  # without a cache the file is read each time
+    with contextlib.suppress(
+        StorageError
+    ):  # without a cache the file is read each time
         kept = own_cache() / "digests" / digest([path, size, changed_ns])
     with contextlib.suppress(OSError, ValueError):
         if kept is not None and _SHA256.fullmatch(text := kept.read_text("ascii")):

@@ -23,17 +23,32 @@ class WeightsError(MissingDataError):
     ``fault`` is what is wrong with them, in words that follow the folder; ``how_to_fix`` is how to fix it, unless the
     right files have to be put there."""
 
-    def __init__(self, folder: Path, fault: str, *, model: str = "", how_to_fix: str = "") -> None:
+    def __init__(
+        self, folder: Path, fault: str, *, model: str = "", how_to_fix: str = ""
+    ) -> None:
         name = f" {model}" if model else ""
-        super().__init__(f"the model{name} in {folder} {fault}; {how_to_fix or _OF_A_FOLDER}", name=model)
-        self.folder, self.fault, self.model, self.how_to_fix = folder, fault, model, how_to_fix
+        super().__init__(
+            f"the model{name} in {folder} {fault}; {how_to_fix or _OF_A_FOLDER}",
+            name=model,
+        )
+        self.folder, self.fault, self.model, self.how_to_fix = (
+            folder,
+            fault,
+            model,
+            how_to_fix,
+        )
 
     def __reduce__(self) -> tuple[object, ...]:
-        return partial(WeightsError, model=self.model, how_to_fix=self.how_to_fix), (self.folder, self.fault)
+        return partial(WeightsError, model=self.model, how_to_fix=self.how_to_fix), (
+            self.folder,
+            self.fault,
+        )
 
     def of_hub(self, model: str) -> WeightsError:
         """The same about a model of the hub, which a command fetches again."""
-        how_to_fix = self.how_to_fix or f"delete {_to_delete(self.folder)}, then run: {_PREPARE}"
+        how_to_fix = (
+            self.how_to_fix or f"delete {_to_delete(self.folder)}, then run: {_PREPARE}"
+        )
         return WeightsError(self.folder, self.fault, model=model, how_to_fix=how_to_fix)
 
 
@@ -44,14 +59,23 @@ def gaps(report: Mapping[str, Any], ignored: tuple[str, ...] = ()) -> str:
     ``output_loading_info``. Empty where these are only weights whose last name is ``ignored``. Weights without a place
     in the model do not count.
     """
-    missing = sorted(name for name in report.get("missing_keys", ()) if name.rpartition(".")[2] not in ignored)
+    missing = sorted(
+        name
+        for name in report.get("missing_keys", ())
+        if name.rpartition(".")[2] not in ignored
+    )
     if missing:
         return f"{len(missing)} of its weights are not in its files ({some(missing, _NAMED)})"
     other = sorted(
-        f"{name}: {list(is_)}, not {list(wanted)}" for name, is_, wanted in report.get("mismatched_keys", ())
+        f"{name}: {list(is_)}, not {list(wanted)}"
+        for name, is_, wanted in report.get("mismatched_keys", ())
     )
     shown = some(other, _NAMED)
-    return f"{len(other)} of its weights have another shape than config.json says ({shown})" if other else ""
+    return (
+        f"{len(other)} of its weights have another shape than config.json says ({shown})"
+        if other
+        else ""
+    )
 
 
 def uneven_blocks(names: Iterable[str], start: str) -> str:
@@ -65,13 +89,23 @@ def uneven_blocks(names: Iterable[str], start: str) -> str:
         if name.startswith(f"{start}.") and number.isdecimal():
             found.setdefault(int(number), set()).add(rest)
     every = set().union(*found.values())
-    lacks = [f"{start}.{n}.{name}" for n in range(max(found, default=-1) + 1) for name in every - found.get(n, set())]
-    return f"{len(lacks)} of its weights are not in its files ({some(sorted(lacks), _NAMED)})" if lacks else ""
+    lacks = [
+        f"{start}.{n}.{name}"
+        for n in range(max(found, default=-1) + 1)
+        for name in every - found.get(n, set())
+    ]
+    return (
+        f"{len(lacks)} of its weights are not in its files ({some(sorted(lacks), _NAMED)})"
+        if lacks
+        else ""
+    )
 
 
 def damaged_files(folder: Path) -> list[Path]:
     """The incomplete safetensors files of a folder: their declared length differs."""
-    return [path for path in sorted(folder.glob("*.safetensors")) if not _is_whole(path)]
+    return [
+        path for path in sorted(folder.glob("*.safetensors")) if not _is_whole(path)
+    ]
 
 
 def _is_whole(path: Path) -> bool:
@@ -82,15 +116,29 @@ def _is_whole(path: Path) -> bool:
             if header > size:
                 return False
             tensors = json.loads(file.read(header))
-        ends = [tensor["data_offsets"][1] for name, tensor in tensors.items() if name != "__metadata__"]
+        ends = [
+            tensor["data_offsets"][1]
+            for name, tensor in tensors.items()
+            if name != "__metadata__"
+        ]
         return bool(size == _LENGTH_BYTES + header + max(ends, default=0))
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ):
         return False
 
 
 def _to_delete(folder: Path) -> str:
     """The files to delete so that they are fetched again: the damaged, or all weights.
     In the hub's cache a file is a link, and its target has to be deleted."""
-    files = damaged_files(folder) or [*sorted(folder.glob("*.safetensors")), *sorted(folder.glob("*.bin"))]
+    files = damaged_files(folder) or [
+        *sorted(folder.glob("*.safetensors")),
+        *sorted(folder.glob("*.bin")),
+    ]
     shown = [str(path.resolve() if path.is_symlink() else path) for path in files]
     return some(shown, _NAMED) or str(folder)

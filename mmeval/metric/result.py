@@ -26,10 +26,14 @@ def scores_of(result: Any, metric: Metric) -> MetricScores:
     name, outputs = metric.name, metric.outputs
     if not isinstance(result, Mapping):
         if len(outputs) != 1:
-            raise PluginError(f"the metric {name!r} must return a mapping with {list(outputs)}")
+            raise PluginError(
+                f"the metric {name!r} must return a mapping with {list(outputs)}"
+            )
         return {outputs[0]: _checked(result, metric, outputs[0])}
     if set(result) != set(outputs):
-        raise PluginError(f"the metric {name!r} returned {sorted(result)}, not {sorted(outputs)}")
+        raise PluginError(
+            f"the metric {name!r} returned {sorted(result)}, not {sorted(outputs)}"
+        )
     return {output: _checked(value, metric, output) for output, value in result.items()}
 
 
@@ -38,7 +42,9 @@ def _checked(value: Any, metric: Metric, output: str) -> Score:
     try:
         score = value if isinstance(value, Score) else Score(value=float(value))
     except (TypeError, ValueError):
-        raise PluginError(f"the metric {metric.name!r} returned {value!r:.80}, and no number or Score") from None
+        raise PluginError(
+            f"the metric {metric.name!r} returned {value!r:.80}, and no number or Score"
+        ) from None
     if not 0 <= score.weight < math.inf:
         reason = f"the metric gave the weight {score.weight}, which is no count"
         score = replace(score, value=None, status="unscored", reason=reason, weight=1.0)
@@ -48,11 +54,20 @@ def _checked(value: Any, metric: Metric, output: str) -> Score:
         return score
     low, high = metric.range_for(output)
     if score.value is None or not math.isfinite(score.value):
-        return replace(score, value=None, status="unscored", reason=f"the metric gave {score.value}")
+        return replace(
+            score,
+            value=None,
+            status="unscored",
+            reason=f"the metric gave {score.value}",
+        )
     if not low - ROUNDING <= score.value <= high + ROUNDING:
         reason = f"the metric gave {score.value:g}, outside its range {low:g}..{high:g}"
         return replace(score, value=None, status="unscored", reason=reason)
-    return score if type(score.value) is float else replace(score, value=float(score.value))
+    return (
+        score
+        if type(score.value) is float
+        else replace(score, value=float(score.value))
+    )
 
 
 def _bounded(score: Score, spread: tuple[float, float]) -> Score:
@@ -69,7 +84,9 @@ def _bounded(score: Score, spread: tuple[float, float]) -> Score:
 
 def writable(score: Score) -> Score:
     """The score, or an unscored one where JSON cannot hold its evidence."""
-    from mmeval.system.json_lines import to_line  # it imports fast JSON, which task files do not need
+    from mmeval.system.json_lines import (
+        to_line,
+    )  # it imports fast JSON, which task files do not need
 
     try:
         to_line(score.to_json())

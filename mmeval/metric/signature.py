@@ -28,11 +28,17 @@ class Signature(NamedTuple):
     roles: tuple[str, ...]
 
 
-def signature_of(name: str, function: Callable[..., Any], batch: object = None) -> Signature:
+def signature_of(
+    name: str, function: Callable[..., Any], batch: object = None
+) -> Signature:
     """The signature of a metric called ``name``, with its description's ``batch``.
     Raises PluginError for a function that cannot be a metric."""
     parameters = list(inspect.signature(function).parameters.values())
-    first = parameters[0].name if parameters and parameters[0].kind is not parameters[0].KEYWORD_ONLY else ""
+    first = (
+        parameters[0].name
+        if parameters and parameters[0].kind is not parameters[0].KEYWORD_ONLY
+        else ""
+    )
     asked = [p for p in parameters[1:] if p.kind is p.POSITIONAL_OR_KEYWORD]
     switches = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
     roles = tuple(p.name for p in asked)
@@ -45,9 +51,13 @@ def signature_of(name: str, function: Callable[..., Any], batch: object = None) 
         )
     for switch, default in switches.items():
         if default is inspect.Parameter.empty:
-            raise PluginError(f"the metric {name!r}: the switch {switch!r} needs a default")
+            raise PluginError(
+                f"the metric {name!r}: the switch {switch!r} needs a default"
+            )
     if optional := [p.name for p in asked if p.default is not p.empty]:
-        raise PluginError(f"the metric {name!r}: write * before its switches ({', '.join(optional)})")
+        raise PluginError(
+            f"the metric {name!r}: write * before its switches ({', '.join(optional)})"
+        )
     if roles and first in TRIAL and not inspect.isgeneratorfunction(function):
         raise PluginError(
             f"the metric {name!r} has the role {roles[0]!r} and no yield: yield the calls to it, or write * before its "
@@ -59,7 +69,13 @@ def signature_of(name: str, function: Callable[..., Any], batch: object = None) 
     return Signature(switches, roles)
 
 
-def _check_batched(name: str, function: Callable[..., Any], first: str, roles: Sequence[str], batch: object) -> None:
+def _check_batched(
+    name: str,
+    function: Callable[..., Any],
+    first: str,
+    roles: Sequence[str],
+    batch: object,
+) -> None:
     """Raises PluginError for a function that cannot score many trials at once."""
     if first not in TRIALS or type(batch) is not int or batch < 1:
         raise PluginError(
@@ -67,25 +83,41 @@ def _check_batched(name: str, function: Callable[..., Any], first: str, roles: S
             f"def {name}(trials, *, switch=1), and returns one score for each of the trials"
         )
     if roles or inspect.isgeneratorfunction(function):
-        raise PluginError(f"the metric {name!r}: one that scores many answers at once cannot ask a role")
+        raise PluginError(
+            f"the metric {name!r}: one that scores many answers at once cannot ask a role"
+        )
 
 
-def _check_derived(name: str, function: Callable[..., Any], switches: Mapping[str, Any], roles: Sequence[str]) -> None:
+def _check_derived(
+    name: str,
+    function: Callable[..., Any],
+    switches: Mapping[str, Any],
+    roles: Sequence[str],
+) -> None:
     """Raises PluginError for a derived metric that needs more than scores."""
     if PIECES_SWITCH not in switches:
-        raise PluginError(f"the metric {name!r}: it is made of scores, so that it needs the switch of: list[str] = []")
+        raise PluginError(
+            f"the metric {name!r}: it is made of scores, so that it needs the switch of: list[str] = []"
+        )
     if roles or inspect.isgeneratorfunction(function):
-        raise PluginError(f"the metric {name!r}: it is made of scores, so that it cannot ask a role")
+        raise PluginError(
+            f"the metric {name!r}: it is made of scores, so that it cannot ask a role"
+        )
 
 
-def _check_marks(name: str, function: Callable[..., Any], switches: Mapping[str, Any], first: str) -> None:
+def _check_marks(
+    name: str, function: Callable[..., Any], switches: Mapping[str, Any], first: str
+) -> None:
     """Raises PluginError for switches that name what the metric never opens.
     Models are for metrics of answers, and not where roles are asked or scores combined."""
     refused: tuple[type, ...] = (HubModel, JudgePrompt) if first == SCORES else ()
     if inspect.isgeneratorfunction(function):
         refused = (HubModel,)
     for switch in switches if refused else ():
-        if any(isinstance(mark, refused) for mark in marks_of(hint_of(function, switch), FilePath)):
+        if any(
+            isinstance(mark, refused)
+            for mark in marks_of(hint_of(function, switch), FilePath)
+        ):
             made = "is made of scores" if first == SCORES else "asks a role"
             raise PluginError(
                 f"the metric {name!r}: it {made}, so that it cannot use what its switch {switch!r} names; leave "

@@ -58,19 +58,30 @@ def count(
     """Read every row once for all tasks that share the data set.
     ``place`` identifies its rows, whichever are used. Each different medium is decoded while ``look`` has time.
     ``totals`` are the labels to sum."""
-    found = Counts(samples={task.name: 0 for task in tasks}, totals=dict.fromkeys(totals, 0))
+    found = Counts(
+        samples={task.name: 0 for task in tasks}, totals=dict.fromkeys(totals, 0)
+    )
     seen: set[Mark] = set()
     rows = rows_of(dataset)
     while True:
         with Caught() as failure:  # of the loader, whose iterator is spent then
             sample = next(rows, None)
         if failure:
-            found.faults.append(f"row {found.rows + 1} and those after it cannot be read: {message_of(failure.error)}")
+            found.faults.append(
+                f"row {found.rows + 1} and those after it cannot be read: {message_of(failure.error)}"
+            )
             found.read = False
         if failure or sample is None:
             return found
         found.rows += 1
-        mark = digest([place, sample.id, sample.fault, *(message.content.raw for message in sample.input)])
+        mark = digest(
+            [
+                place,
+                sample.id,
+                sample.fault,
+                *(message.content.raw for message in sample.input),
+            ]
+        )
         found.row_marks.add(mark)
         for task in tasks:
             found.samples[task.name] += task.selected(sample)
@@ -95,20 +106,35 @@ def unexpected(expected: ExpectedKeys, counts: Counts, task: str) -> Iterator[st
     rows = {
         "rows": (expected.rows, counts.rows),
         "samples": (expected.samples, counts.samples[task]),
-        **{label: (number, counts.totals[label]) for label, number in expected.totals.items()},
+        **{
+            label: (number, counts.totals[label])
+            for label, number in expected.totals.items()
+        },
     }
     yield from different(rows, {} if counts.bad_marks else expected.media, counts.media)
 
 
 def different(
-    rows: Mapping[str, tuple[int | None, int]], media: Mapping[str, int], there_are: Mapping[str, int]
+    rows: Mapping[str, tuple[int | None, int]],
+    media: Mapping[str, int],
+    there_are: Mapping[str, int],
 ) -> Iterator[str]:
     """Sentences for numbers that differ.
     ``rows`` are pairs of expected and actual numbers, ``media`` the expected ones by kind."""
-    announced = {**rows, **{f"{kind} files": (number, there_are.get(kind, 0)) for kind, number in media.items()}}
+    announced = {
+        **rows,
+        **{
+            f"{kind} files": (number, there_are.get(kind, 0))
+            for kind, number in media.items()
+        },
+    }
     for what, (number, there) in announced.items():
         if number is not None and number != there:
-            are = f"{there:,} {what} are" if there != 1 else f"1 {what.removesuffix('s')} is"
+            are = (
+                f"{there:,} {what} are"
+                if there != 1
+                else f"1 {what.removesuffix('s')} is"
+            )
             yield f"{are} there, the task file expects {number:,}; fetch them again, or correct the file"
 
 
@@ -142,13 +168,22 @@ def bounded(faults: Iterable[str], where: str = "") -> list[str]:
     """The first faults, and the number of others; ``where`` is how to see them."""
     found = list(faults)
     more = len(found) - MAX_NAMED
-    return [*found[:MAX_NAMED], *([f"and {more:,} more like these{where}"] if more > 0 else [])]
+    return [
+        *found[:MAX_NAMED],
+        *([f"and {more:,} more like these{where}"] if more > 0 else []),
+    ]
 
 
-def _count_medium(part: Part, media: Media, seen: set[Mark], found: Counts, look: MediaLook | None) -> None:
+def _count_medium(
+    part: Part, media: Media, seen: set[Mark], found: Counts, look: MediaLook | None
+) -> None:
     try:
         # A medium of a table has no path; its name may repeat, so its content counts too.
-        file = str(media.path) if media.path is not None else f"{media.name} {media.sha256}"
+        file = (
+            str(media.path)
+            if media.path is not None
+            else f"{media.name} {media.sha256}"
+        )
         mark = (part.kind, file)
         if mark in seen:
             return
@@ -161,8 +196,14 @@ def _count_medium(part: Part, media: Media, seen: set[Mark], found: Counts, look
     found.media_marks.add(mark)
     if empty:
         found.faults.append(f"{media.label} is empty; fetch it again")
-    elif look is not None and part.kind != "code" and (fault := medium_problem(part, media) or look.fault(media)):
-        found.faults.append(f"{fault if media.label in fault else f'{media.label}: {fault}'}; fetch it again")
+    elif (
+        look is not None
+        and part.kind != "code"
+        and (fault := medium_problem(part, media) or look.fault(media))
+    ):
+        found.faults.append(
+            f"{fault if media.label in fault else f'{media.label}: {fault}'}; fetch it again"
+        )
 
 
 def _fetch_again(path: Path) -> str:

@@ -39,16 +39,28 @@ def together(chosen: ChosenTasks, states: Sequence[Readiness]) -> Iterator[Toget
     for name, file in chosen.group_files.items():
         expected = file.keys.expected
         if expected != GroupExpectedKeys():
-            yield _together(name, expected, [by_task[task] for task in tasks_inside(name, members)])
+            yield _together(
+                name, expected, [by_task[task] for task in tasks_inside(name, members)]
+            )
 
 
-def _together(group: str, expected: GroupExpectedKeys, states: Sequence[Readiness]) -> Together:
-    counts = [state.counts for state in states if state.counts is not None and state.counts.read]
+def _together(
+    group: str, expected: GroupExpectedKeys, states: Sequence[Readiness]
+) -> Together:
+    counts = [
+        state.counts
+        for state in states
+        if state.counts is not None and state.counts.read
+    ]
     if len(counts) < len(states):
         lost = f"the data of {len(states) - len(counts)} of its {counted(len(states), 'task')} cannot be counted"
         return Together(group, uncounted=lost)
     rows = len(set[str]().union(*(one.row_marks for one in counts)))
-    media = Counter(kind for kind, _ in set[Mark]().union(*(one.media_marks for one in counts)))
+    media = Counter(
+        kind for kind, _ in set[Mark]().union(*(one.media_marks for one in counts))
+    )
     bad = len(set[str]().union(*(one.bad_marks for one in counts)))
-    faults = different({"rows": (expected.rows, rows)}, {} if bad else expected.media, media)
+    faults = different(
+        {"rows": (expected.rows, rows)}, {} if bad else expected.media, media
+    )
     return Together(group, rows, media, faults=tuple(faults), bad=bad)

@@ -12,7 +12,15 @@ from mmeval.content.media import path_inside
 from mmeval.decode.check import MediaLook
 from mmeval.errors import Caught, MissingDataError, MmevalError, message_of
 from mmeval.metric.model import named_in
-from mmeval.prepare.checks import MAX_NAMED, Counts, bounded, count, damaged, unexpected, wrong_files
+from mmeval.prepare.checks import (
+    MAX_NAMED,
+    Counts,
+    bounded,
+    count,
+    damaged,
+    unexpected,
+    wrong_files,
+)
 from mmeval.prepare.sizes import Measured
 from mmeval.prepare.sources import Source, WantedTask, data_source
 
@@ -64,9 +72,19 @@ def readiness(
             state = found.get(source) if source is not None else None
             if isinstance(state, MmevalError):
                 raise state
-            if source is not None and isinstance(state, Measured) and source not in checked:
-                checked[source] = bounded(damaged(state.listing.files if state.listing else (), item.data.folder))
-            failed[item.task.name] = list(checked.get(source, ())) if source is not None else []
+            if (
+                source is not None
+                and isinstance(state, Measured)
+                and source not in checked
+            ):
+                checked[source] = bounded(
+                    damaged(
+                        state.listing.files if state.listing else (), item.data.folder
+                    )
+                )
+            failed[item.task.name] = (
+                list(checked.get(source, ())) if source is not None else []
+            )
             shared.setdefault(_data_set(item), []).append(item)
         except MmevalError as error:
             advice = ""
@@ -76,22 +94,31 @@ def readiness(
     for members in shared.values():
         _count(members, counted, failed, look)
     for item in tasks:
-        yield _state(item, counted.get(item.task.name), failed[item.task.name], weights=weights)
+        yield _state(
+            item, counted.get(item.task.name), failed[item.task.name], weights=weights
+        )
 
 
 def _data_set(item: WantedTask) -> _DataSet:
     data = item.data
-    return _DataSet(item.file.keys.loader, data.folder, data.name, data.split, repr(data.options))
+    return _DataSet(
+        item.file.keys.loader, data.folder, data.name, data.split, repr(data.options)
+    )
 
 
 def _count(
-    members: Sequence[WantedTask], counted: dict[str, Counts], failed: dict[str, list[str]], look: MediaLook | None
+    members: Sequence[WantedTask],
+    counted: dict[str, Counts],
+    failed: dict[str, list[str]],
+    look: MediaLook | None,
 ) -> None:
     """Read data once for the tasks that share them."""
     with Caught() as failure:
         dataset = members[0].data()
         place = str(_data_set(members[0])._replace(options=""))
-        totals = sorted({label for item in members for label in item.file.keys.expected.totals})
+        totals = sorted(
+            {label for item in members for label in item.file.keys.expected.totals}
+        )
         counts = count(dataset, [item.task for item in members], place, look, totals)
     if failure:
         for item in members:
@@ -103,7 +130,9 @@ def _count(
         counted[item.task.name] = counts
 
 
-def _state(item: WantedTask, counts: Counts | None, faults: Sequence[str], *, weights: bool) -> Readiness:
+def _state(
+    item: WantedTask, counts: Counts | None, faults: Sequence[str], *, weights: bool
+) -> Readiness:
     expected, name = item.file.keys.expected, item.task.name
     found, notes = list(faults), list[str]()
     if counts is not None:
@@ -111,7 +140,9 @@ def _state(item: WantedTask, counts: Counts | None, faults: Sequence[str], *, we
         if counts.faults:
             found += by_hands
         else:
-            notes += [f"{message} (every row can be read without it)" for message in by_hands]
+            notes += [
+                f"{message} (every row can be read without it)" for message in by_hands
+            ]
         found += [
             *bounded(counts.faults, " (--verbosity DEBUG names them)"),
             *bounded(unexpected(expected, counts, name)),
@@ -119,10 +150,14 @@ def _state(item: WantedTask, counts: Counts | None, faults: Sequence[str], *, we
         found += bounded(wrong_files(expected.files, item.data.folder))
     for metric, message, by_hand_only in _lacking(item):
         if weights:
-            found.append(f"the metric {metric}: {'; '.join(filter(None, (message, by_hand_only)))}")
+            found.append(
+                f"the metric {metric}: {'; '.join(filter(None, (message, by_hand_only)))}"
+            )
         else:
             advice = by_hand_only or "--weights fetches them"
-            notes.append(f"the metric {metric} will be unavailable: {message}; {advice}")
+            notes.append(
+                f"the metric {metric} will be unavailable: {message}; {advice}"
+            )
     return Readiness(name, tuple(found), tuple(notes), counts)
 
 
@@ -144,7 +179,11 @@ def by_hand(item: WantedTask) -> Iterator[str]:
     if data.data_dir is not None:
         folder = data.folder if data.data_dir.is_dir() else data.data_dir
     for entry in item.file.keys.by_hand:
-        if any(path_inside(place, entry.path).exists() for place in (folder, data.beside) if place is not None):
+        if any(
+            path_inside(place, entry.path).exists()
+            for place in (folder, data.beside)
+            if place is not None
+        ):
             continue
         take = f"take {entry.source}{f' ({entry.note})' if entry.note else ''}"
         put = (

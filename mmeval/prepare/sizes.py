@@ -42,7 +42,10 @@ class Measured(NamedTuple):
 def measured(source: Source) -> Measured:
     """Measure a source. Raises MissingDataError if neither hub nor machine has it."""
     if variable := hub.offline(source.kind):
-        _require_here(source, f"{source}: it is not here and {variable} is set; run once with {variable}=0")
+        _require_here(
+            source,
+            f"{source}: it is not here and {variable} is set; run once with {variable}=0",
+        )
         return Measured(source, None, unasked=f"{variable} is set")
     try:
         listing = hub.listing(source.repo, source.revision, kind=source.kind)
@@ -50,17 +53,29 @@ def measured(source: Source) -> Measured:
         _require_here(source, str(error))
         return Measured(source, None, unasked=str(error))
     source = _chosen(source, listing)
-    files = tuple(file for file in listing.files if not source.only or file.path in source.only)
+    files = tuple(
+        file for file in listing.files if not source.only or file.path in source.only
+    )
     listing = Listing(listing.commit, files)
     if (into := source.into) is not None:
-        return Measured(source, listing, tuple(file for file in files if size_on_disk(into / file.path) != file.size))
-    return Measured(source, listing, hub.not_here(source.repo, listing, kind=source.kind))
+        return Measured(
+            source,
+            listing,
+            tuple(
+                file for file in files if size_on_disk(into / file.path) != file.size
+            ),
+        )
+    return Measured(
+        source, listing, hub.not_here(source.repo, listing, kind=source.kind)
+    )
 
 
 def _chosen(source: Source, listing: Listing) -> Source:
     there = {file.path for file in listing.files}
     chosen = {item: first_of(item, there.__contains__) for item in source.only}
-    lacking = [item.replace("|", " or ") for item, name in chosen.items() if name is None]
+    lacking = [
+        item.replace("|", " or ") for item, name in chosen.items() if name is None
+    ]
     if lacking:
         raise MissingDataError(
             f"{source}: the hub has no file {', '.join(lacking)} there; name another revision, or report it to the "
@@ -93,6 +108,10 @@ def target_folder(source: Source) -> Path:
 
 
 def _require_here(source: Source, otherwise: str) -> None:
-    here = source.into if source.into is not None else cached_snapshot(source.repo, source.revision, source.kind)
+    here = (
+        source.into
+        if source.into is not None
+        else cached_snapshot(source.repo, source.revision, source.kind)
+    )
     if here is None or not here.is_dir():
         raise MissingDataError(otherwise)

@@ -51,11 +51,17 @@ class Source:
         return f"{'weights' if self.only else NOUN[self.kind]} {self.repo} at {self.revision}"
 
 
-def wanted(chosen: ChosenTasks, overrides: TaskOverrides, *, roles: frozenset[str] = frozenset()) -> list[WantedTask]:
+def wanted(
+    chosen: ChosenTasks,
+    overrides: TaskOverrides,
+    *,
+    roles: frozenset[str] = frozenset(),
+) -> list[WantedTask]:
     """Build the chosen tasks for a run with these ``roles``.
     Raises UsageError for overrides that cannot be used, MissingDataError where ``--data bundled`` has no samples."""
     return [
-        WantedTask(replace(build(file, overrides, roles=roles), name=name), file) for name, file in chosen.tasks.items()
+        WantedTask(replace(build(file, overrides, roles=roles), name=name), file)
+        for name, file in chosen.tasks.items()
     ]
 
 
@@ -65,24 +71,37 @@ def sources(tasks: Sequence[WantedTask], *, weights: bool) -> dict[Source, list[
     for item in tasks:
         needed = [data_source(item.data)]
         if weights:
-            needed += [source for metric in item.task.metrics for source in _models(metric.bound)]
+            needed += [
+                source
+                for metric in item.task.metrics
+                for source in _models(metric.bound)
+            ]
         for source in filter(None, needed):
             same = replace(source, only=())
             known, users = found.get(same, (source, []))
             files = tuple(dict.fromkeys((*known.only, *source.only)))
-            found[same] = (replace(known, only=files), list(dict.fromkeys((*users, item.task.name))))
+            found[same] = (
+                replace(known, only=files),
+                list(dict.fromkeys((*users, item.task.name))),
+            )
     return dict(found.values())
 
 
 def data_source(data: TaskData) -> Source | None:
     """The source of a task's data; None for data in a local folder."""
-    if data.bundled is not None or not is_hub_name(data.path) or (data.beside / data.path).is_dir():
+    if (
+        data.bundled is not None
+        or not is_hub_name(data.path)
+        or (data.beside / data.path).is_dir()
+    ):
         return None
     revision = data.revision or UNPINNED
     if data.data_dir is None:
         return Source(data.path, revision)
     target = data.data_dir / data.path
-    if not (target / ".cache" / "huggingface").is_dir():  # not begun by us, so they may be complete
+    if not (
+        target / ".cache" / "huggingface"
+    ).is_dir():  # not begun by us, so they may be complete
         try:
             replace(data)()
         except MmevalError:
@@ -100,7 +119,12 @@ def fetch(source: Source) -> Path:
         source.repo,
         source.revision,
         kind=source.kind,
-        only=tuple(glob.escape(name) for item in source.only for name in item.split("|") if name),
+        only=tuple(
+            glob.escape(name)
+            for item in source.only
+            for name in item.split("|")
+            if name
+        ),
         into=source.into,
     )
     return asyncio.run(OwnThread("mmeval-fetch").do(work))

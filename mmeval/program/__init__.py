@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING
 from mmeval.doors import door
 
 if TYPE_CHECKING:
-    from mmeval.program.calls import Call, CallFailed, Program, Reply, Role, ask_all, ask_one
+    from mmeval.program.calls import (
+        Call,
+        CallFailed,
+        Program,
+        Reply,
+        Role,
+        ask_all,
+        ask_one,
+    )
     from mmeval.program.prompt import FromReference, PromptError
     from mmeval.program.prompt_file import JudgePrompt, PromptFile, Written
     from mmeval.program.protocols import Ask, join, single

@@ -80,13 +80,20 @@ class Reply:
     def require(self) -> Interleaved:
         """The answer. Raises CallFailed without one: the program ends, its trial failed."""
         if self.response.output is None:
-            raise CallFailed(self.response.error or ErrorInfo("internal", "a reply without answer and without error"))
+            raise CallFailed(
+                self.response.error
+                or ErrorInfo("internal", "a reply without answer and without error")
+            )
         return self.response.output
 
     def problem(self) -> str:
         """Why it cannot be used; empty if it can. Raises CallFailed for an error that another try may not meet."""
         error = self.response.error
-        if error is not None and error.kind not in (*HOPELESS, "bad_reply", "no_answer"):
+        if error is not None and error.kind not in (
+            *HOPELESS,
+            "bad_reply",
+            "no_answer",
+        ):
             raise CallFailed(error)
         return "" if error is None else f"{error.kind}: {error.message:.200}"
 
@@ -120,7 +127,9 @@ def next_asked(program: Program[T], sent: Any) -> Call | Sequence[Call]:
     result; a program that yields another one in place of its calls gets a TypeError, at its line."""
     asked = program.send(sent)
     if isinstance(asked, GeneratorType):
-        asked = program.throw(TypeError(f"write 'yield from' before {asked.gi_code.co_name}(...)"))
+        asked = program.throw(
+            TypeError(f"write 'yield from' before {asked.gi_code.co_name}(...)")
+        )
     return asked
 
 
@@ -137,7 +146,10 @@ def followed(program: Program[T], answer: Callable[[Call, str], Reply]) -> T:
         if isinstance(asked, Call):
             sent = answer(asked, f"{step}")
         else:
-            sent = [answer(call, f"{step}.{position}") for position, call in enumerate(asked)]
+            sent = [
+                answer(call, f"{step}.{position}")
+                for position, call in enumerate(asked)
+            ]
         step += 1
 
 
@@ -164,7 +176,14 @@ class Role:
         """A call with one user message made of the parts, in order."""
         messages = [message("system", system)] if system else []
         messages.append(message("user", *parts))
-        return self.send(messages, wants=wants, accept=accept, example=example, convert=convert, title=title)
+        return self.send(
+            messages,
+            wants=wants,
+            accept=accept,
+            example=example,
+            convert=convert,
+            title=title,
+        )
 
     def send(
         self,
@@ -179,7 +198,9 @@ class Role:
     ) -> Call:
         """A call with whole messages; the rest is as in ``Call``."""
         request = Request(tuple(messages), params or self.params, tuple(wants))
-        return Call(self.name, request, accept, example, tuple(convert) or self.convert, title)
+        return Call(
+            self.name, request, accept, example, tuple(convert) or self.convert, title
+        )
 
     def variant(self, kind: PartKind) -> Role:
         """The role for a kind of medium: ``captioner.audio`` if the run has it, else this."""

@@ -44,8 +44,12 @@ class FunctionPrompt:
 
     def __call__(self, sample: Sample) -> tuple[Message, ...]:
         messages = tuple(self.function(sample, **self.options))
-        if not messages or not all(isinstance(message, Message) for message in messages):
-            raise PromptError(f"sample {sample.id!r}: the prompt function {self.name!r} must return messages")
+        if not messages or not all(
+            isinstance(message, Message) for message in messages
+        ):
+            raise PromptError(
+                f"sample {sample.id!r}: the prompt function {self.name!r} must return messages"
+            )
         return messages
 
 
@@ -71,5 +75,8 @@ def with_system(text: str, messages: tuple[Message, ...]) -> tuple[Message, ...]
         return messages
     if messages and messages[0].role == "system":
         own = messages[0].content.parts
-        return (Message("system", Interleaved((text_part(f"{text}\n\n"), *own))), *messages[1:])
+        return (
+            Message("system", Interleaved((text_part(f"{text}\n\n"), *own))),
+            *messages[1:],
+        )
     return (Message("system", Interleaved((text_part(text),))), *messages)

@@ -83,7 +83,9 @@ class PromptFile:
     def of(cls, written: Written) -> PromptFile:
         """The prompt of a switch. Raises PromptError for one of a metric that was not bound."""
         if isinstance(written, str):
-            raise PromptError(f"the prompt {written!r} is only a name; bind the metric before it is used")
+            raise PromptError(
+                f"the prompt {written!r} is only a name; bind the metric before it is used"
+            )
         return cls(written["name"], written["text"])
 
     @property
@@ -95,7 +97,9 @@ class PromptFile:
         """The values that it reads."""
         from mmeval.decode.template import BoundedTemplate
 
-        return frozenset().union(*(BoundedTemplate(source).reads for _, source in _sections(self.text)))
+        return frozenset().union(
+            *(BoundedTemplate(source).reads for _, source in _sections(self.text))
+        )
 
     def to_json(self) -> dict[str, str]:
         return {"name": self.name, "sha256": self.sha256, "text": self.text}
@@ -108,7 +112,9 @@ class PromptFile:
         try:
             templates = _templates(self.text, tuple(names))
             if form and not any("form" in template.reads for _, template in templates):
-                raise PromptError("it does not write {{ form }}, which says what to reply: no reply would fit")
+                raise PromptError(
+                    "it does not write {{ form }}, which says what to reply: no reply would fit"
+                )
         except PromptError as error:
             raise self._named(error) from None
 
@@ -117,7 +123,9 @@ class PromptFile:
         given = {**values, "mark": _mark(self.text, values)}
         try:
             templates = _templates(self.text, tuple(given))
-            return tuple(Message(role, template.render(given)) for role, template in templates)
+            return tuple(
+                Message(role, template.render(given)) for role, template in templates
+            )
         except PromptError as error:
             raise self._named(error) from None
 
@@ -138,14 +146,19 @@ class PromptTexts:
     recorded: Mapping[str, str] = field(default_factory=dict)
 
 
-def prompt_kinds(function: Callable[..., Any], names: Iterable[str]) -> dict[str, JudgePrompt]:
+def prompt_kinds(
+    function: Callable[..., Any], names: Iterable[str]
+) -> dict[str, JudgePrompt]:
     """The arguments of a function that are prompts, with what each may read."""
     found = {name: marks_of(hint_of(function, name), JudgePrompt) for name in names}
     return {name: marks[0] for name, marks in found.items() if marks}
 
 
 def bound_prompts(
-    function: Callable[..., Any], kinds: Mapping[str, JudgePrompt], values: Mapping[str, Any], texts: PromptTexts
+    function: Callable[..., Any],
+    kinds: Mapping[str, JudgePrompt],
+    values: Mapping[str, Any],
+    texts: PromptTexts,
 ) -> dict[str, dict[str, str]]:
     """The prompts of a function as ``{name, sha256, text}``. Raises UnknownNameError, and PromptError for one that
     cannot be used."""
@@ -188,11 +201,15 @@ def read_prompt(file: Path) -> str:
         reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
         raise PromptError(f"the prompt file {file} cannot be read: {reason}") from None
     if len(text) > MAX_CHARS:
-        raise PromptError(f"the prompt file {file} has more than {MAX_CHARS} characters")
+        raise PromptError(
+            f"the prompt file {file} has more than {MAX_CHARS} characters"
+        )
     return text
 
 
-def read_prompt_folder(folder: Path, origin: str = "--judge_prompts ") -> dict[str, PromptFile]:
+def read_prompt_folder(
+    folder: Path, origin: str = "--judge_prompts "
+) -> dict[str, PromptFile]:
     """The prompts of a folder by the names of their files, without the ending; ``origin`` begins messages.
 
     Raises PromptError for a folder that is not there, and for two files of one name.
@@ -202,7 +219,9 @@ def read_prompt_folder(folder: Path, origin: str = "--judge_prompts ") -> dict[s
     found: dict[str, PromptFile] = {}
     for file in sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES):
         if file.stem in found:
-            raise PromptError(f"{origin}{folder}: two files are called {file.stem}; keep one")
+            raise PromptError(
+                f"{origin}{folder}: two files are called {file.stem}; keep one"
+            )
         found[file.stem] = PromptFile(file.stem, read_prompt(file), str(file))
     return found
 
@@ -215,25 +234,38 @@ def _own(name: str, home: Path, texts: PromptTexts) -> PromptFile:
         return texts.given[name]
     known = sorted(path.stem for path in home.glob("*.jinja"))
     listed = ", ".join(known) or "none"
-    raise UnknownNameError("prompt", name, known, f"It has {listed}; a path has an ending, as in ./{name}.md.")
+    raise UnknownNameError(
+        "prompt",
+        name,
+        known,
+        f"It has {listed}; a path has an ending, as in ./{name}.md.",
+    )
 
 
 def _written_out(written: Mapping[str, Any]) -> PromptFile:
     unknown = sorted(written.keys() - {"name", "sha256", "text"})
     text = written.get("text")
     if unknown or not isinstance(text, str):
-        raise PromptError(f"a prompt is a name, a path or {{text: ...}}, not {dict(written)!r:.80}")
+        raise PromptError(
+            f"a prompt is a name, a path or {{text: ...}}, not {dict(written)!r:.80}"
+        )
     found = PromptFile(str(written.get("name", INLINE)), text)
     if written.get("sha256", found.sha256) != found.sha256:
-        raise PromptError(f"the prompt {found.name!r} is not the text of its sha256; restore it, or leave that out")
+        raise PromptError(
+            f"the prompt {found.name!r} is not the text of its sha256; restore it, or leave that out"
+        )
     return found
 
 
 @lru_cache(maxsize=256)
-def _templates(text: str, names: tuple[str, ...]) -> tuple[tuple[MessageRole, PartsTemplate], ...]:
+def _templates(
+    text: str, names: tuple[str, ...]
+) -> tuple[tuple[MessageRole, PartsTemplate], ...]:
     from mmeval.program.template import PartsTemplate
 
-    return tuple((role, PartsTemplate(source, names)) for role, source in _sections(text))
+    return tuple(
+        (role, PartsTemplate(source, names)) for role, source in _sections(text)
+    )
 
 
 def _sections(text: str) -> list[tuple[MessageRole, str]]:
@@ -243,8 +275,13 @@ def _sections(text: str) -> list[tuple[MessageRole, str]]:
         return [("user", text.strip("\n"))]
     roles = cast("list[MessageRole]", pieces[::2])
     if before.strip() or roles not in (["user"], ["system", "user"]):
-        raise PromptError("a prompt file begins with [user], or with [system] and goes on with [user], once each")
-    return [(role, source.strip("\n")) for role, source in zip(roles, pieces[1::2], strict=True)]
+        raise PromptError(
+            "a prompt file begins with [user], or with [system] and goes on with [user], once each"
+        )
+    return [
+        (role, source.strip("\n"))
+        for role, source in zip(roles, pieces[1::2], strict=True)
+    ]
 
 
 def _mark(text: str, values: Mapping[str, Value]) -> str:
@@ -256,7 +293,9 @@ def _mark(text: str, values: Mapping[str, Value]) -> str:
     contents = list(_contents("", values))
     texts = [part.text or part.raw for _, content in contents for part in content.parts]
     for number in itertools.count():
-        word = content_digest(f"{number}/{text}".encode("utf-8", "surrogatepass"), contents)[:_MARK_CHARS]
+        word = content_digest(
+            f"{number}/{text}".encode("utf-8", "surrogatepass"), contents
+        )[:_MARK_CHARS]
         if not any(word in written for written in texts):
             return word
     raise AssertionError("unreachable")

@@ -26,10 +26,16 @@ class Ask:
     params: GenerationParams
     model: Role
 
-    def call(self, messages: Sequence[Message] | None = None, wants: Sequence[PartKind] | None = None) -> Call:
+    def call(
+        self,
+        messages: Sequence[Message] | None = None,
+        wants: Sequence[PartKind] | None = None,
+    ) -> Call:
         """A call of the model under test, with the sample's prompt and kinds as defaults."""
         chosen = self.messages if messages is None else messages
-        return self.model.send(chosen, wants=self.wants if wants is None else wants, params=self.params)
+        return self.model.send(
+            chosen, wants=self.wants if wants is None else wants, params=self.params
+        )
 
 
 def single(ask: Ask) -> Program[Interleaved]:
@@ -45,7 +51,9 @@ def independent_passes(ask: Ask) -> Program[Interleaved]:
 
 
 def text_then_media(
-    ask: Ask, *, instruction: str = "Produce the {kind} that belongs to your answer above, and nothing else."
+    ask: Ask,
+    *,
+    instruction: str = "Produce the {kind} that belongs to your answer above, and nothing else.",
 ) -> Program[Interleaved]:
     """First text and code, then each wanted medium kind on its own, after the text.
 
@@ -55,8 +63,16 @@ def text_then_media(
     first = yield from ask_one(ask.call(wants=written or ("text",)))
     text = first.require()
     kinds = [kind for kind in ask.wants if kind not in ("text", "code")]
-    asked = [(*ask.messages, Message("assistant", text), user(instruction.format(kind=kind))) for kind in kinds]
-    replies = yield from ask_all([ask.call(messages, (kind,)) for messages, kind in zip(asked, kinds, strict=True)])
+    asked = [
+        (*ask.messages, Message("assistant", text), user(instruction.format(kind=kind)))
+        for kind in kinds
+    ]
+    replies = yield from ask_all(
+        [
+            ask.call(messages, (kind,))
+            for messages, kind in zip(asked, kinds, strict=True)
+        ]
+    )
     made = [medium for reply in replies for medium in reply.require().media()]
     return text.filled(made) if made else text
 
@@ -101,4 +117,7 @@ def join(answers: Sequence[Interleaved]) -> Interleaved:
 
 def _holds(answer: Interleaved, kind: PartKind) -> bool:
     """Whether an answer has a part of a kind; a placeholder alone is none."""
-    return any(part.kind == kind and (part.media is not None or (part.text or "").strip()) for part in answer.parts)
+    return any(
+        part.kind == kind and (part.media is not None or (part.text or "").strip())
+        for part in answer.parts
+    )

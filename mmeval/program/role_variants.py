@@ -33,16 +33,24 @@ def played(role: str, present: Collection[str]) -> bool:
     return role in present or not variants(role).keys().isdisjoint(present)
 
 
-def who_is_asked(roles: Iterable[str], by_kind: Iterable[str], present: Collection[str]) -> tuple[str, ...]:
+def who_is_asked(
+    roles: Iterable[str], by_kind: Iterable[str], present: Collection[str]
+) -> tuple[str, ...]:
     """The roles that are asked, with the variants of ``by_kind`` that are present."""
     more = [name for role in by_kind for name in variants(role) if name in present]
     return tuple(dict.fromkeys((*roles, *more)))
 
 
-def role_for(name: str, params: Mapping[str, GenerationParams], present: Collection[str]) -> Role:
+def role_for(
+    name: str, params: Mapping[str, GenerationParams], present: Collection[str]
+) -> Role:
     """A role with its present variants; one without parameters has the role's own."""
     own = params.get(name, GenerationParams())
-    found = {kind: Role(one, params.get(one, own)) for one, kind in variants(name).items() if one in present}
+    found = {
+        kind: Role(one, params.get(one, own))
+        for one, kind in variants(name).items()
+        if one in present
+    }
     return Role(name, own, found)
 
 

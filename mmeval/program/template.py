@@ -26,11 +26,15 @@ from mmeval.errors import RowError, did_you_mean
 from mmeval.program.prompt import PromptError, with_system
 from mmeval.records.sample import Message, Sample
 
-Value: TypeAlias = "str | int | float | Interleaved | Sequence[Value] | Mapping[str, Value] | None"
+Value: TypeAlias = (
+    "str | int | float | Interleaved | Sequence[Value] | Mapping[str, Value] | None"
+)
 """A value of a template: a text or number, content with media, or a list or mapping of these."""
 
 _NONCE = f"{secrets.randbelow(10**30):030d}"
-_MARK = re.compile(rf"\[{_NONCE}\.(\d+)\]")  # digits survive filters that change letters or escape
+_MARK = re.compile(
+    rf"\[{_NONCE}\.(\d+)\]"
+)  # digits survive filters that change letters or escape
 _CUT_MARK = f"[{_NONCE[:8]}"
 
 
@@ -48,7 +52,9 @@ def _unknown_names(template: BoundedTemplate, known: Sequence[str]) -> list[str]
     try:
         return sorted(template.reads - {*known})
     except TemplateSyntaxError as error:
-        raise PromptError(f"not a valid template, in its line {error.lineno}: {error.message}") from None
+        raise PromptError(
+            f"not a valid template, in its line {error.lineno}: {error.message}"
+        ) from None
     except TemplateError as error:
         raise PromptError(f"not a valid template: {error}") from None
 
@@ -73,10 +79,16 @@ class TemplatePrompt:
         return BoundedTemplate(self.system)
 
     def __call__(self, sample: Sample) -> tuple[Message, ...]:
-        messages = tuple(self._asked(message, sample) for message in sample.input) if self.user else sample.input
+        messages = (
+            tuple(self._asked(message, sample) for message in sample.input)
+            if self.user
+            else sample.input
+        )
         if not self.system:
             return messages
-        text = next((m.content.rendered() for m in sample.input if m.role == "user"), "")
+        text = next(
+            (m.content.rendered() for m in sample.input if m.role == "user"), ""
+        )
         return with_system(self._rendered(self._system, sample, text), messages)
 
     def _asked(self, message: Message, sample: Sample) -> Message:
@@ -85,7 +97,9 @@ class TemplatePrompt:
             return message
         parts = message.content.parts
         if all(part.kind == "text" for part in parts):
-            text = self._rendered(self._user, sample, "".join(part.text or "" for part in parts))
+            text = self._rendered(
+                self._user, sample, "".join(part.text or "" for part in parts)
+            )
             return Message("user", Interleaved((text_part(text),)))
         placed: list[Part] = []
         text = self._rendered(self._user, sample, _marked(message.content, placed))
@@ -109,9 +123,13 @@ class TemplatePrompt:
         try:
             return template.render(values)
         except UndefinedError as error:
-            raise RowError(f"{at}sample {sample.id!r} lacks what the prompt reads: {error.message}") from None
+            raise RowError(
+                f"{at}sample {sample.id!r} lacks what the prompt reads: {error.message}"
+            ) from None
         except TemplateError as error:
-            raise RowError(f"{at}sample {sample.id!r}: the prompt cannot be rendered: {error}") from None
+            raise RowError(
+                f"{at}sample {sample.id!r}: the prompt cannot be rendered: {error}"
+            ) from None
 
 
 @dataclass(frozen=True)
@@ -166,11 +184,15 @@ class PartsTemplate:
         return json.loads(found.text)
 
     def _contents(
-        self, values: Mapping[str, Value], texts_of: Callable[[Mapping[str, Any]], list[str]]
+        self,
+        values: Mapping[str, Value],
+        texts_of: Callable[[Mapping[str, Any]], list[str]],
     ) -> tuple[Interleaved, ...]:
         placed: list[Part] = []
         contents: list[range] = []
-        given = {name: _as_text(value, placed, contents) for name, value in values.items()}
+        given = {
+            name: _as_text(value, placed, contents) for name, value in values.items()
+        }
         try:
             texts = texts_of(given)
         except TemplateError as error:
@@ -178,9 +200,16 @@ class PartsTemplate:
         text = "".join(texts)
         shown = {int(position) for position in _MARK.findall(text)}
         if placed and _CUT_MARK in _MARK.sub("", text):
-            raise PromptError("the template cuts a content in the middle of a medium; write it whole")
-        if any(shown.intersection(content) and not shown.issuperset(content) for content in contents):
-            raise PromptError("the template cuts a content and loses some of its media; write it whole")
+            raise PromptError(
+                "the template cuts a content in the middle of a medium; write it whole"
+            )
+        if any(
+            shown.intersection(content) and not shown.issuperset(content)
+            for content in contents
+        ):
+            raise PromptError(
+                "the template cuts a content and loses some of its media; write it whole"
+            )
         return tuple(Interleaved(_unmarked(text, placed)) for text in texts)
 
 

@@ -14,7 +14,9 @@ from mmeval.content.parts import Interleaved
 DIGEST_CHARS = 32
 """Hex characters kept of a SHA-256 (128 bits): no collisions in practice, and short lines."""
 
-_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+_encode = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+).encode
 
 
 def canonical_json(value: Any) -> bytes:
@@ -35,7 +37,9 @@ def code_digest(function: Callable[..., Any]) -> str:
     try:
         return digest(inspect.getsource(function))
     except (OSError, TypeError):  # typed into a prompt
-        return digest(marshal.dumps(function.__code__, 2).hex())  # version 2: the same bytes in every process
+        return digest(
+            marshal.dumps(function.__code__, 2).hex()
+        )  # version 2: the same bytes in every process
 
 
 def call_seed(run_seed: int, request_digest: str, *again: int) -> int:
@@ -65,6 +69,15 @@ def content_digest(head: bytes, contents: Sequence[tuple[str, Interleaved]]) -> 
     for word, content in contents:
         fields += (word, str(len(content.parts)))
         for part in content.parts:
-            fields += (part.kind, part.raw, part.text or "", "" if part.media is None else part.media.sha256)
-    sized = "".join([f"{len(item)}:{item}" for item in fields]).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(b"%d:%b%b" % (len(head), head, sized)).hexdigest()[:DIGEST_CHARS]
+            fields += (
+                part.kind,
+                part.raw,
+                part.text or "",
+                "" if part.media is None else part.media.sha256,
+            )
+    sized = "".join([f"{len(item)}:{item}" for item in fields]).encode(
+        "utf-8", "surrogatepass"
+    )
+    return hashlib.sha256(b"%d:%b%b" % (len(head), head, sized)).hexdigest()[
+        :DIGEST_CHARS
+    ]

@@ -54,7 +54,10 @@ class GenerationParams:
             elif target in ("max_tokens", "temperature", "top_p", "top_k", "stop"):
                 known[target] = _typed_parameter(target, value)
             elif target != "do_sample":
-                names = [f.name for f in fields(cls) if f.name != "options"] + [*_GENERATION_ALIASES, "do_sample"]
+                names = [f.name for f in fields(cls) if f.name != "options"] + [
+                    *_GENERATION_ALIASES,
+                    "do_sample",
+                ]
                 raise UnknownNameError("generation parameter", name, names)
         if not values.get("do_sample", True):
             known["temperature"] = 0.0  # whatever temperature stands beside it
@@ -62,23 +65,35 @@ class GenerationParams:
 
     def overlaid(self, other: GenerationParams) -> GenerationParams:
         """These, with what another has set in place of their own."""
-        changed = {name: value for name, value in other.to_json().items() if name != "options"}
+        changed = {
+            name: value for name, value in other.to_json().items() if name != "options"
+        }
         return replace(self, **changed, options={**self.options, **other.options})
 
     def options_of(self, kind: PartKind) -> dict[str, Any]:
         """The options of one modality, without its prefix."""
         prefix = f"{kind}."
-        return {name[len(prefix) :]: value for name, value in self.options.items() if name.startswith(prefix)}
+        return {
+            name[len(prefix) :]: value
+            for name, value in self.options.items()
+            if name.startswith(prefix)
+        }
 
     def to_json(self) -> dict[str, Any]:
         row = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: value for name, value in row.items() if value not in (None, (), {})}
+        return {
+            name: value for name, value in row.items() if value not in (None, (), {})
+        }
 
 
 def _typed_parameter(name: str, value: Any) -> Any:
     try:
         if name == "stop":
-            return (value,) if isinstance(value, str) else tuple(str(item) for item in value)
+            return (
+                (value,)
+                if isinstance(value, str)
+                else tuple(str(item) for item in value)
+            )
         number = float(value)
         if name not in ("max_tokens", "top_k") and math.isfinite(number):
             return _within(name, value, number)
@@ -86,7 +101,13 @@ def _typed_parameter(name: str, value: Any) -> Any:
             return _within(name, value, int(number))
     except (TypeError, ValueError, OverflowError):
         pass
-    wanted = "words" if name == "stop" else "a whole number" if name in ("max_tokens", "top_k") else "a number"
+    wanted = (
+        "words"
+        if name == "stop"
+        else "a whole number"
+        if name in ("max_tokens", "top_k")
+        else "a number"
+    )
     raise UsageError(f"generation parameter {name}={value!r}: must be {wanted}")
 
 
@@ -135,14 +156,29 @@ class Request:
         """The request without some parameters of one modality, under the same digest."""
         if not names:
             return self
-        options = {name: value for name, value in self.params.options.items() if name not in names}
-        request = Request(self.messages, replace(self.params, options=options), self.wants, self.seed, self.key)
+        options = {
+            name: value
+            for name, value in self.params.options.items()
+            if name not in names
+        }
+        request = Request(
+            self.messages,
+            replace(self.params, options=options),
+            self.wants,
+            self.seed,
+            self.key,
+        )
         request.__dict__["digest"] = self.digest
         return request
 
     def kinds(self) -> set[PartKind]:
         """The kinds of part that a backend must be able to read to answer."""
-        return {part.kind for m in self.messages for part in m.content.parts if not part.dangling}
+        return {
+            part.kind
+            for m in self.messages
+            for part in m.content.parts
+            if not part.dangling
+        }
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -164,5 +200,8 @@ def _how_digest(params: GenerationParams, wants: tuple[PartKind, ...]) -> bytes:
     if known is None:
         if len(_hows) >= _MOST_HOWS:
             _hows.clear()
-        known = _hows[id(params), *wants] = (params, canonical_json([params.to_json(), wants]))
+        known = _hows[id(params), *wants] = (
+            params,
+            canonical_json([params.to_json(), wants]),
+        )
     return known[1]

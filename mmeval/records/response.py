@@ -32,9 +32,13 @@ RETRYABLE: frozenset[ErrorKind] = frozenset(
     ("rate_limit", "unreachable", "timeout", "connection", "server", "bad_reply")
 )
 """Errors of transport or server: the same request may succeed when it is sent again."""
-UNANSWERED: frozenset[ErrorKind] = frozenset(("rate_limit", "unreachable", "timeout", "connection"))
+UNANSWERED: frozenset[ErrorKind] = frozenset(
+    ("rate_limit", "unreachable", "timeout", "connection")
+)
 """Errors after which the server may have, or may still make, the reply to that very call."""
-HOPELESS: frozenset[ErrorKind] = frozenset(("bad_request", "too_long", "unsupported", "bad_media", "over_limit"))
+HOPELESS: frozenset[ErrorKind] = frozenset(
+    ("bad_request", "too_long", "unsupported", "bad_media", "over_limit")
+)
 """Errors of the request: the same request fails again."""
 
 MOST_TOKENS = 10**12
@@ -139,7 +143,10 @@ class Trace:
         return sum(step.calls for step in self.steps)
 
     def to_json(self) -> dict[str, Any]:
-        return {"steps": [step.to_json() for step in self.steps], "evidence": self.evidence}
+        return {
+            "steps": [step.to_json() for step in self.steps],
+            "evidence": self.evidence,
+        }
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Trace:
@@ -167,8 +174,19 @@ class Response:
     trace: Trace | None = None
 
     @classmethod
-    def failed(cls, kind: ErrorKind, text: str, *, retry_after: float | None = None, latency: float = 0.0) -> Response:
-        return cls(error=ErrorInfo(kind, text, retry_after), finish_reason="error", latency=latency)
+    def failed(
+        cls,
+        kind: ErrorKind,
+        text: str,
+        *,
+        retry_after: float | None = None,
+        latency: float = 0.0,
+    ) -> Response:
+        return cls(
+            error=ErrorInfo(kind, text, retry_after),
+            finish_reason="error",
+            latency=latency,
+        )
 
     @property
     def text(self) -> str:
@@ -189,7 +207,11 @@ class Response:
         if self.finish_reason != "stop":
             row["finish_reason"] = self.finish_reason
         if self.usage.input_tokens or self.usage.output_tokens:
-            row["usage"] = [self.usage.input_tokens, self.usage.output_tokens, *([1] if self.usage.batched else ())]
+            row["usage"] = [
+                self.usage.input_tokens,
+                self.usage.output_tokens,
+                *([1] if self.usage.batched else ()),
+            ]
         if self.served:
             row["served"] = self.served
         if self.fingerprint:
@@ -206,7 +228,9 @@ class Response:
     def from_json(cls, row: Mapping[str, Any], media_root: Path) -> Response:
         output, error = row.get("output"), row.get("error")
         return cls(
-            output=None if output is None else Interleaved.from_json(output, media_root),
+            output=None
+            if output is None
+            else Interleaved.from_json(output, media_root),
             error=None if error is None else ErrorInfo.from_json(error),
             finish_reason=row.get("finish_reason", "stop"),
             usage=Usage(*row.get("usage", (0, 0))[:3]),

@@ -49,19 +49,33 @@ class Sample:
     @cached_property
     def digest(self) -> str:
         """The digest that scores are tied to: of all content, the media's bytes included."""
-        from mmeval.system.json_lines import to_line  # listing tasks needs records, but no fast JSON
+        from mmeval.system.json_lines import (
+            to_line,
+        )  # listing tasks needs records, but no fast JSON
 
         row = self.to_json()
-        contents = [*(message_row["content"] for message_row in row["input"]), *row["references"]]
-        for part in (part for content in (*contents, *row.get("candidates", ())) for part in content):
-            for place in ("path", "name"):  # the place of a medium does not change the sample
+        contents = [
+            *(message_row["content"] for message_row in row["input"]),
+            *row["references"],
+        ]
+        for part in (
+            part
+            for content in (*contents, *row.get("candidates", ()))
+            for part in content
+        ):
+            for place in (
+                "path",
+                "name",
+            ):  # the place of a medium does not change the sample
                 part.get("media", {}).pop(place, None)
         return line_digest(to_line(row))
 
     @property
     def question(self) -> str:
         """The user's messages as they are written, with placeholders in the place of media."""
-        return "\n".join(message.content.raw for message in self.input if message.role == "user")
+        return "\n".join(
+            message.content.raw for message in self.input if message.role == "user"
+        )
 
     @property
     def contents(self) -> tuple[Interleaved, ...]:
@@ -70,7 +84,11 @@ class Sample:
 
     @property
     def has_media(self) -> bool:
-        return any(part.media is not None for content in self.contents for part in content.parts)
+        return any(
+            part.media is not None
+            for content in self.contents
+            for part in content.parts
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -79,7 +97,11 @@ class Sample:
             "references": [answer.to_json() for answer in self.references],
             "metadata": self.metadata,
             **({"fault": self.fault} if self.fault else {}),
-            **({"candidates": [content.to_json() for content in self.candidates]} if self.candidates else {}),
+            **(
+                {"candidates": [content.to_json() for content in self.candidates]}
+                if self.candidates
+                else {}
+            ),
         }
 
     @classmethod
@@ -87,10 +109,16 @@ class Sample:
         return cls(
             id=row["id"],
             input=tuple(Message.from_json(m, media_root) for m in row["input"]),
-            references=tuple(Interleaved.from_json(answer, media_root) for answer in row["references"]),
+            references=tuple(
+                Interleaved.from_json(answer, media_root)
+                for answer in row["references"]
+            ),
             metadata=row["metadata"],
             fault=row.get("fault", ""),
-            candidates=tuple(Interleaved.from_json(content, media_root) for content in row.get("candidates", ())),
+            candidates=tuple(
+                Interleaved.from_json(content, media_root)
+                for content in row.get("candidates", ())
+            ),
         )
 
 

@@ -40,16 +40,39 @@ class Score:
 
     @classmethod
     def unscored(
-        cls, reason: str, *, bounds: tuple[float, float] | None = None, weight: float = 1.0, **evidence: Any
+        cls,
+        reason: str,
+        *,
+        bounds: tuple[float, float] | None = None,
+        weight: float = 1.0,
+        **evidence: Any,
     ) -> Score:
-        return cls(status="unscored", reason=reason, evidence=evidence, bounds=bounds, weight=weight)
+        return cls(
+            status="unscored",
+            reason=reason,
+            evidence=evidence,
+            bounds=bounds,
+            weight=weight,
+        )
 
     @classmethod
     def lost(
-        cls, reason: str, *, bounds: tuple[float, float] | None = None, weight: float = 1.0, **evidence: Any
+        cls,
+        reason: str,
+        *,
+        bounds: tuple[float, float] | None = None,
+        weight: float = 1.0,
+        **evidence: Any,
     ) -> Score:
         """Unscored for a reason that may be gone when the trial is scored again."""
-        return cls(status="unscored", reason=reason, evidence=evidence, bounds=bounds, cause="lost", weight=weight)
+        return cls(
+            status="unscored",
+            reason=reason,
+            evidence=evidence,
+            bounds=bounds,
+            cause="lost",
+            weight=weight,
+        )
 
     @classmethod
     def unavailable(cls, reason: str) -> Score:
@@ -128,7 +151,9 @@ class Result:
     @property
     def has_nothing_to_score(self) -> bool:
         """Whether no answer holds anything for the metric, and no lost trial might."""
-        return self.inapplicable > 0 and not (self.scored or self.failed or self.unscored or self.unavailable)
+        return self.inapplicable > 0 and not (
+            self.scored or self.failed or self.unscored or self.unavailable
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}
@@ -137,7 +162,13 @@ class Result:
     def from_json(cls, row: Mapping[str, Any]) -> Result:
         known = {f.name for f in fields(cls)}
         values = {name: value for name, value in row.items() if name in known}
-        return cls(**{**values, "ci95": _pair(row.get("ci95")), "bounds": _pair(row.get("bounds"))})
+        return cls(
+            **{
+                **values,
+                "ci95": _pair(row.get("ci95")),
+                "bounds": _pair(row.get("bounds")),
+            }
+        )
 
 
 class Key(NamedTuple):

@@ -39,17 +39,33 @@ class Trial:
     @property
     def digest(self) -> str:
         """The digest of the sample, requests and answers, on which scores depend."""
-        answers = [("answer", e.response.output) for e in self.exchanges if e.response.output is not None]
-        if self.output is not None and not any(self.output is answer for _, answer in answers):
+        answers = [
+            ("answer", e.response.output)
+            for e in self.exchanges
+            if e.response.output is not None
+        ]
+        if self.output is not None and not any(
+            self.output is answer for _, answer in answers
+        ):
             answers.append(("output", self.output))
-        asked = [e.request_digest if e.response.error is None else f"{e.request_digest}!" for e in self.exchanges]
+        asked = [
+            e.request_digest if e.response.error is None else f"{e.request_digest}!"
+            for e in self.exchanges
+        ]
         kinds = [f"-{kind}" for kind in self.left_out]
-        return content_digest("/".join((self.sample.digest, str(self.repeat), *asked, *kinds)).encode(), answers)
+        return content_digest(
+            "/".join((self.sample.digest, str(self.repeat), *asked, *kinds)).encode(),
+            answers,
+        )
 
 
 def warnings_of(exchanges: Sequence[Exchange]) -> list[str]:
     """The warnings of all exchanges of a trial, once each."""
-    return list(dict.fromkeys(text for exchange in exchanges for text in exchange.response.warnings))
+    return list(
+        dict.fromkeys(
+            text for exchange in exchanges for text in exchange.response.warnings
+        )
+    )
 
 
 def finish_reason(trial: Trial) -> str | None:

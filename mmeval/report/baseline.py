@@ -63,17 +63,25 @@ class Baseline:
             other = theirs.get(key)
             if other is None:
                 has_task = any(one.task == key.task for one in theirs)
-                lacks = f"{key.metric} of {key.task}" if has_task else f"task {key.task}"
+                lacks = (
+                    f"{key.metric} of {key.task}" if has_task else f"task {key.task}"
+                )
                 unknown.update({} if key.slice else {lacks: None})
             elif other.value is not None:
                 if why := self._why_not(key, document):
-                    differing[f"the baseline's {key.task} {key.metric} is not shown: {why}"] = None
+                    differing[
+                        f"the baseline's {key.task} {key.metric} is not shown: {why}"
+                    ] = None
                     continue
                 values[key] = other
                 if other.n != own.n and not key.slice:
-                    notes[f"the baseline has {counted(other.n, 'trial')} of {key.task}, this run {own.n:,}"] = None
+                    notes[
+                        f"the baseline has {counted(other.n, 'trial')} of {key.task}, this run {own.n:,}"
+                    ] = None
         if unknown:
-            notes[f"the baseline ({self.file.parent}) has no number for {', '.join(unknown)}"] = None
+            notes[
+                f"the baseline ({self.file.parent}) has no number for {', '.join(unknown)}"
+            ] = None
         return Beside(Column(self.header, values), tuple(differing), tuple(notes))
 
     def _why_not(self, key: Key, document: ResultsDocument) -> str:
@@ -110,8 +118,13 @@ def recorded_baseline(settings: Mapping[str, Any], run: Path) -> Baseline | None
     except (MmevalError, OSError) as error:
         log.warning("the baseline of the run is not shown: %s", error)
         return None
-    if found is not None and _is_of(found.file, newest_results(run, {"settings": settings})):
-        log.warning("the baseline of the run is not shown: %s now holds the results of this run", named)
+    if found is not None and _is_of(
+        found.file, newest_results(run, {"settings": settings})
+    ):
+        log.warning(
+            "the baseline of the run is not shown: %s now holds the results of this run",
+            named,
+        )
         return None
     return found
 
@@ -126,7 +139,11 @@ def beside(run: StoredRun, baseline: Baseline | None) -> Beside:
     except (MmevalError, OSError) as error:
         return Beside(notes=(f"The baseline of the run is not shown: {error}",))
     if _is_of(found.file, run.results_file):
-        return Beside(notes=(f"The baseline of the run is not shown: {named} now holds the results of this run.",))
+        return Beside(
+            notes=(
+                f"The baseline of the run is not shown: {named} now holds the results of this run.",
+            )
+        )
     column, differing, _ = found.beside(run.results)
     reasons = (f"{why[:1].upper()}{why[1:]}." for why in differing)
     return Beside(column, notes=(f"Baseline: {found.header}, {found.file}.", *reasons))

@@ -24,15 +24,23 @@ def headline_rows(rows: Sequence[NumberRow]) -> list[NumberRow]:
 
 def _headline(rows: Sequence[NumberRow]) -> NumberRow:
     inside = frozenset[str]().union(*(row.pieces for row in rows))
-    totals_first = sorted(rows, key=lambda row: (not row.pieces or row.metric in inside, not row.of_averages))
+    totals_first = sorted(
+        rows,
+        key=lambda row: (not row.pieces or row.metric in inside, not row.of_averages),
+    )
     best = max(totals_first, key=_values)
     return best if _values(best) else rows[0]
 
 
 def _values(row: NumberRow) -> int:
     """In how many runs a row has a value that nothing is missing from, or lost a part of what it would be made of."""
-    known = (result is not None and (result.value is not None or _is_lost(result)) for result in row.results)
-    return sum(value and not partial for value, partial in zip(known, row.partial, strict=True))
+    known = (
+        result is not None and (result.value is not None or _is_lost(result))
+        for result in row.results
+    )
+    return sum(
+        value and not partial for value, partial in zip(known, row.partial, strict=True)
+    )
 
 
 def _is_lost(result: Result) -> bool:

@@ -21,7 +21,11 @@ class _Plain(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         message = super().format(record)
-        return f"{record.levelname.lower()}: {message}" if record.levelno > logging.INFO else message
+        return (
+            f"{record.levelname.lower()}: {message}"
+            if record.levelno > logging.INFO
+            else message
+        )
 
 
 class _StderrHandler(logging.Handler):

@@ -16,7 +16,16 @@ Pieces = Mapping[tuple[str, str], Collection[str]]
 MAX_NAMED = 3
 """So many tasks of a group are named; the others are counted."""
 
-_NUMBERS = attrgetter("value", "n", "scored", "failed", "unscored", "unavailable", "unsupported", "inapplicable")
+_NUMBERS = attrgetter(
+    "value",
+    "n",
+    "scored",
+    "failed",
+    "unscored",
+    "unavailable",
+    "unsupported",
+    "inapplicable",
+)
 
 
 def missing(result: Result) -> str:
@@ -40,7 +49,9 @@ def weights(result: Result) -> str:
     """The shares of a group's members, where they differ."""
     if len(set(result.weights.values())) < 2:
         return ""
-    return "weights: " + ", ".join(f"{name} {share:.4f}" for name, share in result.weights.items())
+    return "weights: " + ", ".join(
+        f"{name} {share:.4f}" for name, share in result.weights.items()
+    )
 
 
 class NumberReasons:
@@ -49,8 +60,17 @@ class NumberReasons:
     It is made from all numbers of a run, the members of each group, and the pieces that derived numbers lack.
     """
 
-    def __init__(self, results: Iterable[Result], members: Mapping[str, Collection[str]], without: Pieces) -> None:
-        self._whole = {(result.task, result.metric): result for result in results if not result.slice}
+    def __init__(
+        self,
+        results: Iterable[Result],
+        members: Mapping[str, Collection[str]],
+        without: Pieces,
+    ) -> None:
+        self._whole = {
+            (result.task, result.metric): result
+            for result in results
+            if not result.slice
+        }
         self._members = members
         self._without = without
 
@@ -68,11 +88,19 @@ class NumberReasons:
         """Whether a value, or that of one of a group's tasks, is without some pieces; a slice: without more of them."""
         if result.slice:
             return bool(self._fewer(result))
-        return any(self._partial(self._tasks(result) if result.task in self._members else [result]))
+        return any(
+            self._partial(
+                self._tasks(result) if result.task in self._members else [result]
+            )
+        )
 
     def _partial(self, numbers: Iterable[Result]) -> Iterator[str]:
         """The pieces that some of the numbers are without, where they have a value."""
-        lost = (self._without.get((one.task, one.metric), ()) for one in numbers if one.value is not None)
+        lost = (
+            self._without.get((one.task, one.metric), ())
+            for one in numbers
+            if one.value is not None
+        )
         if pieces := list(dict.fromkeys(piece for own in lost for piece in own)):
             yield _without(pieces)
 
@@ -100,14 +128,26 @@ class NumberReasons:
     def _unknown(self, group: Result) -> Iterator[str]:
         """The tasks without which the group has no value, with the counts of their trials."""
         own = [member for member in self._own(group) if member.task in group.weights]
-        lost = [_with_counts(member) for member in own if member.value is None and not cannot_be_done(member)]
-        lost += [f"{name} (not asked)" for name in group.weights if (name, group.metric) not in self._whole]
+        lost = [
+            _with_counts(member)
+            for member in own
+            if member.value is None and not cannot_be_done(member)
+        ]
+        lost += [
+            f"{name} (not asked)"
+            for name in group.weights
+            if (name, group.metric) not in self._whole
+        ]
         if group.value is None and 0 < len(lost) < len(group.weights):
             yield f"no value without {some(lost, MAX_NAMED)}"
 
     def _as_zero(self, group: Result) -> Iterator[str]:
         """The members that the model cannot do, where the group counts them."""
-        zero = [one.task for one in self._own(group) if one.task in group.weights and cannot_be_done(one)]
+        zero = [
+            one.task
+            for one in self._own(group)
+            if one.task in group.weights and cannot_be_done(one)
+        ]
         if zero:
             yield f"counted as 0: {some(zero, MAX_NAMED)}"
 
@@ -116,13 +156,17 @@ class NumberReasons:
         bad = [
             one.task
             for one in self._own(group)
-            if one.faulty and one.task not in group.weights and one.faulty == one.n - one.unsupported
+            if one.faulty
+            and one.task not in group.weights
+            and one.faulty == one.n - one.unsupported
         ]
         if bad:
             yield f"left out, all samples bad: {some(bad, MAX_NAMED)}"
 
     def _own(self, group: Result) -> Iterator[Result]:
-        found = (self._whole.get((name, group.metric)) for name in self._members[group.task])
+        found = (
+            self._whole.get((name, group.metric)) for name in self._members[group.task]
+        )
         return (member for member in found if member is not None)
 
 
@@ -139,11 +183,17 @@ def repeated(results: Iterable[Result], pieces: Pieces) -> set[Key]:
     """The numbers that tables leave out, though results files keep them.
     A piece's that alone makes an equal one; a slice's unavailable in all of its task, or with nothing to score."""
     known = {Key.of(result): result for result in results}
-    found = {key for key in known if key.slice and is_none(known.get(key._replace(slice="")))}
+    found = {
+        key for key in known if key.slice and is_none(known.get(key._replace(slice="")))
+    }
     for key, result in known.items():
         own = list(pieces.get((key.task, key.metric), ()))
         piece = key._replace(metric=own[0]) if len(own) == 1 else key
-        if piece in known and piece != key and _NUMBERS(known[piece]) == _NUMBERS(result):
+        if (
+            piece in known
+            and piece != key
+            and _NUMBERS(known[piece]) == _NUMBERS(result)
+        ):
             found.add(piece)
     return found
 

@@ -72,7 +72,9 @@ class NumberRow:
     @property
     def is_known(self) -> bool:
         """Whether a run has a value."""
-        return any(result is not None and result.value is not None for result in self.results)
+        return any(
+            result is not None and result.value is not None for result in self.results
+        )
 
 
 def number_rows(
@@ -90,15 +92,23 @@ def number_rows(
     row without a metric.
     """
     tables = [results_of(document) for document in documents]
-    shown = dict.fromkeys(name for document in documents for name in document.get("group_subtasks", {}))
+    shown = dict.fromkeys(
+        name for document in documents for name in document.get("group_subtasks", {})
+    )
     members = groups_of(documents)
     reasons = [
         NumberReasons(table.values(), members, _pieces(document, "without"))
         for table, document in zip(tables, documents, strict=True)
     ]
     pieces = [_pieces(document, "pieces") for document in documents]
-    averages = [_pieces(document, "pieces", only="of_averages") for document in documents]
-    left_out = set() if (every_slice if repeats is None else repeats) else _repeated(tables, pieces)
+    averages = [
+        _pieces(document, "pieces", only="of_averages") for document in documents
+    ]
+    left_out = (
+        set()
+        if (every_slice if repeats is None else repeats)
+        else _repeated(tables, pieces)
+    )
     found: list[NumberRow] = []
     for task, depth in depths(shown, members).items():
         keys = dict.fromkeys(key for table in tables for key in table)
@@ -118,7 +128,9 @@ def number_rows(
 
 def results_of(document: ResultsDocument) -> dict[Key, Result]:
     """The numbers of a results file by their names."""
-    found = (Result.from_json(row) for row in document.get("mmeval", {}).get("results", ()))
+    found = (
+        Result.from_json(row) for row in document.get("mmeval", {}).get("results", ())
+    )
     return {Key.of(result): result for result in found}
 
 
@@ -143,7 +155,9 @@ def _pieces(document: ResultsDocument, which: str, only: str = "outputs") -> Pie
     }
 
 
-def _repeated(tables: Sequence[Mapping[Key, Result]], pieces: Sequence[Pieces]) -> set[Key]:
+def _repeated(
+    tables: Sequence[Mapping[Key, Result]], pieces: Sequence[Pieces]
+) -> set[Key]:
     """The numbers that repeat another row in each of the runs."""
     needed: set[Key] = set()
     repeats: set[Key] = set()
@@ -169,10 +183,17 @@ def _row(
     known = next((result for result in results if result is not None), None)
     inside = sorted(tasks_inside(key.task, members))
     first = documents[0]
-    differences = tuple(unlike(first, other, inside, key.metric) if first and other else "" for other in documents[1:])
+    differences = tuple(
+        unlike(first, other, inside, key.metric) if first and other else ""
+        for other in documents[1:]
+    )
     own = tuple(
-        Notes() if result is None and key.metric else _notes(key, result, document, members, own_reasons)
-        for result, document, own_reasons in zip(results, documents, reasons, strict=True)
+        Notes()
+        if result is None and key.metric
+        else _notes(key, result, document, members, own_reasons)
+        for result, document, own_reasons in zip(
+            results, documents, reasons, strict=True
+        )
     )
     notes = list(_together(names, [list(filter(None, notes)) for notes in own]))
     notes += [
@@ -181,7 +202,10 @@ def _row(
         if why and results[0] is not None and result is not None
     ]
     made_of = (own.get((task, key.metric), ()) for own in pieces for task in inside)
-    aliases = (document.get("results", {}).get(key.task, {}).get("alias") for document in documents)
+    aliases = (
+        document.get("results", {}).get(key.task, {}).get("alias")
+        for document in documents
+    )
     versions = (document.get("versions", {}).get(key.task) for document in documents)
     return NumberRow(
         task=key.task,
@@ -194,11 +218,15 @@ def _row(
         is_group=key.task in members,
         results=results,
         unlike=differences,
-        absent=tuple(_absent(key.task, *pair) for pair in zip(results, documents, strict=True)),
+        absent=tuple(
+            _absent(key.task, *pair) for pair in zip(results, documents, strict=True)
+        ),
         own_notes=own,
         notes="; ".join(dict.fromkeys(notes)),
         pieces=frozenset(() if key.slice else chain.from_iterable(made_of)),
-        of_averages=any((task, key.metric) in own for own in averages for task in inside),
+        of_averages=any(
+            (task, key.metric) in own for own in averages for task in inside
+        ),
         partial=tuple(
             result is not None and own_reasons.is_partial(result)
             for result, own_reasons in zip(results, reasons, strict=True)
@@ -209,7 +237,11 @@ def _row(
 def _absent(task: str, result: Result | None, document: ResultsDocument) -> str:
     if result is not None:
         return ""
-    return NOT_THERE if not document or task in document.get("group_subtasks", {}) else NOT_ASKED
+    return (
+        NOT_THERE
+        if not document or task in document.get("group_subtasks", {})
+        else NOT_ASKED
+    )
 
 
 def _together(names: Sequence[str], own: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -236,14 +268,26 @@ def _notes(
     left_out = inside & set(ours.get("left_out", ()))
     foreign = "not comparable" if inside & set(ours.get("not_comparable", ())) else ""
     is_group = key.task in members
-    told = "uses reference information" if inside & set(ours.get("uses_reference", ())) else ""
+    told = (
+        "uses reference information"
+        if inside & set(ours.get("uses_reference", ()))
+        else ""
+    )
     notes = Notes(comparable=foreign, reference=told)
     if result is not None:
-        notes = notes._replace(missing=missing(result), weights=weights(result), reasons=reasons.of(result))
+        notes = notes._replace(
+            missing=missing(result), weights=weights(result), reasons=reasons.of(result)
+        )
     if key.slice:
         return notes
-    unfinished = [row for task, row in ours.get("unfinished", {}).items() if task in inside]
-    subsets = [row for task, row in ours.get("subset", {}).items() if task in inside and is_subset(row)]
+    unfinished = [
+        row for task, row in ours.get("unfinished", {}).items() if task in inside
+    ]
+    subsets = [
+        row
+        for task, row in ours.get("subset", {}).items()
+        if task in inside and is_subset(row)
+    ]
     return notes._replace(
         unfinished=_share("unfinished", unfinished, "made", is_group),
         subset=_share("subset", subsets, "chosen", is_group),
@@ -256,7 +300,9 @@ def is_subset(row: Mapping[str, Any]) -> bool:
     return row.get("of") is None or row["chosen"] < row["of"]
 
 
-def _share(what: str, rows: Sequence[Mapping[str, Any]], counted: str, is_group: bool) -> str:
+def _share(
+    what: str, rows: Sequence[Mapping[str, Any]], counted: str, is_group: bool
+) -> str:
     """``subset: 3,000 of 31,026``; of a group the word alone."""
     if not rows or is_group:
         return what if rows else ""

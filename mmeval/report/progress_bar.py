@@ -102,9 +102,16 @@ class ProgressBar(Quiet):
         from tqdm import tqdm
 
         self.close()
-        tqdm.monitor_interval = 0  # no thread of its own: the bar is redrawn whenever an answer comes
+        tqdm.monitor_interval = (
+            0  # no thread of its own: the bar is redrawn whenever an answer comes
+        )
         form = what + " {n:,}/{total:,}  {rate_noinv_fmt}  {remaining} left{postfix}"
-        how: dict[str, Any] = {"unit": "", "file": sys.stderr, "dynamic_ncols": True, "smoothing": 0.05}
+        how: dict[str, Any] = {
+            "unit": "",
+            "file": sys.stderr,
+            "dynamic_ncols": True,
+            "smoothing": 0.05,
+        }
         self._bar = tqdm(total=total, initial=kept, bar_format=form, **how)
         if self._awaited or self._loading:
             self._say(refresh=True)
@@ -143,4 +150,8 @@ def loading_line(model: str, seconds: float | None) -> str:
     """A note on a model that is being loaded, and with ``seconds`` on one that is."""
     if seconds is None:
         return f"loading {model}"
-    return f"loaded {model} in {seconds:.0f} s" if seconds >= 10 else f"loaded {model} in {seconds:.1f} s"
+    return (
+        f"loaded {model} in {seconds:.0f} s"
+        if seconds >= 10
+        else f"loaded {model} in {seconds:.1f} s"
+    )

@@ -23,8 +23,13 @@ def first_prompt(task: Task) -> str:
     sample = next((sample for sample in kept if not sample.fault), None)
     if sample is None:
         return f"--- {task.name}: no sample passes the task's filter and can be asked"
-    lines = [f"--- {task.name}, sample {printable(sample.id, limit=_MAX_LINE)}, wants {'+'.join(task.wanted(sample))}"]
+    lines = [
+        f"--- {task.name}, sample {printable(sample.id, limit=_MAX_LINE)}, wants {'+'.join(task.wanted(sample))}"
+    ]
     for message in task.prompt(sample):
         lines.append(f"[{message.role}]")
-        lines += [printable(line, limit=_MAX_LINE) for line in message.content.rendered().splitlines()]
+        lines += [
+            printable(line, limit=_MAX_LINE)
+            for line in message.content.rendered().splitlines()
+        ]
     return "\n".join([*lines, "---"])

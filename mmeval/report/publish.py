@@ -63,7 +63,11 @@ class Publication:
         return cls(create_loggers(loggers), other, log_samples, page, table)
 
     def finish(
-        self, outcome: RunOutcome, context: ReportContext, *, show: Callable[[str], None] | None = None
+        self,
+        outcome: RunOutcome,
+        context: ReportContext,
+        *,
+        show: Callable[[str], None] | None = None,
     ) -> Published:
         """Write a run's files and page (if wanted), show its tables, call its loggers.
         The short table ends with where they are; else the log has that."""
@@ -82,14 +86,24 @@ class Publication:
             log.info("results: %s", published.file)
         if show is not None:
             show(published.table)
-            if form == "full" and any(one.layout for one in (*outcome.selection, *outcome.selection.groups)):
+            if form == "full" and any(
+                one.layout for one in (*outcome.selection, *outcome.selection.groups)
+            ):
                 show(layouts_at_end(outcome.folder, published.file))
         log_results(self.loggers, outcome, published)
-        page = write_at_end(outcome.folder, published.file, baseline=self.baseline) if self.page else None
+        page = (
+            write_at_end(outcome.folder, published.file, baseline=self.baseline)
+            if self.page
+            else None
+        )
         if page is not None and not ends_with_places:
             log.info("report: %s", page)
         if show is not None and ends_with_places:
-            show(last_lines(outcome, context, results=published.file, page=page, width=columns()))
+            show(
+                last_lines(
+                    outcome, context, results=published.file, page=page, width=columns()
+                )
+            )
         if show is not None and (line := last_line(outcome)):
             write_line(line)
         return published
@@ -116,27 +130,43 @@ def publish(
     samples: dict[str, Path] = {}
     for task in outcome.selection if log_samples else ():
         chosen = outcome.chosen.get(task.name, every_trial)
-        rows = sample_rows(outcome.folder, task, outcome.score_sets.get(task.name), chosen)
-        samples[task.name] = folder / f"samples_{file_name(task.name)}_{file_time(moment)}.jsonl"
+        rows = sample_rows(
+            outcome.folder, task, outcome.score_sets.get(task.name), chosen
+        )
+        samples[task.name] = (
+            folder / f"samples_{file_name(task.name)}_{file_time(moment)}.jsonl"
+        )
         hashes[task.name] = write_samples(samples[task.name], rows)
     written = write_results(outcome, context, moment=moment, task_hashes=hashes)
     document = json.loads(written.read_bytes())
     beside = Beside() if baseline is None else baseline.beside(document)
     remarks = (*beside.unlike, *beside.notes, *outcome.notes)
     for complaint in (*outcome.complaints, *version_warnings(outcome.judges), *remarks):
-        if complaint != outcome.error and complaint not in shown:  # the error is the last line of all
+        if (
+            complaint != outcome.error and complaint not in shown
+        ):  # the error is the last line of all
             log.warning(complaint)
     if any(bill.spent.tokens or bill.usd for bill in outcome.bills):
         log.info("spent in this run folder: %s", spent_words(outcome.bills))
     text = ""
     if table == "short":
-        text = short_table(document, outcome, context, baseline=beside.column, width=columns())
+        text = short_table(
+            document, outcome, context, baseline=beside.column, width=columns()
+        )
     elif table == "full":
-        text = render(document, outcome.selection, context, roles=outcome.roles, baseline=beside.column)
+        text = render(
+            document,
+            outcome.selection,
+            context,
+            roles=outcome.roles,
+            baseline=beside.column,
+        )
     return Published(text, written, document, samples)
 
 
-def end_of_shard(outcome: RunOutcome, shard: str, *, show: Callable[[str], None]) -> None:
+def end_of_shard(
+    outcome: RunOutcome, shard: str, *, show: Callable[[str], None]
+) -> None:
     """Show how many trials a shard has, which has no results of its own, and log what it lacks."""
     for complaint in outcome.complaints:
         if complaint != outcome.error:
@@ -151,26 +181,48 @@ def end_of_shard(outcome: RunOutcome, shard: str, *, show: Callable[[str], None]
         write_line(line)
 
 
-def write_at_end(run: Path, results: Path, *, baseline: Baseline | None = None) -> Path | None:
+def write_at_end(
+    run: Path, results: Path, *, baseline: Baseline | None = None
+) -> Path | None:
     """Write the report of a run whose results were just written; return its page.
     ``baseline``'s numbers stand beside its own. A failure is one warning with the command that makes it later.
     Raises Interrupted after Ctrl-C, which takes nothing of the results."""
     later = f"mmeval report {shlex.quote(str(run))} makes it"
     try:
-        with Caught() as failure:  # of whatever the report reads; the results are there already
+        with (
+            Caught() as failure
+        ):  # of whatever the report reads; the results are there already
             from mmeval.report.page import PREVIEW_SECONDS, write_report
 
             made = write_report(
-                [run], run / FOLDER, preview_seconds=PREVIEW_SECONDS, results=results, baseline=baseline
+                [run],
+                run / FOLDER,
+                preview_seconds=PREVIEW_SECONDS,
+                results=results,
+                baseline=baseline,
             )
     except KeyboardInterrupt:
-        raise Interrupted(f"stopped while the report was written; the results are kept, and {later}") from None
+        raise Interrupted(
+            f"stopped while the report was written; the results are kept, and {later}"
+        ) from None
     if failure:
         log.debug("the report failed", exc_info=failure.error)
-        log.warning("the report was not written (%s); %s", str(failure.error) or type(failure.error).__name__, later)
+        log.warning(
+            "the report was not written (%s); %s",
+            str(failure.error) or type(failure.error).__name__,
+            later,
+        )
         return None
     if made.damage:
-        log.warning("%s; mmeval report %s --verbosity DEBUG says why", made.damage, shlex.quote(str(run)))
+        log.warning(
+            "%s; mmeval report %s --verbosity DEBUG says why",
+            made.damage,
+            shlex.quote(str(run)),
+        )
     if made.left_over:
-        log.info("%d pictures, documents or meshes were not drawn for lack of time; %s", made.left_over, later)
+        log.info(
+            "%d pictures, documents or meshes were not drawn for lack of time; %s",
+            made.left_over,
+            later,
+        )
     return run / FOLDER / made.page.name

@@ -49,17 +49,25 @@ def file_time(moment: datetime) -> str:
 
 
 def write_results(
-    outcome: RunOutcome, context: ReportContext, *, moment: datetime, task_hashes: Mapping[str, str] | None = None
+    outcome: RunOutcome,
+    context: ReportContext,
+    *,
+    moment: datetime,
+    task_hashes: Mapping[str, str] | None = None,
 ) -> Path:
     """Write ``results_<time>.json`` into the run folder, or where the context says.
     Raises StorageError."""
-    file = (context.folder or outcome.folder) / f"{context.stem}_{file_time(moment)}.json"
+    file = (
+        context.folder or outcome.folder
+    ) / f"{context.stem}_{file_time(moment)}.json"
     document = results_document(outcome, context, task_hashes or {})
     write_atomic(file, sealed_document(document, allow_nan=False))
     return file
 
 
-def results_document(outcome: RunOutcome, context: ReportContext, task_hashes: Mapping[str, str]) -> dict[str, Any]:
+def results_document(
+    outcome: RunOutcome, context: ReportContext, task_hashes: Mapping[str, str]
+) -> dict[str, Any]:
     """The whole file as JSON values."""
     tasks, groups = outcome.selection.tasks, outcome.selection.groups
     names = {task.name: task.alias for task in tasks}
@@ -93,7 +101,9 @@ def results_document(outcome: RunOutcome, context: ReportContext, task_hashes: M
         "model_name": outcome.model_name,
         "model_name_sanitized": re.sub(r'["<>:/|\\?*\[\]]+', "__", outcome.model_name),
         "system_instruction": instruction or None,
-        "system_instruction_sha": hashlib.sha256(instruction.encode()).hexdigest() if instruction else None,
+        "system_instruction_sha": hashlib.sha256(instruction.encode()).hexdigest()
+        if instruction
+        else None,
         "fewshot_as_multiturn": None,
         "chat_template": None,
         "chat_template_sha": None,
@@ -103,18 +113,26 @@ def results_document(outcome: RunOutcome, context: ReportContext, task_hashes: M
     }
 
 
-def _numbers(results: tuple[Result, ...], aliases: Mapping[str, str], *, keep_empty: bool = True) -> dict[str, Any]:
+def _numbers(
+    results: tuple[Result, ...], aliases: Mapping[str, str], *, keep_empty: bool = True
+) -> dict[str, Any]:
     """``{name: {"alias", "metric,none", "metric_stderr,none"}}``, without slices.
     A value that is unknown is null; its standard error is "N/A", as readers of this layout expect."""
-    found: dict[str, dict[str, Any]] = {name: {"alias": alias} for name, alias in aliases.items()}
+    found: dict[str, dict[str, Any]] = {
+        name: {"alias": alias} for name, alias in aliases.items()
+    }
     for result in results:
         if result.slice:
             continue
         entry = found.setdefault(result.task, {"alias": result.task})
         entry["sample_len"] = max(result.n, entry.get("sample_len", 0))
         entry[f"{result.metric},{_FILTER}"] = result.value
-        entry[f"{result.metric}_stderr,{_FILTER}"] = "N/A" if result.stderr is None else result.stderr
-    return {name: entry for name, entry in found.items() if keep_empty or len(entry) > 1}
+        entry[f"{result.metric}_stderr,{_FILTER}"] = (
+            "N/A" if result.stderr is None else result.stderr
+        )
+    return {
+        name: entry for name, entry in found.items() if keep_empty or len(entry) > 1
+    }
 
 
 def _directions(results: tuple[Result, ...]) -> dict[str, dict[str, bool]]:
@@ -135,7 +153,11 @@ def _config(task: Task) -> dict[str, Any]:
         "metric_list": [
             {"metric": name}
             for name in (
-                *(output for metric in task.metrics for output in metric.bound.metric.outputs),
+                *(
+                    output
+                    for metric in task.metrics
+                    for output in metric.bound.metric.outputs
+                ),
                 *(number.name for number in task.numbers),
             )
         ],
@@ -144,10 +166,17 @@ def _config(task: Task) -> dict[str, Any]:
 
 def _sample_counts(task: Task, outcome: RunOutcome) -> dict[str, int]:
     """``original``: rows of the data set; ``effective``: samples that this run asked."""
-    results = (result for result in outcome.results if result.task == task.name and not result.slice)
+    results = (
+        result
+        for result in outcome.results
+        if result.task == task.name and not result.slice
+    )
     trials = max((result.n for result in results), default=0)
     effective = trials // max(1, task.repeats)
-    return {"original": max(outcome.rows.get(task.name, 0), effective), "effective": effective}
+    return {
+        "original": max(outcome.rows.get(task.name, 0), effective),
+        "effective": effective,
+    }
 
 
 def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
@@ -155,19 +184,33 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
         "format": FORMAT_VERSION,
         "counts": asdict(outcome.counts),
         "settings": dict(context.settings),
-        "results": [result.to_json() for result in (*outcome.results, *outcome.group_results)],
-        "protocols": {task.name: task.protocol_name for task in outcome.selection.tasks},
-        "metrics": {task.name: {**_metrics(task), **_combined(task, outcome)} for task in outcome.selection.tasks},
+        "results": [
+            result.to_json() for result in (*outcome.results, *outcome.group_results)
+        ],
+        "protocols": {
+            task.name: task.protocol_name for task in outcome.selection.tasks
+        },
+        "metrics": {
+            task.name: {**_metrics(task), **_combined(task, outcome)}
+            for task in outcome.selection.tasks
+        },
         "subset": {task: subset.to_json() for task, subset in outcome.subsets.items()},
         "asked": {task.name: _asked(task, outcome) for task in outcome.selection.tasks},
         "unfinished": {task: asdict(made) for task, made in outcome.unfinished.items()},
         "left_aside": {task: list(names) for task, names in outcome.left_aside.items()},
         "left_out": {task.name: task.why for task in outcome.selection.left_out},
-        "uses_reference": [task.name for task in outcome.selection.tasks if task.uses_reference],
-        "not_comparable": [task.name for task in outcome.selection.tasks if not task.comparable],
+        "uses_reference": [
+            task.name for task in outcome.selection.tasks if task.uses_reference
+        ],
+        "not_comparable": [
+            task.name for task in outcome.selection.tasks if not task.comparable
+        ],
         "spent": spent_json(outcome.bills),
         "metric_device": outcome.metric_device,
-        "judges": {task: [asdict(one) for one in versions] for task, versions in outcome.judges.items()},
+        "judges": {
+            task: [asdict(one) for one in versions]
+            for task, versions in outcome.judges.items()
+        },
         "score_sets": {task: path.name for task, path in outcome.score_sets.items()},
         "complaints": list(outcome.complaints),
         "exit_code": outcome.exit_code,
@@ -196,19 +239,47 @@ def _metrics(task: Task) -> dict[str, Any]:
 def _combined(task: Task, outcome: RunOutcome) -> dict[str, Any]:
     """Numbers of numbers, as metrics that are made of others.
     One is also without the parts of which no trial could have been scored, unless it is meant to leave them out."""
-    whole = {one.metric: one for one in outcome.results if one.task == task.name and not one.slice}
-    profiles = {name: metric.bound.profile for metric in task.metrics for name in metric.bound.metric.outputs}
+    whole = {
+        one.metric: one
+        for one in outcome.results
+        if one.task == task.name and not one.slice
+    }
+    profiles = {
+        name: metric.bound.profile
+        for metric in task.metrics
+        for name in metric.bound.metric.outputs
+    }
     found = {}
     for number in task.numbers:
         counted = whole[number.name].weights if number.name in whole else number.of
-        meant = {part for part, one in whole.items() if number.missing == "inapplicable" and one.inapplicable}
-        lacking = {part: "no trial has it" for part in number.of if part not in {*counted, *meant}} if counted else {}
-        parts = [metric for metric in task.metrics if not set(metric.bound.metric.outputs).isdisjoint(number.of)]
-        needs = [need for metric in parts for need in needs_with_pieces(metric, task.metrics)]
+        meant = {
+            part
+            for part, one in whole.items()
+            if number.missing == "inapplicable" and one.inapplicable
+        }
+        lacking = (
+            {
+                part: "no trial has it"
+                for part in number.of
+                if part not in {*counted, *meant}
+            }
+            if counted
+            else {}
+        )
+        parts = [
+            metric
+            for metric in task.metrics
+            if not set(metric.bound.metric.outputs).isdisjoint(number.of)
+        ]
+        needs = [
+            need for metric in parts for need in needs_with_pieces(metric, task.metrics)
+        ]
         found[number.name] = {
             "version": "",
             "switches": {"of": list(number.of), "missing": number.missing},
-            "profile": next((profiles[part] for part in number.of if part in profiles), "standard"),
+            "profile": next(
+                (profiles[part] for part in number.of if part in profiles), "standard"
+            ),
             "aggregation": number.combine,
             "unavailable": number.unavailable,
             "needs": list(dict.fromkeys(needs)) if number.unavailable else [],
@@ -233,7 +304,9 @@ def _asked(task: Task, outcome: RunOutcome) -> dict[str, Any]:
     chosen = outcome.chosen.get(task.name)
     if chosen is None or task.name not in outcome.subsets:
         return {"repeats": task.repeats, "samples": None}
-    places = (index for index in range(outcome.rows.get(task.name, 0)) if chosen(index, 0))
+    places = (
+        index for index in range(outcome.rows.get(task.name, 0)) if chosen(index, 0)
+    )
     stretches: list[list[int]] = []
     for place in places:
         if stretches and stretches[-1][1] == place - 1:
@@ -250,7 +323,9 @@ def _git_hash() -> str | None:
         return None
     command = ["git", "-C", str(root), "describe", "--always", "--dirty"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=5, check=True
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip() or None

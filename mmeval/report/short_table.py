@@ -30,27 +30,62 @@ _LABEL = 9
 _MOST_NAMED = 3
 _HARD_SPACE = "\N{NO-BREAK SPACE}"
 _OF_THE_NUMBERS = (
-    *("data", "data_dir", "limit", "offset", "samples", "sample_shuffle", "stratify", "repeats", "seed"),
+    *(
+        "data",
+        "data_dir",
+        "limit",
+        "offset",
+        "samples",
+        "sample_shuffle",
+        "stratify",
+        "repeats",
+        "seed",
+    ),
     *("protocol", "profile"),
 )
 """The flags without which another run would have other samples, or be asked or scored in another way."""
 
 
 def short_table(
-    document: ResultsDocument, outcome: RunOutcome, context: ReportContext, *, baseline: Column | None, width: int
+    document: ResultsDocument,
+    outcome: RunOutcome,
+    context: ReportContext,
+    *,
+    baseline: Column | None,
+    width: int,
 ) -> str:
     """The numbers of a run, and below them what a reader has to know.
     ``document`` is the results file's content, ``baseline`` another run's column."""
-    rows = [row for row in headline_rows(number_rows([document], [""])) if row.results[0] is not None]
+    rows = [
+        row
+        for row in headline_rows(number_rows([document], [""]))
+        if row.results[0] is not None
+    ]
     shown = _shown(rows)
-    lines = [_Line.of(row, before, baseline) for row, before in zip(shown, [None, *shown], strict=False)]
+    lines = [
+        _Line.of(row, before, baseline)
+        for row, before in zip(shown, [None, *shown], strict=False)
+    ]
     about = " ".join((*_legend(lines), *_about_all(document, rows, shown, outcome)))
     notes = [
         line
-        for note, indent in ((about, ""), *((note, "   ") for note in _notes(shown, outcome, context)))
-        for line in textwrap.wrap(note, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        for note, indent in (
+            (about, ""),
+            *((note, "   ") for note in _notes(shown, outcome, context)),
+        )
+        for line in textwrap.wrap(
+            note,
+            width,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
     ]
-    table = _table(lines, outcome.model_name, baseline, width) if lines else "There is no number.\n"
+    table = (
+        _table(lines, outcome.model_name, baseline, width)
+        if lines
+        else "There is no number.\n"
+    )
     return "\n".join([table, *notes, ""]) if notes else table
 
 
@@ -69,7 +104,9 @@ def _shown(rows: Sequence[NumberRow]) -> list[NumberRow]:
 def _has_number(result: Result | None) -> bool:
     """Whether there is a number, or one was lost that may still be had."""
     return (
-        result is not None and not is_none(result) and (result.value is not None or result.failed + result.unscored > 0)
+        result is not None
+        and not is_none(result)
+        and (result.value is not None or result.failed + result.unscored > 0)
     )
 
 
@@ -81,20 +118,39 @@ class _Line(NamedTuple):
     verdict: str
 
     @classmethod
-    def of(cls, row: NumberRow, before: NumberRow | None, baseline: Column | None) -> _Line:
+    def of(
+        cls, row: NumberRow, before: NumberRow | None, baseline: Column | None
+    ) -> _Line:
         """The metric is left out where it is that of the row above."""
         (result,) = row.results
         assert result is not None
-        metric = "" if before is not None and before.metric == row.metric else f", {row.metric}"
-        interval = "-" if result.ci95 is None else f"{number_text(result.ci95[0])} to {number_text(result.ci95[1])}"
-        cells = [f"{row.alias}{metric}", number_text(result.value), interval, f"{result.scored:,}/{result.n:,}"]
+        metric = (
+            ""
+            if before is not None and before.metric == row.metric
+            else f", {row.metric}"
+        )
+        interval = (
+            "-"
+            if result.ci95 is None
+            else f"{number_text(result.ci95[0])} to {number_text(result.ci95[1])}"
+        )
+        cells = [
+            f"{row.alias}{metric}",
+            number_text(result.value),
+            interval,
+            f"{result.scored:,}/{result.n:,}",
+        ]
         other = baseline and baseline.values.get(Key.of(result))
         if baseline:
             cells.append(number_text(other.value if other else None))
-        return cls(tuple(cells), min(row.depth, 3), verdict(result, other) if other else "")
+        return cls(
+            tuple(cells), min(row.depth, 3), verdict(result, other) if other else ""
+        )
 
 
-def _table(lines: Sequence[_Line], model: str, baseline: Column | None, width: int) -> str:
+def _table(
+    lines: Sequence[_Line], model: str, baseline: Column | None, width: int
+) -> str:
     from rich.console import Console
     from rich.padding import Padding
     from rich.table import Table
@@ -103,16 +159,25 @@ def _table(lines: Sequence[_Line], model: str, baseline: Column | None, width: i
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
     table.add_column(Text(printable(model, limit=200)), overflow="fold")
     for header in ("score", "95 %", "scored", *([baseline.header] if baseline else [])):
-        table.add_column(Text(printable(header, limit=200)), justify="right", overflow="fold")
+        table.add_column(
+            Text(printable(header, limit=200)), justify="right", overflow="fold"
+        )
     verdicts = max(len(line.verdict) for line in lines)
     for line in lines:
         name, *numbers = (printable(cell, limit=200) for cell in line.cells)
         if verdicts:  # of one width, so that the numbers before them stand in a column
             numbers[-1] += f" {line.verdict:{verdicts}}".replace(" ", _HARD_SPACE)
-        table.add_row(Padding(Text(name), (0, 0, 0, 2 * line.depth)), *map(Text, numbers))
+        table.add_row(
+            Padding(Text(name), (0, 0, 0, 2 * line.depth)), *map(Text, numbers)
+        )
     file = io.StringIO()
-    Console(file=file, width=width, color_system=None, legacy_windows=False).print(table)
-    return "".join(f"{line.rstrip()}\n" for line in file.getvalue().replace(_HARD_SPACE, " ").splitlines())
+    Console(file=file, width=width, color_system=None, legacy_windows=False).print(
+        table
+    )
+    return "".join(
+        f"{line.rstrip()}\n"
+        for line in file.getvalue().replace(_HARD_SPACE, " ").splitlines()
+    )
 
 
 def number_text(value: float | None) -> str:
@@ -127,11 +192,20 @@ def verdict(result: Result, other: Result) -> str:
     The 95 % interval of the difference must leave out 0. It is made of the intervals of both numbers, as if their
     samples were independent (Zou and Donner 2008); for two runs over the same samples it is too wide.
     """
-    if result.value is None or other.value is None or result.ci95 is None or other.ci95 is None:
+    if (
+        result.value is None
+        or other.value is None
+        or result.ci95 is None
+        or other.ci95 is None
+    ):
         return ""
     difference = result.value - other.value
-    low = difference - math.hypot(result.value - result.ci95[0], other.ci95[1] - other.value)
-    high = difference + math.hypot(result.ci95[1] - result.value, other.value - other.ci95[0])
+    low = difference - math.hypot(
+        result.value - result.ci95[0], other.ci95[1] - other.value
+    )
+    high = difference + math.hypot(
+        result.ci95[1] - result.value, other.value - other.ci95[0]
+    )
     if low <= 0 <= high:
         return ""
     return "better" if (low > 0) == result.higher_is_better else "worse"
@@ -144,12 +218,19 @@ def _legend(lines: Sequence[_Line]) -> Iterator[str]:
 
 
 def _about_all(
-    document: ResultsDocument, rows: Sequence[NumberRow], shown: Sequence[NumberRow], outcome: RunOutcome
+    document: ResultsDocument,
+    rows: Sequence[NumberRow],
+    shown: Sequence[NumberRow],
+    outcome: RunOutcome,
 ) -> Iterator[str]:
     """What holds for the numbers of all tasks, or of those that are named."""
     ours, selection = document["mmeval"], outcome.selection
     bundled = ours["settings"].get("data") == "bundled"
-    why = "Bundled samples" if bundled else "A metric or its data stand in for the benchmark's"
+    why = (
+        "Bundled samples"
+        if bundled
+        else "A metric or its data stand in for the benchmark's"
+    )
     everywhere = {task.name for task in selection.tasks}
     alias = {row.task: row.alias for row in rows} | {
         task.name: task.alias for task in (*selection, *selection.left_out)
@@ -172,7 +253,11 @@ def _about_all(
         ([*ours["left_out"]], "Left out, as their data are missing"),
         ([row.task for row in shown if any(row.partial)], "Made without some pieces"),
         (
-            [row.task for row in rows if (row.task, row.metric) in weighed and row not in shown],
+            [
+                row.task
+                for row in rows
+                if (row.task, row.metric) in weighed and row not in shown
+            ],
             "Counted as 0 in a group, as the model cannot do it",
         ),
     ):
@@ -181,11 +266,24 @@ def _about_all(
         elif tasks:
             yield f"{what}: {_named(alias.get(name, name) for name in tasks)}."
     members = {group.name: len(group.members) for group in selection.groups}
-    counts = [(row, len(result.weights)) for row in shown for result in row.results if result is not None]
-    if parts := [(row, count) for row, count in counts if row.is_group and 0 < count < members.get(row.task, 0)]:
-        means = _named(f"{row.alias} {count} of {members[row.task]}" for row, count in parts)
+    counts = [
+        (row, len(result.weights))
+        for row in shown
+        for result in row.results
+        if result is not None
+    ]
+    if parts := [
+        (row, count)
+        for row, count in counts
+        if row.is_group and 0 < count < members.get(row.task, 0)
+    ]:
+        means = _named(
+            f"{row.alias} {count} of {members[row.task]}" for row, count in parts
+        )
         yield f"Mean of some tasks only: {means}."
-    if shown and (without := [row.alias for row in rows if not row.is_group and row not in shown]):
+    if shown and (
+        without := [row.alias for row in rows if not row.is_group and row not in shown]
+    ):
         names = f": {_named(without)}" if len(without) <= _MOST_NAMED else ""
         yield f"{counted(len(without), 'task')} {'has' if len(without) == 1 else 'have'} no number{names}."
 
@@ -194,7 +292,9 @@ def _named(names: Iterable[str]) -> str:
     return some([printable(name, limit=200) for name in names], _MOST_NAMED)
 
 
-def _notes(shown: Sequence[NumberRow], outcome: RunOutcome, context: ReportContext) -> Iterator[str]:
+def _notes(
+    shown: Sequence[NumberRow], outcome: RunOutcome, context: ReportContext
+) -> Iterator[str]:
     """What the numbers lack, one line each."""
     yield from map(sentence, outcome.not_asked)
     for row in shown:
@@ -212,20 +312,56 @@ def _notes(shown: Sequence[NumberRow], outcome: RunOutcome, context: ReportConte
         yield from (f"  {remedy}" for remedy in found)
 
 
-def last_lines(outcome: RunOutcome, context: ReportContext, *, results: Path, page: Path | None, width: int) -> str:
+def last_lines(
+    outcome: RunOutcome,
+    context: ReportContext,
+    *,
+    results: Path,
+    page: Path | None,
+    width: int,
+) -> str:
     """Where a run's page and results file lie, and the commands that go on from here."""
-    folder, selection, settings = shlex.quote(str(outcome.folder)), outcome.selection, context.settings
+    folder, selection, settings = (
+        shlex.quote(str(outcome.folder)),
+        outcome.selection,
+        context.settings,
+    )
     tasks = [*map(shlex.quote, shlex.split(task_words(settings, selection)))]
-    named = [*(group.layout for group in selection.groups), *(task.layout for task in selection.tasks)]
+    named = [
+        *(group.layout for group in selection.groups),
+        *(task.layout for task in selection.tasks),
+    ]
     layouts = ",".join(dict.fromkeys(filter(None, named)))
-    again = [f"--{flag} {shlex.quote(_spelt(settings[flag]))}" for flag in _OF_THE_NUMBERS if settings.get(flag)]
+    again = [
+        f"--{flag} {shlex.quote(_spelt(settings[flag]))}"
+        for flag in _OF_THE_NUMBERS
+        if settings.get(flag)
+    ]
     lines = [
         *([_laid("page", [str(page)], width)] if page else []),
         _laid("results", [str(results)], width),
-        *([_laid("tables", [f"mmeval report {folder}", f"--layout {layouts}"], width)] if layouts else []),
+        *(
+            [_laid("tables", [f"mmeval report {folder}", f"--layout {layouts}"], width)]
+            if layouts
+            else []
+        ),
         _laid("more", [f"mmeval report {folder}", "--format markdown"], width),
-        *([_laid("data", ["mmeval prepare", *tasks], width)] if settings.get("data") == "bundled" else []),
-        _laid("next", ["mmeval --tasks", *tasks, *again, f"--baseline {folder}", "--model BACKEND"], width),
+        *(
+            [_laid("data", ["mmeval prepare", *tasks], width)]
+            if settings.get("data") == "bundled"
+            else []
+        ),
+        _laid(
+            "next",
+            [
+                "mmeval --tasks",
+                *tasks,
+                *again,
+                f"--baseline {folder}",
+                "--model BACKEND",
+            ],
+            width,
+        ),
     ]
     return "\n" + "".join(f"{line}\n" for line in lines)
 
@@ -243,7 +379,9 @@ def _laid(label: str, words: Sequence[str], width: int) -> str:
     if len(lines[0]) > width and not words[1:]:
         return f"{label}\n  {words[0]}"
     for word in words[1:]:
-        if len(lines[-1]) + len(word) <= width - 3:  # a blank before it, a blank and a backslash behind it
+        if (
+            len(lines[-1]) + len(word) <= width - 3
+        ):  # a blank before it, a blank and a backslash behind it
             lines[-1] += f" {word}"
         else:
             lines.append(f"{'':{_LABEL}}{word}")

@@ -14,7 +14,18 @@ from mmeval.settings.report_options import ReportContext, as_arguments
 from mmeval.task.task import Group, Selection, Task, UnavailableTask
 from mmeval.wording import printable
 
-_BEFORE = ("Version", "Filter", "n-shot", "Metric", "↑/↓", "Value", "±", "Stderr", "95 % CI", "Scored")
+_BEFORE = (
+    "Version",
+    "Filter",
+    "n-shot",
+    "Metric",
+    "↑/↓",
+    "Value",
+    "±",
+    "Stderr",
+    "95 % CI",
+    "Scored",
+)
 """The headers between the name and the column of a baseline."""
 _RIGHT_ALIGNED = frozenset({"n-shot", "Value", "Stderr", "95 % CI", "Scored"})
 
@@ -32,36 +43,62 @@ def render(
 ) -> str:
     """The settings line, the table of tasks, and that of groups if any has a number.
     ``document`` is the results file's content, ``roles`` those besides the model, ``baseline`` another run's column."""
-    shown: Sequence[Task | UnavailableTask | Group] = (*selection.tasks, *selection.left_out, *selection.groups)
+    shown: Sequence[Task | UnavailableTask | Group] = (
+        *selection.tasks,
+        *selection.left_out,
+        *selection.groups,
+    )
     names = {one.name: one for one in shown}
-    rows = [row for row in number_rows([document], [context.model], empty=True) if row.task in names]
+    rows = [
+        row
+        for row in number_rows([document], [context.model], empty=True)
+        if row.task in names
+    ]
     groups = [row for row in rows if row.is_group and row.metric]
-    lines = [_settings_line(selection, context, roles or {}), *_table("Tasks", rows, names, baseline)]
+    lines = [
+        _settings_line(selection, context, roles or {}),
+        *_table("Tasks", rows, names, baseline),
+    ]
     if groups:
         lines += ["", *_table("Groups", groups, names, baseline)]
     return "\n".join(lines) + "\n"
 
 
-def _settings_line(selection: Selection, context: ReportContext, roles: Mapping[str, BackendSpec]) -> str:
+def _settings_line(
+    selection: Selection, context: ReportContext, roles: Mapping[str, BackendSpec]
+) -> str:
     words = [
         f"{context.model} ({as_arguments(context.model_args)}), gen_kwargs: ({as_arguments(context.gen_kwargs)}), "
         f"limit: {context.limit}, num_fewshot: None, batch_size: {context.batch_size}",
-        *(f"{role}: {spec.name} ({as_arguments(spec.args)})" for role, spec in roles.items()),
+        *(
+            f"{role}: {spec.name} ({as_arguments(spec.args)})"
+            for role, spec in roles.items()
+        ),
         *_profiles(selection),
-        *([f"protocol: {protocol}"] if (protocol := context.settings.get("protocol")) else []),
+        *(
+            [f"protocol: {protocol}"]
+            if (protocol := context.settings.get("protocol"))
+            else []
+        ),
     ]
     return printable(", ".join(words), limit=2000)
 
 
 def _profiles(selection: Selection) -> Iterator[str]:
     """The profiles that are not standard, with their tasks where others have another."""
-    of = {task.name: str(task.config.get("profile") or "standard") for task in selection}
+    of = {
+        task.name: str(task.config.get("profile") or "standard") for task in selection
+    }
     for profile in sorted({*of.values()} - {"standard"}):
         tasks = [name for name, own in of.items() if own == profile]
-        yield f"profile: {profile}" + ("" if len(tasks) == len(of) else f" ({', '.join(tasks)})")
+        yield f"profile: {profile}" + (
+            "" if len(tasks) == len(of) else f" ({', '.join(tasks)})"
+        )
 
 
-def _table(title: str, rows: Sequence[NumberRow], names: Names, baseline: Column | None) -> list[str]:
+def _table(
+    title: str, rows: Sequence[NumberRow], names: Names, baseline: Column | None
+) -> list[str]:
     """Whole first, then the slices; the name of either is in its first row only."""
     beside = [] if baseline is None else [cell(baseline.header)]
     headers = [title, *_BEFORE, *beside, "Notes"]
@@ -70,22 +107,51 @@ def _table(title: str, rows: Sequence[NumberRow], names: Names, baseline: Column
     for row in rows:
         one = names[row.task]
         is_first = (row.task, row.slice) != last
-        name = " " * row.depth + ("- " if row.depth else "") + cell(row.slice or one.alias) if is_first else ""
+        name = (
+            " " * row.depth + ("- " if row.depth else "") + cell(row.slice or one.alias)
+            if is_first
+            else ""
+        )
         version = cell(one.version) if is_first and not row.slice else ""
-        body.append([name, version, *_numbers(row, baseline), _in_cells(row.own_notes[0])])
+        body.append(
+            [name, version, *_numbers(row, baseline), _in_cells(row.own_notes[0])]
+        )
         last = row.task, row.slice
-    return table_lines(headers, body, right_aligned=_RIGHT_ALIGNED | {*beside}, if_filled="Notes")
+    return table_lines(
+        headers, body, right_aligned=_RIGHT_ALIGNED | {*beside}, if_filled="Notes"
+    )
 
 
 def _numbers(row: NumberRow, baseline: Column | None) -> list[str]:
     if not row.metric:
         return [""] * (len(_BEFORE) - 1 + (baseline is not None))
     arrow = "↑" if row.higher_is_better else "↓"
-    other = None if baseline is None else baseline.values.get(Key(row.task, row.metric, row.slice))
-    beside = [] if baseline is None else ["N/A" if other is None else f"{other.value:.4f}"]
-    return ["none", "0", cell(row.metric), arrow, *number_cells(row.results[0]), *beside]
+    other = (
+        None
+        if baseline is None
+        else baseline.values.get(Key(row.task, row.metric, row.slice))
+    )
+    beside = (
+        [] if baseline is None else ["N/A" if other is None else f"{other.value:.4f}"]
+    )
+    return [
+        "none",
+        "0",
+        cell(row.metric),
+        arrow,
+        *number_cells(row.results[0]),
+        *beside,
+    ]
 
 
 def _in_cells(notes: Notes) -> str:
-    of_number = (notes.missing, cell(notes.weights), cell(notes.reasons), notes.comparable, notes.reference)
-    return "; ".join(filter(None, (*of_number, notes.unfinished, notes.left_out, notes.subset)))
+    of_number = (
+        notes.missing,
+        cell(notes.weights),
+        cell(notes.reasons),
+        notes.comparable,
+        notes.reference,
+    )
+    return "; ".join(
+        filter(None, (*of_number, notes.unfinished, notes.left_out, notes.subset))
+    )

@@ -49,10 +49,16 @@ class StoredShard(NamedTuple):
         """What its score rows of a task depend on; empty where it has none. Raises UsageError for a damaged record."""
         sets = self.path / "scores" / file_name(task)
         name = self.of_whole.get("score_sets", {}).get(task)
-        newest = max(sets.glob("*/"), key=lambda folder: folder.stat().st_mtime, default=sets)
+        newest = max(
+            sets.glob("*/"), key=lambda folder: folder.stat().st_mtime, default=sets
+        )
         file = (sets / name if name else newest) / PLAN
         try:
-            return unsealed_document(from_line(file.read_bytes())) if file.is_file() else {}
+            return (
+                unsealed_document(from_line(file.read_bytes()))
+                if file.is_file()
+                else {}
+            )
         except ValueError as error:
             raise UsageError(
                 f"{file}: is damaged ({error}); remove its folder, and run shard {self.shard} again to score it"
@@ -71,14 +77,21 @@ class Division(NamedTuple):
 
     def definition(self, task: str) -> dict[str, Any]:
         """What the score rows of a task depend on; empty where none of the shards has any."""
-        return next((found for one in self.shards if (found := one.definition(task))), {})
+        return next(
+            (found for one in self.shards if (found := one.definition(task))), {}
+        )
 
 
 def stored_shards(run: Path) -> list[StoredShard]:
     """The shards of a run that have begun, the one that was started last at the end.
     Raises MissingDataError without any."""
-    found = [StoredShard(shard, path, RunFolder.read_record(path)) for shard, path in shards_of(run).items()]
-    begun = sorted((one for one in found if one.record), key=lambda one: (one.started, one.shard))
+    found = [
+        StoredShard(shard, path, RunFolder.read_record(path))
+        for shard, path in shards_of(run).items()
+    ]
+    begun = sorted(
+        (one for one in found if one.record), key=lambda one: (one.started, one.shard)
+    )
     if not begun:
         raise MissingDataError(
             f"{run}: there are no shards in it; give the folder of a run, <output_path>/<model>/<run_id>, whose "
@@ -93,7 +106,10 @@ def division_of(run: Path, shards: Sequence[StoredShard], *, partial: bool) -> D
     for one in shards:
         known = by_number.pop(one.shard.of, {})  # the newest stands last
         by_number[one.shard.of] = {**known, one.shard.number: one}
-    found = [Division([*members.values()], [*_lacking(of, members)]) for of, members in by_number.items()]
+    found = [
+        Division([*members.values()], [*_lacking(of, members)])
+        for of, members in by_number.items()
+    ]
     division = next((one for one in reversed(found) if not one.lacking), found[-1])
     if division.lacking and not partial:
         raise UsageError(
@@ -116,15 +132,27 @@ def check_alike(run: Path, shards: Sequence[StoredShard], division: Division) ->
     first = division.shards[0]
     own = RunFolder.read_record(run)
     known = [(str(run), own)] if own and any(run.glob("journal/*.jsonl")) else []
-    for name, record in [*known, *((f"shard {one.shard}", one.record) for one in shards)]:
-        _check_pair(run, first, name, [*differences(first.record["identity"], record["identity"])])
+    for name, record in [
+        *known,
+        *((f"shard {one.shard}", one.record) for one in shards),
+    ]:
+        _check_pair(
+            run,
+            first,
+            name,
+            [*differences(first.record["identity"], record["identity"])],
+        )
     for one in shards:
-        _check_pair(run, first, f"shard {one.shard}", [*_of_tasks(first.record, one.record)])
+        _check_pair(
+            run, first, f"shard {one.shard}", [*_of_tasks(first.record, one.record)]
+        )
     for one in division.shards:
         _check_pair(run, first, f"shard {one.shard}", [*_of_choice(first, one)])
 
 
-def _check_pair(run: Path, first: StoredShard, other: str, changes: Sequence[str]) -> None:
+def _check_pair(
+    run: Path, first: StoredShard, other: str, changes: Sequence[str]
+) -> None:
     if changes:
         raise IdentityChangedError(
             f"{run}: shard {first.shard} and {other} differ ({some(changes, 3)}). Run the wrong one again as "
@@ -136,8 +164,12 @@ def _of_tasks(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str
     """The differences of the tasks that two records have."""
     for name in before["tasks"].keys() & now["tasks"].keys():
         marks = {"fingerprint": before["data"][name]["fingerprint"]}
-        yield from differences(marks, {"fingerprint": now["data"][name]["fingerprint"]}, f"data.{name}")
-        yield from differences(before["tasks"][name], now["tasks"][name], f"tasks.{name}")
+        yield from differences(
+            marks, {"fingerprint": now["data"][name]["fingerprint"]}, f"data.{name}"
+        )
+        yield from differences(
+            before["tasks"][name], now["tasks"][name], f"tasks.{name}"
+        )
 
 
 def _of_choice(first: StoredShard, one: StoredShard) -> Iterator[str]:

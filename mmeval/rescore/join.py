@@ -32,7 +32,9 @@ def join(run: Path, shards: Sequence[Path]) -> None:
     try:
         for shard in shards:
             if any((shard / "journal" / INBOX).glob("*.receipt")):
-                Journal(shard / "journal", MediaStore(shard / "media")).close()  # finishes what receipts began
+                Journal(
+                    shard / "journal", MediaStore(shard / "media")
+                ).close()  # finishes what receipts began
             _link(run, shard, "media/*/[!.]*")  # before the lines that name them
             _link(run, shard, "journal/*.jsonl")
         for name in _names(shards, "samples/*.jsonl"):
@@ -43,7 +45,9 @@ def join(run: Path, shards: Sequence[Path]) -> None:
             for scores in _names(shards, f"scores/{Path(name).stem}/*"):
                 _join_scores(run / scores, [shard / scores for shard in shards], latest)
     except OSError as error:
-        raise StorageError(f"{run}: the shards cannot be merged ({error.strerror or error}). {ADVICE}") from None
+        raise StorageError(
+            f"{run}: the shards cannot be merged ({error.strerror or error}). {ADVICE}"
+        ) from None
 
 
 def _link(run: Path, shard: Path, pattern: str) -> None:
@@ -52,7 +56,9 @@ def _link(run: Path, shard: Path, pattern: str) -> None:
 
 
 def _names(shards: Sequence[Path], pattern: str) -> list[Path]:
-    return sorted({path.relative_to(shard) for shard in shards for path in shard.glob(pattern)})
+    return sorted(
+        {path.relative_to(shard) for shard in shards for path in shard.glob(pattern)}
+    )
 
 
 class _Latest:
@@ -85,11 +91,16 @@ def _join_scores(target: Path, sources: Sequence[Path], latest: _Latest) -> None
 
 
 def _add(
-    target: Path, sources: Iterable[Path], takes: Callable[[Row], bool] = lambda _: True, known: Path | None = None
+    target: Path,
+    sources: Iterable[Path],
+    takes: Callable[[Row], bool] = lambda _: True,
+    known: Path | None = None,
 ) -> None:
     """Add to a file the lines of others that neither it nor ``known`` has, and that it ``takes``, as a whole or not at
     all. Its own lines are shown to ``takes`` first."""
-    seen = {hash(line) for _, line, _ in read_lines(known)} if known is not None else set()
+    seen = (
+        {hash(line) for _, line, _ in read_lines(known)} if known is not None else set()
+    )
     temporary = target.with_name(f".{target.name}.{os.getpid()}")
     target.parent.mkdir(parents=True, exist_ok=True)
     added = False

@@ -15,7 +15,13 @@ from mmeval.broker.broker import Broker
 from mmeval.dataset.sampling import Subset
 from mmeval.errors import EXIT_INCOMPLETE
 from mmeval.records.response import ErrorInfo
-from mmeval.rescore.division import Division, StoredShard, check_alike, division_of, stored_shards
+from mmeval.rescore.division import (
+    Division,
+    StoredShard,
+    check_alike,
+    division_of,
+    stored_shards,
+)
 from mmeval.rescore.join import join
 from mmeval.rescore.selection import stored_selection
 from mmeval.results.stored_run import newest_results
@@ -51,13 +57,24 @@ class Merged:
     def note(self) -> None:
         """Record it once the results are written: merging again has nothing to do then."""
         with closing(RunFolder(self.outcome.folder)) as folder:
-            folder.note(**{MERGED: {"shards": dict(self.states), "exit_code": self.outcome.exit_code}})
+            folder.note(
+                **{
+                    MERGED: {
+                        "shards": dict(self.states),
+                        "exit_code": self.outcome.exit_code,
+                    }
+                }
+            )
 
 
 def is_merged(run: Path) -> bool:
     """Whether the run has all that its shards hold, and results of it."""
     record = RunFolder.read_record(run)
-    return bool(record.get(MERGED)) and not any(unmerged(run, record)) and newest_results(run, record) is not None
+    return (
+        bool(record.get(MERGED))
+        and not any(unmerged(run, record))
+        and newest_results(run, record) is not None
+    )
 
 
 def check_at_rest(run: Path) -> None:
@@ -66,7 +83,9 @@ def check_at_rest(run: Path) -> None:
         RunFolder(path).close()
 
 
-def merge(run: Path, options: RunOptions, *, progress: Progress, partial: bool) -> Merged:
+def merge(
+    run: Path, options: RunOptions, *, progress: Progress, partial: bool
+) -> Merged:
     """Join the shards of a run into it and make its results.
     Raises RunLockedError while one of them is at work, and what ``division_of`` and ``check_alike`` raise."""
     with ExitStack() as locked:
@@ -77,21 +96,35 @@ def merge(run: Path, options: RunOptions, *, progress: Progress, partial: bool) 
         check_alike(run, shards, division)
         with closing(RunFolder(run)):
             join(run, [one.path for one in shards])
-        states = {shard.folder_name: state(path) for shard, path in shards_of(run).items()}
-        selection = stored_selection(division.shards[-1].record, TaskOverrides(), frozenset(options.roles))
-        selection = replace(selection, tasks=tuple(_as_scored(task, division) for task in selection))
-        outcome = _MergedTrials(run, selection, options, progress, shards=shards, division=division).run()
+        states = {
+            shard.folder_name: state(path) for shard, path in shards_of(run).items()
+        }
+        selection = stored_selection(
+            division.shards[-1].record, TaskOverrides(), frozenset(options.roles)
+        )
+        selection = replace(
+            selection, tasks=tuple(_as_scored(task, division) for task in selection)
+        )
+        outcome = _MergedTrials(
+            run, selection, options, progress, shards=shards, division=division
+        ).run()
     return Merged(outcome, states)
 
 
 def _as_scored(task: Task, division: Division) -> Task:
     """The task with those metrics unavailable that were so where the shards ran."""
     entries = division.definition(task.name).get("metrics", ())
-    if [entry["metric"] for entry in entries] != [metric.bound.name for metric in task.metrics]:
+    if [entry["metric"] for entry in entries] != [
+        metric.bound.name for metric in task.metrics
+    ]:
         return task
     metrics = zip(task.metrics, entries, strict=True)
     return replace(
-        task, metrics=tuple(replace(one, unavailable=entry.get("unavailable", "")) for one, entry in metrics)
+        task,
+        metrics=tuple(
+            replace(one, unavailable=entry.get("unavailable", ""))
+            for one, entry in metrics
+        ),
     )
 
 
@@ -112,7 +145,9 @@ class _MergedTrials(Runner):
         division: Division,
     ) -> None:
         first = division.shards[-1]
-        super().__init__(run, first.record["options"]["model_name"], selection, options, progress)
+        super().__init__(
+            run, first.record["options"]["model_name"], selection, options, progress
+        )
         self._shards, self._division, self._first = shards, division, first
         whole = [one.of_whole for one in division.shards if one.of_whole]
         self._whole: Mapping[str, Any] = whole[-1] if whole else {}
@@ -128,7 +163,9 @@ class _MergedTrials(Runner):
 
     def open(self, folder: RunFolder, journal: Journal) -> Broker:
         record = self._first.record
-        sessions = [session for one in self._shards for session in one.record["sessions"]]
+        sessions = [
+            session for one in self._shards for session in one.record["sessions"]
+        ]
         earlier = folder.record.get("sessions", [])
         every = [*earlier, *(one for one in sessions if one not in earlier)]
         folder.note(sessions=sorted(every, key=lambda session: str(session["started"])))
@@ -150,8 +187,14 @@ class _MergedTrials(Runner):
             task,
             plan,
             TaskRecords(self.path, task.name),
-            ScoreSet(self.path, task.name, definition) if definition and self.scores else None,
-            tuple(m.bound for m in task.metrics if m.bound.metric.judged and not m.unavailable),
+            ScoreSet(self.path, task.name, definition)
+            if definition and self.scores
+            else None,
+            tuple(
+                m.bound
+                for m in task.metrics
+                if m.bound.metric.judged and not m.unavailable
+            ),
         )
 
     def begin(self) -> Coroutine[Any, Any, None]:
@@ -169,18 +212,32 @@ class _MergedTrials(Runner):
             latest = {}
             for _, row in read_rows(run.records.trial_file):
                 if wanted(row["i"], row["n"]):
-                    latest[trial_key(row["i"], row["n"])] = row.get("error"), row.get("left_out", ())
+                    latest[trial_key(row["i"], row["n"])] = (
+                        row.get("error"),
+                        row.get("left_out", ()),
+                    )
             self._made[run.task.name] = {key >> 16 for key in latest}
             self._trials[run.task.name] = len(latest)
             if run.scores is not None and run.task.metrics:
                 answered = {key for key, (error, _) in latest.items() if error is None}
                 if lost := len(answered - run.scores.trials()):
                     self._without_row[run.task.name] = lost
-            for _, (error, left_out) in sorted(latest.items(), key=lambda trial: trial[0]):
-                self.tally.recall(None if error is None else ErrorInfo.from_json(error), left_out)
+            for _, (error, left_out) in sorted(
+                latest.items(), key=lambda trial: trial[0]
+            ):
+                self.tally.recall(
+                    None if error is None else ErrorInfo.from_json(error), left_out
+                )
             for found in trial_rows(self.path, run.task.name, wanted=wanted):
                 if "error" not in found.trial:
-                    self.tally.remarks.add([one for one, _ in stored_exchanges(found.trial, self.broker.journal)])
+                    self.tally.remarks.add(
+                        [
+                            one
+                            for one, _ in stored_exchanges(
+                                found.trial, self.broker.journal
+                            )
+                        ]
+                    )
         shards = ", ".join(str(one.shard) for one in sorted(self._division.shards))
         self.progress.note(f"{sum(self._trials.values()):,} trials of shards {shards}")
 
@@ -194,7 +251,10 @@ class _MergedTrials(Runner):
         known = self._whole.get("chosen")
         if known is None:
             return [every_trial] * len(self.selection.tasks)
-        return [ChosenTrials(task.repeats, from_progressions(known.get(task.name, []))) for task in self.selection]
+        return [
+            ChosenTrials(task.repeats, from_progressions(known.get(task.name, [])))
+            for task in self.selection
+        ]
 
     def again(self) -> str:
         return f"run {score_command(self.path, self.selection.tasks, self.options.roles, self.options.roles)}"
@@ -225,7 +285,10 @@ class _MergedTrials(Runner):
         return replace(
             outcome,
             exit_code=EXIT_INCOMPLETE,
-            unfinished={name: Unfinished(made, self.data[name].get("trials")) for name, made in self._trials.items()},
+            unfinished={
+                name: Unfinished(made, self.data[name].get("trials"))
+                for name, made in self._trials.items()
+            },
             complaints=(
                 f"{', '.join(self._division.lacking)}: these are results without the rest; run what is left, which "
                 f"keeps what is answered, then mmeval merge {self.path}",

@@ -47,7 +47,9 @@ def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
     """
     record = run_record(options.folder)
     roles = frozenset((*options.roles_of_run, *options.roles))
-    selection = stored_selection(record, options.overrides, roles, metrics=options.metrics)
+    selection = stored_selection(
+        record, options.overrides, roles, metrics=options.metrics
+    )
     if options.metrics:
         check_any_available(selection, options.metrics)
     words = task_words(record.get("settings", {}), selection)
@@ -62,9 +64,19 @@ class _StoredTrials(Runner):
     _judging: Judging
 
     def __init__(
-        self, selection: Selection, options: RescoreOptions, record: Mapping[str, Any], progress: Progress
+        self,
+        selection: Selection,
+        options: RescoreOptions,
+        record: Mapping[str, Any],
+        progress: Progress,
     ) -> None:
-        super().__init__(options.folder, record["options"]["model_name"], selection, options, progress)
+        super().__init__(
+            options.folder,
+            record["options"]["model_name"],
+            selection,
+            options,
+            progress,
+        )
         self._record, self.data = record, record["data"]
         self._stopping = False
         self._asked = [set[int]() for _ in selection]
@@ -77,7 +89,9 @@ class _StoredTrials(Runner):
         return backends
 
     def open(self, _folder: RunFolder, journal: Journal) -> Broker:
-        for note in damage_notes(journal.damaged, "the run's own command asks again what it answered"):
+        for note in damage_notes(
+            journal.damaged, "the run's own command asks again what it answered"
+        ):
             log.warning("%s", note)
         identity = self._record["identity"]
         tags = identity["reasoning_tags"]
@@ -90,7 +104,11 @@ class _StoredTrials(Runner):
 
     def begin(self) -> Coroutine[Any, Any, None]:
         self._judging = Judging(self.broker, self.runs, self.progress.judged, last=True)
-        self.work, self.tally, self.suspension = self, RunTally(), self._judging.suspension
+        self.work, self.tally, self.suspension = (
+            self,
+            RunTally(),
+            self._judging.suspension,
+        )
         return self._score()
 
     @property
@@ -120,10 +138,18 @@ class _StoredTrials(Runner):
             self.progress.note(left_to_models(left))
         await self.scorer.drain()
 
-    async def _trial(self, position: int, run: TaskRun, row: Mapping[str, Any], sample_row: Mapping[str, Any]) -> None:
+    async def _trial(
+        self,
+        position: int,
+        run: TaskRun,
+        row: Mapping[str, Any],
+        sample_row: Mapping[str, Any],
+    ) -> None:
         assert self.scorer is not None
         journal = self.broker.journal
-        trial = stored_trial(row, Sample.from_json(sample_row, journal.media.root), journal)
+        trial = stored_trial(
+            row, Sample.from_json(sample_row, journal.media.root), journal
+        )
         self._made[position] += 1
         self._asked[position].add(row["i"])
         self.tally.recall(trial.error, trial.left_out)
@@ -132,13 +158,21 @@ class _StoredTrials(Runner):
         if run.scores is None or run.scores.covers(row["i"], row["n"], row["d"]):
             return
         responses = [line for _, line in stored_exchanges(row, journal)]
-        line = trial_line(trial, to_line(sample_row), index=row["i"], digest=row["d"], responses=responses)
+        line = trial_line(
+            trial,
+            to_line(sample_row),
+            index=row["i"],
+            digest=row["d"],
+            responses=responses,
+        )
         await self.scorer.add(position, line)
         await self._judging.add(run, row["i"], trial, row["d"])
 
     def so_far(self) -> str:
         scored = sum(run.scores.scored() for run in self.runs if run.scores is not None)
-        answered = sum("error" not in row for run in self.runs for row, _ in run.records.trials())
+        answered = sum(
+            "error" not in row for run in self.runs for row, _ in run.records.trials()
+        )
         return f"{scored:,} of {answered:,} trials are scored"
 
     def end(self, _folder: RunFolder) -> None:
@@ -155,19 +189,31 @@ class _StoredTrials(Runner):
         not_asked = tuple(unasked_complaints(self.tally))
         outcome = replace(
             outcome,
-            complaints=(*lost_complaints(self.tally, again="the run's own command"), *not_asked, *outcome.complaints),
+            complaints=(
+                *lost_complaints(self.tally, again="the run's own command"),
+                *not_asked,
+                *outcome.complaints,
+            ),
             not_asked=not_asked,
             subsets=dict(self._subsets()),
             left_aside=aside,
             notes=(
                 *self.tally.remarks.told(),
-                *([skipped_metrics_line(aside, str(self.options.folder))] if aside else ()),
+                *(
+                    [skipped_metrics_line(aside, str(self.options.folder))]
+                    if aside
+                    else ()
+                ),
                 *outcome.notes,
             ),
         )
         unfinished = dict(self._unfinished())
-        if self._record["finished"]:  # all its trials were made, but records may be damaged since
-            unfinished = {name: made for name, made in unfinished.items() if made.of is not None}
+        if self._record[
+            "finished"
+        ]:  # all its trials were made, but records may be damaged since
+            unfinished = {
+                name: made for name, made in unfinished.items() if made.of is not None
+            }
             if not unfinished:
                 return outcome
         made = f"{sum(self._made)} trial{'s' if sum(self._made) != 1 else ''}"
@@ -199,9 +245,18 @@ def role_backends(selection: Selection, options: RescoreOptions) -> Backends:
     Raises MissingError or UsageError with the whole command where one cannot be made.
     """
     present = {**options.roles_of_run, **options.roles}
-    judges = [role for task in selection for metric in task.metrics for role in metric.bound.asked_roles(present)]
+    judges = [
+        role
+        for task in selection
+        for metric in task.metrics
+        for role in metric.bound.asked_roles(present)
+    ]
     asked = with_asked(judges, lambda role: roles_of(present, role))
-    own = {role: spec for role, spec in options.roles_of_run.items() if role in asked and role not in options.roles}
+    own = {
+        role: spec
+        for role, spec in options.roles_of_run.items()
+        if role in asked and role not in options.roles
+    }
     specs = {**own, **options.roles}
     command = _command(options, selection, specs)
     for role, spec in own.items():
@@ -222,7 +277,9 @@ def role_backends(selection: Selection, options: RescoreOptions) -> Backends:
         ) from None
 
 
-def _command(options: RescoreOptions, selection: Selection, specs: Mapping[str, BackendSpec]) -> str:
+def _command(
+    options: RescoreOptions, selection: Selection, specs: Mapping[str, BackendSpec]
+) -> str:
     words = [score_command(options.folder, selection.tasks, specs)]
     if options.metrics:
         words.append(f"--metrics {','.join(options.metrics)}")

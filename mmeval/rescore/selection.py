@@ -14,17 +14,32 @@ from mmeval.system.yaml_document import Document
 from mmeval.task.build import build, check_metric_names, check_prompt_names
 from mmeval.task.derived_entries import outputs_of, with_pieces
 from mmeval.task.file import OF_A_RUN, TaskFile, parse_task
-from mmeval.task.task import Group, GroupMetric, Selection, TaskMetric, TaskOverrides, UnavailableTask
+from mmeval.task.task import (
+    Group,
+    GroupMetric,
+    Selection,
+    TaskMetric,
+    TaskOverrides,
+    UnavailableTask,
+)
 
 
 def stored_selection(
-    record: Mapping[str, Any], overrides: TaskOverrides, roles: frozenset[str], *, metrics: tuple[str, ...] = ()
+    record: Mapping[str, Any],
+    overrides: TaskOverrides,
+    roles: frozenset[str],
+    *,
+    metrics: tuple[str, ...] = (),
 ) -> Selection:
     """A run's tasks and groups as they were, with other metrics and switches if given.
     Raises UnknownNameError for a metric that is not registered, or is named to be changed and not there."""
     for metric in metrics:
         load_metric(metric)
-    listed = {entry["metric"] for config in record["tasks"].values() for entry in _listed(config)}
+    listed = {
+        entry["metric"]
+        for config in record["tasks"].values()
+        for entry in _listed(config)
+    }
     left_out = record.get("settings", {}).get("skip_metric", ())
     check_metric_names({*listed, *left_out, *metrics}, overrides)
     files = {
@@ -34,7 +49,11 @@ def stored_selection(
     tasks = []
     for name, file in files.items():
         config = record["tasks"][name]
-        skipped = () if metrics else tuple(entry["metric"] for entry in config.get("skipped_metrics", ()))
+        skipped = (
+            ()
+            if metrics
+            else tuple(entry["metric"] for entry in config.get("skipped_metrics", ()))
+        )
         changed = replace(
             overrides,
             data="",
@@ -46,26 +65,43 @@ def stored_selection(
         if metrics:
             kept = _worth_scoring(task.metrics, metrics)
             there = {output for entry in kept for output in entry.bound.metric.outputs}
-            task = replace(task, metrics=kept, numbers=tuple(n for n in task.numbers if there.issuperset(n.of)))
+            task = replace(
+                task,
+                metrics=kept,
+                numbers=tuple(n for n in task.numbers if there.issuperset(n.of)),
+            )
         if data := config.get("data"):
-            task = replace(task, config={**task.config, "data": data}, comparable=task.comparable and data != "bundled")
+            task = replace(
+                task,
+                config={**task.config, "data": data},
+                comparable=task.comparable and data != "bundled",
+            )
         tasks.append(task)
     check_prompt_names(tasks, overrides)
     groups = []
     for group in record.get("groups", {}).values():
         numbers = tuple(GroupMetric(**metric) for metric in group["metrics"])
-        groups.append(Group(**{**group, "members": tuple(group["members"]), "metrics": numbers}))
+        groups.append(
+            Group(**{**group, "members": tuple(group["members"]), "metrics": numbers})
+        )
     return Selection(tuple(tasks), tuple(groups), tuple(_left_out(groups, files)))
 
 
-def _left_out(groups: Sequence[Group], run: Collection[str]) -> Iterator[UnavailableTask]:
+def _left_out(
+    groups: Sequence[Group], run: Collection[str]
+) -> Iterator[UnavailableTask]:
     """Members of the groups that the run was made without."""
     members = {group.name: group.members for group in groups}
     inside = {task for group in members for task in tasks_inside(group, members)}
-    return (UnavailableTask(name, name, "", "the run was made without it") for name in sorted(inside - set(run)))
+    return (
+        UnavailableTask(name, name, "", "the run was made without it")
+        for name in sorted(inside - set(run))
+    )
 
 
-def _worth_scoring(entries: Sequence[TaskMetric], names: Collection[str]) -> tuple[TaskMetric, ...]:
+def _worth_scoring(
+    entries: Sequence[TaskMetric], names: Collection[str]
+) -> tuple[TaskMetric, ...]:
     """The metrics that are asked for, with the pieces that these are made of.
     A piece of what cannot be computed all the same is not scored for it, which may cost calls; one that is itself
     unavailable stays, as the reason."""
@@ -73,19 +109,30 @@ def _worth_scoring(entries: Sequence[TaskMetric], names: Collection[str]) -> tup
     kept: list[TaskMetric] = []
     pieces: set[str] = set()
     for entry in reversed(entries):  # a piece stands above what is made of it
-        if entry.bound.name in asked or entry.unavailable or not pieces.isdisjoint(entry.bound.metric.outputs):
+        if (
+            entry.bound.name in asked
+            or entry.unavailable
+            or not pieces.isdisjoint(entry.bound.metric.outputs)
+        ):
             kept.append(entry)
             pieces.update(() if entry.unavailable else entry.bound.pieces)
     return tuple(reversed(kept))
 
 
-def left_aside(record: Mapping[str, Any], selection: Selection) -> dict[str, tuple[str, ...]]:
+def left_aside(
+    record: Mapping[str, Any], selection: Selection
+) -> dict[str, tuple[str, ...]]:
     """By task, the metrics of a run that a selection leaves out, where it leaves any."""
     found = {}
     for task in selection:
         own = {metric.bound.name for metric in task.metrics}
-        listed = [load_metric(entry["metric"]).name for entry in record["tasks"][task.name].get("metric_list") or ()]
-        found[task.name] = tuple(name for name in dict.fromkeys(listed) if name not in own)
+        listed = [
+            load_metric(entry["metric"]).name
+            for entry in record["tasks"][task.name].get("metric_list") or ()
+        ]
+        found[task.name] = tuple(
+            name for name in dict.fromkeys(listed) if name not in own
+        )
     return {name: lacking for name, lacking in found.items() if lacking}
 
 
@@ -93,10 +140,17 @@ def check_any_available(selection: Selection, names: Collection[str]) -> None:
     """Raises MissingError where no metric asked for by name can be computed here.
     Pieces that came along do not count."""
     asked = {load_metric(name).name for name in names}
-    metrics = [metric for task in selection for metric in task.metrics if metric.bound.name in asked]
+    metrics = [
+        metric
+        for task in selection
+        for metric in task.metrics
+        if metric.bound.name in asked
+    ]
     if metrics and all(metric.unavailable for metric in metrics):
         reasons = {metric.bound.name: metric.unavailable for metric in metrics}
-        said = "; ".join(f"the metric {name} is unavailable: {why}" for name, why in reasons.items())
+        said = "; ".join(
+            f"the metric {name} is unavailable: {why}" for name, why in reasons.items()
+        )
         raise MissingError(f"nothing to compute: {said}")
 
 
@@ -112,15 +166,30 @@ def _stored_file(
     metric_args: Mapping[str, Mapping[str, Any]],
 ) -> TaskFile:
     keys = {key: value for key, value in config.items() if key not in _OF_THE_RUN}
-    if config.get("skipped_metrics") and not metrics:  # what is made of them says why it is not there
+    if (
+        config.get("skipped_metrics") and not metrics
+    ):  # what is made of them says why it is not there
         keys["metric_list"] = _listed(config)
     if metrics:
         own = {entry["metric"]: entry for entry in _listed(config)}
-        asked = [own.get(m, {"metric": m}) for m in metrics if m in own or m not in listed]
+        asked = [
+            own.get(m, {"metric": m}) for m in metrics if m in own or m not in listed
+        ]
         keys["metric_list"] = with_pieces(asked, own, metric_args)
-        outputs = {output for entry in keys["metric_list"] for output in outputs_of(entry["metric"])}
-        keys["numbers"] = [number for number in config.get("numbers") or () if outputs.issuperset(number["of"])]
-    return replace(parse_task(Document(Path(f"{OF_A_RUN}{name}"), keys)), prompts=config.get("judge_prompts", {}))
+        outputs = {
+            output
+            for entry in keys["metric_list"]
+            for output in outputs_of(entry["metric"])
+        }
+        keys["numbers"] = [
+            number
+            for number in config.get("numbers") or ()
+            if outputs.issuperset(number["of"])
+        ]
+    return replace(
+        parse_task(Document(Path(f"{OF_A_RUN}{name}"), keys)),
+        prompts=config.get("judge_prompts", {}),
+    )
 
 
 def _listed(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:

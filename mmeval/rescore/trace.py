@@ -13,7 +13,13 @@ from mmeval.agent.limits import AnswerLimits
 from mmeval.backend.create import create_backend
 from mmeval.backend.sendable import sendable
 from mmeval.dataset.bad_sample import in_words
-from mmeval.errors import Caught, ReplayMismatchError, UnknownNameError, UsageError, did_you_mean
+from mmeval.errors import (
+    Caught,
+    ReplayMismatchError,
+    UnknownNameError,
+    UsageError,
+    did_you_mean,
+)
 from mmeval.program.calls import MODEL, Call, Program, Reply, Role, followed
 from mmeval.program.protocols import Ask
 from mmeval.records.response import ErrorInfo, Response
@@ -52,7 +58,13 @@ class _LostError(Exception):
 
 
 def traced(
-    folder: Path, specs: Mapping[str, BackendSpec], limits: AnswerLimits, *, task: str, sample: str, repeat: int = 0
+    folder: Path,
+    specs: Mapping[str, BackendSpec],
+    limits: AnswerLimits,
+    *,
+    task: str,
+    sample: str,
+    repeat: int = 0,
 ) -> list[TracedStep]:
     """The steps of a trial; nothing is asked and nothing written.
 
@@ -66,11 +78,15 @@ def traced(
     selection = stored_selection(record, TaskOverrides(), frozenset(specs))
     (chosen,) = (one for one in selection if one.name == task)
     rows = _rows(folder, task, sample, repeat, finished=record["finished"])
-    with closing(Journal(folder / "journal", MediaStore(folder / "media"), writable=False)) as journal:
+    with closing(
+        Journal(folder / "journal", MediaStore(folder / "media"), writable=False)
+    ) as journal:
         return _Tracer(journal, _agents(specs, limits)).trial(chosen, rows)
 
 
-def _rows(folder: Path, task: str, sample: str, repeat: int, *, finished: bool) -> TrialRows:
+def _rows(
+    folder: Path, task: str, sample: str, repeat: int, *, finished: bool
+) -> TrialRows:
     repeats: list[int] = []
     ids: list[str] = []
     for rows in trial_rows(folder, task):
@@ -85,13 +101,25 @@ def _rows(folder: Path, task: str, sample: str, repeat: int, *, finished: bool) 
             f"{task}: the sample {sample!r} has no repeat {repeat} here; it has {', '.join(map(str, repeats))}"
         )
     yet = "" if finished else " yet, as it was stopped before its end"
-    near = did_you_mean(sample, ids) or (f"; it has {some([*dict.fromkeys(ids)], 5)}" if ids else "")
-    raise UsageError(f"{task}: this run has no trial of the sample {sample!r}{yet}{near}", name=sample, known=ids)
+    near = did_you_mean(sample, ids) or (
+        f"; it has {some([*dict.fromkeys(ids)], 5)}" if ids else ""
+    )
+    raise UsageError(
+        f"{task}: this run has no trial of the sample {sample!r}{yet}{near}",
+        name=sample,
+        known=ids,
+    )
 
 
-def _agents(specs: Mapping[str, BackendSpec], limits: AnswerLimits) -> dict[str, AgentBackend]:
+def _agents(
+    specs: Mapping[str, BackendSpec], limits: AnswerLimits
+) -> dict[str, AgentBackend]:
     """The agents among the roles of a run; what they ask need not be made."""
-    params = {role: given for role, spec in specs.items() if (given := role_params(role, spec.args)) is not None}
+    params = {
+        role: given
+        for role, spec in specs.items()
+        if (given := role_params(role, spec.args)) is not None
+    }
     found: dict[str, AgentBackend] = {}
     for role, spec in specs.items():
         if agent_named(spec.name) is not None:
@@ -112,21 +140,33 @@ class _Tracer:
         row = rows.trial
         sample = Sample.from_json(rows.sample["sample"], self._journal.media.root)
         if sample.fault:
-            raise UsageError(f"{task.name}: {in_words(sample)}; it was not asked", name=sample.id)
+            raise UsageError(
+                f"{task.name}: {in_words(sample)}; it was not asked", name=sample.id
+            )
         failed = {
-            path: _Known("", Response.from_json(one["r"], self._journal.media.root), one["d"])
+            path: _Known(
+                "", Response.from_json(one["r"], self._journal.media.root), one["d"]
+            )
             for path, one in row.get("failed", {}).items()
         }
         known = {path: failed.get(path) or _Known(key) for path, _, key in row["x"]}
-        kinds = tuple(kind for kind in task.wanted(sample) if kind not in row.get("left_out", ()))
+        kinds = tuple(
+            kind for kind in task.wanted(sample) if kind not in row.get("left_out", ())
+        )
         asked = Ask(sample, task.prompt(sample), kinds, task.params, Role(MODEL))
         steps = self._follow(task.protocol(asked), known)
         error = row.get("error")
-        if error is not None and steps and steps[-1].response is None:  # the journal has no failures
-            steps[-1] = replace(steps[-1], response=Response(error=ErrorInfo.from_json(error)))
+        if (
+            error is not None and steps and steps[-1].response is None
+        ):  # the journal has no failures
+            steps[-1] = replace(
+                steps[-1], response=Response(error=ErrorInfo.from_json(error))
+            )
         return steps
 
-    def _follow(self, program: Program[Any], known: Mapping[str, _Known]) -> list[TracedStep]:
+    def _follow(
+        self, program: Program[Any], known: Mapping[str, _Known]
+    ) -> list[TracedStep]:
         steps: list[TracedStep] = []
 
         def answer(call: Call, path: str) -> Reply:
@@ -139,17 +179,26 @@ class _Tracer:
                 raise _LostError
             agent = self._agents.get(call.role)
             if agent is not None and response.trace is not None:
-                request = sendable(call, agent.capabilities).request if call.convert else call.request
+                request = (
+                    sendable(call, agent.capabilities).request
+                    if call.convert
+                    else call.request
+                )
                 made = {
                     one.path: _Known(
-                        one.key, None if one.error is None else Response(error=one.error, latency=one.seconds)
+                        one.key,
+                        None
+                        if one.error is None
+                        else Response(error=one.error, latency=one.seconds),
                     )
                     for one in response.trace.steps
                 }
                 step.steps.extend(self._follow(agent.program(request), made))
             return Reply(response, path, known[path].key)
 
-        with Caught(ReplayMismatchError):  # what else a program raises has ended its trial too
+        with Caught(
+            ReplayMismatchError
+        ):  # what else a program raises has ended its trial too
             followed(program, answer)
         return steps
 
@@ -171,8 +220,16 @@ def trace_json(steps: Sequence[TracedStep]) -> list[dict[str, Any]]:
 def _json(step: TracedStep) -> dict[str, Any]:
     call, response = step.call, step.response
     asked = call.request.to_json()
-    error = ErrorInfo("internal", "its reply is no longer in the journal") if response is None else response.error
-    said = None if response is None or response.output is None else response.output.to_json()
+    error = (
+        ErrorInfo("internal", "its reply is no longer in the journal")
+        if response is None
+        else response.error
+    )
+    said = (
+        None
+        if response is None or response.output is None
+        else response.output.to_json()
+    )
     return {
         "path": step.path,
         "role": call.role,
@@ -180,7 +237,9 @@ def _json(step: TracedStep) -> dict[str, Any]:
         **{key: asked[key] for key in ("messages", "wants", "params")},
         "parts": said,
         "error": None if error is None else error.to_json(),
-        "tokens": [0, 0] if response is None else [response.usage.input_tokens, response.usage.output_tokens],
+        "tokens": [0, 0]
+        if response is None
+        else [response.usage.input_tokens, response.usage.output_tokens],
         "seconds": 0.0 if response is None else response.latency,
         "warnings": [] if response is None else list(response.warnings),
         "steps": trace_json(step.steps),

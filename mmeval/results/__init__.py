@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING
 from mmeval.doors import door
 
 if TYPE_CHECKING:
-    from mmeval.results.layout import Cell, Table, judge_names, paper_notes, result_of, scores_of
+    from mmeval.results.layout import (
+        Cell,
+        Table,
+        judge_names,
+        paper_notes,
+        result_of,
+        scores_of,
+    )
     from mmeval.results.stored_run import StoredRun, StoredTask, counted_by
 
 __all__ = [

@@ -15,7 +15,10 @@ def depths(names: Iterable[str], members: Members) -> dict[str, int]:
     names = list(names)
     inner = {name for group in members.values() for name in group}
     found: dict[str, int] = {}
-    for name in (*(name for name in names if name in members and name not in inner), *names):
+    for name in (
+        *(name for name in names if name in members and name not in inner),
+        *names,
+    ):
         _visit(name, 0, members, found)
     return found
 
@@ -40,7 +43,10 @@ def slice_by_slice(keys: Sequence[Key], *, every: bool = False) -> list[Key]:
     Of several breakdowns only the first is kept, unless ``every`` one is wanted: others are often dozens of rows."""
     first = next((_breakdown(key) for key in keys if key.slice), "")
     kept = [key for key in keys if every or not key.slice or _breakdown(key) == first]
-    order = {name: at for at, name in enumerate(dict.fromkeys(["", *(key.slice for key in kept)]))}
+    order = {
+        name: at
+        for at, name in enumerate(dict.fromkeys(["", *(key.slice for key in kept)]))
+    }
     return sorted(kept, key=lambda key: order[key.slice])
 
 

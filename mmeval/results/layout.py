@@ -42,7 +42,9 @@ class Table:
     def __post_init__(self) -> None:
         uneven = next((row for row in self.rows if len(row) != len(self.headers)), None)
         if uneven is not None:
-            raise ValueError(f"{self.title}: a row has {len(uneven)} cells below {len(self.headers)} headers")
+            raise ValueError(
+                f"{self.title}: a row has {len(uneven)} cells below {len(self.headers)} headers"
+            )
 
 
 Layout: TypeAlias = "Callable[[StoredRun], Iterable[Table]]"
@@ -59,7 +61,11 @@ def layouts_of(run: StoredRun) -> list[str]:
     """The layouts that the groups and tasks of a run name, each once."""
     shown: Mapping[str, object] = run.results.get("group_subtasks", {})
     groups = run.record.get("groups", {})
-    named = [group.get("layout") for name, group in groups.items() if not shown or name in shown]
+    named = [
+        group.get("layout")
+        for name, group in groups.items()
+        if not shown or name in shown
+    ]
     named += [task.config.get("layout") for task in run.tasks]
     return list(dict.fromkeys(str(name) for name in named if name))
 
@@ -70,7 +76,9 @@ def tables_of(run: StoredRun, name: str) -> list[Table]:
     layout = load_layout(name)
     with Caught() as failure:
         return _with_provenance(list(layout(run)), run)
-    raise PluginError(f"the layout {name!r} failed ({failure.reason})") from failure.error
+    raise PluginError(
+        f"the layout {name!r} failed ({failure.reason})"
+    ) from failure.error
 
 
 def _with_provenance(tables: list[Table], run: StoredRun) -> list[Table]:
@@ -92,13 +100,20 @@ def scores_of(run: StoredRun, task: StoredTask, number: str) -> Scores:
     if metric.get("of_averages"):
         return found
     counts = counted_by(run.ours.get("asked", {}).get(task.name))
-    fill({number: found}, (row for row in task.score_rows() if counts(row["i"], row["n"])))
+    fill(
+        {number: found},
+        (row for row in task.score_rows() if counts(row["i"], row["n"])),
+    )
     return found
 
 
 def result_of(run: StoredRun, task: StoredTask, number: str) -> Result | None:
     """One number of a task as a whole, as the results file has it."""
-    rows = (row for row in run.ours.get("results", ()) if row["task"] == task.name and row["metric"] == number)
+    rows = (
+        row
+        for row in run.ours.get("results", ())
+        if row["task"] == task.name and row["metric"] == number
+    )
     return next((Result.from_json(row) for row in rows if not row.get("slice")), None)
 
 

@@ -13,12 +13,27 @@ if TYPE_CHECKING:
 def made_with(run: StoredRun) -> str:
     """One line: model, judges and captioners as served, profile, and the run's name."""
     shown = {task.name for task in run.tasks}
-    rows = [row for task, judges in run.ours.get("judges", {}).items() if task in shown for row in judges]
+    rows = [
+        row
+        for task, judges in run.ours.get("judges", {}).items()
+        if task in shown
+        for row in judges
+    ]
     backends: dict[str, dict[str, None]] = {}
     for row in rows:
         backends.setdefault(str(row["role"]), {})[_named(row)] = None
-    metrics = (metrics for task, metrics in run.ours.get("metrics", {}).items() if task in shown)
-    profiles = sorted({str(one.get("profile") or "standard") for own in metrics for one in own.values()})
+    metrics = (
+        metrics
+        for task, metrics in run.ours.get("metrics", {}).items()
+        if task in shown
+    )
+    profiles = sorted(
+        {
+            str(one.get("profile") or "standard")
+            for own in metrics
+            for one in own.values()
+        }
+    )
     roles = sorted(backends, key=lambda role: (role != "judge", role))
     words = [
         f"model: {run.model}",
@@ -31,7 +46,11 @@ def made_with(run: StoredRun) -> str:
 
 def _named(row: Mapping[str, Any]) -> str:
     asked, served = str(row.get("asked", "")), str(row.get("served", ""))
-    return f"{asked} (served as {served})" if asked and served and asked != served else served or asked
+    return (
+        f"{asked} (served as {served})"
+        if asked and served and asked != served
+        else served or asked
+    )
 
 
 def skipped_metrics_note(run: StoredRun) -> Iterator[str]:
@@ -42,7 +61,9 @@ def skipped_metrics_note(run: StoredRun) -> Iterator[str]:
 
 def skipped_metrics_line(skipped: Mapping[str, Any], folder: str) -> str:
     """The metrics a scoring left out (``skipped``, by task), and how to see them again."""
-    names = ", ".join(dict.fromkeys(str(name) for own in skipped.values() for name in own))
+    names = ", ".join(
+        dict.fromkeys(str(name) for own in skipped.values() for name in own)
+    )
     return (
         f"these results are without {names}, which the last scoring was not asked for; what is scored of them is kept: "
         f"mmeval score {shlex.quote(folder)} shows all again"

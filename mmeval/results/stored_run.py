@@ -74,7 +74,12 @@ class StoredTask:
 
     def sample_rows(self) -> Iterator[TaskRow]:
         """The samples, each with its place in the data set (``i``) and its digest (``d``)."""
-        return (row for _, row in read_rows(self.folder / "samples" / f"{file_name(self.name)}.jsonl"))
+        return (
+            row
+            for _, row in read_rows(
+                self.folder / "samples" / f"{file_name(self.name)}.jsonl"
+            )
+        )
 
     def trials(self, wanted: Wanted = every_trial) -> Iterator[StoredTrial | None]:
         """Each wanted trial in its latest form in data set order, then None for each damaged line."""
@@ -84,7 +89,15 @@ class StoredTask:
             key = trial_key(row["i"], row["n"])
             scored, scored_size = scores.of(key, row["d"])
             told = verdicts.of(key)
-            yield StoredTrial(row["i"], row["n"], row, sample["sample"], scored, told, size + scored_size)
+            yield StoredTrial(
+                row["i"],
+                row["n"],
+                row,
+                sample["sample"],
+                scored,
+                told,
+                size + scored_size,
+            )
         verdicts.close()
         yield from (None for _ in damaged)
 
@@ -105,7 +118,9 @@ class StoredRun:
         self.folder = folder
         self.record = run_record(folder)
         self.results_file = results or newest_results(folder, self.record)
-        self.results: TaskRow = {} if self.results_file is None else read_results(self.results_file)
+        self.results: TaskRow = (
+            {} if self.results_file is None else read_results(self.results_file)
+        )
 
     @property
     def model(self) -> str:
@@ -124,14 +139,19 @@ class StoredRun:
 
     @cached_property
     def journal(self) -> Journal:
-        return Journal(self.folder / "journal", MediaStore(self.folder / "media"), writable=False)
+        return Journal(
+            self.folder / "journal", MediaStore(self.folder / "media"), writable=False
+        )
 
     @cached_property
     def tasks(self) -> tuple[StoredTask, ...]:
         """The tasks of the newest results file; of a run without one, all that were asked."""
         configs: Mapping[str, TaskRow] = self.record.get("tasks", {})
         names = list(self.ours.get("protocols", configs))
-        return tuple(StoredTask(name, configs.get(name, {}), self.folder, self._score_set(name)) for name in names)
+        return tuple(
+            StoredTask(name, configs.get(name, {}), self.folder, self._score_set(name))
+            for name in names
+        )
 
     @property
     def other_tasks(self) -> list[str]:
@@ -143,7 +163,9 @@ class StoredRun:
         """That of the results file; of a run without one, the set that was begun last."""
         sets = self.folder / "scores" / file_name(task)
         if not self.results:
-            return max(sets.glob("*/"), key=lambda folder: folder.stat().st_mtime, default=None)
+            return max(
+                sets.glob("*/"), key=lambda folder: folder.stat().st_mtime, default=None
+            )
         name = str(self.ours.get("score_sets", {}).get(task, ""))
         return sets / name if name and name == file_name(name) else None
 
@@ -157,7 +179,11 @@ def newest_results(folder: Path, record: TaskRow) -> Path | None:
     found = max(folder.glob("results_*.json"), key=lambda file: file.name, default=None)
     named = Path(str(record.get("settings", {}).get("output_path", "")))
     if found is None and named.suffix == ".json":
-        found = max(named.parent.glob(f"{named.stem}_*.json"), key=lambda file: file.name, default=None)
+        found = max(
+            named.parent.glob(f"{named.stem}_*.json"),
+            key=lambda file: file.name,
+            default=None,
+        )
     return found
 
 
@@ -187,7 +213,11 @@ def run_folder(folder: Path) -> Path:
 
 
 def runs_below(folder: Path) -> list[Path]:
-    return sorted(file.parent for depth in ("*", "*/*") for file in folder.glob(f"{depth}/run.json"))
+    return sorted(
+        file.parent
+        for depth in ("*", "*/*")
+        for file in folder.glob(f"{depth}/run.json")
+    )
 
 
 def _near(folder: Path) -> str:
@@ -255,7 +285,11 @@ class _Verdicts:
         while self._at < len(order) and keys[order[self._at]] < key:
             self._at += 1
         found: dict[tuple[str, str], TaskRow] = {}
-        while self._file is not None and self._at < len(order) and keys[order[self._at]] == key:
+        while (
+            self._file is not None
+            and self._at < len(order)
+            and keys[order[self._at]] == key
+        ):
             row = unsealed(line_at(self._file, self._offsets[order[self._at]]))
             found[str(row.get("metric")), str(row.get("path"))] = row
             self._at += 1

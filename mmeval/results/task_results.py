@@ -45,7 +45,14 @@ class TaskNumbers:
     @classmethod
     def of(cls, task: Task) -> TaskNumbers:
         numbers = (
-            TaskNumber(n, metric.range_for(n), metric.higher_is_better, m.aggregation, m.options, m.bound.params)
+            TaskNumber(
+                n,
+                metric.range_for(n),
+                metric.higher_is_better,
+                m.aggregation,
+                m.options,
+                m.bound.params,
+            )
             for m in task.metrics
             for metric in (m.bound.metric,)
             for n in metric.outputs
@@ -64,18 +71,35 @@ def task_results(
     """A task's numbers over the wanted trials, from its score set's finished rows.
     ``suspended`` names the numbers whose scoring was given up during the run: they get counts and bounds alone."""
     columns = {
-        n.name: Scores(range=n.range, higher_is_better=n.higher_is_better, switches=n.switches) for n in task.numbers
+        n.name: Scores(
+            range=n.range, higher_is_better=n.higher_is_better, switches=n.switches
+        )
+        for n in task.numbers
     }
     fill(columns, finished_rows(scores, wanted))
     places = _slices(task, next(iter(columns.values()))) if columns else {}
     results: list[Result] = []
-    kept = {name for one in task.combined for name in (*one.of, task.numbers[0].name)} if columns else ()
+    kept = (
+        {name for one in task.combined for name in (*one.of, task.numbers[0].name)}
+        if columns
+        else ()
+    )
     for number in task.numbers:
-        column = columns[number.name] if number.name in kept else columns.pop(number.name)
+        column = (
+            columns[number.name] if number.name in kept else columns.pop(number.name)
+        )
         is_suspended = number.name in suspended
-        results.extend(_results(task, number, column, places, bootstrap_iters, suspended=is_suspended))
+        results.extend(
+            _results(
+                task, number, column, places, bootstrap_iters, suspended=is_suspended
+            )
+        )
     for made in task.combined if columns else ():
-        results += [*_combined(task, made, columns, results, places, bootstrap_iters=bootstrap_iters)]
+        results += [
+            *_combined(
+                task, made, columns, results, places, bootstrap_iters=bootstrap_iters
+            )
+        ]
     return results
 
 
@@ -88,8 +112,14 @@ class Unscored(NamedTuple):
 
 def unscored_reasons(scores: ScoreSet, wanted: Wanted, name: str) -> Counter[Unscored]:
     """Why the trials that one number lacks have no score."""
-    found = (row["scores"].get(name, {}) for row in finished_rows(scores.folder, wanted) if row["status"] == "ok")
-    given = (Score.from_json(score) for score in found if score.get("status") == "unscored")
+    found = (
+        row["scores"].get(name, {})
+        for row in finished_rows(scores.folder, wanted)
+        if row["status"] == "ok"
+    )
+    given = (
+        Score.from_json(score) for score in found if score.get("status") == "unscored"
+    )
     return Counter(Unscored(score.reason, score.cause) for score in given)
 
 
@@ -105,14 +135,38 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
         for name, column in columns.items():
             score = scores.get(name)
             if status != "ok":
-                column.add(sample, repeat, status, cluster=cluster, labels=labels, faulty=_is_faulty(row))
+                column.add(
+                    sample,
+                    repeat,
+                    status,
+                    cluster=cluster,
+                    labels=labels,
+                    faulty=_is_faulty(row),
+                )
             elif score is None:
-                column.add(sample, repeat, Score.unscored("not scored yet"), cluster=cluster, labels=labels)
+                column.add(
+                    sample,
+                    repeat,
+                    Score.unscored("not scored yet"),
+                    cluster=cluster,
+                    labels=labels,
+                )
             elif score["status"] == "scored" and score["value"] is not None:
                 weight = score.get("weight", 1.0)
-                column.add_value(sample, repeat, score["value"], cluster=cluster, labels=labels, weight=weight)
+                column.add_value(
+                    sample,
+                    repeat,
+                    score["value"],
+                    cluster=cluster,
+                    labels=labels,
+                    weight=weight,
+                )
             else:
-                known = Score.from_json(score) if {"bounds", "evidence", "weight"} & score.keys() else score["status"]
+                known = (
+                    Score.from_json(score)
+                    if {"bounds", "evidence", "weight"} & score.keys()
+                    else score["status"]
+                )
                 column.add(sample, repeat, known, cluster=cluster, labels=labels)
 
 
@@ -126,11 +180,21 @@ Slices = Mapping[str, Sequence[int]]
 
 
 def _slices(task: TaskNumbers, column: Scores) -> Slices:
-    return {f"{label}={level}": at for label in task.breakdown for level, at in column.places(label).items()}
+    return {
+        f"{label}={level}": at
+        for label in task.breakdown
+        for level, at in column.places(label).items()
+    }
 
 
 def _results(
-    task: TaskNumbers, number: TaskNumber, column: Scores, places: Slices, bootstrap_iters: int, *, suspended: bool
+    task: TaskNumbers,
+    number: TaskNumber,
+    column: Scores,
+    places: Slices,
+    bootstrap_iters: int,
+    *,
+    suspended: bool,
 ) -> Iterator[Result]:
     aggregator = load_aggregator(number.aggregation)
     slices = ((name, column.at(at)) for name, at in places.items())
@@ -160,7 +224,9 @@ def _combined(
     """A number of numbers, whole and by slices; ``results`` are those of its parts."""
     of_parts = {(result.metric, result.slice): result for result in results}
     # Where all parts were skipped, what is known of the trials is that of any number.
-    numbers = [number for number in task.numbers if number.name in made.of] or [task.numbers[0]]
+    numbers = [number for number in task.numbers if number.name in made.of] or [
+        task.numbers[0]
+    ]
     for name, at in (("", None), *places.items()):
         parts = [
             Averaged(
@@ -171,7 +237,12 @@ def _combined(
             )
             for number in numbers
         ]
-        with _named(task, made.name, name, " and ".join(dict.fromkeys(number.aggregation for number in numbers))):
+        with _named(
+            task,
+            made.name,
+            name,
+            " and ".join(dict.fromkeys(number.aggregation for number in numbers)),
+        ):
             result = mean_of(
                 task.task,
                 made.name,
@@ -186,7 +257,9 @@ def _combined(
 
 
 @contextmanager
-def _named(task: TaskNumbers, number: str, slice: str, aggregation: str) -> Iterator[None]:
+def _named(
+    task: TaskNumbers, number: str, slice: str, aggregation: str
+) -> Iterator[None]:
     """Raises PluginError with the names where an aggregator fails."""
     with Caught(MmevalError) as failure:
         yield
@@ -203,23 +276,40 @@ def group_results(groups: Sequence[Group], results: Sequence[Result]) -> list[Re
     the members weighs its own as it says itself; one that has no such number does as the group around it. Where absent
     members count, one without the number is unknown: it was not asked."""
     by_name = {group.name: group for group in groups}
-    entries = {(group.name, entry.metric): entry for group in groups for entry in group.metrics}
-    whole = {(result.task, result.metric): result for result in results if not result.slice}
+    entries = {
+        (group.name, entry.metric): entry for group in groups for entry in group.metrics
+    }
+    whole = {
+        (result.task, result.metric): result for result in results if not result.slice
+    }
 
     def of(group: Group, entry: GroupMetric, counted: set[str]) -> Result | None:
         metric = entry.metric
         members: dict[str, Result | None] = {}
-        for name in sorted(group.members, key=lambda name: name in by_name):  # its own tasks first: they are its own
+        for name in sorted(
+            group.members, key=lambda name: name in by_name
+        ):  # its own tasks first: they are its own
             if name in by_name:
-                members[name] = of(by_name[name], entries.get((name, metric), entry), counted)
+                members[name] = of(
+                    by_name[name], entries.get((name, metric), entry), counted
+                )
             elif name not in counted:
                 counted.add(name)
                 members[name] = whole.get((name, metric))
         if entry.counts_absent:
-            members = {name: found or Result(name, metric, None, n=0, scored=0) for name, found in members.items()}
+            members = {
+                name: found or Result(name, metric, None, n=0, scored=0)
+                for name, found in members.items()
+            }
         known = [member for member in members.values() if member is not None]
         by_size, absent = entry.weight_by_size, entry.counts_absent
-        return combine(group.name, metric, known, weight_by_size=by_size, counts_absent=absent) if known else None
+        return (
+            combine(
+                group.name, metric, known, weight_by_size=by_size, counts_absent=absent
+            )
+            if known
+            else None
+        )
 
     found = (of(group, entry, set()) for group in groups for entry in group.metrics)
     return [result for result in found if result is not None]

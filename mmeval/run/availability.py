@@ -58,17 +58,37 @@ def with_data(selection: Selection, *, strict: bool) -> Selection:
         except MissingDataError as error:
             if strict or task.name not in optional:
                 raise
-            missing.append(UnavailableTask(task.name, task.alias, task.version, str(error)))
+            missing.append(
+                UnavailableTask(task.name, task.alias, task.version, str(error))
+            )
     if not kept:
-        others = f" (and {counted(len(missing) - 1, 'other task')} likewise)" if missing[1:] else ""
-        raise MissingDataError(f"no task is left: {missing[0].name}: {missing[0].why}{others}")
-    if missing[1:]:  # of dozens of tasks the reasons differ in little but the names; a results file has each
-        names, first = some([one.name for one in missing], MAX_NAMED), sentence(missing[0].why)
+        others = (
+            f" (and {counted(len(missing) - 1, 'other task')} likewise)"
+            if missing[1:]
+            else ""
+        )
+        raise MissingDataError(
+            f"no task is left: {missing[0].name}: {missing[0].why}{others}"
+        )
+    if missing[
+        1:
+    ]:  # of dozens of tasks the reasons differ in little but the names; a results file has each
+        names, first = (
+            some([one.name for one in missing], MAX_NAMED),
+            sentence(missing[0].why),
+        )
         _log.warning(
-            "%s tasks are left out, their data are not here: %s. The first: %s", f"{len(missing):,}", names, first
+            "%s tasks are left out, their data are not here: %s. The first: %s",
+            f"{len(missing):,}",
+            names,
+            first,
         )
     elif missing:
-        _log.warning("%s is left out, its data are not here: %s", missing[0].name, sentence(missing[0].why))
+        _log.warning(
+            "%s is left out, its data are not here: %s",
+            missing[0].name,
+            sentence(missing[0].why),
+        )
     return replace(selection, tasks=tuple(kept), left_out=tuple(missing))
 
 
@@ -76,7 +96,9 @@ def _check_any(task: Task, dataset: Dataset) -> None:
     """Raises MissingDataError where a filter keeps no sample though its labels exist,
     or where there is no sample. Reads up to the first one that it keeps."""
     lacking, among = set(task.filter), len(dataset)
-    with Caught() as failure:  # of the loader, which is reported when it is the row's turn
+    with (
+        Caught() as failure
+    ):  # of the loader, which is reported when it is the row's turn
         for sample in dataset if task.filter else ():
             if task.selected(sample):
                 return
@@ -84,8 +106,13 @@ def _check_any(task: Task, dataset: Dataset) -> None:
     if failure:
         return
     if task.filter and not (lacking and among):
-        values = {label: value if isinstance(value, list) else [value] for label, value in task.filter.items()}
-        wanted = " and ".join(f"{label} {either(map(str, value))}" for label, value in values.items())
+        values = {
+            label: value if isinstance(value, list) else [value]
+            for label, value in task.filter.items()
+        }
+        wanted = " and ".join(
+            f"{label} {either(map(str, value))}" for label, value in values.items()
+        )
         raise MissingDataError(f"there is no sample of {wanted} among the {among:,}")
 
 
@@ -102,9 +129,16 @@ def say_unavailable(selection: Selection, *, strict: bool, tasks: str) -> None:
     found = [*remedies(selection, tasks)]
     several = len(lines) > 1 and len(found) > 0
     if several:
-        count = counted(len({name for one in lacking for name in one.metrics}), "metric")
+        count = counted(
+            len({name for one in lacking for name in one.metrics}), "metric"
+        )
         needs = ", ".join(one.why() for one in found)
-        _log.warning("%s cannot be computed here: %s; mmeval doctor %s says more", count, needs, tasks)
+        _log.warning(
+            "%s cannot be computed here: %s; mmeval doctor %s says more",
+            count,
+            needs,
+            tasks,
+        )
     for line in lines:
         _log.log(logging.DEBUG if several else logging.WARNING, "%s", line)
 
@@ -145,7 +179,9 @@ def remedies(selection: Selection, tasks: str) -> Iterator[Remedy]:
     return remedies_of(((metric.bound.name, metric.needs) for metric in metrics), tasks)
 
 
-def remedies_of(needing: Iterable[tuple[Hashable, Iterable[Need]]], tasks: str) -> Iterator[Remedy]:
+def remedies_of(
+    needing: Iterable[tuple[Hashable, Iterable[Need]]], tasks: str
+) -> Iterator[Remedy]:
     """The remedies for whatever is given with its needs: metrics or numbers."""
     found: dict[str, dict[str, dict[Hashable, None]]] = {}
     for one, needs in needing:
@@ -164,7 +200,11 @@ def remedies_of(needing: Iterable[tuple[Hashable, Iterable[Need]]], tasks: str) 
         ("model", "models that are not here", f"mmeval doctor {tasks}"),
     ):
         if of_kind := found.get(kind):
-            yield Remedy(what, tuple(dict.fromkeys(chain.from_iterable(of_kind.values()))), how_to)
+            yield Remedy(
+                what,
+                tuple(dict.fromkeys(chain.from_iterable(of_kind.values()))),
+                how_to,
+            )
 
 
 class UnavailableMetrics(NamedTuple):
@@ -177,9 +217,21 @@ class UnavailableMetrics(NamedTuple):
     pieces: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        metrics = f"metrics {', '.join(self.metrics)} are" if len(self.metrics) > 1 else f"metric {self.metrics[0]} is"
-        reason = of_several(self.reason) if len(self.pieces or self.metrics) > 1 else self.reason
-        what = f"partial, without {', '.join(self.pieces)}" if self.pieces else "unavailable"
+        metrics = (
+            f"metrics {', '.join(self.metrics)} are"
+            if len(self.metrics) > 1
+            else f"metric {self.metrics[0]} is"
+        )
+        reason = (
+            of_several(self.reason)
+            if len(self.pieces or self.metrics) > 1
+            else self.reason
+        )
+        what = (
+            f"partial, without {', '.join(self.pieces)}"
+            if self.pieces
+            else "unavailable"
+        )
         return f"{', '.join(self.tasks)}: the {metrics} {what}: {reason}"
 
 
@@ -192,7 +244,9 @@ def unavailable_in(tasks: Iterable[Task]) -> Iterator[UnavailableMetrics]:
             if metric.unavailable and not has_unavailable_piece(metric, task.metrics):
                 word = _NAMED_TASK.search(metric.unavailable)
                 entry = (task.name, metric.bound.name, word[0] if word else "")
-                found.setdefault(_NAMED_TASK.sub("\0", metric.unavailable), []).append(entry)
+                found.setdefault(_NAMED_TASK.sub("\0", metric.unavailable), []).append(
+                    entry
+                )
     for reason, entries in found.items():
         names, metrics, words = _columns(entries)
         yield UnavailableMetrics(names, metrics, reason.replace("\0", " ".join(words)))
@@ -203,7 +257,12 @@ def partial_in(tasks: Iterable[Task]) -> Iterator[UnavailableMetrics]:
     Of a metric of the task that is unavailable :func:`unavailable_in` gives the reason."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     for task in tasks:
-        lost = {output for one in task.metrics if one.unavailable for output in one.bound.metric.outputs}
+        lost = {
+            output
+            for one in task.metrics
+            if one.unavailable
+            for output in one.bound.metric.outputs
+        }
         made = [(metric.bound.name, metric.without) for metric in task.metrics]
         made += [(number.name, number.without) for number in task.numbers]
         for name, without in made:
@@ -241,23 +300,35 @@ class Undescribed(NamedTuple):
         return f"{some(self.tasks, 1)}: {self.gap}; {self.how_to_fix}"
 
 
-def undescribed(tasks: Iterable[Task], backends: Mapping[str, AnyBackend]) -> Iterator[Undescribed]:
+def undescribed(
+    tasks: Iterable[Task], backends: Mapping[str, AnyBackend]
+) -> Iterator[Undescribed]:
     """The kinds asked for that no backend accepts, once for tasks that lack the same.
     Where the data state for each sample what it asks for, that may be media of any kind."""
     found: dict[tuple[str, tuple[PartKind, ...]], tuple[list[str], list[str]]] = {}
     for task in tasks:
-        wanted: Collection[str] = task.wanted.kinds if isinstance(task.wanted, FixedKinds) else MEDIA_KINDS
+        wanted: Collection[str] = (
+            task.wanted.kinds if isinstance(task.wanted, FixedKinds) else MEDIA_KINDS
+        )
         for metric in task.metrics:
             for role in () if metric.unavailable else metric.bound.by_kind:
-                players = {kind: backends.get(variant(role, kind)) or backends.get(role) for kind in MEDIA_KINDS}
+                players = {
+                    kind: backends.get(variant(role, kind)) or backends.get(role)
+                    for kind in MEDIA_KINDS
+                }
                 kinds: tuple[PartKind, ...] = tuple(
                     kind
                     for kind, player in players.items()
-                    if kind in wanted and not (player and can_take(kind, TO_DESCRIBE, player.capabilities))
+                    if kind in wanted
+                    and not (
+                        player and can_take(kind, TO_DESCRIBE, player.capabilities)
+                    )
                 )
                 metrics, names = found.setdefault((role, kinds), ([], []))
                 metrics.append(metric.bound.name)
                 names.append(task.name)
     for (role, kinds), (metrics, names) in found.items():
         if kinds:
-            yield Undescribed(role, kinds, tuple(dict.fromkeys(metrics)), tuple(dict.fromkeys(names)))
+            yield Undescribed(
+                role, kinds, tuple(dict.fromkeys(metrics)), tuple(dict.fromkeys(names))
+            )

@@ -11,7 +11,13 @@ from mmeval.agent.casting import asked_by, cast, identity_of, with_asked
 from mmeval.agent.contract import Agent, AgentBackend, agent_named
 from mmeval.agent.limits import USUAL_LIMITS, AnswerLimits
 from mmeval.backend.batch_size import AUTO, BatchSize
-from mmeval.backend.contract import AnyBackend, BatchBackend, LocalWork, Logged, workers_of
+from mmeval.backend.contract import (
+    AnyBackend,
+    BatchBackend,
+    LocalWork,
+    Logged,
+    workers_of,
+)
 from mmeval.backend.create import check_members, create_backend
 from mmeval.broker.runtime import BackendRuntime, mark_of
 from mmeval.cluster.engine import RayEngine
@@ -47,17 +53,29 @@ class Backends:
     ``params`` are the generation parameters of roles that have some among their arguments.
     """
 
-    def __init__(self, specs: Mapping[str, BackendSpec], limits: AnswerLimits = USUAL_LIMITS) -> None:
+    def __init__(
+        self, specs: Mapping[str, BackendSpec], limits: AnswerLimits = USUAL_LIMITS
+    ) -> None:
         self.specs = dict(specs)
         self.named: dict[str, AnyBackend] = {}
         self.params = {
-            role: params for role, spec in specs.items() if (params := role_params(role, spec.args)) is not None
+            role: params
+            for role, spec in specs.items()
+            if (params := role_params(role, spec.args)) is not None
         }
         self._limits: dict[int, int] = {}
         made: dict[str, AnyBackend] = {}
         for role, spec in specs.items():
-            own = {name: value for name, value in spec.args.items() if not name.startswith(GEN)}
-            key = digest([spec.name, own]) if spec.instance is None else f"instance {id(spec.instance)}"
+            own = {
+                name: value
+                for name, value in spec.args.items()
+                if not name.startswith(GEN)
+            }
+            key = (
+                digest([spec.name, own])
+                if spec.instance is None
+                else f"instance {id(spec.instance)}"
+            )
             if key not in made:
                 if spec.instance is None:
                     made[key] = create_backend(spec.name, backend_args(spec.args))
@@ -68,7 +86,10 @@ class Backends:
                     _check_elsewhere(role, spec)
                 if ROLE_LIMIT in spec.args:
                     self._limits[id(made[key])] = _positive(spec.args[ROLE_LIMIT])
-                elif isinstance(backend := made[key], LocalWork) and backend.usual_connections:
+                elif (
+                    isinstance(backend := made[key], LocalWork)
+                    and backend.usual_connections
+                ):
                     self._limits[id(backend)] = backend.usual_connections
             self.named[role] = made[key]
         cast(self.named, self.params, limits)
@@ -97,7 +118,9 @@ class Backends:
             if id(backend) not in made:
                 identity = identity_of(role, self.named)
                 if journal is not None and isinstance(backend, Logged):
-                    backend.log_into(journal.folder.parent / WORKERS / f"{file_name(role)}-1.log")
+                    backend.log_into(
+                        journal.folder.parent / WORKERS / f"{file_name(role)}-1.log"
+                    )
                 made[id(backend)] = BackendRuntime(
                     backend,
                     limit=self._limits.get(id(backend), limit),
@@ -105,20 +128,34 @@ class Backends:
                     live=live,
                     batch_size=batch_size,
                     first=None if cluster is None else cluster.connect,
-                    answerer=None if journal is None else self._pool(role, backend, journal, cluster),
+                    answerer=None
+                    if journal is None
+                    else self._pool(role, backend, journal, cluster),
                     notes=None if journal is None else journal.folder.parent / BATCHES,
                 )
-                if role != MODEL:  # the roles that the model asks are part of the run's identity
+                if (
+                    role != MODEL
+                ):  # the roles that the model asks are part of the run's identity
                     made[id(backend)].mark = mark_of(identity)
         for runtime in made.values():
-            runtime.plays([role for role, backend in self.named.items() if backend is runtime.backend])
+            runtime.plays(
+                [
+                    role
+                    for role, backend in self.named.items()
+                    if backend is runtime.backend
+                ]
+            )
         return {role: made[id(backend)] for role, backend in self.named.items()}
 
     def check_engine(self, engine: RayEngine | None) -> None:
         """Raises UsageError for an engine that cannot answer for these backends, and MissingExtraError without it."""
         if engine is None:
             return
-        local = {role: backend for role, backend in self.named.items() if isinstance(backend, BatchBackend)}
+        local = {
+            role: backend
+            for role, backend in self.named.items()
+            if isinstance(backend, BatchBackend)
+        }
         if not local and not engine.score_workers:
             raise UsageError(
                 "--engine ray has no effect here: no backend of this run answers batches by itself (a server is asked "
@@ -135,7 +172,13 @@ class Backends:
             _check_elsewhere(role, self.specs[role])
         check_installed()
 
-    def _pool(self, role: str, backend: AnyBackend, journal: Journal, cluster: RayCluster | None) -> WorkerPool | None:
+    def _pool(
+        self,
+        role: str,
+        backend: AnyBackend,
+        journal: Journal,
+        cluster: RayCluster | None,
+    ) -> WorkerPool | None:
         """The copies of a backend; None where it answers in this process."""
         cluster = cluster if isinstance(backend, BatchBackend) else None
         if cluster is None and not workers_of(backend):
@@ -143,16 +186,26 @@ class Backends:
         from mmeval.broker.worker_pool import WorkerPool, worker_jobs
 
         spec = self.specs[role]
-        jobs = worker_jobs(role, backend, spec.name, backend_args(spec.args), journal.folder.parent)
+        jobs = worker_jobs(
+            role, backend, spec.name, backend_args(spec.args), journal.folder.parent
+        )
         if cluster is None:
-            from mmeval.broker.worker import WorkerProcess  # with what it needs of multiprocessing
+            from mmeval.broker.worker import (
+                WorkerProcess,
+            )  # with what it needs of multiprocessing
 
             return WorkerPool([WorkerProcess(job) for job in jobs], journal)
         from mmeval.broker.ray_worker import RayPool
 
         (job,) = jobs
         cluster.backends.add(spec.name)
-        pools = len({id(other) for other in self.named.values() if isinstance(other, BatchBackend)})
+        pools = len(
+            {
+                id(other)
+                for other in self.named.values()
+                if isinstance(other, BatchBackend)
+            }
+        )
         return RayPool(job, role, cluster, journal, share=pools)
 
 
@@ -161,32 +214,45 @@ def _check_elsewhere(role: str, spec: BackendSpec) -> None:
     how_to_fix = "give it by the name of an installed plugin, or ask for one copy in this process"
     if spec.instance is not None:
         raise UsageError(
-            f"the {role} was made in this process, and its copies would run in others: {how_to_fix}", name=role
+            f"the {role} was made in this process, and its copies would run in others: {how_to_fix}",
+            name=role,
         )
     if plugins.is_of_script("mmeval.model_backends", spec.name):
         raise UsageError(
-            f"the backend {spec.name!r} of the {role} is known to this process alone: {how_to_fix}", name=spec.name
+            f"the backend {spec.name!r} of the {role} is known to this process alone: {how_to_fix}",
+            name=spec.name,
         )
 
 
 def backend_args(args: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a role that are its backend's."""
-    return {name: value for name, value in args.items() if name != ROLE_LIMIT and not name.startswith(GEN)}
+    return {
+        name: value
+        for name, value in args.items()
+        if name != ROLE_LIMIT and not name.startswith(GEN)
+    }
 
 
 def role_params(role: str, args: Mapping[str, Any]) -> GenerationParams | None:
     """The generation parameters among the arguments of a role. Raises UsageError for those of the model."""
-    given = {name.removeprefix(GEN): value for name, value in args.items() if name.startswith(GEN)}
+    given = {
+        name.removeprefix(GEN): value
+        for name, value in args.items()
+        if name.startswith(GEN)
+    }
     if given and role == MODEL:
         raise UsageError(
-            f"{GEN}{next(iter(given))} is for other roles; for the model it is a flag, --gen_kwargs", name=GEN
+            f"{GEN}{next(iter(given))} is for other roles; for the model it is a flag, --gen_kwargs",
+            name=GEN,
         )
     return GenerationParams.from_mapping(given) if given else None
 
 
 def _positive(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise UsageError(f"{ROLE_LIMIT}={value!r}: must be a whole number above 0", name=ROLE_LIMIT)
+        raise UsageError(
+            f"{ROLE_LIMIT}={value!r}: must be a whole number above 0", name=ROLE_LIMIT
+        )
     return value
 
 
@@ -196,10 +262,23 @@ def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> No
     check_variants(backends, _by_kind(tasks))
     for role in backends:
         if role not in asked:
-            agents = [backend.agent for backend in backends.values() if isinstance(backend, AgentBackend)]
-            others = sorted({*asked, *(name for agent in agents for name in agent.signature.roles)} - {MODEL})
-            near = did_you_mean(role, {*others, *(name for agent in agents for name in agent.may_ask)})
-            asks = f"they ask {', '.join(others)}" if others else "they ask the model alone"
+            agents = [
+                backend.agent
+                for backend in backends.values()
+                if isinstance(backend, AgentBackend)
+            ]
+            others = sorted(
+                {*asked, *(name for agent in agents for name in agent.signature.roles)}
+                - {MODEL}
+            )
+            near = did_you_mean(
+                role, {*others, *(name for agent in agents for name in agent.may_ask)}
+            )
+            asks = (
+                f"they ask {', '.join(others)}"
+                if others
+                else "they ask the model alone"
+            )
             raise UsageError(
                 f"--role {role}: no chosen task asks this role{near} ({asks}){'' if near else '; leave it out'}",
                 name=role,
@@ -211,11 +290,20 @@ def check_role_names(specs: Mapping[str, BackendSpec], tasks: Sequence[Task]) ->
     """Raises UsageError for an unasked role that looks misspelt.
     This happens before its backend is made."""
     check_variants(specs, _by_kind(tasks))
-    of_agents = {role for spec in specs.values() if (agent := _agent(spec)) for role in agent.may_ask}
+    of_agents = {
+        role
+        for spec in specs.values()
+        if (agent := _agent(spec))
+        for role in agent.may_ask
+    }
     asked = {*_asked(tasks, specs, lambda role: roles_of(specs, role)), *of_agents}
     for role in specs:
         if role not in asked and (near := did_you_mean(role, asked - {MODEL})):
-            raise UsageError(f"--role {role}: no chosen task asks this role{near}", name=role, known=sorted(asked))
+            raise UsageError(
+                f"--role {role}: no chosen task asks this role{near}",
+                name=role,
+                known=sorted(asked),
+            )
 
 
 def roles_of(specs: Mapping[str, BackendSpec], role: str) -> tuple[str, ...]:
@@ -230,14 +318,30 @@ def _agent(spec: BackendSpec) -> Agent | None:
     return spec.instance.agent if isinstance(spec.instance, AgentBackend) else None
 
 
-def _asked(tasks: Sequence[Task], present: Collection[str], asks: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
+def _asked(
+    tasks: Sequence[Task],
+    present: Collection[str],
+    asks: Callable[[str], Sequence[str]],
+) -> tuple[str, ...]:
     """The model, the roles that task files and metrics name, and those that agents in their place ask."""
-    metrics = [role for task in tasks for metric in task.metrics for role in metric.bound.asked_roles(present)]
-    return with_asked((MODEL, *metrics, *(role for task in tasks for role in task.roles)), asks)
+    metrics = [
+        role
+        for task in tasks
+        for metric in task.metrics
+        for role in metric.bound.asked_roles(present)
+    ]
+    return with_asked(
+        (MODEL, *metrics, *(role for task in tasks for role in task.roles)), asks
+    )
 
 
 def _by_kind(tasks: Sequence[Task]) -> set[str]:
-    return {role for task in tasks for metric in task.metrics for role in metric.bound.by_kind}
+    return {
+        role
+        for task in tasks
+        for metric in task.metrics
+        for role in metric.bound.by_kind
+    }
 
 
 def check_options(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> None:
@@ -253,18 +357,28 @@ def check_options(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> 
                 if role == MODEL and name in task.given_options:
                     knows = ", ".join(sorted(known.options or ())) or "none"
                     raise UnknownNameError(
-                        "option of --gen_kwargs", name, known.options or (), f"The model knows {knows}."
+                        "option of --gen_kwargs",
+                        name,
+                        known.options or (),
+                        f"The model knows {knows}.",
                     )
                 left_out.setdefault((role, name), []).append(task.name)
     for (role, name), names in left_out.items():
-        log.warning("%s: the %s knows no option %s, and is asked without it", some(names, 1), role, name)
+        log.warning(
+            "%s: the %s knows no option %s, and is asked without it",
+            some(names, 1),
+            role,
+            name,
+        )
 
 
 def say_unbatched(backends: Mapping[str, AnyBackend], batch_size: BatchSize) -> None:
     """Report a batch size without effect: commands are often shared between backends."""
     if batch_size == AUTO:
         return
-    local = [backend for backend in backends.values() if isinstance(backend, BatchBackend)]
+    local = [
+        backend for backend in backends.values() if isinstance(backend, BatchBackend)
+    ]
     if not local:
         log.warning(
             "--batch_size %s has no effect: this backend takes one request at a time, --max_connections bounds how "
@@ -273,4 +387,8 @@ def say_unbatched(backends: Mapping[str, AnyBackend], batch_size: BatchSize) -> 
         )
     most = min((backend.max_batch_size for backend in local), default=batch_size.rows)
     if batch_size.rows > most:
-        log.warning("--batch_size %s: this backend takes %d requests at a time at most", batch_size, most)
+        log.warning(
+            "--batch_size %s: this backend takes %d requests at a time at most",
+            batch_size,
+            most,
+        )

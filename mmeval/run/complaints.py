@@ -34,13 +34,18 @@ _FOR_THE_UNSURE = (
 )
 """What a judged metric may offer for a trial of which its judge is not sure, by the switch."""
 _TOLERATED = "--max_unscored says how many are tolerated"
-_HOW_TO_FIX = re.compile(r"; (?:delete \S.{,1000}mmeval prepare|put (?:all|the) .{,80}there).{,200}$")
+_HOW_TO_FIX = re.compile(
+    r"; (?:delete \S.{,1000}mmeval prepare|put (?:all|the) .{,80}there).{,200}$"
+)
 _QUOTED = re.compile(r"""(?<!\w)(?:'[^']*'|"[^"]*"|['"].*)|\d+""", re.DOTALL)
 """What a reason quotes, to its end where the quotation was cut, and numbers."""
 COUNTED: Mapping[tuple[str, str], str] = {
     ("lost", "wrong"): "wrong",
     ("judge_failure", "lowest"): "the lowest grade",
-    ("rubric", "dimensions"): "the end of the scale, or the middle where they give no number",
+    (
+        "rubric",
+        "dimensions",
+    ): "the end of the scale, or the middle where they give no number",
     ("rubric", "overall"): "the end of the scale",
 }
 """What such replies count as, by the switch that makes them count and its value."""
@@ -62,7 +67,9 @@ def lost_complaints(tally: RunTally, *, again: str) -> Iterator[str]:
         yield from bad.lines()
     if failed := tally.failed - Counter(bad_sample=tally.bad.trials):
         kinds = ", ".join(f"{kind} {count}" for kind, count in failed.most_common())
-        hopeless = sum(count for kind, count in failed.items() if kind in (*HOPELESS, "bad_sample"))
+        hopeless = sum(
+            count for kind, count in failed.items() if kind in (*HOPELESS, "bad_sample")
+        )
         if not hopeless:
             advice = f"{again} asks them again"
         elif hopeless == failed.total():
@@ -80,7 +87,10 @@ def unasked_complaints(tally: RunTally) -> Iterator[str]:
         yield f"{counted(count, 'trial')} asked without {kinds}, which the model does not give"
     if count := tally.unsupported.total():
         reasons = tally.unsupported.most_common()
-        counts = [f"{reason} ({own:,})" if len(reasons) > 1 else reason for reason, own in reasons]
+        counts = [
+            f"{reason} ({own:,})" if len(reasons) > 1 else reason
+            for reason, own in reasons
+        ]
         more = "; --log_samples lists them" if len(reasons) > MAX_REASONS else ""
         yield f"{counted(count, 'trial')} not asked: {some(counts, MAX_REASONS)}{more}"
 
@@ -97,17 +107,31 @@ def unscored_complaints(
     Rows are read only for these. Suspended numbers are reported elsewhere, and so is what a derived one lacks as its
     pieces do. ``way`` is what tries again, stated only where that can help."""
     results = list(results)
-    unscored = {(result.task, result.metric): result.unscored for result in results if not result.slice}
-    run_of = {run.task.name: (run, chosen) for run, chosen in zip(runs, wanted, strict=True)}
+    unscored = {
+        (result.task, result.metric): result.unscored
+        for result in results
+        if not result.slice
+    }
+    run_of = {
+        run.task.name: (run, chosen) for run, chosen in zip(runs, wanted, strict=True)
+    }
     alike: dict[tuple[str, str], list[Unexplained]] = {}
     for result in results:
         run, chosen = run_of[result.task]
         bound = _giving(run, result.metric)
         pieces = sum(unscored.get((result.task, name), 0) for name in bound.pieces)
-        if result.unscored > pieces and not (result.slice or result.suspended) and run.scores is not None:
+        if (
+            result.unscored > pieces
+            and not (result.slice or result.suspended)
+            and run.scores is not None
+        ):
             found = unscored_reasons(run.scores, chosen, result.metric)
             advice = _advice(result, found, bound.metric.switches, way)
-            kind = max(kinds.items(), key=lambda item: item[1].total())[0] if (kinds := _kinds(found)) else ""
+            kind = (
+                max(kinds.items(), key=lambda item: item[1].total())[0]
+                if (kinds := _kinds(found))
+                else ""
+            )
             alike.setdefault((kind, advice), []).append(Unexplained(result, found))
     for (_, advice), lacking in alike.items():
         yield f"{_told_together(lacking)}; the reasons are in {folder / 'scores'}{advice}"
@@ -128,17 +152,25 @@ def _told_together(lacking: Sequence[Unexplained]) -> str:
         return f"{result.task}: {result.unscored} of {result.n} unscored by {result.metric}{reason}"
     shares: dict[str, list[str]] = {}
     for result, _ in lacking:
-        shares.setdefault(result.task, []).append(f"{result.unscored} of {result.n} by {result.metric}")
+        shares.setdefault(result.task, []).append(
+            f"{result.unscored} of {result.n} by {result.metric}"
+        )
     told = (f"{task} {', '.join(said)}" for task, said in shares.items())
     return f"unscored{reason}: {'; '.join(told)}"
 
 
 def _giving(run: TaskRun, output: str) -> BoundMetric:
     """The metric that gives a number."""
-    return next(metric.bound for metric in run.task.metrics if output in metric.bound.metric.outputs)
+    return next(
+        metric.bound
+        for metric in run.task.metrics
+        if output in metric.bound.metric.outputs
+    )
 
 
-def _advice(result: Result, found: Counter[Unscored], switches: Collection[str], way: str) -> str:
+def _advice(
+    result: Result, found: Counter[Unscored], switches: Collection[str], way: str
+) -> str:
     """Advice for a number's unscored trials; one without a reason was not scored yet."""
     counts: Counter[Cause] = Counter()
     for why, count in found.items():
@@ -146,7 +178,9 @@ def _advice(result: Result, found: Counter[Unscored], switches: Collection[str],
     lost = result.unscored - counts["unsure"] - counts["final"]
     said = []
     if lost:
-        said.append(f"to try {'' if lost == result.unscored else f'{lost} of them '}again, {way}")
+        said.append(
+            f"to try {'' if lost == result.unscored else f'{lost} of them '}again, {way}"
+        )
     if counts["unsure"]:
         ways = [words for switch, words in _FOR_THE_UNSURE if switch in switches]
         said.append(f"where the judge is not sure, {'; '.join((*ways, _TOLERATED))}")
@@ -164,7 +198,11 @@ def most_frequent(found: Counter[Unscored]) -> str:
     said = " ".join(most.most_common(1)[0][0].split())
     said = said if len(said) <= MAX_REASON_CHARS else _shortened(said)
     example = "" if len(most) == 1 else "for example, "
-    return f" ({example}{said})" if len(kinds) == 1 else f" ({most.total()} of them: {example}{said})"
+    return (
+        f" ({example}{said})"
+        if len(kinds) == 1
+        else f" ({most.total()} of them: {example}{said})"
+    )
 
 
 def _kinds(found: Counter[Unscored]) -> dict[str, Counter[str]]:
@@ -172,7 +210,9 @@ def _kinds(found: Counter[Unscored]) -> dict[str, Counter[str]]:
     kinds: dict[str, Counter[str]] = {}
     for why, number in found.items():
         if why.reason:
-            kinds.setdefault(_QUOTED.sub("", why.reason), Counter())[why.reason] += number
+            kinds.setdefault(_QUOTED.sub("", why.reason), Counter())[why.reason] += (
+                number
+            )
     return kinds
 
 
@@ -184,17 +224,25 @@ def _shortened(reason: str) -> str:
     return reason[:MAX_REASON_CHARS] + "..."
 
 
-def unread_complaints(runs: Sequence[TaskRun], wanted: Sequence[Wanted], folder: Path) -> Iterator[str]:
+def unread_complaints(
+    runs: Sequence[TaskRun], wanted: Sequence[Wanted], folder: Path
+) -> Iterator[str]:
     """A line for each switch that makes unread replies count, over all tasks.
     They are in the scores' evidence (``mmeval.judge.verdict.UNREAD``); rows are read only where a metric has it."""
     for (switch, value), worth in COUNTED.items():
         found: dict[str, int] = {}
         for run, chosen in zip(runs, wanted, strict=True):
-            counting = [metric.bound for metric in run.task.metrics if metric.bound.params.get(switch) == value]
+            counting = [
+                metric.bound
+                for metric in run.task.metrics
+                if metric.bound.params.get(switch) == value
+            ]
             names = [name for bound in counting for name in bound.metric.outputs]
             if run.scores is not None and names:
                 rows = finished_rows(run.scores.folder, chosen)
-                found[run.task.name] = sum(_unread(row["scores"].get(name)) for row in rows for name in names)
+                found[run.task.name] = sum(
+                    _unread(row["scores"].get(name)) for row in rows for name in names
+                )
         if total := sum(found.values()):
             counts = (f"{name} {count:,}" for name, count in found.items() if count)
             yield (
@@ -212,7 +260,9 @@ def _unread(said: Any) -> int:
     return sum(map(_unread, said)) if isinstance(said, list) else 0
 
 
-def nothing_to_score(runs: Sequence[TaskRun], wanted: Sequence[Wanted], results: Iterable[Result]) -> Iterator[str]:
+def nothing_to_score(
+    runs: Sequence[TaskRun], wanted: Sequence[Wanted], results: Iterable[Result]
+) -> Iterator[str]:
     """For tasks without any number, one line a metric with nothing to score: its reason, the tasks.
     Of a task's rows only those up to the first reason are read."""
     whole = [result for result in results if not result.slice]
@@ -231,7 +281,9 @@ def nothing_to_score(runs: Sequence[TaskRun], wanted: Sequence[Wanted], results:
         yield f"{', '.join(tasks)}: nothing to score by {name} (of every answer: {reason})"
 
 
-def _reasons(folder: Path, wanted: Wanted, names: Collection[str]) -> Iterator[tuple[str, str]]:
+def _reasons(
+    folder: Path, wanted: Wanted, names: Collection[str]
+) -> Iterator[tuple[str, str]]:
     """The first reason of each number."""
     left = dict.fromkeys(names)
     for row in finished_rows(folder, wanted):

@@ -12,7 +12,14 @@ from mmeval.broker.broker import Broker, Scope
 from mmeval.broker.replay import Standing, standing
 from mmeval.content.parts import Interleaved
 from mmeval.dataset.bad_sample import error_of
-from mmeval.errors import Caught, ContentError, MissingDataError, MmevalError, RowError, StoppedError
+from mmeval.errors import (
+    Caught,
+    ContentError,
+    MissingDataError,
+    MmevalError,
+    RowError,
+    StoppedError,
+)
 from mmeval.program.calls import MODEL, CallFailed
 from mmeval.records.response import ErrorInfo
 from mmeval.records.trial import Trial
@@ -49,7 +56,12 @@ class Generation:
     ) -> None:
         self.tally = RunTally()
         self.stopping = False
-        self._runs, self._broker, self._scorer, self._progress = runs, broker, scorer, progress
+        self._runs, self._broker, self._scorer, self._progress = (
+            runs,
+            broker,
+            scorer,
+            progress,
+        )
         self._lanes = lanes
         self._lanes_open = 0
         self._open_lane: Callable[[], object] = lambda: None
@@ -98,8 +110,14 @@ class Generation:
             raise self._unreadable
 
     async def _drain(self) -> None:
-        if left := 0 if self.stopping or self._unreadable else self._judging.waiting + self._judging.in_flight:
-            if self._judging.waiting or not self.tally.new:  # a model that was not asked leaves nothing else to see
+        if (
+            left := 0
+            if self.stopping or self._unreadable
+            else self._judging.waiting + self._judging.in_flight
+        ):
+            if (
+                self._judging.waiting or not self.tally.new
+            ):  # a model that was not asked leaves nothing else to see
                 self._progress.note(left_to_judge(left))
             self._progress.judging(left)
         await self._judging.drain()
@@ -140,7 +158,9 @@ class Generation:
         self.stop()
         if self._failure is None:
             self._failure = error
-            self._leaving = asyncio.get_running_loop().create_task(self._leave_in_time())
+            self._leaving = asyncio.get_running_loop().create_task(
+                self._leave_in_time()
+            )
 
     async def _leave_in_time(self) -> None:
         await asyncio.sleep(GRACE_SECONDS)
@@ -155,13 +175,18 @@ class Generation:
     def _take_over(self) -> None:
         """Let other lanes use the connection while a call rests before it is sent again, or a place that is new.
         Where no lane is open the model is done, and the call is that of a judge behind the same backend."""
-        while not self.stopping and self._spare < 0 < self._lanes_open < MOST_LANES * self._lanes():
+        while (
+            not self.stopping
+            and self._spare < 0 < self._lanes_open < MOST_LANES * self._lanes()
+        ):
             self._add_lane()
 
     def _next(self, jobs: Iterator[Job]) -> Job | None:
         if self.stopping or self._unreadable is not None:
             return None
-        with Caught() as failure:  # what was asked until the loader failed is kept first
+        with (
+            Caught() as failure
+        ):  # what was asked until the loader failed is kept first
             return next(jobs, None)
         self._unreadable = failure.error
         return None
@@ -170,7 +195,9 @@ class Generation:
         run = self._runs[job.position]
         scope = Scope(job.task.name, job.sample, job.repeat)
         if job.sample.fault:
-            trial: Trial | None = Trial(job.sample, job.repeat, error=error_of(job.sample))
+            trial: Trial | None = Trial(
+                job.sample, job.repeat, error=error_of(job.sample)
+            )
         else:
             trial = await self._put(job, run, scope)
         if trial is None:
@@ -190,7 +217,9 @@ class Generation:
         error: ErrorInfo | None = None
         try:
             with Caught(MmevalError) as failure:  # of a prompt or protocol
-                output = run.recorded(await self._broker.run(run.program(job.sample), scope))
+                output = run.recorded(
+                    await self._broker.run(run.program(job.sample), scope)
+                )
             if failure:
                 log.debug("%s failed", scope.name, exc_info=failure.error)
                 error = ErrorInfo("internal", failure.reason)
@@ -198,13 +227,20 @@ class Generation:
             error = failed.error
         except RowError as bad:  # a prompt that cannot be made of it
             error = ErrorInfo("bad_sample", str(bad))
-        except (ContentError, MissingDataError) as unreadable:  # one sample's medium; the others go on
+        except (
+            ContentError,
+            MissingDataError,
+        ) as unreadable:  # one sample's medium; the others go on
             error = ErrorInfo("internal", str(unreadable))
         except StoppedError:
             return None
-        elsewhere = (kind for exchange in scope.exchanges for kind in exchange.response.left_out)
+        elsewhere = (
+            kind for exchange in scope.exchanges for kind in exchange.response.left_out
+        )
         left_out = tuple(dict.fromkeys((*run.left_out(job.sample), *elsewhere)))
-        return Trial(job.sample, job.repeat, tuple(scope.exchanges), output, error, left_out)
+        return Trial(
+            job.sample, job.repeat, tuple(scope.exchanges), output, error, left_out
+        )
 
     def _count(self, job: Job, scope: Scope, error: ErrorInfo | None) -> None:
         if error is None and scope.replayed == len(scope.exchanges):
@@ -217,13 +253,29 @@ class Generation:
         else:  # which is told by name
             self.tally.failed[error.kind] += 1
             if job.repeat == 0:
-                self.tally.bad.add(job.task.name, replace(job.sample, fault=error.message), job.task.repeats)
+                self.tally.bad.add(
+                    job.task.name,
+                    replace(job.sample, fault=error.message),
+                    job.task.repeats,
+                )
         self._progress.advance(ok=error is None or error.kind == "unsupported")
 
-    async def _score(self, job: Job, run: TaskRun, trial: Trial, scope: Scope, *, digest: str) -> None:
-        if self._scorer is None or run.scores is None or run.scores.covers(job.index, job.repeat, digest):
+    async def _score(
+        self, job: Job, run: TaskRun, trial: Trial, scope: Scope, *, digest: str
+    ) -> None:
+        if (
+            self._scorer is None
+            or run.scores is None
+            or run.scores.covers(job.index, job.repeat, digest)
+        ):
             return
-        line = trial_line(trial, job.sample_line, index=job.index, digest=digest, responses=scope.lines)
+        line = trial_line(
+            trial,
+            job.sample_line,
+            index=job.index,
+            digest=digest,
+            responses=scope.lines,
+        )
         await self._scorer.add(job.position, line)
         await self._judging.offer(run, job.index, trial, digest)
 
@@ -232,13 +284,20 @@ class Generation:
             return "unaskable"
         with Caught():  # it fails again when it is its turn, and is recorded there
             program = self._runs[job.position].program(job.sample)
-            return standing(program, Scope(job.task.name, job.sample, job.repeat), self._broker)
+            return standing(
+                program, Scope(job.task.name, job.sample, job.repeat), self._broker
+            )
         return "open"
 
 
 def _record(job: Job, run: TaskRun, trial: Trial, scope: Scope, *, digest: str) -> None:
     run.records.keep_sample(job.index, job.sample, job.sample_line)
-    row: dict[str, object] = {"x": [[e.path, e.role, key] for e, key in zip(trial.exchanges, scope.keys, strict=True)]}
+    row: dict[str, object] = {
+        "x": [
+            [e.path, e.role, key]
+            for e, key in zip(trial.exchanges, scope.keys, strict=True)
+        ]
+    }
     if trial.error is not None:
         row["error"] = trial.error.to_json()
     elif trial.output is not None and not _is_only_answer(trial):
@@ -256,4 +315,6 @@ def _record(job: Job, run: TaskRun, trial: Trial, scope: Scope, *, digest: str) 
 
 
 def _is_only_answer(trial: Trial) -> bool:
-    return len(trial.exchanges) == 1 and trial.output is trial.exchanges[0].response.output
+    return (
+        len(trial.exchanges) == 1 and trial.output is trial.exchanges[0].response.output
+    )

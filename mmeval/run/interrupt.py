@@ -47,7 +47,9 @@ def interrupt_thread(identity: int) -> None:
         stop()
 
 
-async def interruptible(work: Stoppable, coroutine: Coroutine[Any, Any, None], progress: Progress) -> None:
+async def interruptible(
+    work: Stoppable, coroutine: Coroutine[Any, Any, None], progress: Progress
+) -> None:
     """Run a coroutine to its end or the user's stop. Raises Interrupted or its error.
     Signals come to the main thread alone; elsewhere :func:`interrupt_thread` stops it."""
     loop = asyncio.get_running_loop()
@@ -59,7 +61,9 @@ async def interruptible(work: Stoppable, coroutine: Coroutine[Any, Any, None], p
         stopped.set()
 
     def note(number: int, _frame: FrameType | None = None) -> None:
-        signals.append(number)  # here, because after its last turn the loop does nothing any more
+        signals.append(
+            number
+        )  # here, because after its last turn the loop does nothing any more
         loop.call_soon_threadsafe(stop)
 
     with _noted_by(note):
@@ -67,7 +71,11 @@ async def interruptible(work: Stoppable, coroutine: Coroutine[Any, Any, None], p
         waiter = asyncio.create_task(stopped.wait())
         try:
             while not (task.done() or stopped.is_set()):
-                await asyncio.wait({task, waiter}, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(
+                    {task, waiter},
+                    timeout=LOOK_SECONDS,
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
             if not task.done():
                 await _wind_down(work, task, signals, progress)
         finally:
@@ -75,7 +83,9 @@ async def interruptible(work: Stoppable, coroutine: Coroutine[Any, Any, None], p
     if not task.cancelled():
         task.result()
     if signals:
-        raise Interrupted("stopped; everything that was answered is saved. The same command continues")
+        raise Interrupted(
+            "stopped; everything that was answered is saved. The same command continues"
+        )
 
 
 @contextmanager
@@ -93,9 +103,13 @@ def _noted_by(note: Callable[[int, FrameType | None], None]) -> Iterator[None]:
         del _stops[identity]
 
 
-async def _wind_down(work: Stoppable, task: asyncio.Future[None], signals: list[int], progress: Progress) -> None:
+async def _wind_down(
+    work: Stoppable, task: asyncio.Future[None], signals: list[int], progress: Progress
+) -> None:
     if count := work.in_flight:
-        progress.note(f"stopping: waiting for {counted(count, 'answer')} in flight (Ctrl-C again leaves them)")
+        progress.note(
+            f"stopping: waiting for {counted(count, 'answer')} in flight (Ctrl-C again leaves them)"
+        )
     for _ in range(round(GRACE_SECONDS / TURN_SECONDS)):
         if task.done() or len(signals) > 1:
             break

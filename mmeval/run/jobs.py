@@ -66,19 +66,24 @@ class ChosenTrials:
 class JobQueue:
     """The jobs of a run. Iterating reads one sample at a time and fills ``chosen``."""
 
-    def __init__(self, tasks: tuple[Task, ...], options: RunOptions, media: MediaStore) -> None:
+    def __init__(
+        self, tasks: tuple[Task, ...], options: RunOptions, media: MediaStore
+    ) -> None:
         _check_draw(options)
         self.faults: dict[str, DataFault] = {}
         """By task, why its data could not be read on, as far as ``readable`` has come."""
         self.tasks, self._media, self._shard = tasks, media, options.shard
         self._choices = [SampleChoice(task, options) for task in tasks]
         self.chosen = [
-            ChosenTrials(task.repeats, choice.taken) for task, choice in zip(tasks, self._choices, strict=True)
+            ChosenTrials(task.repeats, choice.taken)
+            for task, choice in zip(tasks, self._choices, strict=True)
         ]
         unknown = set(options.samples) - {task.name for task in tasks}
         if unknown:
             names = ", ".join(sorted(unknown))
-            raise UsageError(f"--samples names tasks that are not run: {names}", name=names)
+            raise UsageError(
+                f"--samples names tasks that are not run: {names}", name=names
+            )
 
     def __iter__(self) -> Iterator[Job]:
         for position in range(len(self.tasks)):
@@ -113,7 +118,10 @@ class JobQueue:
         except (ContentError, MissingDataError) as error:
             bad = without_content(sample, f"sample {index}: {error}")
         except (TypeError, ValueError, RecursionError) as error:
-            bad = without_content(replace(sample, metadata={}), f"sample {index} holds what JSON cannot: {error}")
+            bad = without_content(
+                replace(sample, metadata={}),
+                f"sample {index} holds what JSON cannot: {error}",
+            )
         return bad, self._line(bad)
 
     def samples(self, position: int) -> Iterator[tuple[int, Sample]]:
@@ -148,7 +156,9 @@ class JobQueue:
         line = to_line(sample.to_json())
         if has_media:
             return line
-        sample.__dict__["digest"] = line_digest(line)  # what the property would find, without writing the line again
+        sample.__dict__["digest"] = line_digest(
+            line
+        )  # what the property would find, without writing the line again
         return line
 
     def size(self, position: int) -> int:
@@ -158,7 +168,10 @@ class JobQueue:
 
     def total(self) -> int:
         """How many trials there will be; an upper limit before a filter is applied."""
-        return sum(self.size(position) * task.repeats for position, task in enumerate(self.tasks))
+        return sum(
+            self.size(position) * task.repeats
+            for position, task in enumerate(self.tasks)
+        )
 
     @property
     def counted(self) -> bool:
@@ -177,7 +190,9 @@ class JobQueue:
                 return
             first = first or f"{task.name}: {fault}"
         if first:
-            raise UsageError(f"not a single sample can be asked; the first is {first}. Correct the data")
+            raise UsageError(
+                f"not a single sample can be asked; the first is {first}. Correct the data"
+            )
 
     def doubts(self, *, scoring: bool) -> Iterator[str]:
         """What looks wrong in a task's data: another size than its file states,
@@ -186,22 +201,36 @@ class JobQueue:
         for task, choice in zip(self.tasks, self._choices, strict=True):
             if amiss := choice.another_size:
                 sizes.setdefault(amiss, []).append(task)
-        for amiss, (task, *others) in sizes.items():  # tasks of one data set have one size
+        for amiss, (
+            task,
+            *others,
+        ) in sizes.items():  # tasks of one data set have one size
             names = some([task.name, *(other.name for other in others)], 3)
             yield f"{names}: {amiss} (mmeval prepare {task.name}{_where(task)} looks at all of them)"
         for task, choice in zip(self.tasks, self._choices, strict=True):
             first = choice.first(LOOKED_AT)
             if bad := [sample for sample in first if sample.fault]:
-                which = f"{len(bad)} of {_the_first(len(first))}" if len(first) > 1 else "the first sample"
-                looks = f"mmeval validate {task.name}{_where(task)} looks at all of them"
+                which = (
+                    f"{len(bad)} of {_the_first(len(first))}"
+                    if len(first) > 1
+                    else "the first sample"
+                )
+                looks = (
+                    f"mmeval validate {task.name}{_where(task)} looks at all of them"
+                )
                 yield f"{task.name}: {which} cannot be asked: {in_words(bad[0])}; {looks}"
             sound = [sample for sample in first if not sample.fault]
             yield from _doubts(task, sound) if scoring and sound else ()
 
     def ahead(self) -> Iterator[Job]:
         """The first samples of each task, whether or not they are of this shard."""
-        for position, (task, choice) in enumerate(zip(self.tasks, self._choices, strict=True)):
-            yield from (Job(position, task, 0, sample, b"", 0) for sample in choice.ahead(LOOKED_AT))
+        for position, (task, choice) in enumerate(
+            zip(self.tasks, self._choices, strict=True)
+        ):
+            yield from (
+                Job(position, task, 0, sample, b"", 0)
+                for sample in choice.ahead(LOOKED_AT)
+            )
 
     def dataset(self, position: int) -> Dataset:
         """A task's data set, opened once."""
@@ -212,26 +241,39 @@ class JobQueue:
         found = {}
         for task, choice in zip(self.tasks, self._choices, strict=True):
             dataset = choice.dataset
-            found[task.name] = {"fingerprint": dataset.fingerprint, "rows": len(dataset), **task.source()}
+            found[task.name] = {
+                "fingerprint": dataset.fingerprint,
+                "rows": len(dataset),
+                **task.source(),
+            }
             if choice.counted:
                 found[task.name]["trials"] = choice.size * task.repeats
             if choice.subset is not None:
-                found[task.name]["subset"] = {"of": choice.subset.of, "how": list(choice.subset.how)}
+                found[task.name]["subset"] = {
+                    "of": choice.subset.of,
+                    "how": list(choice.subset.how),
+                }
         return found
 
     def unfinished(self) -> dict[str, Unfinished]:
         """By task, how far it has come whose data could not be read to their end."""
         found = {}
-        for position, (task, choice) in enumerate(zip(self.tasks, self._choices, strict=True)):
+        for position, (task, choice) in enumerate(
+            zip(self.tasks, self._choices, strict=True)
+        ):
             if (fault := self.faults.get(task.name)) is not None:
                 found[task.name] = Unfinished(
-                    fault.made, self.size(position) * task.repeats if choice.counted else None
+                    fault.made,
+                    self.size(position) * task.repeats if choice.counted else None,
                 )
         return found
 
     def subsets(self) -> dict[str, Subset]:
         """By task, the part of its samples taken so far; tasks taken whole are left out."""
-        found = {task.name: choice.subset for task, choice in zip(self.tasks, self._choices, strict=True)}
+        found = {
+            task.name: choice.subset
+            for task, choice in zip(self.tasks, self._choices, strict=True)
+        }
         return {name: subset for name, subset in found.items() if subset is not None}
 
 
@@ -248,16 +290,34 @@ def _the_first(count: int) -> str:
 def _doubts(task: Task, samples: Sequence[Sample]) -> Iterator[str]:
     named = [("breakdown", label) for label in task.breakdown]
     named += [("cluster_key", task.cluster_key)] if task.cluster_key else []
-    checked = [metric.bound for metric in task.metrics if metric.bound.metric.check and not metric.unavailable]
+    checked = [
+        metric.bound
+        for metric in task.metrics
+        if metric.bound.metric.check and not metric.unavailable
+    ]
     first, lack = _the_first(len(samples)), "lacks" if len(samples) == 1 else "lack"
     labels = {label for sample in samples for label in sample.metadata}
     for key, label in named:
         if label not in labels:
             yield f"{task.name}: {key} names the label {label!r}, which {first} {lack}{did_you_mean(label, labels)}"
-        elif lacking := [sample for sample in samples if sample.metadata.get(label) is None]:
-            some = f"{len(lacking)} of {first}" if len(lacking) > 1 else f"sample {lacking[0].id!r}"
-            effect = f", and {'are' if len(lacking) > 1 else 'is'} in no slice by it" if key == "breakdown" else ""
-            instead = written_instead(label, lacking[0].metadata) if label not in lacking[0].metadata else ""
+        elif lacking := [
+            sample for sample in samples if sample.metadata.get(label) is None
+        ]:
+            some = (
+                f"{len(lacking)} of {first}"
+                if len(lacking) > 1
+                else f"sample {lacking[0].id!r}"
+            )
+            effect = (
+                f", and {'are' if len(lacking) > 1 else 'is'} in no slice by it"
+                if key == "breakdown"
+                else ""
+            )
+            instead = (
+                written_instead(label, lacking[0].metadata)
+                if label not in lacking[0].metadata
+                else ""
+            )
             yield f"{task.name}: {some} {'lack' if len(lacking) > 1 else 'lacks'} the label {label!r}{effect}{instead}"
     for bound in checked:
         faults = [bound.sample_fault(sample) for sample in samples]
@@ -267,13 +327,19 @@ def _doubts(task: Task, samples: Sequence[Sample]) -> Iterator[str]:
 
 def _check_draw(options: RunOptions) -> None:
     """Raises UsageError for a draw that would have no effect."""
-    flags = {"--sample_shuffle": options.sample_shuffle is not None, "--stratify": bool(options.stratify)}
+    flags = {
+        "--sample_shuffle": options.sample_shuffle is not None,
+        "--stratify": bool(options.stratify),
+    }
     for flag in (name for name, given in flags.items() if given):
         if options.samples:
-            raise UsageError(f"{flag} and --samples exclude each other; leave one out", name=flag)
+            raise UsageError(
+                f"{flag} and --samples exclude each other; leave one out", name=flag
+            )
         if options.limit is None:
             raise UsageError(
-                f"{flag} needs --limit: without it every sample is asked, in the order of the data set", name=flag
+                f"{flag} needs --limit: without it every sample is asked, in the order of the data set",
+                name=flag,
             )
 
 
@@ -293,4 +359,8 @@ class DataFault(NamedTuple):
 
     @property
     def exit_code(self) -> int:
-        return self.error.exit_code if isinstance(self.error, MmevalError) else EXIT_UNEXPECTED
+        return (
+            self.error.exit_code
+            if isinstance(self.error, MmevalError)
+            else EXIT_UNEXPECTED
+        )

@@ -10,7 +10,13 @@ from typing import Any
 
 from mmeval.backend.contract import asked_model
 from mmeval.broker.broker import Broker, Scope
-from mmeval.errors import Caught, ReplayMismatchError, RoleLostError, StoppedError, StorageError
+from mmeval.errors import (
+    Caught,
+    ReplayMismatchError,
+    RoleLostError,
+    StoppedError,
+    StorageError,
+)
 from mmeval.metric.apply import failed, score_judged
 from mmeval.metric.bound import BoundMetric
 from mmeval.program.calls import MODEL, CallFailed
@@ -47,7 +53,9 @@ class Judging:
         self.suspension = Suspension()
         self._on_judged, self._last = on_judged, last
         self._broker = broker
-        self._identities = {role: runtime.identity for role, runtime in broker.roles.items()}
+        self._identities = {
+            role: runtime.identity for role, runtime in broker.roles.items()
+        }
         self._room = asyncio.Semaphore(_room(broker, runs))
         self._under_way: set[asyncio.Task[None]] = set()
         self._put_off: dict[str, tuple[TaskRun, array[int]]] = {}
@@ -67,15 +75,21 @@ class Judging:
         """Begin nothing new; what is under way ends with its answers in flight."""
         self._stopped = True
 
-    async def offer(self, run: TaskRun, index: int, trial: Trial, trial_digest: str) -> None:
+    async def offer(
+        self, run: TaskRun, index: int, trial: Trial, trial_digest: str
+    ) -> None:
         """Judge a trial if there is room, else put it off until ``drain``.
         A model faster than its judge need not wait. Only a number is held; the trial is read from the folder again."""
         if self._to_judge(run, trial) and self._room.locked():
-            self._put_off.setdefault(run.task.name, (run, array("q")))[1].append(trial_key(index, trial.repeat))
+            self._put_off.setdefault(run.task.name, (run, array("q")))[1].append(
+                trial_key(index, trial.repeat)
+            )
         else:
             await self.add(run, index, trial, trial_digest)
 
-    async def add(self, run: TaskRun, index: int, trial: Trial, trial_digest: str) -> None:
+    async def add(
+        self, run: TaskRun, index: int, trial: Trial, trial_digest: str
+    ) -> None:
         """Judge an answered trial once there is room. Raises what concerns the whole run."""
         if self._failure is not None:
             raise self._failure
@@ -84,8 +98,12 @@ class Judging:
                 self._on_judged()
             return
         await self._room.acquire()
-        self._broker.live_trials += 1  # before its task runs, so that a local judge waits for the others
-        task = asyncio.get_running_loop().create_task(self._judge(run, index, trial, trial_digest))
+        self._broker.live_trials += (
+            1  # before its task runs, so that a local judge waits for the others
+        )
+        task = asyncio.get_running_loop().create_task(
+            self._judge(run, index, trial, trial_digest)
+        )
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
@@ -103,7 +121,9 @@ class Judging:
         """Until what is under way has come to its end."""
         while self._under_way:
             await asyncio.gather(*self._under_way)
-            await asyncio.sleep(0)  # from Python 3.12 on, a gather of ended tasks lets none of their callbacks run
+            await asyncio.sleep(
+                0
+            )  # from Python 3.12 on, a gather of ended tasks lets none of their callbacks run
 
     async def _catch_up(self, run: TaskRun, keys: frozenset[int]) -> None:
         journal = self._broker.journal
@@ -111,21 +131,35 @@ class Judging:
             if self._stopped or not self._metrics(run):
                 return
             if trial_key(row["i"], row["n"]) in keys:
-                trial = stored_trial(row, Sample.from_json(sample_row, journal.media.root), journal)
+                trial = stored_trial(
+                    row, Sample.from_json(sample_row, journal.media.root), journal
+                )
                 await self.add(run, row["i"], trial, row["d"])
 
     def _to_judge(self, run: TaskRun, trial: Trial) -> bool:
-        return bool(self._metrics(run)) and trial.error is None and not run.scored_as_missing(trial)
+        return (
+            bool(self._metrics(run))
+            and trial.error is None
+            and not run.scored_as_missing(trial)
+        )
 
     def _metrics(self, run: TaskRun) -> list[BoundMetric]:
-        return [bound for bound in run.judged if not self.suspension.covers(run.task.name, bound)]
+        return [
+            bound
+            for bound in run.judged
+            if not self.suspension.covers(run.task.name, bound)
+        ]
 
-    async def _judge(self, run: TaskRun, index: int, trial: Trial, trial_digest: str) -> None:
+    async def _judge(
+        self, run: TaskRun, index: int, trial: Trial, trial_digest: str
+    ) -> None:
         try:
             found: dict[str, Score] = {}
             for bound in self._metrics(run):
                 try:
-                    found.update(await self._verdict(run, bound, index, trial, trial_digest))
+                    found.update(
+                        await self._verdict(run, bound, index, trial, trial_digest)
+                    )
                 except RoleLostError as lost:
                     self._suspend(run, bound, lost)
             if found:
@@ -141,25 +175,53 @@ class Judging:
             self._room.release()
 
     def _suspend(self, run: TaskRun, bound: BoundMetric, lost: RoleLostError) -> None:
-        first = self.suspension.add(run.task.name, bound, lost, with_it=run.follows_from(bound))
+        first = self.suspension.add(
+            run.task.name, bound, lost, with_it=run.follows_from(bound)
+        )
         if first and not self._last:
             log.warning("scoring by %s is suspended: %s", bound.name, lost.reason)
 
     async def _verdict(
-        self, run: TaskRun, bound: BoundMetric, index: int, trial: Trial, trial_digest: str
+        self,
+        run: TaskRun,
+        bound: BoundMetric,
+        index: int,
+        trial: Trial,
+        trial_digest: str,
     ) -> dict[str, Score]:
         """Scores of one judged metric; its failure costs only its own score.
         A verdict is shared by all calls that ask the same: of equal answers, other repeats, other tasks."""
         part = f"score/{bound.name}-{run.judging_key(bound)}/{trial_digest[:12]}"
-        scope = Scope(run.task.name, trial.sample, trial.repeat, part, share=False, by_content=True)
+        scope = Scope(
+            run.task.name,
+            trial.sample,
+            trial.repeat,
+            part,
+            share=False,
+            by_content=True,
+        )
         scores = await self._scores(bound, trial, run, scope)
-        run.log_verdicts(verdict_lines(scope, index=index, metric=bound.name, identities=self._identities))
+        run.log_verdicts(
+            verdict_lines(
+                scope, index=index, metric=bound.name, identities=self._identities
+            )
+        )
         return scores
 
-    async def _scores(self, bound: BoundMetric, trial: Trial, run: TaskRun, scope: Scope) -> dict[str, Score]:
+    async def _scores(
+        self, bound: BoundMetric, trial: Trial, run: TaskRun, scope: Scope
+    ) -> dict[str, Score]:
         try:
-            with Caught(CallFailed, ReplayMismatchError, StorageError, RoleLostError, StoppedError) as failure:
-                return dict(await self._broker.run(score_judged(bound, trial, run.role), scope))
+            with Caught(
+                CallFailed,
+                ReplayMismatchError,
+                StorageError,
+                RoleLostError,
+                StoppedError,
+            ) as failure:
+                return dict(
+                    await self._broker.run(score_judged(bound, trial, run.role), scope)
+                )
             return dict(failed(bound, failure.error))
         except CallFailed as lost:
             unscored = bound.unscored if lost.error.kind in HOPELESS else bound.lost
@@ -169,18 +231,40 @@ class Judging:
 def _room(broker: Broker, runs: Iterable[TaskRun]) -> int:
     """How many trials at a time keep the judges busy.
     Each judge's call with a follower, as a trial is also read, parsed and written, and as many as one model burst."""
-    asked = {role for run in runs for bound in run.judged for role in bound.asked_roles(broker.roles)}
-    judges = {id(runtime): runtime for role, runtime in broker.roles.items() if role in asked}
+    asked = {
+        role
+        for run in runs
+        for bound in run.judged
+        for role in bound.asked_roles(broker.roles)
+    }
+    judges = {
+        id(runtime): runtime for role, runtime in broker.roles.items() if role in asked
+    }
     model = broker.roles.get(MODEL)
-    return max(1, 2 * sum(judge.width for judge in judges.values()) + (0 if model is None else model.width))
+    return max(
+        1,
+        2 * sum(judge.width for judge in judges.values())
+        + (0 if model is None else model.width),
+    )
 
 
-def verdict_lines(scope: Scope, *, index: int, metric: str, identities: Mapping[str, Mapping[str, Any]]) -> bytes:
+def verdict_lines(
+    scope: Scope,
+    *,
+    index: int,
+    metric: str,
+    identities: Mapping[str, Mapping[str, Any]],
+) -> bytes:
     """The lines of a metric's sent calls for a trial; ``identities`` are the roles'."""
     lines = []
-    for exchange, key, params, at in zip(scope.exchanges, scope.keys, scope.params, scope.times, strict=True):
+    for exchange, key, params, at in zip(
+        scope.exchanges, scope.keys, scope.params, scope.times, strict=True
+    ):
         response = exchange.response
-        if response.error is not None and response.error.kind in ("unsupported", "bad_media"):
+        if response.error is not None and response.error.kind in (
+            "unsupported",
+            "bad_media",
+        ):
             continue
         row: dict[str, Any] = {
             "i": index,

@@ -36,9 +36,26 @@ def finished_results(
         run.records.close()
         if run.scores is not None:
             run.scores.finish()
-            numbers, folder, lost = TaskNumbers.of(run.task), run.scores.folder, suspended.get(run.task.name, ())
-            made.append(partial(task_results, numbers, folder, chosen, lost, bootstrap_iters=bootstrap_iters))
-    return [result for results in (scorer.compute(made) if scorer else ()) for result in results]
+            numbers, folder, lost = (
+                TaskNumbers.of(run.task),
+                run.scores.folder,
+                suspended.get(run.task.name, ()),
+            )
+            made.append(
+                partial(
+                    task_results,
+                    numbers,
+                    folder,
+                    chosen,
+                    lost,
+                    bootstrap_iters=bootstrap_iters,
+                )
+            )
+    return [
+        result
+        for results in (scorer.compute(made) if scorer else ())
+        for result in results
+    ]
 
 
 def score_folders(runs: Sequence[TaskRun]) -> dict[str, Path]:
@@ -47,7 +64,11 @@ def score_folders(runs: Sequence[TaskRun]) -> dict[str, Path]:
 
 def judge_versions(runs: Sequence[TaskRun]) -> dict[str, list[Served]]:
     """By task, who judged; tasks without a judged metric are left out."""
-    return {run.task.name: served_versions(run.scores.folder) for run in runs if run.judged and run.scores is not None}
+    return {
+        run.task.name: served_versions(run.scores.folder)
+        for run in runs
+        if run.judged and run.scores is not None
+    }
 
 
 def worst_unscored(results: Iterable[Result]) -> int:
@@ -65,8 +86,14 @@ def exit_code(counts: RunCounts, tolerated: float) -> int:
     if counts.none_asked:
         return EXIT_INCOMPLETE
     total = counts.kept + counts.new + counts.failed
-    limit = round(tolerated * total, 9) if tolerated < 1 else tolerated  # 0.29 * 100 is 28.999...
-    return EXIT_INCOMPLETE if counts.failed + counts.unscored > math.floor(limit) else EXIT_OK
+    limit = (
+        round(tolerated * total, 9) if tolerated < 1 else tolerated
+    )  # 0.29 * 100 is 28.999...
+    return (
+        EXIT_INCOMPLETE
+        if counts.failed + counts.unscored > math.floor(limit)
+        else EXIT_OK
+    )
 
 
 def last_line(outcome: RunOutcome) -> str:
@@ -78,6 +105,14 @@ def last_line(outcome: RunOutcome) -> str:
     counts = outcome.counts
     lost = [f"{counted(counts.failed, 'trial')} failed"] if counts.failed else []
     lost += [f"{counts.unscored:,} unscored"] if counts.unscored else []
-    unfinished = "not all trials are made" if outcome.unfinished else "scoring was suspended"
-    why = "no trial could be asked" if counts.none_asked else ", ".join(lost) or unfinished
-    return f"exit code {EXIT_INCOMPLETE}: {why}; the lines above say why, and what to do"
+    unfinished = (
+        "not all trials are made" if outcome.unfinished else "scoring was suspended"
+    )
+    why = (
+        "no trial could be asked"
+        if counts.none_asked
+        else ", ".join(lost) or unfinished
+    )
+    return (
+        f"exit code {EXIT_INCOMPLETE}: {why}; the lines above say why, and what to do"
+    )

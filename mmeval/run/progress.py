@@ -36,7 +36,10 @@ class Remarks:
     def add(self, exchanges: Sequence[Exchange]) -> None:
         """The exchanges of one trial that has an answer."""
         self.answered += 1
-        self.cut_off += any(e.role == "model" and e.response.finish_reason == "length" for e in exchanges)
+        self.cut_off += any(
+            e.role == "model" and e.response.finish_reason == "length"
+            for e in exchanges
+        )
         if said := warnings_of(exchanges):
             self.warned += 1
             known = [words for text in said if (words := self._known(text)) is not None]
@@ -63,7 +66,9 @@ class Remarks:
         return self._words.setdefault(shape, text)
 
     def _share(self, count: int) -> str:
-        return f"{count:,} of {self.answered:,} answers {'was' if count == 1 else 'were'}"
+        return (
+            f"{count:,} of {self.answered:,} answers {'was' if count == 1 else 'were'}"
+        )
 
 
 @dataclass
@@ -124,7 +129,15 @@ class Progress(Protocol):
     def close(self) -> None: ...
 
 
-def opening(*, kept: int, new: int, since: str, exact: bool = True, filtered: bool = False, bad: bool = False) -> str:
+def opening(
+    *,
+    kept: int,
+    new: int,
+    since: str,
+    exact: bool = True,
+    filtered: bool = False,
+    bad: bool = False,
+) -> str:
     """The first line of a run: what is kept, from when, and what will be asked.
 
     ``exact`` is False where one call may answer for several tasks, ``filtered`` says that a filter has yet to decide
@@ -136,7 +149,9 @@ def opening(*, kept: int, new: int, since: str, exact: bool = True, filtered: bo
         if filtered:
             return f"asking up to {counted(new, 'answer')}: a task filters its rows, and asks those that it keeps"
         if bad:
-            return f"asking up to {counted(new, 'answer')}: some samples cannot be asked"
+            return (
+                f"asking up to {counted(new, 'answer')}: some samples cannot be asked"
+            )
         return f"asking {'' if exact else 'up to '}{counted(new, 'answer')}"
     when = f" from {since}" if since else ""
     if not new:

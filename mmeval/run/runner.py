@@ -28,7 +28,13 @@ from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
 from mmeval.results.task_results import group_results
 from mmeval.run.availability import say_unavailable, task_words, undescribed, with_data
-from mmeval.run.backends import Backends, check_options, check_role_names, check_roles, say_unbatched
+from mmeval.run.backends import (
+    Backends,
+    check_options,
+    check_role_names,
+    check_roles,
+    say_unbatched,
+)
 from mmeval.run.complaints import (
     fault_complaints,
     lost_complaints,
@@ -41,7 +47,13 @@ from mmeval.run.generation import Generation
 from mmeval.run.interrupt import Stoppable, interruptible
 from mmeval.run.jobs import JobQueue
 from mmeval.run.options import RunCounts, RunOptions, RunOutcome, ScoringOptions
-from mmeval.run.outcome import exit_code, finished_results, judge_versions, score_folders, worst_unscored
+from mmeval.run.outcome import (
+    exit_code,
+    finished_results,
+    judge_versions,
+    score_folders,
+    worst_unscored,
+)
 from mmeval.run.progress import Progress, RunTally, opening
 from mmeval.run.suspension import Suspension, score_command
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
@@ -51,7 +63,13 @@ from mmeval.store.journal import ASKED_AGAIN, Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted
 from mmeval.store.response_cache import ResponseCache
-from mmeval.store.run_folder import RunFolder, check_identity, check_others, provenance, set_aside
+from mmeval.store.run_folder import (
+    RunFolder,
+    check_identity,
+    check_others,
+    provenance,
+    set_aside,
+)
 from mmeval.store.shard import as_progressions, beside, shard_path, unmerged
 from mmeval.system import collector
 from mmeval.system.json_lines import damage_notes
@@ -71,7 +89,9 @@ def run(selection: Selection, options: RunOptions, *, progress: Progress) -> Run
     answered is kept in every case.
     """
     selection = with_data(selection, strict=options.strict)
-    say_unavailable(selection, strict=options.strict, tasks=task_words(options.settings, selection))
+    say_unavailable(
+        selection, strict=options.strict, tasks=task_words(options.settings, selection)
+    )
     return _NewTrials(selection, options, progress).run()
 
 
@@ -92,9 +112,20 @@ class Runner(ABC):
     suspension: Suspension
 
     def __init__(
-        self, path: Path, model: str, selection: Selection, options: ScoringOptions, progress: Progress
+        self,
+        path: Path,
+        model: str,
+        selection: Selection,
+        options: ScoringOptions,
+        progress: Progress,
     ) -> None:
-        self.path, self.model, self.selection, self.options, self.progress = path, model, selection, options, progress
+        self.path, self.model, self.selection, self.options, self.progress = (
+            path,
+            model,
+            selection,
+            options,
+            progress,
+        )
         self.scorer: Scorer | None = None
         self.runs: list[TaskRun] = []
 
@@ -115,8 +146,14 @@ class Runner(ABC):
 
     def task_run(self, task: Task, plan: ScoringPlan) -> TaskRun:
         """A task in the folder, with its score set."""
-        named, params, mark = self.backends.named, self.backends.params, self.data[task.name]["fingerprint"]
-        return task_run(self.path, task, plan, named, params, data=mark, scoring=self.scores)
+        named, params, mark = (
+            self.backends.named,
+            self.backends.params,
+            self.data[task.name]["fingerprint"],
+        )
+        return task_run(
+            self.path, task, plan, named, params, data=mark, scoring=self.scores
+        )
 
     @abstractmethod
     def begin(self) -> Coroutine[Any, Any, None]:
@@ -208,7 +245,9 @@ class Runner(ABC):
         stack.callback(cluster.close)
         return cluster
 
-    async def _until_done(self, trials: Coroutine[Any, Any, None], folder: RunFolder) -> None:
+    async def _until_done(
+        self, trials: Coroutine[Any, Any, None], folder: RunFolder
+    ) -> None:
         ticker = asyncio.create_task(self._keep_safe(folder))
         try:
             await interruptible(self.work, trials, self.progress)
@@ -231,13 +270,31 @@ class Runner(ABC):
             self.work.stop()
             raise
 
-    def _outcome(self, since: str, started: float, spent: tuple[Bill, ...]) -> RunOutcome:
-        runs, chosen, suspension, tally, again = self.runs, self.chosen(), self.suspension, self.tally, self.again()
-        results = finished_results(
-            runs, chosen, self.scorer, bootstrap_iters=self.options.bootstrap_iters, suspended=suspension.outputs
+    def _outcome(
+        self, since: str, started: float, spent: tuple[Bill, ...]
+    ) -> RunOutcome:
+        runs, chosen, suspension, tally, again = (
+            self.runs,
+            self.chosen(),
+            self.suspension,
+            self.tally,
+            self.again(),
         )
-        made = {(task.name, number.name) for task in self.selection for number in task.numbers}
-        of_metrics = [result for result in results if (result.task, result.metric) not in made]
+        results = finished_results(
+            runs,
+            chosen,
+            self.scorer,
+            bootstrap_iters=self.options.bootstrap_iters,
+            suspended=suspension.outputs,
+        )
+        made = {
+            (task.name, number.name)
+            for task in self.selection
+            for number in task.numbers
+        }
+        of_metrics = [
+            result for result in results if (result.task, result.metric) not in made
+        ]
         counts = RunCounts(
             kept=tally.kept,
             new=tally.new,
@@ -255,10 +312,16 @@ class Runner(ABC):
             counts=counts,
             started=time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(started)),
             seconds=time.time() - started,
-            exit_code=suspension.exit_code(exit_code(counts, self.options.max_unscored)),
+            exit_code=suspension.exit_code(
+                exit_code(counts, self.options.max_unscored)
+            ),
             chosen={run.task.name: one for run, one in zip(runs, chosen, strict=True)},
             rows={name: record["rows"] for name, record in self.data.items()},
-            roles={role: spec for role, spec in self.backends.specs.items() if role != MODEL},
+            roles={
+                role: spec
+                for role, spec in self.backends.specs.items()
+                if role != MODEL
+            },
             score_sets=score_folders(runs),
             judges=judge_versions(runs),
             bills=spent,
@@ -275,7 +338,11 @@ class Runner(ABC):
 
 def run_path(options: RunOptions) -> Path:
     """Where a run lies: ``<output_path>/<model>/<run_id>``; a shard of it below."""
-    run = options.output_path / file_name(model_name(options)) / file_name(options.run_id or DEFAULT_RUN_ID)
+    run = (
+        options.output_path
+        / file_name(model_name(options))
+        / file_name(options.run_id or DEFAULT_RUN_ID)
+    )
     return run if options.shard is None else shard_path(run, options.shard)
 
 
@@ -284,7 +351,12 @@ def read_too(options: RunOptions) -> list[Path]:
     return [] if options.shard is None else beside(run_path(options))
 
 
-def check_folder(options: RunOptions, record: Mapping[str, Any], identity: Mapping[str, Any], answers: int) -> None:
+def check_folder(
+    options: RunOptions,
+    record: Mapping[str, Any],
+    identity: Mapping[str, Any],
+    answers: int,
+) -> None:
     """Raises IdentityChangedError where the run folder was made by another model or with other settings, and what
     ``check_merged`` raises. ``record`` is the run's."""
     check_identity(run_path(options), record, identity, answers)
@@ -294,7 +366,11 @@ def check_folder(options: RunOptions, record: Mapping[str, Any], identity: Mappi
 def check_merged(options: RunOptions, record: Mapping[str, Any]) -> None:
     """Raises UsageError where a whole run has shards with answers that it would ask again."""
     path = run_path(options)
-    if options.shard is None and not options.fresh and (left := [str(shard) for shard in unmerged(path, record)]):
+    if (
+        options.shard is None
+        and not options.fresh
+        and (left := [str(shard) for shard in unmerged(path, record)])
+    ):
         raise UsageError(
             f"{path}: shard {', '.join(left)} was started and is not merged since; 'mmeval merge --partial {path}' "
             "joins its answers, then the same command asks what is left"
@@ -308,7 +384,9 @@ def model_name(options: RunOptions) -> str:
     return options.model_tag or str(own or options.model.name)
 
 
-def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> tuple[Backends, JobQueue]:
+def prepared(
+    selection: Selection, options: RunOptions, media: MediaStore
+) -> tuple[Backends, JobQueue]:
     """Make the backends and open the data, before anything is written or sent.
     Raises UsageError or MissingError for what would refuse the run."""
     try:
@@ -328,7 +406,9 @@ def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> tu
     return backends, jobs
 
 
-def check_backends(backends: Backends, tasks: Sequence[Task], *, scoring: bool = True) -> None:
+def check_backends(
+    backends: Backends, tasks: Sequence[Task], *, scoring: bool = True
+) -> None:
     """Raises UsageError for a role that no task asks or an unknown model option.
     Warns of media that no backend can describe."""
     check_roles(backends.named, tasks)
@@ -337,7 +417,9 @@ def check_backends(backends: Backends, tasks: Sequence[Task], *, scoring: bool =
         log.warning("%s", gap)
 
 
-def limits_and_prices(options: ScoringOptions, backends: Backends) -> tuple[Limits, Prices]:
+def limits_and_prices(
+    options: ScoringOptions, backends: Backends
+) -> tuple[Limits, Prices]:
     """A run's limits and prices. Raises UsageError for a dollar budget without prices."""
     limits = Limits(options.budget_usd, options.budget_tokens, options.budget_calls)
     prices = load_prices(options.model_cost_config)
@@ -350,7 +432,12 @@ def _foresee(model: AnyBackend, jobs: JobQueue) -> None:
     if isinstance(model, WholeAnswers):
         model.foresee(
             [
-                TaskAhead(task.name, task.protocol_name, task.repeats, partial(_chosen_samples, jobs, position))
+                TaskAhead(
+                    task.name,
+                    task.protocol_name,
+                    task.repeats,
+                    partial(_chosen_samples, jobs, position),
+                )
                 for position, task in enumerate(jobs.tasks)
             ]
         )
@@ -380,8 +467,12 @@ class _NewTrials(Runner):
     _before: Counter[Standing]
     """How far the trials had come before this process."""
 
-    def __init__(self, selection: Selection, options: RunOptions, progress: Progress) -> None:
-        super().__init__(run_path(options), model_name(options), selection, options, progress)
+    def __init__(
+        self, selection: Selection, options: RunOptions, progress: Progress
+    ) -> None:
+        super().__init__(
+            run_path(options), model_name(options), selection, options, progress
+        )
         self.scores = not options.predict_only
         self.batch_size = options.batch_size
 
@@ -409,7 +500,10 @@ class _NewTrials(Runner):
         check_folder(options, folder.record, identity, len(journal) - journal.of_others)
         self._resumed = len(journal) > 0 or bool(folder.record)
         for task in folder.changed_data(self.data):
-            log.warning("%s: the data changed since this run began; unchanged samples keep their answers", task)
+            log.warning(
+                "%s: the data changed since this run began; unchanged samples keep their answers",
+                task,
+            )
         folder.describe(
             identity=identity,
             provenance={
@@ -420,7 +514,11 @@ class _NewTrials(Runner):
             tasks={task.name: dict(task.config) for task in self.selection},
             groups={group.name: asdict(group) for group in self.selection.groups},
             data=self.data,
-            options={"model": options.model.name, "model_name": self.model, "limit": options.limit},
+            options={
+                "model": options.model.name,
+                "model_name": self.model,
+                "limit": options.limit,
+            },
             settings=options.settings,
             command=options.command,
         )
@@ -428,7 +526,9 @@ class _NewTrials(Runner):
             journal,
             seed=options.seed,
             nonce=folder.record["nonce"],
-            cache=ResponseCache(options.use_cache) if options.use_cache is not None else None,
+            cache=ResponseCache(options.use_cache)
+            if options.use_cache is not None
+            else None,
             reasoning_tags=options.reasoning_tags,
         )
 
@@ -436,7 +536,13 @@ class _NewTrials(Runner):
         jobs = self._jobs
         # A lane for each call in flight: one thread builds prompts and keeps answers, so more would only queue.
         model = self.broker.roles[MODEL]
-        work = Generation(self.runs, self.broker, self.scorer, self.progress, lanes=lambda: model.width)
+        work = Generation(
+            self.runs,
+            self.broker,
+            self.scorer,
+            self.progress,
+            lanes=lambda: model.width,
+        )
         self.work, self.tally, self.suspension = work, work.tally, work.suspension
         self._before = Counter({"open": jobs.total()})
         if self._resumed:
@@ -447,9 +553,11 @@ class _NewTrials(Runner):
                 kept=self._before["kept"],
                 new=self._before["open"],
                 since=self.broker.journal.since,
-                exact=self._resumed or len(jobs.tasks) == 1,  # tasks may ask the same, which is sent once
+                exact=self._resumed
+                or len(jobs.tasks) == 1,  # tasks may ask the same, which is sent once
                 filtered=filtered,
-                bad=not (self._resumed or filtered) and work.kept_before(jobs.ahead())["unaskable"] > 0,
+                bad=not (self._resumed or filtered)
+                and work.kept_before(jobs.ahead())["unaskable"] > 0,
             )
         )
         self.progress.start(self._before.total(), self._before["kept"])
@@ -475,10 +583,21 @@ class _NewTrials(Runner):
         chosen = zip(self.selection, self._jobs.chosen, strict=True)
         return {
             "shard": {
-                "chosen": {task.name: as_progressions(sorted(trials.taken)) for task, trials in chosen},
-                "subsets": {name: subset.to_json() for name, subset in self._jobs.subsets().items()},
-                "score_sets": {name: folder.name for name, folder in score_folders(self.runs).items()},
-                "metric_device": "" if self.scorer is None else self.scorer.device_of_models(),
+                "chosen": {
+                    task.name: as_progressions(sorted(trials.taken))
+                    for task, trials in chosen
+                },
+                "subsets": {
+                    name: subset.to_json()
+                    for name, subset in self._jobs.subsets().items()
+                },
+                "score_sets": {
+                    name: folder.name
+                    for name, folder in score_folders(self.runs).items()
+                },
+                "metric_device": ""
+                if self.scorer is None
+                else self.scorer.device_of_models(),
             }
         }
 
@@ -490,7 +609,9 @@ class _NewTrials(Runner):
             return "call mmeval.evaluate again as before"
         options = self.options
         recorded = options.roles if options.settings else ()
-        return f"run {score_command(self.path, self.selection, options.roles, recorded)}"
+        return (
+            f"run {score_command(self.path, self.selection, options.roles, recorded)}"
+        )
 
     def completed(self, outcome: RunOutcome) -> RunOutcome:
         jobs, tally = self._jobs, self.tally
@@ -499,11 +620,18 @@ class _NewTrials(Runner):
         not_asked = tuple(unasked_complaints(tally))
         return replace(
             outcome,
-            exit_code=next((fault.exit_code for fault in jobs.faults.values()), outcome.exit_code),
+            exit_code=next(
+                (fault.exit_code for fault in jobs.faults.values()), outcome.exit_code
+            ),
             subsets=jobs.subsets(),
             unfinished=jobs.unfinished(),
             error=next(iter(faults), ""),
-            complaints=(*faults, *lost_complaints(tally, again=again), *not_asked, *outcome.complaints),
+            complaints=(
+                *faults,
+                *lost_complaints(tally, again=again),
+                *not_asked,
+                *outcome.complaints,
+            ),
             not_asked=not_asked,
             notes=(*tally.remarks.told(), *outcome.notes),
         )

@@ -45,7 +45,9 @@ class SampleChoice:
     @property
     def size(self) -> int:
         """How many samples are chosen; an upper limit before a filter is applied."""
-        whole = len(self.dataset)  # opened here at the latest: what it lacks is found before anything is asked
+        whole = len(
+            self.dataset
+        )  # opened here at the latest: what it lacks is found before anything is asked
         if self._named is not None:
             return len(set(self._named))
         limit = self._limit
@@ -70,7 +72,11 @@ class SampleChoice:
             (FEWER, self._fewer),
         )
         how = tuple(name for name, chose in given if chose)
-        return Subset(self._whole if self._fewer else self._of, len(self.taken), how) if how else None
+        return (
+            Subset(self._whole if self._fewer else self._of, len(self.taken), how)
+            if how
+            else None
+        )
 
     @property
     def another_size(self) -> str:
@@ -78,7 +84,11 @@ class SampleChoice:
         there, should = len(self.dataset), self._task.expected.rows
         if should is None or there == should:
             return ""
-        effect = "numbers are those of a subset" if there < should else "these are not the data it means"
+        effect = (
+            "numbers are those of a subset"
+            if there < should
+            else "these are not the data it means"
+        )
         return f"the data hold {counted(there, 'row')}, the task file expects {should:,}: {effect}"
 
     @property
@@ -86,13 +96,21 @@ class SampleChoice:
         """Whether the data, as far as counted, hold less than the task file expects."""
         expected, there = self._task.expected, self._of
         lacks_rows = expected.rows is not None and len(self.dataset) < expected.rows
-        return lacks_rows or (expected.samples is not None and there is not None and there < expected.samples)
+        return lacks_rows or (
+            expected.samples is not None
+            and there is not None
+            and there < expected.samples
+        )
 
     @property
     def _whole(self) -> int | None:
         """How many samples all the data give; None if filtered and not in the task file."""
         expected = self._task.expected
-        return expected.samples if self._task.filter or expected.samples is not None else expected.rows
+        return (
+            expected.samples
+            if self._task.filter or expected.samples is not None
+            else expected.rows
+        )
 
     def check(self) -> None:
         """Raises UsageError if no sample is left; reads up to a filter's first match."""
@@ -163,18 +181,26 @@ class SampleChoice:
             if seen <= skip:
                 continue
             yield index, sample
-            if limit is not None and seen - skip == limit:  # before the next row is read, which may be broken
+            if (
+                limit is not None and seen - skip == limit
+            ):  # before the next row is read, which may be broken
                 return
         self._counted = seen
 
     def _kept(self) -> Iterator[tuple[int, Sample]]:
         """The samples that the task's filter keeps."""
-        return ((index, sample) for index, sample in enumerate(rows_of(self.dataset)) if self._task.selected(sample))
+        return (
+            (index, sample)
+            for index, sample in enumerate(rows_of(self.dataset))
+            if self._task.selected(sample)
+        )
 
     @property
     def _draw(self) -> Draw | None:
         options = self._options
-        if self._named is not None or (options.sample_shuffle is None and not options.stratify):
+        if self._named is not None or (
+            options.sample_shuffle is None and not options.stratify
+        ):
             return None
         return Draw(options.sample_shuffle or 0, options.stratify)
 
@@ -214,7 +240,11 @@ class SampleChoice:
         unknown = set(self._task.filter)
         for sample in rows_of(self.dataset) if unknown else ():
             unknown -= set(sample.metadata)
-        return f"{why} (no sample has the label {' or '.join(map(repr, sorted(unknown)))})" if unknown else why
+        return (
+            f"{why} (no sample has the label {' or '.join(map(repr, sorted(unknown)))})"
+            if unknown
+            else why
+        )
 
     def _narrowed(self) -> str:
         ways = [f"the filter {dict(self._task.filter)}"] if self._task.filter else []

@@ -36,7 +36,14 @@ class Suspension:
     losses: list[RoleLostError] = field(default_factory=list)
     """What was lost, each once."""
 
-    def add(self, task: str, bound: BoundMetric, lost: RoleLostError, *, with_it: Collection[str] = ()) -> bool:
+    def add(
+        self,
+        task: str,
+        bound: BoundMetric,
+        lost: RoleLostError,
+        *,
+        with_it: Collection[str] = (),
+    ) -> bool:
         """Suspend a metric and the numbers made of it; return whether the loss is new."""
         self.outputs.setdefault(task, set()).update(bound.metric.outputs, with_it)
         if any(lost.reason == known.reason for known in self.losses):
@@ -59,7 +66,9 @@ class Suspension:
         """Why scoring was suspended, with the ``way`` to ask for missing verdicts alone."""
         missing: Counter[str] = Counter()
         for result in results:
-            if result.suspended and not result.slice:  # a trial may lack the verdicts of several metrics
+            if (
+                result.suspended and not result.slice
+            ):  # a trial may lack the verdicts of several metrics
                 missing[result.task] = max(missing[result.task], result.unscored)
         count = missing.total()
         lack = f"{count:,} trial{' lacks' if count == 1 else 's lack'} a verdict"
@@ -87,7 +96,9 @@ def score_command(
     asked = with_asked(judges, lambda role: roles_of(roles, role))
     words = ["mmeval", "score", str(folder)]
     for role, spec in roles.items():
-        if role in asked and (role not in recorded or any(hidden_names(without_secrets(spec.args)))):
+        if role in asked and (
+            role not in recorded or any(hidden_names(without_secrets(spec.args)))
+        ):
             words += ["--role", ",".join((f"{role}={spec.name}", *_spelt(spec.args)))]
     if any(bound.params.get(TRUST) is True for bound in bounds):
         words.append(f"--{TRUST}")

@@ -68,15 +68,25 @@ class TaskRun:
         task = self.task
         protocol = single if self.whole else task.protocol
         return protocol(
-            Ask(sample, task.prompt(sample), self.wanted(sample), task.params, Role(MODEL, convert=self.convert))
+            Ask(
+                sample,
+                task.prompt(sample),
+                self.wanted(sample),
+                task.params,
+                Role(MODEL, convert=self.convert),
+            )
         )
 
     def recorded(self, result: object) -> Interleaved:
         """The answer as the task records a protocol's result: placeholders in its own spellings, and as blocks.
         Raises TypeError for what is no answer."""
         if not isinstance(result, Interleaved):
-            raise TypeError(f"the protocol {self.task.protocol_name!r} returned {type(result).__name__}, not an answer")
-        if self.spellings and any(mark in part.raw for part in result.parts for mark in "<#"):
+            raise TypeError(
+                f"the protocol {self.task.protocol_name!r} returned {type(result).__name__}, not an answer"
+            )
+        if self.spellings and any(
+            mark in part.raw for part in result.parts for mark in "<#"
+        ):
             result = result.respelled(self.spellings)
         return result.blocks() if self.blocks else result
 
@@ -86,8 +96,13 @@ class TaskRun:
 
     def judging_key(self, bound: BoundMetric) -> str:
         """Names what a judged metric asks: its definition and the parameters of its roles."""
-        params = {name: self.role(name).params.to_json() for name in bound.asked_roles(self.present)}
-        return digest([bound.key, params, *([dict(bound.asks)] if bound.asks else [])])[:12]
+        params = {
+            name: self.role(name).params.to_json()
+            for name in bound.asked_roles(self.present)
+        }
+        return digest([bound.key, params, *([dict(bound.asks)] if bound.asks else [])])[
+            :12
+        ]
 
     def follows_from(self, bound: BoundMetric) -> set[str]:
         """The outputs that cannot be made without those of a metric."""
@@ -103,7 +118,11 @@ class TaskRun:
 
     def scored_as_missing(self, trial: Trial) -> bool:
         """Whether the benchmark's own rule for an empty answer has given the score."""
-        return self.plan.missing_output is not None and trial.output is not None and trial.output.empty
+        return (
+            self.plan.missing_output is not None
+            and trial.output is not None
+            and trial.output.empty
+        )
 
     def left_to_judge(self) -> int:
         """How many answers that are recorded have no scores yet, where a judge gives some."""
@@ -132,12 +151,23 @@ def task_run(
     A role's ``params`` of the user win over those of the task. A score set is keyed by who judges, and by the
     fingerprint of the ``data``.
     """
-    own = {role: task.roles.get(role, GenerationParams()).overlaid(given) for role, given in (params or {}).items()}
+    own = {
+        role: task.roles.get(role, GenerationParams()).overlaid(given)
+        for role, given in (params or {}).items()
+    }
     task = replace(task, roles={**task.roles, **own})
-    judged = tuple(m.bound for m in task.metrics if m.bound.metric.judged and not m.unavailable)
-    scores = ScoreSet(folder, task.name, score_definition(task, backends, data)) if scoring and task.metrics else None
+    judged = tuple(
+        m.bound for m in task.metrics if m.bound.metric.judged and not m.unavailable
+    )
+    scores = (
+        ScoreSet(folder, task.name, score_definition(task, backends, data))
+        if scoring and task.metrics
+        else None
+    )
     spellings = tuple(task.config.get("placeholders") or ())
-    gives = frozenset(backends[MODEL].capabilities.outputs) if MODEL in backends else None
+    gives = (
+        frozenset(backends[MODEL].capabilities.outputs) if MODEL in backends else None
+    )
     return TaskRun(
         task,
         plan,
@@ -152,19 +182,30 @@ def task_run(
         convert=()
         if MODEL not in backends
         else routes_to_fewer(
-            backends[MODEL].capabilities, video_frames=task.video_frames, first_picture=task.first_picture
+            backends[MODEL].capabilities,
+            video_frames=task.video_frames,
+            first_picture=task.first_picture,
         ),
     )
 
 
 def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
     """What the scoring processes must know of a task."""
-    plain = [m for m in task.metrics if not (m.bound.metric.judged or m.bound.metric.derived or m.unavailable)]
+    plain = [
+        m
+        for m in task.metrics
+        if not (m.bound.metric.judged or m.bound.metric.derived or m.unavailable)
+    ]
     judged = [m for m in task.metrics if m.bound.metric.judged and not m.unavailable]
     return ScoringPlan(
         task=task.name,
         metrics=tuple((m.bound.name, m.bound.params, m.bound.profile) for m in plain),
-        unavailable={name: m.unavailable for m in task.metrics if m.unavailable for name in m.bound.metric.outputs},
+        unavailable={
+            name: m.unavailable
+            for m in task.metrics
+            if m.unavailable
+            for name in m.bound.metric.outputs
+        },
         missing_output=task.missing_output,
         labels=task.breakdown,
         cluster_key=task.cluster_key,
@@ -174,18 +215,30 @@ def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
     )
 
 
-def score_definition(task: Task, backends: Mapping[str, AnyBackend], data: str = "") -> dict[str, Any]:
+def score_definition(
+    task: Task, backends: Mapping[str, AnyBackend], data: str = ""
+) -> dict[str, Any]:
     """What the numbers of a task depend on besides answers: it names the score set."""
-    asked = sorted({role for m in task.metrics for role in m.bound.asked_roles(backends)})
+    asked = sorted(
+        {role for m in task.metrics for role in m.bound.asked_roles(backends)}
+    )
     metrics = [
         {
             "metric": m.bound.name,
             "version": m.bound.metric.version,
             "switches": m.bound.definition,
             "profile": m.bound.profile,
-            "roles": {role: identity_of(role, backends) for role in m.bound.asked_roles(backends) if role in backends},
+            "roles": {
+                role: identity_of(role, backends)
+                for role in m.bound.asked_roles(backends)
+                if role in backends
+            },
             **({"asks": dict(m.bound.asks)} if m.bound.asks else {}),
-            **({PIECES: piece_ranges(m, task.metrics)} if m.bound.metric.derived else {}),
+            **(
+                {PIECES: piece_ranges(m, task.metrics)}
+                if m.bound.metric.derived
+                else {}
+            ),
             **({"unavailable": m.unavailable} if m.unavailable else {}),
         }
         for m in task.metrics
@@ -193,10 +246,21 @@ def score_definition(task: Task, backends: Mapping[str, AnyBackend], data: str =
     return {
         "task_version": task.version,
         "data": data,
-        **({"protocol": task.protocol_name} if task.protocol_name != USUAL_PROTOCOL else {}),
+        **(
+            {"protocol": task.protocol_name}
+            if task.protocol_name != USUAL_PROTOCOL
+            else {}
+        ),
         "metrics": metrics,
-        "role_params": {role: task.roles[role].to_json() for role in asked if role in task.roles},
-        "outputs": sorted(name for m in task.metrics if not m.bound.metric.derived for name in m.bound.metric.outputs),
+        "role_params": {
+            role: task.roles[role].to_json() for role in asked if role in task.roles
+        },
+        "outputs": sorted(
+            name
+            for m in task.metrics
+            if not m.bound.metric.derived
+            for name in m.bound.metric.outputs
+        ),
         "missing_output": task.missing_output,
         "labels": [*task.breakdown, task.cluster_key],
     }

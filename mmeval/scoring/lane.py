@@ -42,8 +42,16 @@ class Lane:
         *,
         messages: int,
     ) -> None:
-        self._score, self._deliver, self._fail, self._messages = score, deliver, fail, messages
-        self._sizes = [max(LEAST_FOR_MODELS, plan.batch) if plan.batch else FIRST_MESSAGE for plan in plans]
+        self._score, self._deliver, self._fail, self._messages = (
+            score,
+            deliver,
+            fail,
+            messages,
+        )
+        self._sizes = [
+            max(LEAST_FOR_MODELS, plan.batch) if plan.batch else FIRST_MESSAGE
+            for plan in plans
+        ]
         self._plans = plans
         self._waiting: dict[int, list[bytes]] = {}
         self._bytes: Counter[int] = Counter()
@@ -62,7 +70,9 @@ class Lane:
             self._taken.clear()
             await self._taken.wait()
         if self._bytes.total() > LARGEST_MESSAGE_BYTES:
-            await asyncio.sleep(0)  # else a model that answers at once would let no message go, and no row come back
+            await asyncio.sleep(
+                0
+            )  # else a model that answers at once would let no message go, and no row come back
         self._waiting.setdefault(position, []).append(line)
         self._bytes[position] += len(line)
         self.left += 1
@@ -75,7 +85,9 @@ class Lane:
         self._time_is_up()
         while self._tasks:
             await asyncio.gather(*self._tasks)
-            await asyncio.sleep(0)  # from Python 3.12 on, a gather of ended tasks lets none of their callbacks run
+            await asyncio.sleep(
+                0
+            )  # from Python 3.12 on, a gather of ended tasks lets none of their callbacks run
         self._draining = False
 
     def close(self) -> None:
@@ -85,10 +97,16 @@ class Lane:
     def _consider(self, position: int) -> None:
         """Whether a message of a task goes now, or after a moment if it has not become full until then."""
         waiting, size = len(self._waiting[position]), self._bytes[position]
-        if self._draining or waiting >= self._sizes[position] or size >= LARGEST_MESSAGE_BYTES:
+        if (
+            self._draining
+            or waiting >= self._sizes[position]
+            or size >= LARGEST_MESSAGE_BYTES
+        ):
             self._due[position] = None
         elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._time_is_up)
+            self._timer = asyncio.get_running_loop().call_later(
+                IDLE_SECONDS, self._time_is_up
+            )
 
     def _time_is_up(self) -> None:
         self.close()
@@ -101,7 +119,10 @@ class Lane:
             position = next(iter(self._due))
             del self._due[position]
             waiting = self._waiting.pop(position)
-            lines, rest = waiting[: self._sizes[position]], waiting[self._sizes[position] :]
+            lines, rest = (
+                waiting[: self._sizes[position]],
+                waiting[self._sizes[position] :],
+            )
             self._bytes[position] -= sum(map(len, lines))
             self._taken.set()
             if rest:

@@ -30,7 +30,9 @@ class ThreadScorer:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="mmeval-score")
 
     async def rows(self, items: Sequence[Item]) -> Rows:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._worker.score, items)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._thread, self._worker.score, items
+        )
 
     def close(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)
@@ -40,7 +42,14 @@ class ScorePool:
     """``count`` processes that score, set up by ``setup``, started by the first work.
     They are of this machine, or actors of a ``cluster``."""
 
-    def __init__(self, setup: Setup, count: int, *, fork: bool = False, cluster: RayCluster | None = None) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        count: int,
+        *,
+        fork: bool = False,
+        cluster: RayCluster | None = None,
+    ) -> None:
         self._setup, self._count, self._cluster = setup, count, cluster
         self._pool = self._new(count, fork=fork)
         self._alone = asyncio.Lock()
@@ -54,7 +63,9 @@ class ScorePool:
             return RayExecutor(self._cluster, self._setup, count)
         forked = plugins.any_of_script() if fork is None else fork
         context = CopyContext() if forked else FreshContext()
-        return ProcessPoolExecutor(count, mp_context=context, initializer=start, initargs=(self._setup,))
+        return ProcessPoolExecutor(
+            count, mp_context=context, initializer=start, initargs=(self._setup,)
+        )
 
     def prepare(self, work: Callable[[], object]) -> None:
         """Let a process do something early while it waits for trials."""
@@ -88,11 +99,15 @@ class ScorePool:
         try:
             rows = await _asked(pool, items)
         except BrokenProcessPool:
-            if self._pool is pool and self._cluster is None:  # a cluster's actors are replaced one by one
+            if (
+                self._pool is pool and self._cluster is None
+            ):  # a cluster's actors are replaced one by one
                 self._pool = self._new(self._count)
             async with self._alone:
                 rows = await self._apart(items)
-        self._under_way -= 1  # not where this is cancelled: then the process is still at work
+        self._under_way -= (
+            1  # not where this is cancelled: then the process is still at work
+        )
         return rows
 
     async def _apart(self, items: Sequence[Item]) -> Rows:
@@ -110,8 +125,17 @@ class ScorePool:
                 except BrokenProcessPool:
                     pool.shutdown(wait=False, cancel_futures=True)
                     pool = None
-                    if len(piece) > 1 or is_used:  # of one that had scored others, these may have filled the memory
-                        left += [half for half in (piece[len(piece) // 2 :], piece[: len(piece) // 2]) if half]
+                    if (
+                        len(piece) > 1 or is_used
+                    ):  # of one that had scored others, these may have filled the memory
+                        left += [
+                            half
+                            for half in (
+                                piece[len(piece) // 2 :],
+                                piece[: len(piece) // 2],
+                            )
+                            if half
+                        ]
                         continue
                     made = Rows([_blamed(self._setup.plans, piece[0])], 0.0)
                 found = Rows([*found.rows, *made.rows], found.seconds + made.seconds)
@@ -146,7 +170,9 @@ def _blamed(plans: Sequence[ScoringPlan], item: Item) -> bytes:
     position, line = item
     plan, row = plans[position], from_line(line)
     reason = "the scoring process died on this answer (out of memory, out of time, or a library crashed)"
-    outputs = [name for metric, _, _ in plan.metrics for name in load_metric(metric).outputs]
+    outputs = [
+        name for metric, _, _ in plan.metrics for name in load_metric(metric).outputs
+    ]
     scores = {name: Score.unavailable(why) for name, why in plan.unavailable.items()}
     scores |= dict.fromkeys(outputs, Score.lost(reason))
     return score_row(row, trial_from(row, plan.media_root), plan, scores)

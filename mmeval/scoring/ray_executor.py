@@ -11,7 +11,12 @@ from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from mmeval.cluster.node import Shared, enter
-from mmeval.cluster.ray_cluster import ROOM_SECONDS, WATCH_SECONDS, RayCluster, in_a_line
+from mmeval.cluster.ray_cluster import (
+    ROOM_SECONDS,
+    WATCH_SECONDS,
+    RayCluster,
+    in_a_line,
+)
 from mmeval.scoring.worker import Setup, settle
 from mmeval.system.processes import settle_signals
 
@@ -45,11 +50,15 @@ class RayExecutor(ThreadPoolExecutor):
         for _ in range(count):
             self._free.put(None)
 
-    def submit(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+    def submit(
+        self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Future[T]:
         return super().submit(self._call, partial(work, *args, **kwargs))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        super().shutdown(wait=False, cancel_futures=cancel_futures)  # first, so that no other actor is started
+        super().shutdown(
+            wait=False, cancel_futures=cancel_futures
+        )  # first, so that no other actor is started
         for actor in list(self._actors):  # what is at work is not waited for
             self._cluster.kill(actor)
         super().shutdown(wait)

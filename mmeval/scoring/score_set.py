@@ -73,7 +73,10 @@ class ScoreSet:
 
     def covers(self, index: int, repeat: int, trial_digest: str) -> bool:
         """Whether a trial was scored in full, by an earlier process."""
-        return bool(self.complete) and self.complete.get(trial_key(index, repeat)) == trial_digest
+        return (
+            bool(self.complete)
+            and self.complete.get(trial_key(index, repeat)) == trial_digest
+        )
 
     def scored(self) -> int:
         """How many trials are scored in full by now."""
@@ -82,7 +85,11 @@ class ScoreSet:
     def trials(self) -> set[int]:
         """The keys of the trials that have a row."""
         paths = (self._sorted, self._rows.path)
-        return {trial_key(row["i"], row["n"]) for path in paths for _, row in read_rows(path)}
+        return {
+            trial_key(row["i"], row["n"])
+            for path in paths
+            for _, row in read_rows(path)
+        }
 
     def add(self, lines: bytes) -> None:
         """Keep rows, at once. Raises StorageError."""
@@ -106,7 +113,9 @@ class ScoreSet:
                 out.writelines(lines_so_far(self.folder))
             temporary.replace(self._sorted)
         except OSError as error:
-            raise StorageError(f"{self._sorted}: cannot be written ({error.strerror})") from None
+            raise StorageError(
+                f"{self._sorted}: cannot be written ({error.strerror})"
+            ) from None
         self._rows.path.unlink()
 
     def close(self) -> None:
@@ -121,26 +130,44 @@ class ScoreSet:
             for _, row in read_rows(path):
                 key = trial_key(row["i"], row["n"])
                 before = scored.get(key, ("", set()))
-                names = {name for name, score in row["scores"].items() if score["status"] != "unscored"}
-                scored[key] = (row["d"], names | (before[1] if before[0] == row["d"] else set()))
-        return {key: digest_ for key, (digest_, names) in scored.items() if names >= outputs}
+                names = {
+                    name
+                    for name, score in row["scores"].items()
+                    if score["status"] != "unscored"
+                }
+                scored[key] = (
+                    row["d"],
+                    names | (before[1] if before[0] == row["d"] else set()),
+                )
+        return {
+            key: digest_ for key, (digest_, names) in scored.items() if names >= outputs
+        }
 
 
 def lines_so_far(folder: Path) -> Iterator[bytes]:
     """The rows of a set's folder in data order, one a trial, also of unfinished sets.
     Holds a few bytes a row."""
     files = [path for name in (FINISHED, ROWS) if (path := folder / name).is_file()]
-    keys, places = array("q"), array("q")  # a few bytes a row, where objects would be hundreds
+    keys, places = (
+        array("q"),
+        array("q"),
+    )  # a few bytes a row, where objects would be hundreds
     for number, path in enumerate(files):
         for offset, row in read_rows(path):
             keys.append(trial_key(row["i"], row["n"]))
             places.append(offset << 1 | number)
-    order = sorted(range(len(keys)), key=keys.__getitem__)  # stable: the rows of a trial stay in their order
+    order = sorted(
+        range(len(keys)), key=keys.__getitem__
+    )  # stable: the rows of a trial stay in their order
     derive = _deriving(folder)
     with ExitStack() as opened:
         readers = [opened.enter_context(path.open("rb")) for path in files]
         for _, found in groupby(order, key=keys.__getitem__):
-            yield derive(_merged([line_at(readers[places[i] & 1], places[i] >> 1) for i in found]))
+            yield derive(
+                _merged(
+                    [line_at(readers[places[i] & 1], places[i] >> 1) for i in found]
+                )
+            )
 
 
 def _deriving(folder: Path) -> Callable[[bytes], bytes]:
@@ -148,12 +175,19 @@ def _deriving(folder: Path) -> Callable[[bytes], bytes]:
     try:
         plan = unsealed_document(from_line((folder / PLAN).read_bytes()))
     except (OSError, ValueError) as error:
-        log.warning("%s is damaged (%s): derived scores are left out until the run is scored", folder / PLAN, error)
+        log.warning(
+            "%s is damaged (%s): derived scores are left out until the run is scored",
+            folder / PLAN,
+            error,
+        )
         return _as_it_is
     is_derived = any(PIECES in entry for entry in plan["metrics"])
     if not is_derived:
         return _as_it_is
-    from mmeval.metric.derived import derivations, with_derived  # with the plugins, which most readers need not load
+    from mmeval.metric.derived import (
+        derivations,
+        with_derived,
+    )  # with the plugins, which most readers need not load
 
     derived = derivations(plan)
     return lambda line: sealed(to_line(with_derived(unsealed(line), derived)))
@@ -180,7 +214,13 @@ def _merged(lines: list[bytes]) -> bytes:
     scores: dict[str, Any] = {}
     for row in rows:
         if row["d"] == last["d"]:
-            known = {name for name, score in scores.items() if score["status"] in _SETTLED}
+            known = {
+                name for name, score in scores.items() if score["status"] in _SETTLED
+            }
             new = row["scores"].items()
-            scores.update((name, score) for name, score in new if score["status"] in _SETTLED or name not in known)
+            scores.update(
+                (name, score)
+                for name, score in new
+                if score["status"] in _SETTLED or name not in known
+            )
     return sealed(to_line({**last, "scores": dict(sorted(scores.items()))}))

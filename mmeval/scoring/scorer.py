@@ -47,8 +47,15 @@ class Scorer:
         device: str = AUTO,
         cluster: RayCluster | None = None,
     ) -> None:
-        self._plans, self._workers, self._deliver, self._device = plans, workers, deliver, device
-        self._cluster = cluster if cluster is not None and cluster.engine.score_workers else None
+        self._plans, self._workers, self._deliver, self._device = (
+            plans,
+            workers,
+            deliver,
+            device,
+        )
+        self._cluster = (
+            cluster if cluster is not None and cluster.engine.score_workers else None
+        )
         self._here = ThreadScorer(plans)
         self._pool: ScorePool | None = None
         self._model_pool: ScorePool | None = None
@@ -67,24 +74,43 @@ class Scorer:
         MissingError for a device that this machine has not, where a metric would put its model there.
         """
         forkable = sys.platform == "linux" and threading.active_count() == 1
-        with_models, of_script = any(plan.batch for plan in self._plans), plugins.any_of_script()
+        with_models, of_script = (
+            any(plan.batch for plan in self._plans),
+            plugins.any_of_script(),
+        )
         if self._cluster is not None and not of_script:
             count = self._cluster.engine.score_workers
-            self._actors = ScorePool(self._setup(threads=False), count, cluster=self._cluster)
+            self._actors = ScorePool(
+                self._setup(threads=False), count, cluster=self._cluster
+            )
             self._ordinary = self._lane(self._actors, max(LEAST_MESSAGES, 2 * count))
             if with_models:
                 self._model_pool = ScorePool(self._setup(threads=True), 1)
                 self._models = self._lane(self._model_pool, MESSAGES_FOR_MODELS)
         elif self._workers and (forkable or not of_script):
             together = with_models and of_script
-            self._pool = ScorePool(self._setup(threads=together), 1 if together else self._workers, fork=forkable)
-            self._pool.prepare(worker.is_ready)  # starts a process without waiting; all of them where they are forked
-            self._ordinary = self._lane(self._pool, max(LEAST_MESSAGES, 2 * self._workers))
+            self._pool = ScorePool(
+                self._setup(threads=together),
+                1 if together else self._workers,
+                fork=forkable,
+            )
+            self._pool.prepare(
+                worker.is_ready
+            )  # starts a process without waiting; all of them where they are forked
+            self._ordinary = self._lane(
+                self._pool, max(LEAST_MESSAGES, 2 * self._workers)
+            )
             if with_models:
-                self._model_pool = None if together else ScorePool(self._setup(threads=True), 1)
-                self._models = self._lane(self._model_pool or self._pool, MESSAGES_FOR_MODELS)
+                self._model_pool = (
+                    None if together else ScorePool(self._setup(threads=True), 1)
+                )
+                self._models = self._lane(
+                    self._model_pool or self._pool, MESSAGES_FOR_MODELS
+                )
         elif self._workers:
-            log.warning("this process scores: others would not know the plugins that a script has registered")
+            log.warning(
+                "this process scores: others would not know the plugins that a script has registered"
+            )
         use_device(self._device)  # of what is scored here
         if with_models:
             require_device(self._device)
@@ -93,7 +119,9 @@ class Scorer:
         return Setup(self._plans, worker.METRIC_SECONDS, self._device, threads)
 
     def _lane(self, processes: ScorePool | ThreadScorer, messages: int) -> Lane:
-        return Lane(self._plans, processes.rows, self._deliver, self._fail, messages=messages)
+        return Lane(
+            self._plans, processes.rows, self._deliver, self._fail, messages=messages
+        )
 
     @property
     def left_to_models(self) -> int:
@@ -105,7 +133,9 @@ class Scorer:
         if self._failure is not None:
             raise self._failure
         self._has_asked_models |= bool(self._plans[position].batch)
-        await (self._models if self._plans[position].batch else self._ordinary).add(position, line)
+        await (self._models if self._plans[position].batch else self._ordinary).add(
+            position, line
+        )
 
     async def drain(self) -> None:
         """Wait until everything that was queued is scored and delivered."""
@@ -117,14 +147,20 @@ class Scorer:
     def compute(self, works: Sequence[Callable[[], T]]) -> list[T]:
         """Results of ``works``, by the processes, or here where there are none.
         Each is a module function or a ``partial``. Raises their errors; MmevalError if they kill a process."""
-        return [work() for work in works] if self._pool is None else self._pool.compute(works)
+        return (
+            [work() for work in works]
+            if self._pool is None
+            else self._pool.compute(works)
+        )
 
     def device_of_models(self) -> str:
         """The device of the metrics' models, as torch writes it; empty: none was loaded."""
         pool = self._model_pool or self._pool
         if not self._has_asked_models or pool is None:
             return used_device()
-        with contextlib.suppress(MmevalError):  # the scores are there; only where they were made is not known
+        with contextlib.suppress(
+            MmevalError
+        ):  # the scores are there; only where they were made is not known
             return pool.compute([used_device])[0]
         return ""
 

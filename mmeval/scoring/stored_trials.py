@@ -24,11 +24,15 @@ def stored_trial(row: Mapping[str, Any], sample: Sample, journal: Journal) -> Tr
     if output is not None:
         return replace(trial, output=Interleaved.from_json(output, journal.media.root))
     if not exchanges:
-        return replace(trial, error=ErrorInfo("internal", "its answer is no longer in the journal"))
+        return replace(
+            trial, error=ErrorInfo("internal", "its answer is no longer in the journal")
+        )
     return replace(trial, output=exchanges[0].response.output)
 
 
-def stored_exchanges(row: Mapping[str, Any], journal: Journal) -> Iterator[tuple[Exchange, bytes]]:
+def stored_exchanges(
+    row: Mapping[str, Any], journal: Journal
+) -> Iterator[tuple[Exchange, bytes]]:
     """The calls of a trial with the JSON of their responses, in order: those answered, and those that agents failed.
 
     The journal answers no call with a failure, so an agent's, which has a trace, stands in the trial's row.
@@ -37,6 +41,9 @@ def stored_exchanges(row: Mapping[str, Any], journal: Journal) -> Iterator[tuple
     for path, role, key in row["x"]:
         if path in failed:
             response = Response.from_json(failed[path]["r"], journal.media.root)
-            yield Exchange(path, role, failed[path]["d"], response), to_line(failed[path]["r"])
+            yield (
+                Exchange(path, role, failed[path]["d"], response),
+                to_line(failed[path]["r"]),
+            )
         elif (entry := journal.get(key)) is not None:
             yield Exchange(path, role, entry.request_digest, entry.response), entry.line

@@ -44,7 +44,14 @@ class ScoringPlan:
     batch: int = 0
 
 
-def trial_line(trial: Trial, sample_line: bytes, *, index: int, digest: str, responses: Sequence[bytes]) -> bytes:
+def trial_line(
+    trial: Trial,
+    sample_line: bytes,
+    *,
+    index: int,
+    digest: str,
+    responses: Sequence[bytes],
+) -> bytes:
     """A trial as JSON; ``output`` is left out where the only exchange has the same.
     ``responses`` are those of its exchanges, as the journal has them."""
     exchanges, output = trial.exchanges, trial.output
@@ -55,16 +62,28 @@ def trial_line(trial: Trial, sample_line: bytes, *, index: int, digest: str, res
     )
     same = len(exchanges) == 1 and output is exchanges[0].response.output
     tail = b"" if same or output is None else b',"output":' + to_line(output.to_json())
-    tail += b"" if trial.error is None else b',"error":' + to_line(trial.error.to_json())
+    tail += (
+        b"" if trial.error is None else b',"error":' + to_line(trial.error.to_json())
+    )
     tail += b',"left_out":' + to_line(trial.left_out) if trial.left_out else b""
-    head = b'{"i":%d,"n":%d,"d":"%s","sample":%s' % (index, trial.repeat, digest.encode(), sample_line)
+    head = b'{"i":%d,"n":%d,"d":"%s","sample":%s' % (
+        index,
+        trial.repeat,
+        digest.encode(),
+        sample_line,
+    )
     return b'%s,"exchanges":[%s]%s}' % (head, calls, tail)
 
 
-def trial_from(row: Mapping[str, Any], media_root: Path, *, sample: Sample | None = None) -> Trial:
+def trial_from(
+    row: Mapping[str, Any], media_root: Path, *, sample: Sample | None = None
+) -> Trial:
     """The trial of a :func:`trial_line` line; of a ``sample`` already read, if given."""
     exchanges = tuple(
-        Exchange(e["path"], e["role"], e["d"], Response.from_json(e["response"], media_root)) for e in row["exchanges"]
+        Exchange(
+            e["path"], e["role"], e["d"], Response.from_json(e["response"], media_root)
+        )
+        for e in row["exchanges"]
     )
     error = row.get("error")
     if error is not None:
@@ -83,10 +102,24 @@ def trial_from(row: Mapping[str, Any], media_root: Path, *, sample: Sample | Non
     )
 
 
-def score_row(row: Mapping[str, Any], trial: Trial, plan: ScoringPlan, scores: Mapping[str, Score]) -> bytes:
+def score_row(
+    row: Mapping[str, Any], trial: Trial, plan: ScoringPlan, scores: Mapping[str, Score]
+) -> bytes:
     """One line of a score set."""
-    status = "ok" if trial.error is None else "unsupported" if trial.error.kind == "unsupported" else "failed"
-    record: dict[str, Any] = {"i": row["i"], "n": row["n"], "s": trial.sample.id, "d": row["d"], "status": status}
+    status = (
+        "ok"
+        if trial.error is None
+        else "unsupported"
+        if trial.error.kind == "unsupported"
+        else "failed"
+    )
+    record: dict[str, Any] = {
+        "i": row["i"],
+        "n": row["n"],
+        "s": trial.sample.id,
+        "d": row["d"],
+        "status": status,
+    }
     if trial.error is not None:
         record["error"] = trial.error.to_json()
     record["scores"] = {name: scores[name].to_json() for name in sorted(scores)}
@@ -98,12 +131,17 @@ def score_row(row: Mapping[str, Any], trial: Trial, plan: ScoringPlan, scores: M
     try:
         return sealed(to_line(record))
     except TypeError:
-        record["scores"] = {name: writable(scores[name]).to_json() for name in sorted(scores)}
+        record["scores"] = {
+            name: writable(scores[name]).to_json() for name in sorted(scores)
+        }
         return sealed(to_line(record))
 
 
 def score_trials(
-    trials: Sequence[Trial], plan: ScoringPlan, metrics: Sequence[BoundMetric], limit: TimeLimit = NO_LIMIT
+    trials: Sequence[Trial],
+    plan: ScoringPlan,
+    metrics: Sequence[BoundMetric],
+    limit: TimeLimit = NO_LIMIT,
 ) -> list[dict[str, Score]]:
     """The scores that need no judge, of a task's trials; batched metrics all at once.
     A trial without an answer has none; an empty answer has the score that the benchmark defines for it, if any."""
@@ -123,20 +161,30 @@ def score_trials(
     return found
 
 
-def _without_looking(trial: Trial, plan: ScoringPlan, metrics: Sequence[BoundMetric]) -> dict[str, Score]:
+def _without_looking(
+    trial: Trial, plan: ScoringPlan, metrics: Sequence[BoundMetric]
+) -> dict[str, Score]:
     """The scores that need no metric."""
     if trial.error is not None:
         return {}
-    scores = {name: Score.unavailable(reason) for name, reason in plan.unavailable.items()}
+    scores = {
+        name: Score.unavailable(reason) for name, reason in plan.unavailable.items()
+    }
     if plan.missing_output is not None and _is_missing(trial, plan):
         empty = Score(plan.missing_output, evidence=BY_MISSING_OUTPUT)
         scores.update(dict.fromkeys(plan.judged_outputs, empty))
-        scores.update({name: empty for bound in metrics for name in bound.metric.outputs})
+        scores.update(
+            {name: empty for bound in metrics for name in bound.metric.outputs}
+        )
     return scores
 
 
 def _is_missing(trial: Trial, plan: ScoringPlan) -> bool:
-    return plan.missing_output is not None and trial.output is not None and trial.output.empty
+    return (
+        plan.missing_output is not None
+        and trial.output is not None
+        and trial.output.empty
+    )
 
 
 def _timed(bound: BoundMetric, trial: Trial, limit: TimeLimit) -> MetricScores:

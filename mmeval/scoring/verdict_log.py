@@ -26,7 +26,10 @@ FILE = "verdicts.jsonl"
 
 def verdict_log(folder: Path) -> LineFile:
     """The log of one score set, to append to."""
-    return LineFile(folder / FILE, "The verdicts are in the journal: free space, then run the same command")
+    return LineFile(
+        folder / FILE,
+        "The verdicts are in the journal: free space, then run the same command",
+    )
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,18 @@ def served_versions(folder: Path) -> list[Served]:
     found: dict[Served, bool] = {}
     for _, row in read_rows(folder / FILE):
         replied = "error" not in row
-        one = Served(row["role"], row["asked"], *((row["served"], row["fingerprint"]) if replied else ("", "")))
+        one = Served(
+            row["role"],
+            row["asked"],
+            *((row["served"], row["fingerprint"]) if replied else ("", "")),
+        )
         found[one] = replied or found.get(one, False)
     known = {(one.role, one.asked) for one, replied in found.items() if replied}
-    return [one for one, replied in found.items() if replied or (one.role, one.asked) not in known]
+    return [
+        one
+        for one, replied in found.items()
+        if replied or (one.role, one.asked) not in known
+    ]
 
 
 def version_warnings(judges: Mapping[str, list[Served]]) -> Iterator[str]:

@@ -63,7 +63,9 @@ class _LastSamples:
 class ScoringWorker:
     """What a scoring process holds: the plans, and each task's metrics once loaded."""
 
-    def __init__(self, plans: Sequence[ScoringPlan], seconds: float = METRIC_SECONDS) -> None:
+    def __init__(
+        self, plans: Sequence[ScoringPlan], seconds: float = METRIC_SECONDS
+    ) -> None:
         self._plans = plans
         self._metrics: dict[int, list[BoundMetric]] = {}
         self._samples = _LastSamples()
@@ -85,12 +87,23 @@ class ScoringWorker:
         plan = self._plans[position]
         metrics = self._metrics.get(position)
         if metrics is None:
-            metrics = [bind(load_metric(name), params, profile) for name, params, profile in plan.metrics]
+            metrics = [
+                bind(load_metric(name), params, profile)
+                for name, params, profile in plan.metrics
+            ]
             self._metrics[position] = metrics
         rows = [from_line(line) for line in lines]
-        trials = [trial_from(row, plan.media_root, sample=self._samples.of(row, plan.media_root)) for row in rows]
+        trials = [
+            trial_from(
+                row, plan.media_root, sample=self._samples.of(row, plan.media_root)
+            )
+            for row in rows
+        ]
         scores = score_trials(trials, plan, metrics, self._limit)
-        return [score_row(row, trial, plan, of) for row, trial, of in zip(rows, trials, scores, strict=True)]
+        return [
+            score_row(row, trial, plan, of)
+            for row, trial, of in zip(rows, trials, scores, strict=True)
+        ]
 
 
 class Setup(NamedTuple):
@@ -119,7 +132,9 @@ def settle(setup: Setup) -> None:
         # Processes run side by side, so one of them needs no threads for linear algebra; numpy starts them on its
         # import, which takes twice the CPU. A setting of the user's stands.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    os.environ.setdefault("TQDM_DISABLE", "1")  # bars of libraries that load models: the run has its own
+    os.environ.setdefault(
+        "TQDM_DISABLE", "1"
+    )  # bars of libraries that load models: the run has its own
     os.nice(NICENESS)
     use_device(setup.device)
     _worker = ScoringWorker(setup.plans, setup.seconds)

@@ -26,17 +26,29 @@ def shard_of_job(environ: Mapping[str, str]) -> Shard:
 
 
 def _of_array(environ: Mapping[str, str]) -> Shard:
-    names = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_STEP", "SLURM_ARRAY_TASK_COUNT")
-    said = [environ.get(name, usual) for name, usual in zip(names, ("", "0", "1", ""), strict=True)]
+    names = (
+        "SLURM_ARRAY_TASK_ID",
+        "SLURM_ARRAY_TASK_MIN",
+        "SLURM_ARRAY_TASK_STEP",
+        "SLURM_ARRAY_TASK_COUNT",
+    )
+    said = [
+        environ.get(name, usual)
+        for name, usual in zip(names, ("", "0", "1", ""), strict=True)
+    ]
     if not all(text.isdecimal() for text in said) or int(said[2]) == 0:
         raise UsageError(f"auto needs whole numbers in {', '.join(names)}; write I/N")
     task, first, step, _ = map(int, said)
     if (task - first) % step:
-        raise UsageError("auto needs an array that is a plain range, such as 0-63; write I/N")
+        raise UsageError(
+            "auto needs an array that is a plain range, such as 0-63; write I/N"
+        )
     return _shard(str((task - first) // step), said[3], "the SLURM array")
 
 
 def _shard(place: str, count: str, named: str) -> Shard:
     if not (place.isdecimal() and count.isdecimal() and int(place) < int(count)):
-        raise UsageError(f"auto: place {place} of {count} by {named}; places are counted from 0. Write I/N")
+        raise UsageError(
+            f"auto: place {place} of {count} by {named}; places are counted from 0. Write I/N"
+        )
     return Shard(int(count), int(place) + 1)

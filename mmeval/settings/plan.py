@@ -47,14 +47,21 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Invocati
     if not settings["model"].value:
         known = ", ".join(plugins.names("mmeval.model_backends"))
         raise UsageError(f"--model is missing; the backends are: {known}")
-    for one, other in (("samples", "limit"), ("samples", "offset"), ("data", "data_dir")):
+    for one, other in (
+        ("samples", "limit"),
+        ("samples", "offset"),
+        ("data", "data_dir"),
+    ):
         exclude_each_other(settings, one, other)
     refuse_taken(settings["metadata"].value, settings["metadata"].origin)
     values = {name: setting.value for name, setting in settings.items()}
     config = as_config(settings)
     named: Path = values["output_path"]
     into_file = named.suffix == ".json"
-    given = _going_to("options", values) | {"model": model_spec(settings), "roles": role_specs(settings)}
+    given = _going_to("options", values) | {
+        "model": model_spec(settings),
+        "roles": role_specs(settings),
+    }
     if into_file:
         given["output_path"] = named.parent
     options = RunOptions(**given, command=command, settings=config)
@@ -96,7 +103,9 @@ def chosen_loggers(settings: Mapping[str, Setting]) -> dict[str, Mapping[str, An
     for name in ("wandb", "trackio"):
         args = settings[f"{name}_args"]
         if args.value and name in chosen:
-            raise UsageError(f"{settings['logger'].origin} {name} and {args.origin} exclude each other; leave one out")
+            raise UsageError(
+                f"{settings['logger'].origin} {name} and {args.origin} exclude each other; leave one out"
+            )
         if args.value:
             chosen[name] = args.value
     return chosen
@@ -115,9 +124,17 @@ def _going_to(target: str, values: Mapping[str, Any]) -> dict[str, Any]:
 def as_config(settings: Mapping[str, Setting]) -> dict[str, Any]:
     """The settings as a configuration file: JSON, secrets hidden, no ``--config``."""
     plain = {
-        name: _plain(name, setting.value) for name, setting in settings.items() if name not in ("config", "show_config")
+        name: _plain(name, setting.value)
+        for name, setting in settings.items()
+        if name not in ("config", "show_config")
     }
-    return without_secrets({name: value for name, value in plain.items() if value not in (None, "", [], {})})
+    return without_secrets(
+        {
+            name: value
+            for name, value in plain.items()
+            if value not in (None, "", [], {})
+        }
+    )
 
 
 def _plain_role(spec: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -138,4 +155,8 @@ def _plain(name: str, value: Any) -> Any:
         return str(value)
     if isinstance(value, Mapping):
         return {str(key): _plain("", item) for key, item in value.items()}
-    return [_plain("", item) for item in value] if isinstance(value, (list, tuple)) else value
+    return (
+        [_plain("", item) for item in value]
+        if isinstance(value, (list, tuple))
+        else value
+    )

@@ -42,7 +42,10 @@ class ReportContext:
 
 def as_arguments(values: Mapping[str, Any]) -> str:
     """``k=v,k2=v2``, secrets hidden; ``None`` if empty, like in lm-evaluation-harness."""
-    return ",".join(f"{name}={value}" for name, value in without_secrets(values).items()) or "None"
+    return (
+        ",".join(f"{name}={value}" for name, value in without_secrets(values).items())
+        or "None"
+    )
 
 
 def run_config(context: ReportContext) -> dict[str, Any]:
@@ -69,4 +72,6 @@ def refuse_taken(metadata: Mapping[str, Any], origin: str) -> None:
     """Raises UsageError when metadata would replace a setting in the results file."""
     taken = sorted(metadata.keys() & run_config(ReportContext("")).keys())
     if taken:
-        raise UsageError(f"{origin}: the results' config has {', '.join(taken)} of its own; choose another name")
+        raise UsageError(
+            f"{origin}: the results' config has {', '.join(taken)} of its own; choose another name"
+        )

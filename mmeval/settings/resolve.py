@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.errors import MissingDataError, TaskFileError, UsageError, did_you_mean
-from mmeval.settings.flags import FLAGS, HARMLESS, OTHER_VARIABLES, REFUSED, SCORE_FLAGS, Flag
+from mmeval.settings.flags import (
+    FLAGS,
+    HARMLESS,
+    OTHER_VARIABLES,
+    REFUSED,
+    SCORE_FLAGS,
+    Flag,
+)
 
 
 class Setting(NamedTuple):
@@ -30,16 +37,24 @@ def resolve(
     ``given`` are the flags of the command line by name; ``spelt`` is how messages write them. Raises UsageError for a
     value that cannot be read, an unknown key of the file and a flag that is refused."""
     wanted = list(flags)
-    sources = [{name: Setting(value, spelt.format(name)) for name, value in given.items()}]
+    sources = [
+        {name: Setting(value, spelt.format(name)) for name, value in given.items()}
+    ]
     if config is not None:
         sources.append(read_config(config, [flag.name for flag in wanted]))
     sources.append(_from_environment(environ))
     for source in sources:
         for name in (name for name in source if name in REFUSED):
-            words = source[name].value if isinstance(source[name].value, list) else [source[name].value]
+            words = (
+                source[name].value
+                if isinstance(source[name].value, list)
+                else [source[name].value]
+            )
             if len(words) != 1 or str(words[0]).lower() not in HARMLESS.get(name, ()):
                 origin = source[name].origin
-                raise UsageError(f"{origin} has no effect here: {REFUSED[name]}", name=origin)
+                raise UsageError(
+                    f"{origin} has no effect here: {REFUSED[name]}", name=origin
+                )
     return {flag.name: _setting(flag, sources) for flag in wanted}
 
 
@@ -56,15 +71,22 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
         | {_variable(name) for name in REFUSED}
         | set(OTHER_VARIABLES)
     )
-    found = sorted(name for name in environ if name.startswith("MMEVAL_") and name not in known)
-    return [f"the variable {name} has no effect{did_you_mean(name, known)}" for name in found]
+    found = sorted(
+        name for name in environ if name.startswith("MMEVAL_") and name not in known
+    )
+    return [
+        f"the variable {name} has no effect{did_you_mean(name, known)}"
+        for name in found
+    ]
 
 
 def exclude_each_other(settings: Mapping[str, Setting], one: str, other: str) -> None:
     """Refuse two settings together. Raises UsageError when both are given."""
     first, second = settings[one], settings[other]
     if first.value not in _NOT_GIVEN and second.value not in _NOT_GIVEN:
-        message = f"{first.origin} and {second.origin} exclude each other; leave one out"
+        message = (
+            f"{first.origin} and {second.origin} exclude each other; leave one out"
+        )
         raise UsageError(message, name=first.origin)
 
 
@@ -76,16 +98,22 @@ def read_config(file: Path, known: Iterable[str]) -> dict[str, Setting]:
     from mmeval.system.yaml_document import read_document
 
     if not file.is_file():
-        raise MissingDataError(f"--config: {file} {'is a folder' if file.is_dir() else 'does not exist'}")
+        raise MissingDataError(
+            f"--config: {file} {'is a folder' if file.is_dir() else 'does not exist'}"
+        )
     names = set(known) - {"config"}
     document = read_document(file)
     found: dict[str, Setting] = {}
     for key, value in document.data.items():
         name, line = key.replace("-", "_"), document.place((key,)).line
         if name in found:
-            raise TaskFileError(f"{key!r} is given twice", file=file, line=line, name=key)
+            raise TaskFileError(
+                f"{key!r} is given twice", file=file, line=line, name=key
+            )
         if name == "config":
-            raise TaskFileError("a configuration file cannot name another one", file=file, line=line)
+            raise TaskFileError(
+                "a configuration file cannot name another one", file=file, line=line
+            )
         if name not in names and name not in REFUSED:
             message = f"unknown key {key!r}{did_you_mean(name, names)}"
             raise TaskFileError(message, file=file, line=line, name=key)
@@ -95,10 +123,17 @@ def read_config(file: Path, known: Iterable[str]) -> dict[str, Setting]:
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Setting]:
     """The values of variables; empty ones are passed over."""
-    variables = {name: _variable(name) for name in (*(flag.name for flag in (*FLAGS, *SCORE_FLAGS)), *REFUSED)}
+    variables = {
+        name: _variable(name)
+        for name in (*(flag.name for flag in (*FLAGS, *SCORE_FLAGS)), *REFUSED)
+    }
     if not environ.get(variables["verbosity"]):
         variables["verbosity"] = "MMEVAL_LOG_LEVEL"
-    return {name: Setting(environ[variable], variable) for name, variable in variables.items() if environ.get(variable)}
+    return {
+        name: Setting(environ[variable], variable)
+        for name, variable in variables.items()
+        if environ.get(variable)
+    }
 
 
 def _variable(name: str) -> str:

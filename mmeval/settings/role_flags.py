@@ -21,9 +21,7 @@ def model_spec(settings: Mapping[str, Setting]) -> BackendSpec:
     device, trust = settings["device"], settings["trust_remote_code"].value
     if device.value:
         if not takes_argument(name, "device"):
-            message = (
-                f"{device.origin} has no effect here: the backend {name!r} runs no model on a device of this machine"
-            )
+            message = f"{device.origin} has no effect here: the backend {name!r} runs no model on a device of this machine"
             raise UsageError(message, name=device.origin)
         if "device" in args:
             raise UsageError(
@@ -39,27 +37,38 @@ def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
     """The backend of each role; ``--judge`` is short for ``--role judge=``.
     So is ``--captioner``. Raises UsageError for a role that is given twice, and for arguments of a judge that is not
     named."""
-    found = {name: BackendSpec(backend, args) for name, (backend, args) in settings["role"].value.items()}
+    found = {
+        name: BackendSpec(backend, args)
+        for name, (backend, args) in settings["role"].value.items()
+    }
     for role in ("judge", "captioner"):
         given = settings[role]
         if given.value is None:
             continue
         if role in found:
-            raise UsageError(f"{given.origin} and {settings['role'].origin} {role}= are the same; leave one out")
+            raise UsageError(
+                f"{given.origin} and {settings['role'].origin} {role}= are the same; leave one out"
+            )
         found[role] = BackendSpec(*given.value)
         known = plugins.names("mmeval.model_backends")
         if (name := found[role].name).rpartition("/")[2] not in known:
-            hint = f"A model of a server is written as {given.origin} openai,model={name}."
+            hint = (
+                f"A model of a server is written as {given.origin} openai,model={name}."
+            )
             raise UnknownNameError("backend", name, known, hint)
     extra, address = dict(settings["judge_args"].value), settings["judge_base_url"]
     if address.value and "base_url" in extra:
         origin = settings["judge_args"].origin
-        raise UsageError(f"{address.origin} and base_url of {origin} are the same; leave one out")
+        raise UsageError(
+            f"{address.origin} and base_url of {origin} are the same; leave one out"
+        )
     if address.value:
         extra["base_url"] = address.value
     if extra and settings["judge"].value is None:
         origin = settings["judge_args"].origin or address.origin
-        raise UsageError(f"{origin} needs a judge: give --judge BACKEND, or write the arguments into --role judge=...")
+        raise UsageError(
+            f"{origin} needs a judge: give --judge BACKEND, or write the arguments into --role judge=..."
+        )
     if extra:
         judge = found["judge"]
         twice = sorted(judge.args.keys() & extra.keys())
@@ -72,10 +81,18 @@ def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
 def recorded_roles(settings: Mapping[str, Any]) -> dict[str, BackendSpec]:
     """The backend of each role by a run's recorded settings, where secrets are hidden."""
     found = values.roles(settings.get("role", {}))
-    found |= {role: values.backend(settings[role]) for role in ("judge", "captioner") if role in settings}
+    found |= {
+        role: values.backend(settings[role])
+        for role in ("judge", "captioner")
+        if role in settings
+    }
     if "judge" in found:
         name, args = found["judge"]
-        address = {"base_url": settings["judge_base_url"]} if "judge_base_url" in settings else {}
+        address = (
+            {"base_url": settings["judge_base_url"]}
+            if "judge_base_url" in settings
+            else {}
+        )
         found["judge"] = (name, {**args, **settings.get("judge_args", {}), **address})
     return {role: BackendSpec(name, args) for role, (name, args) in found.items()}
 
@@ -83,9 +100,19 @@ def recorded_roles(settings: Mapping[str, Any]) -> dict[str, BackendSpec]:
 def with_roles(settings: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Recorded settings, overridden by given ones; of a role the backend as a whole."""
     replaced = recorded_roles(given).keys()
-    gone = {*replaced, *(("judge_args", "judge_base_url") if "judge" in replaced else ())}
-    shown = {**{name: value for name, value in settings.items() if name not in gone}, **given}
-    kept = {role: spec for role, spec in settings.get("role", {}).items() if role not in replaced}
+    gone = {
+        *replaced,
+        *(("judge_args", "judge_base_url") if "judge" in replaced else ()),
+    }
+    shown = {
+        **{name: value for name, value in settings.items() if name not in gone},
+        **given,
+    }
+    kept = {
+        role: spec
+        for role, spec in settings.get("role", {}).items()
+        if role not in replaced
+    }
     if roles := {**kept, **given.get("role", {})}:
         shown["role"] = roles
     else:

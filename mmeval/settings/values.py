@@ -27,7 +27,13 @@ Reader = Callable[[Any], Any]
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NAME = re.compile(r"""["']?[\w.-]+["']?""")
-_WORDS: Mapping[str, Any] = {"true": True, "false": False, "null": None, "none": None, "~": None}
+_WORDS: Mapping[str, Any] = {
+    "true": True,
+    "false": False,
+    "null": None,
+    "none": None,
+    "~": None,
+}
 SWITCH_WORDS: Mapping[str, bool] = {
     **dict.fromkeys(("true", "yes", "on", "1"), True),
     **dict.fromkeys(("false", "no", "off", "0"), False),
@@ -63,7 +69,9 @@ def _in_brackets(text: str) -> Any:
     if text.startswith("["):
         return [scalar(item) for item in items] if text.endswith("]") else text
     pairs = [item.partition(": ") for item in items]
-    if text.endswith("}") and all(colon and _NAME.fullmatch(name) for name, colon, _ in pairs):
+    if text.endswith("}") and all(
+        colon and _NAME.fullmatch(name) for name, colon, _ in pairs
+    ):
         return {str(scalar(name)): scalar(item) for name, _, item in pairs}
     return text
 
@@ -119,7 +127,9 @@ def integer(low: int) -> Reader:
     def read(value: Any) -> int:
         found = scalar(value) if isinstance(value, str) else value
         if isinstance(found, bool) or not isinstance(found, int) or found < low:
-            raise UsageError(f"a whole number of {low} or more is expected, not {value!r}")
+            raise UsageError(
+                f"a whole number of {low} or more is expected, not {value!r}"
+            )
         return found
 
     return read
@@ -129,14 +139,20 @@ def draws(value: Any) -> int:
     """A number of resamples: none, or enough of them to read an interval from."""
     found: int = integer(0)(value)
     if 0 < found < FEWEST_DRAWS:
-        raise UsageError(f"0 or a whole number of {FEWEST_DRAWS} or more is expected, not {value!r}")
+        raise UsageError(
+            f"0 or a whole number of {FEWEST_DRAWS} or more is expected, not {value!r}"
+        )
     return found
 
 
 def number(value: Any) -> float:
     """A finite number of 0 or more."""
     found = scalar(value) if isinstance(value, str) else value
-    if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 <= found < math.inf:
+    if (
+        isinstance(found, bool)
+        or not isinstance(found, (int, float))
+        or not 0 <= found < math.inf
+    ):
         raise UsageError(f"a number of 0 or more is expected, not {value!r}")
     return found
 
@@ -145,7 +161,9 @@ def tolerated(value: Any) -> float:
     """A count of trials, or below 1 a share."""
     found = number(value)
     if found >= 1 and found != int(found):
-        raise UsageError(f"{found} is neither a whole number of trials nor a share below 1")
+        raise UsageError(
+            f"{found} is neither a whole number of trials nor a share below 1"
+        )
     return found
 
 
@@ -154,22 +172,39 @@ def limit(value: Any) -> float | int | None:
     found = scalar(value) if isinstance(value, str) else value
     if found is None:
         return None
-    if isinstance(found, bool) or not isinstance(found, (int, float)) or not math.isfinite(found) or found <= 0:
-        raise UsageError(f"a count of samples, or a share between 0 and 1, is expected, not {value!r}")
+    if (
+        isinstance(found, bool)
+        or not isinstance(found, (int, float))
+        or not math.isfinite(found)
+        or found <= 0
+    ):
+        raise UsageError(
+            f"a count of samples, or a share between 0 and 1, is expected, not {value!r}"
+        )
     if found >= 1 and found != int(found):
-        raise UsageError(f"{found} is neither a whole number of samples nor a share below 1")
+        raise UsageError(
+            f"{found} is neither a whole number of samples nor a share below 1"
+        )
     return int(found) if found >= 1 else found
 
 
 def seed(value: Any) -> int:
     """One seed, or four as in lm-evaluation-harness, of which the first is used.
     The others must be their default (1234) or equal to the first."""
-    items = value if isinstance(value, (list, tuple)) else split_outside_brackets(str(value))
+    items = (
+        value
+        if isinstance(value, (list, tuple))
+        else split_outside_brackets(str(value))
+    )
     found = [scalar(str(item)) for item in items]
-    if len(found) not in (1, 4) or any(isinstance(item, bool) or not isinstance(item, int) for item in found):
+    if len(found) not in (1, 4) or any(
+        isinstance(item, bool) or not isinstance(item, int) for item in found
+    ):
         raise UsageError(f"one whole number, or four, is expected, not {value!r}")
     if len(found) == 4 and tuple(found[1:]) not in (_SEED_TAIL, (found[0],) * 3):
-        raise UsageError(f"only the first seed has a use here; write {found[0]} or {found[0]},1234,1234,1234")
+        raise UsageError(
+            f"only the first seed has a use here; write {found[0]} or {found[0]},1234,1234,1234"
+        )
     return int(found[0])
 
 
@@ -182,7 +217,9 @@ def batch_size(value: Any) -> BatchSize:
             return BatchSize(growths=integer(1)(growths) if colon else 0)
         return BatchSize(rows=integer(1)(value))
     except UsageError:
-        raise UsageError(f"auto, auto:N or a whole number of 1 or more is expected, not {value!r}") from None
+        raise UsageError(
+            f"auto, auto:N or a whole number of 1 or more is expected, not {value!r}"
+        ) from None
 
 
 def path(value: Any) -> Path:
@@ -198,7 +235,9 @@ def paths(value: Any) -> tuple[Path, ...]:
 
 def words(value: Any) -> tuple[str, ...]:
     """Names between commas or blanks, once each; a file's or folder's stays whole."""
-    return split_names(map(text, value if isinstance(value, (list, tuple)) else [value]))
+    return split_names(
+        map(text, value if isinstance(value, (list, tuple)) else [value])
+    )
 
 
 def arguments(value: Any) -> dict[str, Any]:
@@ -222,13 +261,19 @@ def json_object(value: Any) -> dict[str, Any]:
     """A JSON object, a file that holds one, or a mapping."""
     if isinstance(value, Mapping):
         return {str(key): item for key, item in value.items()}
-    spelt = " ".join(str(item) for item in value) if isinstance(value, (list, tuple)) else text(value)
+    spelt = (
+        " ".join(str(item) for item in value)
+        if isinstance(value, (list, tuple))
+        else text(value)
+    )
     if spelt.strip().endswith((".json", ".yaml", ".yml")):
         return file_object(Path(spelt.strip()).expanduser())
     try:
         found = read_json(spelt)
     except ValueError as error:
-        raise UsageError(f"a JSON object is expected, not {spelt!r} ({error})") from None
+        raise UsageError(
+            f"a JSON object is expected, not {spelt!r} ({error})"
+        ) from None
     if not isinstance(found, dict):
         raise UsageError(f"a JSON object is expected, not {spelt!r}")
     return found
@@ -251,7 +296,9 @@ def samples(value: Any) -> dict[str, tuple[int, ...]]:
             isinstance(i, int) and not isinstance(i, bool) and i >= 0 for i in indices
         )
         if not numbers:
-            raise UsageError(f"{task!r} needs a list of indices from 0 on, not {indices!r}")
+            raise UsageError(
+                f"{task!r} needs a list of indices from 0 on, not {indices!r}"
+            )
     return {task: tuple(indices) for task, indices in found.items()}
 
 
@@ -261,7 +308,9 @@ def shard(value: Any) -> Shard:
         return shard_of_job(os.environ)
     number, _, of = str(value).partition("/")
     if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
-        raise UsageError(f"I/N with I from 1 to N is expected, as in 1/8, or auto, not {value!r}")
+        raise UsageError(
+            f"I/N with I from 1 to N is expected, as in 1/8, or auto, not {value!r}"
+        )
     return Shard(int(of), int(number))
 
 
@@ -279,11 +328,21 @@ def reasoning_tags(value: Any) -> tuple[str, str] | None:
     found = scalar(value) if isinstance(value, str) else value
     if found is None or found is False:
         return None
-    items = list(found) if isinstance(found, (list, tuple)) else split_outside_brackets(str(found))
+    items = (
+        list(found)
+        if isinstance(found, (list, tuple))
+        else split_outside_brackets(str(found))
+    )
     if len(items) == 1 and isinstance(items[0], (list, tuple)):
         items = list(items[0])
-    if len(items) != 2 or not all(isinstance(item, str) and item for item in items) or items[0] == items[1]:
-        raise UsageError(f"an opening and a closing tag are expected, as in '<think>,</think>', not {value!r}")
+    if (
+        len(items) != 2
+        or not all(isinstance(item, str) and item for item in items)
+        or items[0] == items[1]
+    ):
+        raise UsageError(
+            f"an opening and a closing tag are expected, as in '<think>,</think>', not {value!r}"
+        )
     return (items[0], items[1])
 
 
@@ -337,7 +396,9 @@ def engine(value: Any) -> RayEngine | None:
     if name == LOCAL and not args:
         return None
     if name != RAY:
-        raise UsageError(f"local, or ray[,k=v...], is expected, not {value!r}{did_you_mean(name, (LOCAL, RAY))}")
+        raise UsageError(
+            f"local, or ray[,k=v...], is expected, not {value!r}{did_you_mean(name, (LOCAL, RAY))}"
+        )
     return RayEngine.of(args)
 
 
@@ -367,7 +428,9 @@ def _pairs(spelt: str) -> dict[str, Any]:
         key, equals, item = piece.partition("=")
         if not equals or not key.strip():
             after = f" after {last!r}" if last else ""
-            raise UsageError(f"{piece!r}{after} is not NAME=VALUE; write lists as NAME=[a,b] and texts in quotes")
+            raise UsageError(
+                f"{piece!r}{after} is not NAME=VALUE; write lists as NAME=[a,b] and texts in quotes"
+            )
         last = key.strip()
         found[last] = scalar(item)
     return found
@@ -376,7 +439,11 @@ def _pairs(spelt: str) -> dict[str, Any]:
 def _backend(role: str, given: Any) -> tuple[str, dict[str, Any]]:
     if role == "model":
         raise UsageError("the role 'model' is given by --model and --model_args")
-    if isinstance(given, str) and given.strip().endswith((".yaml", ".yml", ".json")) and "=" not in given:
+    if (
+        isinstance(given, str)
+        and given.strip().endswith((".yaml", ".yml", ".json"))
+        and "=" not in given
+    ):
         given = file_object(Path(given.strip()).expanduser())
     if isinstance(given, Mapping):
         rest = {str(key): item for key, item in given.items()}
@@ -386,7 +453,9 @@ def _backend(role: str, given: Any) -> tuple[str, dict[str, Any]]:
         rest = arguments(spelt) if spelt.strip() else {}
     if not isinstance(name, str) or not name.strip():
         raise UsageError(
-            f"the role {role!r} needs the name of a backend" if role else "the name of a backend is missing"
+            f"the role {role!r} needs the name of a backend"
+            if role
+            else "the name of a backend is missing"
         )
     return name.strip(), rest
 

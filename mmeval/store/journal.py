@@ -61,7 +61,14 @@ class Journal:
     join its own store when they are used.
     """
 
-    def __init__(self, folder: Path, media: MediaStore, *, writable: bool = True, others: Sequence[Path] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        media: MediaStore,
+        *,
+        writable: bool = True,
+        others: Sequence[Path] = (),
+    ) -> None:
         self.media = media
         self.damaged: list[DamagedLine] = []
         self.spending = Spending()
@@ -82,8 +89,14 @@ class Journal:
             unread.callback(self.close)
             for path in sorted(folder.glob("*.jsonl")):
                 self._read_segment(path)
-            own = {path.name for path in self._segments}  # a merged segment lies in the run, too
-            for path in {path.name: path for run in others for path in sorted(run.glob("journal/*.jsonl"))}.values():
+            own = {
+                path.name for path in self._segments
+            }  # a merged segment lies in the run, too
+            for path in {
+                path.name: path
+                for run in others
+                for path in sorted(run.glob("journal/*.jsonl"))
+            }.values():
                 if path.name not in own:
                     self._read_segment(path, spent=False)
             self._first_own = len(self._segments)
@@ -99,7 +112,11 @@ class Journal:
     def of_others(self) -> int:
         """How many of them are in other folders."""
         own = [segment.parent == self.folder for segment in self._segments]
-        return 0 if all(own) else sum(not own[place >> _OFFSET_BITS] for place in self._index.values())
+        return (
+            0
+            if all(own)
+            else sum(not own[place >> _OFFSET_BITS] for place in self._index.values())
+        )
 
     @property
     def since(self) -> str:
@@ -117,9 +134,18 @@ class Journal:
         if row is None:
             return None
         number = self._index[key_hash(key)] >> _OFFSET_BITS
-        response = Response.from_json(row["r"], self._media_of(self._segments[number], row["r"]))
+        response = Response.from_json(
+            row["r"], self._media_of(self._segments[number], row["r"])
+        )
         earlier = number < self._first_own
-        return JournalEntry(row["d"], response, to_line(row["r"]), row["t"], earlier, row.get("w") is not None)
+        return JournalEntry(
+            row["d"],
+            response,
+            to_line(row["r"]),
+            row["t"],
+            earlier,
+            row.get("w") is not None,
+        )
 
     def row(self, key: str) -> Mapping[str, Any] | None:
         """The line that answers a call, as JSON values: no record is made of it."""
@@ -181,10 +207,14 @@ class Journal:
             self.spending.add(to, written.response, 1 + attempt)
         return JournalEntry(request_digest, written.response, written.line, written.at)
 
-    def adopt(self, ticket: Ticket, request_digest: str, segment: Path, written: JournalLine) -> None:
+    def adopt(
+        self, ticket: Ticket, request_digest: str, segment: Path, written: JournalLine
+    ) -> None:
         """Take note of an answer that a worker has written into a segment of its own."""
         self._read_to[segment] = written.offset
-        entry = JournalEntry(request_digest, written.response, written.line, written.at, raw=True)
+        entry = JournalEntry(
+            request_digest, written.response, written.line, written.at, raw=True
+        )
         hashed = key_hash(ticket.key)
         self._index[hashed] = self._place(segment, written.offset)
         self._adopted[hashed] = entry
@@ -196,14 +226,20 @@ class Journal:
         ``calls`` maps keys to the digests of their requests."""
         known = len(self.damaged)
         if segment.exists():
-            self._read_segment(segment, after=self._read_to.get(segment, -1), earlier=False)
+            self._read_segment(
+                segment, after=self._read_to.get(segment, -1), earlier=False
+            )
         found = {}
         for key, request_digest in calls.items():
             receipt = receipt_path(self.folder, key)
             if receipt.exists():
                 self._try_receipt(receipt)
             entry = self.get(key)
-            if entry is not None and entry.raw and entry.request_digest == request_digest:
+            if (
+                entry is not None
+                and entry.raw
+                and entry.request_digest == request_digest
+            ):
                 self._adopted[key_hash(key)] = entry
                 found[key] = entry.response
         for note in damage_notes(self.damaged[known:], ASKED_AGAIN):
@@ -270,7 +306,9 @@ class Journal:
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
-    def _read_segment(self, path: Path, *, after: int = -1, earlier: bool = True, spent: bool = True) -> None:
+    def _read_segment(
+        self, path: Path, *, after: int = -1, earlier: bool = True, spent: bool = True
+    ) -> None:
         """Take note of the lines of a segment that begin after a byte; ``earlier``: of an earlier process.
         ``spent``: this folder has paid for them."""
         with path.open("rb") as file:
@@ -281,7 +319,9 @@ class Journal:
                 try:
                     row = unsealed(line)
                 except ValueError as error:
-                    self.damaged.append(DamagedLine(f"{path}:{line_number}", str(error)))
+                    self.damaged.append(
+                        DamagedLine(f"{path}:{line_number}", str(error))
+                    )
                     continue
                 key, at = key_hash(row["k"]), row["t"]
                 if "refused" in row:
@@ -290,7 +330,9 @@ class Journal:
                     self._failed[key] += 1 + row.get("a", 0)
                 if spent:
                     self.spending.add_line(row)
-                known = self._index.get(key)  # segments are not read in the order of their time
+                known = self._index.get(
+                    key
+                )  # segments are not read in the order of their time
                 if "r" in row and (known is None or at >= self._row_at(known)["t"]):
                     self._index[key] = self._place(path, offset)
                     self._oldest = min(self._oldest, at) if earlier else self._oldest
@@ -305,7 +347,10 @@ class Journal:
             if medium is not None and "path" not in medium:
                 source = stored_path(theirs, medium["sha256"], medium["mime"])
                 if source.exists():
-                    link_or_copy(source, stored_path(self.media.root, medium["sha256"], medium["mime"]))
+                    link_or_copy(
+                        source,
+                        stored_path(self.media.root, medium["sha256"], medium["mime"]),
+                    )
         return self.media.root
 
     def _reader(self, number: int) -> BinaryIO:
@@ -324,7 +369,9 @@ class Journal:
         try:
             return unsealed(file.readline())
         except ValueError as error:
-            raise StorageError(f"{file.name}: a line was changed while the run read it ({error}); run again") from None
+            raise StorageError(
+                f"{file.name}: a line was changed while the run read it ({error}); run again"
+            ) from None
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
@@ -339,7 +386,12 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
 
 def _received(data: bytes, row: Mapping[str, Any]) -> Media:
     """A receipt's medium, with its line's type. Raises CorruptMediaError when damaged."""
-    media = Media(data=data, sha256=hashlib.sha256(data).hexdigest(), mime=row["mime"], name=row.get("name", ""))
+    media = Media(
+        data=data,
+        sha256=hashlib.sha256(data).hexdigest(),
+        mime=row["mime"],
+        name=row.get("name", ""),
+    )
     if media.sha256 != row["sha256"]:
         raise CorruptMediaError("one of its media has another checksum")
     return media

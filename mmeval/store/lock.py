@@ -49,7 +49,11 @@ class Lock:
         with contextlib.ExitStack() as failed:
             failed.callback(os.close, self._descriptor)
             if not _flock(self._descriptor, fcntl.LOCK_SH if shared else fcntl.LOCK_EX):
-                name = f"{file.name}.{secrets.token_hex(6)}.lease" if shared else f"{file.name}.lease"
+                name = (
+                    f"{file.name}.{secrets.token_hex(6)}.lease"
+                    if shared
+                    else f"{file.name}.lease"
+                )
                 self._lease = _Lease(file.with_name(name), self._descriptor)
                 failed.callback(self._lease.end)
             if not shared:
@@ -97,7 +101,9 @@ def _flock(descriptor: int, kind: int) -> bool:
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise HeldError(os.pread(descriptor, 200, 0).decode(errors="replace").strip()) from None
+        raise HeldError(
+            os.pread(descriptor, 200, 0).decode(errors="replace").strip()
+        ) from None
     except OSError as error:
         if error.errno in _NO_LOCKS:
             return False
@@ -117,7 +123,9 @@ class _Holder(NamedTuple):
         """The holder of a lease, None without one; ``clock`` is a file that this process may touch."""
         os.utime(clock)
         try:
-            with path.open("rb") as file:  # opened, so that a network file system asks its server
+            with path.open(
+                "rb"
+            ) as file:  # opened, so that a network file system asks its server
                 age = os.fstat(clock).st_mtime - os.fstat(file.fileno()).st_mtime
                 said: Any = json.loads(file.read() or b"{}")
         except FileNotFoundError:
@@ -156,7 +164,9 @@ class _Lease:
     def _taken(self, clock: int) -> int:
         while True:
             with contextlib.suppress(FileExistsError):
-                return os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+                return os.open(
+                    self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644
+                )
             holder = _Holder.of(self._path, clock)
             if holder is None:
                 continue

@@ -27,7 +27,13 @@ class MediaStore:
         if not _holds(path, media):
             write_atomic(path, media.read())
             self._unsynced.append(path)
-        return Media(sha256=media.sha256, mime=media.mime, size=media.size, path=path, name=media.name)
+        return Media(
+            sha256=media.sha256,
+            mime=media.mime,
+            size=media.size,
+            path=path,
+            name=media.name,
+        )
 
     def sync(self) -> None:
         """Push the media written since the last time to the disk itself."""

@@ -31,7 +31,9 @@ class ResponseCache:
             self._db = sqlite3.connect(folder / "responses.sqlite", timeout=30)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.execute("CREATE TABLE IF NOT EXISTS responses (key TEXT PRIMARY KEY, response BLOB NOT NULL)")
+            self._db.execute(
+                "CREATE TABLE IF NOT EXISTS responses (key TEXT PRIMARY KEY, response BLOB NOT NULL)"
+            )
         except (OSError, sqlite3.Error) as error:
             raise StorageError(
                 f"--use_cache {folder}: cannot be opened ({error}); name a folder that is writable"
@@ -44,9 +46,13 @@ class ResponseCache:
     def get(self, key: str) -> Response | None:
         """A kept answer, its media in memory; None if missing, or if any of it is damaged."""
         try:
-            row = self._db.execute("SELECT response FROM responses WHERE key = ?", (key,)).fetchone()
+            row = self._db.execute(
+                "SELECT response FROM responses WHERE key = ?", (key,)
+            ).fetchone()
         except sqlite3.Error as error:
-            raise StorageError(f"--use_cache: cannot be read ({error}); name another folder, or leave it out") from None
+            raise StorageError(
+                f"--use_cache: cannot be read ({error}); name another folder, or leave it out"
+            ) from None
         if row is None:
             return None
         try:
@@ -65,9 +71,14 @@ class ResponseCache:
                 part["media"].pop("path", None)
         try:
             with self._db:
-                self._db.execute("INSERT OR REPLACE INTO responses VALUES (?, ?)", (key, sealed(to_line(row))))
+                self._db.execute(
+                    "INSERT OR REPLACE INTO responses VALUES (?, ?)",
+                    (key, sealed(to_line(row))),
+                )
         except sqlite3.Error as error:
-            raise StorageError(f"--use_cache: an answer cannot be kept ({error})") from None
+            raise StorageError(
+                f"--use_cache: an answer cannot be kept ({error})"
+            ) from None
 
     def close(self) -> None:
         self._db.close()
@@ -76,6 +87,9 @@ class ResponseCache:
 def _loaded(response: Response) -> Response:
     parts = (response.output or Interleaved()).parts
     loaded = tuple(
-        p if p.media is None else replace(p, media=Media.from_bytes(p.media.read(), p.media.name)) for p in parts
+        p
+        if p.media is None
+        else replace(p, media=Media.from_bytes(p.media.read(), p.media.name))
+        for p in parts
     )
     return replace(response, output=Interleaved(loaded))

@@ -63,14 +63,19 @@ class RunFolder:
             return {}
         try:
             record = json.loads(file.read_bytes())
-            if isinstance(record, dict) and record.get("format", FORMAT_VERSION) != FORMAT_VERSION:
+            if (
+                isinstance(record, dict)
+                and record.get("format", FORMAT_VERSION) != FORMAT_VERSION
+            ):
                 raise UsageError(
                     f"{file}: is of another format than this mmeval reads; use the mmeval that wrote it "
                     f"({record.get('mmeval')}), or start over with --fresh"
                 )
             return unsealed_document(record)
         except (ValueError, RecursionError) as error:
-            raise UsageError(f"{file}: is damaged ({error}); restore it, or start over with --fresh") from None
+            raise UsageError(
+                f"{file}: is damaged ({error}); restore it, or start over with --fresh"
+            ) from None
 
     @property
     def record(self) -> Mapping[str, Any]:
@@ -100,7 +105,12 @@ class RunFolder:
         """Write ``run.json``: the first identity stays, this session is added.
         The configurations of ``tasks`` and ``groups`` join those of earlier sessions."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
-        session = {"started": now, "command": command, "mmeval": __version__, "provenance": dict(provenance)}
+        session = {
+            "started": now,
+            "command": command,
+            "mmeval": __version__,
+            "provenance": dict(provenance),
+        }
         self._record.update(
             format=FORMAT_VERSION,
             mmeval=__version__,
@@ -111,7 +121,10 @@ class RunFolder:
             settings=dict(settings or {}),
             tasks={**self._record.get("tasks", {}), **tasks},
             groups={**self._record.get("groups", {}), **groups},
-            data={**self._record.get("data", {}), **{name: dict(record) for name, record in data.items()}},
+            data={
+                **self._record.get("data", {}),
+                **{name: dict(record) for name, record in data.items()},
+            },
             finished=False,
             sessions=[*self._record.get("sessions", []), session],
         )
@@ -145,12 +158,18 @@ class RunFolder:
 
 
 def check_identity(
-    path: Path, record: Mapping[str, Any], identity: Mapping[str, Any], answers: int, ways: str = WAYS_OUT
+    path: Path,
+    record: Mapping[str, Any],
+    identity: Mapping[str, Any],
+    answers: int,
+    ways: str = WAYS_OUT,
 ) -> None:
     """Raise IdentityChangedError when a run with answers changes its identity.
     The error names what changed; ``record`` is the run's."""
     if answers and (changes := _changes(record, identity)):
-        raise IdentityChangedError(f"{path}: the run changed ({changes}) after {answers} answers. {ways}")
+        raise IdentityChangedError(
+            f"{path}: the run changed ({changes}) after {answers} answers. {ways}"
+        )
 
 
 def check_others(others: Iterable[Path], identity: Mapping[str, Any]) -> None:
@@ -158,13 +177,19 @@ def check_others(others: Iterable[Path], identity: Mapping[str, Any]) -> None:
     for path in others:
         record = RunFolder.read_record(path)
         if _changes(record, identity):
-            with closing(Journal(path / "journal", MediaStore(path / "media"), writable=False)) as journal:
+            with closing(
+                Journal(path / "journal", MediaStore(path / "media"), writable=False)
+            ) as journal:
                 check_identity(path, record, identity, len(journal), ANOTHER)
 
 
 def _changes(record: Mapping[str, Any], identity: Mapping[str, Any]) -> str:
     before = record.get("identity")
-    return "" if before is None else "; ".join(differences(before, json.loads(json.dumps(identity))))
+    return (
+        ""
+        if before is None
+        else "; ".join(differences(before, json.loads(json.dumps(identity))))
+    )
 
 
 def _locked(folder: Path) -> Lock:
@@ -189,7 +214,11 @@ def _locked(folder: Path) -> Lock:
 
 def provenance() -> dict[str, Any]:
     """The record of machine and libraries; it never decides what may be reused."""
-    return {"python": platform.python_version(), "platform": platform.platform(), "argv0": Path(sys.argv[0]).name}
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "argv0": Path(sys.argv[0]).name,
+    }
 
 
 def set_aside(path: Path) -> Path | None:
@@ -201,12 +230,18 @@ def set_aside(path: Path) -> Path | None:
         return None
     lock = _locked(path)
     moment = f"{path.name}.{time.strftime('%Y%m%d-%H%M%S')}"
-    names = itertools.chain([moment], (f"{moment}-{number}" for number in itertools.count(2)))
-    target = next(target for name in names if not (target := path.with_name(name)).exists())
+    names = itertools.chain(
+        [moment], (f"{moment}-{number}" for number in itertools.count(2))
+    )
+    target = next(
+        target for name in names if not (target := path.with_name(name)).exists()
+    )
     try:
         path.rename(target)
     except OSError as error:
-        raise StorageError(f"{path}: cannot be moved aside ({error.strerror})") from None
+        raise StorageError(
+            f"{path}: cannot be moved aside ({error.strerror})"
+        ) from None
     finally:
         lock.close()
     return target
@@ -216,7 +251,9 @@ def differences(before: Any, now: Any, name: str = "") -> Iterator[str]:
     """The fields in which two records differ, with both values."""
     if isinstance(before, Mapping) and isinstance(now, Mapping):
         for key in sorted({*before, *now}):
-            yield from differences(before.get(key), now.get(key), f"{name}.{key}" if name else str(key))
+            yield from differences(
+                before.get(key), now.get(key), f"{name}.{key}" if name else str(key)
+            )
     elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
         for place, pair in enumerate(zip(before, now, strict=True)):
             yield from differences(*pair, f"{name}[{place}]")
@@ -225,4 +262,8 @@ def differences(before: Any, now: Any, name: str = "") -> Iterator[str]:
 
 
 def _short(value: Any) -> str:
-    return shortened(json.dumps(value, ensure_ascii=False), 60) if value is not None else "none"
+    return (
+        shortened(json.dumps(value, ensure_ascii=False), 60)
+        if value is not None
+        else "none"
+    )

@@ -44,12 +44,17 @@ class Segment:
 
     def __init__(self, folder: Path, media: MediaStore) -> None:
         self.media = media
-        self.path = folder / f"{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(3)}.jsonl"
+        self.path = (
+            folder
+            / f"{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(3)}.jsonl"
+        )
         self._folder, self._inbox = folder, folder / INBOX
         self._fd = -1
         self._size = 0
 
-    def keep(self, head: Mapping[str, Any], response: Response, *, in_place: bool = False) -> JournalLine:
+    def keep(
+        self, head: Mapping[str, Any], response: Response, *, in_place: bool = False
+    ) -> JournalLine:
         """Keep an answer, or the record of a failure, media first.
         With ``in_place`` existing files stay where they are. Raises StorageError when it cannot be written."""
         unsaved = self._unsaved_media(response, in_place=in_place)
@@ -62,20 +67,27 @@ class Segment:
             receipt.unlink(missing_ok=True)
         return JournalLine(response, line, at, offset)
 
-    def write_line(self, head: Mapping[str, Any], line: bytes, *, failed: bool) -> tuple[float, int]:
+    def write_line(
+        self, head: Mapping[str, Any], line: bytes, *, failed: bool
+    ) -> tuple[float, int]:
         """Write a line; returns its time and where it begins.
         Raises StorageError, and then nothing of it is there."""
         at = round(time.time(), 6)
         if self._fd < 0:
             self._open()
-        whole = sealed(b'%s,"t":%r,%s:%s}' % (to_line(head)[:-1], at, b'"failed"' if failed else b'"r"', line))
+        whole = sealed(
+            b'%s,"t":%r,%s:%s}'
+            % (to_line(head)[:-1], at, b'"failed"' if failed else b'"r"', line)
+        )
         written = 0
         try:
             while written < len(whole):
                 written += os.write(self._fd, whole[written:])
         except OSError as error:
             os.ftruncate(self._fd, self._size)
-            raise StorageError(f"{self._folder}: cannot write an answer ({error.strerror}). {KEEP_WAY_OUT}") from None
+            raise StorageError(
+                f"{self._folder}: cannot write an answer ({error.strerror}). {KEEP_WAY_OUT}"
+            ) from None
         offset = self._size
         self._size += len(whole)
         return at, offset
@@ -87,7 +99,9 @@ class Segment:
             try:
                 os.fsync(self._fd)
             except OSError as error:
-                raise StorageError(f"{self.path}: cannot be written ({error.strerror}). {KEEP_WAY_OUT}") from None
+                raise StorageError(
+                    f"{self.path}: cannot be written ({error.strerror}). {KEEP_WAY_OUT}"
+                ) from None
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -97,7 +111,9 @@ class Segment:
     def _open(self) -> None:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._fd = os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            self._fd = os.open(
+                self.path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o644
+            )
         except OSError as error:
             raise StorageError(
                 f"{self.path}: cannot be written ({error.strerror}); choose another --output_path"
@@ -105,15 +121,29 @@ class Segment:
 
     def _store_media(self, response: Response) -> Response:
         parts = (response.output or Interleaved()).parts
-        stored = tuple(p if p.media is None else replace(p, media=self.media.put(p.media)) for p in parts)
+        stored = tuple(
+            p if p.media is None else replace(p, media=self.media.put(p.media))
+            for p in parts
+        )
         return replace(response, output=Interleaved(stored))
 
     def _unsaved_media(self, response: Response, *, in_place: bool) -> list[Media]:
         media = response.output.media() if response.output is not None else ()
-        return [m for m in media if m.path is None or not (in_place or m.path.is_relative_to(self.media.root))]
+        return [
+            m
+            for m in media
+            if m.path is None
+            or not (in_place or m.path.is_relative_to(self.media.root))
+        ]
 
-    def _write_receipt(self, head: Mapping[str, Any], response: Response, media: Sequence[Media]) -> Path:
-        row = {**head, "r": portable(response, self.media.root), "media": [m.to_json() for m in media]}
+    def _write_receipt(
+        self, head: Mapping[str, Any], response: Response, media: Sequence[Media]
+    ) -> Path:
+        row = {
+            **head,
+            "r": portable(response, self.media.root),
+            "media": [m.to_json() for m in media],
+        }
         path = receipt_path(self._folder, head["k"])
         temporary = path.with_suffix(f".{secrets.token_hex(4)}.part")
         try:
@@ -126,7 +156,9 @@ class Segment:
         except OSError as error:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
-            raise StorageError(f"{path}: cannot keep an answer's media ({error.strerror}). {KEEP_WAY_OUT}") from None
+            raise StorageError(
+                f"{path}: cannot keep an answer's media ({error.strerror}). {KEEP_WAY_OUT}"
+            ) from None
         return path
 
 
@@ -151,5 +183,7 @@ def portable(response: Response, store: Path) -> dict[str, Any]:
 def forget_store(parts: Iterable[Mapping[str, Any]], store: Path) -> None:
     """Take the stored media's paths out of parts' JSON; media elsewhere keep theirs."""
     for part in parts:
-        if "media" in part and part["media"].get("path", "").startswith(f"{store}{os.sep}"):
+        if "media" in part and part["media"].get("path", "").startswith(
+            f"{store}{os.sep}"
+        ):
             del part["media"]["path"]

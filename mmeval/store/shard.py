@@ -49,8 +49,14 @@ def shard_path(run: Path, shard: Shard) -> Path:
 
 def shards_of(run: Path) -> dict[Shard, Path]:
     """The shards that a run has, with their folders, in their order."""
-    named = ((_NAME.fullmatch(path.name), path) for path in (run / SHARDS).glob("*-of-*"))
-    return dict(sorted((Shard(int(name[2]), int(name[1])), path) for name, path in named if name))
+    named = (
+        (_NAME.fullmatch(path.name), path) for path in (run / SHARDS).glob("*-of-*")
+    )
+    return dict(
+        sorted(
+            (Shard(int(name[2]), int(name[1])), path) for name, path in named if name
+        )
+    )
 
 
 def beside(shard: Path) -> list[Path]:
@@ -61,16 +67,30 @@ def beside(shard: Path) -> list[Path]:
 
 def state(shard: Path) -> str:
     """What names the content of a shard's folder: it changes with whatever is written there."""
-    patterns = ("run.json", "journal/*.jsonl", "journal/*/*", "samples/*", "trials/*", "scores/*/*/*")
+    patterns = (
+        "run.json",
+        "journal/*.jsonl",
+        "journal/*/*",
+        "samples/*",
+        "trials/*",
+        "scores/*/*/*",
+    )
     files = [path for pattern in patterns for path in sorted(shard.glob(pattern))]
-    found = [(str(path.relative_to(shard)), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    found = [
+        (str(path.relative_to(shard)), path.stat().st_size, path.stat().st_mtime_ns)
+        for path in files
+    ]
     return blake2b(repr(found).encode(), digest_size=8).hexdigest()
 
 
 def unmerged(run: Path, record: Mapping[str, Any]) -> Iterator[Shard]:
     """The shards of a run that hold what is not merged into it; ``record`` is the run's."""
     known = record.get(MERGED, {}).get("shards", {})
-    return (shard for shard, path in shards_of(run).items() if known.get(shard.folder_name) != state(path))
+    return (
+        shard
+        for shard, path in shards_of(run).items()
+        if known.get(shard.folder_name) != state(path)
+    )
 
 
 def as_progressions(places: list[int]) -> list[list[int]]:
@@ -85,4 +105,8 @@ def as_progressions(places: list[int]) -> list[list[int]]:
 
 
 def from_progressions(entries: list[list[int]]) -> set[int]:
-    return {place for first, last, step in entries for place in range(first, last + 1, step or 1)}
+    return {
+        place
+        for first, last, step in entries
+        for place in range(first, last + 1, step or 1)
+    }

@@ -44,7 +44,10 @@ class Spent:
 
     def add(self, response: Response, tries: int = 1) -> None:
         """Count an answer or a failure, with the tries before it."""
-        usage, parts = response.usage, response.output.parts if response.output is not None else ()
+        usage, parts = (
+            response.usage,
+            response.output.parts if response.output is not None else (),
+        )
         self.calls += tries
         self.answered += response.output is not None or usage.output_tokens > 0
         self._add_tokens(usage.input_tokens, usage.output_tokens, usage.batched)
@@ -58,7 +61,10 @@ class Spent:
         self.calls += 1 + row.get("a", 0)
         self.answered += "output" in response or tokens_out > 0
         self._add_tokens(tokens_in, tokens_out, bool(batched))
-        self.images += sum(part["type"] == "image" and "media" in part for part in response.get("output", ()))
+        self.images += sum(
+            part["type"] == "image" and "media" in part
+            for part in response.get("output", ())
+        )
 
     def _add_tokens(self, tokens_in: int, tokens_out: int, batched: bool) -> None:
         self.input_tokens += tokens_in
@@ -68,17 +74,23 @@ class Spent:
             self.batched_output_tokens += tokens_out
 
     def __add__(self, other: Spent) -> Spent:
-        return Spent(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+        return Spent(
+            *(getattr(self, f.name) + getattr(other, f.name) for f in fields(self))
+        )
 
 
 class Spending:
     """Totals by payee, over all sessions of a run folder."""
 
     def __init__(self) -> None:
-        self._by_payee: dict[tuple[Any, ...], Spent] = {}  # a plain tuple finds what an equal Payee has put there
+        self._by_payee: dict[
+            tuple[Any, ...], Spent
+        ] = {}  # a plain tuple finds what an equal Payee has put there
 
     def __iter__(self) -> Iterator[tuple[Payee, Spent]]:
-        return ((Payee(*payee), spent) for payee, spent in sorted(self._by_payee.items()))
+        return (
+            (Payee(*payee), spent) for payee, spent in sorted(self._by_payee.items())
+        )
 
     @property
     def total(self) -> Spent:

@@ -8,7 +8,16 @@ from typing import Any, BinaryIO, NamedTuple
 
 from mmeval.records.sample import Sample
 from mmeval.store.paths import Wanted, every_trial, trial_key
-from mmeval.system.json_lines import drop_damaged, line_at, open_append, read_rows, sealed, to_line, unsealed, writing
+from mmeval.system.json_lines import (
+    drop_damaged,
+    line_at,
+    open_append,
+    read_rows,
+    sealed,
+    to_line,
+    unsealed,
+    writing,
+)
 from mmeval.system.number_set import NumberSet
 from mmeval.wording import file_name
 
@@ -26,26 +35,48 @@ class TaskRecords:
         self._written = NumberSet()
         drop_damaged(self._sample_file)
         drop_damaged(self.trial_file)
-        self._known_samples = {row["i"]: row["d"] for _, row in read_rows(self._sample_file)}
-        self._known_trials = {trial_key(row["i"], row["n"]): row["d"] for _, row in read_rows(self.trial_file)}
+        self._known_samples = {
+            row["i"]: row["d"] for _, row in read_rows(self._sample_file)
+        }
+        self._known_trials = {
+            trial_key(row["i"], row["n"]): row["d"]
+            for _, row in read_rows(self.trial_file)
+        }
 
     def keep_sample(self, index: int, sample: Sample, line: bytes) -> None:
-        if index in self._written or (self._known_samples and self._known_samples.get(index) == sample.digest):
+        if index in self._written or (
+            self._known_samples and self._known_samples.get(index) == sample.digest
+        ):
             return
         self._written.add(index)
         if self._samples is None:
             self._samples = open_append(self._sample_file)
         with writing(self._sample_file):
-            self._samples.write(sealed(b'{"i":%d,"d":"%s","sample":%s}' % (index, sample.digest.encode(), line)))
+            self._samples.write(
+                sealed(
+                    b'{"i":%d,"d":"%s","sample":%s}'
+                    % (index, sample.digest.encode(), line)
+                )
+            )
 
-    def keep_trial(self, index: int, repeat: int, trial_digest: str, row: Mapping[str, Any]) -> None:
-        known = self._known_trials.get(trial_key(index, repeat)) if self._known_trials else None
-        if known == trial_digest and "failed" not in row:  # failures with other steps have the same digest
+    def keep_trial(
+        self, index: int, repeat: int, trial_digest: str, row: Mapping[str, Any]
+    ) -> None:
+        known = (
+            self._known_trials.get(trial_key(index, repeat))
+            if self._known_trials
+            else None
+        )
+        if (
+            known == trial_digest and "failed" not in row
+        ):  # failures with other steps have the same digest
             return
         if self._trials is None:
             self._trials = open_append(self.trial_file)
         with writing(self.trial_file):
-            self._trials.write(sealed(to_line({"i": index, "n": repeat, "d": trial_digest, **row})))
+            self._trials.write(
+                sealed(to_line({"i": index, "n": repeat, "d": trial_digest, **row}))
+            )
 
     def flush(self) -> None:
         for file in (self._samples, self._trials):
@@ -62,7 +93,9 @@ class TaskRecords:
 
     def answered(self) -> Iterator[tuple[int, int, str]]:
         """Sample, repeat and digest of each recorded trial that has an answer."""
-        latest = {trial_key(row["i"], row["n"]): row for _, row in read_rows(self.trial_file)}
+        latest = {
+            trial_key(row["i"], row["n"]): row for _, row in read_rows(self.trial_file)
+        }
         for row in latest.values():
             if "error" not in row:
                 yield row["i"], row["n"], row["d"]
@@ -83,7 +116,10 @@ class TrialRows(NamedTuple):
 
 
 def trial_rows(
-    folder: Path, task: str, damaged: list[int] | None = None, wanted: Wanted = every_trial
+    folder: Path,
+    task: str,
+    damaged: list[int] | None = None,
+    wanted: Wanted = every_trial,
 ) -> Iterator[TrialRows]:
     """Every recorded trial of a task, in the order of the data; one is held at a time.
 
@@ -92,8 +128,14 @@ def trial_rows(
     """
     sample_file, trial_file = _files(folder, task)
     samples = {int(row["i"]): offset for offset, row in read_rows(sample_file, damaged)}
-    made = ((row["i"], row["n"], offset) for offset, row in read_rows(trial_file, damaged))
-    latest = {trial_key(index, repeat): offset for index, repeat, offset in made if wanted(index, repeat)}
+    made = (
+        (row["i"], row["n"], offset) for offset, row in read_rows(trial_file, damaged)
+    )
+    latest = {
+        trial_key(index, repeat): offset
+        for index, repeat, offset in made
+        if wanted(index, repeat)
+    }
     if not latest or not samples:
         return
     with sample_file.open("rb") as sample_lines, trial_file.open("rb") as trial_lines:

@@ -32,10 +32,19 @@ NO_TICKET = Ticket("")
 
 
 def line_head(
-    key: str, request_digest: str, *, by: str = "", to: Payee | None = None, attempt: int = 0
+    key: str,
+    request_digest: str,
+    *,
+    by: str = "",
+    to: Payee | None = None,
+    attempt: int = 0,
 ) -> dict[str, Any]:
     """The beginning of a journal line: everything but the time and the response."""
-    head: dict[str, Any] = {"k": key, "d": request_digest, "to": NOT_SENT if to is None else tuple(to)}
+    head: dict[str, Any] = {
+        "k": key,
+        "d": request_digest,
+        "to": NOT_SENT if to is None else tuple(to),
+    }
     if by:
         head["by"] = by
     if attempt:
@@ -46,5 +55,7 @@ def line_head(
 def raw_head(ticket: Ticket, request: Request) -> dict[str, Any]:
     """The beginning of a worker's line, with ``w``: the answer was not checked.
     Its value is how many replies to the call were refused before this one."""
-    ticket_head = line_head(ticket.key, request.digest, by=ticket.by, to=ticket.to, attempt=ticket.attempt)
+    ticket_head = line_head(
+        ticket.key, request.digest, by=ticket.by, to=ticket.to, attempt=ticket.attempt
+    )
     return {**ticket_head, "w": ticket.draw}

@@ -32,7 +32,9 @@ def wait_for_writers(run: Path, patience: float = PATIENCE) -> None:
     file = run / WORKERS / LOCK
     if not file.exists() or is_free(file):
         return
-    log.info("an earlier process left workers behind; waiting for what they have at hand")
+    log.info(
+        "an earlier process left workers behind; waiting for what they have at hand"
+    )
     until = time.monotonic() + patience
     while not is_free(file):
         if time.monotonic() > until:

@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING
 from mmeval.doors import door
 
 if TYPE_CHECKING:
-    from mmeval.system.arguments import AboveZero, Checked, OneOrMore, OptionalShare, PathOrName, Share, ZeroOrMore
+    from mmeval.system.arguments import (
+        AboveZero,
+        Checked,
+        OneOrMore,
+        OptionalShare,
+        PathOrName,
+        Share,
+        ZeroOrMore,
+    )
     from mmeval.system.extras import need
     from mmeval.system.folders import own_cache, write_atomic
     from mmeval.system.json_lines import from_line, to_line

@@ -5,7 +5,18 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from mmeval.errors import Caught, did_you_mean
 from mmeval.wording import either
@@ -56,9 +67,15 @@ def _share_fault(value: float | None) -> str:
 Share: TypeAlias = Annotated[float, Checked(_share_fault)]
 """A number from 0 to 1, both ends included."""
 OptionalShare: TypeAlias = Annotated[float | None, Checked(_share_fault)]
-OneOrMore: TypeAlias = Annotated[int, Checked(lambda value: "" if value >= 1 else "1 or more")]
-ZeroOrMore: TypeAlias = Annotated[int, Checked(lambda value: "" if value >= 0 else "0 or more")]
-AboveZero: TypeAlias = Annotated[float, Checked(lambda value: "" if value > 0 else "above 0")]
+OneOrMore: TypeAlias = Annotated[
+    int, Checked(lambda value: "" if value >= 1 else "1 or more")
+]
+ZeroOrMore: TypeAlias = Annotated[
+    int, Checked(lambda value: "" if value >= 0 else "0 or more")
+]
+AboveZero: TypeAlias = Annotated[
+    float, Checked(lambda value: "" if value > 0 else "above 0")
+]
 
 
 def hint_of(function: Callable[..., Any], name: str) -> Hint:
@@ -66,23 +83,33 @@ def hint_of(function: Callable[..., Any], name: str) -> Hint:
     written = getattr(function, "__annotations__", {}).get(name, Any)
     only = SimpleNamespace(__annotations__={name: written})
     with Caught():  # an annotation may be any expression, of names that exist for a type checker alone
-        return get_type_hints(only, globalns=getattr(function, "__globals__", {}), include_extras=True)[name]
+        return get_type_hints(
+            only, globalns=getattr(function, "__globals__", {}), include_extras=True
+        )[name]
     return Any
 
 
 def marks_of(hint: Hint, kind: type[T]) -> list[T]:
     """The marks of a kind in an annotation, beside the type."""
-    return [mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, kind)]
+    return [
+        mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, kind)
+    ]
 
 
 def is_path(value: Any, hint: Hint) -> bool:
     """Whether a value of this type is a path."""
-    return isinstance(value, str) and any(mark.is_path(value) for mark in marks_of(hint, FilePath))
+    return isinstance(value, str) and any(
+        mark.is_path(value) for mark in marks_of(hint, FilePath)
+    )
 
 
 def as_meant(value: Any, hint: Hint) -> Any:
     """The value, or the word ``none`` for a null where the type has that word and no null: both are written alike."""
-    return "none" if value is None and "none" in _words(hint) and not _fits(None, hint) else value
+    return (
+        "none"
+        if value is None and "none" in _words(hint) and not _fits(None, hint)
+        else value
+    )
 
 
 def fault_of(value: Any, hint: Hint) -> str:
@@ -90,7 +117,9 @@ def fault_of(value: Any, hint: Hint) -> str:
     Types that YAML cannot write are not checked."""
     if _fits(value, hint):
         faults = (mark.fault(value) for mark in marks_of(hint, Checked))
-        return next((f"must be {fault}, not {value!r:.80}" for fault in faults if fault), "")
+        return next(
+            (f"must be {fault}, not {value!r:.80}" for fault in faults if fault), ""
+        )
     near = did_you_mean(value, _words(hint)) if isinstance(value, str) else ""
     return f"must be {_wanted(hint)}, not {value!r:.80}{near}"
 
@@ -106,7 +135,9 @@ def _form(hint: Hint) -> _Form:
     kind: Any = get_origin(hint)
     if kind is Annotated:
         return _form(get_args(hint)[0])
-    return _Form("union" if kind in (Union, types.UnionType) else kind or hint, get_args(hint))
+    return _Form(
+        "union" if kind in (Union, types.UnionType) else kind or hint, get_args(hint)
+    )
 
 
 def _fits(value: Any, hint: Hint) -> bool:
@@ -116,7 +147,9 @@ def _fits(value: Any, hint: Hint) -> bool:
     if kind is Literal:
         return any(type(value) is type(option) and value == option for option in inner)
     if kind in _LISTS:
-        return isinstance(value, (list, tuple)) and all(_fits(item, inner[0] if inner else Any) for item in value)
+        return isinstance(value, (list, tuple)) and all(
+            _fits(item, inner[0] if inner else Any) for item in value
+        )
     if kind not in _NOUNS:
         return True
     if isinstance(value, bool):
@@ -131,7 +164,11 @@ def _wanted(hint: Hint) -> str:
     if kind is Literal:
         return either(map(str, inner))
     if kind in _LISTS:
-        return f"a list, each {_wanted(inner[0])}" if inner and inner[0] is not Any else "a list"
+        return (
+            f"a list, each {_wanted(inner[0])}"
+            if inner and inner[0] is not Any
+            else "a list"
+        )
     return _NOUNS.get(kind, "something else")
 
 

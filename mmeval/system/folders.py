@@ -52,7 +52,9 @@ def link_or_copy(source: Path, target: Path) -> None:
     with replaced_file(target) as new:
         try:
             new.hardlink_to(source)
-        except OSError:  # another disk, a file system without links, or too many of them
+        except (
+            OSError
+        ):  # another disk, a file system without links, or too many of them
             shutil.copyfile(source, new)
 
 
@@ -87,7 +89,11 @@ def free_bytes(path: Path) -> int:
 
 def existing(path: Path) -> Path:
     """The folder itself, or the nearest existing one above it."""
-    return next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.is_dir())
+    return next(
+        folder
+        for folder in (path.absolute(), *path.absolute().parents)
+        if folder.is_dir()
+    )
 
 
 def own_cache() -> Path:
@@ -97,9 +103,13 @@ def own_cache() -> Path:
     try:
         if named:
             return Path(named).expanduser()
-        return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "mmeval"
+        return (
+            Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "mmeval"
+        )
     except RuntimeError:  # the user has no home folder
-        raise StorageError("this user has no home folder; name one for caches with MMEVAL_CACHE_DIR") from None
+        raise StorageError(
+            "this user has no home folder; name one for caches with MMEVAL_CACHE_DIR"
+        ) from None
 
 
 def _exchange(new: Path, old: Path) -> None:

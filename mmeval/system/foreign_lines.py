@@ -33,7 +33,12 @@ class LineFault(UsageError):
 
 
 def lines_of(
-    file: Path, *, kind: type | None = dict, offset: int = 0, most: int = 0, faults: bool = False
+    file: Path,
+    *,
+    kind: type | None = dict,
+    offset: int = 0,
+    most: int = 0,
+    faults: bool = False,
 ) -> Iterator[ForeignLine]:
     """The values of a file, of one ``kind`` if not None; blank lines are passed over.
 
@@ -45,7 +50,9 @@ def lines_of(
     _require_regular(file)
     try:
         with file.open("rb") as opened:
-            stream = BufferedReader(opened)  # a file of the hub knows no limit of a line
+            stream = BufferedReader(
+                opened
+            )  # a file of the hub knows no limit of a line
             stream.seek(offset)
             lines = _BoundedLines(file, stream, offset, most or MAX_LINE_BYTES)
             reader = jsonlines.Reader(lines, loads=lines.decoded)
@@ -60,10 +67,14 @@ def lines_of(
                         raise UsageError(f"{lines.place}: {fault}") from None
                     row = fault
                 if kind is not None and not isinstance(row, (kind, LineFault)):
-                    raise UsageError(f"{lines.place}: the line is a {type(row).__name__}, not an object")
+                    raise UsageError(
+                        f"{lines.place}: the line is a {type(row).__name__}, not an object"
+                    )
                 yield ForeignLine(lines.place, lines.number, lines.offset, row)
     except jsonlines.InvalidLineError as error:
-        raise UsageError(f"{lines.place}: the line is no JSON{lines.cut}: {_reason(error.__cause__)}") from None
+        raise UsageError(
+            f"{lines.place}: the line is no JSON{lines.cut}: {_reason(error.__cause__)}"
+        ) from None
     except OSError as error:
         raise MissingDataError(f"{file}: cannot be read ({error.strerror})") from None
 
@@ -73,7 +84,9 @@ def line_at(file: Path, offset: int) -> dict[str, Any]:
     try:
         row: dict[str, Any] = next(lines_of(file, offset=offset)).row
     except (MissingDataError, UsageError, StopIteration):
-        raise MissingDataError(f"{file}: has changed since it was opened; run the same command again") from None
+        raise MissingDataError(
+            f"{file}: has changed since it was opened; run the same command again"
+        ) from None
     return row
 
 
@@ -93,8 +106,12 @@ def document_of(file: Path) -> Any:
     _require_regular(file)
     try:
         if file.stat().st_size > MAX_LINE_BYTES:  # it is read at once
-            raise UsageError(f"{file}: is longer than {MAX_LINE_BYTES >> 20} MiB; write it as JSON Lines")
-        return json.loads(file.read_bytes(), parse_constant=_refuse_constant, parse_int=_integer)
+            raise UsageError(
+                f"{file}: is longer than {MAX_LINE_BYTES >> 20} MiB; write it as JSON Lines"
+            )
+        return json.loads(
+            file.read_bytes(), parse_constant=_refuse_constant, parse_int=_integer
+        )
     except OSError as error:
         raise MissingDataError(f"{file}: cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError) as error:
@@ -112,7 +129,13 @@ class _BoundedLines:
 
     def __init__(self, file: Path, stream: BinaryIO, offset: int, most: int) -> None:
         self._file, self._stream, self._most = file, stream, most
-        self.number, self.offset, self.cut, self._end, self._long = 0, offset, "", offset, False
+        self.number, self.offset, self.cut, self._end, self._long = (
+            0,
+            offset,
+            "",
+            offset,
+            False,
+        )
 
     @property
     def place(self) -> str:
@@ -120,7 +143,11 @@ class _BoundedLines:
 
     def __iter__(self) -> Iterator[bytes]:
         for line in iter(self._piece, b""):
-            self.number, self.offset, self._end = self.number + 1, self._end, self._end + len(line)
+            self.number, self.offset, self._end = (
+                self.number + 1,
+                self._end,
+                self._end + len(line),
+            )
             self._long, rest = len(line) > self._most, line
             while len(rest) > self._most and not rest.endswith(b"\n"):
                 rest = self._piece()
@@ -136,17 +163,25 @@ class _BoundedLines:
         if self._long:
             raise LineFault(f"the line is longer than {self._most >> 20} MiB")
         try:  # orjson would make floats of large numbers
-            row = json.loads(line.rstrip(), parse_constant=_refuse_constant, parse_int=_integer)
+            row = json.loads(
+                line.rstrip(), parse_constant=_refuse_constant, parse_int=_integer
+            )
         except RecursionError:
             raise _too_deep() from None
-        opened = line.count("[") + line.count("{") if isinstance(line, str) else math.inf
+        opened = (
+            line.count("[") + line.count("{") if isinstance(line, str) else math.inf
+        )
         if (opened > MAX_DEPTH or len(line) > MAX_DIGITS) and (fault := _fault_of(row)):
             raise fault
         return row
 
 
 def _integer(text: str) -> int | LineFault:
-    return int(text) if len(text) <= MAX_DIGITS else LineFault(f"a number has more than {MAX_DIGITS:,} digits")
+    return (
+        int(text)
+        if len(text) <= MAX_DIGITS
+        else LineFault(f"a number has more than {MAX_DIGITS:,} digits")
+    )
 
 
 def _fault_of(row: Any) -> LineFault | None:
@@ -157,7 +192,11 @@ def _fault_of(row: Any) -> LineFault | None:
         fault = next((item for item in level if isinstance(item, LineFault)), None)
         if fault or not holders:
             return fault
-        level = [inner for item in holders for inner in (item.values() if isinstance(item, dict) else item)]
+        level = [
+            inner
+            for item in holders
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
     return _too_deep()
 
 

@@ -37,7 +37,9 @@ def to_line(value: Any) -> bytes:
     try:
         return orjson.dumps(value)
     except TypeError:
-        return json.dumps(_without_nan(value), separators=(",", ":"), allow_nan=False).encode()
+        return json.dumps(
+            _without_nan(value), separators=(",", ":"), allow_nan=False
+        ).encode()
 
 
 def from_line(line: bytes) -> Any:
@@ -67,13 +69,20 @@ def sealed_document(value: Mapping[str, Any], *, allow_nan: bool = True) -> byte
     """A whole file of JSON that may be indented anew and sorted without losing its seal."""
     plain = json.loads(json.dumps(value))  # its keys as they are read
     plain.pop("crc", None)
-    text = json.dumps({**plain, "crc": _document_crc(plain)}, indent=2, ensure_ascii=False, allow_nan=allow_nan)
+    text = json.dumps(
+        {**plain, "crc": _document_crc(plain)},
+        indent=2,
+        ensure_ascii=False,
+        allow_nan=allow_nan,
+    )
     return text.encode("utf-8", "backslashreplace")  # a path need not be text
 
 
 def unsealed_document(document: Any) -> dict[str, Any]:
     """The content of a sealed document that was read. Raises ValueError for a damaged one."""
-    if not isinstance(document, dict) or document.pop("crc", None) != _document_crc(document):
+    if not isinstance(document, dict) or document.pop("crc", None) != _document_crc(
+        document
+    ):
         raise ValueError(_UNSEALED)
     return document
 
@@ -114,7 +123,9 @@ class LineFile:
             while left:
                 left = left[self._file.write(left) :]
         except OSError as error:
-            raise StorageError(f"{self.path}: cannot be written ({error.strerror}). {self._advice}") from None
+            raise StorageError(
+                f"{self.path}: cannot be written ({error.strerror}). {self._advice}"
+            ) from None
 
     def close(self) -> None:
         if self._file is not None:
@@ -132,7 +143,9 @@ class writing:  # noqa: N801  reads as a word; a class because it is used for ev
 
     def __enter__(self) -> None: ...
 
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+    def __exit__(
+        self, _kind: object, error: BaseException | None, _trace: object
+    ) -> None:
         if isinstance(error, OSError):
             raise StorageError(
                 f"{self._path}: cannot be written ({error.strerror}). The answers are kept: free space, then run the "
@@ -140,12 +153,16 @@ class writing:  # noqa: N801  reads as a word; a class because it is used for ev
             ) from None
 
 
-def read_rows(path: Path, damaged: list[int] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_rows(
+    path: Path, damaged: list[int] | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """Offset and content of every sealed line, as :func:`read_lines` finds them."""
     return ((offset, row) for offset, _, row in read_lines(path, damaged))
 
 
-def read_lines(path: Path, damaged: list[int] | None = None) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
+def read_lines(
+    path: Path, damaged: list[int] | None = None
+) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
     """Offset, bytes and content of every sealed line; nothing when there is no file.
     A damaged line is left out, with a warning, and its number joins ``damaged``. A torn last one is no damage."""
     if not path.is_file():
@@ -161,7 +178,12 @@ def read_lines(path: Path, damaged: list[int] | None = None) -> Iterator[tuple[i
             except ValueError as error:
                 found.append(number)
                 if len(found) - before <= MOST_NAMED:
-                    log.warning("%s:%d: the line is damaged (%s) and was left out", path, number, error)
+                    log.warning(
+                        "%s:%d: the line is damaged (%s) and was left out",
+                        path,
+                        number,
+                        error,
+                    )
             else:
                 yield offset, line, row
             offset += len(line)
@@ -194,7 +216,9 @@ def drop_damaged(path: Path) -> None:
         return
     lost = frozenset(damaged)
     with replaced_file(path) as new, path.open("rb") as file, new.open("wb") as out:
-        out.writelines(line for number, line in enumerate(file, start=1) if number not in lost)
+        out.writelines(
+            line for number, line in enumerate(file, start=1) if number not in lost
+        )
 
 
 def line_at(file: BinaryIO, offset: int) -> bytes:
@@ -207,7 +231,11 @@ def _without_nan(value: Any) -> Any:
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
         return {key: _without_nan(item) for key, item in value.items()}
-    return [_without_nan(item) for item in value] if isinstance(value, (list, tuple)) else value
+    return (
+        [_without_nan(item) for item in value]
+        if isinstance(value, (list, tuple))
+        else value
+    )
 
 
 def _cut_torn_tail(path: Path) -> None:

@@ -43,7 +43,15 @@ class Leash:
         import subprocess
 
         self._process: subprocess.Popen[bytes] = subprocess.Popen(
-            [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(scratch or ""), *command],
+            [
+                sys.executable,
+                "-I",
+                "-S",
+                __file__,
+                str(os.getpid()),
+                str(scratch or ""),
+                *command,
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -53,7 +61,11 @@ class Leash:
             start_new_session=True,
         )
         assert self._process.stdin is not None and self._process.stdout is not None
-        self.stdin, self.stdout, self._scratch = self._process.stdin, self._process.stdout, scratch
+        self.stdin, self.stdout, self._scratch = (
+            self._process.stdin,
+            self._process.stdout,
+            scratch,
+        )
 
     @property
     def has_ended(self) -> bool:
@@ -62,7 +74,12 @@ class Leash:
             return True
         # Its id is not given to another process while it is not waited for.
         try:
-            return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+            return (
+                os.waitid(
+                    os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT
+                )
+                is not None
+            )
         except ChildProcessError:  # another thread has just waited for it
             return True
 
@@ -95,7 +112,9 @@ class Leash:
 def _become(parent: int, scratch: str, command: list[str]) -> None:
     """Leave a watcher behind and become the program."""
     watched = -1
-    with contextlib.suppress(AttributeError, OSError):  # another system, or an old kernel
+    with contextlib.suppress(
+        AttributeError, OSError
+    ):  # another system, or an old kernel
         watched = os.pidfd_open(parent)
     if os.getppid() != parent:
         os._exit(1)
@@ -120,7 +139,9 @@ def _watch(parent: int, watched: int, scratch: str) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     os.closerange(0, max(0, watched))
-    os.closerange(watched + 1, 256)  # the program's pipes: who reads them waits for the end of all that hold them
+    os.closerange(
+        watched + 1, 256
+    )  # the program's pipes: who reads them waits for the end of all that hold them
     if watched >= 0:
         select.select([watched], [], [])
     else:

@@ -88,7 +88,9 @@ def settle_signals() -> None:
     """In a child: leave the terminal's signals to the parent, and be ended by SIGTERM.
     All of them were blocked until now."""
     for number in ENDING:
-        signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN)
+        signal.signal(
+            number, signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN
+        )
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
 
@@ -111,8 +113,14 @@ def last_lines(log: int, begin: int = 0) -> str:
     Lines of our own log in it do not count; empty where there is nothing."""
     begin = max(begin, os.fstat(log).st_size - _LAST_BYTES)
     lines = os.pread(log, _LAST_BYTES, begin).decode("utf-8", "replace").splitlines()
-    last = [line.strip() for line in lines if line.strip() and _OURS not in line][-_LAST_LINES:]
-    return f"; the last it wrote: {printable(' | '.join(last), limit=_LAST_CHARS)}" if last else ""
+    last = [line.strip() for line in lines if line.strip() and _OURS not in line][
+        -_LAST_LINES:
+    ]
+    return (
+        f"; the last it wrote: {printable(' | '.join(last), limit=_LAST_CHARS)}"
+        if last
+        else ""
+    )
 
 
 def parent_id() -> int:

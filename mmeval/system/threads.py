@@ -38,7 +38,9 @@ class OwnThread:
         done: asyncio.Future[T] = loop.create_future()
         self._works.put(lambda: _do(work, loop, done))
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+            self._thread = threading.Thread(
+                target=self._run, name=self._name, daemon=True
+            )
             self._thread.start()
         return await done
 
@@ -55,11 +57,15 @@ class OwnThread:
                 _at_work.discard(self)
 
 
-def _do(work: Callable[[], T], loop: asyncio.AbstractEventLoop, done: asyncio.Future[T]) -> None:
+def _do(
+    work: Callable[[], T], loop: asyncio.AbstractEventLoop, done: asyncio.Future[T]
+) -> None:
     try:
         found = work()
     except BaseException as error:  # a library may leave the process in any way; it must not take the loop with it
-        if not isinstance(error, Exception) or isinstance(error, StopIteration):  # a future cannot hold these
+        if not isinstance(error, Exception) or isinstance(
+            error, StopIteration
+        ):  # a future cannot hold these
             error = RuntimeError(f"{type(error).__name__}: {error}")
         _report(loop, done, done.set_exception, error)
     else:
@@ -67,7 +73,10 @@ def _do(work: Callable[[], T], loop: asyncio.AbstractEventLoop, done: asyncio.Fu
 
 
 def _report(
-    loop: asyncio.AbstractEventLoop, done: asyncio.Future[Any], how: Callable[[Any], None], what: object
+    loop: asyncio.AbstractEventLoop,
+    done: asyncio.Future[Any],
+    how: Callable[[Any], None],
+    what: object,
 ) -> None:
     def report() -> None:
         if not done.done():

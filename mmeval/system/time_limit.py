@@ -24,7 +24,9 @@ class TimeLimit:
     on every core. The parent of the process then finds the answer that caused it.
     """
 
-    def __init__(self, seconds: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, seconds: float, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.seconds, self._clock = seconds, clock
         self._began = self._armed = 0.0
         self._inside = self._waits = False
@@ -63,7 +65,11 @@ class TimeLimit:
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
         """Stop the clock and the alarms for a block."""
-        if self._waits or not self._armed or threading.current_thread() is not threading.main_thread():
+        if (
+            self._waits
+            or not self._armed
+            or threading.current_thread() is not threading.main_thread()
+        ):
             yield
             return
         since = self._clock()
@@ -98,7 +104,9 @@ class TimeLimit:
         if left > 0:
             signal.setitimer(signal.ITIMER_REAL, left)
             return
-        raise TimeoutError(f"the metric needed more than {self.seconds:g} seconds for one answer")
+        raise TimeoutError(
+            f"the metric needed more than {self.seconds:g} seconds for one answer"
+        )
 
 
 @contextlib.contextmanager

@@ -14,5 +14,7 @@ def satisfies(version: str, requirement: str) -> bool:
     except InvalidSpecifier:
         wanted = SpecifierSet()
     if not wanted:
-        raise ValueError(f'{requirement!r} is no version requirement; write it like ">=0.2,<1"')
+        raise ValueError(
+            f'{requirement!r} is no version requirement; write it like ">=0.2,<1"'
+        )
     return wanted.contains(Version(version).base_version)

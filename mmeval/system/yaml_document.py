@@ -40,7 +40,9 @@ Problem: TypeAlias = tuple[KeyPath, str]
 _TAG = "tag:yaml.org,2002:"
 _DECIMAL = re.compile(r"[-+]?(?:0|[1-9][0-9_]*)")
 _HEXADECIMAL = re.compile(r"[-+]?0x[0-9a-fA-F_]+")
-_FLOAT = re.compile(r"[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?")
+_FLOAT = re.compile(
+    r"[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?"
+)
 _MAX_DIGITS = 20
 _OF_OTHERS = ("doc_to_", "process_")
 """Keys of other harnesses, which no schema has: a function in them is read as text, and refused with the key."""
@@ -51,7 +53,9 @@ class _Loader(_BaseLoader):
 
 
 _Loader.add_implicit_resolver(  # YAML 1.1 asks for a dot and a sign: 1e5 would be text
-    _TAG + "float", re.compile(r"^[-+]?[0-9][0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
+    _TAG + "float",
+    re.compile(r"^[-+]?[0-9][0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9]+$"),
+    list("-+0123456789"),
 )
 
 
@@ -99,35 +103,62 @@ class Document:
         found = [self._error(path, message) for path, message in problems]
         if len(found) == 1:
             return found[0]
-        return SeveralFaultsError(sorted(found, key=lambda error: (error.file != self.file, error.line)))
+        return SeveralFaultsError(
+            sorted(found, key=lambda error: (error.file != self.file, error.line))
+        )
 
     def _error(self, path: KeyPath, message: str) -> TaskFileError:
         place = self.place(path)
         name = spelt(path)
-        return TaskFileError(f"{name}: {message}" if name else message, file=place.file, line=place.line, name=name)
+        return TaskFileError(
+            f"{name}: {message}" if name else message,
+            file=place.file,
+            line=place.line,
+            name=name,
+        )
 
     def at(self, path: KeyPath) -> Document:
         """The mapping at ``path`` as a document of its own."""
         value: Any = self.data
         for step in path:
             value = value[step]
-        inner = {key[len(path) :]: place for key, place in self.places.items() if key[: len(path)] == path}
+        inner = {
+            key[len(path) :]: place
+            for key, place in self.places.items()
+            if key[: len(path)] == path
+        }
         return Document(self.file, value, {**inner, (): self.place(path)})
 
     def over(self, base: Document) -> Document:
         """This document with the top-level keys, as a whole, that only ``base`` has."""
-        kept = {key: place for key, place in base.places.items() if key and key[0] not in self.data}
+        kept = {
+            key: place
+            for key, place in base.places.items()
+            if key and key[0] not in self.data
+        }
         sources = self.sources | base.sources | {base.file}
-        return Document(self.file, {**base.data, **self.data}, {**kept, **self.places}, sources)
+        return Document(
+            self.file, {**base.data, **self.data}, {**kept, **self.places}, sources
+        )
 
     def without(self, name: str) -> Document:
-        places = {key: place for key, place in self.places.items() if not key or key[0] != name}
-        return Document(self.file, {key: value for key, value in self.data.items() if key != name}, places)
+        places = {
+            key: place
+            for key, place in self.places.items()
+            if not key or key[0] != name
+        }
+        return Document(
+            self.file,
+            {key: value for key, value in self.data.items() if key != name},
+            places,
+        )
 
 
 def spelt(path: KeyPath) -> str:
     """A path as people write it: ``metric_list[0].metric``."""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+    return "".join(
+        f"[{step}]" if isinstance(step, int) else f".{step}" for step in path
+    ).removeprefix(".")
 
 
 def read_document(file: Path) -> Document:
@@ -141,7 +172,9 @@ def parse_document(text: str, file: Path) -> Document:
     if node is None:
         return Document(file, {}, {(): YamlPlace(file, 1)})
     if not isinstance(node, MappingNode):
-        raise TaskFileError("must hold keys with values (key: value)", file=file, line=_line(node))
+        raise TaskFileError(
+            "must hold keys with values (key: value)", file=file, line=_line(node)
+        )
     reader = _Reader(file)
     data = reader.mapping(node, ())
     return Document(file, data, reader.places)
@@ -154,26 +187,38 @@ def _text(file: Path) -> str:
     except OSError as error:
         raise TaskFileError(f"cannot be read ({error.strerror})", file=file) from None
     if len(raw) > MAX_FILE_BYTES:
-        raise TaskFileError(f"is larger than {MAX_FILE_BYTES} bytes, too large for a task file", file=file)
+        raise TaskFileError(
+            f"is larger than {MAX_FILE_BYTES} bytes, too large for a task file",
+            file=file,
+        )
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise TaskFileError("is not UTF-8 text; save it as UTF-8", file=file, line=line) from None
+        raise TaskFileError(
+            "is not UTF-8 text; save it as UTF-8", file=file, line=line
+        ) from None
 
 
 def _composed(text: str, file: Path) -> Node | None:
     loader = _Loader(text)
     try:
-        if len(text) > _SURELY_SHALLOW or text.count("[") + text.count("{") > _MAX_YAML_DEPTH:
+        if (
+            len(text) > _SURELY_SHALLOW
+            or text.count("[") + text.count("{") > _MAX_YAML_DEPTH
+        ):
             _check_depth(text, file)
         node: Node | None = loader.get_single_node()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         message = " ".join(part for part in (error.problem, error.context) if part)
-        raise TaskFileError(f"not valid YAML: {message}", file=file, line=mark.line + 1 if mark else 0) from None
+        raise TaskFileError(
+            f"not valid YAML: {message}", file=file, line=mark.line + 1 if mark else 0
+        ) from None
     except yaml.YAMLError as error:
-        raise TaskFileError(f"not valid YAML: {' '.join(str(error).split())}", file=file) from None
+        raise TaskFileError(
+            f"not valid YAML: {' '.join(str(error).split())}", file=file
+        ) from None
     except RecursionError:
         raise TaskFileError("is nested too deeply", file=file) from None
     finally:
@@ -192,7 +237,9 @@ def _check_depth(text: str, file: Path) -> None:
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > _MAX_YAML_DEPTH:
-                raise TaskFileError("is nested too deeply", file=file, line=_line(event))
+                raise TaskFileError(
+                    "is nested too deeply", file=file, line=_line(event)
+                )
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
 
@@ -227,7 +274,9 @@ class _Reader:
             raise self._fault(node, f"is nested more than {MAX_DEPTH} deep")
         yield from node.value
 
-    def _merge(self, node: Node, path: KeyPath, values: dict[str, Any], own: Mapping[str, int]) -> None:
+    def _merge(
+        self, node: Node, path: KeyPath, values: dict[str, Any], own: Mapping[str, int]
+    ) -> None:
         """``<<: *anchor``: the anchor's entries, without those of the mapping itself."""
         sources = node.value if isinstance(node, SequenceNode) else [node]
         for source in sources:
@@ -244,15 +293,23 @@ class _Reader:
                 del self.places[key]
 
     def _noted(self, node: Node, path: KeyPath, line: int) -> Any:
-        self.places[path] = YamlPlace(self.file, line, node.value if isinstance(node, ScalarNode) else "")
+        self.places[path] = YamlPlace(
+            self.file, line, node.value if isinstance(node, ScalarNode) else ""
+        )
         return self._value(node, path)
 
-    def _value(self, node: Node, path: KeyPath) -> Any:  # a YAML value has any JSON type
+    def _value(
+        self, node: Node, path: KeyPath
+    ) -> Any:  # a YAML value has any JSON type
         self._left -= 1
         if self._left < 0:
             raise self._fault(node, f"holds more than {MAX_NODES} values")
         if isinstance(node, ScalarNode):
-            if len(path) == 1 and str(path[0]).startswith(_OF_OTHERS) and node.tag.startswith("!function"):
+            if (
+                len(path) == 1
+                and str(path[0]).startswith(_OF_OTHERS)
+                and node.tag.startswith("!function")
+            ):
                 return f"{node.tag} {node.value}"
             return self._scalar(node)
         if isinstance(node, MappingNode) and node.tag == _TAG + "map":
@@ -260,14 +317,21 @@ class _Reader:
         if isinstance(node, SequenceNode) and node.tag == _TAG + "seq":
             if len(path) > MAX_DEPTH:
                 raise self._fault(node, f"is nested more than {MAX_DEPTH} deep")
-            return [self._noted(item, (*path, i), _line(item)) for i, item in enumerate(node.value)]
+            return [
+                self._noted(item, (*path, i), _line(item))
+                for i, item in enumerate(node.value)
+            ]
         raise self._tag_fault(node)
 
     def _key(self, node: Node) -> str:
         key = self._scalar(node) if isinstance(node, ScalarNode) else None
         if not isinstance(key, str):
-            written = node.value if isinstance(node, ScalarNode) else "a list or mapping"
-            raise self._fault(node, f"{written} cannot be a key: keys are text; put it in quotes")
+            written = (
+                node.value if isinstance(node, ScalarNode) else "a list or mapping"
+            )
+            raise self._fault(
+                node, f"{written} cannot be a key: keys are text; put it in quotes"
+            )
         return key
 
     def _scalar(self, node: ScalarNode) -> str | int | float | bool | None:
@@ -288,7 +352,10 @@ class _Reader:
     def _boolean(self, node: Node, written: str) -> bool:
         if written.lower() not in ("true", "false"):
             meant = "true" if written.lower() in ("yes", "on") else "false"
-            raise self._fault(node, f'{written} means {meant} in YAML; write {meant}, or "{written}" for the word')
+            raise self._fault(
+                node,
+                f'{written} means {meant} in YAML; write {meant}, or "{written}" for the word',
+            )
         return written.lower() == "true"
 
     def _integer(self, node: Node, written: str) -> int:
@@ -298,13 +365,19 @@ class _Reader:
             if _HEXADECIMAL.fullmatch(written):
                 return int(written.replace("_", ""), 16)
         raise self._fault(
-            node, f'{written} is no plain whole number in YAML; write it in decimal, or "{written}" as text'
+            node,
+            f'{written} is no plain whole number in YAML; write it in decimal, or "{written}" as text',
         )
 
     def _number(self, node: Node, written: str) -> float:
-        value = float(written.replace("_", "")) if _FLOAT.fullmatch(written) else math.nan
+        value = (
+            float(written.replace("_", "")) if _FLOAT.fullmatch(written) else math.nan
+        )
         if not math.isfinite(value):
-            raise self._fault(node, f'{written} is no plain finite number; write it out, or "{written}" as text')
+            raise self._fault(
+                node,
+                f'{written} is no plain finite number; write it out, or "{written}" as text',
+            )
         return value
 
     def _tag_fault(self, node: Node) -> TaskFileError:
@@ -315,7 +388,9 @@ class _Reader:
                 "!function is not supported: a task file runs no code. Register the function as a plugin (an entry "
                 "point in mmeval.loaders, mmeval.prompts, mmeval.protocols or mmeval.metrics) and name it here",
             )
-        return self._fault(node, f"the YAML tag {tag} is not supported; write a plain value")
+        return self._fault(
+            node, f"the YAML tag {tag} is not supported; write a plain value"
+        )
 
     def _fault(self, node: Node, message: str) -> TaskFileError:
         return TaskFileError(message, file=self.file, line=_line(node))

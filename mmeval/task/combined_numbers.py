@@ -14,19 +14,32 @@ from mmeval.task.schema import NumberKeys
 from mmeval.task.task import CombinedNumber, TaskMetric
 
 
-def combined_numbers(file: TaskFile, metrics: Sequence[TaskMetric]) -> tuple[CombinedNumber, ...]:
+def combined_numbers(
+    file: TaskFile, metrics: Sequence[TaskMetric]
+) -> tuple[CombinedNumber, ...]:
     """The numbers of a task with these metrics. Raises KeyFaultsError with every fault."""
     listed = [entry.metric for entry in file.keys.metric_list]
-    outputs = list(dict.fromkeys(output for metric in listed for output in outputs_of(metric)))
-    parts = {output: metric for metric in metrics for output in metric.bound.metric.outputs}
+    outputs = list(
+        dict.fromkeys(output for metric in listed for output in outputs_of(metric))
+    )
+    parts = {
+        output: metric for metric in metrics for output in metric.bound.metric.outputs
+    }
     found: list[CombinedNumber] = []
     problems: list[Problem] = []
     taken = {*listed, *outputs}
     for at, keys in enumerate(file.keys.numbers):
         path = ("numbers", at)
-        faults = [((*path, *place), fault) for place, fault in _faults(keys, outputs, parts)]
+        faults = [
+            ((*path, *place), fault) for place, fault in _faults(keys, outputs, parts)
+        ]
         if keys.number in taken:
-            faults.append(((*path, "number"), f"{keys.number!r} is a name in this task already; choose another"))
+            faults.append(
+                (
+                    (*path, "number"),
+                    f"{keys.number!r} is a name in this task already; choose another",
+                )
+            )
         taken.add(keys.number)
         problems += faults
         if not faults:
@@ -36,34 +49,61 @@ def combined_numbers(file: TaskFile, metrics: Sequence[TaskMetric]) -> tuple[Com
     return tuple(found)
 
 
-def _faults(keys: NumberKeys, outputs: Sequence[str], parts: Mapping[str, TaskMetric]) -> Iterator[Problem]:
+def _faults(
+    keys: NumberKeys, outputs: Sequence[str], parts: Mapping[str, TaskMetric]
+) -> Iterator[Problem]:
     for place, part in enumerate(keys.of):
         if part not in outputs:
             known = ", ".join(outputs) or "none"
-            yield ("of", place), f"unknown number {part!r}{did_you_mean(part, outputs)} (the metrics give {known})"
-    better = {part: parts[part].bound.metric.higher_is_better for part in keys.of if part in parts}
+            yield (
+                ("of", place),
+                f"unknown number {part!r}{did_you_mean(part, outputs)} (the metrics give {known})",
+            )
+    better = {
+        part: parts[part].bound.metric.higher_is_better
+        for part in keys.of
+        if part in parts
+    }
     if len({*better.values()}) > 1:
-        high, low = (next(name for name, higher in better.items() if higher is wanted) for wanted in (True, False))
-        yield ("of",), f"higher is better for {high}, lower is better for {low}: one number cannot be both"
+        high, low = (
+            next(name for name, higher in better.items() if higher is wanted)
+            for wanted in (True, False)
+        )
+        yield (
+            ("of",),
+            f"higher is better for {high}, lower is better for {low}: one number cannot be both",
+        )
 
 
 def _combined(keys: NumberKeys, parts: Mapping[str, TaskMetric]) -> CombinedNumber:
     """A number with what is known of its parts before the run; one that ``parts`` lack was skipped by the user."""
     there = {name: parts[name] for name in keys.of if name in parts}
-    lacking = {name: metric.unavailable for name, metric in there.items() if metric.unavailable}
+    lacking = {
+        name: metric.unavailable for name, metric in there.items() if metric.unavailable
+    }
     lacking |= {name: LEFT_OUT for name in keys.of if name not in parts}
     skips = keys.missing == "skip"
     unavailable = ""
     if lacking and not (skips and len(lacking) < len(keys.of)):
         unavailable = made_unavailable(lacking, takes_missing=skips)
-    pieces = {piece: reason for metric in there.values() for piece, reason in metric.without.items()}
-    ranges = [metric.bound.metric.range_for(name) for name, metric in there.items()] or [(-math.inf, math.inf)]
+    pieces = {
+        piece: reason
+        for metric in there.values()
+        for piece, reason in metric.without.items()
+    }
+    ranges = [
+        metric.bound.metric.range_for(name) for name, metric in there.items()
+    ] or [(-math.inf, math.inf)]
     lows, highs = zip(*ranges, strict=True)
     return CombinedNumber(
         name=keys.number,
         of=tuple(keys.of),
-        range=(min(lows), max(highs)) if keys.missing != "unknown" else (_mean(lows), _mean(highs)),
-        higher_is_better=all(metric.bound.metric.higher_is_better for metric in there.values()),
+        range=(min(lows), max(highs))
+        if keys.missing != "unknown"
+        else (_mean(lows), _mean(highs)),
+        higher_is_better=all(
+            metric.bound.metric.higher_is_better for metric in there.values()
+        ),
         combine=keys.combine,
         missing=keys.missing,
         unavailable=unavailable,

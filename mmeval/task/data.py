@@ -12,7 +12,13 @@ from typing import Any
 from mmeval.content.media import path_inside
 from mmeval.dataset.contract import Dataset, DataSource, Loader
 from mmeval.dataset.hub_cache import COMMIT
-from mmeval.errors import MissingDataError, NotFetchedError, TaskFileError, UnknownNameError, UsageError
+from mmeval.errors import (
+    MissingDataError,
+    NotFetchedError,
+    TaskFileError,
+    UnknownNameError,
+    UsageError,
+)
 from mmeval.task.file import TaskFile
 from mmeval.task.task import TaskOverrides
 
@@ -49,7 +55,11 @@ class TaskData:
     @cached_property
     def _opened(self) -> Dataset:
         rest = (self.name, self.split, self.options)
-        place = (Path(), *rest, self.path, self.streamed) if self.streamed else (self.folder, *rest)
+        place = (
+            (Path(), *rest, self.path, self.streamed)
+            if self.streamed
+            else (self.folder, *rest)
+        )
         try:
             return self.loader(DataSource(self.task, *place))
         except UnknownNameError as error:
@@ -58,7 +68,11 @@ class TaskData:
     @cached_property
     def streamed(self) -> str:
         """The commit of a data set that the loader reads from the hub; empty where it reads a folder."""
-        supplied = self.bundled is not None or self.data_dir is not None or self.local() is not None
+        supplied = (
+            self.bundled is not None
+            or self.data_dir is not None
+            or self.local() is not None
+        )
         if supplied or not self.fetch or not getattr(self.loader, "streams", False):
             return ""
         from mmeval.dataset import hub
@@ -91,7 +105,9 @@ class TaskData:
                 "--data_dir FOLDER for a folder that holds them",
             ]
             if self.has_bundled:
-                ways.append("--data bundled for the few samples that ship with the task (not comparable)")
+                ways.append(
+                    "--data bundled for the few samples that ship with the task (not comparable)"
+                )
             raise OutOfReachError(f"{error}. Other ways: {'; '.join(ways)}") from error
 
     def _cached(self) -> Path:
@@ -111,11 +127,15 @@ class TaskData:
         try:
             folder = self.beside / Path(self.path).expanduser()
         except RuntimeError:  # ``~name`` without such a user
-            raise self._missing(f"no user has the home {self.path!r}; correct it, or give --data_dir FOLDER") from None
+            raise self._missing(
+                f"no user has the home {self.path!r}; correct it, or give --data_dir FOLDER"
+            ) from None
         if folder.is_dir():
             return folder
         if is_absolute(self.path) or self.path.startswith((".", "~")):
-            raise self._missing(f"there is no folder {folder}; correct it, or give --data_dir FOLDER")
+            raise self._missing(
+                f"there is no folder {folder}; correct it, or give --data_dir FOLDER"
+            )
         if not _HUB_NAME.fullmatch(self.path):
             raise self._missing(
                 f"there is no folder {self.path!r} beside the file, and it is not a data set of the hub "
@@ -124,7 +144,9 @@ class TaskData:
         return None
 
     def _missing(self, reason: str) -> MissingDataError:
-        return MissingDataError(f"{self.place}: dataset_path: {reason}", name="dataset_path")
+        return MissingDataError(
+            f"{self.place}: dataset_path: {reason}", name="dataset_path"
+        )
 
     def record(self) -> dict[str, Any]:
         """The data as a record names them, without paths of the machine.
@@ -140,8 +162,14 @@ class TaskData:
 
     def _supplied(self, data_dir: Path) -> Path:
         if not data_dir.is_dir():
-            raise MissingDataError(f"--data_dir {data_dir}: there is no such folder", name="--data_dir")
-        if self.path and not is_absolute(self.path) and ".." not in PurePosixPath(self.path).parts:
+            raise MissingDataError(
+                f"--data_dir {data_dir}: there is no such folder", name="--data_dir"
+            )
+        if (
+            self.path
+            and not is_absolute(self.path)
+            and ".." not in PurePosixPath(self.path).parts
+        ):
             inner = data_dir / self.path
             if inner.is_dir():
                 return inner
@@ -151,7 +179,9 @@ class TaskData:
 def task_data(file: TaskFile, overrides: TaskOverrides, loader: Loader) -> TaskData:
     """Make a task's data. Raises MissingDataError without the wanted bundled samples."""
     if overrides.data not in ("", "bundled"):
-        raise UsageError(f"--data {overrides.data}: the only word it takes is bundled", name="--data")
+        raise UsageError(
+            f"--data {overrides.data}: the only word it takes is bundled", name="--data"
+        )
     bundled = bundled_folder(file) if overrides.data == "bundled" else None
     if overrides.data == "bundled" and bundled is None:
         message = f"no bundled samples: {file.name}; leave it out, or leave out --data bundled"
@@ -192,7 +222,11 @@ def portable(path: str) -> str:
 
 def is_hub_name(path: str) -> bool:
     """Whether a path that is no folder may be the name of a data set on the hub."""
-    return _HUB_NAME.fullmatch(path) is not None and ".." not in path and not path.startswith((".", "~"))
+    return (
+        _HUB_NAME.fullmatch(path) is not None
+        and ".." not in path
+        and not path.startswith((".", "~"))
+    )
 
 
 def is_absolute(path: str) -> bool:
@@ -203,7 +237,11 @@ def is_absolute(path: str) -> bool:
 def _commit(folder: Path) -> str:
     """The commit of ``snapshots/<commit>``, a folder in the hub's cache; else empty."""
     home = folder.absolute()
-    return home.name if home.parent.name == "snapshots" and COMMIT.fullmatch(home.name) else ""
+    return (
+        home.name
+        if home.parent.name == "snapshots" and COMMIT.fullmatch(home.name)
+        else ""
+    )
 
 
 def _has_bundled(file: TaskFile) -> bool:

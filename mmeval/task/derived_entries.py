@@ -20,7 +20,9 @@ MetricEntry = Mapping[str, Any]
 """An entry of a ``metric_list`` as it is written."""
 
 
-def made_of(derived: TaskMetric, pieces: Mapping[str, TaskMetric], skipped: Collection[str] = ()) -> TaskMetric:
+def made_of(
+    derived: TaskMetric, pieces: Mapping[str, TaskMetric], skipped: Collection[str] = ()
+) -> TaskMetric:
     """Complete a derived entry by its pieces: range, direction, and availability.
 
     ``pieces`` are the outputs of the task's other metrics, each with its entry; ``skipped`` the outputs of skipped
@@ -33,20 +35,36 @@ def made_of(derived: TaskMetric, pieces: Mapping[str, TaskMetric], skipped: Coll
     if skipped_pieces and (not entries or not bound.metric.takes_missing):
         why = f"it is made of {skipped_pieces[0]}, which was skipped (--skip_metric); mmeval score RUN"
         return replace(derived, unavailable=f"{why} --metrics {bound.name} adds both")
-    ranges = {name: entry.bound.metric.range_for(name) for name, entry in entries.items()}
+    ranges = {
+        name: entry.bound.metric.range_for(name) for name, entry in entries.items()
+    }
     whole = replace(derived, bound=_directed(with_range(bound, ranges), entries))
-    lacking = {name: entry.unavailable for name, entry in entries.items() if entry.unavailable}
+    lacking = {
+        name: entry.unavailable for name, entry in entries.items() if entry.unavailable
+    }
     if lacking and not (bound.metric.takes_missing and len(lacking) < len(entries)):
         reason = made_unavailable(lacking, takes_missing=bound.metric.takes_missing)
         return replace(whole, unavailable=derived.unavailable or reason)
-    without = {piece: reason for entry in entries.values() for piece, reason in entry.without.items()}
+    without = {
+        piece: reason
+        for entry in entries.values()
+        for piece, reason in entry.without.items()
+    }
     why = f"it is left out by --skip_metric; mmeval score RUN --metrics {bound.name} adds it"
-    return replace(whole, without={**without, **lacking, **dict.fromkeys(skipped_pieces, why)})
+    return replace(
+        whole, without={**without, **lacking, **dict.fromkeys(skipped_pieces, why)}
+    )
 
 
-def piece_ranges(entry: TaskMetric, entries: Iterable[TaskMetric]) -> dict[str, list[float | None]]:
+def piece_ranges(
+    entry: TaskMetric, entries: Iterable[TaskMetric]
+) -> dict[str, list[float | None]]:
     """The ranges of the pieces of a derived entry, as JSON: an infinite end is null."""
-    ranges = {name: other.bound.metric.range_for(name) for other in entries for name in other.bound.metric.outputs}
+    ranges = {
+        name: other.bound.metric.range_for(name)
+        for other in entries
+        for name in other.bound.metric.outputs
+    }
     return {
         name: [end if math.isfinite(end) else None for end in ranges[name]]
         for name in entry.bound.pieces
@@ -73,24 +91,41 @@ def derived_outputs(entries: Iterable[TaskMetric], lost: Collection[str]) -> set
 
 def has_unavailable_piece(entry: TaskMetric, entries: Iterable[TaskMetric]) -> bool:
     """Whether an entry is made of another one that is unavailable."""
-    lost = {name for other in entries if other.unavailable for name in other.bound.metric.outputs}
+    lost = {
+        name
+        for other in entries
+        if other.unavailable
+        for name in other.bound.metric.outputs
+    }
     return not lost.isdisjoint(entry.bound.pieces)
 
 
-def needs_with_pieces(entry: TaskMetric, entries: Iterable[TaskMetric]) -> tuple[Need, ...]:
+def needs_with_pieces(
+    entry: TaskMetric, entries: Iterable[TaskMetric]
+) -> tuple[Need, ...]:
     """What an unavailable entry needs, with what the unavailable entries need that it is made of."""
     entries = [other for other in entries if other is not entry and other.unavailable]
-    made_of = [other for other in entries if not set(entry.bound.pieces).isdisjoint(other.bound.metric.outputs)]
+    made_of = [
+        other
+        for other in entries
+        if not set(entry.bound.pieces).isdisjoint(other.bound.metric.outputs)
+    ]
     pieces = (need for other in made_of for need in needs_with_pieces(other, entries))
     return tuple(dict.fromkeys((*entry.needs, *pieces))) if entry.unavailable else ()
 
 
 def with_pieces(
-    asked: Sequence[MetricEntry], listed: Mapping[str, MetricEntry], metric_args: Mapping[str, Mapping[str, Any]]
+    asked: Sequence[MetricEntry],
+    listed: Mapping[str, MetricEntry],
+    metric_args: Mapping[str, Mapping[str, Any]],
 ) -> list[MetricEntry]:
     """Entries of a ``metric_list``, each after those of the task that give its pieces.
     These are ``listed``, by metric; ``metric_args`` override the switches of the entries."""
-    givers = {output: entry for entry in listed.values() for output in outputs_of(entry["metric"])}
+    givers = {
+        output: entry
+        for entry in listed.values()
+        for output in outputs_of(entry["metric"])
+    }
     found: dict[str, MetricEntry] = {}
     visited: set[str] = set()
 
@@ -114,7 +149,11 @@ def _pieces(entry: MetricEntry) -> list[Any]:
         metric = load_metric(entry["metric"])
     except MmevalError:
         return []
-    written = entry.get(PIECES_SWITCH, metric.switches[PIECES_SWITCH]) if metric.derived else ()
+    written = (
+        entry.get(PIECES_SWITCH, metric.switches[PIECES_SWITCH])
+        if metric.derived
+        else ()
+    )
     return list(written) if isinstance(written, (list, tuple)) else []
 
 
@@ -128,7 +167,9 @@ def made_unavailable(lacking: Mapping[str, str], *, takes_missing: bool) -> str:
 
 def _check_names(bound: BoundMetric, known: Collection[str]) -> None:
     if not bound.pieces:
-        raise UsageError(f"name the outputs that {bound.name} is made of (the task gives {', '.join(sorted(known))})")
+        raise UsageError(
+            f"name the outputs that {bound.name} is made of (the task gives {', '.join(sorted(known))})"
+        )
     if len(set(bound.pieces)) < len(bound.pieces):
         raise UsageError("an output counts once; name each one time")
     for name in bound.pieces:
@@ -137,7 +178,9 @@ def _check_names(bound: BoundMetric, known: Collection[str]) -> None:
         if name not in known:
             given = ", ".join(sorted(known)) or "none"
             own = ", ".join(piece for piece in bound.pieces if piece in known)
-            advice = f"; to use the known ones write {PIECES_SWITCH}: [{own}]" if own else ""
+            advice = (
+                f"; to use the known ones write {PIECES_SWITCH}: [{own}]" if own else ""
+            )
             raise UsageError(
                 f"unknown output {name!r}{did_you_mean(name, known)} (the task's other metrics give {given}{advice}; a "
                 "derived metric may be made of derived ones that stand above it)"
@@ -146,8 +189,18 @@ def _check_names(bound: BoundMetric, known: Collection[str]) -> None:
 
 def _directed(bound: BoundMetric, entries: Mapping[str, TaskMetric]) -> BoundMetric:
     """The metric with its pieces' direction. Raises UsageError for different ones."""
-    better = {name: entry.bound.metric.higher_is_better for name, entry in entries.items()}
+    better = {
+        name: entry.bound.metric.higher_is_better for name, entry in entries.items()
+    }
     if len({*better.values()}) > 1:
-        high, low = (next(name for name, higher in better.items() if higher is wanted) for wanted in (True, False))
-        raise UsageError(f"higher is better for {high}, lower is better for {low}: one number cannot be both")
-    return replace(bound, metric=replace(bound.metric, higher_is_better=next(iter(better.values()))))
+        high, low = (
+            next(name for name, higher in better.items() if higher is wanted)
+            for wanted in (True, False)
+        )
+        raise UsageError(
+            f"higher is better for {high}, lower is better for {low}: one number cannot be both"
+        )
+    return replace(
+        bound,
+        metric=replace(bound.metric, higher_is_better=next(iter(better.values()))),
+    )

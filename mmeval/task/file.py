@@ -120,18 +120,26 @@ class RequirementError(TaskFileError):
 def parse_task(document: Document) -> TaskFile:
     """Parse a task. Raises one TaskFileError with every fault, each with its line."""
     _check_requirement(document)
-    problems = [*generation_problems(document.data.get("generation_kwargs"), ("generation_kwargs",))]
+    problems = [
+        *generation_problems(
+            document.data.get("generation_kwargs"), ("generation_kwargs",)
+        )
+    ]
     roles = document.data.get("roles")
     for role, params in roles.items() if isinstance(roles, Mapping) else ():
         problems += generation_problems(params, ("roles", role))
-    keys = _validated(TaskKeys, document, problems, f"the task {document.data.get('task', '')!r}")
+    keys = _validated(
+        TaskKeys, document, problems, f"the task {document.data.get('task', '')!r}"
+    )
     return TaskFile(keys, document)
 
 
 def parse_group(document: Document) -> GroupFile:
     """Parse a group. Raises one TaskFileError with every fault, each with its line."""
     _check_requirement(document)
-    keys = _validated(GroupKeys, document, [], f"the group {document.data.get('group', '')!r}")
+    keys = _validated(
+        GroupKeys, document, [], f"the group {document.data.get('group', '')!r}"
+    )
     return GroupFile(keys, document)
 
 
@@ -141,7 +149,11 @@ def word_for(file: TaskFile) -> str:
     if str(path).startswith(OF_A_RUN):
         return file.name
     folders = (package_folder(entry.value) for entry in plugins.entries("mmeval.tasks"))
-    return file.name if any(folder and path.is_relative_to(folder) for folder in folders) else str(path)
+    return (
+        file.name
+        if any(folder and path.is_relative_to(folder) for folder in folders)
+        else str(path)
+    )
 
 
 def _check_requirement(document: Document) -> None:
@@ -157,12 +169,17 @@ def _check_requirement(document: Document) -> None:
         raise RequirementError(message, file=place.file, line=place.line)
 
 
-def _validated(model: type[Keys], document: Document, problems: list[Problem], what: str) -> Keys:
+def _validated(
+    model: type[Keys], document: Document, problems: list[Problem], what: str
+) -> Keys:
     keys: Keys | None = None
     try:
         keys = model.model_validate(dict(document.data))
     except ValidationError as error:
-        problems += [_problem(model, document, dict(fault)) for fault in error.errors(include_url=False)]
+        problems += [
+            _problem(model, document, dict(fault))
+            for fault in error.errors(include_url=False)
+        ]
     problems += _metadata_problems(document, required=model is TaskKeys, what=what)
     if keys is None or problems:
         faults = document.errors(list(dict.fromkeys(problems)))
@@ -171,16 +188,25 @@ def _validated(model: type[Keys], document: Document, problems: list[Problem], w
     return keys
 
 
-def _metadata_problems(document: Document, *, required: bool, what: str) -> Iterator[Problem]:
+def _metadata_problems(
+    document: Document, *, required: bool, what: str
+) -> Iterator[Problem]:
     metadata = document.data.get("metadata")
     if not isinstance(metadata, Mapping):
         return
     if "version" not in metadata:
         if required:
-            yield ("metadata",), f"version is missing: {what} needs one, so that its scores can be compared"
+            yield (
+                ("metadata",),
+                f"version is missing: {what} needs one, so that its scores can be compared",
+            )
         return
     version = metadata["version"]
-    if isinstance(version, bool) or not isinstance(version, str | int | float) or version == "":
+    if (
+        isinstance(version, bool)
+        or not isinstance(version, str | int | float)
+        or version == ""
+    ):
         yield ("metadata", "version"), "must be a number or text"
 
 
@@ -193,7 +219,9 @@ def generation_problems(params: Any, path: KeyPath) -> Iterator[Problem]:
             yield (*path, key), str(error)
 
 
-def _problem(model: type[BaseModel], document: Document, fault: Mapping[str, Any]) -> Problem:
+def _problem(
+    model: type[BaseModel], document: Document, fault: Mapping[str, Any]
+) -> Problem:
     """A fault of the schema as a sentence, at its key."""
     loc: tuple[str | int, ...] = fault["loc"]
     path = _known_path(document, loc)
@@ -202,8 +230,13 @@ def _problem(model: type[BaseModel], document: Document, fault: Mapping[str, Any
         key, owner = str(loc[-1]), _INNER.get(str(loc[0])) if len(loc) > 1 else None
         if key in REFUSED:
             first = next(filter(COLUMNS_OF.__contains__, document.data), None)
-            return path, f"is not supported here: {columns_for(document.data) if key == first else REFUSED[key]}"
-        known = [*model.model_fields, "include"] if owner is None else [*owner.model_fields]
+            return (
+                path,
+                f"is not supported here: {columns_for(document.data) if key == first else REFUSED[key]}",
+            )
+        known = (
+            [*model.model_fields, "include"] if owner is None else [*owner.model_fields]
+        )
         return path, f"unknown key{did_you_mean(key, known)}"
     if kind == "missing":
         return path, f"{loc[-1]} is missing"
@@ -211,14 +244,32 @@ def _problem(model: type[BaseModel], document: Document, fault: Mapping[str, Any
         return path, str(fault["msg"])
     value = fault["input"]
     if isinstance(value, Mapping | list):
-        shown = "a mapping" if isinstance(value, Mapping) else "an empty list" if not value else "a list"
+        shown = (
+            "a mapping"
+            if isinstance(value, Mapping)
+            else "an empty list"
+            if not value
+            else "a list"
+        )
     else:
-        shown = (document.place(path).written if path in document.places else "") or "nothing"
+        shown = (
+            document.place(path).written if path in document.places else ""
+        ) or "nothing"
     if kind == "string_type" and not isinstance(value, list | dict | type(None)):
         shown += "; put it in quotes"
-    wanted = _WANTED[kind].format(**fault.get("ctx", {})) if kind in _WANTED else fault["msg"]
-    if kind == "model_type" and path and isinstance(path[-1], int):  # an entry of a list, which no name stands for
-        wanted = "must be a mapping such as {metric: NAME}" if "metric" in str(path[0]) else "must be a mapping"
+    wanted = (
+        _WANTED[kind].format(**fault.get("ctx", {}))
+        if kind in _WANTED
+        else fault["msg"]
+    )
+    if (
+        kind == "model_type" and path and isinstance(path[-1], int)
+    ):  # an entry of a list, which no name stands for
+        wanted = (
+            "must be a mapping such as {metric: NAME}"
+            if "metric" in str(path[0])
+            else "must be a mapping"
+        )
     return path, f"{wanted}, not {shown}"
 
 

@@ -51,11 +51,18 @@ class TaskFiles:
             if target.resolve() in trail:
                 chain = " -> ".join(file.name for file in (*trail, target))
                 raise document.error(path, f"the include leads back to itself: {chain}")
-            known = target.parent.resolve() / target.name  # links of folders lead to the same files
+            known = (
+                target.parent.resolve() / target.name
+            )  # links of folders lead to the same files
             if known not in self._whole:
                 if len(trail) > MAX_DEPTH:
-                    raise document.error(path, f"the includes are more than {MAX_DEPTH} deep; include fewer files")
-                self._whole[known] = self._resolved(self.own(target), (*trail, target.resolve()))
+                    raise document.error(
+                        path,
+                        f"the includes are more than {MAX_DEPTH} deep; include fewer files",
+                    )
+                self._whole[known] = self._resolved(
+                    self.own(target), (*trail, target.resolve())
+                )
             below = self._whole[known]
             base = below if base is None else below.over(base)
         own = document.without("include")
@@ -66,17 +73,31 @@ class TaskFiles:
         target = source.parent / name
         try:
             resolved, home = target.resolve(), source.parent.resolve()
-        except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL character
-            raise document.error(path, f"{name[:80]!r} is not a path ({error})") from None
+        except (
+            OSError,
+            RuntimeError,
+            ValueError,
+        ) as error:  # a loop of links, a NUL character
+            raise document.error(
+                path, f"{name[:80]!r} is not a path ({error})"
+            ) from None
         outside = not any(home.is_relative_to(root) for root in self._roots)
-        if not any(map(resolved.is_relative_to, self._roots)) and not (outside and resolved.is_relative_to(home)):
+        if not any(map(resolved.is_relative_to, self._roots)) and not (
+            outside and resolved.is_relative_to(home)
+        ):
             message = f"{name!r} leads out of the package; includes stay inside it, or below a folder of --include_path"
             raise document.error(path, message)
         if not target.is_file():
-            raise document.error(path, f"there is no file {name!r} beside {source.name}")
+            raise document.error(
+                path, f"there is no file {name!r} beside {source.name}"
+            )
         # without ``..``, for messages, where that is the same file: beyond a link it may be another
         plain = Path(os.path.normpath(target))
-        return plain if plain != target and plain.is_file() and plain.samefile(target) else target
+        return (
+            plain
+            if plain != target and plain.is_file() and plain.samefile(target)
+            else target
+        )
 
 
 def _listed(document: Document, key: str, value: Any) -> Iterator[tuple[KeyPath, str]]:

@@ -64,20 +64,32 @@ class _Root:
     """Whether files of the folders below it count."""
 
     def files(self) -> Iterator[Path]:
-        return yaml_files(self.folder) if self.deep else iter(sorted(self.folder.glob("*.yaml")))
+        return (
+            yaml_files(self.folder)
+            if self.deep
+            else iter(sorted(self.folder.glob("*.yaml")))
+        )
 
 
 class TaskIndex:
     """All names that ``--tasks`` accepts, by a scan of each file, which is kept between calls."""
 
-    def __init__(self, include_path: Sequence[Path] = (), *, roots: Sequence[_Root] | None = None) -> None:
-        self._roots = [*_package_roots(), *_include_roots(include_path)] if roots is None else list(roots)
+    def __init__(
+        self, include_path: Sequence[Path] = (), *, roots: Sequence[_Root] | None = None
+    ) -> None:
+        self._roots = (
+            [*_package_roots(), *_include_roots(include_path)]
+            if roots is None
+            else list(roots)
+        )
         self._warned: set[str] = set()
 
     def with_folder(self, folder: Path, *, deep: bool) -> TaskIndex:
         """Add a folder whose files win, as of ``--include_path``; recursively if ``deep``."""
         rank = max((root.rank for root in self._roots), default=0) + 1
-        return TaskIndex(roots=[*self._roots, _Root(folder, "", str(folder), rank, deep)])
+        return TaskIndex(
+            roots=[*self._roots, _Root(folder, "", str(folder), rank, deep)]
+        )
 
     @cached_property
     def files(self) -> TaskFiles:
@@ -97,7 +109,9 @@ class TaskIndex:
         for root in self._roots:
             files = _by_place(root.files())  # one folder may be registered twice
             cache = ScanCache(root.folder)
-            for entry in self._entries([file for key, file in files.items() if key not in seen], root, cache):
+            for entry in self._entries(
+                [file for key, file in files.items() if key not in seen], root, cache
+            ):
                 claims.setdefault(entry.name, []).append((root.rank, entry))
             cache.save()
             seen.update(files)
@@ -105,13 +119,21 @@ class TaskIndex:
 
     def entries(self) -> list[IndexEntry]:
         """All tasks and groups by name, not those overridden; all of those that clash."""
-        found = [entry for name in sorted(self._claims) for entry in self._winners(name)]
-        return sorted(found, key=lambda entry: (entry.name, entry.benchmark, entry.owner))
+        found = [
+            entry for name in sorted(self._claims) for entry in self._winners(name)
+        ]
+        return sorted(
+            found, key=lambda entry: (entry.name, entry.benchmark, entry.owner)
+        )
 
     def listing(self) -> Iterator[IndexEntry]:
         """``entries``, those whose includes cannot be read with that as their problem."""
         for entry in self.entries():
-            yield replace(entry, problem=entry.fault) if entry.fault and not entry.problem else entry
+            yield (
+                replace(entry, problem=entry.fault)
+                if entry.fault and not entry.problem
+                else entry
+            )
 
     def tags(self) -> dict[str, list[IndexEntry]]:
         """The entries of each tag."""
@@ -131,7 +153,11 @@ class TaskIndex:
         benchmark, _, short = name.rpartition("/")
         winners = self._winners(short)
         if benchmark:
-            winners = [entry for _, entry in self._claims.get(short, []) if entry.benchmark == benchmark]
+            winners = [
+                entry
+                for _, entry in self._claims.get(short, [])
+                if entry.benchmark == benchmark
+            ]
         if not winners:
             return None
         if len(winners) > 1:
@@ -142,7 +168,11 @@ class TaskIndex:
 
     def matching(self, pattern: str) -> list[IndexEntry]:
         """The entries whose name, or ``benchmark/name``, fits a glob."""
-        found = [e for e in self.entries() if fnmatchcase(e.name, pattern) or fnmatchcase(e.full_name, pattern)]
+        found = [
+            e
+            for e in self.entries()
+            if fnmatchcase(e.name, pattern) or fnmatchcase(e.full_name, pattern)
+        ]
         return self._with_warnings(found)
 
     def tagged(self, tag: str) -> list[IndexEntry]:
@@ -151,26 +181,41 @@ class TaskIndex:
 
     def below(self, folder: Path) -> list[IndexEntry]:
         """The entries of a folder, whether or not it belongs to the index."""
-        return list(self._entries(yaml_files(folder), _Root(folder, "", str(folder), 0)))
+        return list(
+            self._entries(yaml_files(folder), _Root(folder, "", str(folder), 0))
+        )
 
     def of_file(self, file: Path) -> IndexEntry | None:
         """The entry of a file, also of one outside the index; None for a template."""
-        return next(self._entries([file], _Root(file.parent, "", str(file.parent), 0)), None)
+        return next(
+            self._entries([file], _Root(file.parent, "", str(file.parent), 0)), None
+        )
 
     def problems(self) -> list[TaskFileError]:
         """The faults of files whose names could not be read."""
-        return [e.problem for claims in self._claims.values() for _, e in claims if e.problem is not None]
+        return [
+            e.problem
+            for claims in self._claims.values()
+            for _, e in claims
+            if e.problem is not None
+        ]
 
     def run_name(self, entry: IndexEntry) -> str:
         """The name of a task in results; ``benchmark/name`` where two packages have it."""
         rivals = self._winners(entry.name)
         return (
-            entry.full_name if len(rivals) > 1 or (rivals and entry not in rivals and entry.benchmark) else entry.name
+            entry.full_name
+            if len(rivals) > 1 or (rivals and entry not in rivals and entry.benchmark)
+            else entry.name
         )
 
-    def _entries(self, files: Iterable[Path], root: _Root, cache: ScanCache | None = None) -> Iterator[IndexEntry]:
+    def _entries(
+        self, files: Iterable[Path], root: _Root, cache: ScanCache | None = None
+    ) -> Iterator[IndexEntry]:
         """The tasks and groups among files. Others are templates, which may have tags."""
-        reader = self._reader()  # not ``files``, whose errors name a file as the user does
+        reader = (
+            self._reader()
+        )  # not ``files``, whose errors name a file as the user does
         for file in files:
             scan = None if cache is None else cache.scan(file)
             if scan is None:
@@ -206,13 +251,20 @@ class TaskIndex:
         losers = [entry for _, entry in self._claims[name] if entry != winner]
         if losers and name not in self._warned:
             self._warned.add(name)
-            _log.warning("%s is read from %s, which overrides %s", name, winner.file, losers[-1].file)
+            _log.warning(
+                "%s is read from %s, which overrides %s",
+                name,
+                winner.file,
+                losers[-1].file,
+            )
 
 
 def _clash(name: str, rivals: Sequence[IndexEntry]) -> str:
     owners = " and ".join(sorted(f"{entry.owner} ({entry.file})" for entry in rivals))
     full = sorted({entry.full_name for entry in rivals})
-    advice = f"write {' or '.join(full)}" if len(full) > 1 else "rename one, or remove one"
+    advice = (
+        f"write {' or '.join(full)}" if len(full) > 1 else "rename one, or remove one"
+    )
     return f"{name!r} is claimed by {owners}; {advice}"
 
 
@@ -220,8 +272,12 @@ def _package_roots() -> Iterator[_Root]:
     for entry in plugins.entries("mmeval.tasks"):
         folder = package_folder(entry.value)
         if folder is None:
-            _log.warning("the tasks %r of %s are missing: no package %s; reinstall or remove that package",
-                         entry.name, plugins.distribution_of(entry), entry.value)  # fmt: skip
+            _log.warning(
+                "the tasks %r of %s are missing: no package %s; reinstall or remove that package",
+                entry.name,
+                plugins.distribution_of(entry),
+                entry.value,
+            )
             continue
         yield _Root(folder, entry.name, plugins.distribution_of(entry), 0)
 
@@ -229,7 +285,10 @@ def _package_roots() -> Iterator[_Root]:
 def _include_roots(include_path: Sequence[Path]) -> Iterator[_Root]:
     for rank, folder in enumerate(include_path, start=1):
         if not folder.is_dir():
-            raise UsageError(f"--include_path {folder}: there is no such folder", name="--include_path")
+            raise UsageError(
+                f"--include_path {folder}: there is no such folder",
+                name="--include_path",
+            )
         yield _Root(folder, "", str(folder), rank)
 
 

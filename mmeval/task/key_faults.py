@@ -6,7 +6,13 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from mmeval.errors import AmbiguousNameError, PluginError, UnknownNameError, UsageError, did_you_mean
+from mmeval.errors import (
+    AmbiguousNameError,
+    PluginError,
+    UnknownNameError,
+    UsageError,
+    did_you_mean,
+)
 from mmeval.system.arguments import fault_of, hint_of
 from mmeval.system.yaml_document import KeyPath
 from mmeval.task.file import TaskFile
@@ -35,24 +41,37 @@ def name_path(file: TaskFile, path: KeyPath) -> KeyPath:
     return (*path, "name") if (*path, "name") in file.document.places else path
 
 
-def check_options(function: Callable[..., Any], options: Mapping[str, Any], path: KeyPath) -> None:
+def check_options(
+    function: Callable[..., Any], options: Mapping[str, Any], path: KeyPath
+) -> None:
     """Refuse options that a function does not have. Raises KeyFaultsError.
     Its first parameter is no option; options without default are required."""
     parameters = list(inspect.signature(function).parameters.values())[1:]
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return
     known = [p.name for p in parameters if p.kind is not p.VAR_POSITIONAL]
-    faults = [((*path, name), f"unknown key{did_you_mean(name, known)}") for name in options if name not in known]
+    faults = [
+        ((*path, name), f"unknown key{did_you_mean(name, known)}")
+        for name in options
+        if name not in known
+    ]
     missing = [
-        p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name not in options
+        p.name
+        for p in parameters
+        if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name not in options
     ]
     faults += [(path, f"the option {name!r} is missing") for name in missing]
     if faults:
         raise KeyFaultsError(*faults)
 
 
-def check_values(function: Callable[..., Any], options: Mapping[str, Any], path: KeyPath) -> None:
+def check_values(
+    function: Callable[..., Any], options: Mapping[str, Any], path: KeyPath
+) -> None:
     """Refuse options whose values do not fit annotations. Raises KeyFaultsError."""
-    found = [((*path, name), fault_of(value, hint_of(function, name))) for name, value in options.items()]
+    found = [
+        ((*path, name), fault_of(value, hint_of(function, name)))
+        for name, value in options.items()
+    ]
     if faults := [(place, fault) for place, fault in found if fault]:
         raise KeyFaultsError(*faults)

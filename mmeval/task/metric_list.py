@@ -20,23 +20,44 @@ from mmeval.program.prompt_file import PromptTexts, is_prompt_path, read_prompt_
 from mmeval.system.yaml_document import KeyPath
 from mmeval.task.derived_entries import made_of, outputs_of
 from mmeval.task.file import TaskFile, word_for
-from mmeval.task.key_faults import KeyFaultsError, check_options, check_values, name_path, plugin_at
+from mmeval.task.key_faults import (
+    KeyFaultsError,
+    check_options,
+    check_values,
+    name_path,
+    plugin_at,
+)
 from mmeval.task.schema import MetricKeys
 from mmeval.task.task import TaskMetric, TaskOverrides
 
 
 def positions_of(file: TaskFile, overrides: TaskOverrides) -> list[int]:
     """The positions of the entries that are not skipped."""
-    return [i for i, entry in enumerate(file.keys.metric_list) if entry.metric not in overrides.skip_metric]
+    return [
+        i
+        for i, entry in enumerate(file.keys.metric_list)
+        if entry.metric not in overrides.skip_metric
+    ]
 
 
-def metrics_of(file: TaskFile, overrides: TaskOverrides, roles: frozenset[str]) -> tuple[TaskMetric, ...]:
+def metrics_of(
+    file: TaskFile, overrides: TaskOverrides, roles: frozenset[str]
+) -> tuple[TaskMetric, ...]:
     """The metrics of a task, derived ones with their pieces. Raises KeyFaultsError."""
     positions = positions_of(file, overrides)
     found = [metric_at(file, position, overrides, roles) for position in positions]
-    left_out = [entry.metric for i, entry in enumerate(file.keys.metric_list) if i not in positions]
+    left_out = [
+        entry.metric
+        for i, entry in enumerate(file.keys.metric_list)
+        if i not in positions
+    ]
     skipped = [name for metric in left_out for name in outputs_of(metric)]
-    pieces = {name: entry for entry in found if not entry.bound.metric.derived for name in entry.bound.metric.outputs}
+    pieces = {
+        name: entry
+        for entry in found
+        if not entry.bound.metric.derived
+        for name in entry.bound.metric.outputs
+    }
     for at, entry in enumerate(found):
         if not entry.bound.metric.derived:
             continue
@@ -44,19 +65,27 @@ def metrics_of(file: TaskFile, overrides: TaskOverrides, roles: frozenset[str]) 
             found[at] = made_of(entry, pieces, skipped)
         except UsageError as error:
             path: KeyPath = ("metric_list", positions[at], PIECES_SWITCH)
-            raise KeyFaultsError((path if path in file.document.places else path[:2], str(error))) from None
+            raise KeyFaultsError(
+                (path if path in file.document.places else path[:2], str(error))
+            ) from None
         pieces.update(dict.fromkeys(entry.bound.metric.outputs, found[at]))
     return tuple(found)
 
 
-def metric_at(file: TaskFile, position: int, overrides: TaskOverrides, roles: frozenset[str]) -> TaskMetric:
+def metric_at(
+    file: TaskFile, position: int, overrides: TaskOverrides, roles: frozenset[str]
+) -> TaskMetric:
     """Make an entry's metric with switches and aggregator. Raises KeyFaultsError."""
     keys, path = file.keys.metric_list[position], ("metric_list", position)
     metric = plugin_at(load_metric, keys.metric, (*path, "metric"))
     if keys.higher_is_better is not None:
-        metric = replace(metric, higher_is_better=keys.higher_is_better, direction_of=None)
+        metric = replace(
+            metric, higher_is_better=keys.higher_is_better, direction_of=None
+        )
     where = (*path, "aggregation")
-    aggregator = plugin_at(load_aggregator, keys.aggregation.name, name_path(file, where))
+    aggregator = plugin_at(
+        load_aggregator, keys.aggregation.name, name_path(file, where)
+    )
     options = keys.aggregation.options
     if "profile" in inspect.signature(aggregator).parameters:
         options = {"profile": overrides.profile or file.keys.profile, **options}
@@ -84,7 +113,9 @@ def check_outputs(file: TaskFile, overrides: TaskOverrides) -> None:
         seen.update(outputs)
 
 
-def written_metrics(file: TaskFile, overrides: TaskOverrides, metrics: Sequence[TaskMetric]) -> dict[str, Any]:
+def written_metrics(
+    file: TaskFile, overrides: TaskOverrides, metrics: Sequence[TaskMetric]
+) -> dict[str, Any]:
     """The metrics of the resolved file as plain JSON.
     They are its entries with the overrides, skipped ones apart, and the texts of all prompts."""
     written: dict[str, Any] = {}
@@ -95,13 +126,24 @@ def written_metrics(file: TaskFile, overrides: TaskOverrides, metrics: Sequence[
     kept = positions_of(file, overrides)
     if entries:
         written["metric_list"] = [
-            {**entries[i], **_written_paths(entries[i], metric.bound), **_written_prompts(entries[i], metric.bound)}
+            {
+                **entries[i],
+                **_written_paths(entries[i], metric.bound),
+                **_written_prompts(entries[i], metric.bound),
+            }
             for i, metric in zip(kept, metrics, strict=True)
         ]
-    if len(kept) < len(entries):  # so that mmeval score can add them later, with their switches
-        written["skipped_metrics"] = [entry for i, entry in enumerate(entries) if i not in kept]
+    if len(kept) < len(
+        entries
+    ):  # so that mmeval score can add them later, with their switches
+        written["skipped_metrics"] = [
+            entry for i, entry in enumerate(entries) if i not in kept
+        ]
     bound = (metric.bound for metric in metrics if metric.bound.prompts)
-    if named := {one.name: {prompt["name"]: prompt["text"] for prompt in one.prompts.values()} for one in bound}:
+    if named := {
+        one.name: {prompt["name"]: prompt["text"] for prompt in one.prompts.values()}
+        for one in bound
+    }:
         written["judge_prompts"] = named
     return written
 
@@ -112,43 +154,75 @@ def _written_prompts(entry: Mapping[str, Any], bound: BoundMetric) -> dict[str, 
     return {
         switch: bound.prompts[switch]
         for switch, written in given.items()
-        if isinstance(written, Mapping) or (isinstance(written, str) and is_prompt_path(written))
+        if isinstance(written, Mapping)
+        or (isinstance(written, str) and is_prompt_path(written))
     }
 
 
 def _written_paths(entry: Mapping[str, Any], bound: BoundMetric) -> dict[str, Any]:
     """The paths of an entry, those of its models too, so that they are found from any folder."""
-    found = {**bound.params, **{switch: model["folder"] for switch, model in bound.models.items()}}
+    found = {
+        **bound.params,
+        **{switch: model["folder"] for switch, model in bound.models.items()},
+    }
     written = {switch: str(entry[switch]) for switch in found if switch in entry}
     return {
         switch: found[switch]
         for switch, text in written.items()
-        if bound.metric.takes_path(switch, text) or (switch in bound.models and text[:1] == "~")
+        if bound.metric.takes_path(switch, text)
+        or (switch in bound.models and text[:1] == "~")
     }
 
 
-def _bound(file: TaskFile, metric: Metric, keys: MetricKeys, path: KeyPath, overrides: TaskOverrides) -> BoundMetric:
+def _bound(
+    file: TaskFile,
+    metric: Metric,
+    keys: MetricKeys,
+    path: KeyPath,
+    overrides: TaskOverrides,
+) -> BoundMetric:
     profile = overrides.profile or file.keys.profile
     home = file.beside("metric_list")
-    faults = [((*path, name), fault) for name in keys.switches if (fault := _switch_fault(metric, keys, name, home))]
+    faults = [
+        ((*path, name), fault)
+        for name in keys.switches
+        if (fault := _switch_fault(metric, keys, name, home))
+    ]
     for name in (name for name in keys.asks if name not in metric.roles):
         known = f"{did_you_mean(name, metric.roles)} (the metric asks {', '.join(metric.roles)})"
-        fault = f"unknown role{known}" if metric.roles else f"the metric {metric.name!r} asks no role"
+        fault = (
+            f"unknown role{known}"
+            if metric.roles
+            else f"the metric {metric.name!r} asks no role"
+        )
         faults.append(((*path, "asks", name), fault))
     if faults:
         raise KeyFaultsError(*faults)
-    given = {**metric.placed(keys.switches, home), **overrides.metric_args.get(keys.metric, {})}
+    given = {
+        **metric.placed(keys.switches, home),
+        **overrides.metric_args.get(keys.metric, {}),
+    }
     if AGGREGATION in metric.switches:
         given[AGGREGATION] = keys.aggregation.name
     folder = overrides.judge_prompts
     texts = PromptTexts(
-        given={} if folder is None else read_prompt_folder(folder), recorded=file.prompts.get(keys.metric, {})
+        given={} if folder is None else read_prompt_folder(folder),
+        recorded=file.prompts.get(keys.metric, {}),
     )
     try:
-        bound = bind(metric, metric.consented(given, trust=overrides.trust_remote_code), profile, texts)
-        return replace(bound, asks={name: role for name, role in keys.asks.items() if role != name})
+        bound = bind(
+            metric,
+            metric.consented(given, trust=overrides.trust_remote_code),
+            profile,
+            texts,
+        )
+        return replace(
+            bound, asks={name: role for name, role in keys.asks.items() if role != name}
+        )
     except PromptError as error:
-        switch = next((name for name in metric.prompts if name in keys.switches), "metric")
+        switch = next(
+            (name for name in metric.prompts if name in keys.switches), "metric"
+        )
         raise KeyFaultsError(((*path, switch), str(error))) from None
 
 
@@ -157,9 +231,13 @@ def _switch_fault(metric: Metric, keys: MetricKeys, name: str, home: Path) -> st
         known = ["metric", "aggregation", "higher_is_better", "asks", *metric.switches]
         return f"unknown key{did_you_mean(name, known)}"
     if name == TRUST:
-        return f"a task file cannot allow code to run; give --{TRUST} on the command line"
+        return (
+            f"a task file cannot allow code to run; give --{TRUST} on the command line"
+        )
     value = keys.switches[name]
-    found = (written_fault(value) if name in metric.models else "") or metric.switch_fault(name, value)
+    found = (
+        written_fault(value) if name in metric.models else ""
+    ) or metric.switch_fault(name, value)
     if found or not metric.takes_path(name, value):
         return found
     try:

@@ -15,7 +15,10 @@ from mmeval.plain_file import open_plain
 if TYPE_CHECKING:
     from mmeval.task.include import TaskFiles
 
-_NAME = re.compile(r"^(?:task|group)[ \t]*:[ \t]*(?!(?i:yes|no|on|off)\b)([A-Za-z_][\w./+-]*)", re.MULTILINE)
+_NAME = re.compile(
+    r"^(?:task|group)[ \t]*:[ \t]*(?!(?i:yes|no|on|off)\b)([A-Za-z_][\w./+-]*)",
+    re.MULTILINE,
+)
 _HIDDEN_KEY = re.compile(r"""^(?:["'{?&!*]|(?:task|group)[ \t]*:)""", re.MULTILINE)
 """A line that may give a name, in a form that cannot be read without the rest of the file."""
 
@@ -56,7 +59,11 @@ def yaml_files(folder: Path) -> Iterator[Path]:
             continue
         built = ("build", "dist") if _PROJECT.intersection(files) else ()
         folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and not name.endswith(_NO_TASKS) and name not in built
+            name
+            for name in folders
+            if not name.startswith(".")
+            and not name.endswith(_NO_TASKS)
+            and name not in built
         )
         for name in sorted(files):
             if name.endswith(".yaml"):
@@ -65,7 +72,9 @@ def yaml_files(folder: Path) -> Iterator[Path]:
 
 def scan_file(file: Path, files: TaskFiles) -> FileScan:
     """Scan a file. Never raises: ``problem`` and ``fault`` are for when the file is used."""
-    from mmeval.system.yaml_document import read_document  # it imports a package that kept scans do not need
+    from mmeval.system.yaml_document import (
+        read_document,
+    )  # it imports a package that kept scans do not need
 
     try:
         document = read_document(file)
@@ -76,7 +85,11 @@ def scan_file(file: Path, files: TaskFiles) -> FileScan:
     key = "group" if "group" in data else "task"
     name = data.get(key, "")
     if key in data and not (name and isinstance(name, str)):
-        return FileScan(file, task=file.stem, problem=document.error((key,), "must be a name; put it in quotes"))
+        return FileScan(
+            file,
+            task=file.stem,
+            problem=document.error((key,), "must be a name; put it in quotes"),
+        )
     fault = None
     try:
         document = files.completed(document)
@@ -110,7 +123,13 @@ def _probable_name(file: Path) -> str:
     return file.stem if _HIDDEN_KEY.search(text) else ""
 
 
-def _texts(value: Any) -> tuple[str, ...]:  # any YAML value; the schema reports wrong ones
+def _texts(
+    value: Any,
+) -> tuple[str, ...]:  # any YAML value; the schema reports wrong ones
     if isinstance(value, str):
         return (value,)
-    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+    return (
+        tuple(item for item in value if isinstance(item, str))
+        if isinstance(value, list)
+        else ()
+    )

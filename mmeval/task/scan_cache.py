@@ -41,7 +41,9 @@ class ScanCache:
         self._is_new = False
         self._file: Path | None = None
         with contextlib.suppress(StorageError):  # a user without home
-            place = hashlib.sha256(f"{folder}\n{folder.absolute()}".encode("utf-8", "surrogateescape")).hexdigest()
+            place = hashlib.sha256(
+                f"{folder}\n{folder.absolute()}".encode("utf-8", "surrogateescape")
+            ).hexdigest()
             self._file = own_cache() / "tasks" / f"{place[:32]}.json"
         self._kept_stamps, self._kept = self._read()
 
@@ -49,11 +51,15 @@ class ScanCache:
         """The kept scan of a file, where nothing has changed."""
         name = str(file)
         row = self._kept.get(name)
-        if row is None or any(self._stamp(one) != self._kept_stamps[one] for one in (name, *row[-1])):
+        if row is None or any(
+            self._stamp(one) != self._kept_stamps[one] for one in (name, *row[-1])
+        ):
             return None
         self._rows[name] = row
         task, group, tags, version, licence, sources = row
-        return FileScan(file, task, group, tuple(tags), version, licence, tuple(map(Path, sources)))
+        return FileScan(
+            file, task, group, tuple(tags), version, licence, tuple(map(Path, sources))
+        )
 
     def add(self, scan: FileScan) -> None:
         """Keep a scan. One with a fault is made again, as is one of a file that includes others from outside, which
@@ -62,14 +68,33 @@ class ScanCache:
             return
         self._is_new = True
         sources = [str(path) for path in scan.sources]
-        self._rows[str(scan.file)] = [scan.task, scan.group, scan.tags, scan.version, scan.license, sources]
+        self._rows[str(scan.file)] = [
+            scan.task,
+            scan.group,
+            scan.tags,
+            scan.version,
+            scan.license,
+            sources,
+        ]
 
     def save(self) -> None:
         """Write what is new, or not there any more. A cache that cannot be written is made again next time."""
-        rows = {name: row for name, row in self._rows.items() if self._is_settled(name, *row[-1])}
-        if self._file is None or len(rows) < FEW or not (self._is_new or rows.keys() != self._kept.keys()):
+        rows = {
+            name: row
+            for name, row in self._rows.items()
+            if self._is_settled(name, *row[-1])
+        }
+        if (
+            self._file is None
+            or len(rows) < FEW
+            or not (self._is_new or rows.keys() != self._kept.keys())
+        ):
             return
-        stamps = {one: self._stamp(one) for name, row in rows.items() for one in (name, *row[-1])}
+        stamps = {
+            one: self._stamp(one)
+            for name, row in rows.items()
+            for one in (name, *row[-1])
+        }
         content = json.dumps([FORMAT, __version__, stamps, rows]).encode()
         try:
             write_atomic(self._file, b"%08x\n%b" % (crc32(content), content))
@@ -78,7 +103,9 @@ class ScanCache:
 
     def _read(self) -> tuple[dict[str, _Stamp], dict[str, Any]]:
         with contextlib.suppress(OSError, ValueError):
-            seal, _, content = (b"" if self._file is None else self._file.read_bytes()).partition(b"\n")
+            seal, _, content = (
+                b"" if self._file is None else self._file.read_bytes()
+            ).partition(b"\n")
             if seal == b"%08x" % crc32(content):
                 form, version, stamps, rows = json.loads(content)
                 if (form, version) == (FORMAT, __version__):
@@ -100,4 +127,6 @@ class ScanCache:
 
     def _is_settled(self, *names: str) -> bool:
         latest = time.time_ns() - SETTLED_NS
-        return all(stamp is not None and stamp[1] < latest for stamp in map(self._stamp, names))
+        return all(
+            stamp is not None and stamp[1] < latest for stamp in map(self._stamp, names)
+        )

@@ -8,7 +8,14 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from mmeval.content.parts import PART_KINDS
@@ -50,7 +57,9 @@ def _is_name(value: str) -> str:
 def _is_kind(value: str) -> str:
     if value == "reasoning" or value not in PART_KINDS:
         known = [kind for kind in PART_KINDS if kind != "reasoning"]
-        raise _fault(f"unknown kind of part {value!r}{did_you_mean(value, known)} (known: {', '.join(known)})")
+        raise _fault(
+            f"unknown kind of part {value!r}{did_you_mean(value, known)} (known: {', '.join(known)})"
+        )
     return value
 
 
@@ -60,7 +69,9 @@ def _is_wanted_kind(value: str) -> str:
 
 def _is_spelling(value: str) -> str:
     if value not in SPELLINGS:
-        raise _fault(f"unknown placeholder spelling {value!r}{did_you_mean(value, SPELLINGS)}")
+        raise _fault(
+            f"unknown placeholder spelling {value!r}{did_you_mean(value, SPELLINGS)}"
+        )
     return value
 
 
@@ -82,7 +93,9 @@ def _is_unique(values: list[str]) -> list[str]:
 def _has_no_template_names(values: list[str]) -> list[str]:
     taken = [value for value in values if value in ("id", "input")]
     if taken:
-        raise _fault(f"{taken[0]!r} is a variable of every template already; rename that label in the data")
+        raise _fault(
+            f"{taken[0]!r} is a variable of every template already; rename that label in the data"
+        )
     return values
 
 
@@ -96,14 +109,20 @@ def _is_filter(values: dict[str, Any]) -> dict[str, Any]:
 
 def _is_members(values: list[Any]) -> list[Any]:
     for value in values:
-        if not isinstance(value, str) and not (isinstance(value, dict) and ("task" in value or "group" in value)):
-            raise _fault("holds names, inline groups {group: ...} and overrides {task: NAME, ...}, nothing else")
+        if not isinstance(value, str) and not (
+            isinstance(value, dict) and ("task" in value or "group" in value)
+        ):
+            raise _fault(
+                "holds names, inline groups {group: ...} and overrides {task: NAME, ...}, nothing else"
+            )
     return values
 
 
 def _is_loader_options(values: dict[str, Any]) -> dict[str, Any]:
     if "trust_remote_code" in values:
-        raise _fault("trust_remote_code is not supported: a data set's own script is never run; register a loader")
+        raise _fault(
+            "trust_remote_code is not supported: a data set's own script is never run; register a loader"
+        )
     return values
 
 
@@ -132,7 +151,9 @@ NameList = Annotated[list[str], BeforeValidator(_as_list), AfterValidator(_is_un
 
 
 class _Keys(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, allow_inf_nan=False
+    )
 
 
 class _Open(BaseModel):
@@ -170,8 +191,12 @@ class PromptKeys(_Open):
     def _one_form(self) -> PromptKeys:
         if self.function is None and self.options:
             name = next(iter(self.options))
-            raise _fault(f"unknown key {name!r}{did_you_mean(name, ('system', 'user', 'function'))}")
-        if self.function is not None and (self.system is not None or self.user is not None):
+            raise _fault(
+                f"unknown key {name!r}{did_you_mean(name, ('system', 'user', 'function'))}"
+            )
+        if self.function is not None and (
+            self.system is not None or self.user is not None
+        ):
             raise _fault("takes either a function or system and user, not both")
         if self.function is None and self.system is None and self.user is None:
             raise _fault("needs user, system, or function")
@@ -269,7 +294,9 @@ class TaskKeys(_Keys):
     ] = ["text"]
     partial_output: bool = False
     blocks: bool = False
-    placeholders: Annotated[list[Annotated[str, AfterValidator(_is_spelling)]], AfterValidator(_is_unique)] = []
+    placeholders: Annotated[
+        list[Annotated[str, AfterValidator(_is_spelling)]], AfterValidator(_is_unique)
+    ] = []
     filter: Annotated[dict[str, Any], AfterValidator(_is_filter)] = {}
     breakdown: NameList = []
     roles: dict[str, dict[str, Any]] = {}
@@ -303,7 +330,12 @@ class GroupKeys(_Keys):
 
     group: Name
     group_alias: str | None = None
-    task: Annotated[list[Any], BeforeValidator(_as_list), Field(min_length=1), AfterValidator(_is_members)]
+    task: Annotated[
+        list[Any],
+        BeforeValidator(_as_list),
+        Field(min_length=1),
+        AfterValidator(_is_members),
+    ]
     tag: NameList = []
     aggregate_metric_list: list[GroupMetricKeys] = []
     layout: str = ""
@@ -366,11 +398,24 @@ def columns_for(data: Mapping[str, Any]) -> str:
         if key not in data:
             continue
         written = [data[key]] if isinstance(data[key], str) else data[key]
-        if not isinstance(written, list) or not all(isinstance(item, str) for item in written):
+        if not isinstance(written, list) or not all(
+            isinstance(item, str) for item in written
+        ):
             written = [example]
         if column == "options" and isinstance(data[key], list):
             found[column] = written
             continue
-        texts = [item if "{{" in item else f"{{{{ {item} }}}}" if item.isidentifier() else example for item in written]
+        texts = [
+            item
+            if "{{" in item
+            else f"{{{{ {item} }}}}"
+            if item.isidentifier()
+            else example
+            for item in written
+        ]
         found[column] = " ".join(filter(None, (found.get(column), *texts)))
-    return f'write "loader: datasets" and columns: {json.dumps(found, ensure_ascii=False)}' if found else ""
+    return (
+        f'write "loader: datasets" and columns: {json.dumps(found, ensure_ascii=False)}'
+        if found
+        else ""
+    )

@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mmeval import plugins
-from mmeval.errors import MissingDataError, TaskFileError, UnknownNameError, UsageError, did_you_mean
+from mmeval.errors import (
+    MissingDataError,
+    TaskFileError,
+    UnknownNameError,
+    UsageError,
+    did_you_mean,
+)
 from mmeval.task.index import TaskIndex
 from mmeval.task.task import Group, GroupMetric, Selection, TaskOverrides
 from mmeval.wording import split_names
@@ -43,7 +49,9 @@ class ChosenTasks:
         from mmeval.task.file import parse_group, parse_task
 
         file = Path(INLINE)
-        document = Document(file, dict(data), {(key,): YamlPlace(file, 0) for key in data})
+        document = Document(
+            file, dict(data), {(key,): YamlPlace(file, 0) for key in data}
+        )
         if "group" in data:
             self._add_group(parse_group(self._index.files.completed(document)), ())
             return
@@ -82,11 +90,21 @@ class ChosenTasks:
 
         if name in self.tasks:
             keys = self.tasks[name].keys
-            outputs = {output for entry in keys.metric_list for output in load_metric(entry.metric).outputs}
+            outputs = {
+                output
+                for entry in keys.metric_list
+                for output in load_metric(entry.metric).outputs
+            }
             return outputs | {entry.number for entry in keys.numbers}
-        return {number for member in self.groups[name].members for number in self._numbers(member)}
+        return {
+            number
+            for member in self.groups[name].members
+            for number in self._numbers(member)
+        }
 
-    def _add(self, name: str, trail: tuple[str, ...], unknown: Callable[[], UsageError]) -> list[str]:
+    def _add(
+        self, name: str, trail: tuple[str, ...], unknown: Callable[[], UsageError]
+    ) -> list[str]:
         """Add what a name selects; return the names of its tasks and groups."""
         entry = self._index.find(name)
         if entry is not None:
@@ -95,7 +113,9 @@ class ChosenTasks:
         if tagged:
             return [self._add_entry(item, trail) for item in tagged]
         if _GLOB.search(name):
-            found = [self._add_entry(item, trail) for item in self._index.matching(name)]
+            found = [
+                self._add_entry(item, trail) for item in self._index.matching(name)
+            ]
         else:
             found = self.add_path(Path(name)) if not trail else []
         if not found:
@@ -121,13 +141,18 @@ class ChosenTasks:
         if path.is_dir():
             found = self._index.below(path)
             if not found:
-                raise UsageError(f"{path}: there is no task file (*.yaml with the key task or group) in this folder")
+                raise UsageError(
+                    f"{path}: there is no task file (*.yaml with the key task or group) in this folder"
+                )
             return found
         if not path.is_file():
             return []
         entry = self._index.of_file(path)
         if entry is None:
-            raise TaskFileError("is a template: it has neither the key task nor the key group", file=path)
+            raise TaskFileError(
+                "is a template: it has neither the key task nor the key group",
+                file=path,
+            )
         return [entry]
 
     def _unknown(self, name: str) -> UsageError:
@@ -150,7 +175,10 @@ class ChosenTasks:
         if not entry.is_group:
             return self._add_task(self._index.run_name(entry), parse_task(document))
         if entry.name in trail:
-            raise TaskFileError(f"the group holds itself: {' -> '.join((*trail, entry.name))}", file=entry.file)
+            raise TaskFileError(
+                f"the group holds itself: {' -> '.join((*trail, entry.name))}",
+                file=entry.file,
+            )
         known = self.group_files.get(entry.name)
         if known is not None and known.document.file == document.file:
             return entry.name
@@ -159,9 +187,12 @@ class ChosenTasks:
     def _add_task(self, name: str, file: TaskFile) -> str:
         known = self.tasks.setdefault(name, file)
         if known.document.data != file.document.data:
-            places = " and ".join(str(f.document.place(("task",)).file) for f in (known, file))
+            places = " and ".join(
+                str(f.document.place(("task",)).file) for f in (known, file)
+            )
             raise file.document.error(
-                ("task",), f"{name!r} is asked for twice with different settings ({places}); rename one"
+                ("task",),
+                f"{name!r} is asked for twice with different settings ({places}); rename one",
             )
         return name
 
@@ -177,7 +208,9 @@ class ChosenTasks:
             alias=group.keys.group_alias or group.name,
             members=tuple(dict.fromkeys(members)),
             metrics=tuple(
-                GroupMetric(m.metric, m.weight_by_size, counts_absent=m.absent == "zero")
+                GroupMetric(
+                    m.metric, m.weight_by_size, counts_absent=m.absent == "zero"
+                )
                 for m in group.keys.aggregate_metric_list
             ),
             version=group.version,
@@ -185,16 +218,26 @@ class ChosenTasks:
         )
         return group.name
 
-    def _add_member(self, group: GroupFile, path: KeyPath, member: str | Document, trail: tuple[str, ...]) -> list[str]:
+    def _add_member(
+        self,
+        group: GroupFile,
+        path: KeyPath,
+        member: str | Document,
+        trail: tuple[str, ...],
+    ) -> list[str]:
         if isinstance(member, str):
-            return self._add(member, trail, lambda: self._unknown_member(group, path, member))
+            return self._add(
+                member, trail, lambda: self._unknown_member(group, path, member)
+            )
         from mmeval.task.file import parse_group
 
         if "group" not in member.data:
             return [self._add_override(group, path, member)]
         inner = parse_group(self._index.files.completed(member))
         if inner.name in trail:
-            raise group.document.error(path, f"the group holds itself: {' -> '.join((*trail, inner.name))}")
+            raise group.document.error(
+                path, f"the group holds itself: {' -> '.join((*trail, inner.name))}"
+            )
         return [self._add_group(inner, trail)]
 
     def _add_override(self, group: GroupFile, path: KeyPath, member: Document) -> str:
@@ -216,10 +259,14 @@ class ChosenTasks:
 
         base = self._index.files.document(entry.file)
         renamed = own.without("task").over(base)
-        return self._add_task(self._index.run_name(entry), parse_task(replace(renamed, file=base.file)))
+        return self._add_task(
+            self._index.run_name(entry), parse_task(replace(renamed, file=base.file))
+        )
 
     def _unknown_member(self, group: GroupFile, path: KeyPath, name: str) -> UsageError:
-        return group.document.error(path, str(UnknownNameError("task, group or tag", name, self._index.names())))
+        return group.document.error(
+            path, str(UnknownNameError("task, group or tag", name, self._index.names()))
+        )
 
 
 def choose(names: Sequence[str | Mapping[str, Any]], index: TaskIndex) -> ChosenTasks:
@@ -236,7 +283,9 @@ def choose(names: Sequence[str | Mapping[str, Any]], index: TaskIndex) -> Chosen
         for name in split_names([wanted]):
             chosen.add(name)
     if not chosen.tasks:
-        raise UsageError("no task is named; give --tasks NAME (mmeval ls tasks '*' lists them)")
+        raise UsageError(
+            "no task is named; give --tasks NAME (mmeval ls tasks '*' lists them)"
+        )
     return chosen
 
 
@@ -258,12 +307,20 @@ def select(
     given = overrides or TaskOverrides()
     chosen = choose(names, TaskIndex(include_path))
     if given.data == "bundled":
-        lacking = [name for name, file in chosen.tasks.items() if bundled_folder(file) is None]
+        lacking = [
+            name for name, file in chosen.tasks.items() if bundled_folder(file) is None
+        ]
         if lacking:
             message = f"no bundled samples: {', '.join(lacking)}; leave these out, or leave out --data bundled"
             raise MissingDataError(message, name="--data")
-    check_metric_names({m.metric for file in chosen.tasks.values() for m in file.keys.metric_list}, given)
-    tasks = [replace(build(file, given, roles=roles), name=name) for name, file in chosen.tasks.items()]
+    check_metric_names(
+        {m.metric for file in chosen.tasks.values() for m in file.keys.metric_list},
+        given,
+    )
+    tasks = [
+        replace(build(file, given, roles=roles), name=name)
+        for name, file in chosen.tasks.items()
+    ]
     check_prompt_names(tasks, given)
     chosen.check_group_metrics()
     return Selection(tuple(tasks), tuple(chosen.groups.values()))

@@ -221,9 +221,15 @@ class SampleKinds:
 
     def __call__(self, sample: Sample) -> tuple[PartKind, ...]:
         kinds = sample.metadata.get("output_modalities")
-        if not isinstance(kinds, list | tuple) or not kinds or not all(kind in _WANTED_KINDS for kind in kinds):
+        if (
+            not isinstance(kinds, list | tuple)
+            or not kinds
+            or not all(kind in _WANTED_KINDS for kind in kinds)
+        ):
             absent = "output_modalities" not in sample.metadata
-            instead = written_instead("output_modalities", sample.metadata) if absent else ""
+            instead = (
+                written_instead("output_modalities", sample.metadata) if absent else ""
+            )
             raise UsageError(
                 f"task {self.task!r}, sample {sample.id!r}: output_modalities is per_sample, so the sample's metadata "
                 f"must name kinds of part under output_modalities, not {kinds!r}{instead}"

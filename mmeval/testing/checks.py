@@ -16,7 +16,14 @@ from typing import NamedTuple
 from mmeval.backend.capabilities import Capabilities
 from mmeval.backend.contract import BatchBackend
 from mmeval.content.media import Media
-from mmeval.content.parts import PART_KINDS, Interleaved, Part, PartKind, media_part, text_part
+from mmeval.content.parts import (
+    PART_KINDS,
+    Interleaved,
+    Part,
+    PartKind,
+    media_part,
+    text_part,
+)
 from mmeval.errors import Caught
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import HOPELESS, Response
@@ -57,7 +64,9 @@ def check_backend(
     """
     start(backend)
     checks = {**CHECKS, "seeds": check_no_draws} if deterministic else CHECKS
-    for result in check_results(backend, prompts, checks=checks, params=params, wants=wants):
+    for result in check_results(
+        backend, prompts, checks=checks, params=params, wants=wants
+    ):
         if result.fault is not None:
             raise result.fault
 
@@ -72,7 +81,9 @@ def check_results(
 ) -> Iterator[CheckResult]:
     """The results of some checks of a started backend, one after the other; see :func:`check_backend`."""
     for kinds in wants or combinations(backend.capabilities):
-        asked = requests(prompts or usual_prompts(backend.capabilities), wants=kinds, params=params)
+        asked = requests(
+            prompts or usual_prompts(backend.capabilities), wants=kinds, params=params
+        )
         for name, check in checks.items():
             fault = None
             try:
@@ -91,25 +102,48 @@ def start(backend: BatchBackend) -> None:
 
 def combinations(capabilities: Capabilities) -> list[tuple[PartKind, ...]]:
     """The kinds to ask for: each alone and, if one call gives several, all together."""
-    kinds = tuple(kind for kind in capabilities.outputs if kind != "code" or "text" not in capabilities.outputs)
+    kinds = tuple(
+        kind
+        for kind in capabilities.outputs
+        if kind != "code" or "text" not in capabilities.outputs
+    )
     alone = [(kind,) for kind in kinds]
-    together = capabilities.output_mode in ("parallel", "interleaved") and len(kinds) > 1
+    together = (
+        capabilities.output_mode in ("parallel", "interleaved") and len(kinds) > 1
+    )
     return [*alone, kinds] if together else [*alone]
 
 
 def usual_prompts(capabilities: Capabilities) -> list[Message]:
     """Words of several lengths, the first ones each with a medium the backend takes."""
-    words = ("a hare", "tell me what the two of them did", "one, two, three", "is it so", "why not")
-    media = [small_media(kind) for kind in ("image", "audio") if kind in capabilities.inputs]
+    words = (
+        "a hare",
+        "tell me what the two of them did",
+        "one, two, three",
+        "is it so",
+        "why not",
+    )
+    media = [
+        small_media(kind) for kind in ("image", "audio") if kind in capabilities.inputs
+    ]
     shown = [*((medium,) for medium in media), *((),) * len(words)]
-    return [message("user", text, *medium, "and then") for text, medium in zip(words, shown, strict=False)]
+    return [
+        message("user", text, *medium, "and then")
+        for text, medium in zip(words, shown, strict=False)
+    ]
 
 
 def requests(
-    prompts: Sequence[Message], *, wants: Sequence[PartKind] = ("text",), params: GenerationParams = FEW_TOKENS
+    prompts: Sequence[Message],
+    *,
+    wants: Sequence[PartKind] = ("text",),
+    params: GenerationParams = FEW_TOKENS,
 ) -> list[Request]:
     """One request for each prompt, with different seeds."""
-    return [Request((prompt,), params, tuple(wants), seed) for seed, prompt in enumerate(prompts, 1)]
+    return [
+        Request((prompt,), params, tuple(wants), seed)
+        for seed, prompt in enumerate(prompts, 1)
+    ]
 
 
 def check_rows(backend: BatchBackend, asked: Sequence[Request]) -> None:
@@ -129,13 +163,23 @@ def check_kinds(backend: BatchBackend, asked: Sequence[Request]) -> None:
     allowed = {*wants, "reasoning", *(("code",) if "text" in wants else ())}
     for row, kinds in enumerate(found):
         foreign = sorted(set(kinds) - allowed)
-        assert not foreign, f"row {row} holds {'+'.join(foreign)}, which was not wanted: {'+'.join(wants)} was"
-        lacking = [kind for kind in wants if kind not in kinds and kind not in ("text", "code")]
-        assert not lacking or mode == "interleaved", f"row {row} holds no {lacking[0]}, which its capabilities promise"
+        assert not foreign, (
+            f"row {row} holds {'+'.join(foreign)}, which was not wanted: {'+'.join(wants)} was"
+        )
+        lacking = [
+            kind for kind in wants if kind not in kinds and kind not in ("text", "code")
+        ]
+        assert not lacking or mode == "interleaved", (
+            f"row {row} holds no {lacking[0]}, which its capabilities promise"
+        )
         order = [wants.index(kind) for kind in kinds if kind in wants]
-        assert mode != "parallel" or order == sorted(order), f"row {row}: {'+'.join(kinds)} is not {'+'.join(wants)}"
+        assert mode != "parallel" or order == sorted(order), (
+            f"row {row}: {'+'.join(kinds)} is not {'+'.join(wants)}"
+        )
     for kind in wants:
-        assert any(kind in kinds for kinds in found), f"no answer holds {kind}, which its capabilities promise"
+        assert any(kind in kinds for kinds in found), (
+            f"no answer holds {kind}, which its capabilities promise"
+        )
 
 
 def check_batch(backend: BatchBackend, asked: Sequence[Request]) -> None:
@@ -143,15 +187,23 @@ def check_batch(backend: BatchBackend, asked: Sequence[Request]) -> None:
     greedy = [_at_temperature(0.0, request) for request in asked]
     alone = [_answers(backend, [request])[0] for request in greedy]
     _expect_same(alone, _answers(backend, greedy), "in a batch otherwise than alone")
-    _expect_same(alone, _answers(backend, greedy[::-1])[::-1], "in a batch in another order otherwise than alone")
+    _expect_same(
+        alone,
+        _answers(backend, greedy[::-1])[::-1],
+        "in a batch in another order otherwise than alone",
+    )
 
 
 def check_seeds(backend: BatchBackend, asked: Sequence[Request]) -> None:
     """Check that at temperature 1 equal seeds give equal answers, other seeds others."""
     drawn = [_at_temperature(1.0, request) for request in asked]
     first = _answers(backend, drawn)
-    _expect_same(first, _answers(backend, drawn), "with the same seed otherwise than before")
-    other = _answers(backend, [request.with_seed(request.seed + 1000) for request in drawn])
+    _expect_same(
+        first, _answers(backend, drawn), "with the same seed otherwise than before"
+    )
+    other = _answers(
+        backend, [request.with_seed(request.seed + 1000) for request in drawn]
+    )
     assert any(not _same(one, two) for one, two in zip(first, other, strict=True)), (
         "other seeds gave the same answers: the seed of a request must change the answers at temperature 1 (a model "
         "that never draws: deterministic=True, or --skip seeds)"
@@ -162,8 +214,12 @@ def check_no_draws(backend: BatchBackend, asked: Sequence[Request]) -> None:
     """Check that at temperature 1 every seed gives the same answers.
     For a backend that never draws, instead of :func:`check_seeds`."""
     drawn = [_at_temperature(1.0, request) for request in asked]
-    other = _answers(backend, [request.with_seed(request.seed + 1000) for request in drawn])
-    _expect_same(_answers(backend, drawn), other, "with another seed otherwise than before")
+    other = _answers(
+        backend, [request.with_seed(request.seed + 1000) for request in drawn]
+    )
+    _expect_same(
+        _answers(backend, drawn), other, "with another seed otherwise than before"
+    )
 
 
 def check_neighbours(backend: BatchBackend, asked: Sequence[Request]) -> None:
@@ -174,12 +230,18 @@ def check_neighbours(backend: BatchBackend, asked: Sequence[Request]) -> None:
     _expect_same(together[:1], alone, "alone otherwise than beside others")
     others = [request.with_seed(request.seed + 1000) for request in drawn[1:]]
     moved = _answers(backend, [*others, drawn[0]])[-1:]
-    _expect_same(together[:1], moved, "beside rows with other seeds otherwise than before")
+    _expect_same(
+        together[:1], moved, "beside rows with other seeds otherwise than before"
+    )
 
 
 def check_order(backend: BatchBackend, asked: Sequence[Request]) -> None:
     """Check that order of parts matters: reversed, some prompt has another answer."""
-    greedy = [_at_temperature(0.0, request) for request in asked if len(request.messages[-1].content.parts) > 1]
+    greedy = [
+        _at_temperature(0.0, request)
+        for request in asked
+        if len(request.messages[-1].content.parts) > 1
+    ]
     turned = []
     for request in greedy:
         *before, last = request.messages
@@ -199,12 +261,22 @@ def check_refusals(backend: BatchBackend, asked: Sequence[Request]) -> None:
     for name, part in _bad_parts(backend.capabilities):
         bad = replace(first, messages=(message("user", text_part("look "), part),))
         before, refused, after = _answers(backend, [first, bad, last])
-        _expect_same(expected, [before, after], f"beside a row with {name} otherwise than without")
+        _expect_same(
+            expected,
+            [before, after],
+            f"beside a row with {name} otherwise than without",
+        )
         if refused.error is None:
-            assert part.kind in backend.capabilities.inputs, f"{name} was answered: {_shown(refused)}"
-            assert refused.warnings, f"{name} was answered without a warning: {_shown(refused)}"
+            assert part.kind in backend.capabilities.inputs, (
+                f"{name} was answered: {_shown(refused)}"
+            )
+            assert refused.warnings, (
+                f"{name} was answered without a warning: {_shown(refused)}"
+            )
         else:
-            assert refused.error.kind in HOPELESS, f"{name} gave {_shown(refused)}, none of {', '.join(HOPELESS)}"
+            assert refused.error.kind in HOPELESS, (
+                f"{name} gave {_shown(refused)}, none of {', '.join(HOPELESS)}"
+            )
 
 
 CHECKS: Mapping[str, BatchCheck] = {
@@ -225,8 +297,17 @@ def _bad_parts(capabilities: Capabilities) -> list[tuple[str, Part]]:
     foreign = [kind for kind in media if kind not in capabilities.inputs]
     broken = [kind for kind in UNREADABLE if kind in capabilities.inputs]
     return [
-        *((f"a part of the kind {kind}, which is not taken", media_part(small_media(kind), kind)) for kind in foreign),
-        *((f"an unreadable {kind}", media_part(UNREADABLE[kind], kind)) for kind in broken),
+        *(
+            (
+                f"a part of the kind {kind}, which is not taken",
+                media_part(small_media(kind), kind),
+            )
+            for kind in foreign
+        ),
+        *(
+            (f"an unreadable {kind}", media_part(UNREADABLE[kind], kind))
+            for kind in broken
+        ),
     ]
 
 
@@ -234,9 +315,13 @@ def _answers(backend: BatchBackend, asked: Sequence[Request]) -> list[Response]:
     found: dict[int, Response] = {}
     with Caught(AssertionError) as failure:
         for position, response in backend.generate_batch(asked):
-            assert 0 <= position < len(asked), f"a response came for row {position} of a batch of {len(asked)}"
+            assert 0 <= position < len(asked), (
+                f"a response came for row {position} of a batch of {len(asked)}"
+            )
             assert position not in found, f"row {position} was answered twice"
-            assert (response.output is None) != (response.error is None), f"row {position}: neither answer nor error"
+            assert (response.output is None) != (response.error is None), (
+                f"row {position}: neither answer nor error"
+            )
             found[position] = response
     if failure:
         raise AssertionError(
@@ -251,21 +336,33 @@ def _at_temperature(temperature: float, request: Request) -> Request:
     return replace(request, params=replace(request.params, temperature=temperature))
 
 
-def _expect_same(expected: Sequence[Response], found: Sequence[Response], how: str) -> None:
+def _expect_same(
+    expected: Sequence[Response], found: Sequence[Response], how: str
+) -> None:
     for row, (one, other) in enumerate(zip(expected, found, strict=True)):
-        assert _same(one, other), f"row {row} was answered {how}: {_shown(other)}, not {_shown(one)}"
+        assert _same(one, other), (
+            f"row {row} was answered {how}: {_shown(other)}, not {_shown(one)}"
+        )
 
 
 def _same(one: Response, other: Response) -> bool:
     """Whether two responses are equal within the tolerances."""
     if one.output is None or other.output is None:
-        return one.error is not None and other.error is not None and one.error.kind == other.error.kind
+        return (
+            one.error is not None
+            and other.error is not None
+            and one.error.kind == other.error.kind
+        )
     ours, theirs = one.output.parts, other.output.parts
     return len(ours) == len(theirs) and all(map(_same_part, ours, theirs))
 
 
 def _same_part(one: Part, other: Part) -> bool:
-    if one.kind != other.kind or one.text != other.text or (one.media is None) != (other.media is None):
+    if (
+        one.kind != other.kind
+        or one.text != other.text
+        or (one.media is None) != (other.media is None)
+    ):
         return False
     if one.media is None or other.media is None or one.media == other.media:
         return True
@@ -280,8 +377,12 @@ def _close_media(one: Media, other: Media) -> bool:
     if one.kind != other.kind or one.kind not in ("image", "audio"):
         return False
     if one.kind == "image":
-        pixels = [np.asarray(decode.image(medium), dtype=np.int16) for medium in (one, other)]
-        return pixels[0].shape == pixels[1].shape and bool(np.abs(pixels[0] - pixels[1]).max() <= PIXEL_TOLERANCE)
+        pixels = [
+            np.asarray(decode.image(medium), dtype=np.int16) for medium in (one, other)
+        ]
+        return pixels[0].shape == pixels[1].shape and bool(
+            np.abs(pixels[0] - pixels[1]).max() <= PIXEL_TOLERANCE
+        )
     sounds = [decode.audio(medium) for medium in (one, other)]
     ours, theirs = (sound.samples for sound in sounds)
     alike = sounds[0].rate == sounds[1].rate and ours.shape == theirs.shape
@@ -290,12 +391,21 @@ def _close_media(one: Media, other: Media) -> bool:
 
 def _kinds(response: Response) -> list[str]:
     """The kinds of an answer's parts, without placeholders that lack their medium."""
-    return [] if response.output is None else [part.kind for part in response.output.parts if not part.dangling]
+    return (
+        []
+        if response.output is None
+        else [part.kind for part in response.output.parts if not part.dangling]
+    )
 
 
 def _shown(response: Response) -> str:
     if response.error is not None:
         return f"the error {response.error.kind} ({response.error.message})"
     parts = response.output.parts if response.output is not None else ()
-    shown = [repr(part.text) if part.media is None else f"{part.kind} {part.media.sha256[:8]}" for part in parts]
+    shown = [
+        repr(part.text)
+        if part.media is None
+        else f"{part.kind} {part.media.sha256[:8]}"
+        for part in parts
+    ]
     return " + ".join(shown) or "nothing"

@@ -16,7 +16,12 @@ from mmeval.model_backends.hf.checkpoint.devices import check_device, release_me
 from mmeval.model_backends.hf.checkpoint.files import PIPELINE_INDEX, find_files
 from mmeval.model_backends.hf.failures import RowError, in_a_line
 from mmeval.model_backends.hf.generation.media import to_picture
-from mmeval.model_backends.hf.settings import accelerated, checked_device, checked_dtype, versions
+from mmeval.model_backends.hf.settings import (
+    accelerated,
+    checked_device,
+    checked_dtype,
+    versions,
+)
 from mmeval.records import Request, Response
 
 BATCH_ON_ACCELERATOR, BATCH_ON_CPU = 8, 4
@@ -63,9 +68,14 @@ class DiffusersBackend:
                 negative_prompt=negative_prompt or None,
             ),
         )
-        self.files = find_files(pretrained, self.settings.revision, index=PIPELINE_INDEX)
+        self.files = find_files(
+            pretrained, self.settings.revision, index=PIPELINE_INDEX
+        )
         index = self.files.json(PIPELINE_INDEX)
-        self._class_name, self._own_code = pipeline_class(index, pretrained), own_code(index)
+        self._class_name, self._own_code = (
+            pipeline_class(index, pretrained),
+            own_code(index),
+        )
         if self._own_code and not trust_remote_code:
             raise UsageError(
                 f"pretrained={pretrained}: the pipeline comes with code of its own; read it, then allow it to run with "
@@ -75,7 +85,9 @@ class DiffusersBackend:
 
     @property
     def capabilities(self) -> Capabilities:
-        return replace(Capabilities.of(("text",), ("image",), "single"), options=frozenset(OPTIONS))
+        return replace(
+            Capabilities.of(("text",), ("image",), "single"), options=frozenset(OPTIONS)
+        )
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -86,12 +98,21 @@ class DiffusersBackend:
             "pipeline": self._class_name,
             "dtype": self.settings.dtype,
         }
-        return identity | ({"drawing": dict(self.settings.drawing)} if self.settings.drawing else {})
+        return identity | (
+            {"drawing": dict(self.settings.drawing)} if self.settings.drawing else {}
+        )
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        device = self._pipeline.device if self._pipeline is not None else self.settings.device
-        return {**versions("torch", "diffusers", "transformers"), "device": device or "auto"}
+        device = (
+            self._pipeline.device
+            if self._pipeline is not None
+            else self.settings.device
+        )
+        return {
+            **versions("torch", "diffusers", "transformers"),
+            "device": device or "auto",
+        }
 
     @property
     def max_batch_size(self) -> int:
@@ -99,15 +120,21 @@ class DiffusersBackend:
 
     @property
     def usual_batch_size(self) -> int:
-        return BATCH_ON_ACCELERATOR if accelerated(self.settings.device) else BATCH_ON_CPU
+        return (
+            BATCH_ON_ACCELERATOR if accelerated(self.settings.device) else BATCH_ON_CPU
+        )
 
     def start(self) -> None:
         """Fetch missing files, and load the pipeline. Raises MissingError or UsageError."""
         check_device(self.settings.device)
         self.files.fetch_weights()
-        self._pipeline = Pipeline(self.files.folder, self.settings, self._class_name, own_code=self._own_code)
+        self._pipeline = Pipeline(
+            self.files.folder, self.settings, self._class_name, own_code=self._own_code
+        )
 
-    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+    def generate_batch(
+        self, requests: Sequence[Request]
+    ) -> Iterator[tuple[int, Response]]:
         """One picture for each of some requests with equal ``params``.
         Memory that runs out is raised as it is."""
         assert self._pipeline is not None, "the core always calls start() first"
@@ -123,17 +150,31 @@ class DiffusersBackend:
             return
         how = {**self.settings.drawing, **drawing(requests[0].params.options)}
         try:
-            made = self._drawn(prompts, [requests[position].seed for position in asked], how)
+            made = self._drawn(
+                prompts, [requests[position].seed for position in asked], how
+            )
         except RowError as error:
             yield asked[0], error.response
             return
         for position, prompt, drawn in zip(asked, prompts, made, strict=True):
-            yield position, _response(drawn, (*unused(requests[position]), *prompt.warnings, *resized(drawn, how)))
+            yield (
+                position,
+                _response(
+                    drawn,
+                    (
+                        *unused(requests[position]),
+                        *prompt.warnings,
+                        *resized(drawn, how),
+                    ),
+                ),
+            )
 
     async def close(self) -> None:
         self._pipeline = None
 
-    def _drawn(self, prompts: Sequence[Prompt], seeds: Sequence[int], how: Mapping[str, Any]) -> Iterator[Drawn]:
+    def _drawn(
+        self, prompts: Sequence[Prompt], seeds: Sequence[int], how: Mapping[str, Any]
+    ) -> Iterator[Drawn]:
         """The pictures. Raises RowError where the pipeline refuses a single row.
         A refused batch is repeated row by row."""
         assert self._pipeline is not None
@@ -143,7 +184,10 @@ class DiffusersBackend:
             if is_out_of_memory(error):
                 release_memory(error)
             elif isinstance(error, ValueError) and len(prompts) == 1:
-                raise RowError("bad_request", f"the pipeline refuses the request ({in_a_line(error)})") from error
+                raise RowError(
+                    "bad_request",
+                    f"the pipeline refuses the request ({in_a_line(error)})",
+                ) from error
             raise
 
     def _prompt(self, request: Request) -> Prompt:
@@ -154,39 +198,54 @@ class DiffusersBackend:
         except ValueError as error:
             raise RowError("bad_request", str(error)) from None
         if unknown := self._pipeline.unknown(how):
-            raise RowError("unsupported", f"a {self._class_name} takes no {', '.join(unknown)}")
+            raise RowError(
+                "unsupported", f"a {self._class_name} takes no {', '.join(unknown)}"
+            )
         if gaps := self.capabilities.missing(request):
             raise RowError("unsupported", f"a text-to-image pipeline {'; '.join(gaps)}")
         words = prompt_of(request)
         if not words:
-            raise RowError("bad_request", "there are no words in the request to draw a picture from")
+            raise RowError(
+                "bad_request",
+                "there are no words in the request to draw a picture from",
+            )
         return self._pipeline.read(words)
 
 
 def prompt_of(request: Request) -> str:
     """All messages' words in order, less lone surrogates, which no tokenizer can read."""
     texts = (message.content.text.strip() for message in request.messages)
-    return "\n\n".join(text for text in texts if text).encode("utf-8", "replace").decode()
+    return (
+        "\n\n".join(text for text in texts if text).encode("utf-8", "replace").decode()
+    )
 
 
 def unused(request: Request) -> list[str]:
     """Warnings for parts of a request that no pipeline uses."""
     params = request.params
     names = [name for name in _OF_WORDS if getattr(params, name) not in (None, ())]
-    return [f"a text-to-image pipeline has no use for {', '.join(names)}"] if names else []
+    return (
+        [f"a text-to-image pipeline has no use for {', '.join(names)}"] if names else []
+    )
 
 
 def resized(drawn: Drawn, how: Mapping[str, Any]) -> list[str]:
     """A warning if a pipeline has silently rounded the requested size."""
     height, width = drawn.pixels.shape[:2]
     asked = (how.get("width", width), how.get("height", height))
-    return [f"the pipeline drew {width}x{height} pixels, not {asked[0]}x{asked[1]}"] if asked != (width, height) else []
+    return (
+        [f"the pipeline drew {width}x{height} pixels, not {asked[0]}x{asked[1]}"]
+        if asked != (width, height)
+        else []
+    )
 
 
 def _response(drawn: Drawn, warnings: Sequence[str]) -> Response:
     if drawn.blanked:
         said = "the pipeline's safety checker found the picture unfit and blanked it; it is left out"
-        return Response(Interleaved(()), finish_reason="content_filter", warnings=(*warnings, said))
+        return Response(
+            Interleaved(()), finish_reason="content_filter", warnings=(*warnings, said)
+        )
     try:
         picture = to_picture(drawn.pixels, span="0..1")
     except RowError as error:
@@ -197,6 +256,12 @@ def _response(drawn: Drawn, warnings: Sequence[str]) -> Response:
 def _drawing_arguments(**given: int | float | str | None) -> dict[str, Any]:
     """The arguments that are not None, as arguments of the pipeline's call."""
     try:
-        return drawing({f"image.{name}": value for name, value in given.items() if value is not None})
+        return drawing(
+            {
+                f"image.{name}": value
+                for name, value in given.items()
+                if value is not None
+            }
+        )
     except ValueError as error:
         raise UsageError(str(error).removeprefix("image.")) from None

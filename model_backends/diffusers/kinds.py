@@ -32,7 +32,9 @@ def pipeline_class(index: Mapping[str, Any], where: str) -> str:
     named = index.get("_class_name")
     name = named[-1] if isinstance(named, list) and named else named
     if not name or not isinstance(name, str):
-        raise UsageError(f"{where}: {PIPELINE_INDEX} names no pipeline (_class_name); fetch the model again")
+        raise UsageError(
+            f"{where}: {PIPELINE_INDEX} names no pipeline (_class_name); fetch the model again"
+        )
     if word := _OTHER_PURPOSE.search(name):
         raise UsageError(_refused(where, name, f"its name says {word[0]}"))
     return name
@@ -55,7 +57,11 @@ def call_parameters(pipeline: Any, where: str) -> dict[str, inspect.Parameter]:
     for parameter, made in _SIGN_OF.items():
         if parameter in found:
             raise UsageError(_refused(where, name, f"it makes {made}"))
-    needed = [p.name for p in found.values() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+    needed = [
+        p.name
+        for p in found.values()
+        if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
+    ]
     if left := sorted(set(needed) - {"self", "prompt"}):
         raise UsageError(_refused(where, name, f"it needs {', '.join(left)}"))
     return found

@@ -20,14 +20,21 @@ def networks(folder: Path, dtype: Any, where: str) -> dict[str, Any]:
     that are missing or have another shape: the library would fill them with random numbers, and draw noise. ``Any``:
     each network is a class of its own.
     """
-    return {name: _loaded(kind, folder / name, dtype, where) for name, kind in _classes(folder)}
+    return {
+        name: _loaded(kind, folder / name, dtype, where)
+        for name, kind in _classes(folder)
+    }
 
 
 def _classes(folder: Path) -> Iterator[tuple[str, Any]]:
     """The networks with folders of their own, and their classes."""
     index: Mapping[str, Any] = json.loads((folder / PIPELINE_INDEX).read_bytes())
     for name, named in index.items():
-        if isinstance(named, list) and (folder / name).is_dir() and not (folder / name / f"{named[0]}.py").is_file():
+        if (
+            isinstance(named, list)
+            and (folder / name).is_dir()
+            and not (folder / name / f"{named[0]}.py").is_file()
+        ):
             kind = _class(*named)
             if _tells(kind):
                 yield name, kind
@@ -47,12 +54,18 @@ def _tells(kind: Any) -> bool:
     import diffusers
     import transformers
 
-    return isinstance(kind, type) and issubclass(kind, diffusers.ModelMixin | transformers.PreTrainedModel)
+    return isinstance(kind, type) and issubclass(
+        kind, diffusers.ModelMixin | transformers.PreTrainedModel
+    )
 
 
 def _loaded(kind: Any, folder: Path, dtype: Any, where: str) -> Any:
     network, told = kind.from_pretrained(
-        folder, dtype=dtype, local_files_only=True, output_loading_info=True, ignore_mismatched_sizes=True
+        folder,
+        dtype=dtype,
+        local_files_only=True,
+        output_loading_info=True,
+        ignore_mismatched_sizes=True,
     )
     if found := gaps(told):
         raise MissingDataError(

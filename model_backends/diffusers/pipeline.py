@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmeval.errors import Caught, MissingDataError, MmevalError, UsageError, is_out_of_memory
+from mmeval.errors import (
+    Caught,
+    MissingDataError,
+    MmevalError,
+    UsageError,
+    is_out_of_memory,
+)
 from mmeval.model_backends.diffusers.kinds import call_parameters
 from mmeval.model_backends.diffusers.networks import networks
 from mmeval.model_backends.diffusers.settings import Settings
@@ -47,7 +53,9 @@ class Prompt:
 class Pipeline:
     """A pipeline, loaded on its device."""
 
-    def __init__(self, folder: Path, settings: Settings, class_name: str, *, own_code: bool) -> None:
+    def __init__(
+        self, folder: Path, settings: Settings, class_name: str, *, own_code: bool
+    ) -> None:
         """Load the pipeline.
         Raises MissingExtraError without diffusers, UsageError for a pipeline that does not take words or a given
         argument, or cannot be put on the device, MissingDataError for files that cannot be loaded."""
@@ -58,15 +66,23 @@ class Pipeline:
             diffusers.utils.logging.disable_progress_bar()
             if not own_code:
                 kind = _known_class(diffusers, class_name, settings)
-                self._refuse_unknown(call_parameters(kind, settings.pretrained), settings, class_name)
+                self._refuse_unknown(
+                    call_parameters(kind, settings.pretrained), settings, class_name
+                )
             self._pipe = _placed(_loaded(diffusers, folder, settings), settings)
         self._parameters = call_parameters(self._pipe, settings.pretrained)
         self._refuse_unknown(self._parameters, settings, class_name)
         self._tokenizers = {
-            name: part for name, part in self._pipe.components.items() if name.startswith("tokenizer") and part
+            name: part
+            for name, part in self._pipe.components.items()
+            if name.startswith("tokenizer") and part
         }
         self._literals = Literals(
-            (token for tokenizer in self._tokenizers.values() for token in tokenizer.all_special_tokens),
+            (
+                token
+                for tokenizer in self._tokenizers.values()
+                for token in tokenizer.all_special_tokens
+            ),
             survives=self._survives,
         )
 
@@ -81,16 +97,27 @@ class Pipeline:
     def read(self, words: str) -> Prompt:
         """The prompt for some words, with a warning where the library silently cuts it."""
         text, found = self._literals.neutral(words)
-        warnings = [f"control tokens in the text were made plain words: {some(found, 3)}"] if found else []
+        warnings = (
+            [f"control tokens in the text were made plain words: {some(found, 3)}"]
+            if found
+            else []
+        )
         bound = getattr(self._parameters.get("max_sequence_length"), "default", None)
         for name, tokenizer in self._tokenizers.items():
-            limit = min(tokenizer.model_max_length, bound if isinstance(bound, int) else tokenizer.model_max_length)
+            limit = min(
+                tokenizer.model_max_length,
+                bound if isinstance(bound, int) else tokenizer.model_max_length,
+            )
             count = len(tokenizer(text, verbose=False).input_ids)
             if count > limit:
-                warnings.append(f"the prompt has {count} tokens and the pipeline's {name} reads the first {limit}")
+                warnings.append(
+                    f"the prompt has {count} tokens and the pipeline's {name} reads the first {limit}"
+                )
         return Prompt(text, tuple(warnings))
 
-    def draw(self, prompts: Sequence[Prompt], seeds: Sequence[int], how: Mapping[str, Any]) -> Iterator[Drawn]:
+    def draw(
+        self, prompts: Sequence[Prompt], seeds: Sequence[int], how: Mapping[str, Any]
+    ) -> Iterator[Drawn]:
         """Draw a picture for each prompt from its own seed.
         Random numbers come from the CPU, equal on every device; neighbours change only the last digits."""
         torch = need("torch", "diffusers")
@@ -103,22 +130,34 @@ class Pipeline:
             scheduler.noise_sampler_seed = list(seeds)
         with _calmly(), torch.inference_mode():
             made = self._pipe(
-                prompt=[prompt.text for prompt in prompts], generator=generators, output_type="np", **told
+                prompt=[prompt.text for prompt in prompts],
+                generator=generators,
+                output_type="np",
+                **told,
             )
         if not hasattr(made, "images"):
-            raise TypeError(f"a {type(self._pipe).__name__} gives {', '.join(made)} and no images")
+            raise TypeError(
+                f"a {type(self._pipe).__name__} gives {', '.join(made)} and no images"
+            )
         blanked = getattr(made, "nsfw_content_detected", None) or [False] * len(prompts)
-        return (Drawn(pixels, bool(blank)) for pixels, blank in zip(made.images, blanked, strict=True))
+        return (
+            Drawn(pixels, bool(blank))
+            for pixels, blank in zip(made.images, blanked, strict=True)
+        )
 
     def _survives(self, text: str, token: str) -> bool:
         """Whether one of the tokenizers still finds the control token in a text."""
         parts = self._tokenizers.values()
         return any(
-            part.convert_tokens_to_ids(token) in part(text, add_special_tokens=False).input_ids for part in parts
+            part.convert_tokens_to_ids(token)
+            in part(text, add_special_tokens=False).input_ids
+            for part in parts
         )
 
     @staticmethod
-    def _refuse_unknown(parameters: Mapping[str, Any], settings: Settings, class_name: str) -> None:
+    def _refuse_unknown(
+        parameters: Mapping[str, Any], settings: Settings, class_name: str
+    ) -> None:
         if left := sorted(settings.drawing.keys() - parameters.keys()):
             raise UsageError(
                 f"pretrained={settings.pretrained}: a {class_name} takes no {', '.join(left)}; leave it out of the "
@@ -177,7 +216,9 @@ def _placed(pipe: Any, settings: Settings) -> Any:
     try:
         return pipe.to(device)
     except (AssertionError, MemoryError, RuntimeError, ValueError) as error:
-        advice = _SMALLER if is_out_of_memory(error) else "name another device, such as cpu"
+        advice = (
+            _SMALLER if is_out_of_memory(error) else "name another device, such as cpu"
+        )
         raise UsageError(
             f"pretrained={settings.pretrained}: the pipeline cannot be put on device={device} ({in_a_line(error)}); "
             f"{advice}"
@@ -200,5 +241,9 @@ def saved_dtype(folder: Path) -> str:
     with files[-1].open("rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(min(length, _MAX_HEADER_BYTES)))
-    kinds = Counter(tensor["dtype"] for name, tensor in header.items() if name != "__metadata__")
-    return _SAFE_DTYPES.get(kinds.most_common(1)[0][0], "float32") if kinds else "float32"
+    kinds = Counter(
+        tensor["dtype"] for name, tensor in header.items() if name != "__metadata__"
+    )
+    return (
+        _SAFE_DTYPES.get(kinds.most_common(1)[0][0], "float32") if kinds else "float32"
+    )

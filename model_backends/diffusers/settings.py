@@ -35,7 +35,9 @@ def drawing(options: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in options.items():
         if name not in OPTIONS:
-            raise ValueError(f"there is no option {name} here; known: {', '.join(OPTIONS)}")
+            raise ValueError(
+                f"there is no option {name} here; known: {', '.join(OPTIONS)}"
+            )
         found |= OPTIONS[name](name, value)
     return found
 
@@ -44,14 +46,18 @@ def _size(name: str, value: object) -> dict[str, Any]:
     match = re.fullmatch(r"([0-9]{1,5})x([0-9]{1,5})", str(value).strip().lower())
     width, height = (int(side) for side in match.groups()) if match else (0, 0)
     if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE):
-        raise ValueError(f"{name}={value!r}: write width and height in pixels, as in 1024x768, {MAX_SIDE} at most")
+        raise ValueError(
+            f"{name}={value!r}: write width and height in pixels, as in 1024x768, {MAX_SIDE} at most"
+        )
     return {"width": width, "height": height}
 
 
 def _steps(name: str, value: object) -> dict[str, Any]:
     number = _number(name, value)
     if number != int(number) or not 1 <= number <= MAX_STEPS:
-        raise ValueError(f"{name}={value!r}: must be a whole number from 1 to {MAX_STEPS}")
+        raise ValueError(
+            f"{name}={value!r}: must be a whole number from 1 to {MAX_STEPS}"
+        )
     return {"num_inference_steps": int(number)}
 
 
@@ -69,7 +75,11 @@ def _negative_prompt(name: str, value: object) -> dict[str, Any]:
 
 
 def _number(name: str, value: object) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+    if (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+    ):
         return float(value)
     raise ValueError(f"{name}={value!r}: must be a number")
 

@@ -23,7 +23,11 @@ from mmeval.errors import (
 )
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.capabilities import overruled
-from mmeval.model_backends.hf.checkpoint.devices import check_device, placed_copies, release_memory
+from mmeval.model_backends.hf.checkpoint.devices import (
+    check_device,
+    placed_copies,
+    release_memory,
+)
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles, find_model
 from mmeval.model_backends.hf.embedded.builder import ADAPTER_KEY
 from mmeval.model_backends.hf.failures import in_a_line
@@ -107,10 +111,14 @@ class HFBackend:
         self._copies = data_parallel_size
         self.files = find_model(self.settings)
         self.adapter_name = adapter_name(self.files, adapter)
-        made: Adapter = plugins.load("mmeval.hf_adapters", self.adapter_name)(self.files, self.settings)
+        made: Adapter = plugins.load("mmeval.hf_adapters", self.adapter_name)(
+            self.files, self.settings
+        )
         self.adapter = made
         self._adapter_source = _foreign_source(made)
-        self._capabilities = widened(overruled(made.capabilities, self.settings), self.settings.convert)
+        self._capabilities = widened(
+            overruled(made.capabilities, self.settings), self.settings.convert
+        )
         self._workers = placed_copies(self.settings, self._copies, self.files.commit)
 
     @property
@@ -133,7 +141,9 @@ class HFBackend:
             "adapter_source": self._adapter_source,
             "convert": sorted(settings.convert),
             "max_length": settings.max_length,
-            "chat_template": digest(settings.chat_template) if settings.chat_template else "",
+            "chat_template": digest(settings.chat_template)
+            if settings.chat_template
+            else "",
             "chat_template_args": dict(settings.chat_template_args),
         }
         return identity | {name: value for name, value in told.items() if value}
@@ -141,7 +151,11 @@ class HFBackend:
     @property
     def provenance(self) -> Mapping[str, Any]:
         settings = self.settings
-        placed = {"device": settings.device} if settings.device else {"device_map": settings.device_map}
+        placed = (
+            {"device": settings.device}
+            if settings.device
+            else {"device_map": settings.device_map}
+        )
         return {
             **versions("torch", "transformers", "tokenizers", "accelerate"),
             **placed,
@@ -161,7 +175,9 @@ class HFBackend:
 
     @property
     def usual_batch_size(self) -> int:
-        return BATCH_ON_ACCELERATOR if accelerated(self.settings.device) else BATCH_ON_CPU
+        return (
+            BATCH_ON_ACCELERATOR if accelerated(self.settings.device) else BATCH_ON_CPU
+        )
 
     def start(self) -> None:
         """Fetch missing files, and load the model. Raises MissingError or UsageError."""
@@ -172,7 +188,10 @@ class HFBackend:
         except MmevalError:
             raise
         except Exception as error:  # an adapter may fail in any way over the files of another kind of model
-            if self.settings.adapter in ("auto", self.files.model_type) or is_out_of_memory(error):
+            if self.settings.adapter in (
+                "auto",
+                self.files.model_type,
+            ) or is_out_of_memory(error):
                 raise
             raise UsageError(
                 f"adapter={self.adapter_name} does not fit {self.files.name}, a model of type "
@@ -180,17 +199,31 @@ class HFBackend:
                 "('mmeval ls adapters' lists them)"
             ) from error
 
-    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+    def generate_batch(
+        self, requests: Sequence[Request]
+    ) -> Iterator[tuple[int, Response]]:
         ready: list[tuple[int, Request, tuple[str, ...]]] = []
         for position, request in enumerate(requests):
             try:
                 ready.append((position, *convert(request, self.settings.convert)))
-            except MmevalError as error:  # a medium that cannot be given in another form
-                kind: ErrorKind = "internal" if isinstance(error, MissingError) else "bad_request"
-                yield position, Response.failed(kind, f"the prompt cannot be converted: {error}")
+            except (
+                MmevalError
+            ) as error:  # a medium that cannot be given in another form
+                kind: ErrorKind = (
+                    "internal" if isinstance(error, MissingError) else "bad_request"
+                )
+                yield (
+                    position,
+                    Response.failed(kind, f"the prompt cannot be converted: {error}"),
+                )
         for row, response in self._answers([request for _, request, _ in ready]):
             position, _, done = ready[row]
-            yield position, replace(response, warnings=(*done, *response.warnings)) if done else response
+            yield (
+                position,
+                replace(response, warnings=(*done, *response.warnings))
+                if done
+                else response,
+            )
 
     def _answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
         if not requests:
@@ -211,7 +244,9 @@ def adapter_name(files: ModelFiles, given: str) -> str:
     known = plugins.names("mmeval.hf_adapters")
     if given != "auto":
         if given not in known:
-            raise UnknownNameError("adapter", given, known, "'mmeval ls adapters' lists them")
+            raise UnknownNameError(
+                "adapter", given, known, "'mmeval ls adapters' lists them"
+            )
         return given
     own = str(files.config.get(ADAPTER_KEY, files.model_type))
     return own if own in known else GENERIC
@@ -240,10 +275,18 @@ def _template_in(given: str) -> str:
         raise MissingDataError(
             f"chat_template={given}: there is no such file; give one with a chat template (Jinja) in it"
         ) from None
-    except (OSError, ValueError, RuntimeError) as error:  # not a text, not a valid file name, or no such user
-        raise UsageError(f"chat_template={given}: it cannot be read as a text ({in_a_line(error)})") from None
+    except (
+        OSError,
+        ValueError,
+        RuntimeError,
+    ) as error:  # not a text, not a valid file name, or no such user
+        raise UsageError(
+            f"chat_template={given}: it cannot be read as a text ({in_a_line(error)})"
+        ) from None
     if not text.strip():
-        raise UsageError(f"chat_template={given}: the file is empty; give one with a chat template (Jinja) in it")
+        raise UsageError(
+            f"chat_template={given}: the file is empty; give one with a chat template (Jinja) in it"
+        )
     from mmeval.model_backends.hf.conversation.syntax import check_syntax
 
     check_syntax(text, f"chat_template={given}")

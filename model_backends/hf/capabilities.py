@@ -26,17 +26,34 @@ _IN_PROCESSOR: Mapping[PartKind, tuple[str, ...]] = {
     "video": ("video_processor", "video_processor_type"),
 }
 """Keys of the processor's files; old ones may describe an image processor without naming its type."""
-_PROCESSOR_FILES = ("processor_config.json", "preprocessor_config.json", "video_preprocessor_config.json")
+_PROCESSOR_FILES = (
+    "processor_config.json",
+    "preprocessor_config.json",
+    "video_preprocessor_config.json",
+)
 _READING_PARTS = ("", "thinker_config")
 
 
 def read_kinds(files: ModelFiles) -> tuple[PartKind, ...]:
     """The kinds of media that a model reads, by both its configuration and processor."""
-    configs = [files.config.get(name, {}) if name else files.config for name in _READING_PARTS]
+    configs = [
+        files.config.get(name, {}) if name else files.config for name in _READING_PARTS
+    ]
     processors = [files.json(name) for name in _PROCESSOR_FILES]
-    found = [kind for kind in _MEDIA if _names(configs, _IN_CONFIG[kind]) and _names(processors, _IN_PROCESSOR[kind])]
-    parts_named = _names(processors[:1], [name for names in _IN_PROCESSOR.values() for name in names])
-    if "image" in found and "video" not in found and not parts_named and _names(configs, _VIDEO_TOKENS):
+    found = [
+        kind
+        for kind in _MEDIA
+        if _names(configs, _IN_CONFIG[kind]) and _names(processors, _IN_PROCESSOR[kind])
+    ]
+    parts_named = _names(
+        processors[:1], [name for names in _IN_PROCESSOR.values() for name in names]
+    )
+    if (
+        "image" in found
+        and "video" not in found
+        and not parts_named
+        and _names(configs, _VIDEO_TOKENS)
+    ):
         found.append("video")  # older checkpoints have one file for both
     return tuple(found)
 
@@ -50,7 +67,11 @@ def modalities(declared: object) -> tuple[str, ...]:
     """The ``input_modalities`` of a class of the library: a name, several, or none."""
     if declared is None:
         return ()
-    return (declared,) if isinstance(declared, str) else tuple(map(str, cast("Iterable[object]", declared)))
+    return (
+        (declared,)
+        if isinstance(declared, str)
+        else tuple(map(str, cast("Iterable[object]", declared)))
+    )
 
 
 def doubt(kinds: Iterable[str], model: object) -> str:
@@ -71,10 +92,21 @@ def overruled(own: Capabilities, settings: Settings) -> Capabilities:
     """
     found = own
     if settings.inputs:
-        found = replace(found, inputs=Capabilities.of(list(_kinds("inputs", settings.inputs)), ["text"]).inputs)
+        found = replace(
+            found,
+            inputs=Capabilities.of(
+                list(_kinds("inputs", settings.inputs)), ["text"]
+            ).inputs,
+        )
     if settings.outputs:
-        named = Capabilities.of(["text"], list(_kinds("outputs", settings.outputs))).outputs
-        beyond = [kind for kind in named if kind not in own.outputs and kind not in own.declarable]
+        named = Capabilities.of(
+            ["text"], list(_kinds("outputs", settings.outputs))
+        ).outputs
+        beyond = [
+            kind
+            for kind in named
+            if kind not in own.outputs and kind not in own.declarable
+        ]
         if beyond:
             raise UsageError(
                 f"outputs={settings.outputs}: this model's adapter gives {'+'.join(own.outputs)}, never "
@@ -87,5 +119,10 @@ def overruled(own: Capabilities, settings: Settings) -> Capabilities:
 def _kinds(argument: str, given: str) -> Iterator[str]:
     for name in given.split("+"):
         if name not in PART_KINDS:
-            raise UnknownNameError(f"kind in {argument}", name, PART_KINDS, f"Known: {', '.join(PART_KINDS)}.")
+            raise UnknownNameError(
+                f"kind in {argument}",
+                name,
+                PART_KINDS,
+                f"Known: {', '.join(PART_KINDS)}.",
+            )
         yield name

@@ -8,19 +8,33 @@ from mmeval.model_backends.hf.failures import RowError
 from mmeval.records import GenerationParams
 
 
-def number_option(params: GenerationParams, name: str, usual: float, *, least: float = -math.inf) -> float:
+def number_option(
+    params: GenerationParams, name: str, usual: float, *, least: float = -math.inf
+) -> float:
     """The number of a request's option.
     Raises RowError ``bad_request`` for another type, or a number that is too small."""
     value = params.options.get(name, usual)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < least:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not math.isfinite(value)
+        or value < least
+    ):
         above = f" of at least {least:g}" if math.isfinite(least) else ""
-        raise RowError("bad_request", f"{name} must be a number{above}, given: {value!r}")
+        raise RowError(
+            "bad_request", f"{name} must be a number{above}, given: {value!r}"
+        )
     return float(value)
 
 
-def count_option(params: GenerationParams, name: str, usual: int, *, least: int = 1) -> int:
+def count_option(
+    params: GenerationParams, name: str, usual: int, *, least: int = 1
+) -> int:
     """A whole-number option. Raises RowError ``bad_request`` for another type."""
     number = number_option(params, name, usual, least=least)
     if number != int(number):
-        raise RowError("bad_request", f"{name} must be a whole number, given: {params.options[name]!r}")
+        raise RowError(
+            "bad_request",
+            f"{name} must be a whole number, given: {params.options[name]!r}",
+        )
     return int(number)

@@ -21,7 +21,13 @@ DTYPES = ("auto", "float32", "bfloat16", "float16")
 DEVICES = ("cpu", "cuda", "mps", "xpu", "hpu", "npu", "xla", "mlu", "musa")
 """The kinds of devices that a model can run on."""
 _DEVICE = re.compile(r"([a-z]+)(:[0-9]+)?")
-_SHORT = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "half": "float16", "float": "float32"}
+_SHORT = {
+    "fp32": "float32",
+    "bf16": "bfloat16",
+    "fp16": "float16",
+    "half": "float16",
+    "float": "float32",
+}
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,9 @@ def checked_device(given: str) -> str:
     if given and (named is None or named[1] not in DEVICES):
         kind = given.partition(":")[0]
         hint = f"Known: {', '.join(DEVICES)}, with a number where there are several (cuda:1)."
-        raise UnknownNameError("device", given if kind in DEVICES else kind, DEVICES, hint)
+        raise UnknownNameError(
+            "device", given if kind in DEVICES else kind, DEVICES, hint
+        )
     return given
 
 

@@ -52,8 +52,12 @@ class Addresses:
         if len(self._all) == 1:
             return self._all[0]
         now = time.monotonic()
-        up = [one for one in self._all if one.down_until is None or one.down_until <= now]
-        found = min(up or self._all, key=lambda one: one.calls if up else one.down_until or 0.0)
+        up = [
+            one for one in self._all if one.down_until is None or one.down_until <= now
+        ]
+        found = min(
+            up or self._all, key=lambda one: one.calls if up else one.down_until or 0.0
+        )
         if found.down_until is not None:
             found.down_until = now + AGAIN_SECONDS  # this call looks, and no other
         self._all.remove(found)
@@ -65,7 +69,10 @@ class Addresses:
         if status >= 500:
             address.errors += 1
             if address.errors >= ERRORS_IN_A_ROW:
-                self.left_out(address, f"{address.name} has answered {status}, its error {address.errors} in a row")
+                self.left_out(
+                    address,
+                    f"{address.name} has answered {status}, its error {address.errors} in a row",
+                )
             return
         address.errors = 0
         if address.down_until is not None:
@@ -78,7 +85,12 @@ class Addresses:
         others = sum(one.down_until is None for one in self._all if one is not address)
         if address.down_until is None and others:
             said = "%s; it is left out and tried again every %.0f s, calls go to the other %s"
-            log.warning(said, reason, AGAIN_SECONDS, "address" if others == 1 else f"{others} addresses")
+            log.warning(
+                said,
+                reason,
+                AGAIN_SECONDS,
+                "address" if others == 1 else f"{others} addresses",
+            )
         address.down_until = time.monotonic() + AGAIN_SECONDS
         return others > 0
 

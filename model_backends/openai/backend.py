@@ -103,10 +103,15 @@ class OpenAIBackend:
         if not isinstance(send_seed, bool):
             raise UsageError(f"send_seed={send_seed!r} is neither true nor false")
         if batch and endpoint in ("images", "speech"):
-            raise UsageError(f"batch=true takes chat requests alone, not endpoint={endpoint}", name="batch")
+            raise UsageError(
+                f"batch=true takes chat requests alone, not endpoint={endpoint}",
+                name="batch",
+            )
         address, others = checked_base_url(str(base_url)), checked_replicas(replicas)
         if batch and others:
-            raise UsageError("batch=true asks one server: leave replicas out", name="replicas")
+            raise UsageError(
+                "batch=true asks one server: leave replicas out", name="replicas"
+            )
         chosen: EndpointChoice = checked_choice("endpoint", endpoint, EndpointChoice)
         self._settings = Settings(
             model=str(model),
@@ -117,14 +122,20 @@ class OpenAIBackend:
             capabilities=capabilities_of(chosen, inputs, outputs, max_images),
             timeout=checked_positive("timeout", timeout),
             send_seed=send_seed,
-            max_tokens_field=checked_choice("max_tokens_field", max_tokens_field, MaxTokensField),
+            max_tokens_field=checked_choice(
+                "max_tokens_field", max_tokens_field, MaxTokensField
+            ),
             image_response_format=str(image_response_format),
-            image_detail=image_detail and checked_choice("image_detail", image_detail, ImageDetail),
-            response_format=response_format and checked_choice("response_format", response_format, ResponseFormat),
+            image_detail=image_detail
+            and checked_choice("image_detail", image_detail, ImageDetail),
+            response_format=response_format
+            and checked_choice("response_format", response_format, ResponseFormat),
             max_reply_bytes=int(checked_positive("max_reply_bytes", max_reply_bytes)),
             organization=_header_word("organization", organization),
             project=_header_word("project", project),
-            api_key=read_api_key(str(api_key_file), (address, *others)) if self.takes_key else "",
+            api_key=read_api_key(str(api_key_file), (address, *others))
+            if self.takes_key
+            else "",
         )
         self._transport = Transport(self._settings)
         self._chat = ChatEndpoint(self._settings)
@@ -134,7 +145,9 @@ class OpenAIBackend:
         """How requests are asked in batches (see ``mmeval.backend.contract.Batched``), where that is wanted."""
         if batch:
             is_chat = lambda request: self._endpoint(request) is self._chat  # noqa: E731
-            self.batches = ChatBatches(self._settings, self._encode, self._chat.decode, is_chat)
+            self.batches = ChatBatches(
+                self._settings, self._encode, self._chat.decode, is_chat
+            )
 
     @property
     def capabilities(self) -> Capabilities:
@@ -146,21 +159,35 @@ class OpenAIBackend:
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        replicas = {"replicas": list(self._settings.replicas)} if self._settings.replicas else {}
-        return {"host": self._settings.host, **replicas, "aiohttp": importlib.metadata.version("aiohttp")}
+        replicas = (
+            {"replicas": list(self._settings.replicas)}
+            if self._settings.replicas
+            else {}
+        )
+        return {
+            "host": self._settings.host,
+            **replicas,
+            "aiohttp": importlib.metadata.version("aiohttp"),
+        }
 
     async def generate(self, request: Request) -> Response:
         """The server's answer; the caller decides by an error's kind whether to repeat."""
         latency = 0.0
         try:
             endpoint = self._endpoint(request)
-            outgoing = await asyncio.to_thread(self._encode, request) if _is_large(request) else self._encode(request)
+            outgoing = (
+                await asyncio.to_thread(self._encode, request)
+                if _is_large(request)
+                else self._encode(request)
+            )
             received = await self._transport.post(outgoing, request.key)
             latency = received.latency
             try:
                 if not 200 <= received.status < 300:
                     keyed = bool(self._settings.api_key)
-                    raise http_error(received.status, received.headers, received.body, keyed=keyed)
+                    raise http_error(
+                        received.status, received.headers, received.body, keyed=keyed
+                    )
                 return await _decoded(endpoint, received, request)
             finally:
                 self._transport.release(received)
@@ -184,18 +211,27 @@ class OpenAIBackend:
             check_options(request.params)
         for kind in request.wants:
             if kind not in self._settings.capabilities.outputs:
-                raise CallError("unsupported", f"this server is not declared to give {kind} (see its argument outputs)")
+                raise CallError(
+                    "unsupported",
+                    f"this server is not declared to give {kind} (see its argument outputs)",
+                )
         return self._endpoint(request).encode(request)
 
     def __repr__(self) -> str:
         return f"OpenAIBackend(model={self._settings.model!r}, base_url={self._settings.base_url!r})"
 
 
-async def _decoded(endpoint: Endpoint, received: Received, request: Request) -> Response:
+async def _decoded(
+    endpoint: Endpoint, received: Received, request: Request
+) -> Response:
     if len(received.body) <= OFFLOAD_BYTES:
         return endpoint.decode(received, request)
-    decoding = asyncio.ensure_future(asyncio.to_thread(endpoint.decode, received, request))
-    with contextlib.suppress(asyncio.CancelledError):  # by a run that is left: what has arrived is kept
+    decoding = asyncio.ensure_future(
+        asyncio.to_thread(endpoint.decode, received, request)
+    )
+    with contextlib.suppress(
+        asyncio.CancelledError
+    ):  # by a run that is left: what has arrived is kept
         return await asyncio.shield(decoding)
     return await decoding
 

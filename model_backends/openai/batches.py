@@ -18,8 +18,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from mmeval.errors import BackendDownError, Caught, KeyRefusedError, MmevalError, StorageError
-from mmeval.model_backends.openai.failures import CallError, bad_reply, failed, http_error, redacted, without_key
+from mmeval.errors import (
+    BackendDownError,
+    Caught,
+    KeyRefusedError,
+    MmevalError,
+    StorageError,
+)
+from mmeval.model_backends.openai.failures import (
+    CallError,
+    bad_reply,
+    failed,
+    http_error,
+    redacted,
+    without_key,
+)
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.transport import Outgoing, Received
 from mmeval.records import ErrorKind, Request, Response
@@ -57,15 +70,24 @@ class ChatBatches:
         is_chat: Callable[[Request], bool],
     ) -> None:
         self._openai: Any = need("openai", "batch")
-        self._settings, self._encode, self._decode, self._is_chat = settings, encode, decode, is_chat
+        self._settings, self._encode, self._decode, self._is_chat = (
+            settings,
+            encode,
+            decode,
+            is_chat,
+        )
         self._warned = False
-        self._making = asyncio.Lock()  # a note without a batch is another call's, or of a process that was killed
+        self._making = (
+            asyncio.Lock()
+        )  # a note without a batch is another call's, or of a process that was killed
 
     def takes(self, request: Request) -> bool:
         taken = self._is_chat(request)
         if not taken and not self._warned:
             self._warned = True
-            log.warning("batch=true: requests for one picture or sound alone are sent one by one, at the full price")
+            log.warning(
+                "batch=true: requests for one picture or sound alone are sent one by one, at the full price"
+            )
         return taken
 
     async def answer(
@@ -86,44 +108,75 @@ class ChatBatches:
             for place in places.pop(name, ()):
                 deliver(place, response)
 
-        async with self._openai.AsyncOpenAI(
-            api_key=self._settings.api_key or "none",
-            base_url=self._settings.base_url,
-            organization=self._settings.organization or None,
-            project=self._settings.project or None,
-            timeout=self._settings.timeout,
-            max_retries=0,  # a batch whose creation seems to have failed may exist, so it is looked for first
-        ) as client:
+        async with (
+            self._openai.AsyncOpenAI(
+                api_key=self._settings.api_key or "none",
+                base_url=self._settings.base_url,
+                organization=self._settings.organization or None,
+                project=self._settings.project or None,
+                timeout=self._settings.timeout,
+                max_retries=0,  # a batch whose creation seems to have failed may exist, so it is looked for first
+            ) as client
+        ):
             found: list[tuple[Any, Path, Mapping[str, Request]]] = []
             async with self._making:
                 for note in sorted(notes.glob("*.json")):
                     try:
-                        held = {name: left[name] for name in left.keys() & from_line(note.read_bytes())}
+                        held = {
+                            name: left[name]
+                            for name in left.keys() & from_line(note.read_bytes())
+                        }
                     except (ValueError, TypeError) as error:
-                        raise StorageError(f"{note} is damaged; remove it, and what it lists is paid again") from error
-                    known = await self._lasting(partial(_found_or_made, client, note.stem)) if held else None
+                        raise StorageError(
+                            f"{note} is damaged; remove it, and what it lists is paid again"
+                        ) from error
+                    known = (
+                        await self._lasting(partial(_found_or_made, client, note.stem))
+                        if held
+                        else None
+                    )
                     if known is not None:
-                        log.info("batch %s holds %d of the answers that are asked for", known.id, len(held))
+                        log.info(
+                            "batch %s holds %d of the answers that are asked for",
+                            known.id,
+                            len(held),
+                        )
                         found.append((known, note, held))
-                        left = {name: request for name, request in left.items() if name not in held}
+                        left = {
+                            name: request
+                            for name, request in left.items()
+                            if name not in held
+                        }
                     elif held:  # the process was killed before it had sent the file
                         note.unlink()
                 if len(left) == 1:
-                    answered(left.popitem()[0], Response.failed("server", "one request alone makes no batch"))
+                    answered(
+                        left.popitem()[0],
+                        Response.failed("server", "one request alone makes no batch"),
+                    )
                 for names, lines in self._files(left, answered):
                     note = notes / f"{uuid.uuid4().hex}.json"
                     write_atomic(note, to_line(names))
-                    batch = await self._lasting(partial(_found_or_made, client, note.stem, lines))
+                    batch = await self._lasting(
+                        partial(_found_or_made, client, note.stem, lines)
+                    )
                     log.info("%d requests are sent as batch %s", len(names), batch.id)
                     found.append((batch, note, {name: left[name] for name in names}))
-            fetches = (self._fetch(client, *batch, answered=answered, report=report) for batch in found)
-            ended = await asyncio.gather(*fetches, return_exceptions=True)  # one that fails leaves others their answers
+            fetches = (
+                self._fetch(client, *batch, answered=answered, report=report)
+                for batch in found
+            )
+            ended = await asyncio.gather(
+                *fetches, return_exceptions=True
+            )  # one that fails leaves others their answers
         for refused in ended:
             if isinstance(refused, BaseException):
                 raise refused
             for half in (refused[::2], refused[1::2]):
                 again = [requests[places[name][0]] for name in half]
-                await self.answer(again, notes, lambda at, reply: answered(half[at], reply), report)  # noqa: B023  awaited
+                await self.answer(
+                    again, notes, lambda at, reply: answered(half[at], reply), report
+                )  # noqa: B023  awaited
 
     def _files(
         self, requests: Mapping[str, Request], answered: Callable[[str, Response], None]
@@ -160,7 +213,9 @@ class ChatBatches:
         Those of a batch that the account's queue cannot hold are returned."""
         pause = FIRST_LOOK
         while batch.status not in ("completed", "expired", "cancelled", "failed"):
-            report(f"batch {batch.id}, {getattr(batch.request_counts, 'completed', 0):,} of {len(asked):,} answered")
+            report(
+                f"batch {batch.id}, {getattr(batch.request_counts, 'completed', 0):,} of {len(asked):,} answered"
+            )
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_LOOK)
             batch = await self._lasting(partial(client.batches.retrieve, batch.id))
@@ -168,10 +223,16 @@ class ChatBatches:
             note.unlink()
             errors = getattr(batch.errors, "data", None) or ()
             if any(error.code == "token_limit_exceeded" for error in errors):
-                log.warning("batch %s is too large for the account's queue: it is sent in halves, in turn", batch.id)
+                log.warning(
+                    "batch %s is too large for the account's queue: it is sent in halves, in turn",
+                    batch.id,
+                )
                 return list(asked)
             reasons = [str(error.message) for error in errors]
-            why = redacted(f"the server refused batch {batch.id}: {'; '.join(reasons[:3])}", self._settings.api_key)
+            why = redacted(
+                f"the server refused batch {batch.id}: {'; '.join(reasons[:3])}",
+                self._settings.api_key,
+            )
             raise BackendDownError(why, "mend that, or leave out batch=true")
         left = set(asked)
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
@@ -184,12 +245,17 @@ class ChatBatches:
         kind: ErrorKind = "server"
         why = f"batch {batch.id} ({batch.status}) holds no answer to it"
         if batch.status == "cancelled":  # on purpose, so not asked at the full price
-            kind, why = "no_answer", f"batch {batch.id} was cancelled; without batch=true this is asked alone"
+            kind, why = (
+                "no_answer",
+                f"batch {batch.id} was cancelled; without batch=true this is asked alone",
+            )
         for name in left:
             answered(name, Response.failed(kind, why))
         return ()
 
-    def _rows(self, file: BinaryIO, asked: Mapping[str, Request]) -> Iterator[tuple[str, Response]]:
+    def _rows(
+        self, file: BinaryIO, asked: Mapping[str, Request]
+    ) -> Iterator[tuple[str, Response]]:
         """The responses in a file of results; a line without a reply, or that cannot be read, is no answer."""
         for line in iter(lambda: file.readline(self._settings.max_reply_bytes), b""):
             try:
@@ -205,7 +271,9 @@ class ChatBatches:
     def _response(self, received: Received, request: Request) -> Response:
         try:
             if not 200 <= received.status < 300:
-                raise http_error(received.status, received.headers, received.body, keyed=True)
+                raise http_error(
+                    received.status, received.headers, received.body, keyed=True
+                )
             response = self._decode(received, request)
         except MmevalError as error:
             return failed(error, self._settings.api_key)
@@ -221,16 +289,28 @@ class ChatBatches:
             error, kind, text = failure.error, "internal", failure.reason
             if isinstance(error, self._openai.APIStatusError):
                 reply = error.response
-                error = http_error(reply.status_code, reply.headers, reply.content, keyed=bool(self._settings.api_key))
+                error = http_error(
+                    reply.status_code,
+                    reply.headers,
+                    reply.content,
+                    keyed=bool(self._settings.api_key),
+                )
             if isinstance(error, CallError):
                 kind, text = error.kind, error.text
-            elif isinstance(error, self._openai.APIConnectionError) or type(error).__module__.startswith("http"):
+            elif isinstance(error, self._openai.APIConnectionError) or type(
+                error
+            ).__module__.startswith("http"):
                 kind = "connection"  # errors of the client's HTTP library come while a file is read
-            text = redacted(f"the Batch API of {self._settings.address}: {text}", self._settings.api_key)
+            text = redacted(
+                f"the Batch API of {self._settings.address}: {text}",
+                self._settings.api_key,
+            )
             if kind == "auth":
                 raise KeyRefusedError(text, "fix the key")
             if kind not in ("connection", "server", "timeout", "rate_limit"):
-                raise BackendDownError(text, "leave out batch=true if the server has no Batch API")
+                raise BackendDownError(
+                    text, "leave out batch=true if the server has no Batch API"
+                )
             if began is None:
                 began = loop.time()
                 log.warning("%s; this is tried again for up to an hour", text)
@@ -246,13 +326,20 @@ async def _found_or_made(client: Any, name: str, lines: bytes = b"") -> Any:
         if (batch.metadata or {}).get(_KEY) == name:
             return batch
     title = f"{_KEY}-{name}.jsonl"
-    found = [file.id async for file in client.files.list(purpose="batch") if file.filename == title]
+    found = [
+        file.id
+        async for file in client.files.list(purpose="batch")
+        if file.filename == title
+    ]
     if not found:
         if not lines:
             return None
         found = [(await client.files.create(file=(title, lines), purpose="batch")).id]
     return await client.batches.create(
-        completion_window="24h", endpoint=_PATH, input_file_id=found[0], metadata={_KEY: name}
+        completion_window="24h",
+        endpoint=_PATH,
+        input_file_id=found[0],
+        metadata={_KEY: name},
     )
 
 
@@ -261,9 +348,13 @@ async def _download(client: Any, file_id: str, file: BinaryIO) -> None:
 
     file.seek(0)
     file.truncate()
-    with contextlib.suppress(openai.NotFoundError):  # the server keeps results for some weeks
+    with contextlib.suppress(
+        openai.NotFoundError
+    ):  # the server keeps results for some weeks
         async with client.files.with_streaming_response.content(file_id) as reply:
             async for piece in reply.iter_bytes():
                 file.write(piece)
                 if file.tell() > MAX_RESULT_BYTES:
-                    raise bad_reply(f"the results of a batch are larger than {MAX_RESULT_BYTES} bytes")
+                    raise bad_reply(
+                        f"the results of a batch are larger than {MAX_RESULT_BYTES} bytes"
+                    )

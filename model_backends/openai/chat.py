@@ -10,16 +10,33 @@ from mmeval.content import Interleaved, Media, Part, PartKind, find, text_part
 from mmeval.model_backends.openai import parameters
 from mmeval.model_backends.openai.failures import bad_reply, error_in_body
 from mmeval.model_backends.openai.messages import encode_messages
-from mmeval.model_backends.openai.reply import fingerprint, json_object, medium, served, usage
+from mmeval.model_backends.openai.reply import (
+    fingerprint,
+    json_object,
+    medium,
+    served,
+    usage,
+)
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.transport import Outgoing, Received
 from mmeval.records import FinishReason, GenerationParams, Request, Response
 
 PATH = "chat/completions"
 
-_FINISH: Mapping[str, FinishReason] = {"length": "length", "max_tokens": "length", "content_filter": "content_filter"}
+_FINISH: Mapping[str, FinishReason] = {
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "content_filter",
+}
 _UNSENT_OPTIONS = ("image.size", "image.quality")
-_SAID_FIELDS = ("content", "refusal", "images", "audio", "reasoning_content", "reasoning")
+_SAID_FIELDS = (
+    "content",
+    "refusal",
+    "images",
+    "audio",
+    "reasoning_content",
+    "reasoning",
+)
 
 
 class ChatEndpoint:
@@ -27,21 +44,30 @@ class ChatEndpoint:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._opening: tuple[GenerationParams, tuple[PartKind, ...], bytes] | None = None
+        self._opening: tuple[GenerationParams, tuple[PartKind, ...], bytes] | None = (
+            None
+        )
 
     def encode(self, request: Request) -> Outgoing:
         """The request as sent. Raises CallError for parts or options it cannot carry."""
         seed = b', "seed": %d' % request.seed if self._settings.send_seed else b""
         own = self._settings
-        messages = encode_messages(request.messages, own.capabilities.inputs, own.image_detail)
-        return Outgoing(PATH, b'%b%b, "messages": %b}' % (self._opened(request), seed, messages))
+        messages = encode_messages(
+            request.messages, own.capabilities.inputs, own.image_detail
+        )
+        return Outgoing(
+            PATH, b'%b%b, "messages": %b}' % (self._opened(request), seed, messages)
+        )
 
     def _opened(self, request: Request) -> bytes:
         """The body up to its seed, reused if the previous request's parameters are equal."""
         last = self._opening
         if last is not None and last[0] is request.params and last[1] == request.wants:
             return last[2]
-        fields = {"model": self._settings.model, **parameters.sampling(request.params, self._settings)}
+        fields = {
+            "model": self._settings.model,
+            **parameters.sampling(request.params, self._settings),
+        }
         if self._settings.response_format:
             fields["response_format"] = {"type": self._settings.response_format}
         opening = json.dumps(fields | self._wanted(request))[:-1].encode()
@@ -49,30 +75,44 @@ class ChatEndpoint:
         return opening
 
     def _wanted(self, request: Request) -> dict[str, Any]:
-        media = [kind for kind in dict.fromkeys(request.wants) if kind in ("image", "audio")]
+        media = [
+            kind for kind in dict.fromkeys(request.wants) if kind in ("image", "audio")
+        ]
         if not media:
             return {}
         # Servers that also speak or draw require "text" among the modalities; those that only draw refuse it.
         fields: dict[str, Any] = {
-            "modalities": (["text"] if "text" in self._settings.capabilities.outputs else []) + media
+            "modalities": (
+                ["text"] if "text" in self._settings.capabilities.outputs else []
+            )
+            + media
         }
         if "audio" in media:
             params = request.params
-            fields["audio"] = {"voice": parameters.voice(params), "format": parameters.audio_format(params)}
+            fields["audio"] = {
+                "voice": parameters.voice(params),
+                "format": parameters.audio_format(params),
+            }
         return fields
 
     def decode(self, received: Received, request: Request) -> Response:
         """The answer in a reply. Raises CallError ``bad_reply`` without one."""
         data = json_object(received.body)
         choices = data.get("choices")
-        if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        if (
+            not isinstance(choices, list)
+            or not choices
+            or not isinstance(choices[0], dict)
+        ):
             raise bad_reply("the server's answer has no choices")
         if choices[0].get("error"):
             raise error_in_body(choices[0]["error"])
         reason = choices[0].get("finish_reason")
         return Response(
             output=answer(_messages(choices)),
-            finish_reason="stop" if reason == "stop" else _FINISH.get(str(reason), "stop"),
+            finish_reason="stop"
+            if reason == "stop"
+            else _FINISH.get(str(reason), "stop"),
             usage=usage(data),
             latency=received.latency,
             served=served(data),
@@ -84,7 +124,9 @@ class ChatEndpoint:
 def _warnings(request: Request) -> tuple[str, ...]:
     if "image" not in request.wants:
         return ()
-    return parameters.unsent(request.params, PATH, sampled=True, options=_UNSENT_OPTIONS)
+    return parameters.unsent(
+        request.params, PATH, sampled=True, options=_UNSENT_OPTIONS
+    )
 
 
 def _messages(choices: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -103,13 +145,19 @@ def answer(messages: Sequence[dict[str, Any]]) -> Interleaved:
     """
     first = messages[0]
     pieces, thoughts = _pieces(first.get("content"))
-    thought = "".join((_string(first, "reasoning_content") or _string(first, "reasoning"), *thoughts))
+    thought = "".join(
+        (_string(first, "reasoning_content") or _string(first, "reasoning"), *thoughts)
+    )
     if not any(isinstance(piece, str) and piece for piece in pieces):
         pieces.append(_string(first, "refusal") or _transcript(messages))
     for message in messages:
         pieces += _beside(message)
     output = _woven(pieces)
-    return Interleaved((Part("reasoning", text=thought), *output.parts)) if thought else output
+    return (
+        Interleaved((Part("reasoning", text=thought), *output.parts))
+        if thought
+        else output
+    )
 
 
 def _woven(pieces: Sequence[str | Media]) -> Interleaved:
@@ -121,7 +169,11 @@ def _woven(pieces: Sequence[str | Media]) -> Interleaved:
     if not media or any(find(text)):
         return Interleaved.from_reply(text, media)
     given = [piece for piece in pieces if piece != ""]
-    return Interleaved(tuple(text_part(p) if isinstance(p, str) else Part(p.kind, media=p) for p in given))
+    return Interleaved(
+        tuple(
+            text_part(p) if isinstance(p, str) else Part(p.kind, media=p) for p in given
+        )
+    )
 
 
 def _pieces(content: object) -> tuple[list[str | Media], list[str]]:
@@ -156,7 +208,9 @@ def _piece(item: object) -> str | Media:
 def _thought(item: dict[str, Any]) -> str:
     said = item.get("thinking") or item.get("text") or item.get("reasoning") or ""
     if isinstance(said, list):
-        return "".join(str(part.get("text", "")) for part in said if isinstance(part, dict))
+        return "".join(
+            str(part.get("text", "")) for part in said if isinstance(part, dict)
+        )
     return str(said)
 
 
@@ -173,7 +227,10 @@ def _beside(message: dict[str, Any]) -> list[Media]:
 def _transcript(messages: Sequence[dict[str, Any]]) -> str:
     """The transcript of the sound, for an answer without other text."""
     spoken = (message.get("audio") for message in messages)
-    return next((_string(audio, "transcript") for audio in spoken if isinstance(audio, dict)), "")
+    return next(
+        (_string(audio, "transcript") for audio in spoken if isinstance(audio, dict)),
+        "",
+    )
 
 
 def _string(row: dict[str, Any], name: str) -> str:

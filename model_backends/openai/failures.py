@@ -26,7 +26,9 @@ MIN_SECRET_CHARS = 16
 """Shorter keys are dummies such as ``EMPTY``, which may be words of an answer."""
 
 _CREDENTIAL = re.compile(r"(?i:\bbearer)[ :]+[^\s\"',;]+|\bsk-[\w-]{6,}")
-_QUOTA_CODES = frozenset(("insufficient_quota", "billing_hard_limit_reached", "billing_not_active"))
+_QUOTA_CODES = frozenset(
+    ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+)
 _TOO_LONG = re.compile(
     r"context[ _-]?(?:length|window|size)|max_model_len|maximum (?:model|sequence|input) length"
     r"|too many (?:input |prompt )?tokens|(?:prompt|input|request) (?:is |was )?too (?:long|large)"
@@ -47,7 +49,9 @@ _KIND_BY_STATUS: Mapping[int, ErrorKind] = {
 class CallError(MmevalError):
     """Why a call has no answer; the backend makes it the error of a ``Response``."""
 
-    def __init__(self, kind: ErrorKind, text: str, retry_after: float | None = None) -> None:
+    def __init__(
+        self, kind: ErrorKind, text: str, retry_after: float | None = None
+    ) -> None:
         self.kind, self.text, self.retry_after = kind, text, retry_after
         super().__init__(f"{kind}: {text}")
 
@@ -64,8 +68,12 @@ def failed(error: MmevalError, secret: str, latency: float = 0.0) -> Response:
     """The response for an error, without the key."""
     if isinstance(error, CallError):
         text = redacted(error.text, secret)
-        return Response.failed(error.kind, text, retry_after=error.retry_after, latency=latency)
-    return Response.failed("internal", redacted(str(error), secret), latency=latency)  # as of a medium that is gone
+        return Response.failed(
+            error.kind, text, retry_after=error.retry_after, latency=latency
+        )
+    return Response.failed(
+        "internal", redacted(str(error), secret), latency=latency
+    )  # as of a medium that is gone
 
 
 def redacted(text: str, secret: str) -> str:
@@ -90,29 +98,46 @@ def without_key(body: bytes, key: str) -> bytes:
 @lru_cache(maxsize=16)
 def _spellings(key: str) -> re.Pattern[bytes]:
     """A key, each character plain or as an escape of JSON; its group are the escaped backslashes before an escape."""
-    first, *rest = (rf"\\u(?i:{ord(char):04x})" + (r"|\\/" if char == "/" else "") for char in key)
-    others = "".join(f"(?:{re.escape(char)}|{escape})" for char, escape in zip(key[1:], rest, strict=True))
-    return re.compile(rf"(?:(?<!\\)((?:\\\\)*)(?:{first})|{re.escape(key[0])}){others}".encode())
+    first, *rest = (
+        rf"\\u(?i:{ord(char):04x})" + (r"|\\/" if char == "/" else "") for char in key
+    )
+    others = "".join(
+        f"(?:{re.escape(char)}|{escape})"
+        for char, escape in zip(key[1:], rest, strict=True)
+    )
+    return re.compile(
+        rf"(?:(?<!\\)((?:\\\\)*)(?:{first})|{re.escape(key[0])}){others}".encode()
+    )
 
 
-def http_error(status: int, headers: Mapping[str, str], body: bytes, *, keyed: bool = False) -> CallError:
+def http_error(
+    status: int, headers: Mapping[str, str], body: bytes, *, keyed: bool = False
+) -> CallError:
     """The error for a status outside 200-299; ``keyed`` says whether a key was sent."""
     message, codes = _described(body)
     text = f"HTTP {status}: {message}" if message else f"HTTP {status}"
-    return CallError(_kind(status, message, codes), text + _hint(status, headers, keyed=keyed), retry_after(headers))
+    return CallError(
+        _kind(status, message, codes),
+        text + _hint(status, headers, keyed=keyed),
+        retry_after(headers),
+    )
 
 
 def error_in_body(error: object) -> CallError:
     """The error in a reply with status 200, as some gateways send it."""
     message, codes = _message_and_codes(error)
     status = next((int(code) for code in codes if re.fullmatch(r"[45]\d\d", code)), 500)
-    return CallError(_kind(status, message, codes), f"the server reports an error: {message}")
+    return CallError(
+        _kind(status, message, codes), f"the server reports an error: {message}"
+    )
 
 
 def _kind(status: int, message: str, codes: frozenset[str]) -> ErrorKind:
     if status == 429 and codes & _QUOTA_CODES:
         return "auth"  # waiting does not help: the account needs credit
-    if status in (400, 422) and ("context_length_exceeded" in codes or _TOO_LONG.search(message)):
+    if status in (400, 422) and (
+        "context_length_exceeded" in codes or _TOO_LONG.search(message)
+    ):
         return "too_long"
     return _KIND_BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
 
@@ -129,7 +154,9 @@ def _hint(status: int, headers: Mapping[str, str], *, keyed: bool) -> str:
     return ""
 
 
-def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+def retry_after(
+    headers: Mapping[str, str], now: datetime | None = None
+) -> float | None:
     """Seconds to wait by ``Retry-After``, in seconds or a date; None without it."""
     text = headers.get("Retry-After", "").strip()
     if not text:
@@ -158,12 +185,16 @@ def _described(body: bytes) -> tuple[str, frozenset[str]]:
         data: Any = json.loads(text)
     except (ValueError, RecursionError):
         return text, frozenset()
-    return _message_and_codes(data.get("error", data) if isinstance(data, dict) else data)
+    return _message_and_codes(
+        data.get("error", data) if isinstance(data, dict) else data
+    )
 
 
 def _message_and_codes(error: object) -> tuple[str, frozenset[str]]:
     if not isinstance(error, dict):
         return str(error), frozenset()
     said = error.get("message") or error.get("detail") or error
-    codes = frozenset(str(error[name]) for name in ("code", "type") if error.get(name) is not None)
+    codes = frozenset(
+        str(error[name]) for name in ("code", "type") if error.get(name) is not None
+    )
     return said if isinstance(said, str) else json.dumps(said), codes

@@ -61,13 +61,19 @@ def prompt_of(request: Request) -> tuple[str, list[Media]]:
     Several pictures are named ``[image1]``, ``[image2]`` in their places.
     """
     parts = [part for message in request.messages for part in message.content.parts]
-    images = [part.media for part in parts if part.media is not None and part.kind == "image"]
+    images = [
+        part.media for part in parts if part.media is not None and part.kind == "image"
+    ]
     for part in parts:
         if part.media is not None and part.kind != "image":
-            raise CallError("unsupported", f"the images endpoint takes text and pictures, no {part.kind}")
+            raise CallError(
+                "unsupported",
+                f"the images endpoint takes text and pictures, no {part.kind}",
+            )
     numbers = iter(range(1, len(images) + 1))
     texts = [
-        "".join(_shown(part, numbers, len(images)) for part in message.content.parts) for message in request.messages
+        "".join(_shown(part, numbers, len(images)) for part in message.content.parts)
+        for message in request.messages
     ]
     return "\n\n".join(text for text in texts if text), images
 
@@ -96,17 +102,23 @@ def _files(images: Sequence[Media]) -> list[FormFile]:
     ]
 
 
-def multipart(path: str, fields: dict[str, str], files: Sequence[FormFile], key: str = "") -> Outgoing:
+def multipart(
+    path: str, fields: dict[str, str], files: Sequence[FormFile], key: str = ""
+) -> Outgoing:
     """A form with files (RFC 7578). Raises CallError for an invalid MIME type.
     With a ``key`` the same form has the same bytes, as servers compare those of calls with one key."""
     boundary = key or secrets.token_hex(16)
     pieces: list[bytes] = []
     for name, value in fields.items():
-        pieces.append(f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n'.encode())
+        pieces.append(
+            f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n'.encode()
+        )
         pieces += [value.encode("utf-8", "replace"), b"\r\n"]
     for file in files:
         if not file.mime.isprintable() or not file.mime.isascii():
-            raise CallError("unsupported", f"a picture claims the MIME type {file.mime!r}")
+            raise CallError(
+                "unsupported", f"a picture claims the MIME type {file.mime!r}"
+            )
         disposition = f'form-data; name="{file.field}"; filename="{file.name}"'
         head = f"--{boundary}\r\nContent-Disposition: {disposition}\r\nContent-Type: {file.mime}\r\n\r\n"
         pieces += [head.encode(), file.data, b"\r\n"]

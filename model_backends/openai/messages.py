@@ -27,7 +27,9 @@ _PICTURES = ("image/png", "image/jpeg")
 
 
 def encode_messages(
-    messages: Sequence[Message], inputs: Collection[PartKind], image_detail: str | None = None
+    messages: Sequence[Message],
+    inputs: Collection[PartKind],
+    image_detail: str | None = None,
 ) -> bytes:
     """The value of ``messages``: a JSON list, where pictures have the ``image_detail``, if any.
     Raises CallError ``unsupported`` for a part that has no field.
@@ -44,7 +46,9 @@ def encode_messages(
             carried = []
         else:
             announced = list(_announced(message.content))
-            text = spoken(message.content) or "".join(part.text or "" for part in announced)
+            text = spoken(message.content) or "".join(
+                part.text or "" for part in announced
+            )
             rows.append([_text_row(message.role, text)])
             carried += announced
     if carried:
@@ -62,7 +66,9 @@ def _listed(items: Iterable[Sequence[bytes]]) -> Iterator[bytes]:
 
 def spoken(content: Interleaved) -> str:
     """A message's text as written: placeholders and code, no hidden reasoning."""
-    return "".join(part.raw if part.media is not None else words(part) for part in content.parts)
+    return "".join(
+        part.raw if part.media is not None else words(part) for part in content.parts
+    )
 
 
 def words(part: Part) -> str:
@@ -110,7 +116,10 @@ class _Encoder:
 
     def _medium(self, part: Part) -> Sequence[bytes]:
         if part.kind not in self._inputs:
-            raise CallError("unsupported", f"this server is not declared to take {part.kind} (see its argument inputs)")
+            raise CallError(
+                "unsupported",
+                f"this server is not declared to take {part.kind} (see its argument inputs)",
+            )
         if part.kind == "audio":
             return [_audio_item(part)]
         if part.kind == "document":
@@ -121,7 +130,11 @@ class _Encoder:
             if part.media.mime in _PICTURES and "image" in self._inputs:
                 return _url_item(replace(part, kind="image"), self._detail)
             if part.media.mime.startswith("text/"):
-                return [_text_item(f"\n[{name}]\n{_words_of(part.media)}\n[end of {name}]\n")]
+                return [
+                    _text_item(
+                        f"\n[{name}]\n{_words_of(part.media)}\n[end of {name}]\n"
+                    )
+                ]
             return [_file_item(part, name)]
         return _url_item(part, self._detail if part.kind == "image" else b"")
 
@@ -136,7 +149,12 @@ def _text_item(text: str) -> bytes:
 
 def _url_item(part: Part, more: bytes) -> Sequence[bytes]:
     name = f"{part.kind}_url".encode()
-    return [b'{"type": "%b", "%b": {"url": ' % (name, name), data_uri(part), more, b"}}"]
+    return [
+        b'{"type": "%b", "%b": {"url": ' % (name, name),
+        data_uri(part),
+        more,
+        b"}}",
+    ]
 
 
 def _audio_item(part: Part) -> bytes:
@@ -146,13 +164,22 @@ def _audio_item(part: Part) -> bytes:
         raise _damaged(part, part.media)
     if form is None:
         known = ", ".join(SENDABLE_SOUNDS.values())
-        raise CallError("unsupported", f"an audio part is {part.media.mime}; the interface takes {known}")
+        raise CallError(
+            "unsupported",
+            f"an audio part is {part.media.mime}; the interface takes {known}",
+        )
     data = base64.b64encode(part.media.read())
-    return b'{"type": "input_audio", "input_audio": {"data": "%b", "format": "%b"}}' % (data, form.encode())
+    return b'{"type": "input_audio", "input_audio": {"data": "%b", "format": "%b"}}' % (
+        data,
+        form.encode(),
+    )
 
 
 def _file_item(part: Part, name: str) -> bytes:
-    return b'{"type": "file", "file": {"filename": %b, "file_data": %b}}' % (json.dumps(name).encode(), data_uri(part))
+    return b'{"type": "file", "file": {"filename": %b, "file_data": %b}}' % (
+        json.dumps(name).encode(),
+        data_uri(part),
+    )
 
 
 def _words_of(media: Media) -> str:
@@ -167,7 +194,10 @@ def _words_of(media: Media) -> str:
 def _damaged(part: Part, media: Media) -> CallError:
     """The error for a medium not of its kind: a fault of the data, not the model."""
     name = media.name or "a medium"
-    return CallError("bad_request", f"{name} is no {part.kind} (its {media.size} bytes are {media.mime}); restore it")
+    return CallError(
+        "bad_request",
+        f"{name} is no {part.kind} (its {media.size} bytes are {media.mime}); restore it",
+    )
 
 
 def data_uri(part: Part) -> bytes:
@@ -182,7 +212,10 @@ def data_uri(part: Part) -> bytes:
     head = json.dumps(f"data:{'image/png' if drawn else mime};base64,")[:-1].encode()
 
     def encoded() -> bytes:
-        return b'%b%b"' % (head, base64.b64encode(_drawn(media) if drawn else media.read()))
+        return b'%b%b"' % (
+            head,
+            base64.b64encode(_drawn(media) if drawn else media.read()),
+        )
 
     return _RECENT.get(f"{part.kind} {media.sha256}", encoded)
 

@@ -24,7 +24,9 @@ def check_options(params: GenerationParams) -> None:
     for name in params.options:
         if name not in OPTIONS:
             near = did_you_mean(name, OPTIONS) or f"; it knows {', '.join(OPTIONS)}"
-            raise CallError("bad_request", f"the backend openai has no option {name!r}{near}")
+            raise CallError(
+                "bad_request", f"the backend openai has no option {name!r}{near}"
+            )
 
 
 def sampling(params: GenerationParams, settings: Settings) -> dict[str, Any]:
@@ -38,7 +40,9 @@ def sampling(params: GenerationParams, settings: Settings) -> dict[str, Any]:
     if params.top_p is not None:
         fields["top_p"] = params.top_p
     if params.top_k is not None:
-        fields["top_k"] = params.top_k  # known to vLLM and similar servers, refused by others
+        fields["top_k"] = (
+            params.top_k
+        )  # known to vLLM and similar servers, refused by others
     if params.max_tokens is not None:
         fields[settings.max_tokens_field] = params.max_tokens
     if params.stop:
@@ -54,16 +58,31 @@ def audio_format(params: GenerationParams) -> str:
     """The requested format. Raises CallError for one that cannot be recognised later."""
     form = str(params.options.get("audio.format", DEFAULT_AUDIO_FORMAT))
     if form not in AUDIO_FORMATS:
-        raise CallError("bad_request", f"audio.format={form!r} is none of {', '.join(AUDIO_FORMATS)}")
+        raise CallError(
+            "bad_request",
+            f"audio.format={form!r} is none of {', '.join(AUDIO_FORMATS)}",
+        )
     return form
 
 
-def unsent(params: GenerationParams, endpoint: str, *, sampled: bool, options: Collection[str] = ()) -> tuple[str, ...]:
+def unsent(
+    params: GenerationParams,
+    endpoint: str,
+    *,
+    sampled: bool,
+    options: Collection[str] = (),
+) -> tuple[str, ...]:
     """Warnings for parameters that have no field in this endpoint.
 
     ``sampled`` says whether it takes the sampling parameters; ``options`` are modality options of this request without
     a field.
     """
-    names = [] if sampled else [name for name in _SAMPLING if getattr(params, name) not in (None, ())]
+    names = (
+        []
+        if sampled
+        else [name for name in _SAMPLING if getattr(params, name) not in (None, ())]
+    )
     names += [name for name in params.options if name in options]
-    return (f"{endpoint} has no field for {', '.join(names)}; not sent",) if names else ()
+    return (
+        (f"{endpoint} has no field for {', '.join(names)}; not sent",) if names else ()
+    )

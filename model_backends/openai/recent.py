@@ -39,6 +39,9 @@ class Recent:
         made.set_result(encoded)
         with self._lock:
             self._held += len(encoded)
-            while self._held > self._most and (oldest := next(iter(self._known.items())))[1].done():
+            while (
+                self._held > self._most
+                and (oldest := next(iter(self._known.items())))[1].done()
+            ):
                 self._held -= len(self._known.pop(oldest[0]).result())
         return encoded

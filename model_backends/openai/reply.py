@@ -28,9 +28,13 @@ def json_object(body: bytes) -> dict[str, Any]:
         data = from_line(body)
     except (ValueError, RecursionError):
         shown = body[:_SHOWN_CHARS].decode("utf-8", "replace")
-        raise bad_reply(f"the server's answer is not JSON: {shown!r} (is base_url right?)") from None
+        raise bad_reply(
+            f"the server's answer is not JSON: {shown!r} (is base_url right?)"
+        ) from None
     if not isinstance(data, dict):
-        raise bad_reply(f"the server's answer is a JSON {type(data).__name__}, not an object")
+        raise bad_reply(
+            f"the server's answer is a JSON {type(data).__name__}, not an object"
+        )
     if data.get("error"):
         raise error_in_body(data["error"])
     return data
@@ -69,17 +73,30 @@ def medium(item: object) -> Media:
             return _from_address(item)
         if not isinstance(item, dict):
             break
-        data = next((item[name] for name in _DATA_FIELDS if isinstance(item.get(name), str)), None)
+        data = next(
+            (item[name] for name in _DATA_FIELDS if isinstance(item.get(name), str)),
+            None,
+        )
         if data is not None:
-            return _from_address(data) if data.startswith("data:") else Media.from_bytes(decoded(data))
+            return (
+                _from_address(data)
+                if data.startswith("data:")
+                else Media.from_bytes(decoded(data))
+            )
         item = _inner(item)
-    raise bad_reply(f"a medium in the answer has no data that could be read, but {str(item)[:_SHOWN_CHARS]!r}")
+    raise bad_reply(
+        f"a medium in the answer has no data that could be read, but {str(item)[:_SHOWN_CHARS]!r}"
+    )
 
 
 def _inner(item: dict[str, Any]) -> object:
     """The field with the data: named by ``type``, or the ``url`` or ``..._url``."""
     named = item.get(str(item.get("type")))
-    return named or item.get("url") or next((item[name] for name in item if name.endswith("_url")), None)
+    return (
+        named
+        or item.get("url")
+        or next((item[name] for name in item if name.endswith("_url")), None)
+    )
 
 
 def _from_address(address: str) -> Media:
@@ -106,7 +123,9 @@ def decoded(text: str) -> bytes:
     try:
         return _not_empty(base64.b64decode("".join(text.split()), validate=True))
     except (binascii.Error, ValueError) as error:
-        raise bad_reply(f"the base64 data of a medium in the answer is damaged ({error})") from None
+        raise bad_reply(
+            f"the base64 data of a medium in the answer is damaged ({error})"
+        ) from None
 
 
 def _not_empty(data: bytes) -> bytes:

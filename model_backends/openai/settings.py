@@ -102,23 +102,39 @@ def checked_base_url(given: str, argument: str = "base_url") -> str:
     url = (given or os.environ.get("OPENAI_BASE_URL", "") or OFFICIAL_URL).strip()
     if "@" in url or "?" in url or "#" in url:
         raise UsageError(
-            f"{argument} must hold no user name, query or fragment; keys go into OPENAI_API_KEY", name=argument
+            f"{argument} must hold no user name, query or fragment; keys go into OPENAI_API_KEY",
+            name=argument,
         )
     if "://" not in url:
-        raise UsageError(f"{argument}={url!r} has no scheme; write http://{url} or https://{url}", name=argument)
+        raise UsageError(
+            f"{argument}={url!r} has no scheme; write http://{url} or https://{url}",
+            name=argument,
+        )
     try:
         parsed = urlsplit(url)
         _ = parsed.port
     except ValueError as error:
         advice = "write it like http://localhost:8000/v1"
-        raise UsageError(f"{argument} is no address ({error}); {advice}", name=argument) from None
+        raise UsageError(
+            f"{argument} is no address ({error}); {advice}", name=argument
+        ) from None
     url = url.rstrip("/")
-    if parsed.scheme not in ("http", "https") or not parsed.hostname or any(c.isspace() for c in url):
+    if (
+        parsed.scheme not in ("http", "https")
+        or not parsed.hostname
+        or any(c.isspace() for c in url)
+    ):
         advice = "write it like http://localhost:8000/v1"
-        raise UsageError(f"{argument}={url!r} is no http address; {advice}", name=argument)
-    if url.endswith(("/chat/completions", "/completions", "/images/generations", "/audio/speech")):
+        raise UsageError(
+            f"{argument}={url!r} is no http address; {advice}", name=argument
+        )
+    if url.endswith(
+        ("/chat/completions", "/completions", "/images/generations", "/audio/speech")
+    ):
         advice = "give the part before it, which mostly ends in /v1"
-        raise UsageError(f"{argument}={url!r} names an endpoint; {advice}", name=argument)
+        raise UsageError(
+            f"{argument}={url!r} names an endpoint; {advice}", name=argument
+        )
     return url
 
 
@@ -132,7 +148,9 @@ def read_api_key(api_key_file: str, base_urls: Sequence[str]) -> str:
     """The key from the file or OPENAI_API_KEY; empty for local servers without one.
     Raises MissingDataError without a key for a server that is not local, UsageError for an invalid key."""
     key = (
-        _key_in_file(Path(api_key_file).expanduser()) if api_key_file else os.environ.get("OPENAI_API_KEY", "").strip()
+        _key_in_file(Path(api_key_file).expanduser())
+        if api_key_file
+        else os.environ.get("OPENAI_API_KEY", "").strip()
     )
     far = [url for url in base_urls if not is_local(urlsplit(url).hostname or "")]
     if not key and far:
@@ -143,7 +161,9 @@ def read_api_key(api_key_file: str, base_urls: Sequence[str]) -> str:
         )
     if not all("!" <= char <= "~" for char in key):
         origin = api_key_file or "OPENAI_API_KEY"
-        raise UsageError(f"the key in {origin} holds characters that no key has; it must be one word of plain ASCII")
+        raise UsageError(
+            f"the key in {origin} holds characters that no key has; it must be one word of plain ASCII"
+        )
     return key
 
 
@@ -153,9 +173,13 @@ def _key_in_file(path: Path) -> str:
         key = path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise MissingDataError(f"{path}: the key cannot be read ({reason}); {how_to_fix}", file=path) from None
+        raise MissingDataError(
+            f"{path}: the key cannot be read ({reason}); {how_to_fix}", file=path
+        ) from None
     if not key:
-        raise MissingDataError(f"{path}: the key file is empty; {how_to_fix}", file=path)
+        raise MissingDataError(
+            f"{path}: the key file is empty; {how_to_fix}", file=path
+        )
     return key
 
 
@@ -168,28 +192,51 @@ def is_local(host: str) -> bool:
 
 
 def capabilities_of(
-    endpoint: EndpointChoice, inputs: str | Sequence[str], outputs: str | Sequence[str], max_images: int = 0
+    endpoint: EndpointChoice,
+    inputs: str | Sequence[str],
+    outputs: str | Sequence[str],
+    max_images: int = 0,
 ) -> Capabilities:
     """What an endpoint takes and gives. Raises UnknownNameError for unsupported kinds.
     Inputs are limited to those of the endpoint, and to ``max_images`` pictures (0: any number); it also decides the
     default outputs."""
-    taken = [kind for kind in kinds_in("inputs", inputs, INPUT_KINDS) if kind in _INPUTS_OF[endpoint]]
+    taken = [
+        kind
+        for kind in kinds_in("inputs", inputs, INPUT_KINDS)
+        if kind in _INPUTS_OF[endpoint]
+    ]
     default = "text" if "text" in _OUTPUTS_OF[endpoint] else _OUTPUTS_OF[endpoint]
     given_kinds = ", ".join(_OUTPUTS_OF[endpoint])
-    given = kinds_in("outputs", outputs or default, _OUTPUTS_OF[endpoint], f"endpoint={endpoint} gives {given_kinds}.")
-    mode: Literal["single", "interleaved"] = "interleaved" if len(set(given) - {"code"}) > 1 else "single"
+    given = kinds_in(
+        "outputs",
+        outputs or default,
+        _OUTPUTS_OF[endpoint],
+        f"endpoint={endpoint} gives {given_kinds}.",
+    )
+    mode: Literal["single", "interleaved"] = (
+        "interleaved" if len(set(given) - {"code"}) > 1 else "single"
+    )
     own = Capabilities.of(taken, given, mode)
     if max_images and "image" in taken:
         own = replace(own, inputs={**own.inputs, "image": Limit(max_items=max_images)})
-    return replace(own, declarable=frozenset(_OUTPUTS_OF[endpoint]), options=frozenset(OPTIONS))
+    return replace(
+        own, declarable=frozenset(_OUTPUTS_OF[endpoint]), options=frozenset(OPTIONS)
+    )
 
 
-def kinds_in(argument: str, value: str | Sequence[str], known: Sequence[str], hint: str = "") -> list[str]:
+def kinds_in(
+    argument: str, value: str | Sequence[str], known: Sequence[str], hint: str = ""
+) -> list[str]:
     """The kinds in ``text+image`` or in a list of names."""
     names = value.split("+") if isinstance(value, str) else list(value)
     for name in names:
         if name not in known:
-            raise UnknownNameError(f"kind in {argument}", str(name), known, hint or f"Known: {', '.join(known)}.")
+            raise UnknownNameError(
+                f"kind in {argument}",
+                str(name),
+                known,
+                hint or f"Known: {', '.join(known)}.",
+            )
     return names
 
 
@@ -197,7 +244,9 @@ def checked_choice(argument: str, value: object, choices: object) -> Any:
     """A value of a literal type. Raises UnknownNameError with near names for others."""
     known = get_args(choices)
     if value not in known:
-        raise UnknownNameError(argument, str(value), known, f"Known: {', '.join(known)}.")
+        raise UnknownNameError(
+            argument, str(value), known, f"Known: {', '.join(known)}."
+        )
     return value
 
 

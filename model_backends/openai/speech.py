@@ -42,7 +42,9 @@ class SpeechEndpoint:
             json_object(received.body)  # raises the reported error
         sound = Media.from_bytes(received.body)
         if sound.kind != "audio":
-            raise bad_reply(f"the server's answer is no sound but {len(received.body)} bytes of {sound.mime}")
+            raise bad_reply(
+                f"the server's answer is no sound but {len(received.body)} bytes of {sound.mime}"
+            )
         return Response(
             output=Interleaved.from_reply("", [sound]),
             latency=received.latency,
@@ -57,6 +59,8 @@ def _text(request: Request, *, system: bool) -> str:
             continue
         for part in message.content.parts:
             if part.media is not None:
-                raise CallError("unsupported", f"the speech endpoint takes text, no {part.kind}")
+                raise CallError(
+                    "unsupported", f"the speech endpoint takes text, no {part.kind}"
+                )
         texts.append("".join(map(words, message.content.parts)))
     return "\n\n".join(text for text in texts if text)

@@ -92,7 +92,9 @@ class Transport:
             try:
                 received = await self._post_to(address, outgoing, key)
             except CallError as error:
-                if error.kind != "unreachable" or not addresses.left_out(address, error.text):
+                if error.kind != "unreachable" or not addresses.left_out(
+                    address, error.text
+                ):
                     raise
             else:
                 addresses.answered(address, received.status)
@@ -100,26 +102,46 @@ class Transport:
             finally:
                 address.calls -= 1
 
-    async def _post_to(self, address: Address, outgoing: Outgoing, key: str) -> Received:
+    async def _post_to(
+        self, address: Address, outgoing: Outgoing, key: str
+    ) -> Received:
         session = self._session or self._open()
-        body: Any = outgoing.body if len(outgoing.body) < LARGE_BODY else io.BytesIO(outgoing.body)
+        body: Any = (
+            outgoing.body
+            if len(outgoing.body) < LARGE_BODY
+            else io.BytesIO(outgoing.body)
+        )
         headers = {"Idempotency-Key": key} if key else {}
         if outgoing.content_type != "application/json":
             headers["Content-Type"] = outgoing.content_type
         started = time.perf_counter()
         try:
             response = await session.post(
-                address.url(outgoing.path), data=body, headers=headers, allow_redirects=False, proxy=address.proxy
+                address.url(outgoing.path),
+                data=body,
+                headers=headers,
+                allow_redirects=False,
+                proxy=address.proxy,
             )
             received = await self._read(response)
-        except (self._aiohttp.ClientConnectorError, self._aiohttp.ConnectionTimeoutError) as error:
+        except (
+            self._aiohttp.ClientConnectorError,
+            self._aiohttp.ConnectionTimeoutError,
+        ) as error:
             raise self._unreached(error, address) from error
         except TimeoutError:
-            raise CallError("timeout", f"no whole answer within {self._settings.timeout:g} s") from None
+            raise CallError(
+                "timeout", f"no whole answer within {self._settings.timeout:g} s"
+            ) from None
         except (self._aiohttp.ClientError, OSError) as error:
             raise self._lost(error, address) from error
-        latency, held = time.perf_counter() - started, len(received) if len(received) >= LARGE_BODY else 0
-        clean = without_key(received, self._settings.api_key)  # the server may echo its request
+        latency, held = (
+            time.perf_counter() - started,
+            len(received) if len(received) >= LARGE_BODY else 0,
+        )
+        clean = without_key(
+            received, self._settings.api_key
+        )  # the server may echo its request
         return Received(response.status, response.headers, clean, latency, held)
 
     def release(self, received: Received) -> None:
@@ -140,20 +162,31 @@ class Transport:
             connector=http.TCPConnector(limit=0, ttl_dns_cache=DNS_SECONDS),
             cookie_jar=http.DummyCookieJar(),
             headers=_headers(self._settings),
-            timeout=http.ClientTimeout(total=timeout, sock_connect=min(CONNECT_TIMEOUT, timeout)),
+            timeout=http.ClientTimeout(
+                total=timeout, sock_connect=min(CONNECT_TIMEOUT, timeout)
+            ),
         )
-        self._session, self._room = session, Room(HELD_BYTES)  # both belong to an event loop
+        self._session, self._room = (
+            session,
+            Room(HELD_BYTES),
+        )  # both belong to an event loop
         return session
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         """The whole body; a connection that is not read to the end is closed, not pooled."""
-        length = None if "Content-Encoding" in response.headers else response.content_length
-        if length is not None and length < min(LARGE_BODY, self._settings.max_reply_bytes + 1):
+        length = (
+            None if "Content-Encoding" in response.headers else response.content_length
+        )
+        if length is not None and length < min(
+            LARGE_BODY, self._settings.max_reply_bytes + 1
+        ):
             return await response.read()  # it closes itself on failure; a context manager costs 4 % of a small call
         async with response:
             return await self._read_pieces(response, length)
 
-    async def _read_pieces(self, response: aiohttp.ClientResponse, length: int | None) -> bytes:
+    async def _read_pieces(
+        self, response: aiohttp.ClientResponse, length: int | None
+    ) -> bytes:
         """A body that is large, or whose length is not known. A large one waits for room, and keeps what it takes."""
         most = self._settings.max_reply_bytes
         pieces, total, taken = [], 0, 0
@@ -180,23 +213,37 @@ class Transport:
 
     def _too_large(self) -> CallError:
         limit = self._settings.max_reply_bytes
-        return bad_reply(f"the reply is larger than {limit} bytes; raise max_reply_bytes if that is meant")
+        return bad_reply(
+            f"the reply is larger than {limit} bytes; raise max_reply_bytes if that is meant"
+        )
 
     def _lost(self, error: Exception, address: Address) -> CallError:
         said = str(error) or type(error).__name__
         if isinstance(error, self._aiohttp.ClientResponseError):
             return bad_reply(f"the server's reply is no sound HTTP ({said})")
-        return CallError("connection", f"the connection to {address.name} was lost ({said})")
+        return CallError(
+            "connection", f"the connection to {address.name} was lost ({said})"
+        )
 
     def _unreached(self, error: Exception, address: Address) -> CallError:
         """The error when nothing was sent: unknown host, no server, untrusted certificate."""
         said = str(error).replace(" ssl:default", "")  # aiohttp's name for its default
         where = address.name
-        if isinstance(error, ssl.CertificateError | self._aiohttp.ClientConnectorCertificateError):
-            return CallError("bad_request", f"the server's certificate is not trusted ({said})")
-        if isinstance(error, self._aiohttp.ClientConnectorError):  # its message repeats the address
+        if isinstance(
+            error, ssl.CertificateError | self._aiohttp.ClientConnectorCertificateError
+        ):
+            return CallError(
+                "bad_request", f"the server's certificate is not trusted ({said})"
+            )
+        if isinstance(
+            error, self._aiohttp.ClientConnectorError
+        ):  # its message repeats the address
             where, cause = f"{error.host}:{error.port}", error.os_error
-            said = os.strerror(cause.errno) if (cause.errno or 0) > 0 else cause.strerror or str(cause)
+            said = (
+                os.strerror(cause.errno)
+                if (cause.errno or 0) > 0
+                else cause.strerror or str(cause)
+            )
         elif isinstance(error, self._aiohttp.ConnectionTimeoutError):
             said = f"no connection within {min(CONNECT_TIMEOUT, self._settings.timeout):g} s"
         return CallError("unreachable", f"{where} cannot be reached ({said})")

@@ -10,7 +10,12 @@ from typing import Any
 
 from mmeval.backend import Capabilities
 from mmeval.errors import ContentError, MissingError, UsageError
-from mmeval.model_backends.process.messages import AnswerReader, failure, narrowed, row_of
+from mmeval.model_backends.process.messages import (
+    AnswerReader,
+    failure,
+    narrowed,
+    row_of,
+)
 from mmeval.model_backends.process.program import Program
 from mmeval.model_backends.process.settings import (
     MediaTravel,
@@ -74,9 +79,16 @@ class ProcessBackend:
         )
         is_copy = copies == 0
         self._devices = (devices,) if is_copy else devices_of(devices, copies)
-        self._workers = () if is_copy else tuple({"copies": 0, "devices": device} for device in self._devices)
+        self._workers = (
+            ()
+            if is_copy
+            else tuple({"copies": 0, "devices": device} for device in self._devices)
+        )
         check_program(self._settings)
-        self._code = code_digests(self._settings, code.split("+") if isinstance(code, str) and code else code or ())
+        self._code = code_digests(
+            self._settings,
+            code.split("+") if isinstance(code, str) and code else code or (),
+        )
         self._program: Program | None = Program(self._settings, self._devices[0])
         self._hello = self._program.hello
         self._is_loaded, self._batches, self._software = False, 0, ""
@@ -96,8 +108,14 @@ class ProcessBackend:
     @property
     def identity(self) -> Mapping[str, Any]:
         """What the worker says of its model, its code and its arguments; nothing of where it runs."""
-        stated = {"worker": dict(self._hello.identity), "code": self._code, "args": dict(self._settings.args)}
-        return {"backend": "process", "model": self._name} | {name: value for name, value in stated.items() if value}
+        stated = {
+            "worker": dict(self._hello.identity),
+            "code": self._code,
+            "args": dict(self._settings.args),
+        }
+        return {"backend": "process", "model": self._name} | {
+            name: value for name, value in stated.items() if value
+        }
 
     @property
     def provenance(self) -> Mapping[str, Any]:
@@ -116,7 +134,9 @@ class ProcessBackend:
         """Have the worker load its model. Raises MmevalError where it cannot."""
         self._loaded()
 
-    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+    def generate_batch(
+        self, requests: Sequence[Request]
+    ) -> Iterator[tuple[int, Response]]:
         program = self._loaded()
         self._batches += 1
         with program.folders() as folders:
@@ -124,14 +144,25 @@ class ProcessBackend:
             positions: list[int] = []
             for position, request in enumerate(requests):
                 if gaps := self._capabilities.missing(request):
-                    yield position, Response.failed("unsupported", f"the worker {'; '.join(gaps)}")
+                    yield (
+                        position,
+                        Response.failed("unsupported", f"the worker {'; '.join(gaps)}"),
+                    )
                     continue
                 try:
                     travel, code = self._settings.media, self._hello.gives_code
-                    rows.append(row_of(request, travel, folders.prompts, gives_code=code))
+                    rows.append(
+                        row_of(request, travel, folders.prompts, gives_code=code)
+                    )
                     positions.append(position)
                 except (ContentError, MissingError) as error:
-                    yield position, Response.failed("bad_request", f"a medium of the prompt cannot be read: {error}")
+                    yield (
+                        position,
+                        Response.failed(
+                            "bad_request",
+                            f"a medium of the prompt cannot be read: {error}",
+                        ),
+                    )
             if rows:
                 for row, response in self._answers(program, rows, folders.answers):
                     yield positions[row], response
@@ -141,26 +172,43 @@ class ProcessBackend:
     ) -> Iterator[tuple[int, Response]]:
         """What the worker answers to rows. Raises ModelDiedError, and what it says of the whole batch."""
         by_path = self._settings.media == "path"
-        reader, open_rows = AnswerReader(self._capabilities.outputs, out), set(range(len(rows)))
+        reader, open_rows = (
+            AnswerReader(self._capabilities.outputs, out),
+            set(range(len(rows))),
+        )
         limit, whole = self._settings.batch, False
         try:
-            batch = {"type": "generate", "id": self._batches, "rows": rows, "out": str(out) if by_path else None}
+            batch = {
+                "type": "generate",
+                "id": self._batches,
+                "rows": rows,
+                "out": str(out) if by_path else None,
+            }
             program.send(batch, limit)
             while True:
                 message = program.expect("answer", "failed", "done", limit=limit)
                 if message.get("id") != self._batches:
-                    raise program.bad(f"it answered batch {message.get('id')!r:.80}, and is asked {self._batches}")
+                    raise program.bad(
+                        f"it answered batch {message.get('id')!r:.80}, and is asked {self._batches}"
+                    )
                 row = message.get("row")
-                whole = message["type"] == "done" or (message["type"] == "failed" and row is None)
+                whole = message["type"] == "done" or (
+                    message["type"] == "failed" and row is None
+                )
                 if whole:
                     break
                 if type(row) is not int or row not in open_rows:
-                    raise program.bad(f"it answered row {row!r:.80}, which is not open in a batch of {len(rows)}")
+                    raise program.bad(
+                        f"it answered row {row!r:.80}, which is not open in a batch of {len(rows)}"
+                    )
                 open_rows.remove(row)
                 if message["type"] == "failed":
                     yield row, Response.failed(*failure(message))
                 else:
-                    yield row, replace(reader.response(message), fingerprint=self._software)
+                    yield (
+                        row,
+                        replace(reader.response(message), fingerprint=self._software),
+                    )
         finally:
             if not whole:  # what it still says of this batch would be read as answers to the next one
                 program.kill()
@@ -171,10 +219,15 @@ class ProcessBackend:
     def _loaded(self) -> Program:
         """The program with its model, started anew where it is gone."""
         if self._program is None:
-            self._program, self._is_loaded = Program(self._settings, self._devices[0]), False
+            self._program, self._is_loaded = (
+                Program(self._settings, self._devices[0]),
+                False,
+            )
             if self._program.hello != self._hello:
                 self._end()
-                raise UsageError("the worker says another hello than before: its model has changed meanwhile")
+                raise UsageError(
+                    "the worker says another hello than before: its model has changed meanwhile"
+                )
         if not self._is_loaded:
             program = self._program
             try:
@@ -184,7 +237,10 @@ class ProcessBackend:
                 self._program = None
                 raise
             self._is_loaded = True
-            self._software = shortened(", ".join(f"{name} {value}" for name, value in said.items()), _MOST_SOFTWARE)
+            self._software = shortened(
+                ", ".join(f"{name} {value}" for name, value in said.items()),
+                _MOST_SOFTWARE,
+            )
             log.info("the worker has loaded %s: %s", self._name, self._software)
         return self._program
 

@@ -26,13 +26,17 @@ def written(row: Mapping[str, Any], out: Path, used: set[Path]) -> bytes:
         raise MediaFaultError("a medium has no path")
     file = Path(os.path.normpath(out / named))
     if not file.is_relative_to(out):
-        raise MediaFaultError(f"the medium {named} lies outside of the folder of the batch")
+        raise MediaFaultError(
+            f"the medium {named} lies outside of the folder of the batch"
+        )
     if Path(os.path.realpath(file)) != file:
         raise MediaFaultError(f"the medium {named} is a link")
     if not file.is_file():
         raise MediaFaultError(f"the medium {named} is not there")
     if file in used:
-        raise MediaFaultError(f"the medium {named} belongs to an earlier part; write each into a file of its own")
+        raise MediaFaultError(
+            f"the medium {named} belongs to an earlier part; write each into a file of its own"
+        )
     used.add(file)
     try:
         return Media.from_path(file).read()

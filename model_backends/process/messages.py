@@ -57,7 +57,12 @@ def read_hello(row: Mapping[str, Any]) -> Hello:
             name="protocol",
         )
     takes, gives, mode = row.get("takes"), row.get("gives"), row.get("mode")
-    name, batch, options, identity = row.get("name"), row.get("batch", 1), row.get("options"), row.get("identity", {})
+    name, batch, options, identity = (
+        row.get("name"),
+        row.get("batch", 1),
+        row.get("options"),
+        row.get("identity", {}),
+    )
     valid = {
         "name": isinstance(name, str) and bool(name),
         "takes": _is_texts(takes) and bool(takes),
@@ -77,14 +82,26 @@ def read_hello(row: Mapping[str, Any]) -> Hello:
     except UsageError as error:
         raise UsageError(f"hello of the worker: {error}", name=error.name) from None
     known = None if options is None else frozenset(options)
-    return Hello(str(name), replace(can, options=known), batch, identity, gives_code="code" in (gives or ()))
+    return Hello(
+        str(name),
+        replace(can, options=known),
+        batch,
+        identity,
+        gives_code="code" in (gives or ()),
+    )
 
 
 def narrowed(can: Capabilities, takes: str, gives: str, mode: str) -> Capabilities:
     """The capabilities, less what the user's arguments leave out. Raises UsageError for what would widen them."""
-    inputs, outputs = _subset("takes", takes, can.inputs), _subset("gives", gives, can.outputs)
+    inputs, outputs = (
+        _subset("takes", takes, can.inputs),
+        _subset("gives", gives, can.outputs),
+    )
     if mode and mode not in _MODES[: _MODES.index(can.output_mode) + 1]:
-        raise UsageError(f"mode={mode}: the worker's mode is {can.output_mode}, which it may narrow alone", name="mode")
+        raise UsageError(
+            f"mode={mode}: the worker's mode is {can.output_mode}, which it may narrow alone",
+            name="mode",
+        )
     chosen = next((known for known in _MODES if known == mode), can.output_mode)
     return replace(Capabilities.of(inputs, outputs, chosen), options=can.options)
 
@@ -103,7 +120,9 @@ def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def row_of(request: Request, travel: MediaTravel, folder: Path, *, gives_code: bool) -> dict[str, Any]:
+def row_of(
+    request: Request, travel: MediaTravel, folder: Path, *, gives_code: bool
+) -> dict[str, Any]:
     """A request as a row; media without a neutral name get one in ``folder``.
     Raises ContentError or MissingError for a medium that cannot be read."""
     messages = [
@@ -112,20 +131,31 @@ def row_of(request: Request, travel: MediaTravel, folder: Path, *, gives_code: b
             "parts": [
                 _part_row(part, travel, folder)
                 for part in message.content.parts
-                if part.kind != "reasoning" and (part.media is not None or part.raw or part.text)
+                if part.kind != "reasoning"
+                and (part.media is not None or part.raw or part.text)
             ],
         }
         for message in request.messages
     ]
-    wants = dict.fromkeys("text" if kind == "code" and not gives_code else kind for kind in request.wants)
+    wants = dict.fromkeys(
+        "text" if kind == "code" and not gives_code else kind for kind in request.wants
+    )
     params = request.params.to_json()
-    return {"messages": messages, "wants": list(wants), "seed": request.seed, "params": params}
+    return {
+        "messages": messages,
+        "wants": list(wants),
+        "seed": request.seed,
+        "params": params,
+    }
 
 
 def _part_row(part: Part, travel: MediaTravel, folder: Path) -> dict[str, Any]:
     media = part.media
     if media is None:
-        return {"kind": part.kind if part.text is not None else "text", "text": part.raw or part.text}
+        return {
+            "kind": part.kind if part.text is not None else "text",
+            "text": part.raw or part.text,
+        }
     row = {"kind": part.kind, "mime": media.mime, "sha256": media.sha256}
     if travel == "inline":
         return {**row, "data": base64.b64encode(media.read()).decode("ascii")}
@@ -160,29 +190,43 @@ class AnswerReader:
                 raise MediaFaultError("the answer has no list of parts")
             found = [piece for part in parts for piece in self._parts(part)]
         except (MediaFaultError, ContentError, MissingError) as fault:
-            return Response.failed("internal", f"the worker's answer cannot be used: {fault}")
+            return Response.failed(
+                "internal", f"the worker's answer cannot be used: {fault}"
+            )
         counts = tokens[:2] if isinstance(tokens, list) else ()
         return replace(answered(found), usage=Usage(*counts))
 
     def _parts(self, row: object) -> Sequence[Part]:
         kind = row.get("kind") if isinstance(row, dict) else None
         if not isinstance(row, dict) or kind not in self._gives:
-            raise MediaFaultError(f"it holds a part of the kind {kind!r:.80}, which the worker does not give")
+            raise MediaFaultError(
+                f"it holds a part of the kind {kind!r:.80}, which the worker does not give"
+            )
         if kind in _WORDS:
             text = row.get("text")
             if not isinstance(text, str):
                 raise MediaFaultError(f"a part of the kind {kind} has no text")
             if kind == "text":
-                return Interleaved.from_text(text).parts  # with placeholders that it may hold
+                return Interleaved.from_text(
+                    text
+                ).parts  # with placeholders that it may hold
             return (Part(kind, text=text, raw="" if kind == "reasoning" else text),)
         data = _inline(row) if "data" in row else written(row, self._out, self._used)
         # Of texts, such as CSV or OBJ, the name says what the bytes leave open.
-        name = f"{kind}{suffix_for(str(row.get('mime')))}" if kind in ("document", "3d") else ""
+        name = (
+            f"{kind}{suffix_for(str(row.get('mime')))}"
+            if kind in ("document", "3d")
+            else ""
+        )
         media = Media.from_bytes(data, name)
         if row.get("sha256") != media.sha256:
-            raise MediaFaultError(f"the sha256 of a medium of the kind {kind} is not that of its bytes")
+            raise MediaFaultError(
+                f"the sha256 of a medium of the kind {kind} is not that of its bytes"
+            )
         if not may_be(kind, media.mime):
-            raise MediaFaultError(f"a medium is said to be {kind}, and its bytes are {media.mime}")
+            raise MediaFaultError(
+                f"a medium is said to be {kind}, and its bytes are {media.mime}"
+            )
         return (media_part(media, kind),)
 
 
@@ -190,10 +234,16 @@ def _inline(row: Mapping[str, Any]) -> bytes:
     try:
         return base64.b64decode(str(row["data"]), validate=True)
     except (binascii.Error, ValueError) as error:
-        raise MediaFaultError(f"the base64 data of a medium are damaged ({error})") from None
+        raise MediaFaultError(
+            f"the base64 data of a medium are damaged ({error})"
+        ) from None
 
 
 def failure(row: Mapping[str, Any]) -> tuple[ErrorKind, str]:
     """Kind and message of a ``failed``; a kind that does not exist is ``internal``."""
-    kind: ErrorKind = next((known for known in _KINDS if known == row.get("error")), "internal")
-    return kind, str(row.get("message") or row.get("error") or "the worker gives no reason")
+    kind: ErrorKind = next(
+        (known for known in _KINDS if known == row.get("error")), "internal"
+    )
+    return kind, str(
+        row.get("message") or row.get("error") or "the worker gives no reason"
+    )

@@ -53,10 +53,19 @@ class Program:
         self._errors, self._from = _error_stream()
         self._read = bytearray()
         self._scanned = 0
-        environment = {**settings.environment, **({"CUDA_VISIBLE_DEVICES": device} if device else {})}
-        self._scratch = Path(tempfile.gettempdir()).resolve() / f"mmeval-{secrets.token_hex(8)}"
+        environment = {
+            **settings.environment,
+            **({"CUDA_VISIBLE_DEVICES": device} if device else {}),
+        }
+        self._scratch = (
+            Path(tempfile.gettempdir()).resolve() / f"mmeval-{secrets.token_hex(8)}"
+        )
         self._leash = Leash(
-            settings.command, errors=self._errors, cwd=settings.cwd, env=environment, scratch=self._scratch
+            settings.command,
+            errors=self._errors,
+            cwd=settings.cwd,
+            env=environment,
+            scratch=self._scratch,
         )
         for pipe in (self._leash.stdin, self._leash.stdout):
             os.set_blocking(pipe.fileno(), False)
@@ -70,7 +79,9 @@ class Program:
         try:
             return read_hello(self.expect("hello", limit=limit))
         except ModelDiedError as death:
-            raise MissingError(f"command: the worker has sent no hello: {death}", name="command") from None
+            raise MissingError(
+                f"command: the worker has sent no hello: {death}", name="command"
+            ) from None
 
     def load(self, args: Mapping[str, Any], limit: TimeLimit) -> Mapping[str, Any]:
         """Have it load its model; returns what it says of its libraries. Raises MmevalError where it cannot."""
@@ -87,7 +98,10 @@ class Program:
 
     def send(self, message: Mapping[str, Any], limit: TimeLimit) -> None:
         """Write a message. What the program writes meanwhile is read, or both would wait for each other."""
-        left, until = memoryview(to_line(message) + b"\n"), time.monotonic() + limit.seconds
+        left, until = (
+            memoryview(to_line(message) + b"\n"),
+            time.monotonic() + limit.seconds,
+        )
         while left:
             if self._wait(until, limit, sending=True):
                 try:
@@ -105,15 +119,23 @@ class Program:
             try:
                 message = read_line(line)
             except (ValueError, RecursionError) as error:
-                raise self.bad(f"it wrote a line that is no message ({error}): {_shown(line)}") from None
+                raise self.bad(
+                    f"it wrote a line that is no message ({error}): {_shown(line)}"
+                ) from None
             if message["type"] == "log":
                 level = _LEVELS.get(str(message.get("level")).lower(), logging.INFO)
-                log.log(level, "worker: %s", printable(str(message.get("text")), limit=_LOG_CHARS))
+                log.log(
+                    level,
+                    "worker: %s",
+                    printable(str(message.get("text")), limit=_LOG_CHARS),
+                )
             elif message["type"] in types:
                 return message
             else:
                 wanted = " or ".join(types)
-                raise self.bad(f"it sent a message of the type {message['type']!r:.80} where {wanted} is due")
+                raise self.bad(
+                    f"it sent a message of the type {message['type']!r:.80} where {wanted} is due"
+                )
 
     @contextlib.contextmanager
     def folders(self) -> Iterator[Folders]:
@@ -127,7 +149,9 @@ class Program:
         try:
             yield found
         finally:
-            for folder in found if self._scratch.exists() else ():  # it is removed with the program
+            for folder in (
+                found if self._scratch.exists() else ()
+            ):  # it is removed with the program
                 for item in os.scandir(folder):
                     if item.is_dir(follow_symlinks=False):
                         shutil.rmtree(item, ignore_errors=True)
@@ -160,7 +184,9 @@ class Program:
         while (end := self._read.find(b"\n", self._scanned)) < 0:
             self._scanned = len(self._read)
             if self._scanned > MAX_LINE_BYTES:
-                raise self.bad(f"it wrote a line of more than {MAX_LINE_BYTES >> 20} MiB: {_shown(self._read)}")
+                raise self.bad(
+                    f"it wrote a line of more than {MAX_LINE_BYTES >> 20} MiB: {_shown(self._read)}"
+                )
             self._wait(until, limit)
         line = bytes(self._read[:end])
         del self._read[: end + 1]
@@ -181,8 +207,12 @@ class Program:
             if not piece:
                 raise self._death()
             self._read += piece
-            if len(self._read) > 2 * MAX_LINE_BYTES:  # only what it writes while it is sent a message adds up to that
-                raise self.bad(f"it wrote more than {2 * MAX_LINE_BYTES >> 20} MiB before it read what it was sent")
+            if (
+                len(self._read) > 2 * MAX_LINE_BYTES
+            ):  # only what it writes while it is sent a message adds up to that
+                raise self.bad(
+                    f"it wrote more than {2 * MAX_LINE_BYTES >> 20} MiB before it read what it was sent"
+                )
         elif not ready and self._leash.has_ended:
             raise self._death()
         if left <= 0 and sending and ours not in ready:
@@ -203,7 +233,10 @@ class Program:
 
     def _said(self) -> str:
         """The last lines of its error stream."""
-        return last_lines(self._errors if isinstance(self._errors, int) else self._errors.fileno(), self._from)
+        return last_lines(
+            self._errors if isinstance(self._errors, int) else self._errors.fileno(),
+            self._from,
+        )
 
     def _close_errors(self) -> None:
         if not isinstance(self._errors, int):
@@ -223,7 +256,10 @@ def _is_log(handle: int) -> bool:
     import fcntl
 
     try:
-        return stat.S_ISREG(os.fstat(handle).st_mode) and fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_RDWR != 0
+        return (
+            stat.S_ISREG(os.fstat(handle).st_mode)
+            and fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_RDWR != 0
+        )
     except OSError:
         return False
 

@@ -46,7 +46,10 @@ class Settings:
     def __post_init__(self) -> None:
         for seconds, argument in (self.hello, self.load, self.batch):
             if not seconds > 0:
-                raise UsageError(f"{argument}={seconds}: must be a number of seconds above 0", name=argument)
+                raise UsageError(
+                    f"{argument}={seconds}: must be a number of seconds above 0",
+                    name=argument,
+                )
 
     @property
     def environment(self) -> dict[str, str]:
@@ -60,18 +63,25 @@ def words_of(command: str | Sequence[str]) -> tuple[str, ...]:
     except ValueError as error:
         raise UsageError(f"command={command!r}: {error}", name="command") from None
     if not words:
-        raise UsageError("command is empty: name the program of the model, as in command='python omni/serve.py'")
+        raise UsageError(
+            "command is empty: name the program of the model, as in command='python omni/serve.py'"
+        )
     return words
 
 
 def check_program(settings: Settings) -> None:
     """Raises MissingDataError for a folder or a program that is not there."""
     if not settings.cwd.is_dir():
-        raise MissingDataError(f"cwd={settings.cwd}: there is no such folder", name="cwd")
+        raise MissingDataError(
+            f"cwd={settings.cwd}: there is no such folder", name="cwd"
+        )
     name = settings.command[0]
     place = settings.cwd / name if os.sep in name else name
     if shutil.which(place, path=settings.environment.get("PATH")) is None:
-        raise MissingDataError(f"command: there is no program {name!r} here; give its path, or install it", name=name)
+        raise MissingDataError(
+            f"command: there is no program {name!r} here; give its path, or install it",
+            name=name,
+        )
 
 
 def devices_of(devices: str, copies: int | None) -> tuple[str, ...]:
@@ -79,7 +89,9 @@ def devices_of(devices: str, copies: int | None) -> tuple[str, ...]:
     named = tuple(devices.split("+")) if devices else ()
     count = (len(named) or 1) if copies is None else copies
     if count < 1:
-        raise UsageError(f"copies={copies}: must be a whole number, 0 or more", name="copies")
+        raise UsageError(
+            f"copies={copies}: must be a whole number, 0 or more", name="copies"
+        )
     if named and len(named) != count:
         raise UsageError(
             f"devices={devices} are those of {len(named)} copies, and copies={count}; write one for each, as in "
@@ -93,9 +105,13 @@ def code_digests(settings: Settings, code: Sequence[str]) -> dict[str, str]:
     """A digest for each name of a file that the command or ``code`` names; of a folder its Python files count.
     Raises MissingDataError for what ``code`` names and is not there."""
     found: dict[str, list[str]] = defaultdict(list)
-    for file, name in {file.resolve(): name for name, file in _files(settings, code)}.items():
+    for file, name in {
+        file.resolve(): name for name, file in _files(settings, code)
+    }.items():
         with file.open("rb") as opened:
-            found[name].append(hashlib.file_digest(opened, "sha256").hexdigest()[:DIGEST_CHARS])
+            found[name].append(
+                hashlib.file_digest(opened, "sha256").hexdigest()[:DIGEST_CHARS]
+            )
     return {name: "+".join(sorted(digests)) for name, digests in sorted(found.items())}
 
 
@@ -107,11 +123,16 @@ def _files(settings: Settings, code: Sequence[str]) -> Iterator[tuple[str, Path]
     for word in code:
         place = settings.cwd / Path(word).expanduser()
         if place.is_dir():
-            yield from ((str(file.relative_to(place)), file) for file in sorted(place.rglob("*.py")))
+            yield from (
+                (str(file.relative_to(place)), file)
+                for file in sorted(place.rglob("*.py"))
+            )
         elif place.is_file():
             yield place.name, place
         else:
-            raise MissingDataError(f"code={word}: there is no such file or folder", name="code")
+            raise MissingDataError(
+                f"code={word}: there is no such file or folder", name="code"
+            )
 
 
 def _is_file(file: Path) -> bool:

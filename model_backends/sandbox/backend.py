@@ -42,7 +42,9 @@ class SandboxBackend:
     Raises MissingDataError, before anything is asked, where no runtime holds a program here.
     """
 
-    capabilities = Capabilities.of(PART_KINDS, [kind for kind in PART_KINDS if kind != "reasoning"], "interleaved")
+    capabilities = Capabilities.of(
+        PART_KINDS, [kind for kind in PART_KINDS if kind != "reasoning"], "interleaved"
+    )
 
     def __init__(
         self,
@@ -61,9 +63,15 @@ class SandboxBackend:
         self._limits = Limits(seconds, memory_mb, processes, output_kb, files, file_mb)
         in_container = runtime in ("docker", "podman")
         if image and not in_container:
-            raise UsageError("the backend 'sandbox': image= is for runtime=docker and runtime=podman", name="image")
+            raise UsageError(
+                "the backend 'sandbox': image= is for runtime=docker and runtime=podman",
+                name="image",
+            )
         if packages and in_container:
-            raise UsageError("the backend 'sandbox': the packages of a container are its image's", name="packages")
+            raise UsageError(
+                "the backend 'sandbox': the packages of a container are its image's",
+                name="packages",
+            )
         self._runtime = runtime_for(runtime, python, packages=packages, image=image)
         known = None if in_container else interpreter(python, packages=packages)
         self.identity: Mapping[str, Any] = {
@@ -73,9 +81,14 @@ class SandboxBackend:
             "python": python if known is None else known.version,
             "packages": "" if known is None else known.packages,
             "image": image,
-            **{name: getattr(self._limits, name) for name in Limits.__dataclass_fields__},
+            **{
+                name: getattr(self._limits, name)
+                for name in Limits.__dataclass_fields__
+            },
         }
-        self.provenance: Mapping[str, Any] = {"runtime": f"{self._runtime.name} {self._runtime.version}".strip()}
+        self.provenance: Mapping[str, Any] = {
+            "runtime": f"{self._runtime.name} {self._runtime.version}".strip()
+        }
 
     @property
     def usual_connections(self) -> int:
@@ -86,19 +99,30 @@ class SandboxBackend:
     def check_machine(cls) -> str:
         """What programs run in here by default. Raises MissingDataError where nothing holds them."""
         runtime = runtime_for("auto", "", packages=False, image="")
-        return "; ".join([f"sandbox: programs of models can run in {runtime.name}", *runtime.notes])
+        return "; ".join(
+            [f"sandbox: programs of models can run in {runtime.name}", *runtime.notes]
+        )
 
     async def generate(self, request: Request) -> Response:
         try:
             program = program_of(request)
             if program is None:
                 return Response.failed(
-                    "bad_request", "there is no program: the last user message has no code part and no fenced block"
+                    "bad_request",
+                    "there is no program: the last user message has no code part and no fenced block",
                 )
-            if sum(media.size for _, media in program.inputs) > self._limits.memory_mb * MIB:
-                return Response.failed("too_long", "the media of the request are larger than memory_mb")
+            if (
+                sum(media.size for _, media in program.inputs)
+                > self._limits.memory_mb * MIB
+            ):
+                return Response.failed(
+                    "too_long", "the media of the request are larger than memory_mb"
+                )
             return self._response(await self._run(program))
-        except (ContentError, MissingError) as error:  # a medium of the request has gone or changed
+        except (
+            ContentError,
+            MissingError,
+        ) as error:  # a medium of the request has gone or changed
             return Response.failed("bad_request", str(error))
         except (SandboxError, OSError) as error:
             return Response.failed("internal", str(error))
@@ -107,21 +131,34 @@ class SandboxBackend:
         """Run a program, and end it when the call is given up."""
         thread, stop = OwnThread("mmeval-sandbox"), threading.Event()
         try:
-            return await thread.do(partial(execute, self._runtime, program, self._limits, stop))
+            return await thread.do(
+                partial(execute, self._runtime, program, self._limits, stop)
+            )
         finally:
             stop.set()
             thread.end()
 
     def _response(self, outcome: Outcome) -> Response:
         """What was printed comes first and the state last, in a part of its own: a program can imitate words alone."""
-        status = f"exit status {outcome.status}" if outcome.status and not outcome.ended else ""
-        bounds = [f"the program reached the limit of {reason}: {self._bound(reason)}" for reason in outcome.reached]
+        status = (
+            f"exit status {outcome.status}"
+            if outcome.status and not outcome.ended
+            else ""
+        )
+        bounds = [
+            f"the program reached the limit of {reason}: {self._bound(reason)}"
+            for reason in outcome.reached
+        ]
         state = [*filter(None, [status]), *bounds, *outcome.outputs.left_out]
         tail = outcome.errors.strip()[-TAIL_CHARS:]
         parts: list[Part] = [text_part(outcome.printed)] if outcome.printed else []
         parts += outcome.outputs.parts
         if state or tail or not parts:
-            usual = "the program ended and printed nothing" if not parts else "errors of the program"
+            usual = (
+                "the program ended and printed nothing"
+                if not parts
+                else "errors of the program"
+            )
             words = "\n".join([f"[{'; '.join(state) or usual}]", *filter(None, [tail])])
             parts.append(text_part(f"\n{words}\n"))
         warnings = [*state, *([f"errors of the program: {tail}"] if tail else [])]

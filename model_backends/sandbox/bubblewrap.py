@@ -19,7 +19,14 @@ from mmeval.model_backends.sandbox.filter import filter_for
 from mmeval.model_backends.sandbox.interpreter import Interpreter
 from mmeval.model_backends.sandbox.limits import MIB, Limits
 from mmeval.model_backends.sandbox.program import Program
-from mmeval.model_backends.sandbox.runtime import ENVIRONMENT, FRONT, TICK, WORK, Load, received
+from mmeval.model_backends.sandbox.runtime import (
+    ENVIRONMENT,
+    FRONT,
+    TICK,
+    WORK,
+    Load,
+    received,
+)
 from mmeval.model_backends.sandbox.watch import load_below
 
 NOBODY = 65534
@@ -34,8 +41,23 @@ shift; exec env -i "$@\""""
 _DEVICES = ("null", "full", "random", "urandom")
 """Without ``zero``: shared memory of it stays when a process gives it back, and then belongs to none."""
 _ISOLATED = (
-    *("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"),
-    *("--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL", "--hostname", "sandbox"),
+    *(
+        "--unshare-user",
+        "--unshare-ipc",
+        "--unshare-pid",
+        "--unshare-net",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+    ),
+    *(
+        "--die-with-parent",
+        "--new-session",
+        "--clearenv",
+        "--cap-drop",
+        "ALL",
+        "--hostname",
+        "sandbox",
+    ),
     *("--uid", str(NOBODY), "--gid", str(NOBODY)),
 )
 
@@ -46,11 +68,15 @@ class Bubblewrap:
 
     name = "bwrap"
 
-    def __init__(self, python: Interpreter, *, proc: bool = True, closed: bool = True) -> None:
+    def __init__(
+        self, python: Interpreter, *, proc: bool = True, closed: bool = True
+    ) -> None:
         """Raises MissingDataError where bubblewrap is not installed or too old."""
         self._python, self._proc, self._closed = python, proc, closed
         self._bwrap = _program("bwrap", "bubblewrap")
-        shown = subprocess.run([self._bwrap, "--version"], capture_output=True, text=True, check=False).stdout
+        shown = subprocess.run(
+            [self._bwrap, "--version"], capture_output=True, text=True, check=False
+        ).stdout
         numbers = re.findall(r"\d+", shown)
         self.version = ".".join(numbers)
         if tuple(map(int, numbers[:2])) < LEAST:
@@ -70,8 +96,14 @@ class Bubblewrap:
                     "programs have an empty /proc: a container masks the machine's, and lets no other be mounted",
                     not self._proc,
                 ),
-                ("user namespaces are closed inside by the filter of system calls alone", not self._closed),
-                ("there is no filter of system calls for this kind of processor", filter_for() is None),
+                (
+                    "user namespaces are closed inside by the filter of system calls alone",
+                    not self._closed,
+                ),
+                (
+                    "there is no filter of system calls for this kind of processor",
+                    filter_for() is None,
+                ),
             )
             if applies
         )
@@ -92,17 +124,52 @@ class Bubblewrap:
                 return str(descriptors[-1])
 
             options = [*_ISOLATED, "--info-fd", str(info_end)]
-            options += _work_folder(limits, sum(media.size for _, media in program.inputs))  # Python may lie below it
-            options += [*self._filesystem(), "--ro-bind-data", data(FRONT.read_bytes()), "/front.py"]
-            options += ["--ro-bind-data", data(program.code.encode("utf-8", "replace")), f"{WORK}/program.py"]
+            options += _work_folder(
+                limits, sum(media.size for _, media in program.inputs)
+            )  # Python may lie below it
+            options += [
+                *self._filesystem(),
+                "--ro-bind-data",
+                data(FRONT.read_bytes()),
+                "/front.py",
+            ]
+            options += [
+                "--ro-bind-data",
+                data(program.code.encode("utf-8", "replace")),
+                f"{WORK}/program.py",
+            ]
             for name, media in program.inputs:
-                options += ["--perms", "0444", "--file", data(media.read()), f"{WORK}/input/{name}"]
+                options += [
+                    "--perms",
+                    "0444",
+                    "--file",
+                    data(media.read()),
+                    f"{WORK}/input/{name}",
+                ]
             options += ["--remount-ro", f"{WORK}/input", "--remount-ro", "/"]
             if (calls := filter_for()) is not None:
                 options += ["--seccomp", data(calls)]
-            words = [*self._outer(), self._bwrap, "--args", data("".join(f"{one}\0" for one in options).encode())]
-            words += ["--", self._python.command, "-I", "-S", "-B", "/front.py", str(theirs.fileno())]
-            words += [json.dumps(limits.of_process(own_namespace=True)), self._python.command, "-B", "-u"]
+            words = [
+                *self._outer(),
+                self._bwrap,
+                "--args",
+                data("".join(f"{one}\0" for one in options).encode()),
+            ]
+            words += [
+                "--",
+                self._python.command,
+                "-I",
+                "-S",
+                "-B",
+                "/front.py",
+                str(theirs.fileno()),
+            ]
+            words += [
+                json.dumps(limits.of_process(own_namespace=True)),
+                self._python.command,
+                "-B",
+                "-u",
+            ]
             process = subprocess.Popen(
                 [*words, f"{WORK}/program.py"],
                 pass_fds=descriptors,
@@ -131,26 +198,66 @@ class Bubblewrap:
             "--",
         ]
         folders = map(str, self._python.bound)
-        shown = [_program("unshare", "util-linux"), "--mount", "sh", "-c", _MOUNT_SCRIPT, "sh", *folders, "--"]
+        shown = [
+            _program("unshare", "util-linux"),
+            "--mount",
+            "sh",
+            "-c",
+            _MOUNT_SCRIPT,
+            "sh",
+            *folders,
+            "--",
+        ]
         return [*(shown if self._python.bound else ()), *words]
 
     def _filesystem(self) -> list[str]:
         """The root, in the order in which it is made: the system, Python, devices."""
         words = ["--disable-userns"] if self._closed else []
-        for name, value in {**ENVIRONMENT, "LD_LIBRARY_PATH": self._python.libraries}.items():
+        for name, value in {
+            **ENVIRONMENT,
+            "LD_LIBRARY_PATH": self._python.libraries,
+        }.items():
             words += ["--setenv", name, value] if value else []
-        words += ["--ro-bind", "/usr", "/usr", *_system_links(("bin", "sbin", "lib", "lib32", "lib64"))]
+        words += [
+            "--ro-bind",
+            "/usr",
+            "/usr",
+            *_system_links(("bin", "sbin", "lib", "lib32", "lib64")),
+        ]
         for at, folder in enumerate(self._python.bound):
-            words += ["--ro-bind", f"{_MOUNT_POINT}/{at}" if self._setpriv else str(folder), str(folder)]
+            words += [
+                "--ro-bind",
+                f"{_MOUNT_POINT}/{at}" if self._setpriv else str(folder),
+                str(folder),
+            ]
         for folder in self._python.hidden:
-            words += ["--size", "4096", "--tmpfs", str(folder), "--remount-ro", str(folder)]
+            words += [
+                "--size",
+                "4096",
+                "--tmpfs",
+                str(folder),
+                "--remount-ro",
+                str(folder),
+            ]
         words += ["--proc", "/proc"] if self._proc else ["--dir", "/proc"]
-        words += [*(word for name in _DEVICES for word in ("--dev-bind", *[f"/dev/{name}"] * 2))]
+        words += [
+            *(
+                word
+                for name in _DEVICES
+                for word in ("--dev-bind", *[f"/dev/{name}"] * 2)
+            )
+        ]
         return words
 
 
 class _BwrapCell:
-    def __init__(self, process: subprocess.Popen[bytes], line: socket.socket, info: int, limits: Limits) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        line: socket.socket,
+        info: int,
+        limits: Limits,
+    ) -> None:
         self.process, self.line = process, line
         self._info, self._limits = info, limits
         self._reported = b""
@@ -164,7 +271,11 @@ class _BwrapCell:
         return received(self.line)
 
     def load(self) -> Load | None:
-        return load_below(self._first, self._limits.memory_mb * MIB, self._used) if self._found() else None
+        return (
+            load_below(self._first, self._limits.memory_mb * MIB, self._used)
+            if self._found()
+            else None
+        )
 
     def end(self) -> bool:
         """Kill process 1 of the namespace: the kernel ends the others before it. Bubblewrap does not wait for that."""
@@ -193,7 +304,10 @@ class _BwrapCell:
                 self._reported += os.read(self._info, 4096)
             if found := re.search(rb'"child-pid":\s*(\d+)\D', self._reported):
                 with contextlib.suppress(ProcessLookupError):
-                    self._first, self._handle = int(found[1]), os.pidfd_open(int(found[1]))
+                    self._first, self._handle = (
+                        int(found[1]),
+                        os.pidfd_open(int(found[1])),
+                    )
         return bool(self._first)
 
 
@@ -209,7 +323,9 @@ def _program(name: str, package: str) -> str:
 
 def _is_root() -> bool:
     """Whether this is the machine's own root, and not that of a container without privileges."""
-    inside, outside, count = map(int, Path("/proc/self/uid_map").read_text().split()[:3])
+    inside, outside, count = map(
+        int, Path("/proc/self/uid_map").read_text().split()[:3]
+    )
     return os.geteuid() == inside == outside == 0 and count > NOBODY
 
 
@@ -228,7 +344,15 @@ def _work_folder(limits: Limits, inputs: int) -> list[str]:
     """All that can be written to, each of a given size."""
     size = str(limits.folder_bytes)
     words = ["--size", size, "--tmpfs", "/dev/shm", "--size", size, "--tmpfs", WORK]
-    words += ["--dir", f"{WORK}/output", "--dir", f"{WORK}/tmp", "--symlink", f"{WORK[1:]}/tmp", "/tmp"]
+    words += [
+        "--dir",
+        f"{WORK}/output",
+        "--dir",
+        f"{WORK}/tmp",
+        "--symlink",
+        f"{WORK[1:]}/tmp",
+        "/tmp",
+    ]
     return [*words, "--size", str(inputs + MIB), "--tmpfs", f"{WORK}/input"]
 
 

@@ -68,7 +68,9 @@ _REFUSALS = (
 """Words of a runtime's error, what they mean, and how to fix it."""
 
 
-def runtime_for(name: RuntimeName, python: str, *, packages: bool, image: str) -> Runtime:
+def runtime_for(
+    name: RuntimeName, python: str, *, packages: bool, image: str
+) -> Runtime:
     """The runtime of that name, after its probe. ``auto`` is bubblewrap.
     Raises MissingDataError where there is none that holds a program, with the reason."""
     if name in ("docker", "podman"):
@@ -105,7 +107,9 @@ def _fault(runtime: Runtime) -> str:
     except (OSError, SandboxError) as error:
         return str(error)
     if outcome.status or len(outcome.outputs.parts) != 1:
-        return (outcome.errors.strip() or f"exit status {outcome.status}").splitlines()[-1]
+        return (outcome.errors.strip() or f"exit status {outcome.status}").splitlines()[
+            -1
+        ]
     holes = json.loads(outcome.printed)
     return f"it does not hold: {'; '.join(holes)}" if holes else ""
 
@@ -113,10 +117,13 @@ def _fault(runtime: Runtime) -> str:
 def _refusal(runtime: Runtime, fault: str) -> MissingDataError:
     others = [name for name in ("bwrap", "docker", "podman") if name != runtime.name]
     why, how_to_fix = fault, f"Take another runtime: {either(others)}"
-    for words, meaning, known_fix in _REFUSALS if runtime.name == Bubblewrap.name else ():
+    for words, meaning, known_fix in (
+        _REFUSALS if runtime.name == Bubblewrap.name else ()
+    ):
         if any(word in fault for word in words):
             why, how_to_fix = f"{meaning} ({fault})", known_fix
             break
     return MissingDataError(
-        f"the sandbox cannot run programs here with {runtime.name}: {sentence(why)}", how_to_fix=how_to_fix
+        f"the sandbox cannot run programs here with {runtime.name}: {sentence(why)}",
+        how_to_fix=how_to_fix,
     )

@@ -17,7 +17,13 @@ from typing import Literal
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.model_backends.sandbox.limits import INODES, MIB, Limits
 from mmeval.model_backends.sandbox.program import Program
-from mmeval.model_backends.sandbox.runtime import ENVIRONMENT, FRONT, WORK, Load, received
+from mmeval.model_backends.sandbox.runtime import (
+    ENVIRONMENT,
+    FRONT,
+    WORK,
+    Load,
+    received,
+)
 
 Engine = Literal["docker", "podman"]
 _DIGEST = re.compile(r"[^\s@]+@sha256:[0-9a-f]{64}")
@@ -43,8 +49,12 @@ class Container:
         self._image, self._python = image, python or "python3"
         self._engine = shutil.which(engine) or ""
         if not self._engine:
-            raise MissingDataError(f"{engine} is not on the PATH; install it, or use runtime=bwrap")
-        shown = subprocess.run([self._engine, "--version"], capture_output=True, text=True, check=False).stdout
+            raise MissingDataError(
+                f"{engine} is not on the PATH; install it, or use runtime=bwrap"
+            )
+        shown = subprocess.run(
+            [self._engine, "--version"], capture_output=True, text=True, check=False
+        ).stdout
         found = re.search(r"[\d.]+", shown)
         self.version = found[0] if found else ""
 
@@ -78,22 +88,80 @@ class Container:
     def command(self, name: str, folder: Path, limits: Limits) -> list[str]:
         """The command line of a container that runs what lies in ``folder``."""
         owner = f"{os.getuid()}:{os.getgid()}" if os.getuid() else "65534:65534"
-        sized = f"rw,nosuid,nodev,mode=1777,size={limits.folder_bytes},nr_inodes={INODES}"
+        sized = (
+            f"rw,nosuid,nodev,mode=1777,size={limits.folder_bytes},nr_inodes={INODES}"
+        )
         memory = f"{limits.memory_mb * MIB}b"
-        words = [self._engine, "run", "--rm", "--name", name, "--pull", "never", "--log-driver", "none"]
-        words += ["--network", "none", "--read-only", "--user", owner, "--hostname", "sandbox"]
-        words += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--ipc", "private"]
-        words += ["--memory", memory, "--memory-swap", memory, "--pids-limit", str(limits.processes + 2)]
-        words += ["--cpus", "1"]  # then processor time is never more than the time that is kept from here
-        words += ["--tmpfs", f"{WORK}:{sized}", "--tmpfs", f"/tmp:{sized}", "--tmpfs", f"/dev/shm:{sized}"]
-        for source, target in (("front.py", "/front.py"), ("program.py", _PROGRAM), ("input", f"{WORK}/input")):
+        words = [
+            self._engine,
+            "run",
+            "--rm",
+            "--name",
+            name,
+            "--pull",
+            "never",
+            "--log-driver",
+            "none",
+        ]
+        words += [
+            "--network",
+            "none",
+            "--read-only",
+            "--user",
+            owner,
+            "--hostname",
+            "sandbox",
+        ]
+        words += [
+            "--cap-drop",
+            "ALL",
+            "--security-opt",
+            "no-new-privileges",
+            "--ipc",
+            "private",
+        ]
+        words += [
+            "--memory",
+            memory,
+            "--memory-swap",
+            memory,
+            "--pids-limit",
+            str(limits.processes + 2),
+        ]
+        words += [
+            "--cpus",
+            "1",
+        ]  # then processor time is never more than the time that is kept from here
+        words += [
+            "--tmpfs",
+            f"{WORK}:{sized}",
+            "--tmpfs",
+            f"/tmp:{sized}",
+            "--tmpfs",
+            f"/dev/shm:{sized}",
+        ]
+        for source, target in (
+            ("front.py", "/front.py"),
+            ("program.py", _PROGRAM),
+            ("input", f"{WORK}/input"),
+        ):
             words += ["--volume", f"{folder / source}:{target}:ro"]
         words += ["--volume", f"{folder / 'line'}:{_CHANNEL}"]
         for variable, value in ENVIRONMENT.items():
             words += ["--env", f"{variable}={value}"]
         front = [self._image, "-I", "-S", "-B", "/front.py", _CHANNEL]
         bounds = json.dumps(limits.of_process(own_namespace=False))
-        return [*words, "--entrypoint", self._python, *front, bounds, self._python, "-B", "-u", _PROGRAM]
+        return [
+            *words,
+            "--entrypoint",
+            self._python,
+            *front,
+            bounds,
+            self._python,
+            "-B",
+            "-u",
+            _PROGRAM,
+        ]
 
 
 class _ContainerCell:
@@ -123,8 +191,16 @@ class _ContainerCell:
     def end(self) -> bool:
         if self.process.poll() is not None:
             return True
-        done = subprocess.run(self._kill, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
-        if done.returncode:  # there is no container yet; without its line it would end by itself
+        done = subprocess.run(
+            self._kill,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        if (
+            done.returncode
+        ):  # there is no container yet; without its line it would end by itself
             self.process.kill()
         return False
 
@@ -135,4 +211,6 @@ class _ContainerCell:
         self._folder.cleanup()
 
     def reached_memory(self, status: int) -> bool:
-        return status in _KILLED  # by the kernel: what is ended from here has another reason
+        return (
+            status in _KILLED
+        )  # by the kernel: what is ended from here has another reason

@@ -40,7 +40,9 @@ class Outcome:
     seconds: float
 
 
-def execute(runtime: Runtime, program: Program, limits: Limits, stop: threading.Event) -> Outcome:
+def execute(
+    runtime: Runtime, program: Program, limits: Limits, stop: threading.Event
+) -> Outcome:
     """Run a program. Raises SandboxError where it could not begin, or was stopped."""
     began = time.monotonic()
     cell = runtime.begin(program, limits)
@@ -50,12 +52,16 @@ def execute(runtime: Runtime, program: Program, limits: Limits, stop: threading.
         if stop.is_set():
             raise SandboxError("the run was stopped before the program had ended")
         if not running.folders:
-            raise SandboxError(f"{runtime.name} could not begin: {_reason(bytes(running.errors))}")
+            raise SandboxError(
+                f"{runtime.name} could not begin: {_reason(bytes(running.errors))}"
+            )
         status = cell.process.returncode
         outputs = outputs_of(running.folders[1], limits)
         if cell.reached_memory(status) and not running.reached:
             running.reached.append("memory")
-        if (outputs.too_many or running.folders_are_full()) and "files" not in running.reached:
+        if (
+            outputs.too_many or running.folders_are_full()
+        ) and "files" not in running.reached:
             running.reached.append("files")
         return Outcome(
             running.printed.decode("utf-8", "replace"),
@@ -133,7 +139,9 @@ class _Running:
         return bool(data)
 
     def _bound_reached(self) -> Reason | None:
-        if time.monotonic() - self.began > (self.limits.seconds if self.folders else START_SECONDS):
+        if time.monotonic() - self.began > (
+            self.limits.seconds if self.folders else START_SECONDS
+        ):
             return "time"
         if self.folders_are_full():
             return "files"
@@ -141,7 +149,9 @@ class _Running:
         if load is None:
             return None
         self._seconds = max(self._seconds, load.seconds)
-        held = sum((one.f_blocks - one.f_bfree) * one.f_frsize for one in self._folders_hold())
+        held = sum(
+            (one.f_blocks - one.f_bfree) * one.f_frsize for one in self._folders_hold()
+        )
         if load.memory + held > self.limits.memory_mb * MIB:
             return "memory"
         if load.threads > self.limits.processes:
@@ -151,7 +161,10 @@ class _Running:
     def folders_are_full(self) -> bool:
         """Whether there is no room left in one, or too many files, folders and links in all."""
         found = self._folders_hold()
-        return any(one.f_bfree == 0 for one in found) or sum(one.f_files - one.f_ffree for one in found) > INODES
+        return (
+            any(one.f_bfree == 0 for one in found)
+            or sum(one.f_files - one.f_ffree for one in found) > INODES
+        )
 
     def _folders_hold(self) -> list[os.statvfs_result]:
         """What can be written to: the work folder and shared memory."""
@@ -174,6 +187,12 @@ class _Running:
 
 def _reason(errors: bytes) -> str:
     """The last line that says something; docker has one after it that names its help."""
-    lines = [line for line in errors.decode("utf-8", "replace").splitlines() if line.strip()]
+    lines = [
+        line for line in errors.decode("utf-8", "replace").splitlines() if line.strip()
+    ]
     said = [line for line in lines if not line.startswith(_HINTS)]
-    return said[-1].strip()[:500] if said else f"it says nothing, or needs more than {START_SECONDS:.0f} seconds"
+    return (
+        said[-1].strip()[:500]
+        if said
+        else f"it says nothing, or needs more than {START_SECONDS:.0f} seconds"
+    )

@@ -87,7 +87,15 @@ REFUSED: Mapping[str, tuple[int, int]] = {
     "tee": (276, 77),
 }
 """System calls that are refused, with their numbers on x86-64 and on arm64."""
-_OF_X86 = {"iopl": 172, "ioperm": 173, "modify_ldt": 154, "uselib": 134, "ustat": 136, "sysfs": 139, "_sysctl": 156}
+_OF_X86 = {
+    "iopl": 172,
+    "ioperm": 173,
+    "modify_ldt": 154,
+    "uselib": 134,
+    "ustat": 136,
+    "sysfs": 139,
+    "_sysctl": 156,
+}
 _NAMESPACES = 0x7E020000
 """Flags of ``clone`` that make a namespace."""
 _SHARED_ANONYMOUS = 0x21
@@ -123,8 +131,12 @@ class _Machine(NamedTuple):
 
 
 _MACHINES = {
-    "x86_64": _Machine(0, 0xC000003E, 56, 435, 41, 53, mmap=9, ioctl=16, setsockopt=54, fcntl=72),
-    "aarch64": _Machine(1, 0xC00000B7, 220, 435, 198, 199, mmap=222, ioctl=29, setsockopt=208, fcntl=25),
+    "x86_64": _Machine(
+        0, 0xC000003E, 56, 435, 41, 53, mmap=9, ioctl=16, setsockopt=54, fcntl=72
+    ),
+    "aarch64": _Machine(
+        1, 0xC00000B7, 220, 435, 198, 199, mmap=222, ioctl=29, setsockopt=208, fcntl=25
+    ),
 }
 
 
@@ -133,7 +145,9 @@ def filter_for(machine: str = platform.machine()) -> bytes | None:
     known = _MACHINES.get(machine)
     if known is None:
         return None
-    numbers = [pair[known.column] for pair in REFUSED.values()] + ([] if known.column else [*_OF_X86.values()])
+    numbers = [pair[known.column] for pair in REFUSED.values()] + (
+        [] if known.column else [*_OF_X86.values()]
+    )
     program: list[Instruction] = [
         (_LOAD, 0, 0, _MACHINE),
         (_EQUAL, 1, 0, known.audit),
@@ -147,8 +161,13 @@ def filter_for(machine: str = platform.machine()) -> bytes | None:
     # its flags are in memory, where no filter sees them; libraries then use clone
     program += _when(known.clone3, [(_RETURN, 0, 0, _REFUSE | errno.ENOSYS)])
     program += _when(known.clone, _refused_if(0, (_ANY_BIT, 0, 1, _NAMESPACES)))
-    for number in (known.socket, known.socketpair):  # of all families the local one alone
-        program += _when(number, _refused_if(0, (_EQUAL, 1, 0, 1), error=errno.EAFNOSUPPORT))
+    for number in (
+        known.socket,
+        known.socketpair,
+    ):  # of all families the local one alone
+        program += _when(
+            number, _refused_if(0, (_EQUAL, 1, 0, 1), error=errno.EAFNOSUPPORT)
+        )
     shared = (_AND, 0, 0, _SHARED_ANONYMOUS), (_EQUAL, 0, 1, _SHARED_ANONYMOUS)
     program += _when(known.mmap, _refused_if(3, *shared))
     for request in _TERMINAL_INPUT:
@@ -166,6 +185,12 @@ def _when(number: int, then: list[Instruction]) -> list[Instruction]:
     return [(_EQUAL, 0, len(body), number), *body]
 
 
-def _refused_if(argument: int, *test: Instruction, error: int = errno.EPERM) -> list[Instruction]:
+def _refused_if(
+    argument: int, *test: Instruction, error: int = errno.EPERM
+) -> list[Instruction]:
     """Refuse a call by the lower half of one of its arguments; the last jump skips the refusal."""
-    return [(_LOAD, 0, 0, _ARGUMENTS + 8 * argument), *test, (_RETURN, 0, 0, _REFUSE | error)]
+    return [
+        (_LOAD, 0, 0, _ARGUMENTS + 8 * argument),
+        *test,
+        (_RETURN, 0, 0, _REFUSE | error),
+    ]

@@ -45,9 +45,17 @@ def interpreter(python: str, *, packages: bool) -> Interpreter:
     """The interpreter ``python``, ours if empty.
     Raises MissingDataError where there is none, UsageError for one whose folder holds what programs must not see."""
     known = _report(python or sys.executable, *(["packages"] if packages else []))
-    if not packages and known["base"] != known["executable"]:  # of a virtual environment, the one that it was made from
+    if (
+        not packages and known["base"] != known["executable"]
+    ):  # of a virtual environment, the one that it was made from
         known = {**_report(known["base"]), "base": known["base"]}
-    folders = {Path(folder) for folder in [*known["base_prefixes"], *(known["prefixes"] if packages else ())]}
+    folders = {
+        Path(folder)
+        for folder in [
+            *known["base_prefixes"],
+            *(known["prefixes"] if packages else ()),
+        ]
+    }
     bound = [folder for folder in sorted(folders) if not folder.is_relative_to(_SYSTEM)]
     for folder in bound:
         if Path.home().is_relative_to(folder) or folder == Path("/"):
@@ -56,12 +64,20 @@ def interpreter(python: str, *, packages: bool) -> Interpreter:
                 "than Python; name another one with python=PATH",
                 name="python",
             )
-    sites = [] if packages else [Path(site) for site in known["sites"] if Path(site).is_dir()]
+    sites = (
+        []
+        if packages
+        else [Path(site) for site in known["sites"] if Path(site).is_dir()]
+    )
     library = Path(known["base_prefixes"][0])
     return Interpreter(
         command=known["executable"] if packages else known["base"],
         version=known["version"],
-        bound=tuple(folder for folder in bound if not any(other in folder.parents for other in bound)),
+        bound=tuple(
+            folder
+            for folder in bound
+            if not any(other in folder.parents for other in bound)
+        ),
         hidden=tuple(sites),
         libraries="" if library == _SYSTEM else str(library / "lib"),
         packages=digest(known["packages"]) if packages else "",
@@ -80,5 +96,7 @@ def _report(python: str, *words: str) -> dict[str, Any]:
         )
         found: dict[str, Any] = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
-        raise MissingDataError(f"the backend 'sandbox': {python} is no Python that runs ({error})") from None
+        raise MissingDataError(
+            f"the backend 'sandbox': {python} is no Python that runs ({error})"
+        ) from None
     return found

@@ -33,7 +33,10 @@ class Limits:
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
             if not math.isfinite(value) or value <= 0:
-                raise UsageError(f"the backend 'sandbox': {name}={value!r} must be above 0", name=name)
+                raise UsageError(
+                    f"the backend 'sandbox': {name}={value!r} must be above 0",
+                    name=name,
+                )
 
     @property
     def folder_bytes(self) -> int:
@@ -44,7 +47,8 @@ class Limits:
         """The limits of each process, by their names in ``resource``: a second fence, where the sum is watched.
         In a user namespace of its own the kernel counts the sandbox's processes alone, since Linux 5.14."""
         found = {
-            "RLIMIT_AS": 4 * self.memory_mb * MIB + 2**30,  # addresses: libraries reserve more than they use
+            "RLIMIT_AS": 4 * self.memory_mb * MIB
+            + 2**30,  # addresses: libraries reserve more than they use
             "RLIMIT_CPU": math.ceil(self.seconds) + 1,
             "RLIMIT_FSIZE": self.file_mb * MIB,
             "RLIMIT_NOFILE": OPEN_FILES,
@@ -54,7 +58,9 @@ class Limits:
             "RLIMIT_SIGPENDING": 1024,
         }
         if own_namespace and _kernel() >= (5, 14):
-            found["RLIMIT_NPROC"] = self.processes + 2  # bubblewrap's own, and one too many, which the watch sees
+            found["RLIMIT_NPROC"] = (
+                self.processes + 2
+            )  # bubblewrap's own, and one too many, which the watch sees
         return found
 
 

@@ -40,7 +40,9 @@ def outputs_of(folder: int, limits: Limits) -> Outputs:
     files = 0
     for name in names:
         if files == limits.files:
-            left_out.append(f"{len(names)} entries in output/, of which {limits.files} files are taken")
+            left_out.append(
+                f"{len(names)} entries in output/, of which {limits.files} files are taken"
+            )
             return Outputs(tuple(parts), tuple(left_out), too_many=True)
         data = _read(folder, name, limits.file_mb * MIB)
         if data is None:
@@ -58,7 +60,9 @@ def outputs_of(folder: int, limits: Limits) -> Outputs:
 def _part(data: bytes, name: str, number: int) -> tuple[Part | None, str]:
     """The part of a file; None with why there is none. Of its name the suffix says what kind of text it is."""
     suffix = PurePath(name).suffix
-    media = Media.from_bytes(data, f"file{number}{suffix if _SUFFIX.fullmatch(suffix) else ''}")
+    media = Media.from_bytes(
+        data, f"file{number}{suffix if _SUFFIX.fullmatch(suffix) else ''}"
+    )
     if not data or media.mime == UNKNOWN_MIME:
         return None, "it is empty" if not data else "it is of no known type"
     try:
@@ -76,7 +80,11 @@ def _part(data: bytes, name: str, number: int) -> tuple[Part | None, str]:
 def _read(folder: int, name: str, most: int) -> bytes | None:
     """The content of a regular file of at most ``most`` bytes; None for anything else."""
     try:
-        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        descriptor = os.open(
+            name,
+            os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
+            dir_fd=folder,
+        )
     except OSError:
         return None
     try:

@@ -10,7 +10,10 @@ from typing import NamedTuple
 from mmeval.content import Media, Part, suffix_for
 from mmeval.records import Message, Request
 
-_FENCED = re.compile(r"^[ ]{0,3}(`{3,}|~{3,})[^`\n]*\n(.*?)(?:^[ ]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(
+    r"^[ ]{0,3}(`{3,}|~{3,})[^`\n]*\n(.*?)(?:^[ ]{0,3}\1[`~]*[ \t]*$|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
 """A fenced block; one that is never closed goes on to the end."""
 
 
@@ -29,7 +32,11 @@ def program_of(request: Request) -> Program | None:
 
 
 def _code(message: Message) -> str | None:
-    parts = [part for part in message.content.parts if part.kind == "code" and not part.dangling]
+    parts = [
+        part
+        for part in message.content.parts
+        if part.kind == "code" and not part.dangling
+    ]
     if parts:
         return _words(parts[-1])
     blocks = _FENCED.findall(message.content.text)
@@ -37,15 +44,26 @@ def _code(message: Message) -> str | None:
 
 
 def _words(part: Part) -> str:
-    return part.media.read().decode(errors="replace") if part.media is not None else part.text or ""
+    return (
+        part.media.read().decode(errors="replace")
+        if part.media is not None
+        else part.text or ""
+    )
 
 
 def _inputs(messages: Sequence[Message]) -> tuple[tuple[str, Media], ...]:
     """All media but code, each once."""
     seen: Counter[str] = Counter()
     found: dict[Media, str] = {}
-    for part in (part for message in messages for part in message.content.parts if part.kind != "code"):
+    for part in (
+        part
+        for message in messages
+        for part in message.content.parts
+        if part.kind != "code"
+    ):
         if part.media is not None and part.media not in found:
             seen[part.kind] += 1
-            found[part.media] = f"{part.kind}{seen[part.kind]}{suffix_for(part.media.mime)}"
+            found[part.media] = (
+                f"{part.kind}{seen[part.kind]}{suffix_for(part.media.mime)}"
+            )
     return tuple((name, media) for media, name in found.items())

@@ -69,6 +69,8 @@ def received(line: socket.socket) -> list[int]:
     found = array("i")
     with contextlib.suppress(OSError):
         # not recv_fds, which leaves its flags out: processes that are started meanwhile would inherit them
-        for _, _, data in line.recvmsg(1, socket.CMSG_SPACE(8 * found.itemsize), socket.MSG_CMSG_CLOEXEC)[1]:
+        for _, _, data in line.recvmsg(
+            1, socket.CMSG_SPACE(8 * found.itemsize), socket.MSG_CMSG_CLOEXEC
+        )[1]:
             found.frombytes(data)
     return found.tolist()

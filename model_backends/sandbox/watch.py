@@ -28,19 +28,34 @@ def load_below(first: int, most_memory: int, used: dict[tuple[int, str], int]) -
     memory = threads = ticks = 0
     pids = [*_below(first)]
     for pid in pids:
-        with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended meanwhile
-            resident, shared = map(int, (_PROC / f"{pid}/statm").read_text().split()[1:3])
+        with contextlib.suppress(
+            OSError, ValueError, IndexError
+        ):  # it has ended meanwhile
+            resident, shared = map(
+                int, (_PROC / f"{pid}/statm").read_text().split()[1:3]
+            )
             fields = (_PROC / f"{pid}/stat").read_text().rpartition(")")[2].split()
             memory += (resident - shared) * _PAGE
             threads += int(fields[17])
-            ticks += sum(map(int, fields[11:15]))  # with those of children that it has waited for
+            ticks += sum(
+                map(int, fields[11:15])
+            )  # with those of children that it has waited for
             if own := sum(map(int, fields[11:13])):
                 used[pid, fields[19]] = own
     with contextlib.suppress(OSError, IndexError):
-        ticks += sum(map(int, (_PROC / f"{first}/stat").read_text().rpartition(")")[2].split()[13:15]))
+        ticks += sum(
+            map(
+                int,
+                (_PROC / f"{first}/stat").read_text().rpartition(")")[2].split()[13:15],
+            )
+        )
     if memory > most_memory:
         memory = min(memory, sum(map(_proportional, pids)) or memory)
-    return Load(memory + _sockets(first) * _SOCKET, threads, max(ticks, sum(used.values())) / _TICKS)
+    return Load(
+        memory + _sockets(first) * _SOCKET,
+        threads,
+        max(ticks, sum(used.values())) / _TICKS,
+    )
 
 
 def _below(pid: int) -> Iterator[int]:

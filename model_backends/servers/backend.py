@@ -12,8 +12,19 @@ from typing import Any, ClassVar
 from mmeval.errors import MissingDataError
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles
 from mmeval.model_backends.openai import OpenAIBackend
-from mmeval.model_backends.openai.settings import EndpointChoice, ImageDetail, MaxTokensField, ResponseFormat
-from mmeval.model_backends.servers.programs import HOST, SGLANG, VLLM, ServerProgram, of_the_model
+from mmeval.model_backends.openai.settings import (
+    EndpointChoice,
+    ImageDetail,
+    MaxTokensField,
+    ResponseFormat,
+)
+from mmeval.model_backends.servers.programs import (
+    HOST,
+    SGLANG,
+    VLLM,
+    ServerProgram,
+    of_the_model,
+)
 from mmeval.model_backends.servers.server import Server
 from mmeval.model_backends.servers.upkeep import Upkeep
 from mmeval.records import Request, Response
@@ -57,9 +68,15 @@ class ServerBackend(OpenAIBackend):
         max_reply_bytes: int = 2**28,
     ) -> None:
         folder = Path(pretrained).expanduser()
-        if not pretrained or (pretrained.startswith((".", "/", "~")) and not folder.exists()):
-            raise MissingDataError(f"pretrained={pretrained}: there is no such folder", name="pretrained")
-        self._files = ModelFiles(folder.resolve().name, folder) if folder.is_dir() else None
+        if not pretrained or (
+            pretrained.startswith((".", "/", "~")) and not folder.exists()
+        ):
+            raise MissingDataError(
+                f"pretrained={pretrained}: there is no such folder", name="pretrained"
+            )
+        self._files = (
+            ModelFiles(folder.resolve().name, folder) if folder.is_dir() else None
+        )
         super().__init__(
             model=str(folder.resolve()) if self._files else pretrained,
             base_url=f"http://{HOST}/v1",  # its port is known once the server is started
@@ -76,10 +93,23 @@ class ServerBackend(OpenAIBackend):
             response_format=response_format,
             max_reply_bytes=max_reply_bytes,
         )
-        given: dict[str, Any] = {"revision": revision, "dtype": dtype, "quantization": quantization, "omni": omni}
-        given |= {"max_model_len": max_model_len, "gpu_memory_utilization": gpu_memory_utilization}
-        given |= {"tensor_parallel_size": tensor_parallel_size, "data_parallel_size": data_parallel_size}
-        self._args = self.server_program.checked_args({**given, "trust_remote_code": trust_remote_code})
+        given: dict[str, Any] = {
+            "revision": revision,
+            "dtype": dtype,
+            "quantization": quantization,
+            "omni": omni,
+        }
+        given |= {
+            "max_model_len": max_model_len,
+            "gpu_memory_utilization": gpu_memory_utilization,
+        }
+        given |= {
+            "tensor_parallel_size": tensor_parallel_size,
+            "data_parallel_size": data_parallel_size,
+        }
+        self._args = self.server_program.checked_args(
+            {**given, "trust_remote_code": trust_remote_code}
+        )
         self._server_args = self.server_program.checked_server_args(server_args or {})
         self._command = self.server_program.command_from(command)
         self._load_timeout, self._served = load_timeout, self.server_program.name
@@ -89,16 +119,29 @@ class ServerBackend(OpenAIBackend):
     @property
     def identity(self) -> Mapping[str, Any]:
         """The model and what may change its answers; nothing of where and how fast the server runs."""
-        asked = {name: value for name, value in super().identity.items() if name != "base_url"}
-        weights = {"model": self._files.name, "weights": self._files.fingerprint} if self._files else {}
+        asked = {
+            name: value
+            for name, value in super().identity.items()
+            if name != "base_url"
+        }
+        weights = (
+            {"model": self._files.name, "weights": self._files.fingerprint}
+            if self._files
+            else {}
+        )
         flags = of_the_model(self._server_args)
-        stated = {**of_the_model(self._args), **({"server_args": flags} if flags else {})}
+        stated = {
+            **of_the_model(self._args),
+            **({"server_args": flags} if flags else {}),
+        }
         return {**asked, "backend": self.server_program.name, **weights, **stated}
 
     @property
     def provenance(self) -> Mapping[str, Any]:
         of_model = of_the_model(self._args)
-        of_machine = {name: value for name, value in self._args.items() if name not in of_model}
+        of_machine = {
+            name: value for name, value in self._args.items() if name not in of_model
+        }
         return {**of_machine, "aiohttp": importlib.metadata.version("aiohttp")}
 
     def log_into(self, file: Path) -> None:
@@ -106,9 +149,16 @@ class ServerBackend(OpenAIBackend):
 
     def start(self) -> None:
         """Start the server, and wait until it can answer. Raises MmevalError where it cannot."""
-        words = partial(self.server_program.words, self._settings.model, self._args, self._server_args)
+        words = partial(
+            self.server_program.words,
+            self._settings.model,
+            self._args,
+            self._server_args,
+        )
         name = f"the server of {self.identity['model']} ({self.server_program.name})"
-        self._upkeep.server = server = Server(name, lambda port: [*self._command, *words(port)], self._log)
+        self._upkeep.server = server = Server(
+            name, lambda port: [*self._command, *words(port)], self._log
+        )
         server.wait_until_healthy(self._load_timeout)
         self._served = f"{self.server_program.name} {server.version(self.server_program.version)}".strip()
         self._transport.move_to(server.base_url)

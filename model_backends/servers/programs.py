@@ -17,16 +17,45 @@ from mmeval.model_backends.process.settings import words_of
 
 HOST = "127.0.0.1"
 """Other machines cannot reach the server."""
-_OURS = frozenset(("host", "port", "model", "model_path", "served_model_name", "api_key"))
+_OURS = frozenset(
+    ("host", "port", "model", "model_path", "served_model_name", "api_key")
+)
 """What mmeval decides itself."""
 _OF_THE_MACHINE = frozenset(
     (
-        *("tensor_parallel_size", "data_parallel_size", "gpu_memory_utilization", "trust_remote_code"),
+        *(
+            "tensor_parallel_size",
+            "data_parallel_size",
+            "gpu_memory_utilization",
+            "trust_remote_code",
+        ),
         *("tp", "tp_size", "dp", "dp_size", "pp", "pp_size", "pipeline_parallel_size"),
-        *("api_server_count", "distributed_executor_backend", "base_gpu_id", "swap_space", "download_dir"),
-        *("max_num_seqs", "max_num_batched_tokens", "max_running_requests", "max_total_tokens"),
-        *("cpu_offload_gb", "max_parallel_loading_workers", "enforce_eager", "disable_cuda_graph"),
-        *("cuda_graph_max_bs", "disable_log_stats", "disable_log_requests", "enable_log_requests", "log_requests"),
+        *(
+            "api_server_count",
+            "distributed_executor_backend",
+            "base_gpu_id",
+            "swap_space",
+            "download_dir",
+        ),
+        *(
+            "max_num_seqs",
+            "max_num_batched_tokens",
+            "max_running_requests",
+            "max_total_tokens",
+        ),
+        *(
+            "cpu_offload_gb",
+            "max_parallel_loading_workers",
+            "enforce_eager",
+            "disable_cuda_graph",
+        ),
+        *(
+            "cuda_graph_max_bs",
+            "disable_log_stats",
+            "disable_log_requests",
+            "enable_log_requests",
+            "log_requests",
+        ),
         *("log_level", "uvicorn_log_level", "enable_metrics", "watchdog_timeout"),
     )
 )
@@ -55,11 +84,19 @@ class ServerProgram:
     def command_from(self, given: str | Sequence[str]) -> tuple[str, ...]:
         """The words that start the program. Raises MissingError where it is not on this machine."""
         words = words_of(given) if given else self.command
-        beside = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)))
+        beside = os.pathsep.join(
+            (os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent))
+        )
         place = shutil.which(words[0], path=beside)
-        if place is not None and (given or not self.module or importlib.util.find_spec(self.module)):
+        if place is not None and (
+            given or not self.module or importlib.util.find_spec(self.module)
+        ):
             return (place, *words[1:])
-        missing = f"there is no program {words[0]!r} here" if given else f"{self.name} is not installed here"
+        missing = (
+            f"there is no program {words[0]!r} here"
+            if given
+            else f"{self.name} is not installed here"
+        )
         raise MissingError(
             missing,
             name="command" if given else self.name,
@@ -67,11 +104,21 @@ class ServerProgram:
             f"command={self.elsewhere}; a server that runs already is asked with --model openai.",
         )
 
-    def words(self, model: str, args: Mapping[str, Any], server_args: Mapping[str, Any], port: int) -> list[str]:
+    def words(
+        self,
+        model: str,
+        args: Mapping[str, Any],
+        server_args: Mapping[str, Any],
+        port: int,
+    ) -> list[str]:
         """What follows the command: ``args`` by our names, ``server_args`` by the program's own."""
         flags = {self.flags[name]: value for name, value in args.items()}
-        flags |= {f"--{name.replace('_', '-')}": value for name, value in server_args.items()}
-        written = [word for flag, value in flags.items() for word in self._written(flag, value)]
+        flags |= {
+            f"--{name.replace('_', '-')}": value for name, value in server_args.items()
+        }
+        written = [
+            word for flag, value in flags.items() for word in self._written(flag, value)
+        ]
         return [*self.begin, model, "--host", HOST, "--port", str(port), *written]
 
     def _written(self, flag: str, value: Any) -> list[str]:
@@ -80,37 +127,65 @@ class ServerProgram:
         if value is False:
             return [flag.replace("--", self.off, 1)] if self.off else []
         several = value if isinstance(value, (list, tuple)) else [value]
-        return [flag, *(json.dumps(one) if isinstance(one, Mapping) else str(one) for one in several)]
+        return [
+            flag,
+            *(
+                json.dumps(one) if isinstance(one, Mapping) else str(one)
+                for one in several
+            ),
+        ]
 
     def checked_args(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """Those of our arguments that are given. Raises UsageError for one that the program has no flag for."""
         given = {name: value for name, value in args.items() if value}
         for name in given:
             if name not in self.flags:
-                raise UsageError(f"{self.name} has no flag for {name}: leave it out", name=name)
+                raise UsageError(
+                    f"{self.name} has no flag for {name}: leave it out", name=name
+                )
         return given
 
     def checked_server_args(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The program's own flags, with ``_`` in their names; null is not given. Raises UsageError for those that
         mmeval sets, and for keys, which all users of this machine could read."""
-        found = {name.lstrip("-").replace("-", "_"): value for name, value in given.items() if value is not None}
-        ours = {flag.lstrip("-").replace("-", "_"): name for name, flag in self.flags.items()}
+        found = {
+            name.lstrip("-").replace("-", "_"): value
+            for name, value in given.items()
+            if value is not None
+        }
+        ours = {
+            flag.lstrip("-").replace("-", "_"): name
+            for name, flag in self.flags.items()
+        }
         for name, value in found.items():
-            if isinstance(value, str) and name.endswith(("_key", "_token", "_password")):
+            if isinstance(value, str) and name.endswith(
+                ("_key", "_token", "_password")
+            ):
                 advice = "leave it out; a token of the hub goes into HF_TOKEN"
                 raise UsageError(
-                    f"server_args: {name} would be seen in the list of processes: {advice}", name="server_args"
+                    f"server_args: {name} would be seen in the list of processes: {advice}",
+                    name="server_args",
                 )
             if name in _OURS:
-                raise UsageError(f"server_args: {name} is set by mmeval; leave it out", name="server_args")
+                raise UsageError(
+                    f"server_args: {name} is set by mmeval; leave it out",
+                    name="server_args",
+                )
             if own := ours.get(name, name if name in self.flags else ""):
-                raise UsageError(f"server_args: {name} is the argument {own} of {self.name}", name="server_args")
+                raise UsageError(
+                    f"server_args: {name} is the argument {own} of {self.name}",
+                    name="server_args",
+                )
         return found
 
 
 def of_the_model(args: Mapping[str, Any]) -> dict[str, Any]:
     """Those arguments or flags that may change answers."""
-    return {name: value for name, value in sorted(args.items()) if name not in _OF_THE_MACHINE}
+    return {
+        name: value
+        for name, value in sorted(args.items())
+        if name not in _OF_THE_MACHINE
+    }
 
 
 _SAME = {
@@ -142,7 +217,11 @@ SGLANG = ServerProgram(
     command=(sys.executable,),
     module="sglang",
     begin=("-m", "sglang.launch_server", "--model-path"),
-    flags={**_SAME, "max_model_len": "--context-length", "gpu_memory_utilization": "--mem-fraction-static"},
+    flags={
+        **_SAME,
+        "max_model_len": "--context-length",
+        "gpu_memory_utilization": "--mem-fraction-static",
+    },
     off="",
     version="/get_server_info",
     elsewhere="/opt/sglang/bin/python",

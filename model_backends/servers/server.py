@@ -39,7 +39,9 @@ class Server:
     What it writes goes into the file ``log``, else into a temporary one.
     """
 
-    def __init__(self, name: str, words: Callable[[int], Sequence[str]], log: Path | None) -> None:
+    def __init__(
+        self, name: str, words: Callable[[int], Sequence[str]], log: Path | None
+    ) -> None:
         self.port = _free_port()
         self.base_url = f"http://{HOST}:{self.port}/v1"
         self._name, self._path = name, log
@@ -49,24 +51,34 @@ class Server:
         self._begin = os.fstat(self._log.fileno()).st_size
         self._ending, self._said = threading.Lock(), ""
         # A key that the server would ask for is nothing that its calls have.
-        environment = {name: value for name, value in os.environ.items() if name != "VLLM_API_KEY"}
+        environment = {
+            name: value for name, value in os.environ.items() if name != "VLLM_API_KEY"
+        }
         in_one_stream = ("/bin/sh", "-c", 'exec "$@" >&2', "sh")
-        self._leash = Leash([*in_one_stream, *words(self.port)], errors=self._log, env=environment)
+        self._leash = Leash(
+            [*in_one_stream, *words(self.port)], errors=self._log, env=environment
+        )
 
     def wait_until_healthy(self, seconds: float) -> None:
         """Wait until it can answer. Raises MmevalError where it cannot; it is ended then."""
         until = time.monotonic() + seconds
-        while self._leash.has_ended or not self._is_healthy():  # another program may have taken its port
+        while (
+            self._leash.has_ended or not self._is_healthy()
+        ):  # another program may have taken its port
             if self._leash.has_ended:
                 raise MmevalError(f"{self.end()} before it could answer{self._said}")
             if time.monotonic() > until:
                 self.end()
-                raise MmevalError(f"{self._name} is not healthy after {seconds:g} seconds (load_timeout){self._said}")
+                raise MmevalError(
+                    f"{self._name} is not healthy after {seconds:g} seconds (load_timeout){self._said}"
+                )
             time.sleep(LOOK_SECONDS)
 
     def version(self, path: str) -> str:
         """What it says of its version; empty where that cannot be read."""
-        with contextlib.suppress(OSError, HTTPException, ValueError, KeyError, TypeError):
+        with contextlib.suppress(
+            OSError, HTTPException, ValueError, KeyError, TypeError
+        ):
             return str(json.loads(self._get(path)[1])["version"])
         return ""
 
@@ -86,7 +98,11 @@ class Server:
             time.sleep(LOOK_SECONDS)
         is_there = not self._leash.has_ended
         how = self.end()
-        return f"{self._name} answers no more{self._said}" if is_there else f"{how}{self._said}"
+        return (
+            f"{self._name} answers no more{self._said}"
+            if is_there
+            else f"{how}{self._said}"
+        )
 
     def end(self) -> str:
         """End it with all that it has started; how it ended. It is given some seconds to do so itself."""
@@ -119,10 +135,10 @@ class Server:
         where = f"; its log is {self._path}" if self._path else ""
         if not found:
             return f"{last_lines(handle, self._begin)}{where}"
-        said = printable(found[-1].decode("utf-8", "replace").strip(), limit=_MOST_CHARS)
-        advice = (
-            "another gpu_memory_utilization, a smaller max_model_len, a larger tensor_parallel_size, or quantization"
+        said = printable(
+            found[-1].decode("utf-8", "replace").strip(), limit=_MOST_CHARS
         )
+        advice = "another gpu_memory_utilization, a smaller max_model_len, a larger tensor_parallel_size, or quantization"
         return f"; it wrote: {said}{where}. Its memory does not suffice: try {advice}"
 
 

@@ -30,7 +30,9 @@ class _Suspect(NamedTuple):
 class Upkeep:
     """Asks a server that may die: ``start`` sets ``server`` and blocks until it can answer, ``ask`` makes one call."""
 
-    def __init__(self, start: Callable[[], None], ask: Callable[[Request], Awaitable[Response]]) -> None:
+    def __init__(
+        self, start: Callable[[], None], ask: Callable[[Request], Awaitable[Response]]
+    ) -> None:
         self.server: Server | None = None
         self._start, self._ask = start, ask
         self._deaths = self._open = 0
@@ -56,7 +58,9 @@ class Upkeep:
                     return response
             finally:
                 self._open -= 1
-            deaths += response.error is not None and response.error.kind != "unreachable"  # else it was not sent
+            deaths += (
+                response.error is not None and response.error.kind != "unreachable"
+            )  # else it was not sent
             suspect = _Suspect(request, asyncio.get_running_loop().create_future())
             if deaths > 1:
                 self._suspects.append(suspect)
@@ -79,7 +83,11 @@ class Upkeep:
             return False
         if response.error.kind not in _AT_ITS_END:
             return False
-        return server is None or server is not self.server or await asyncio.to_thread(server.is_dead)
+        return (
+            server is None
+            or server is not self.server
+            or await asyncio.to_thread(server.is_dead)
+        )
 
     def _recover_from(self, dead: Server | None) -> None:
         if self._recovery is None:
@@ -91,7 +99,9 @@ class Upkeep:
         try:
             if self.server is dead:
                 await self._start_again()
-            while self._open:  # they end with the server that had them, and may be suspects
+            while (
+                self._open
+            ):  # they end with the server that had them, and may be suspects
                 await asyncio.sleep(LOOK_SECONDS)
             while self._suspects:
                 suspect = self._suspects[0]
@@ -108,7 +118,9 @@ class Upkeep:
         finally:
             for suspect in self._suspects:
                 if not suspect.answer.done():
-                    suspect.answer.set_exception(self._lost or StoppedError("the server was closed"))
+                    suspect.answer.set_exception(
+                        self._lost or StoppedError("the server was closed")
+                    )
             self._suspects.clear()
             self._recovery = None
 
@@ -121,14 +133,18 @@ class Upkeep:
             if self._deaths >= DEATHS_IN_A_ROW:
                 said = f"{death}. It has died {self._deaths} times in a row without an answer"
                 raise BackendDownError(said, "mend that")
-            log.warning("%s. It is started again; the calls that it had are asked again", death)
+            log.warning(
+                "%s. It is started again; the calls that it had are asked again", death
+            )
         thread = OwnThread("mmeval-server")
         try:
             await thread.do(self._start)
         except MmevalError as error:
             if not death:
                 raise
-            raise BackendDownError(f"{death}. It cannot be started again: {error}", "mend that") from error
+            raise BackendDownError(
+                f"{death}. It cannot be started again: {error}", "mend that"
+            ) from error
         finally:
             thread.end()
         return death

@@ -7,7 +7,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mmeval.tasks.isg.graph.stages import plain_name
-from scripts.synthetic_media import BLACK, BLUE, GREEN, RED, YELLOW, disc, over, png, square, triangle
+from scripts.synthetic_media import (
+    BLACK,
+    BLUE,
+    GREEN,
+    RED,
+    YELLOW,
+    disc,
+    over,
+    png,
+    square,
+    triangle,
+)
 
 FOLDER = "tasks/isg/bundled"
 PICTURES = {
@@ -39,85 +50,145 @@ CAPTIONS = ("t1 describes i1", "t2 describes i2")
 ROWS = (
     Row(
         "Art Style Transfer",
-        ("lamp", "Repaint this red lamp in two styles, pencil and watercolour, each followed by one sentence."),
+        (
+            "lamp",
+            "Repaint this red lamp in two styles, pencil and watercolour, each followed by one sentence.",
+        ),
         ("sketch", "A pencil sketch.", "box", "A watercolour."),
         (*CAPTIONS, "i1 is a pencil sketch of q1", "i2 is a watercolour of q1"),
         ("i1 lamp", "i1 lamp=black", "i2 lamp"),
     ),
     Row(
         "Scene Attribute Transfer",
-        ("hill", "Show this hill first at sunrise, then at night. Write a short note after each picture."),
+        (
+            "hill",
+            "Show this hill first at sunrise, then at night. Write a short note after each picture.",
+        ),
         ("sun", "The hill at sunrise.", "house", "The hill by night."),
         (*CAPTIONS, "i1 is a sunrise version of q1"),
         ("i1 sun", "i1 sun=yellow", "i2 hill"),
     ),
     Row(
         "Photo Variation",
-        ("house", "Make two edits of the photo: darker, then with stronger colours. Describe each after its picture."),
+        (
+            "house",
+            "Make two edits of the photo: darker, then with stronger colours. Describe each after its picture.",
+        ),
         ("box", "Darker.", "house", "Stronger colours."),
-        (*CAPTIONS, "i1 is a darker version of q1", "i2 is a more colourful version of q1"),
+        (
+            *CAPTIONS,
+            "i1 is a darker version of q1",
+            "i2 is a more colourful version of q1",
+        ),
         ("i1 house", "i2 house", "i2 roof", "i2 roof>on>house"),
     ),
     Row(
         "Portrait Variation",
-        ("lamp", "Make two new portraits of this lamp: in blue, in black. Add a caption after each."),
+        (
+            "lamp",
+            "Make two new portraits of this lamp: in blue, in black. Add a caption after each.",
+        ),
         ("box", "Now in blue.", "sketch", "Now in black."),
         (*CAPTIONS, "i1 shows the same lamp as q1", "i2 shows the same lamp as q1"),
         ("i1 lamp", "i1 lamp=blue", "i2 lamp", "i2 lamp=black"),
     ),
     Row(
         "Animation Text-Image",
-        ("sun", "Let the sun set step by step in two pictures, with one line after each."),
+        (
+            "sun",
+            "Let the sun set step by step in two pictures, with one line after each.",
+        ),
         ("sun", "It sinks.", "hill", "It is behind the hill."),
         (*CAPTIONS, "i2 follows i1"),
         ("i1 sun", "i2 hill"),
     ),
     Row(
         "Animation Images",
-        ("lamp", "box", "The first is the start, the second the end. Give two pictures in between, each with a line."),
+        (
+            "lamp",
+            "box",
+            "The first is the start, the second the end. Give two pictures in between, each with a line.",
+        ),
         ("sketch", "The colour begins to go.", "box", "Almost at the end."),
         (*CAPTIONS, "i2 is the next stage after i1"),
     ),
     Row(
         "Attribute Transfer",
-        ("box", "Show in three pictures how the box fills. Write a caption after each."),
-        ("house", "A little is in it.", "box", "Half of it is full.", "house", "It is full."),
+        (
+            "box",
+            "Show in three pictures how the box fills. Write a caption after each.",
+        ),
+        (
+            "house",
+            "A little is in it.",
+            "box",
+            "Half of it is full.",
+            "house",
+            "It is full.",
+        ),
         (*CAPTIONS, "t3 describes i3", "i3 is a fuller state after i2"),
         ("i1 box", "i2 box", "i3 box", "i3 box=full"),
     ),
     Row(
         "multi-Perspective Scene Generation",
-        ("house", "Show this house from 30 degrees left and from 30 degrees right, each followed by the angle."),
+        (
+            "house",
+            "Show this house from 30 degrees left and from 30 degrees right, each followed by the angle.",
+        ),
         ("house", "30 degrees left", "house", "30 degrees right"),
-        ("t1 names the angle of i1", "t2 names the angle of i2", "i1 is the view from 30 degrees left of q1"),
+        (
+            "t1 names the angle of i1",
+            "t2 names the angle of i2",
+            "i1 is the view from 30 degrees left of q1",
+        ),
         ("i1 house", "i1 roof", "i1 roof>on>house", "i2 house"),
     ),
     Row(
         "3D_object",
-        ("box", "Turn this box by 60 degrees left and 60 degrees right. Write the angle before each picture."),
+        (
+            "box",
+            "Turn this box by 60 degrees left and 60 degrees right. Write the angle before each picture.",
+        ),
         ("60 degrees left:", "box", "60 degrees right:", "box"),
-        ("t1 names the angle of i1", "t2 names the angle of i2", "i2 is the view from 60 degrees right of q1"),
+        (
+            "t1 names the angle of i1",
+            "t2 names the angle of i2",
+            "i2 is the view from 60 degrees right of q1",
+        ),
         ("i1 box", "i1 box=blue", "i2 box", "i2 box=blue"),
     ),
     Row(
         "Realistic Object Detection",
-        ("lamp", "Extract [shade, foot] from the photo. Describe the photo first, then each part with its caption."),
+        (
+            "lamp",
+            "Extract [shade, foot] from the photo. Describe the photo first, then each part with its caption.",
+        ),
         ("A lamp with a red shade.", "sun", "A round shade.", "box", "A square foot."),
         ("t1 sums up q1", "t2 is a caption for i1", "i1 is the shade taken from q1"),
         ("i1 shade", "i1 shade=round", "i2 foot"),
     ),
     Row(
         "Imaginary Object Detection",
-        ("house", "Extract [roof] from the painting. First describe the painting, then show the roof and its caption."),
+        (
+            "house",
+            "Extract [roof] from the painting. First describe the painting, then show the roof and its caption.",
+        ),
         ("A yellow house with a red roof.", "hill", "A pointed roof."),
         ("t1 sums up q1", "t2 is a caption for i1"),
         ("i1 roof", "i1 roof=pointed"),
     ),
     Row(
         "Semantic Segmentation",
-        ("lamp", "Split the picture into [shade, foot]. Describe it first, then each region with its caption."),
+        (
+            "lamp",
+            "Split the picture into [shade, foot]. Describe it first, then each region with its caption.",
+        ),
         ("A lamp.", "sun", "The shade.", "box", "The foot."),
-        ("t1 sums up q1", "i1 is the shade region of q1", "i2 is the foot region of q1"),
+        (
+            "t1 sums up q1",
+            "i1 is the shade region of q1",
+            "i2 is the foot region of q1",
+        ),
         ("i1 shade", "i2 foot"),
     ),
     Row(
@@ -132,13 +203,19 @@ ROWS = (
     ),
     Row(
         "Scientific",
-        ("hill", "What makes this shape? Begin with a text, alternate with two pictures, and end with a picture."),
+        (
+            "hill",
+            "What makes this shape? Begin with a text, alternate with two pictures, and end with a picture.",
+        ),
         ("Wind piles up sand.", "house", "On the other side it slides down.", "hill"),
         ("t1 gives an overview of all", "t2 is related to i2"),
     ),
     Row(
         "Prediction",
-        ("lamp", "The lamp is switched off. Show what happens: one description, then three pictures in a row."),
+        (
+            "lamp",
+            "The lamp is switched off. Show what happens: one description, then three pictures in a row.",
+        ),
         ("The lamp goes dark.", "lamp", "box", "sketch"),
         ("t1 is a prediction from q1", "i2 happens after i1", "i3 happens after i2"),
         ("i1 lamp", "i2 lamp", "i3 lamp", "i3 lamp=dark"),
@@ -152,35 +229,60 @@ ROWS = (
     ),
     Row(
         "visual storytelling image",
-        ("sun", "hill", "house", "Go on with the story of the three pictures in two new ones, each followed by text."),
+        (
+            "sun",
+            "hill",
+            "house",
+            "Go on with the story of the three pictures in two new ones, each followed by text.",
+        ),
         ("lamp", "In the evening a lamp is lit.", "sketch", "Then all is dark."),
-        (*CAPTIONS, "i1 continues the story of q3", "i2 is the next part of the story after i1"),
+        (
+            *CAPTIONS,
+            "i1 continues the story of q3",
+            "i2 is the next part of the story after i1",
+        ),
         ("i1 lamp", "i2 lamp"),
     ),
     Row(
         "visual storytelling text",
-        ("A box stands on a hill. Go on with the story in two pictures, each followed by text.",),
+        (
+            "A box stands on a hill. Go on with the story in two pictures, each followed by text.",
+        ),
         ("box", "It is opened.", "sun", "A sun comes out."),
         (*CAPTIONS, "i2 is the next part of the story after i1"),
         ("i1 box", "i2 sun"),
     ),
     Row(
         "visual storytelling text-image",
-        ("hill", "Two friends want to see the sun. Use the picture and go on in two pictures, each followed by text."),
+        (
+            "hill",
+            "Two friends want to see the sun. Use the picture and go on in two pictures, each followed by text.",
+        ),
         ("hill", "They climb the hill.", "sun", "They see it rise."),
         (*CAPTIONS, "i1 continues the story of q1"),
         ("i1 hill", "i2 sun", "i2 sun=yellow"),
     ),
     Row(
         "Object_VQA",
-        ("lamp", "What is this? Begin with a text, alternate with two pictures, and end with a picture."),
+        (
+            "lamp",
+            "What is this? Begin with a text, alternate with two pictures, and end with a picture.",
+        ),
         ("This is a lamp.", "lamp", "It gives light.", "sun"),
         ("t1 gives an overview of all", "t1 is related to i1", "t2 is related to i2"),
     ),
     Row(
         "Historical",
-        ("house", "Which building is this, and why does it matter? Begin with a text, alternate with two pictures."),
-        ("This is the first house of the town.", "house", "The town grew around it.", "house"),
+        (
+            "house",
+            "Which building is this, and why does it matter? Begin with a text, alternate with two pictures.",
+        ),
+        (
+            "This is the first house of the town.",
+            "house",
+            "The town grew around it.",
+            "house",
+        ),
         ("t1 is related to i1", "t2 is related to i2"),
     ),
 )
@@ -196,7 +298,10 @@ def row_of(number: int, row: Row) -> dict[str, Any]:
         questions = {"Questions": questions["questions"]}
     if number % 7 == 5:
         questions = questions["questions"]
-    structure = {"Query": _structure("query", row.query), "Answer": _structure("gen", row.golden)}
+    structure = {
+        "Query": _structure("query", row.query),
+        "Answer": _structure("gen", row.golden),
+    }
     return {
         "id": f"{number:04}",
         "Category": row.subtask,
@@ -215,7 +320,12 @@ def row_of(number: int, row: Row) -> dict[str, Any]:
 def block_questions(relations: Sequence[tuple[str, str, str]]) -> list[dict[str, Any]]:
     """Stage 3 of the question generation by rule: a question for each relation between two blocks."""
     return [
-        {"subject": one, "object": other, "relation": relation, "Question": _asked(one, other, relation)}
+        {
+            "subject": one,
+            "object": other,
+            "relation": relation,
+            "Question": _asked(one, other, relation),
+        }
         for one, other, relation in relations
     ]
 
@@ -232,18 +342,34 @@ def image_questions(tuples: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
         elif kind == "attribute":
             about, asked = words[1:], f"Is the {words[1]} {words[0]} in this image?"
         else:
-            about, asked = words[1:], f"Is the {words[1]} {words[0]} the {words[2]} in this image?"
-        parents = [entities[picture, plain_name(name)] for name in about if (picture, plain_name(name)) in entities]
-        questions.append({"image": picture, "Question": asked, "id": number, "Preliminary": parents})
+            about, asked = (
+                words[1:],
+                f"Is the {words[1]} {words[0]} the {words[2]} in this image?",
+            )
+        parents = [
+            entities[picture, plain_name(name)]
+            for name in about
+            if (picture, plain_name(name)) in entities
+        ]
+        questions.append(
+            {"image": picture, "Question": asked, "id": number, "Preliminary": parents}
+        )
     return questions
 
 
 def isg() -> dict[str, bytes]:
     """The rows, their pictures and the judge file, by path from the root of the checkout."""
     rows = [row_of(number, row) for number, row in enumerate(ROWS)]
-    pictures = {f"{FOLDER}/images/{name}.png": png(paint, 32) for name, paint in PICTURES.items()}
+    pictures = {
+        f"{FOLDER}/images/{name}.png": png(paint, 32)
+        for name, paint in PICTURES.items()
+    }
     data, judged = rows, [_judged(row) for row in rows]
-    return {f"{FOLDER}/ISG-Bench.jsonl": _lines(data), f"{FOLDER}/golden_0_21_judge.jsonl": _lines(judged), **pictures}
+    return {
+        f"{FOLDER}/ISG-Bench.jsonl": _lines(data),
+        f"{FOLDER}/golden_0_21_judge.jsonl": _lines(judged),
+        **pictures,
+    }
 
 
 def _judged(row: dict[str, Any]) -> dict[str, Any]:
@@ -251,12 +377,26 @@ def _judged(row: dict[str, Any]) -> dict[str, Any]:
     asked = row["predict"]["image_qa"]
     asked = asked if isinstance(asked, list) else next(iter(asked.values()))
     block = [
-        question if "<all>" in question.values() else {**question, "VQA_judge_Score": {"Judge": 9, "Reason": ""}}
+        question
+        if "<all>" in question.values()
+        else {**question, "VQA_judge_Score": {"Judge": 9, "Reason": ""}}
         for question in row["predict"]["block_qa"]["questions"]
     ]
-    image = [{**question, "judge": {"Judge": "Yes", "Reason": ""}} for question in asked]
-    result = {"structure": True, "image": image, "block": block, "holistic": {"overall_score": 8}}
-    return {"id": row["id"], "Category": row["Category"], "output": row["Golden"], "result": result}
+    image = [
+        {**question, "judge": {"Judge": "Yes", "Reason": ""}} for question in asked
+    ]
+    result = {
+        "structure": True,
+        "image": image,
+        "block": block,
+        "holistic": {"overall_score": 8},
+    }
+    return {
+        "id": row["id"],
+        "Category": row["Category"],
+        "output": row["Golden"],
+        "result": result,
+    }
 
 
 def _asked(one: str, other: str, relation: str) -> str:
@@ -278,7 +418,11 @@ def _image_tuple(shown: str) -> list[str]:
         one, relation, other = words.split(">")
         return ["relation", relation, one, other, _token(at)]
     entity, _, attribute = words.partition("=")
-    return ["attribute", attribute, entity, _token(at)] if attribute else ["entity", entity, _token(at)]
+    return (
+        ["attribute", attribute, entity, _token(at)]
+        if attribute
+        else ["entity", entity, _token(at)]
+    )
 
 
 def _token(short: str) -> str:
@@ -287,11 +431,17 @@ def _token(short: str) -> str:
 
 def _structure(side: str, blocks: Sequence[str]) -> list[str]:
     kinds = ["img" if block in PICTURES else "text" for block in blocks]
-    return [f"<{side}_{kind}{kinds[: at + 1].count(kind)}>" for at, kind in enumerate(kinds)]
+    return [
+        f"<{side}_{kind}{kinds[: at + 1].count(kind)}>" for at, kind in enumerate(kinds)
+    ]
 
 
 def _block(one: str) -> dict[str, str]:
-    return {"type": "image", "content": f"images/{one}.png"} if one in PICTURES else {"type": "text", "content": one}
+    return (
+        {"type": "image", "content": f"images/{one}.png"}
+        if one in PICTURES
+        else {"type": "text", "content": one}
+    )
 
 
 def _lines(rows: Sequence[dict[str, Any]]) -> bytes:

@@ -28,7 +28,12 @@ from scripts.synthetic_media import (
 FOLDER = "tasks/mme_unify/bundled"
 
 
-def maze(size: int, start: tuple[int, int], goal: tuple[int, int], holes: Sequence[tuple[int, int]]) -> Painter:
+def maze(
+    size: int,
+    start: tuple[int, int],
+    goal: tuple[int, int],
+    holes: Sequence[tuple[int, int]],
+) -> Painter:
     """A maze of square cells, each (row, column) from 0: black holes, a green goal and a red start."""
     colours = {**dict.fromkeys(holes, BLACK), goal: GREEN, start: RED}
     side = SIDE // size
@@ -58,7 +63,9 @@ SMALL: Mapping[str, Painter] = {
     "box_blue": square(16, 16, 32, BLUE),
     "box_black": square(16, 16, 32, BLACK),
     "figure": _TRIANGLE,
-    "figure_line": over(square(30, 8, 4, RED), square(30, 24, 4, RED), square(30, 40, 4, RED), _TRIANGLE),
+    "figure_line": over(
+        square(30, 8, 4, RED), square(30, 24, 4, RED), square(30, 40, 4, RED), _TRIANGLE
+    ),
     "figure_left": over(square(16, 44, 8, RED), _TRIANGLE),
     "figure_right": over(square(40, 44, 8, RED), _TRIANGLE),
     "figure_top": over(square(28, 8, 8, RED), _TRIANGLE),
@@ -77,7 +84,10 @@ SMALL: Mapping[str, Painter] = {
 _ROLLING = moving(lambda at: disc(at, 32, 10, RED))
 _FALLING = moving(lambda at: square(24, at, 16, BLUE))
 CLIPS: Mapping[str, Sequence[Painter]] = {"rolling": _ROLLING, "falling": _FALLING}
-FIRST_FRAMES: Mapping[str, Painter] = {"rolling_start": _ROLLING[0], "falling_start": _FALLING[0]}
+FIRST_FRAMES: Mapping[str, Painter] = {
+    "rolling_start": _ROLLING[0],
+    "falling_start": _FALLING[0],
+}
 
 
 def _picture(name: str) -> str:
@@ -88,7 +98,10 @@ def _asked(category: str, source: str, subcategory: str, **row: Any) -> dict[str
     return {"category": category, "source": source, "subcategory": subcategory, **row}
 
 
-_SINGLE, _SEVERAL = "Single_Image_Perception_and_Understanding", "Multiple_Images_and_Text_Interlaced"
+_SINGLE, _SEVERAL = (
+    "Single_Image_Perception_and_Understanding",
+    "Multiple_Images_and_Text_Interlaced",
+)
 _CLIP = "Video_Perception_and_Understanding"
 QUESTIONS = (
     _asked(
@@ -146,7 +159,12 @@ QUESTIONS = (
         "Action Recognition",
         question="What does the disc do?",
         image=["media/rolling.mp4"],
-        choice=["A. It stands.", "B. It rolls to the right.", "C. It falls.", "D. It grows."],
+        choice=[
+            "A. It stands.",
+            "B. It rolls to the right.",
+            "C. It falls.",
+            "D. It grows.",
+        ],
         answer="B",
     ),
     _asked(
@@ -206,7 +224,13 @@ GENERATION = (
         Text_Prompt="a blue square is falling",
         data={"image": "media/falling.mp4"},
     ),
-    _asked("Text-to-Video_Generation", "MSR-VTT", " ", Text_Prompt="a person walks in the rain", data={}),
+    _asked(
+        "Text-to-Video_Generation",
+        "MSR-VTT",
+        " ",
+        Text_Prompt="a person walks in the rain",
+        data={},
+    ),
     _asked(
         "Video prediction",
         "Pexel Videos",
@@ -320,9 +344,12 @@ VCOT = (
 FILES: Mapping[str, Sequence[dict[str, Any]]] = {
     # Every question stands twice, as in the data.
     "Understanding/Understanding_Unified": [
-        {"question_id": number, **row} for number, row in enumerate((*QUESTIONS, *QUESTIONS))
+        {"question_id": number, **row}
+        for number, row in enumerate((*QUESTIONS, *QUESTIONS))
     ],
-    "Generation/Generation_Unified": [{"id": number, **row} for number, row in enumerate(GENERATION)],
+    "Generation/Generation_Unified": [
+        {"id": number, **row} for number, row in enumerate(GENERATION)
+    ],
     f"{_UNIFIED}/Image_Editing_and_Explaning/Unified_Explanation": IEE,
     f"{_UNIFIED}/Common_Sense_Question/Common_Sense_Question": CSQ,
     f"{_UNIFIED}/Auxiliary_Lines/Auxiliary_Lines.": AL,
@@ -334,9 +361,16 @@ FILES: Mapping[str, Sequence[dict[str, Any]]] = {
 def mme_unify() -> dict[str, bytes]:
     """The question files and their media, by path from the root of the checkout."""
     files = {
-        f"{FOLDER}/{name}.json": (json.dumps(rows, ensure_ascii=False, indent=1) + "\n").encode()
+        f"{FOLDER}/{name}.json": (
+            json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
+        ).encode()
         for name, rows in FILES.items()
     }
     for pictures, side in ((LARGE, SIDE), (SMALL, SIDE // 2), (FIRST_FRAMES, SIDE)):
-        files |= {f"{FOLDER}/media/{name}.png": png(paint, side) for name, paint in pictures.items()}
-    return files | {f"{FOLDER}/media/{name}.mp4": clip(frames) for name, frames in CLIPS.items()}
+        files |= {
+            f"{FOLDER}/media/{name}.png": png(paint, side)
+            for name, paint in pictures.items()
+        }
+    return files | {
+        f"{FOLDER}/media/{name}.mp4": clip(frames) for name, frames in CLIPS.items()
+    }

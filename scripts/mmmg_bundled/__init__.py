@@ -34,16 +34,23 @@ class _Book:
 
     name: str
     rows: list[dict[str, Any]] = field(default_factory=list)
-    media: dict[str, list[bytes]] = field(default_factory=lambda: {"image": [], "audio": []})
+    media: dict[str, list[bytes]] = field(
+        default_factory=lambda: {"image": [], "audio": []}
+    )
 
     def add(self, row: Row) -> None:
-        written: dict[str, Any] = {"instruction": row.prompt, "instruction_para": row.prompt}
+        written: dict[str, Any] = {
+            "instruction": row.prompt,
+            "instruction_para": row.prompt,
+        }
         written |= self._numbered(row.given)
         if row.should_be:
             written["ref_image_list"] = self._numbered(row.should_be)["image_list"]
         written |= row.labels
         if row.answer or row.media:
-            response = row.answer or "".join(placeholder(*at) for at in _counted(row.media))
+            response = row.answer or "".join(
+                placeholder(*at) for at in _counted(row.media)
+            )
             written["reference"] = {"response": response, **self._numbered(row.media)}
         self.rows.append(written)
 

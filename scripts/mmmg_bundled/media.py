@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
-from scripts.synthetic_media import BLACK, BLUE, GREEN, RED, SIDE, WHITE, YELLOW, Painter, disc, faded, square, wav
+from scripts.synthetic_media import (
+    BLACK,
+    BLUE,
+    GREEN,
+    RED,
+    SIDE,
+    WHITE,
+    YELLOW,
+    Painter,
+    disc,
+    faded,
+    square,
+    wav,
+)
 
-RED_DISC, BLUE_SQUARE, GREEN_SQUARE = disc(14, 48, 10, RED), square(40, 38, 20, BLUE), square(40, 6, 20, GREEN)
+RED_DISC, BLUE_SQUARE, GREEN_SQUARE = (
+    disc(14, 48, 10, RED),
+    square(40, 38, 20, BLUE),
+    square(40, 6, 20, GREEN),
+)
 """Three shapes of one white sheet, far from each other."""
 
 _FONT = {
@@ -46,7 +63,9 @@ def sign(left: int, top: int, right: int, bottom: int) -> Painter:
     return box(left, top, right, bottom, YELLOW)
 
 
-def words(left: int, top: int, *texts: str, size: int = 1, colour: int = BLACK) -> Painter:
+def words(
+    left: int, top: int, *texts: str, size: int = 1, colour: int = BLACK
+) -> Painter:
     """Lines of capital letters, each point ``size`` pixels wide."""
     points = {
         (column * _ADVANCE + i, row * _LINE + j)
@@ -56,12 +75,18 @@ def words(left: int, top: int, *texts: str, size: int = 1, colour: int = BLACK) 
         for i, point in enumerate(line)
         if point == "1"
     }
-    return lambda x, y: colour if ((x - left) // size, (y - top) // size) in points else WHITE
+    return lambda x, y: (
+        colour if ((x - left) // size, (y - top) // size) in points else WHITE
+    )
 
 
 def moved(paint: Painter, right: int, down: int = 0) -> Painter:
     """The same painter moved; the new area is white."""
-    return lambda x, y: paint(x - right, y - down) if 0 <= x - right < SIDE and 0 <= y - down < SIDE else WHITE
+    return lambda x, y: (
+        paint(x - right, y - down)
+        if 0 <= x - right < SIDE and 0 <= y - down < SIDE
+        else WHITE
+    )
 
 
 def clicks(beats_a_minute: int, count: int) -> bytes:

@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
-from scripts.mmmg_bundled.media import BLUE_SQUARE, GREEN_SQUARE, RED_DISC, box, moved, sign, words
+from scripts.mmmg_bundled.media import (
+    BLUE_SQUARE,
+    GREEN_SQUARE,
+    RED_DISC,
+    box,
+    moved,
+    sign,
+    words,
+)
 from scripts.mmmg_bundled.row import PICTURE, Row
-from scripts.synthetic_media import BLACK, BLUE, GREEN, RED, SIDE, YELLOW, disc, over, png, square, triangle
+from scripts.synthetic_media import (
+    BLACK,
+    BLUE,
+    GREEN,
+    RED,
+    SIDE,
+    YELLOW,
+    disc,
+    over,
+    png,
+    square,
+    triangle,
+)
 
 YELLOW_DISC = disc(16, 16, 10, YELLOW)
 BLANK_SIGN = over(sign(4, 16, 60, 48), square(48, 52, 8, GREEN))
@@ -12,7 +32,9 @@ ALL_THREE = over(RED_DISC, BLUE_SQUARE, YELLOW_DISC)
 ONE_DISC = "exactly one red disc and no other shape"
 TWO_SHAPES = "exactly one red disc and exactly one blue square and no other shape"
 THREE_SHAPES = "exactly one red disc, exactly one blue square and exactly one yellow disc and no other shape"
-HOUSE = over(square(20, 30, 26, RED), box(28, 44, 36, 56, BLACK), box(20, 22, 46, 30, BLUE))
+HOUSE = over(
+    square(20, 30, 26, RED), box(28, 44, 36, 56, BLACK), box(20, 22, 46, 30, BLUE)
+)
 
 
 def _seen(*shifts: int) -> list[bytes]:
@@ -22,14 +44,27 @@ def _seen(*shifts: int) -> list[bytes]:
 
 def _turned(*widths: int) -> list[bytes]:
     """A turning board with two colours, which becomes narrower."""
-    return [png(over(box(32 - width, 12, 32, 52, RED), box(32, 12, 32 + width // 2, 52, BLUE))) for width in widths]
+    return [
+        png(
+            over(
+                box(32 - width, 12, 32, 52, RED), box(32, 12, 32 + width // 2, 52, BLUE)
+            )
+        )
+        for width in widths
+    ]
 
 
 PICTURE_TEXTS: tuple[Row, ...] = (
     Row(
         "i_consistency_semantic",
         "Draw three pictures of a traffic light, one lamp each: first stop, then get ready, then go.",
-        {"object": ["exactly one red disc", "exactly one yellow disc", "exactly one green disc"]},
+        {
+            "object": [
+                "exactly one red disc",
+                "exactly one yellow disc",
+                "exactly one green disc",
+            ]
+        },
         media=[png(disc(32, 32, 20, colour)) for colour in (RED, YELLOW, GREEN)],
     ),
     Row(
@@ -170,7 +205,15 @@ PICTURE_TEXTS: tuple[Row, ...] = (
         "Describe it "
         "and nothing else between double angle brackets, <<like this>>, and then draw it.",
         {"pattern": "A row of three filled squares."},
-        given=[png(over(square(4, 28, 8, BLACK), square(24, 28, 8, BLACK), square(34, 28, 8, BLACK)))],
+        given=[
+            png(
+                over(
+                    square(4, 28, 8, BLACK),
+                    square(24, 28, 8, BLACK),
+                    square(34, 28, 8, BLACK),
+                )
+            )
+        ],
         should_be=[png(over(*(square(x, 26, 12, BLACK) for x in (6, 26, 46))))],
         answer=f"One square, two squares, so three are next. <<a row of three filled squares>>{PICTURE}",
         media=[png(over(*(square(x, 26, 12, BLACK) for x in (6, 26, 46))))],

@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
-from scripts.mmmg_bundled.media import BLUE_SQUARE, GREEN_SQUARE, RED_DISC, box, frame, sign, words
+from scripts.mmmg_bundled.media import (
+    BLUE_SQUARE,
+    GREEN_SQUARE,
+    RED_DISC,
+    box,
+    frame,
+    sign,
+    words,
+)
 from scripts.mmmg_bundled.row import Row
-from scripts.synthetic_media import BLACK, BLUE, GREEN, RED, SIDE, bars, disc, over, png, square, triangle
+from scripts.synthetic_media import (
+    BLACK,
+    BLUE,
+    GREEN,
+    RED,
+    SIDE,
+    bars,
+    disc,
+    over,
+    png,
+    square,
+    triangle,
+)
 
 PICTURES: tuple[Row, ...] = (
     Row(
         "i_object_include",
         "Draw a plain white sheet. On it there shall be a single red disc and a single green square.",
-        {"object": ["a plain white sheet", "exactly one red disc and exactly one green square"]},
+        {
+            "object": [
+                "a plain white sheet",
+                "exactly one red disc and exactly one green square",
+            ]
+        },
         media=[png(over(RED_DISC, GREEN_SQUARE))],
     ),
     Row(
@@ -35,13 +60,17 @@ PICTURES: tuple[Row, ...] = (
     Row(
         "i_object_attribute",
         "Draw a red square that has one black dot right in its middle.",
-        {"object": "exactly one red square with exactly one black dot in its middle and no other dots"},
+        {
+            "object": "exactly one red square with exactly one black dot in its middle and no other dots"
+        },
         media=[png(over(disc(32, 32, 4, BLACK), square(14, 14, 36, RED)))],
     ),
     Row(
         "i_relation_two",
         "Draw one red disc and one blue square. The disc has to be far larger than the square.",
-        {"object": "exactly one red disc and exactly one blue square and the disc being much larger than the square"},
+        {
+            "object": "exactly one red disc and exactly one blue square and the disc being much larger than the square"
+        },
         media=[png(over(square(52, 52, 8, BLUE), disc(26, 26, 22, RED)))],
     ),
     Row(
@@ -99,7 +128,16 @@ PICTURES: tuple[Row, ...] = (
             "object": "exactly one sign on the left and exactly one sign on the right",
             "text": {"the sign on the left": "IN", "the sign on the right": "OUT"},
         },
-        media=[png(over(words(9, 28, "IN"), words(38, 28, "OUT"), sign(4, 20, 26, 42), sign(34, 20, 60, 42)))],
+        media=[
+            png(
+                over(
+                    words(9, 28, "IN"),
+                    words(38, 28, "OUT"),
+                    sign(4, 20, 26, 42),
+                    sign(34, 20, 60, 42),
+                )
+            )
+        ],
     ),
     Row(
         "i_ocr_chinese",

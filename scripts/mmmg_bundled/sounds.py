@@ -21,14 +21,20 @@ SOUNDS: tuple[Row, ...] = (
         {"start": "footsteps", "end": "door wood knock"},
     ),
     Row(
-        "a_sound_include", "A quiet street, with a siren in the second half.", {"target": "siren", "range": [0.5, 1.0]}
+        "a_sound_include",
+        "A quiet street, with a siren in the second half.",
+        {"target": "siren", "range": [0.5, 1.0]},
     ),
     Row(
         "a_sound_silence",
         "First an alarm clock, then nothing for a good while, and at last a knock on a wooden door.",
         {"start": "clock alarm", "end": "door wood knock"},
     ),
-    Row("a_sound_cot", "Play the bird that wakes the farm before the sun does.", {"target": "rooster"}),
+    Row(
+        "a_sound_cot",
+        "Play the bird that wakes the farm before the sun does.",
+        {"target": "rooster"},
+    ),
     Row("a_music_attribute", "Play a slow tune on a flute.", {"instrument": "flute"}),
     Row(
         "a_music_attribute",
@@ -36,8 +42,16 @@ SOUNDS: tuple[Row, ...] = (
         {"tempo": 120},
         media=[clicks(120, 8)],
     ),
-    Row("a_music_attribute", "Play a march on drums at 90 beats a minute.", {"instrument": "drums", "tempo": 90}),
-    Row("a_music_exclude", "Play music for a tea room, with whatever you like but a piano.", {"instrument": "piano"}),
+    Row(
+        "a_music_attribute",
+        "Play a march on drums at 90 beats a minute.",
+        {"instrument": "drums", "tempo": 90},
+    ),
+    Row(
+        "a_music_exclude",
+        "Play music for a tea room, with whatever you like but a piano.",
+        {"instrument": "piano"},
+    ),
     Row(
         "a_music_intensity",
         "Play a calm piece that comes out of silence and grows louder at the beginning.",
@@ -68,7 +82,11 @@ SPEECH: tuple[Row, ...] = (
     Row(
         "a_speech_chinese",
         'Let a man say slowly, "今天下午我们在院子里种了一棵苹果树。"',
-        {"text": "今天下午我们在院子里种了一棵苹果树。", "gender": "male", "speed": "low"},
+        {
+            "text": "今天下午我们在院子里种了一棵苹果树。",
+            "gender": "male",
+            "speed": "low",
+        },
     ),
     Row(
         "a_speech_imitate",
@@ -160,6 +178,13 @@ _ORDERS: tuple[_Order, ...] = (
 )
 
 ORDERS: tuple[Row, ...] = tuple(
-    Row("a_structure", prompt, {"order": list(order)}, given=given, answer=answer, media=heard)
+    Row(
+        "a_structure",
+        prompt,
+        {"order": list(order)},
+        given=given,
+        answer=answer,
+        media=heard,
+    )
     for prompt, given, order, answer, heard in _ORDERS
 )

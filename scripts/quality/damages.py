@@ -64,7 +64,9 @@ def blurred_picture(sigma: float) -> Media:
 
 def blocky_picture(loss: float) -> Media:
     """A JPEG of quality ``100 - loss``; without loss a PNG."""
-    return material.picture_file(_picture(), jpeg_quality=100 - int(loss) if loss else 0)
+    return material.picture_file(
+        _picture(), jpeg_quality=100 - int(loss) if loss else 0
+    )
 
 
 def _levels(values: Floats) -> Pixels:
@@ -75,7 +77,11 @@ def noisy_sound(level: float) -> Media:
     """White noise whose power is so many decibels above one that is 80 dB below the sound's; without any at 0."""
     samples = material.sound()
     noise = np.random.default_rng(SEED).normal(0, 1, len(samples))
-    gain = float(np.sqrt(np.mean(samples**2))) * 10 ** ((level - 80) / 20) if level else 0.0
+    gain = (
+        float(np.sqrt(np.mean(samples**2))) * 10 ** ((level - 80) / 20)
+        if level
+        else 0.0
+    )
     return _heard(samples + gain * noise)
 
 
@@ -83,7 +89,11 @@ def clipped_sound(decibels: float) -> Media:
     """The sound amplified and clipped."""
     samples = material.sound()
     peak = float(np.abs(samples).max())
-    return _heard(np.clip(samples / peak * 10 ** (decibels / 20), -1, 1) if decibels else samples / peak)
+    return _heard(
+        np.clip(samples / peak * 10 ** (decibels / 20), -1, 1)
+        if decibels
+        else samples / peak
+    )
 
 
 def gapped_sound(seconds: float) -> Media:
@@ -108,7 +118,12 @@ def _heard(samples: Samples | Floats) -> Media:
 def rough_mesh(percent: float) -> Media:
     """Each vertex moved at random by so many hundredths of the tube's radius."""
     mesh = material.torus()
-    moved = np.random.default_rng(SEED).normal(0, 1, mesh.vertices.shape) * material.TUBE[1] * percent / 100
+    moved = (
+        np.random.default_rng(SEED).normal(0, 1, mesh.vertices.shape)
+        * material.TUBE[1]
+        * percent
+        / 100
+    )
     return material.mesh_file(Mesh(mesh.vertices + moved, mesh.faces))
 
 
@@ -124,8 +139,12 @@ def open_mesh(percent: float) -> Media:
 def loose_mesh(percent: float) -> Media:
     """With so many hundredths of the faces torn out, each moved by about the tube's radius."""
     vertices, faces, torn = _torn(percent)
-    moved = np.random.default_rng(SEED + 1).normal(0, material.TUBE[1], (len(torn), 1, 3))
-    vertices[len(vertices) - 3 * len(torn) :] += np.broadcast_to(moved, (len(torn), 3, 3)).reshape(-1, 3)
+    moved = np.random.default_rng(SEED + 1).normal(
+        0, material.TUBE[1], (len(torn), 1, 3)
+    )
+    vertices[len(vertices) - 3 * len(torn) :] += np.broadcast_to(
+        moved, (len(torn), 3, 3)
+    ).reshape(-1, 3)
     return material.mesh_file(Mesh(vertices, faces))
 
 
@@ -138,7 +157,9 @@ def seamed_mesh(percent: float) -> Media:
 def _torn(percent: float) -> tuple[Floats, Faces, Faces]:
     """The mesh with so many hundredths of its faces on their own, last vertices, and these faces."""
     mesh = material.torus()
-    torn = np.random.default_rng(SEED).permutation(len(mesh.faces))[: round(len(mesh.faces) * percent / 100)]
+    torn = np.random.default_rng(SEED).permutation(len(mesh.faces))[
+        : round(len(mesh.faces) * percent / 100)
+    ]
     faces = mesh.faces.copy()
     own = mesh.vertices[faces[torn]].reshape(-1, 3)
     faces[torn] = len(mesh.vertices) + np.arange(len(own)).reshape(-1, 3)
@@ -148,7 +169,12 @@ def _torn(percent: float) -> tuple[Floats, Faces, Faces]:
 def rough_cloud(percent: float) -> Media:
     """Each point moved at random by so many hundredths of the tube's radius."""
     points = material.cloud()
-    moved = np.random.default_rng(SEED).normal(0, 1, points.shape) * material.TUBE[1] * percent / 100
+    moved = (
+        np.random.default_rng(SEED).normal(0, 1, points.shape)
+        * material.TUBE[1]
+        * percent
+        / 100
+    )
     return material.cloud_file(points + moved)
 
 
@@ -164,25 +190,116 @@ def strewn_cloud(percent: float) -> Media:
 
 STUDIES: Mapping[str, Sequence[Study]] = {
     "pictures": (
-        Study("noise", "image_quality", "image", "grey levels", (0, 5, 10, 20, 40, 80), noisy_picture),
-        Study("blur", "image_quality", "image", "pixels", (0, 0.5, 1, 2, 4, 8), blurred_picture),
-        Study("JPEG", "image_quality", "image", "100 less quality", (0, 20, 50, 80, 90, 95), blocky_picture),
+        Study(
+            "noise",
+            "image_quality",
+            "image",
+            "grey levels",
+            (0, 5, 10, 20, 40, 80),
+            noisy_picture,
+        ),
+        Study(
+            "blur",
+            "image_quality",
+            "image",
+            "pixels",
+            (0, 0.5, 1, 2, 4, 8),
+            blurred_picture,
+        ),
+        Study(
+            "JPEG",
+            "image_quality",
+            "image",
+            "100 less quality",
+            (0, 20, 50, 80, 90, 95),
+            blocky_picture,
+        ),
     ),
     "sounds": (
-        Study("noise", "audio_quality", "audio", "dB, from -80", (0, 20, 40, 50, 60, 80), noisy_sound),
-        Study("clipping", "audio_quality", "audio", "dB above full scale", (0, 3, 6, 12, 18, 24), clipped_sound),
-        Study("gap", "audio_quality", "audio", "seconds", (0, 0.1, 0.2, 0.5, 1, 2), gapped_sound),
-        Study("muffling", "audio_quality", "audio", "octaves below 24 kHz", (0, 2, 3, 4, 5, 6), muffled_sound),
+        Study(
+            "noise",
+            "audio_quality",
+            "audio",
+            "dB, from -80",
+            (0, 20, 40, 50, 60, 80),
+            noisy_sound,
+        ),
+        Study(
+            "clipping",
+            "audio_quality",
+            "audio",
+            "dB above full scale",
+            (0, 3, 6, 12, 18, 24),
+            clipped_sound,
+        ),
+        Study(
+            "gap",
+            "audio_quality",
+            "audio",
+            "seconds",
+            (0, 0.1, 0.2, 0.5, 1, 2),
+            gapped_sound,
+        ),
+        Study(
+            "muffling",
+            "audio_quality",
+            "audio",
+            "octaves below 24 kHz",
+            (0, 2, 3, 4, 5, 6),
+            muffled_sound,
+        ),
     ),
     "meshes": (
-        Study("rough surface", "quality_3d", "3d", "% of the tube", (0, 1, 2, 5, 10, 20), rough_mesh),
-        Study("hole", "quality_3d", "3d", "% of the faces", (0, 1, 5, 10, 25, 50), open_mesh),
-        Study("loose faces", "quality_3d", "3d", "% of the faces", (0, 1, 2, 5, 10, 25), loose_mesh),
-        Study("seams", "quality_3d", "3d", "% of the faces", (0, 1, 5, 10, 25, 50), seamed_mesh),
+        Study(
+            "rough surface",
+            "quality_3d",
+            "3d",
+            "% of the tube",
+            (0, 1, 2, 5, 10, 20),
+            rough_mesh,
+        ),
+        Study(
+            "hole",
+            "quality_3d",
+            "3d",
+            "% of the faces",
+            (0, 1, 5, 10, 25, 50),
+            open_mesh,
+        ),
+        Study(
+            "loose faces",
+            "quality_3d",
+            "3d",
+            "% of the faces",
+            (0, 1, 2, 5, 10, 25),
+            loose_mesh,
+        ),
+        Study(
+            "seams",
+            "quality_3d",
+            "3d",
+            "% of the faces",
+            (0, 1, 5, 10, 25, 50),
+            seamed_mesh,
+        ),
     ),
     "clouds": (
-        Study("rough surface", "quality_3d", "3d", "% of the tube", (0, 1, 2, 5, 10, 20), rough_cloud),
-        Study("outliers", "quality_3d", "3d", "% of the points", (0, 1, 2, 5, 10, 25), strewn_cloud),
+        Study(
+            "rough surface",
+            "quality_3d",
+            "3d",
+            "% of the tube",
+            (0, 1, 2, 5, 10, 20),
+            rough_cloud,
+        ),
+        Study(
+            "outliers",
+            "quality_3d",
+            "3d",
+            "% of the points",
+            (0, 1, 2, 5, 10, 25),
+            strewn_cloud,
+        ),
     ),
 }
 """The studies, by the part of the page in which they stand."""
@@ -197,8 +314,12 @@ def _point(study: Study, step: float) -> Point:
     part = media_part(study.made(step), study.kind)
     trial = Trial(Sample("study", (user("?"),)), output=Interleaved((part,)))
     scores = {
-        profile: score_one(bind(load_metric(study.metric), profile=profile), trial)[study.metric]
+        profile: score_one(bind(load_metric(study.metric), profile=profile), trial)[
+            study.metric
+        ]
         for profile in PROFILES
     }
     (item,) = scores["standard"].evidence[ITEMS]
-    return Point(step, {profile: score.value for profile, score in scores.items()}, item)
+    return Point(
+        step, {profile: score.value for profile, score in scores.items()}, item
+    )

@@ -51,10 +51,17 @@ def picture(seed: int = 7) -> Pixels:
     drawn = (SMALLEST**-2 + rng.random(DISCS) * (LARGEST**-2 - SMALLEST**-2)) ** -0.5
     radii = np.concatenate([np.full(GROUND, LARGEST), drawn])
     centres = rng.random((len(radii), 2)) * (SIDE + LARGEST) - LARGEST / 2
-    colours = np.clip(rng.normal(120, 50, (len(radii), 1)) + rng.normal(0, 18, (len(radii), 3)), 0, 255)
+    colours = np.clip(
+        rng.normal(120, 50, (len(radii), 1)) + rng.normal(0, 18, (len(radii), 3)),
+        0,
+        255,
+    )
     canvas = np.zeros((SIDE, SIDE, 3))
     for (y, x), radius, colour in zip(centres, radii, colours, strict=True):
-        rows, columns = (slice(max(0, int(at - radius)), max(0, int(at + radius) + 1)) for at in (y, x))
+        rows, columns = (
+            slice(max(0, int(at - radius)), max(0, int(at + radius) + 1))
+            for at in (y, x)
+        )
         down, across = np.ogrid[0:SIDE, 0:SIDE]
         dy, dx = down[rows] - y, across[:, columns] - x
         inside = dy**2 + dx**2 <= radius**2
@@ -77,7 +84,11 @@ def blurred(canvas: NDArray[Any], sigma: float) -> Floats:
     """Each channel smoothed by a Gaussian of so many pixels; at 0 as it is."""
     from scipy.ndimage import gaussian_filter
 
-    return np.asarray(gaussian_filter(np.asarray(canvas, np.float64), (sigma, sigma, 0), mode="reflect"))
+    return np.asarray(
+        gaussian_filter(
+            np.asarray(canvas, np.float64), (sigma, sigma, 0), mode="reflect"
+        )
+    )
 
 
 def sound() -> Samples:
@@ -85,7 +96,11 @@ def sound() -> Samples:
     t = np.arange(int(SECONDS * RATE / len(NOTES))) / RATE
     envelope = np.minimum(t / 0.01, 1) * np.exp(-4 * t)
     notes = [
-        envelope * sum(np.sin(2 * np.pi * hertz * k * t) / k**1.5 for k in range(1, HARMONICS + 1)) for hertz in NOTES
+        envelope
+        * sum(
+            np.sin(2 * np.pi * hertz * k * t) / k**1.5 for k in range(1, HARMONICS + 1)
+        )
+        for hertz in NOTES
     ]
     return np.asarray(0.25 * np.concatenate(notes), np.float32)
 
@@ -96,10 +111,21 @@ def torus() -> Mesh:
     u, v = (part.ravel() for part in np.meshgrid(around, along, indexing="ij"))
     far = TUBE[0] + TUBE[1] * np.cos(v)
     vertices = np.stack([far * np.cos(u), far * np.sin(u), TUBE[1] * np.sin(v)], 1)
-    i, j = (part.ravel() for part in np.meshgrid(np.arange(RING[0]), np.arange(RING[1]), indexing="ij"))
-    corners = [((i + a) % RING[0]) * RING[1] + (j + b) % RING[1] for a, b in ((0, 0), (1, 0), (1, 1), (0, 1))]
+    i, j = (
+        part.ravel()
+        for part in np.meshgrid(np.arange(RING[0]), np.arange(RING[1]), indexing="ij")
+    )
+    corners = [
+        ((i + a) % RING[0]) * RING[1] + (j + b) % RING[1]
+        for a, b in ((0, 0), (1, 0), (1, 1), (0, 1))
+    ]
     a, b, c, d = corners
-    return Mesh(vertices, np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)]).astype(np.int64))
+    return Mesh(
+        vertices,
+        np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)]).astype(
+            np.int64
+        ),
+    )
 
 
 def cloud(seed: int = 7) -> Floats:
@@ -128,7 +154,11 @@ def mesh_file(mesh: Mesh) -> Media:
     """The mesh as OFF."""
     rows = [" ".join(f"{value:.9g}" for value in vertex) for vertex in mesh.vertices]
     rows += [f"3 {a} {b} {c}" for a, b, c in mesh.faces]
-    return Media.from_bytes("\n".join(["OFF", f"{len(mesh.vertices)} {len(mesh.faces)} 0", *rows, ""]).encode())
+    return Media.from_bytes(
+        "\n".join(
+            ["OFF", f"{len(mesh.vertices)} {len(mesh.faces)} 0", *rows, ""]
+        ).encode()
+    )
 
 
 def cloud_file(points: Floats) -> Media:

@@ -29,7 +29,9 @@ WINDOW, FLOOR = 4096, 40.0
 """Samples of a spectrum, and how many decibels below and above one are shown."""
 
 
-def chart(title: str, studies: Sequence[Study], points: Sequence[Sequence[Point]]) -> str:
+def chart(
+    title: str, studies: Sequence[Study], points: Sequence[Sequence[Point]]
+) -> str:
     """A panel for each study and in it a line for each profile, as the content of an SVG file."""
     width = LEFT + len(studies) * PANEL + (len(studies) - 1) * GAP + 24
     drawing = Drawing(width, TOP + HEIGHT + FOOT, title)
@@ -60,15 +62,29 @@ def _axes(drawing: Drawing, left: float, study: Study) -> None:
         if left == LEFT:
             drawing.text("axis", f"{value:g}", left - 8, _y(value) + 4, "end")
     for at, step in enumerate(study.steps):
-        drawing.text("axis", f"{step:g}", _x(left, at, len(study.steps)), _y(0) + 20, "middle")
+        drawing.text(
+            "axis", f"{step:g}", _x(left, at, len(study.steps)), _y(0) + 20, "middle"
+        )
     drawing.text("axis", study.unit, left + PANEL / 2, _y(0) + 40, "middle")
 
 
-def _line(drawing: Drawing, number: int, left: float, values: Sequence[float | None]) -> None:
+def _line(
+    drawing: Drawing, number: int, left: float, values: Sequence[float | None]
+) -> None:
     """A line through the values that there are, with a dot for each."""
-    places = [(_x(left, at, len(values)), _y(value)) for at, value in enumerate(values) if value is not None]
+    places = [
+        (_x(left, at, len(values)), _y(value))
+        for at, value in enumerate(values)
+        if value is not None
+    ]
     path = "M" + "L".join(f"{x:.2f} {y:.2f}" for x, y in places)
-    drawing.add("path", f"line series-{number}", d=path, fill="none", stroke_dasharray=DASHES[number])
+    drawing.add(
+        "path",
+        f"line series-{number}",
+        d=path,
+        fill="none",
+        stroke_dasharray=DASHES[number],
+    )
     for x, y in places:
         drawing.add("circle", f"bar series-{number}", cx=x, cy=y, r=4 - 1.5 * number)
 
@@ -76,10 +92,16 @@ def _line(drawing: Drawing, number: int, left: float, values: Sequence[float | N
 def gallery(studies: Sequence[Study]) -> bytes:
     """A gallery of the media as a PNG: a row of tiles for each study, a tile for each strength."""
     columns = max(len(study.steps) for study in studies)
-    whole = Image.new("RGB", (columns * (TILE + 4) - 4, len(studies) * (TILE + 4) - 4), (255, 255, 255))
+    whole = Image.new(
+        "RGB",
+        (columns * (TILE + 4) - 4, len(studies) * (TILE + 4) - 4),
+        (255, 255, 255),
+    )
     for row, study in enumerate(studies):
         for column, step in enumerate(study.steps):
-            whole.paste(_tile(study.made(step), study), (column * (TILE + 4), row * (TILE + 4)))
+            whole.paste(
+                _tile(study.made(step), study), (column * (TILE + 4), row * (TILE + 4))
+            )
     file = io.BytesIO()
     whole.quantize(COLOURS).save(file, "PNG", optimize=True)
     return file.getvalue()
@@ -98,7 +120,10 @@ def _heard(media: Media) -> Image.Image:
     frames = np.stack([samples[at : at + WINDOW] for at in starts]) * np.hanning(WINDOW)
     power = np.abs(np.fft.rfft(frames)) ** 2
     bins = np.geomspace(40, 20_000, TILE) / RATE * WINDOW
-    decibels = 10 * np.log10(np.stack([np.interp(bins, np.arange(power.shape[1]), row) for row in power]) + 1e-6)
+    decibels = 10 * np.log10(
+        np.stack([np.interp(bins, np.arange(power.shape[1]), row) for row in power])
+        + 1e-6
+    )
     share = np.clip((decibels + FLOOR) / (2 * FLOOR), 0, 1).T[::-1, :, None]
     return Image.fromarray(np.asarray(255 - share * (255 - np.array(INK)), np.uint8))
 

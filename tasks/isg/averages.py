@@ -25,7 +25,9 @@ class Averages(TypedDict):
     average: Levels
 
 
-def roll_up(rows: Sequence[Row], profile: Literal["standard", "official"] = "standard") -> Averages:
+def roll_up(
+    rows: Sequence[Row], profile: Literal["standard", "official"] = "standard"
+) -> Averages:
     """The averages of samples; a sample without a value on a level is left out of that level's mean.
 
     Official oddities: Semantic Segmentation is left out, and a category without a value has 0, which counts in the
@@ -41,15 +43,24 @@ def roll_up(rows: Sequence[Row], profile: Literal["standard", "official"] = "sta
         if official or name in by_category:
             own = by_category.get(name, [])
             means = {level: known_mean(row[level] for row in own) for level in LEVELS}
-            categories[name] = {level: value or 0.0 for level, value in means.items()} if official else means
-    return {"categories": categories, "average": average_of(categories, official=official)}
+            categories[name] = (
+                {level: value or 0.0 for level, value in means.items()}
+                if official
+                else means
+            )
+    return {
+        "categories": categories,
+        "average": average_of(categories, official=official),
+    }
 
 
 def average_of(categories: Mapping[str, Levels], *, official: bool = False) -> Levels:
     """The plain mean of the categories on each level; one without a value is left out."""
     return {
         level: known_mean(
-            values[level] for name, values in categories.items() if not (official and (level, name) == ("image", "vqa"))
+            values[level]
+            for name, values in categories.items()
+            if not (official and (level, name) == ("image", "vqa"))
         )
         for level in LEVELS
     }

@@ -24,10 +24,14 @@ WITHOUT_SEMANTIC = "Dec. without Semantic"
 RELEASED_ORDER = ("structural", "image", "block", "holistic")
 """The columns of the released aggregator's table."""
 SEMANTIC_NOTE = f"{WITHOUT_SEMANTIC}: without the subtask Semantic Decomposition, which the released script forgets."
-UNREAD_NOTE = "{} of {} {} verdicts cannot be read, and count as the profile or lost: wrong says."
+UNREAD_NOTE = (
+    "{} of {} {} verdicts cannot be read, and count as the profile or lost: wrong says."
+)
 
 UNKNOWN_NOTE = "{} left out, of a Category that is no subtask: {}."
-REFERENCE_NOTE = "Uses reference information: the prompt stated the structure of the golden answer."
+REFERENCE_NOTE = (
+    "Uses reference information: the prompt stated the structure of the golden answer."
+)
 MOST_NAMED = 3
 
 
@@ -52,10 +56,17 @@ class Found:
 def layout(run: StoredRun) -> Iterator[Table]:
     """Make the tables of the run's tasks of ISG-Bench, of its judges and of its judge files; none without any."""
     judged = [task for task in run.tasks if task.name in TASKS]
-    recorded = [task for task in run.tasks if task.name not in TASKS and _numbers(run, task) & {*RECORDED}]
+    recorded = [
+        task
+        for task in run.tasks
+        if task.name not in TASKS and _numbers(run, task) & {*RECORDED}
+    ]
     judges = judge_names(run, (task.name for task in judged))
     by_judges = f"judged by {' and '.join(judges)}" if judges else "no judge"
-    for tasks, numbers, by in ((judged, JUDGED, by_judges), (recorded, RECORDED, "a judge file")):
+    for tasks, numbers, by in (
+        (judged, JUDGED, by_judges),
+        (recorded, RECORDED, "a judge file"),
+    ):
         found = Found(
             bundled=paper_notes(run, (task.name for task in tasks)),
             told=any(task.name in run.ours.get("uses_reference", ()) for task in tasks),
@@ -70,7 +81,9 @@ def layout(run: StoredRun) -> Iterator[Table]:
             yield _released_table(found, by)
 
 
-def _add(found: Found, run: StoredRun, task: StoredTask, numbers: Sequence[str]) -> None:
+def _add(
+    found: Found, run: StoredRun, task: StoredTask, numbers: Sequence[str]
+) -> None:
     is_counted = counted_by(run.ours.get("asked", {}).get(task.name))
     by_level = dict(zip(LEVELS, numbers, strict=True))
     for level, number in by_level.items():
@@ -86,18 +99,27 @@ def _add(found: Found, run: StoredRun, task: StoredTask, numbers: Sequence[str])
         if row["status"] != "ok":
             found.lost.update(LEVELS)
             continue
-        scores = {level: row["scores"].get(number) for level, number in by_level.items()}
+        scores = {
+            level: row["scores"].get(number) for level, number in by_level.items()
+        }
         values = {level: _value(found, level, one) for level, one in scores.items()}
         weights = {level: (one or {}).get("weight", 1) for level, one in scores.items()}
-        for line in range(int(max(weights.values()))):  # the released script counts each line of an id
-            left = {level: value if line < weights[level] else None for level, value in values.items()}
+        for line in range(
+            int(max(weights.values()))
+        ):  # the released script counts each line of an id
+            left = {
+                level: value if line < weights[level] else None
+                for level, value in values.items()
+            }
             found.rows.append({"category": category, **left})
 
 
 def _scored(task: StoredTask) -> Iterator[tuple[int, int, Mapping[str, Any], str]]:
     """The score rows of a task with the category of each."""
     if task.name in TASKS:
-        yield from ((row["i"], row["n"], row, TASKS[task.name]) for row in task.score_rows())
+        yield from (
+            (row["i"], row["n"], row, TASKS[task.name]) for row in task.score_rows()
+        )
         return
     for one in task.trials():
         if one is not None and one.scores is not None:
@@ -116,18 +138,28 @@ def _value(found: Found, level: str, score: Mapping[str, Any] | None) -> float |
     return value
 
 
-def _level_tables(model: str, found: Found, by: str, *, official: bool) -> Iterator[Table]:
+def _level_tables(
+    model: str, found: Found, by: str, *, official: bool
+) -> Iterator[Table]:
     categories = roll_up(found.rows)["categories"]
     average = average_of(categories, official=official)
-    semantic = roll_up([row for row in found.rows if row["category"] != SEMANTIC])["categories"].get(
-        "decomposition", {}
-    )
+    semantic = roll_up([row for row in found.rows if row["category"] != SEMANTIC])[
+        "categories"
+    ].get("decomposition", {})
     columns = [names.column for names in CATEGORIES.values()]
     for level in LEVELS:
-        if not found.lost[level] and all(row[level] is None for row in found.rows) and level not in found.suspended:
+        if (
+            not found.lost[level]
+            and all(row[level] is None for row in found.rows)
+            and level not in found.suspended
+        ):
             continue
         values = {name: categories.get(name, {}).get(level) for name in CATEGORIES}
-        lacks = [name for name, value in values.items() if value is None and (level, name) != ("image", "vqa")]
+        lacks = [
+            name
+            for name, value in values.items()
+            if value is None and (level, name) != ("image", "vqa")
+        ]
         yield Table(
             f"ISG-Bench, {level}: {by if level != 'structural' else 'no judge needed'}",
             (
@@ -137,8 +169,19 @@ def _level_tables(model: str, found: Found, by: str, *, official: bool) -> Itera
                 WITHOUT_SEMANTIC,
                 "Lost",
             ),
-            ((model, average[level], *values.values(), semantic.get(level), _lost(found, level)),),
-            (*_notes(found, level, lacks), *([SEMANTIC_NOTE] if level == LEVELS[0] else [])),
+            (
+                (
+                    model,
+                    average[level],
+                    *values.values(),
+                    semantic.get(level),
+                    _lost(found, level),
+                ),
+            ),
+            (
+                *_notes(found, level, lacks),
+                *([SEMANTIC_NOTE] if level == LEVELS[0] else []),
+            ),
             digits=3,
         )
 
@@ -164,16 +207,27 @@ def _notes(found: Found, level: str, lacks: Sequence[str]) -> Iterator[str]:
 
 def _released_table(found: Found, by: str) -> Table:
     averages = roll_up(found.rows, profile="official")
-    named = {CATEGORIES[name].released: values for name, values in averages["categories"].items()}
+    named = {
+        CATEGORIES[name].released: values
+        for name, values in averages["categories"].items()
+    }
     rows: list[tuple[Cell, ...]] = [
-        (name, *(None if level in found.suspended else values[level] for level in RELEASED_ORDER))
+        (
+            name,
+            *(
+                None if level in found.suspended else values[level]
+                for level in RELEASED_ORDER
+            ),
+        )
         for name, values in {**named, "derived average": averages["average"]}.items()
     ]
     return Table(
         f"ISG-Bench, the released script's categories: {by}",
         ("Category", "structure", "image", "block", "holistic"),
         tuple(rows),
-        ("The released script prints no average; this one has eight categories, and seven for the pictures.",),
+        (
+            "The released script prints no average; this one has eight categories, and seven for the pictures.",
+        ),
         digits=4,
     )
 
@@ -183,7 +237,10 @@ def _numbers(run: StoredRun, task: StoredTask) -> set[str]:
 
 
 def _is_official(run: StoredRun, task: StoredTask) -> bool:
-    return any(entry.get("switches", {}).get("reading") == "official" for entry in _entries(run, task))
+    return any(
+        entry.get("switches", {}).get("reading") == "official"
+        for entry in _entries(run, task)
+    )
 
 
 def _entries(run: StoredRun, task: StoredTask) -> Sequence[Mapping[str, Any]]:

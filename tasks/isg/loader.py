@@ -34,7 +34,12 @@ from mmeval.dataset import (
 )
 from mmeval.errors import MissingDataError, RowError, UsageError
 from mmeval.metrics.judged.isg.isg_recorded import ANSWERED, EARLIER, RESULT
-from mmeval.metrics.judged.isg.rows import CATEGORY, GRAPH, irregularities, tokens_between
+from mmeval.metrics.judged.isg.rows import (
+    CATEGORY,
+    GRAPH,
+    irregularities,
+    tokens_between,
+)
 from mmeval.records import Sample, user
 from mmeval.tasks.isg.subtasks import TASKS
 from mmeval.wording import some
@@ -55,7 +60,9 @@ def load(source: DataSource) -> InterleavedDataset:
     root = source.folder.absolute()
     questions = source.options.get("questions") is True
     packed = not (root / FOLDER).is_dir() and (root / ARCHIVE).is_file()
-    reader = RowReader(results, unpacked(root / ARCHIVE) if packed else None, questions=questions)
+    reader = RowReader(
+        results, unpacked(root / ARCHIVE) if packed else None, questions=questions
+    )
     return InterleavedDataset(files=files, root=root, read=reader.read)
 
 
@@ -70,47 +77,90 @@ class RowReader:
     questions: bool = field(default=False, kw_only=True)
     _find: SameStem = field(default_factory=SameStem)
 
-    def read(self, row: Mapping[str, Any], position: str, resolve: MediaFolder) -> Sample:
+    def read(
+        self, row: Mapping[str, Any], position: str, resolve: MediaFolder
+    ) -> Sample:
         """One row as a sample. Raises UsageError for one that cannot be asked."""
         category, predict = row.get("Category"), row.get("predict")
-        labels = {CATEGORY: category if isinstance(category, str) else "", GRAPH: predict}
-        odd: list[str] = [] if category in TASKS.values() else [f"Category {category!r:.80} is no subtask"]
+        labels = {
+            CATEGORY: category if isinstance(category, str) else "",
+            GRAPH: predict,
+        }
+        odd: list[str] = (
+            []
+            if category in TASKS.values()
+            else [f"Category {category!r:.80} is no subtask"]
+        )
         try:
-            query, golden = (Interleaved(tuple(self._blocks(row, key, resolve, odd))) for key in ("Query", "Golden"))
+            query, golden = (
+                Interleaved(tuple(self._blocks(row, key, resolve, odd)))
+                for key in ("Query", "Golden")
+            )
         except UsageError as error:
             raise RowError(str(error), labels=labels) from None
         sample_id = row_id(row, position)
         odd += irregularities(predict, tokens_between(query, golden))
         paths = {
-            key: [block["content"] for block in row[key] if block["type"] == "image"] for key in ("Query", "Golden")
+            key: [block["content"] for block in row[key] if block["type"] == "image"]
+            for key in ("Query", "Golden")
         }
-        recorded = {} if self.results is None else _recorded(self.results.get(sample_id, ()))
-        own = {ROW: {key: row[key] for key in ("Query", "Golden")}} if self.questions else {PATHS: paths}
+        recorded = (
+            {} if self.results is None else _recorded(self.results.get(sample_id, ()))
+        )
+        own = (
+            {ROW: {key: row[key] for key in ("Query", "Golden")}}
+            if self.questions
+            else {PATHS: paths}
+        )
         return Sample(
             id=sample_id,
             input=(user(*query.parts),),
-            references=(Interleaved((text_part(json.dumps(predict)),)) if self.questions else golden,),
-            metadata={**labels, **own, **({IRREGULARITIES: odd} if odd else {}), **recorded},
+            references=(
+                Interleaved((text_part(json.dumps(predict)),))
+                if self.questions
+                else golden,
+            ),
+            metadata={
+                **labels,
+                **own,
+                **({IRREGULARITIES: odd} if odd else {}),
+                **recorded,
+            },
         )
 
-    def _blocks(self, row: Mapping[str, Any], key: str, resolve: MediaFolder, odd: list[str]) -> Iterator[Part]:
+    def _blocks(
+        self, row: Mapping[str, Any], key: str, resolve: MediaFolder, odd: list[str]
+    ) -> Iterator[Part]:
         blocks = row.get(key)
         if not isinstance(blocks, list) or not blocks:
             raise UsageError(f'"{key}" has no blocks')
         for number, block in enumerate(blocks, 1):
-            kind, content = (block.get("type"), block.get("content")) if isinstance(block, dict) else (None, None)
+            kind, content = (
+                (block.get("type"), block.get("content"))
+                if isinstance(block, dict)
+                else (None, None)
+            )
             if kind not in ("text", "image") or not isinstance(content, str):
-                raise UsageError(f'block {number} of "{key}" is neither a text nor a picture')
+                raise UsageError(
+                    f'block {number} of "{key}" is neither a text nor a picture'
+                )
             if kind == "text":
                 yield text_part(content)
             else:
-                yield media_part(self._picture(content, f'"{key}"', resolve, odd), "image")
+                yield media_part(
+                    self._picture(content, f'"{key}"', resolve, odd), "image"
+                )
 
-    def _picture(self, path: str, where: str, resolve: MediaFolder, odd: list[str]) -> Media:
+    def _picture(
+        self, path: str, where: str, resolve: MediaFolder, odd: list[str]
+    ) -> Media:
         if self.archive is not None:
             inner = self.archive / FOLDER
             start = inner if inner.is_dir() else self.archive
-            resolve, path = MediaFolder(self.archive, start), path.removeprefix(f"{FOLDER}/")
+            resolve, path = (
+                MediaFolder(self.archive, start),
+                path.removeprefix(f"{FOLDER}/"),
+            )
         found = self._find(resolve, path, where, "image")
         if found.name:
             odd.append(f"{path} is the file {found.name}")
@@ -126,10 +176,20 @@ def _recorded(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _results(folder: Path, pattern: str) -> dict[str, list[dict[str, Any]]]:
     """What the lines of a judge file say of each sample, and whether they have an answer.
     Raises MissingDataError unless there is exactly one such file."""
-    found = [file for file in sorted(folder.glob(pattern)) if file.is_file()] if "/" not in pattern else []
+    found = (
+        [file for file in sorted(folder.glob(pattern)) if file.is_file()]
+        if "/" not in pattern
+        else []
+    )
     if len(found) != 1:
-        one = f"{some([file.name for file in found], 5)}; name one of them" if found else "there is none"
-        raise MissingDataError(f"{folder}: a judge file {pattern!r} is needed (dataset_kwargs: judge_file), and {one}")
+        one = (
+            f"{some([file.name for file in found], 5)}; name one of them"
+            if found
+            else "there is none"
+        )
+        raise MissingDataError(
+            f"{folder}: a judge file {pattern!r} is needed (dataset_kwargs: judge_file), and {one}"
+        )
     lines: dict[str, list[dict[str, Any]]] = {}
     for row in (row.values for row in read_jsonl(path_inside(folder, found[0].name))):
         if isinstance(row, dict):
@@ -141,4 +201,6 @@ def _results(folder: Path, pattern: str) -> dict[str, list[dict[str, Any]]]:
 def _begins(output: Any) -> bool:
     """Whether an answer of a judge file is there, and does not begin with an empty text."""
     first = output[0] if isinstance(output, list) and output else None
-    return isinstance(first, dict) and not (first.get("type") == "text" and first.get("content") == "")
+    return isinstance(first, dict) and not (
+        first.get("type") == "text" and first.get("content") == ""
+    )

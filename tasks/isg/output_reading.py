@@ -38,8 +38,14 @@ def read_output(path: Path) -> OutputAnswers:
     """The answers of a file, or of a folder with ``outputs.jsonl``.
     Raises MissingDataError without answers, UsageError for a damaged file."""
     files = files_of(path, OUTPUTS, REPEAT).items()
-    rows = {repeat: ((line.place, line.row) for line in lines_of(file)) for repeat, file in files}
-    return OutputAnswers({repeat: read_entries(file, rows[repeat], _line) for repeat, file in files}, REPEAT)
+    rows = {
+        repeat: ((line.place, line.row) for line in lines_of(file))
+        for repeat, file in files
+    }
+    return OutputAnswers(
+        {repeat: read_entries(file, rows[repeat], _line) for repeat, file in files},
+        REPEAT,
+    )
 
 
 def seal(blocks: Sequence[Mapping[str, Any]]) -> str:
@@ -54,21 +60,36 @@ class OutputAnswers(AnswersById[OutputLine]):
         return seal(answer.blocks)
 
     def paths(self, answer: OutputLine) -> Iterator[str]:
-        names = (block.get("content") for block in answer.blocks if block.get("type") != "text")
+        names = (
+            block.get("content")
+            for block in answer.blocks
+            if block.get("type") != "text"
+        )
         return (name for name in names if isinstance(name, str))
 
-    def plain(self, answer: OutputLine, medium: Callable[[str], Media]) -> tuple[Interleaved, tuple[str, ...]]:
+    def plain(
+        self, answer: OutputLine, medium: Callable[[str], Media]
+    ) -> tuple[Interleaved, tuple[str, ...]]:
         odd: list[str] = []
         parts = tuple(_part(block, medium, odd) for block in answer.blocks)
         return Interleaved(parts), ((some(odd, MOST_NAMED),) if odd else ())
 
     def warnings(self, answer: OutputLine, sample: Sample) -> tuple[str, ...]:
-        return (OTHER_QUERY,) if answer.asked is not None and answer.asked != query_texts(sample) else ()
+        return (
+            (OTHER_QUERY,)
+            if answer.asked is not None and answer.asked != query_texts(sample)
+            else ()
+        )
 
 
 def query_texts(sample: Sample) -> tuple[str, ...]:
     """The texts of a question, block by block."""
-    return tuple(part.text or "" for one in sample.input for part in one.content.parts if part.kind == "text")
+    return tuple(
+        part.text or ""
+        for one in sample.input
+        for part in one.content.parts
+        if part.kind == "text"
+    )
 
 
 def _line(row: Mapping[str, Any]) -> OutputLine:
@@ -77,19 +98,29 @@ def _line(row: Mapping[str, Any]) -> OutputLine:
 
 def _blocks(written: Any) -> tuple[Mapping[str, Any], ...]:
     blocks = [] if written is None else written
-    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
-        raise UsageError(f'"output" is {written!r:.80}; write a list of blocks, or null')
+    if not isinstance(blocks, list) or not all(
+        isinstance(block, dict) for block in blocks
+    ):
+        raise UsageError(
+            f'"output" is {written!r:.80}; write a list of blocks, or null'
+        )
     return tuple(blocks)
 
 
 def _asked(written: Any) -> tuple[str, ...] | None:
     if not isinstance(written, list):
         return None
-    texts = (block.get("content") for block in written if isinstance(block, dict) and block.get("type") == "text")
+    texts = (
+        block.get("content")
+        for block in written
+        if isinstance(block, dict) and block.get("type") == "text"
+    )
     return tuple(text for text in texts if isinstance(text, str))
 
 
-def _part(block: Mapping[str, Any], medium: Callable[[str], Media], odd: list[str]) -> Part:
+def _part(
+    block: Mapping[str, Any], medium: Callable[[str], Media], odd: list[str]
+) -> Part:
     """A block as a part. A medium of which there is no file is a part without it; ``odd`` takes what is to be told."""
     kind, content = block.get("type"), block.get("content")
     if kind not in PART_KINDS:

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.content import Interleaved, media_part, text_part
-from mmeval.interchange import OWN, AnsweredRun, Exported, ExportFolder, ScoredTrial, stem_of
+from mmeval.interchange import (
+    OWN,
+    AnsweredRun,
+    Exported,
+    ExportFolder,
+    ScoredTrial,
+    stem_of,
+)
 from mmeval.metrics.judged.isg.replies import DIMENSIONS, OVERALL, REASON, VERDICT
 from mmeval.metrics.judged.isg.rows import (
     BLOCK_QUESTIONS,
@@ -61,7 +68,9 @@ class _Writer(ExportFolder):
         return {CATEGORY, GRAPH, PATHS} <= sample.metadata.keys()
 
     def add(self, one: ScoredTrial) -> None:
-        self._rows.setdefault(one.trial.repeat, {})[one.trial.sample.id] = self._line(one.trial)
+        self._rows.setdefault(one.trial.repeat, {})[one.trial.sample.id] = self._line(
+            one.trial
+        )
         self.again(one)
 
     def again(self, one: ScoredTrial) -> None:
@@ -71,27 +80,49 @@ class _Writer(ExportFolder):
     def _judge(self, one: ScoredTrial, line: Mapping[str, Any]) -> None:
         """Keep an answer's line of the judge file, if it has all four levels."""
         levels = [one.scores.get(name) for name in SCORES]
-        if not all(score is not None and (score.status != "unscored" or "asked" in score.evidence) for score in levels):
+        if not all(
+            score is not None
+            and (score.status != "unscored" or "asked" in score.evidence)
+            for score in levels
+        ):
             self.counts["unjudged"] += 1
             return
         empty = structure_of(one.trial.output) == ""
-        self.counts["null"] += not empty and any(score is not None and score.status == "unscored" for score in levels)
+        self.counts["null"] += not empty and any(
+            score is not None and score.status == "unscored" for score in levels
+        )
         judged = {} if empty else {"result": result_of(one)}
-        self._judged.setdefault(one.trial.repeat, {})[one.trial.sample.id] = {**line, **judged}
+        self._judged.setdefault(one.trial.repeat, {})[one.trial.sample.id] = {
+            **line,
+            **judged,
+        }
 
     def finish(self) -> Sequence[str]:
         for repeat, rows in self._rows.items():
             name = REPEAT.format(repeat) if repeat else OUTPUTS
             self.write_lines(name, rows.values())
             if repeat in self._judged:
-                self.write_lines(Path(name).stem + JUDGED.format(len(rows)), self._judged[repeat].values())
+                self.write_lines(
+                    Path(name).stem + JUDGED.format(len(rows)),
+                    self._judged[repeat].values(),
+                )
         return ()
 
     def _line(self, trial: Trial) -> dict[str, Any]:
         sample = trial.sample
-        asked = Interleaved(tuple(part for message in sample.input for part in message.content.parts))
-        head = {"id": sample.id, "Category": sample.metadata[CATEGORY], "Query": _written(asked, sample, "Query")}
-        head["Golden"] = _written(sample.references[0], sample, "Golden") if sample.references else []
+        asked = Interleaved(
+            tuple(part for message in sample.input for part in message.content.parts)
+        )
+        head = {
+            "id": sample.id,
+            "Category": sample.metadata[CATEGORY],
+            "Query": _written(asked, sample, "Query"),
+        }
+        head["Golden"] = (
+            _written(sample.references[0], sample, "Golden")
+            if sample.references
+            else []
+        )
         own, output, files = self.own(trial), trial.output, dict[str, str]()
         if output is None:
             return {**head, "output": None, OWN: own}
@@ -101,12 +132,19 @@ class _Writer(ExportFolder):
             kind = "outputs" if medium in pictures else "other"
             files[medium.sha256] = self.put(medium, f"{kind}/{stem}_g{number}")
         blocks = [
-            {"type": part.kind, "content": part.text if part.media is None else files[part.media.sha256]}
+            {
+                "type": part.kind,
+                "content": part.text
+                if part.media is None
+                else files[part.media.sha256],
+            }
             for part in output.parts
             if part.kind != "reasoning"
         ]
         plain = tuple(
-            text_part(part.text or "") if part.media is None else media_part(part.media, part.kind)
+            text_part(part.text or "")
+            if part.media is None
+            else media_part(part.media, part.kind)
             for part in output.parts
             if part.kind != "reasoning"
         )
@@ -125,7 +163,9 @@ def result_of(one: ScoredTrial) -> dict[str, Any]:
     result: dict[str, Any] = {"structure": right}
     if right:
         result["block"] = [*_block_rows(one.trial.sample, block)]
-        result["image"] = None if _ends(image) else [*_image_rows(one.trial.sample, image)]
+        result["image"] = (
+            None if _ends(image) else [*_image_rows(one.trial.sample, image)]
+        )
     return {**result, "holistic": _holistic(holistic)}
 
 
@@ -137,7 +177,10 @@ def _block_rows(sample: Sample, score: Score) -> Iterator[dict[str, Any]]:
     verdicts = score.evidence.get("verdicts", {})
     for number, row in enumerate(listed(predict_of(sample).get(BLOCK_QUESTIONS))):
         said = verdicts.get(str(number))
-        yield {**(row if isinstance(row, dict) else {}), **({} if said is None else {"VQA_judge_Score": _reply(said)})}
+        yield {
+            **(row if isinstance(row, dict) else {}),
+            **({} if said is None else {"VQA_judge_Score": _reply(said)}),
+        }
 
 
 def _image_rows(sample: Sample, score: Score) -> Iterator[dict[str, Any]]:
@@ -146,8 +189,15 @@ def _image_rows(sample: Sample, score: Score) -> Iterator[dict[str, Any]]:
     unasked = score.evidence.get("not_asked", {})
     rows = listed(predict_of(sample).get(IMAGE_QUESTIONS))
     for row, (name, verdict) in zip(rows, verdicts.items(), strict=False):
-        reply = {"Judge": "Yes" if verdict == "yes" else "No", REASON: said.get(name, {}).get(REASON, "")}
-        judged = {} if name in unasked else {"judge": None if verdict == "unknown" else reply}
+        reply = {
+            "Judge": "Yes" if verdict == "yes" else "No",
+            REASON: said.get(name, {}).get(REASON, ""),
+        }
+        judged = (
+            {}
+            if name in unasked
+            else {"judge": None if verdict == "unknown" else reply}
+        )
         yield {**(row if isinstance(row, dict) else {}), **judged}
 
 
@@ -155,7 +205,11 @@ def _holistic(score: Score) -> dict[str, Any] | None:
     if OVERALL not in score.evidence:
         return None
     scores = score.evidence.get("dimensions", {})
-    said = {name: {"score": scores[name], "explanation": ""} for name in DIMENSIONS if name in scores}
+    said = {
+        name: {"score": scores[name], "explanation": ""}
+        for name in DIMENSIONS
+        if name in scores
+    }
     return {**said, OVERALL: score.evidence[OVERALL], "final_thoughts": ""}
 
 
@@ -163,13 +217,19 @@ def _reply(said: Mapping[str, Any]) -> dict[str, Any] | None:
     """What was said; a reply without ``Judge`` stays without, since null would count as a value."""
     if "lost" in said:
         return None
-    return {**({} if UNREADABLE in said else {VERDICT: said.get(VERDICT)}), REASON: said.get(REASON, "")}
+    return {
+        **({} if UNREADABLE in said else {VERDICT: said.get(VERDICT)}),
+        REASON: said.get(REASON, ""),
+    }
 
 
 def _written(content: Interleaved, sample: Sample, key: str) -> list[dict[str, Any]]:
     """Blocks in the form of the data, pictures by the data's own paths."""
     paths = iter(sample.metadata[PATHS].get(key, ()))
     return [
-        {"type": part.kind, "content": (part.text or "") if part.media is None else next(paths, "")}
+        {
+            "type": part.kind,
+            "content": (part.text or "") if part.media is None else next(paths, ""),
+        }
         for part in content.parts
     ]

@@ -40,7 +40,10 @@ CATEGORIES: Mapping[str, CategoryNames] = {
     "3d": CategoryNames(
         "3D",
         "3D Scene",
-        {"multi-Perspective Scene Generation": "multi_view_scene", "3D_object": "multi_angle_object"},
+        {
+            "multi-Perspective Scene Generation": "multi_view_scene",
+            "3D_object": "multi_angle_object",
+        },
     ),
     "decomposition": CategoryNames(
         "Dec.",
@@ -51,9 +54,15 @@ CATEGORIES: Mapping[str, CategoryNames] = {
             "Semantic Segmentation": "semantic_decomposition",
         },
     ),
-    "itc": CategoryNames("I-T C.", "Image-Text Complementation", {"HowTo": "howto", "Scientific": "scientific"}),
+    "itc": CategoryNames(
+        "I-T C.",
+        "Image-Text Complementation",
+        {"HowTo": "howto", "Scientific": "scientific"},
+    ),
     "temporal": CategoryNames(
-        "Temp.", "Temporal Prediction", {"Prediction": "real_world_simulation", "painting": "painting"}
+        "Temp.",
+        "Temporal Prediction",
+        {"Prediction": "real_world_simulation", "painting": "painting"},
     ),
     "story": CategoryNames(
         "VST",
@@ -64,26 +73,40 @@ CATEGORIES: Mapping[str, CategoryNames] = {
             "visual storytelling text-image": "image_text_storytelling",
         },
     ),
-    "vqa": CategoryNames("VQA", "VQA", {"Object_VQA": "object_qa", "Historical": "historical"}),
+    "vqa": CategoryNames(
+        "VQA", "VQA", {"Object_VQA": "object_qa", "Historical": "historical"}
+    ),
 }
 """In the order of the paper's tables."""
 SEMANTIC = "Semantic Segmentation"
 """The subtask that the released aggregator forgets."""
 LEVELS = ("structural", "block", "image", "holistic")
 TASKS: Mapping[str, str] = {
-    f"isg_{task}": name for names in CATEGORIES.values() for name, task in names.subtasks.items()
+    f"isg_{task}": name
+    for names in CATEGORIES.values()
+    for name, task in names.subtasks.items()
 }
 """The spelling in the data by the name of the task."""
 Requirement = Literal["detailed", "partial", "none"]
-_REQUIRED: Mapping[str, Requirement] = {"style": "detailed", "3d": "detailed", "decomposition": "detailed"}
+_REQUIRED: Mapping[str, Requirement] = {
+    "style": "detailed",
+    "3d": "detailed",
+    "decomposition": "detailed",
+}
 _NOTHING = ("Scientific", "Object_VQA", "Historical")
-_OF_SUBTASK = {name: category for category, names in CATEGORIES.items() for name in names.subtasks}
+_OF_SUBTASK = {
+    name: category for category, names in CATEGORIES.items() for name in names.subtasks
+}
 
 
 def requirement_of(subtask: str) -> Requirement:
     """How much of what pictures show follows from the task: all of it, its main and certain things, or nothing
     (released prompts). A subtask that is none counts as partial."""
-    return "none" if subtask in _NOTHING else _REQUIRED.get(_OF_SUBTASK.get(subtask, ""), "partial")
+    return (
+        "none"
+        if subtask in _NOTHING
+        else _REQUIRED.get(_OF_SUBTASK.get(subtask, ""), "partial")
+    )
 
 
 def category_of(subtask: str) -> str:

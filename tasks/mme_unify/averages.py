@@ -36,7 +36,9 @@ def roll_up(scores: Mapping[str, float | None]) -> Averages:
     for name in scores:
         if name not in TASKS:
             raise UnknownNameError("task of MME-Unify", name, TASKS)
-    understanding, generation, unify = (_mean(scores, part) for part in (UNDERSTANDING, GENERATION, UNIFY))
+    understanding, generation, unify = (
+        _mean(scores, part) for part in (UNDERSTANDING, GENERATION, UNIFY)
+    )
     return {
         "understanding": understanding,
         "generation": generation,
@@ -45,7 +47,9 @@ def roll_up(scores: Mapping[str, float | None]) -> Averages:
     }
 
 
-def steps(scores: Scores, *, profile: Literal["standard", "official"] = "standard") -> Estimate:
+def steps(
+    scores: Scores, *, profile: Literal["standard", "official"] = "standard"
+) -> Estimate:
     """The share of right steps over all mazes, each of which weighs as many as it has.
 
     Official: over as many steps a maze as the longest one has, as the released script divides. The ceiling is lower
@@ -57,7 +61,12 @@ def steps(scores: Scores, *, profile: Literal["standard", "official"] = "standar
     padded = Scores(range=scores.range, higher_is_better=scores.higher_is_better)
     for row in scores:
         if row.value is not None:
-            padded.add_value(row.sample, row.repeat, row.value * row.weight / longest, cluster=row.cluster)
+            padded.add_value(
+                row.sample,
+                row.repeat,
+                row.value * row.weight / longest,
+                cluster=row.cluster,
+            )
     return mean(padded)
 
 

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mmeval.aggregate import mean
 from mmeval.results import Cell, Table, paper_notes, result_of, scores_of
-from mmeval.tasks.mme_unify.averages import GENERATION, TASKS, UNDERSTANDING, UNIFY, roll_up, steps
+from mmeval.tasks.mme_unify.averages import (
+    GENERATION,
+    TASKS,
+    UNDERSTANDING,
+    UNIFY,
+    roll_up,
+    steps,
+)
 
 if TYPE_CHECKING:
     from mmeval.records import Result
@@ -37,7 +44,9 @@ GENERATION_COLUMNS: Mapping[str, Sequence[str]] = {
 }
 """The numbers in each column: a task has one of them at most."""
 STRICT = "Strict: what the model left out counts 0; else it is dropped from the means of generation, as in the paper."
-PLUS_APART = "acc+ stands beside acc and never enters Unify or MME-U (paper, section 3.4)."
+PLUS_APART = (
+    "acc+ stands beside acc and never enters Unify or MME-U (paper, section 3.4)."
+)
 _NO_SETTING = ("of", "script", "text_key")
 
 
@@ -60,7 +69,9 @@ class _Task:
     def cannot(self) -> bool:
         """Whether the model can take or give none of it."""
         results = [piece.result for piece in self.pieces.values()]
-        return bool(results) and all(0 < one.unsupported == one.n - one.faulty for one in results)
+        return bool(results) and all(
+            0 < one.unsupported == one.n - one.faulty for one in results
+        )
 
     @property
     def scored(self) -> str:
@@ -69,9 +80,15 @@ class _Task:
 
     def cell(self, numbers: Sequence[str], *, strict: bool = False) -> Cell:
         """The percent of the first of these numbers that the task has; nothing without one."""
-        piece = next((self.pieces[name] for name in numbers if name in self.pieces), None)
+        piece = next(
+            (self.pieces[name] for name in numbers if name in self.pieces), None
+        )
         if piece is None or not self.cannot:
-            return None if piece is None else _percent(piece.strict if strict else piece.value)
+            return (
+                None
+                if piece is None
+                else _percent(piece.strict if strict else piece.value)
+            )
         return CANNOT
 
     def score(self, *, strict: bool) -> float | None:
@@ -94,7 +111,9 @@ def layout(run: StoredRun) -> Iterator[Table]:
     remarks = paper_notes(run, (f"mme_unify_{name.lower()}" for name in tasks))
     tables = [_scores_table(run, tasks)]
     if own := [task for name, task in tasks.items() if name in UNIFY]:
-        tables.append(_table("MME-Unify, table 3 (%)", UNIFY_COLUMNS, own, (PLUS_APART,)))
+        tables.append(
+            _table("MME-Unify, table 3 (%)", UNIFY_COLUMNS, own, (PLUS_APART,))
+        )
     if own := [task for name, task in tasks.items() if name in GENERATION]:
         tables.append(_table("MME-Unify, table 4 (%)", GENERATION_COLUMNS, own))
     yield from (replace(table, notes=(*table.notes, *remarks)) for table in tables)
@@ -102,8 +121,15 @@ def layout(run: StoredRun) -> Iterator[Table]:
 
 def _task(run: StoredRun, name: str, task: StoredTask) -> _Task:
     entries = run.ours.get("metrics", {}).get(task.name, {})
-    profile = next((str(entry["profile"]) for entry in entries.values() if "profile" in entry), "standard")
-    numbers = {number: entry for entry in entries.values() for number in entry.get("outputs", ())}
+    profile = next(
+        (str(entry["profile"]) for entry in entries.values() if "profile" in entry),
+        "standard",
+    )
+    numbers = {
+        number: entry
+        for entry in entries.values()
+        for number in entry.get("outputs", ())
+    }
     strict: dict[str, float | None] = {
         number: _strict(run, task, number, name, profile)
         for number, entry in numbers.items()
@@ -112,36 +138,81 @@ def _task(run: StoredRun, name: str, task: StoredTask) -> _Task:
     results = {number: result_of(run, task, number) for number in numbers}
     if (score := results.get(SCORE)) is not None:
         # a part that does not apply to the answers, such as FID by the script to those of TVG, has no weight
-        parts = [strict.get(part) for part in score.weights or numbers[SCORE].get("pieces", ())]
-        strict[SCORE] = None if None in parts or not parts else math.fsum(part or 0.0 for part in parts) / len(parts)
+        parts = [
+            strict.get(part)
+            for part in score.weights or numbers[SCORE].get("pieces", ())
+        ]
+        strict[SCORE] = (
+            None
+            if None in parts or not parts
+            else math.fsum(part or 0.0 for part in parts) / len(parts)
+        )
     return _Task(
-        name, {number: _Piece(one, one.value, strict.get(number)) for number, one in results.items() if one is not None}
+        name,
+        {
+            number: _Piece(one, one.value, strict.get(number))
+            for number, one in results.items()
+            if one is not None
+        },
     )
 
 
-def _strict(run: StoredRun, task: StoredTask, number: str, name: str, profile: str) -> float | None:
+def _strict(
+    run: StoredRun, task: StoredTask, number: str, name: str, profile: str
+) -> float | None:
     """The mean in which an answer that is missing counts 0; None where nothing is known."""
     scores = scores_of(run, task, number)
-    if scores.count("unavailable") or scores.count("failed") + scores.count("unscored") == len(scores):
+    if scores.count("unavailable") or scores.count("failed") + scores.count(
+        "unscored"
+    ) == len(scores):
         return None
-    asked = scores.at([at for at, row in enumerate(scores) if row.status != "unsupported" and not row.faulty])
-    if name in GENERATION:  # what was left out is inapplicable there, and its scores have no lowest value
-        return math.fsum(row.value or 0.0 for row in asked) / len(asked) if len(asked) else None
+    asked = scores.at(
+        [
+            at
+            for at, row in enumerate(scores)
+            if row.status != "unsupported" and not row.faulty
+        ]
+    )
+    if (
+        name in GENERATION
+    ):  # what was left out is inapplicable there, and its scores have no lowest value
+        return (
+            math.fsum(row.value or 0.0 for row in asked) / len(asked)
+            if len(asked)
+            else None
+        )
     filled = asked.filled(0)
     if name == "VCoT":
-        return steps(filled, profile="official" if profile == "official" else "standard").value
+        return steps(
+            filled, profile="official" if profile == "official" else "standard"
+        ).value
     return mean(filled).value
 
 
 def _scores_table(run: StoredRun, tasks: Mapping[str, _Task]) -> Table:
-    headers = (*UNDERSTANDING, "Und. Avg", *GENERATION, "Gen. Avg", *UNIFY, "Unify Avg", "MME-U")
-    rows = [(name, *_line(tasks, headers, strict=strict)) for name, strict in ((run.model, False), ("strict", True))]
+    headers = (
+        *UNDERSTANDING,
+        "Und. Avg",
+        *GENERATION,
+        "Gen. Avg",
+        *UNIFY,
+        "Unify Avg",
+        "MME-U",
+    )
+    rows = [
+        (name, *_line(tasks, headers, strict=strict))
+        for name, strict in ((run.model, False), ("strict", True))
+    ]
     scored = [f"{name} {task.scored}" for name, task in tasks.items()]
     notes = (STRICT, f"Scored: {', '.join(scored)}.", *_unknown(tasks), _settings(run))
-    return Table("MME-Unify, table 2 (%)", ("Model", *headers), tuple(rows), notes, digits=2)
+    return Table(
+        "MME-Unify, table 2 (%)", ("Model", *headers), tuple(rows), notes, digits=2
+    )
 
 
-def _line(tasks: Mapping[str, _Task], headers: Sequence[str], *, strict: bool) -> Iterator[Cell]:
+def _line(
+    tasks: Mapping[str, _Task], headers: Sequence[str], *, strict: bool
+) -> Iterator[Cell]:
     scores = {name: task.score(strict=strict) for name, task in tasks.items()}
     known = {name: value for name, value in scores.items() if value is not None}
     found = roll_up(known)
@@ -154,13 +225,22 @@ def _line(tasks: Mapping[str, _Task], headers: Sequence[str], *, strict: bool) -
     parts = dict(zip(averages, (UNDERSTANDING, GENERATION, UNIFY, TASKS), strict=True))
     for header in headers:
         if header in averages:
-            yield averages[header] if all(name in known for name in parts[header]) else None
+            yield (
+                averages[header]
+                if all(name in known for name in parts[header])
+                else None
+            )
         else:
-            yield tasks[header].cell((SCORE,), strict=strict) if header in tasks else None
+            yield (
+                tasks[header].cell((SCORE,), strict=strict) if header in tasks else None
+            )
 
 
 def _table(
-    title: str, columns: Mapping[str, Sequence[str]], tasks: Sequence[_Task], notes: tuple[str, ...] = ()
+    title: str,
+    columns: Mapping[str, Sequence[str]],
+    tasks: Sequence[_Task],
+    notes: tuple[str, ...] = (),
 ) -> Table:
     rows = tuple(
         (
@@ -175,7 +255,11 @@ def _table(
 
 
 def _unknown(tasks: Mapping[str, _Task]) -> Iterator[str]:
-    lacking = [name for name in TASKS if name not in tasks or tasks[name].score(strict=False) is None]
+    lacking = [
+        name
+        for name in TASKS
+        if name not in tasks or tasks[name].score(strict=False) is None
+    ]
     if lacking:
         yield f"No average of a part without a score of {', '.join(lacking)}: not asked, not scored or lost is no 0."
 
@@ -186,14 +270,26 @@ def _settings(run: StoredRun) -> str:
     for task, entries in run.ours.get("metrics", {}).items():
         for entry in entries.values() if task.startswith("mme_unify_") else ():
             found.setdefault("profile", set()).add(entry.get("profile", "standard"))
-            for name, value in {} if entry.get("of_averages") else entry.get("switches", {}).items():
-                has_effect = value != "" and (name, entry.get("switches", {}).get("vcot")) != (
+            for name, value in (
+                {} if entry.get("of_averages") else entry.get("switches", {}).items()
+            ):
+                has_effect = value != "" and (
+                    name,
+                    entry.get("switches", {}).get("vcot"),
+                ) != (
                     "step_images",
                     "official",
                 )
-                if isinstance(value, str | bool | int | float) and name not in _NO_SETTING and has_effect:
+                if (
+                    isinstance(value, str | bool | int | float)
+                    and name not in _NO_SETTING
+                    and has_effect
+                ):
                     found.setdefault(name, set()).add(value)
-    said = (f"{name} {' and '.join(sorted(map(str, values)))}" for name, values in sorted(found.items()))
+    said = (
+        f"{name} {' and '.join(sorted(map(str, values)))}"
+        for name, values in sorted(found.items())
+    )
     return f"Settings: {', '.join(said)}."
 
 

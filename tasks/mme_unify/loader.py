@@ -26,10 +26,20 @@ from mmeval.content import Interleaved, Part, media_part, path_inside, text_part
 from mmeval.dataset import DataSource, InterleavedDataset, MediaFolder, SameStem
 from mmeval.errors import MissingDataError, RowError, UnknownNameError, UsageError
 from mmeval.records import Sample, digest, user
-from mmeval.tasks.mme_unify.mme_unify_maze import ACTION, COORDINATE, cell_of, maze_fault
+from mmeval.tasks.mme_unify.mme_unify_maze import (
+    ACTION,
+    COORDINATE,
+    cell_of,
+    maze_fault,
+)
 from mmeval.tasks.mme_unify.turns import Turn, answer_of
 
-TASK, KEY, PATHS, IRREGULARITIES = "mme_unify_task", "question_key", "paths", "irregularities"
+TASK, KEY, PATHS, IRREGULARITIES = (
+    "mme_unify_task",
+    "question_key",
+    "paths",
+    "irregularities",
+)
 USABLE = "usable"
 PROMPT = "Text_Prompt"
 OPTIONS = ("file", "mask")
@@ -39,7 +49,10 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "generation": ("Generation/Generation_Unified.json",),
     "iee": (f"{_UNIFY}/Image_Editing_and_Expla*ning/Unified_Explanation.json",),
     "csq": (f"{_UNIFY}/Common_Sense_Question/Common_Sense_Question.json",),
-    "al": (f"{_UNIFY}/Auxiliary_Lines/Auxiliary_Lines..json", f"{_UNIFY}/Auxiliary_Lines/Auxiliary_Lines.json"),
+    "al": (
+        f"{_UNIFY}/Auxiliary_Lines/Auxiliary_Lines..json",
+        f"{_UNIFY}/Auxiliary_Lines/Auxiliary_Lines.json",
+    ),
     "sd": (f"{_UNIFY}/SpotDiff/Spot_Diff.json",),
     "vcot": (f"{_UNIFY}/Visual_CoT/Visual_CoT.json",),
 }
@@ -69,7 +82,12 @@ _CANDIDATES = {
         "image_Auxiliary_lines_negative2",
         "image_Auxiliary_lines_negative3",
     ),
-    "sd": ("img_diff_a", "img_diff_a_negative1", "img_diff_a_negative2", "img_diff_a_negative3"),
+    "sd": (
+        "img_diff_a",
+        "img_diff_a_negative1",
+        "img_diff_a_negative2",
+        "img_diff_a_negative3",
+    ),
 }
 _SHOWN = {"iee": ("image",), "csq": (), "al": ("image",), "sd": ("img_a", "img_b")}
 _SIZE = re.compile(r"data_([1-9][0-9]?)x\1")
@@ -86,11 +104,16 @@ def load(source: DataSource) -> InterleavedDataset:
     name = str(source.options.get("file", ""))
     if name not in FILES:
         raise UnknownNameError(
-            "question file of MME-Unify", name, FILES, f"Set dataset_kwargs: {{file: {'|'.join(FILES)}}}"
+            "question file of MME-Unify",
+            name,
+            FILES,
+            f"Set dataset_kwargs: {{file: {'|'.join(FILES)}}}",
         )
     root = source.folder.absolute()
     reader = RowReader(name, mask=bool(source.options.get("mask")))
-    return InterleavedDataset(files=(_file(root, name),), root=root, media_folder=root, read=reader.read)
+    return InterleavedDataset(
+        files=(_file(root, name),), root=root, media_folder=root, read=reader.read
+    )
 
 
 def _file(root: Path, name: str) -> Path:
@@ -102,7 +125,11 @@ def _file(root: Path, name: str) -> Path:
         if file.is_file()
     ]
     if not found:
-        wanted = FILES[name][0].replace(_UNIFY, "Uinfy_capability").replace("Expla*ning", "Explaning")
+        wanted = (
+            FILES[name][0]
+            .replace(_UNIFY, "Uinfy_capability")
+            .replace("Expla*ning", "Explaning")
+        )
         raise MissingDataError(
             f"{root}: the authors' question file {wanted} is missing; put the folders of their Unify_Dataset "
             "beside the media, and name the folder of both with --data_dir"
@@ -131,10 +158,16 @@ class RowReader:
     _find: SameStem = field(default_factory=SameStem)
     _logged: set[str] = field(default_factory=set)
 
-    def read(self, row: Mapping[str, Any], position: str, resolve: MediaFolder) -> Sample:
+    def read(
+        self, row: Mapping[str, Any], position: str, resolve: MediaFolder
+    ) -> Sample:
         """One row as a sample. Raises UsageError for one that cannot be asked."""
         at = int(position) - 1
-        task = task_of(self.file, row.get("category")) if self.file in CATEGORIES else self.file
+        task = (
+            task_of(self.file, row.get("category"))
+            if self.file in CATEGORIES
+            else self.file
+        )
         if not task:
             fault = f'"category" is {row.get("category")!r:.80}, which is no task of {self.file}'
             raise RowError(fault, id=f"{self.file}/{at}")
@@ -160,7 +193,11 @@ class RowReader:
 
 def task_of(file: str, category: Any) -> str:
     """The task of a row of ``understanding`` or ``generation``; empty for another category."""
-    name = category.replace("_", " ").strip().casefold() if isinstance(category, str) else ""
+    name = (
+        category.replace("_", " ").strip().casefold()
+        if isinstance(category, str)
+        else ""
+    )
     return CATEGORIES[file].get(name, "")
 
 
@@ -169,7 +206,11 @@ def question_of(labels: Mapping[str, Any]) -> dict[str, Any]:
     row = {key: value for key, value in labels.items() if key not in _ADDED}
     if isinstance(labels[PATHS], list):
         return {**row, "image": labels[PATHS]}
-    way = {"Action": labels[ACTION], "Coordinate": labels[COORDINATE]} if ACTION in labels else {}
+    way = (
+        {"Action": labels[ACTION], "Coordinate": labels[COORDINATE]}
+        if ACTION in labels
+        else {}
+    )
     return {**row, "data": {**way, **labels[PATHS]}}
 
 
@@ -177,8 +218,15 @@ def _labels(row: Mapping[str, Any], task: str) -> dict[str, Any]:
     found = row.get("data")
     data: Mapping[str, Any] = found if isinstance(found, dict) else {}
     labels = {key: value for key, value in row.items() if key not in ("image", "data")}
-    labels[TASK], labels[KEY] = task, digest({key: value for key, value in row.items() if key != "question_id"})
-    labels[PATHS] = row["image"] if "image" in row else {key: data[key] for key in data if isinstance(data[key], str)}
+    labels[TASK], labels[KEY] = (
+        task,
+        digest({key: value for key, value in row.items() if key != "question_id"}),
+    )
+    labels[PATHS] = (
+        row["image"]
+        if "image" in row
+        else {key: data[key] for key in data if isinstance(data[key], str)}
+    )
     if task in ("civg", "fir", "tie", "tig", "tvg", "vp"):
         labels[USABLE] = bool(data.get("video" if task in ("civg", "vp") else "image"))
     if task == "vcot":
@@ -210,7 +258,9 @@ class _Row:
         if not isinstance(paths, list) or not paths:
             raise UsageError('"image" is no list of paths')
         media = [self._medium(path, "image", kind) for path in paths]
-        asked = self._placed("\n".join((self._text("question"), *self._choice())), media)
+        asked = self._placed(
+            "\n".join((self._text("question"), *self._choice())), media
+        )
         return _Content(asked, Interleaved((text_part(self.row["answer"]),)))
 
     def _placed(self, text: str, media: Sequence[Part]) -> list[Part]:
@@ -230,14 +280,24 @@ class _Row:
         words = self._text(PROMPT, blank=task == "fir").strip()
         prompt = [text_part(words)] if words else []
         if task == "tvg":
-            clip = Interleaved((self._of("image", "video"),)) if self._data.get("image") else None
+            clip = (
+                Interleaved((self._of("image", "video"),))
+                if self._data.get("image")
+                else None
+            )
             return _Content(prompt, clip)
         picture = self._of("image")
         if task in ("fir", "tig"):
-            return _Content([picture] if task == "fir" else prompt, Interleaved((picture,)))
+            return _Content(
+                [picture] if task == "fir" else prompt, Interleaved((picture,))
+            )
         if task == "tie":
-            masks = [self._of("mask_img")] if mask and self._data.get("mask_img") else []
-            return _Content([picture, *masks, *prompt], Interleaved((self._of("edited_image"),)))
+            masks = (
+                [self._of("mask_img")] if mask and self._data.get("mask_img") else []
+            )
+            return _Content(
+                [picture, *masks, *prompt], Interleaved((self._of("edited_image"),))
+            )
         return _Content([picture, *prompt], Interleaved((self._of("video", "video"),)))
 
     def _unify(self, task: str) -> _Content:
@@ -248,7 +308,14 @@ class _Row:
         picture = [part for part in candidates[0].parts if not part.dangling]
         if task == "iee":
             # The right option stands first and the letters are out of order: the letter in front of a text is meant.
-            right = next((option for option in choice if re.match(rf"\W*{right}\s*[:.)]", option)), "")
+            right = next(
+                (
+                    option
+                    for option in choice
+                    if re.match(rf"\W*{right}\s*[:.)]", option)
+                ),
+                "",
+            )
             if not right:
                 self.odd.append("no option has the letter of the answer")
         else:
@@ -257,22 +324,40 @@ class _Row:
         return _Content([*shown, text_part("\n".join(words))], reference, candidates)
 
     def _maze(self) -> _Content:
-        labels: dict[str, Any] = {ACTION: self._data.get("Action"), COORDINATE: self._data.get("Coordinate")}
+        labels: dict[str, Any] = {
+            ACTION: self._data.get("Action"),
+            COORDINATE: self._data.get("Coordinate"),
+        }
         if fault := maze_fault(labels):
             raise UsageError(fault)
         if not _SIZE.fullmatch(str(self.row.get("subcategory"))):
-            raise UsageError(f'"subcategory" is {self.row.get("subcategory")!r:.80}; write the size, such as data_3x3')
-        actions, cells = labels[ACTION], [cell_of(cell) or (0, 0) for cell in labels[COORDINATE]]
+            raise UsageError(
+                f'"subcategory" is {self.row.get("subcategory")!r:.80}; write the size, such as data_3x3'
+            )
+        actions, cells = (
+            labels[ACTION],
+            [cell_of(cell) or (0, 0) for cell in labels[COORDINATE]],
+        )
         for written, cell in zip(labels[COORDINATE], cells, strict=True):
             if written != [*cell]:
                 self._note(f"the cell {written} is read as {list(cell)}")
         start = self._of("Step_0")
-        states = [Interleaved((start,)), *(self._candidate(f"Step_{step}") for step in range(1, len(actions) - 1))]
+        states = [
+            Interleaved((start,)),
+            *(self._candidate(f"Step_{step}") for step in range(1, len(actions) - 1)),
+        ]
         turns = []
         for step, action in enumerate(actions):
             row, column = cells[min(step + 1, len(cells) - 1)]
             after = states[step + 1].parts[0] if step + 1 < len(states) else None
-            turns.append(Turn(step, action, [column - 1, row - 1], None if after is None or after.dangling else after))
+            turns.append(
+                Turn(
+                    step,
+                    action,
+                    [column - 1, row - 1],
+                    None if after is None or after.dangling else after,
+                )
+            )
         return _Content([start], answer_of(turns), states)
 
     def _note(self, words: str) -> None:
@@ -294,10 +379,20 @@ class _Row:
 
     def _choice(self) -> list[str]:
         choice, answer = self.row.get("choice"), self.row.get("answer")
-        if not isinstance(choice, list) or not choice or not all(isinstance(option, str) for option in choice):
+        if (
+            not isinstance(choice, list)
+            or not choice
+            or not all(isinstance(option, str) for option in choice)
+        ):
             raise UsageError('"choice" is no list of texts')
-        if not isinstance(answer, str) or len(answer) != 1 or not 0 <= ord(answer) - ord("A") < len(choice):
-            raise UsageError(f'"answer" is {answer!r:.80}; write the letter of an option')
+        if (
+            not isinstance(answer, str)
+            or len(answer) != 1
+            or not 0 <= ord(answer) - ord("A") < len(choice)
+        ):
+            raise UsageError(
+                f'"answer" is {answer!r:.80}; write the letter of an option'
+            )
         return choice
 
     def _candidate(self, key: str) -> Interleaved:

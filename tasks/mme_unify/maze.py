@@ -12,7 +12,10 @@ from mmeval.tasks.mme_unify.turns import Turn, answer_of, turn_parts, turns_of
 
 _FINISH = "finish"
 _LINE = r"(?im)^[^\S\n]*+[*_#>`-]*+[^\S\n]*+{}[*_`]*+[^\S\n]*+:[*_`]*+[^\S\n]*+(.*)$"
-_ACTION, _LOCATION = re.compile(_LINE.format("action")), re.compile(_LINE.format("location"))
+_ACTION, _LOCATION = (
+    re.compile(_LINE.format("action")),
+    re.compile(_LINE.format("location")),
+)
 _WORD = re.compile(r"\W*(left|right|up|down|finish)\b", re.IGNORECASE)
 _PAIR = re.compile(r"[\[(]\s*+(-?[0-9]{1,9})\s*+,\s*+(-?[0-9]{1,9})\s*+[\])]")
 
@@ -47,7 +50,14 @@ def turn_in(reply: Interleaved, step: int) -> Turn:
     stated = turns_of(reply).get(step)
     if stated is not None and stated.action:
         return stated
-    picture = next((part for part in reply.parts if part.kind == "image" and part.media is not None), None)
+    picture = next(
+        (
+            part
+            for part in reply.parts
+            if part.kind == "image" and part.media is not None
+        ),
+        None,
+    )
     return Turn(step, _action(reply.words), _location(reply.words), picture)
 
 

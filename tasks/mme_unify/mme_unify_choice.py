@@ -28,9 +28,15 @@ _PREFIX = re.compile(r"\s*(?:\([A-Z]\)|[A-Z][.:)])\s*")
 def _fault(sample: Sample, _switches: object = None) -> str:
     """Why no answer to a sample could be scored, or an empty text."""
     options, right = sample.metadata.get(CHOICE), sample.metadata.get(ANSWER)
-    if not isinstance(options, list) or not all(isinstance(option, str) for option in options):
+    if not isinstance(options, list) or not all(
+        isinstance(option, str) for option in options
+    ):
         return f"metadata {CHOICE!r} is no list of texts"
-    return "" if right in _letters(len(options)) else f"metadata {ANSWER!r} is no letter of an option"
+    return (
+        ""
+        if right in _letters(len(options))
+        else f"metadata {ANSWER!r} is no letter of an option"
+    )
 
 
 @metric(
@@ -41,7 +47,10 @@ def _fault(sample: Sample, _switches: object = None) -> str:
     check=_fault,
 )
 def mme_unify_choice(
-    trial: Trial, *, script: Script = "understanding", reading: Literal["letter", "released"] = "letter"
+    trial: Trial,
+    *,
+    script: Script = "understanding",
+    reading: Literal["letter", "released"] = "letter",
 ) -> Score:
     """1 when the answer chooses the right option, else 0.
 
@@ -84,8 +93,13 @@ def letter_of(answer: str, options: Sequence[str]) -> str | None:
             if (letter := found[found.lastindex or 0]) in letters:
                 return letter
     folded = text.casefold()
-    texts = {letter: _option_text(option) for letter, option in zip(letters, options, strict=False)}
-    contained = [letter for letter, option in texts.items() if option and option in folded]
+    texts = {
+        letter: _option_text(option)
+        for letter, option in zip(letters, options, strict=False)
+    }
+    contained = [
+        letter for letter, option in texts.items() if option and option in folded
+    ]
     return contained[0] if len(contained) == 1 else None
 
 
@@ -112,7 +126,13 @@ def _without_thinking(answer: str) -> str:
 def _option_text(option: str) -> str:
     text = unicodedata.normalize("NFKC", option)
     found = _PREFIX.match(text)
-    return text[found.end() if found else 0 :].casefold().strip().removesuffix(".").removesuffix("。")
+    return (
+        text[found.end() if found else 0 :]
+        .casefold()
+        .strip()
+        .removesuffix(".")
+        .removesuffix("。")
+    )
 
 
 def _released(words: str, right: str, script: Script) -> bool:

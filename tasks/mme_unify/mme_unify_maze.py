@@ -19,9 +19,17 @@ _MISTYPED = re.compile(r"([0-9]+)\.([0-9]+)")
 
 def cell_of(written: Any) -> tuple[int, int] | None:
     """A cell of the data as (row, column); of the mistyped ``[1.3]`` too. None for anything else."""
-    if isinstance(written, list) and len(written) == 2 and all(type(number) is int for number in written):
+    if (
+        isinstance(written, list)
+        and len(written) == 2
+        and all(type(number) is int for number in written)
+    ):
         return written[0], written[1]
-    if isinstance(written, list) and len(written) == 1 and isinstance(written[0], float):
+    if (
+        isinstance(written, list)
+        and len(written) == 1
+        and isinstance(written[0], float)
+    ):
         found = _MISTYPED.fullmatch(repr(written[0]))
         return (int(found[1]), int(found[2])) if found else None
     return None
@@ -30,12 +38,20 @@ def cell_of(written: Any) -> tuple[int, int] | None:
 def maze_fault(labels: Mapping[str, Any]) -> str:
     """Why no way through a maze could be scored, or an empty text."""
     actions, cells = labels.get(ACTION), labels.get(COORDINATE)
-    if not isinstance(actions, list) or not actions or not all(isinstance(action, str) for action in actions):
+    if (
+        not isinstance(actions, list)
+        or not actions
+        or not all(isinstance(action, str) for action in actions)
+    ):
         return f"{ACTION!r} is no list of words"
     if not isinstance(cells, list) or len(cells) != len(actions):
         return f"{COORDINATE!r} is no list of a cell for each action"
     odd = next((cell for cell in cells if cell_of(cell) is None), None)
-    return "" if odd is None else f"{COORDINATE!r} has the cell {odd!r:.80}; write [row, column]"
+    return (
+        ""
+        if odd is None
+        else f"{COORDINATE!r} has the cell {odd!r:.80}; write [row, column]"
+    )
 
 
 def _fault(sample: Sample, _switches: object) -> str:
@@ -50,7 +66,9 @@ def _fault(sample: Sample, _switches: object) -> str:
     profiles={"official": {"vcot": "official"}},
     check=_fault,
 )
-def mme_unify_maze(trial: Trial, *, vcot: Literal["paper", "official"] = "paper") -> dict[str, Score]:
+def mme_unify_maze(
+    trial: Trial, *, vcot: Literal["paper", "official"] = "paper"
+) -> dict[str, Score]:
     """The shares of the steps of a maze with the right action, and with the right location; and whether it finishes.
 
     ``vcot: paper``: the steps are the moves. An action is compared whatever its case, a location [x, y], counted from
@@ -68,16 +86,33 @@ def mme_unify_maze(trial: Trial, *, vcot: Literal["paper", "official"] = "paper"
     cells = trial.sample.metadata[COORDINATE]
     taken = [turns.get(step, Turn(step)) for step in range(len(actions))]
     if vcot == "official":
-        right = [turn.action == action for turn, action in zip(taken, actions, strict=True)]
-        there = [_is_official(turn.location, cell) for turn, cell in zip(taken, cells, strict=True)]
+        right = [
+            turn.action == action for turn, action in zip(taken, actions, strict=True)
+        ]
+        there = [
+            _is_official(turn.location, cell)
+            for turn, cell in zip(taken, cells, strict=True)
+        ]
         return _scores(right, there, finished=right[-1])
-    right = [_plain(turn.action) == _plain(action) for turn, action in zip(taken, actions, strict=True)]
-    there = [_is_at(turn.location, cell) for turn, cell in zip(taken, cells[1:], strict=False)]
+    right = [
+        _plain(turn.action) == _plain(action)
+        for turn, action in zip(taken, actions, strict=True)
+    ]
+    there = [
+        _is_at(turn.location, cell)
+        for turn, cell in zip(taken, cells[1:], strict=False)
+    ]
     return _scores(right[:-1], there, finished=right[-1])
 
 
-def _scores(right: Sequence[bool], there: Sequence[bool], *, finished: bool) -> dict[str, Score]:
-    return dict(zip(OUTPUTS, (_share(right), _share(there), Score(float(finished))), strict=True))
+def _scores(
+    right: Sequence[bool], there: Sequence[bool], *, finished: bool
+) -> dict[str, Score]:
+    return dict(
+        zip(
+            OUTPUTS, (_share(right), _share(there), Score(float(finished))), strict=True
+        )
+    )
 
 
 def _share(right: Sequence[bool]) -> Score:
@@ -98,7 +133,9 @@ def _is_at(location: Any, cell: Any) -> bool:
 
 
 def _is_number_pair(location: Any) -> bool:
-    return isinstance(location, list) and all(type(number) in (int, float) for number in location)
+    return isinstance(location, list) and all(
+        type(number) in (int, float) for number in location
+    )
 
 
 def _is_official(location: Any, cell: Any) -> bool:

@@ -15,11 +15,15 @@ def mme_unify_plus(scores: Mapping[str, Score], *, of: Sequence[str] = ()) -> Sc
     A score that is inapplicable is passed over, such as that of pictures for a maze of one move. Unscored where one is
     and the others are 1, unavailable where one is. Evidence: the scores below 1.
     """
-    known = [(name, scores[name]) for name in of if scores[name].status != "inapplicable"]
+    known = [
+        (name, scores[name]) for name in of if scores[name].status != "inapplicable"
+    ]
     for name, score in known:
         if score.status == "unavailable":
             return Score.unavailable(f"{name}: {score.reason}")
-    below = [name for name, score in known if score.value is not None and score.value < 1]
+    below = [
+        name for name, score in known if score.value is not None and score.value < 1
+    ]
     lost = [(name, score) for name, score in known if score.value is None]
     if lost and not below:
         reason = "; ".join(f"{name}: {score.reason}" for name, score in lost)

@@ -50,7 +50,9 @@ def turns_of(answer: Interleaved | None) -> Mapping[int, Turn]:
             if found := _STEP.fullmatch(line.strip()):
                 turn = Turn(int(found[1]))
             elif turn is not None and line.startswith(_ACTION):
-                turn = turn._replace(action=line.removeprefix(_ACTION).removeprefix(" "))
+                turn = turn._replace(
+                    action=line.removeprefix(_ACTION).removeprefix(" ")
+                )
             elif turn is not None and line.startswith(_LOCATION):
                 turn = turn._replace(location=_json(line.removeprefix(_LOCATION)))
             if turn is not None:
@@ -65,7 +67,10 @@ def turn_parts(turn: Turn) -> tuple[Part, ...]:
         lines.append(f"{_ACTION} {_BREAK.sub(' ', turn.action)}")
     if turn.location is not None:
         lines.append(f"{_LOCATION} {json.dumps(turn.location)}")
-    return (text_part("\n".join([*lines, _IMAGE, ""])), *(() if turn.picture is None else (turn.picture,)))
+    return (
+        text_part("\n".join([*lines, _IMAGE, ""])),
+        *(() if turn.picture is None else (turn.picture,)),
+    )
 
 
 def answer_of(turns: Iterable[Turn]) -> Interleaved:

@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     Table: TypeAlias = (
-        Sequence[Sequence[float]] | Sequence[np.ndarray[Any, np.dtype[Any]]] | np.ndarray[Any, np.dtype[Any]]
+        Sequence[Sequence[float]]
+        | Sequence[np.ndarray[Any, np.dtype[Any]]]
+        | np.ndarray[Any, np.dtype[Any]]
     )
 
 BEST, WORST = 1.0, 1000.0
@@ -50,7 +52,10 @@ def feature_distance(one: Table, other: Table) -> float:
         return distance
     # With X and Y the deviations by rows, the trace of the root of both covariances' product is the sum of the
     # singular values of X Y^T: exact however few rows there are, where a root of a singular matrix is not.
-    rows = [(side - mean) / (len(side) - 1) ** 0.5 for side, mean in zip((first, second), means, strict=True)]
+    rows = [
+        (side - mean) / (len(side) - 1) ** 0.5
+        for side, mean in zip((first, second), means, strict=True)
+    ]
     shared = np.linalg.svd(rows[0] @ rows[1].T, compute_uv=False).sum()
     return distance + float((rows[0] ** 2).sum() + (rows[1] ** 2).sum() - 2 * shared)
 
@@ -63,7 +68,11 @@ def even_indices(frames: int, wanted: int) -> list[int]:
     """
     import numpy as np
 
-    return [] if frames < 1 else [int(place) for place in np.linspace(0, frames - 1, wanted)]
+    return (
+        []
+        if frames < 1
+        else [int(place) for place in np.linspace(0, frames - 1, wanted)]
+    )
 
 
 def usable(row: Mapping[str, Any], task: str) -> bool:

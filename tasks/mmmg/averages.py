@@ -18,7 +18,9 @@ Absent = Literal["left out", "zero"]
 """How a task that a model cannot do is counted: left out as in the paper, or 0 as on the leaderboard."""
 
 
-def average(values: Mapping[str, float], tasks: Sequence[str], *, absent: Absent = "left out") -> float | None:
+def average(
+    values: Mapping[str, float], tasks: Sequence[str], *, absent: Absent = "left out"
+) -> float | None:
     """The unweighted mean of tasks; ``absent``: how those without a value count.
     None if none counts."""
     known = [values[task] for task in tasks if task in values]
@@ -32,4 +34,6 @@ def interval(passes: Mapping[str, Passes], tasks: Sequence[str]) -> Spread | Non
     known = [passes[task] for task in tasks if task in passes]
     if len({len(one) for one in known}) != 1 or not known[0]:
         return None
-    return spread([math.fsum(values) / len(known) for values in zip(*known, strict=True)])
+    return spread(
+        [math.fsum(values) / len(known) for values in zip(*known, strict=True)]
+    )

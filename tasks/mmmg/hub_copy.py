@@ -53,7 +53,9 @@ class HubCopy:
     @cached_property
     def _prompts(self) -> Counter[tuple[str, str]]:
         """The number of rows with each prompt of each category."""
-        return Counter((row["category"], row["instruction"]) for row in self._rows(_KEYS))
+        return Counter(
+            (row["category"], row["instruction"]) for row in self._rows(_KEYS)
+        )
 
     def media(self, category: str) -> CategoryMedia:
         return CategoryMedia(dict(self._held(category)))
@@ -63,32 +65,44 @@ class HubCopy:
         for row in self._rows((*_KEYS, *self._media_columns)):
             if row["category"] == category:
                 prompt = row["instruction"]
-                yield PromptPlace(prompt, turns[prompt]), {name: row[name] for name in self._media_columns if row[name]}
+                yield (
+                    PromptPlace(prompt, turns[prompt]),
+                    {name: row[name] for name in self._media_columns if row[name]},
+                )
                 turns[prompt] += 1
 
     @cached_property
     def _media_columns(self) -> tuple[str, ...]:
         with parquet_file(self.files[0]) as table:
             names = table.schema_arrow.names
-        return tuple(name for name in names if name.rstrip("0123456789")[:-1] in _COLUMN.values())
+        return tuple(
+            name for name in names if name.rstrip("0123456789")[:-1] in _COLUMN.values()
+        )
 
     def _rows(self, columns: tuple[str, ...]) -> Iterator[dict[str, Any]]:
         for file in self.files:
             with parquet_file(file) as table:
                 self._check(file, table.schema_arrow.names)
-                for batch in table.iter_batches(batch_size=_BATCH_ROWS, columns=list(columns), use_threads=False):
+                for batch in table.iter_batches(
+                    batch_size=_BATCH_ROWS, columns=list(columns), use_threads=False
+                ):
                     yield from map(_plain, batch.to_pylist())
 
     @staticmethod
     def _check(file: Path, names: list[str]) -> None:
         lacking = [name for name in _KEYS if name not in names]
         if lacking:
-            raise UsageError(f"{file}: it is no copy of MMMG: the column {lacking[0]!r} is missing")
+            raise UsageError(
+                f"{file}: it is no copy of MMMG: the column {lacking[0]!r} is missing"
+            )
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
     """A row with media as bytes, even if the column is a struct of bytes and path."""
-    return {name: value.get("bytes") if isinstance(value, dict) else value for name, value in row.items()}
+    return {
+        name: value.get("bytes") if isinstance(value, dict) else value
+        for name, value in row.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -103,16 +117,26 @@ class CategoryMedia:
         column = f"{_COLUMN[field]}_{position}"
         data = self.held.get(place, {}).get(column)
         if data is None:
-            raise MissingDataError(f"the copy of {REPOSITORY} has no {column} of this row")
+            raise MissingDataError(
+                f"the copy of {REPOSITORY} has no {column} of this row"
+            )
         return Media.from_bytes(data, name)
 
 
 def find_copy(folder: Path) -> HubCopy | None:
     """The copy in the user's folder, else in the hub's cache; None without one.
     In the folder it is ``FOLDER/UW-FMRL2/MMMG`` as the hub's tool downloads it, or the folder itself."""
-    places = [folder / REPOSITORY, folder, cached_snapshot(REPOSITORY, "main", "dataset")]
+    places = [
+        folder / REPOSITORY,
+        folder,
+        cached_snapshot(REPOSITORY, "main", "dataset"),
+    ]
     for place in places:
-        files = tuple(sorted({*place.glob("*.parquet"), *place.glob("data/*.parquet")})) if place is not None else ()
+        files = (
+            tuple(sorted({*place.glob("*.parquet"), *place.glob("data/*.parquet")}))
+            if place is not None
+            else ()
+        )
         if files:
             return HubCopy(files)
     return None

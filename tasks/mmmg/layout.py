@@ -28,7 +28,10 @@ UNKNOWN = (
     "N/A: one of its tasks has no value here (lost, unavailable or not asked), which is no 0; the mean of the others "
     "would be that of other tasks."
 )
-NAMED: Mapping[str, str] = {"lost": "Lost", "unavailable": "Unavailable, nothing here can score them"}
+NAMED: Mapping[str, str] = {
+    "lost": "Lost",
+    "unavailable": "Unavailable, nothing here can score them",
+}
 """How the state of a task is described below the table of averages."""
 
 State = Literal["known", "lost", "absent", "unavailable", "not asked"]
@@ -55,8 +58,15 @@ class Line:
 def layout(run: StoredRun) -> Iterator[Table]:
     """Make a table for each category with a task in the run, and one of averages."""
     asked = {task.name: _line(run, task) for task in run.tasks}
-    left_out = {str(name): Line(str(name), "not asked", lacks="left out") for name in run.ours.get("left_out", {})}
-    shown = [category for category in CATEGORIES if not asked.keys().isdisjoint(category.tasks)]
+    left_out = {
+        str(name): Line(str(name), "not asked", lacks="left out")
+        for name in run.ours.get("left_out", {})
+    }
+    shown = [
+        category
+        for category in CATEGORIES
+        if not asked.keys().isdisjoint(category.tasks)
+    ]
     for category in shown:
         yield _tasks_table(category, {**left_out, **asked}, run)
     if shown:
@@ -78,7 +88,9 @@ def _line(run: StoredRun, task: StoredTask) -> Line:
 def _passes(scores: Scores) -> Passes:
     """The mean of each pass, with equal weight for each instruction file of a task.
     Empty where a pass has no score of one of them."""
-    files = [repeat_means(part) for part in scores.by_level(FILE).values() if part.values] or [repeat_means(scores)]
+    files = [
+        repeat_means(part) for part in scores.by_level(FILE).values() if part.values
+    ] or [repeat_means(scores)]
     if len({len(means) for means in files}) > 1:
         return ()
     return [math.fsum(means) / len(means) for means in zip(*files, strict=True)]
@@ -105,16 +117,23 @@ def _lacks(scores: Scores) -> str:
     return ", ".join(f"{count} {status}" for count, status in lacking)
 
 
-def _tasks_table(category: Category, lines: Mapping[str, Line], run: StoredRun) -> Table:
+def _tasks_table(
+    category: Category, lines: Mapping[str, Line], run: StoredRun
+) -> Table:
     known = [task for task in category.tasks if task in lines]
     notes = [INTERVAL]
     if len(known) < len(category.tasks):
-        notes.append(f"{len(category.tasks) - len(known)} of its {len(category.tasks)} tasks are not in this run.")
+        notes.append(
+            f"{len(category.tasks) - len(known)} of its {len(category.tasks)} tasks are not in this run."
+        )
     notes += paper_notes(run, known)
     return Table(
         f"MMMG, {category.title}: tasks",
         ("Task", "Value", "±", "Scored", "Lacks"),
-        tuple((one.alias, one.value, one.half_width, one.trials, one.lacks) for one in (lines[task] for task in known)),
+        tuple(
+            (one.alias, one.value, one.half_width, one.trials, one.lacks)
+            for one in (lines[task] for task in known)
+        ),
         tuple(notes),
     )
 
@@ -123,7 +142,10 @@ def _averages_table(shown: Sequence[Category], lines: Mapping[str, Line]) -> Tab
     rows: list[tuple[Cell, ...]] = []
     for category in shown:
         rows.append(_average_row(category.title, category.tasks, lines))
-        rows += [_average_row(f"{category.title}: {name}", tasks, lines) for name, tasks in category.groups.items()]
+        rows += [
+            _average_row(f"{category.title}: {name}", tasks, lines)
+            for name, tasks in category.groups.items()
+        ]
     unknown = [UNKNOWN] if any(row[1] is None for row in rows) else []
     tasks = [task for category in shown for task in category.tasks]
     return Table(
@@ -134,16 +156,29 @@ def _averages_table(shown: Sequence[Category], lines: Mapping[str, Line]) -> Tab
     )
 
 
-def _average_row(title: str, tasks: Sequence[str], lines: Mapping[str, Line]) -> tuple[Cell, ...]:
+def _average_row(
+    title: str, tasks: Sequence[str], lines: Mapping[str, Line]
+) -> tuple[Cell, ...]:
     """An average, shown where each task has a value or the model cannot do it."""
     states = Counter(_state_of(task, lines) for task in tasks)
-    values = {task: line.value for task in tasks if (line := lines.get(task)) and line.value is not None}
+    values = {
+        task: line.value
+        for task in tasks
+        if (line := lines.get(task)) and line.value is not None
+    }
     counted, lacks = f"{len(values)}/{len(tasks)}", _lacking_tasks(states)
     if states.keys() - {"known", "absent"}:
         return (title, None, None, None, counted, lacks)
     sure = interval({task: lines[task].passes for task in values}, tasks)
     half = None if sure is None else sure.half_width
-    return (title, average(values, tasks), half, average(values, tasks, absent="zero"), counted, lacks)
+    return (
+        title,
+        average(values, tasks),
+        half,
+        average(values, tasks, absent="zero"),
+        counted,
+        lacks,
+    )
 
 
 def _state_of(task: str, lines: Mapping[str, Line]) -> State:
@@ -154,11 +189,17 @@ def _lacking_tasks(states: Mapping[State, int]) -> str:
     """The numbers of tasks of an average without a value, by reason."""
     words: Mapping[State, str] = {"absent": "unsupported"}
     order: Sequence[State] = ("lost", "unavailable", "not asked", "absent")
-    return ", ".join(f"{states[state]} {words.get(state, state)}" for state in order if states.get(state))
+    return ", ".join(
+        f"{states[state]} {words.get(state, state)}"
+        for state in order
+        if states.get(state)
+    )
 
 
 def _named(tasks: Sequence[str], lines: Mapping[str, Line]) -> Iterator[str]:
     """The asked tasks without a value that make an average unavailable, by reason."""
     for state, said in NAMED.items():
-        if names := [lines[task].alias for task in tasks if _state_of(task, lines) == state]:
+        if names := [
+            lines[task].alias for task in tasks if _state_of(task, lines) == state
+        ]:
             yield f"{said}: {', '.join(names)}."

@@ -28,7 +28,14 @@ from typing import Any
 
 from mmeval.content import Interleaved, Media, Part, TagKind, path_inside, text_part
 from mmeval.dataset import DataSource
-from mmeval.errors import Caught, MissingDataError, MmevalError, RowError, UsageError, message_of
+from mmeval.errors import (
+    Caught,
+    MissingDataError,
+    MmevalError,
+    RowError,
+    UsageError,
+    message_of,
+)
 from mmeval.records import DIGEST_CHARS, Message, Sample
 from mmeval.tasks.mmmg.hub_copy import CategoryMedia, HubCopy, PromptPlace, find_copy
 from mmeval.tasks.mmmg.rows import (
@@ -83,12 +90,20 @@ class MmmgDataset:
 
     def __iter__(self) -> Iterator[Sample]:
         readers = (_Reader(file, self.media, self.copy) for file in self.files)
-        rows = ((reader, line) for reader in readers for line in self._lines(reader.file))
-        return starmap(_Reader.sample, rows)  # unlike a generator, it goes on after an error
+        rows = (
+            (reader, line) for reader in readers for line in self._lines(reader.file)
+        )
+        return starmap(
+            _Reader.sample, rows
+        )  # unlike a generator, it goes on after an error
 
     def _lines(self, file: Path) -> Iterator[Line]:
         """The lines that count; one that is no row may have the field, so it is named rather than left out."""
-        return (line for line in lines(file) if not self.having or self.having in line.row or line.fault)
+        return (
+            line
+            for line in lines(file)
+            if not self.having or self.having in line.row or line.fault
+        )
 
     def check_media(self) -> None:
         """Raise MissingDataError before the run for media in neither folder nor copy.
@@ -102,7 +117,9 @@ class MmmgDataset:
     def _missing(self, file: Path) -> Iterator[str]:
         for line in self._lines(file):
             names = list(_lacking(file, self.media, line.row))
-            if names and (self.copy is None or not self.copy.holds(file.stem, _place(line))):
+            if names and (
+                self.copy is None or not self.copy.holds(file.stem, _place(line))
+            ):
                 yield from names
 
 
@@ -114,8 +131,12 @@ def _lacking(file: Path, folder: Path, row: Mapping[str, Any]) -> Iterator[str]:
     """The missing media files of a row, as paths below the folder."""
     for key, kind in NUMBERED.items():
         try:
-            names = [medium_file(kind, file.stem, number) for number in numbers(row, key)]
-            yield from (name for name in names if not path_inside(folder, name).is_file())
+            names = [
+                medium_file(kind, file.stem, number) for number in numbers(row, key)
+            ]
+            yield from (
+                name for name in names if not path_inside(folder, name).is_file()
+            )
         except MmevalError:  # reported with its line when the row is read
             continue
 
@@ -128,29 +149,53 @@ class _Reader:
 
     def sample(self, line: Line) -> Sample:
         """Raises RowError, whatever is wrong with the row."""
-        named = Sample(f"{self.file.stem}/{line.position}", (), metadata={**labels(line.row), "file": self.file.stem})
+        named = Sample(
+            f"{self.file.stem}/{line.position}",
+            (),
+            metadata={**labels(line.row), "file": self.file.stem},
+        )
         with Caught() as failure:
             if line.fault:
                 raise UsageError(line.fault)
             words, place = text(line.row, PROMPT), _place(line)
-            given = {label: medium for key in GIVEN for label, medium in self._listed(line.row, key, place).items()}
+            given = {
+                label: medium
+                for key in GIVEN
+                for label, medium in self._listed(line.row, key, place).items()
+            }
             asked = Message("user", Interleaved((text_part(words), *_beside(given))))
-            return replace(named, input=(asked,), references=tuple(self._references(line.row, place)))
+            return replace(
+                named,
+                input=(asked,),
+                references=tuple(self._references(line.row, place)),
+            )
         advice = f"; {_FETCH}" if isinstance(failure.error, MissingDataError) else ""
         fault = f"{self.file}:{line.number}: {message_of(failure.error)}{advice}"
         raise RowError(fault, id=named.id, labels=named.metadata)
 
-    def _references(self, row: Mapping[str, Any], place: PromptPlace) -> Iterator[Interleaved]:
+    def _references(
+        self, row: Mapping[str, Any], place: PromptPlace
+    ) -> Iterator[Interleaved]:
         reference = row.get(REFERENCE)
         if reference is not None:
             if not isinstance(reference, dict):
-                raise UsageError("'reference' must be an object with 'response' and lists of files")
-            media = {label: m for key in GIVEN for label, m in self._listed(reference, key, None).items()}
-            yield Interleaved.from_text(text(reference, "response"), media, spellings=("span",))
+                raise UsageError(
+                    "'reference' must be an object with 'response' and lists of files"
+                )
+            media = {
+                label: m
+                for key in GIVEN
+                for label, m in self._listed(reference, key, None).items()
+            }
+            yield Interleaved.from_text(
+                text(reference, "response"), media, spellings=("span",)
+            )
         elif pictures := self._listed(row, SHOULD_BE, place):
             yield Interleaved(_beside(pictures))
 
-    def _listed(self, row: Mapping[str, Any], key: str, place: PromptPlace | None) -> dict[str, Media]:
+    def _listed(
+        self, row: Mapping[str, Any], key: str, place: PromptPlace | None
+    ) -> dict[str, Media]:
         """The media of a row's list by label, counted from 0 per kind like placeholders."""
         kind = NUMBERED[key]
         return {
@@ -158,7 +203,14 @@ class _Reader:
             for position, number in enumerate(numbers(row, key))
         }
 
-    def _medium(self, kind: TagKind, number: int, key: str, position: int, place: PromptPlace | None) -> Media:
+    def _medium(
+        self,
+        kind: TagKind,
+        number: int,
+        key: str,
+        position: int,
+        place: PromptPlace | None,
+    ) -> Media:
         name = medium_file(kind, self.file.stem, number)
         file = path_inside(self._folder, name)
         if file.is_file() or self._copy is None or place is None:
@@ -179,12 +231,22 @@ def load(source: DataSource) -> MmmgDataset:
     source.check_options(_OPTIONS)
     names, having = _options(source.options)
     for folder in (source.folder / FOLDER, source.folder):
-        files = [path_inside(source.folder, str((folder / f"{n}.jsonl").relative_to(source.folder))) for n in names]
+        files = [
+            path_inside(
+                source.folder, str((folder / f"{n}.jsonl").relative_to(source.folder))
+            )
+            for n in names
+        ]
         if all(file.is_file() for file in files):
-            dataset = MmmgDataset(tuple(files), folder, having, find_copy(source.folder))
+            dataset = MmmgDataset(
+                tuple(files), folder, having, find_copy(source.folder)
+            )
             dataset.check_media()
             return dataset
-    missing = next((n for n in names if not (source.folder / FOLDER / f"{n}.jsonl").is_file()), names[0])
+    missing = next(
+        (n for n in names if not (source.folder / FOLDER / f"{n}.jsonl").is_file()),
+        names[0],
+    )
     raise MissingDataError(f"{source.folder}: no {FOLDER}/{missing}.jsonl; {_FETCH}")
 
 
@@ -192,12 +254,16 @@ def _options(options: Mapping[str, Any]) -> tuple[list[str], str]:
     """The instruction files, and the field that rows must have ("" for none)."""
     given, having = options.get("file"), options.get("having", "")
     names: list[Any] = given if isinstance(given, list) else [given]
-    if not names or not all(isinstance(name, str) and re.fullmatch(r"[a-z0-9_]+", name) for name in names):
+    if not names or not all(
+        isinstance(name, str) and re.fullmatch(r"[a-z0-9_]+", name) for name in names
+    ):
         raise UsageError(
             f"the loader 'mmmg' needs an instruction file, not {given!r}: dataset_kwargs: {{file: a_structure}}"
         )
     if not isinstance(having, str):
-        raise UsageError(f"dataset_kwargs: having names a field of the rows, not {having!r}")
+        raise UsageError(
+            f"dataset_kwargs: having names a field of the rows, not {having!r}"
+        )
     return names, having
 
 

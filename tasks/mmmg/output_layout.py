@@ -66,7 +66,11 @@ def seal(response: str, numbers: Mapping[TagKind, Sequence[int]]) -> str:
 
 def read_flat(flat: Flat) -> Interleaved:
     """The answer in a line alone."""
-    labelled = {f"{kind}{number}": item for kind, items in flat.media.items() for number, item in enumerate(items)}
+    labelled = {
+        f"{kind}{number}": item
+        for kind, items in flat.media.items()
+        for number, item in enumerate(items)
+    }
     return Interleaved.from_text(flat.response, labelled, spellings=_SPELLINGS)
 
 
@@ -93,7 +97,13 @@ def _as_numbered(output: Interleaved) -> Flat | None:
             return None
     if any(sorted(items) != list(range(len(items))) for items in found.values()):
         return None
-    return Flat(output.text, {kind: [items[number] for number in sorted(items)] for kind, items in found.items()})
+    return Flat(
+        output.text,
+        {
+            kind: [items[number] for number in sorted(items)]
+            for kind, items in found.items()
+        },
+    )
 
 
 def _numbered_anew(output: Interleaved) -> Flat:
@@ -114,7 +124,9 @@ def _numbered_anew(output: Interleaved) -> Flat:
     return Flat("".join(_words(taken, lengths)), media)
 
 
-def _words(parts: Sequence[tuple[Part, int | None]], lengths: dict[TagKind, int]) -> Iterator[str]:
+def _words(
+    parts: Sequence[tuple[Part, int | None]], lengths: dict[TagKind, int]
+) -> Iterator[str]:
     """The response, part by part.
     Placeholders without a medium are numbered after all others, so that they do not get a medium."""
     for part, number in parts:
@@ -122,7 +134,9 @@ def _words(parts: Sequence[tuple[Part, int | None]], lengths: dict[TagKind, int]
             continue
         if number is not None and part.kind in SUFFIXES:
             yield render(part.kind, number + 1, "span")
-        elif part.dangling and part.kind in SUFFIXES and any(find(part.raw, _SPELLINGS)):
+        elif (
+            part.dangling and part.kind in SUFFIXES and any(find(part.raw, _SPELLINGS))
+        ):
             lengths[part.kind] += 1
             yield render(part.kind, lengths[part.kind], "span")
         else:

@@ -38,7 +38,9 @@ from mmeval.tasks.mmmg.output_layout import (
 from mmeval.tasks.mmmg.rows import SUFFIXES, medium_file, numbers
 
 
-def read_output(path: Path, generations: int | None = None, any_instruction: bool = False) -> OutputAnswers:
+def read_output(
+    path: Path, generations: int | None = None, any_instruction: bool = False
+) -> OutputAnswers:
     """The answers in ``output/<model>``.
     ``generations`` is the number of answers to each instruction; the default is in our note in the folder, else 4. With
     ``any_instruction`` an answer is accepted even if its line repeats another instruction.
@@ -47,7 +49,9 @@ def read_output(path: Path, generations: int | None = None, any_instruction: boo
     """
     if generations is not None and generations < 1:
         raise UsageError(f"generations={generations}: must be at least 1")
-    return OutputAnswers(_model_folder(path), generations, any_instruction=any_instruction)
+    return OutputAnswers(
+        _model_folder(path), generations, any_instruction=any_instruction
+    )
 
 
 def _model_folder(path: Path) -> Path:
@@ -59,16 +63,28 @@ def _model_folder(path: Path) -> Path:
     if len(below) == 1:
         return below[0]
     if below:
-        raise UsageError(f"{path} holds answers of several models; name one with path=: {', '.join(map(str, below))}")
-    raise MissingDataError(f"{path}: no answers, <file>.jsonl; name the folder output/<model> with path=")
+        raise UsageError(
+            f"{path} holds answers of several models; name one with path=: {', '.join(map(str, below))}"
+        )
+    raise MissingDataError(
+        f"{path}: no answers, <file>.jsonl; name the folder output/<model> with path="
+    )
 
 
 class OutputAnswers:
     """The answers of one model, checked on opening, and read again on demand."""
 
-    def __init__(self, folder: Path, generations: int | None, *, any_instruction: bool) -> None:
-        self._folder, self._generations, self._any_instruction = folder, generations, any_instruction
-        self._manifest = read_manifest(folder, f"remove it, and say generations=N if it is not {GENERATIONS}")
+    def __init__(
+        self, folder: Path, generations: int | None, *, any_instruction: bool
+    ) -> None:
+        self._folder, self._generations, self._any_instruction = (
+            folder,
+            generations,
+            any_instruction,
+        )
+        self._manifest = read_manifest(
+            folder, f"remove it, and say generations=N if it is not {GENERATIONS}"
+        )
         self._offsets: dict[str, array[int]] = {}
         self._counts: dict[str, int] = {}
         for file in sorted(folder.glob("*.jsonl")):
@@ -99,15 +115,25 @@ class OutputAnswers:
     def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:  # noqa: ARG002
         place = place_of(sample)
         if place is None:
-            return Absent(f"the sample {sample.id!r} is no row of an instruction file of MMMG")
-        offsets, repeats, name = self._offsets.get(place.file), self._repeats(place.file), f"{place.file}.jsonl"
+            return Absent(
+                f"the sample {sample.id!r} is no row of an instruction file of MMMG"
+            )
+        offsets, repeats, name = (
+            self._offsets.get(place.file),
+            self._repeats(place.file),
+            f"{place.file}.jsonl",
+        )
         if offsets is None:
             return Absent(f"{self._folder} has no {name}")
         if repeat >= repeats:
-            return Absent(f"{name} has {repeats} answers to each instruction; --repeats {repeats} asks for no more")
+            return Absent(
+                f"{name} has {repeats} answers to each instruction; --repeats {repeats} asks for no more"
+            )
         number = place.row * repeats + repeat
         if number >= len(offsets):
-            return Absent(f"{name} ends after {len(offsets)} answers, before {sample.id!r}, repeat {repeat}")
+            return Absent(
+                f"{name} ends after {len(offsets)} answers, before {sample.id!r}, repeat {repeat}"
+            )
         row = line_at(self._folder / name, offsets[number])
         answers = False
         try:
@@ -118,10 +144,13 @@ class OutputAnswers:
             response = self._response(place.file, row)
         except MissingDataError as error:
             return Absent(
-                f"{sample.id!r}, repeat {repeat}: {error}", AnswerPlace(place.file, number) if answers else None
+                f"{sample.id!r}, repeat {repeat}: {error}",
+                AnswerPlace(place.file, number) if answers else None,
             )
         except UsageError as error:
-            raise UsageError(f"{self._folder / name}, answer {number}: {error}") from None
+            raise UsageError(
+                f"{self._folder / name}, answer {number}: {error}"
+            ) from None
         return StoredAnswer(AnswerPlace(place.file, number), response)
 
     def close(self) -> None:
@@ -137,17 +166,27 @@ class OutputAnswers:
         parts, left_out = own.get("parts"), kinds_of(own.get("left_out"))
         if parts is not None and own.get("of") == seal(row["response"], listed):
             return Response(
-                output=Interleaved(tuple(exact_part(part, self._medium) for part in parts)), left_out=left_out
+                output=Interleaved(
+                    tuple(exact_part(part, self._medium) for part in parts)
+                ),
+                left_out=left_out,
             )
         media = {
-            kind: [self._medium(medium_file(kind, file, number)) for number in given] for kind, given in listed.items()
+            kind: [self._medium(medium_file(kind, file, number)) for number in given]
+            for kind, given in listed.items()
         }
-        return Response(output=read_flat(Flat(row["response"], media)), left_out=left_out)
+        return Response(
+            output=read_flat(Flat(row["response"], media)), left_out=left_out
+        )
 
     def _check_instruction(self, row: Mapping[str, Any], sample: Sample) -> None:
         query = row.get("query")
         said = query.get("instruction") if isinstance(query, dict) else None
-        if not isinstance(said, str) or self._any_instruction or said.split() == sample.question.split():
+        if (
+            not isinstance(said, str)
+            or self._any_instruction
+            or said.split() == sample.question.split()
+        ):
             return
         raise MissingDataError(
             f"the line answers another instruction, {said[:80]!r}; where it is meant all the same, say "
@@ -184,4 +223,8 @@ class OutputAnswers:
         if (self._folder / MANIFEST).is_file():
             yield MANIFEST
         for kind in (*SUFFIXES, OTHER):
-            yield from (f"{kind}/{file.name}" for file in sorted((self._folder / kind).glob("*")) if file.is_file())
+            yield from (
+                f"{kind}/{file.name}"
+                for file in sorted((self._folder / kind).glob("*"))
+                if file.is_file()
+            )

@@ -11,7 +11,14 @@ from typing import Any, Literal, NamedTuple
 from mmeval.content import Interleaved, Media, TagKind, suffix_for
 from mmeval.decode import stored_image
 from mmeval.errors import ContentError
-from mmeval.interchange import OWN, AnsweredRun, Exported, ExportFolder, ScoredTrial, exact_parts
+from mmeval.interchange import (
+    OWN,
+    AnsweredRun,
+    Exported,
+    ExportFolder,
+    ScoredTrial,
+    exact_parts,
+)
 from mmeval.records import Sample, Trial
 from mmeval.system import to_line
 from mmeval.tasks.mmmg.output_layout import (
@@ -25,7 +32,9 @@ from mmeval.tasks.mmmg.rows import SUFFIXES, medium_file
 
 SAMPLE_RATE = 22050
 """Hertz: those scripts treat every sound as having this rate and one channel."""
-GAPS = {"absent": f"none in this run, put in so that the others keep their places; {OWN!r} says so"}
+GAPS = {
+    "absent": f"none in this run, put in so that the others keep their places; {OWN!r} says so"
+}
 NOTES = {
     "reasoning": f"hidden reasoning has no place in the layout; it is kept under {OWN!r}",
     "other": f"no picture or sound, which the layout knows alone; kept in {OTHER}/",
@@ -34,7 +43,13 @@ NOTES = {
     "not 22050": f"no WAV of one channel at {SAMPLE_RATE} Hz, kept as the bytes that they are under a name in .wav",
     "exact": f"written with placeholders as the layout numbers them; their own stand under {OWN!r}",
 }
-NOUNS = {"absent": "line", "other": "media file", "made rgb": "picture", "undecoded": "picture", "not 22050": "sound"}
+NOUNS = {
+    "absent": "line",
+    "other": "media file",
+    "made rgb": "picture",
+    "undecoded": "picture",
+    "not 22050": "sound",
+}
 _PNG_COLOUR_TYPE, _PNG_RGB = slice(25, 26), b"\x02"
 
 
@@ -64,7 +79,9 @@ class _Writer(ExportFolder):
     def add(self, one: ScoredTrial) -> None:
         place = place_of(one.trial.sample)
         assert place is not None
-        self._files.setdefault(place.file, {})[_Slot(place.row, one.trial.repeat)] = one.trial
+        self._files.setdefault(place.file, {})[_Slot(place.row, one.trial.repeat)] = (
+            one.trial
+        )
 
     def finish(self) -> Sequence[str]:
         generations = self.manifest["generations"] = {}
@@ -86,7 +103,9 @@ class _FileWriter:
         with (self._folder.path / f"{self._file}.jsonl").open("wb") as out:
             for row in range(rows):
                 for repeat in range(repeats):
-                    out.write(to_line(self._line(slots.get(_Slot(row, repeat)))) + b"\n")
+                    out.write(
+                        to_line(self._line(slots.get(_Slot(row, repeat)))) + b"\n"
+                    )
 
     def _line(self, trial: Trial | None) -> dict[str, Any]:
         if trial is None:
@@ -101,10 +120,15 @@ class _FileWriter:
     def _answer(self, output: Interleaved, own: dict[str, Any]) -> dict[str, Any]:
         flat = flattened(output)
         files: dict[str, str] = {}
-        numbers = {kind: [self._put(medium, kind, files) for medium in items] for kind, items in flat.media.items()}
+        numbers = {
+            kind: [self._put(medium, kind, files) for medium in items]
+            for kind, items in flat.media.items()
+        }
         lists = {f"{kind}_list": numbers.get(kind, []) for kind in SUFFIXES}
         line = {"response": flat.response, **lists}
-        if read_flat(flat) == output and all(medium.sha256 in files for medium in output.media()):
+        if read_flat(flat) == output and all(
+            medium.sha256 in files for medium in output.media()
+        ):
             return {**line, **({OWN: own} if own else {})}
         counts = self._folder.counts
         shown = {medium.sha256 for items in flat.media.values() for medium in items}
@@ -114,9 +138,18 @@ class _FileWriter:
                 counts["other"] += medium.sha256 not in shown
         counts["reasoning"] += any(part.kind == "reasoning" for part in output.parts)
         counts["exact"] += flat.response != output.text
-        return {**line, OWN: {**own, "of": seal(flat.response, numbers), "parts": exact_parts(output, files)}}
+        return {
+            **line,
+            OWN: {
+                **own,
+                "of": seal(flat.response, numbers),
+                "parts": exact_parts(output, files),
+            },
+        }
 
-    def _put(self, medium: Media, kind: TagKind | Literal["other"], files: dict[str, str]) -> int:
+    def _put(
+        self, medium: Media, kind: TagKind | Literal["other"], files: dict[str, str]
+    ) -> int:
         """The number of a medium's file; ``files`` gets its name where it has the medium's bytes."""
         number = self._numbers[kind]
         self._numbers[kind] += 1
@@ -132,7 +165,9 @@ class _FileWriter:
         counts["not 22050"] += kind == "audio" and _wav_form(data) != (1, SAMPLE_RATE)
         return number
 
-    def _name(self, kind: TagKind | Literal["other"], number: int, medium: Media) -> str:
+    def _name(
+        self, kind: TagKind | Literal["other"], number: int, medium: Media
+    ) -> str:
         if kind == OTHER:
             return f"{OTHER}/{self._file}_{number}{suffix_for(medium.mime)}"
         return medium_file(kind, self._file, number)
@@ -163,4 +198,6 @@ def _wav_form(data: bytes) -> tuple[int, int] | None:
         found = soundfile.info(io.BytesIO(data))
     except soundfile.SoundFileError:
         return None
-    return (found.channels, found.samplerate) if found.format in ("WAV", "WAVEX") else None
+    return (
+        (found.channels, found.samplerate) if found.format in ("WAV", "WAVEX") else None
+    )

@@ -14,7 +14,11 @@ from mmeval.interchange import lines_of
 PROMPT, SEED = "instruction_para", "instruction"
 """The fields of the prompt, and of the sentence that it was made from, which no model is shown."""
 
-NUMBERED: Mapping[str, TagKind] = {"image_list": "image", "audio_list": "audio", "ref_image_list": "image"}
+NUMBERED: Mapping[str, TagKind] = {
+    "image_list": "image",
+    "audio_list": "audio",
+    "ref_image_list": "image",
+}
 """The fields with numbers of media files, each with their kind."""
 
 GIVEN = ("image_list", "audio_list")
@@ -46,13 +50,19 @@ class Line(NamedTuple):
 def lines(file: Path) -> Iterator[Line]:
     """The file's rows without blank lines. Raises UsageError if one is no JSON."""
     prompts: Counter[str] = Counter()
-    for position, (_, number, _, row) in enumerate(lines_of(file, kind=None, faults=True)):
+    for position, (_, number, _, row) in enumerate(
+        lines_of(file, kind=None, faults=True)
+    ):
         if isinstance(row, dict):
             prompt = str(row.get(PROMPT))
             yield Line(number, position, prompts[prompt], row)
             prompts[prompt] += 1
         else:
-            fault = str(row) if isinstance(row, UsageError) else f"the line is a {type(row).__name__}, not an object"
+            fault = (
+                str(row)
+                if isinstance(row, UsageError)
+                else f"the line is a {type(row).__name__}, not an object"
+            )
             yield Line(number, position, 0, {}, fault)
 
 
@@ -72,7 +82,9 @@ def text(row: Mapping[str, Any], key: str) -> str:
 def numbers(row: Mapping[str, Any], key: str) -> list[int]:
     """The numbers of media files in a field, if any. Raises UsageError if invalid."""
     found = row.get(key) or []
-    if not isinstance(found, list) or not all(type(n) is int and 0 <= n < _MAX_NUMBER for n in found):
+    if not isinstance(found, list) or not all(
+        type(n) is int and 0 <= n < _MAX_NUMBER for n in found
+    ):
         raise UsageError(f"{key!r} must be a list of file numbers, counted from 0")
     return found
 

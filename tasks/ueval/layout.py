@@ -43,16 +43,27 @@ class Answers:
     @property
     def not_sure(self) -> float | None:
         """A share of the criteria with a verdict; None without any."""
-        return self.counts["not_sure"] / self.counts["asked"] if self.counts["asked"] else None
+        return (
+            self.counts["not_sure"] / self.counts["asked"]
+            if self.counts["asked"]
+            else None
+        )
 
     @property
     def lacking(self) -> str:
-        return ", ".join(f"{count} {status}" for status, count in sorted(self.lacks.items()))
+        return ", ".join(
+            f"{count} {status}" for status, count in sorted(self.lacks.items())
+        )
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
     """Make the three tables of the run's tasks of UEval; none without any."""
-    found = {name: task for name in TASKS for task in run.tasks if task.name == f"{PREFIX}{name}"}
+    found = {
+        name: task
+        for name in TASKS
+        for task in run.tasks
+        if task.name == f"{PREFIX}{name}"
+    }
     if not found:
         return
     answers = {name: _answers(run, task) for name, task in found.items()}
@@ -65,11 +76,22 @@ def layout(run: StoredRun) -> Iterator[Table]:
     yield Table(
         f"UEval, table 1 (%): {by}",
         ("Model", *map(str.capitalize, TASKS), f"Avg{_mark(TASKS, tasks)}"),
-        ((run.model, *(_percents(own)[-1] for own in (*(tasks.get(name, {}) for name in TASKS), whole))),),
+        (
+            (
+                run.model,
+                *(
+                    _percents(own)[-1]
+                    for own in (*(tasks.get(name, {}) for name in TASKS), whole)
+                ),
+            ),
+        ),
         (*_partial(tasks, whole), *remarks),
         digits=1,
     )
-    for table in (_sides_table(by, whole, answers, _mark(TASKS, tasks)), _tasks_table(by, answers, tasks)):
+    for table in (
+        _sides_table(by, whole, answers, _mark(TASKS, tasks)),
+        _tasks_table(by, answers, tasks),
+    ):
         yield replace(table, notes=(*table.notes, *remarks))
 
 
@@ -82,7 +104,12 @@ def _over_tasks(tasks: Collection[Numbers]) -> Numbers:
     """The plain means over tasks, as those of a group: a task with nothing to score is left out, and one whose value is
     lost leaves the mean unknown."""
     return {
-        number: combine("", number, [own[number] for own in tasks if number in own], weight_by_size=False)
+        number: combine(
+            "",
+            number,
+            [own[number] for own in tasks if number in own],
+            weight_by_size=False,
+        )
         for number in (IMAGE, TEXT, SCORE)
     }
 
@@ -110,18 +137,25 @@ def _side(score: Mapping[str, Any] | None, found: Answers) -> float | None:
         found.lacks[score["status"]] += 1
     evidence = score.get("evidence", {})
     found.counts.update({remark: evidence.get(remark, 0) for remark in REMARKS})
-    found.counts["asked"] += sum("raw" in criterion for criterion in evidence.get("criteria", ()))
+    found.counts["asked"] += sum(
+        "raw" in criterion for criterion in evidence.get("criteria", ())
+    )
     if "pictures" in evidence:
         found.pictures.append(evidence["pictures"])
     value: float | None = score.get("value")
     return value
 
 
-def _sides_table(by: str, whole: Numbers, answers: Mapping[str, Answers], mark: str) -> Table:
+def _sides_table(
+    by: str, whole: Numbers, answers: Mapping[str, Answers], mark: str
+) -> Table:
     questions = roll_up([row for own in answers.values() for row in own.rows])
     means = {IMAGE: questions["question_image"], TEXT: questions["question_text"]}
     # Where a task has lost its value, what is left of its questions is no fair part of them either.
-    micro = (None if whole[side].value is None else _percent(value) for side, value in means.items())
+    micro = (
+        None if whole[side].value is None else _percent(value)
+        for side, value in means.items()
+    )
     return Table(
         f"UEval, table 2 (%): {by}",
         ("Mean over", "Image", "Text", "Score"),
@@ -130,13 +164,18 @@ def _sides_table(by: str, whole: Numbers, answers: Mapping[str, Answers], mark: 
     )
 
 
-def _tasks_table(by: str, found: Mapping[str, Answers], tasks: Mapping[str, Numbers]) -> Table:
+def _tasks_table(
+    by: str, found: Mapping[str, Answers], tasks: Mapping[str, Numbers]
+) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for title, names in (("Closed", CLOSED), ("Open", OPEN)):
         own = [name for name in names if name in found]
         rows += [_row(name.capitalize(), tasks[name], found[name]) for name in own]
         if own:
-            means, answers = _over_tasks([tasks[name] for name in own]), _together([found[name] for name in own])
+            means, answers = (
+                _over_tasks([tasks[name] for name in own]),
+                _together([found[name] for name in own]),
+            )
             rows.append(_row(f"{title}{_mark(names, tasks)}", means, answers))
     return Table(
         f"UEval, table 4 (%): {by}",
@@ -175,14 +214,28 @@ def _together(parts: Sequence[Answers]) -> Answers:
 
 def _mark(names: Collection[str], tasks: Mapping[str, Numbers]) -> str:
     """The mark of a mean that lacks a task, or one side of it."""
-    return "" if all(name in tasks and None not in _percents(tasks[name]) for name in names) else PARTIAL
+    return (
+        ""
+        if all(name in tasks and None not in _percents(tasks[name]) for name in names)
+        else PARTIAL
+    )
 
 
 def _partial(tasks: Mapping[str, Numbers], whole: Numbers) -> Iterator[str]:
     values = {name: _percents(own) for name, own in tasks.items()}
-    lost = [name for name in values if values[name][-1] is None and f"{PREFIX}{name}" in whole[SCORE].weights]
-    lacking = [name for name in TASKS if name not in lost and (name not in values or values[name][-1] is None)]
-    one_sided = [name for name in values if values[name][-1] is not None and None in values[name]]
+    lost = [
+        name
+        for name in values
+        if values[name][-1] is None and f"{PREFIX}{name}" in whole[SCORE].weights
+    ]
+    lacking = [
+        name
+        for name in TASKS
+        if name not in lost and (name not in values or values[name][-1] is None)
+    ]
+    one_sided = [
+        name for name in values if values[name][-1] is not None and None in values[name]
+    ]
     if lost:
         yield f"No average: the score of {_named(lost)} is lost, and what is lost is no 0."
     if lacking:
@@ -197,7 +250,10 @@ def _named(names: Iterable[str]) -> str:
 
 def _percents(numbers: Numbers) -> tuple[float | None, ...]:
     """Image, text and score."""
-    return tuple(_percent(numbers[one].value) if one in numbers else None for one in (IMAGE, TEXT, SCORE))
+    return tuple(
+        _percent(numbers[one].value) if one in numbers else None
+        for one in (IMAGE, TEXT, SCORE)
+    )
 
 
 def _percent(value: float | None) -> float | None:

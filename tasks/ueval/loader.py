@@ -16,9 +16,22 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
-from mmeval.dataset import DataSource, InterleavedDataset, MediaFolder, row_files, row_id
+from mmeval.dataset import (
+    DataSource,
+    InterleavedDataset,
+    MediaFolder,
+    row_files,
+    row_id,
+)
 from mmeval.errors import RowError
-from mmeval.metrics.judged.ueval.rows import IMAGE_CRITERIA, TASKS, TEXT_CRITERIA, criteria_of, row_fault, task_of
+from mmeval.metrics.judged.ueval.rows import (
+    IMAGE_CRITERIA,
+    TASKS,
+    TEXT_CRITERIA,
+    criteria_of,
+    row_fault,
+    task_of,
+)
 from mmeval.records import Sample, user
 
 TASK, CRITERIA = "ueval_task", "criteria"
@@ -30,7 +43,9 @@ def load(source: DataSource) -> InterleavedDataset:
     """The rows of a split. Raises MissingDataError without row files, UnknownNameError for an unknown option."""
     source.check_options(OPTIONS)
     root = source.folder.absolute()
-    return InterleavedDataset(files=row_files(source), root=root, media={"image_ref": "images"}, read=read_row)
+    return InterleavedDataset(
+        files=row_files(source), root=root, media={"image_ref": "images"}, read=read_row
+    )
 
 
 def read_row(row: Mapping[str, Any], position: str, resolve: MediaFolder) -> Sample:
@@ -42,7 +57,9 @@ def read_row(row: Mapping[str, Any], position: str, resolve: MediaFolder) -> Sam
         raise RowError(fault, labels=known)
     if not isinstance(prompt, str) or not prompt.strip():
         raise RowError('"prompt" is no text', labels=known)
-    criteria = sum(len(criteria_of(labels, label)) for label in (TEXT_CRITERIA, IMAGE_CRITERIA))
+    criteria = sum(
+        len(criteria_of(labels, label)) for label in (TEXT_CRITERIA, IMAGE_CRITERIA)
+    )
     reference = Interleaved(tuple(_reference(row, resolve)))
     return Sample(
         id=row_id(row, position),
@@ -57,4 +74,7 @@ def _reference(row: Mapping[str, Any], resolve: MediaFolder) -> Iterator[Part]:
     if isinstance(text, str) and text:
         yield text_part(text)
     for picture in row.get("media", {}).values():
-        yield media_part(picture if isinstance(picture, Media) else resolve(picture, '"image_ref"'), "image")
+        yield media_part(
+            picture if isinstance(picture, Media) else resolve(picture, '"image_ref"'),
+            "image",
+        )

@@ -16,7 +16,14 @@ from typing import Any, NamedTuple
 
 from mmeval.content import Interleaved, Media, media_part, text_part
 from mmeval.errors import UsageError
-from mmeval.interchange import AnswersById, EntryFile, files_of, kinds_of, list_of, read_entries
+from mmeval.interchange import (
+    AnswersById,
+    EntryFile,
+    files_of,
+    kinds_of,
+    list_of,
+    read_entries,
+)
 from mmeval.records import digest
 
 ANSWERS, REPEAT = "answers.json", "answers_repeat{}.json"
@@ -30,13 +37,23 @@ class PlainAnswer(NamedTuple):
     pictures: tuple[str, ...]
 
 
-def read_output(path: Path, text_field: str = TEXT, image_field: str = IMAGE) -> OutputAnswers:
+def read_output(
+    path: Path, text_field: str = TEXT, image_field: str = IMAGE
+) -> OutputAnswers:
     """The answers of a file, or of a folder with ``answers.json``; the fields hold texts and pictures.
     A model was not asked for the kind whose field is empty.
     Raises MissingDataError without answers, UsageError for a damaged file."""
     files = files_of(path, ANSWERS, REPEAT)
-    left_out = kinds_of([kind for kind, field in (("text", text_field), ("image", image_field)) if not field])
-    found = {repeat: _read(file, text_field, image_field) for repeat, file in files.items()}
+    left_out = kinds_of(
+        [
+            kind
+            for kind, field in (("text", text_field), ("image", image_field))
+            if not field
+        ]
+    )
+    found = {
+        repeat: _read(file, text_field, image_field) for repeat, file in files.items()
+    }
     return OutputAnswers(found, REPEAT, left_out)
 
 
@@ -48,7 +65,9 @@ def seal(text: str, pictures: Sequence[str]) -> str:
 def plain_answer(text: str, pictures: Sequence[Media]) -> Interleaved:
     """The answer that an entry alone gives: the text, then the pictures."""
     words = [text_part(text)] if text else []
-    return Interleaved((*words, *(media_part(picture, "image") for picture in pictures)))
+    return Interleaved(
+        (*words, *(media_part(picture, "image") for picture in pictures))
+    )
 
 
 class OutputAnswers(AnswersById[PlainAnswer]):
@@ -60,7 +79,9 @@ class OutputAnswers(AnswersById[PlainAnswer]):
     def paths(self, answer: PlainAnswer) -> Sequence[str]:
         return answer.pictures
 
-    def plain(self, answer: PlainAnswer, medium: Callable[[str], Media]) -> tuple[Interleaved, tuple[str, ...]]:
+    def plain(
+        self, answer: PlainAnswer, medium: Callable[[str], Media]
+    ) -> tuple[Interleaved, tuple[str, ...]]:
         return plain_answer(answer.text, [medium(name) for name in answer.pictures]), ()
 
 
@@ -68,9 +89,15 @@ def _read(file: Path, text_field: str, image_field: str) -> EntryFile[PlainAnswe
     rows = list_of(file)
     named = [row for row in rows if isinstance(row, dict) and row.get("id") is not None]
     if named and not any(text_field in row or image_field in row for row in named):
-        raise UsageError(f"{file}: no entry has {text_field!r} or {image_field!r}; say text_field= and image_field=")
+        raise UsageError(
+            f"{file}: no entry has {text_field!r} or {image_field!r}; say text_field= and image_field="
+        )
     places = ((f"{file}: entry {number}", row) for number, row in enumerate(rows, 1))
-    return read_entries(file, places, lambda row: PlainAnswer(_text(row, text_field), _pictures(row, image_field)))
+    return read_entries(
+        file,
+        places,
+        lambda row: PlainAnswer(_text(row, text_field), _pictures(row, image_field)),
+    )
 
 
 def _text(row: Mapping[str, Any], field: str) -> str:
@@ -84,5 +111,7 @@ def _pictures(row: Mapping[str, Any], field: str) -> tuple[str, ...]:
     value = row.get(field)
     paths = value if isinstance(value, list) else [value]
     if not all(isinstance(path, str | None) for path in paths):
-        raise UsageError(f"{field!r} is {value!r:.80}; write a list of paths, one path, or null")
+        raise UsageError(
+            f"{field!r} is {value!r:.80}; write a list of paths, one path, or null"
+        )
     return tuple(path for path in paths if path)

@@ -13,12 +13,26 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.aggregate import known_mean
-from mmeval.interchange import OWN, AnsweredRun, Exported, ExportFolder, ScoredTrial, stem_of
+from mmeval.interchange import (
+    OWN,
+    AnsweredRun,
+    Exported,
+    ExportFolder,
+    ScoredTrial,
+    stem_of,
+)
 from mmeval.metrics.judged.ueval.replies import EXPLANATION, KEY
 from mmeval.metrics.judged.ueval.ueval_rubric import OUTPUTS
 from mmeval.records import Sample, Score, Trial
 from mmeval.tasks.ueval.loader import TASK
-from mmeval.tasks.ueval.output_reading import ANSWERS, IMAGE, REPEAT, TEXT, plain_answer, seal
+from mmeval.tasks.ueval.output_reading import (
+    ANSWERS,
+    IMAGE,
+    REPEAT,
+    TEXT,
+    plain_answer,
+    seal,
+)
 from mmeval.wording import counted
 
 RESULTS, RESULTS_REPEAT = "results.json", "results_repeat{}.json"
@@ -59,17 +73,29 @@ class _Writer(ExportFolder):
         for repeat, items in self._results.items():
             document = {"items": items, "summary": _summary(items)}
             self._write(RESULTS_REPEAT.format(repeat) if repeat else RESULTS, document)
-        scored, asked = (sum(map(len, found.values())) for found in (self._results, self._answers))
-        return [f"{counted(asked - scored, 'question')} without scores: not in {RESULTS}"] if 0 < scored < asked else []
+        scored, asked = (
+            sum(map(len, found.values())) for found in (self._results, self._answers)
+        )
+        return (
+            [f"{counted(asked - scored, 'question')} without scores: not in {RESULTS}"]
+            if 0 < scored < asked
+            else []
+        )
 
     def _write(self, name: str, document: Any) -> None:
-        (self.path / name).write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
+        (self.path / name).write_text(
+            json.dumps(document, indent=1, allow_nan=False) + "\n"
+        )
 
     def _entry(self, trial: Trial) -> dict[str, Any]:
         own, output, files = self.own(trial), trial.output, dict[str, str]()
         if output is None:
             return {"id": trial.sample.id, TEXT: "", IMAGE: [], OWN: own}
-        pictures = [part.media for part in output.parts if part.kind == "image" and part.media is not None]
+        pictures = [
+            part.media
+            for part in output.parts
+            if part.kind == "image" and part.media is not None
+        ]
         stem = stem_of(trial.sample.id, trial.repeat)
         for number, medium in enumerate(dict.fromkeys((*pictures, *output.media())), 1):
             kind = "images" if medium in pictures else "other"
@@ -77,13 +103,20 @@ class _Writer(ExportFolder):
         names = [files[picture.sha256] for picture in pictures]
         if plain_answer(output.words, pictures) != output:
             own |= self.exact(output, files, seal(output.words, names))
-        return {"id": trial.sample.id, TEXT: output.words, IMAGE: names, **({OWN: own} if own else {})}
+        return {
+            "id": trial.sample.id,
+            TEXT: output.words,
+            IMAGE: names,
+            **({OWN: own} if own else {}),
+        }
 
 
 def _item(one: ScoredTrial, entry: Mapping[str, Any]) -> dict[str, Any]:
     """A question in the file of results."""
     sample = one.trial.sample
-    text, image = (one.scores.get(name, Score.unscored("not scored")) for name in OUTPUTS)
+    text, image = (
+        one.scores.get(name, Score.unscored("not scored")) for name in OUTPUTS
+    )
     return {
         "id": sample.id,
         "question": sample.question,
@@ -101,7 +134,9 @@ def _verdicts(score: Score) -> list[dict[str, Any]]:
     return [
         {
             "criterion": row["criterion"],
-            KEY: row["raw"] if row.get("remark") in ("not_sure", "odd_value") else row["met"],
+            KEY: row["raw"]
+            if row.get("remark") in ("not_sure", "odd_value")
+            else row["met"],
             EXPLANATION: row.get(EXPLANATION, ""),
             "raw_response": row.get("reply", ""),
         }
@@ -110,11 +145,17 @@ def _verdicts(score: Score) -> list[dict[str, Any]]:
 
 
 def _rate(score: Score) -> dict[str, Any]:
-    return {"met": score.evidence.get("met", 0), "total": score.evidence.get("total", 0), "rate": score.value}
+    return {
+        "met": score.evidence.get("met", 0),
+        "total": score.evidence.get("total", 0),
+        "rate": score.value,
+    }
 
 
 def _summary(items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    text, image = ([item[f"{side}_score"]["rate"] for item in items] for side in ("text", "image"))
+    text, image = (
+        [item[f"{side}_score"]["rate"] for item in items] for side in ("text", "image")
+    )
     return {
         "num_items": len(items),
         "text_avg_rate": known_mean(text),

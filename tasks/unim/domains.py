@@ -64,10 +64,24 @@ DOMAINS = (
     Domain(3, "Chemistry", _N, (312, 617, 113), ("chemistry",)),
     Domain(4, "Biology", _N, (545, 333, 263), ("biology",)),
     Domain(5, "Computer Science", _N, (72, 868, 218), ("computer_science", "computer")),
-    Domain(6, "Programming", _N, (15, 64, 743), ("programming", "program", "code", "coding")),
+    Domain(
+        6,
+        "Programming",
+        _N,
+        (15, 64, 743),
+        ("programming", "program", "code", "coding"),
+    ),
     Domain(7, "Engineering", _N, (299, 310, 549), ("engineering", "engineer")),
-    Domain(8, "Medicine", _N, (666, 462, 77), ("medicine", "medical", "medical_science")),
-    Domain(9, "Earth Science", _N, (212, 155, 273), ("earth_science", "earth_sciences", "earth", "geoscience")),
+    Domain(
+        8, "Medicine", _N, (666, 462, 77), ("medicine", "medical", "medical_science")
+    ),
+    Domain(
+        9,
+        "Earth Science",
+        _N,
+        (212, 155, 273),
+        ("earth_science", "earth_sciences", "earth", "geoscience"),
+    ),
     Domain(
         10,
         "Env. Science",
@@ -84,13 +98,21 @@ DOMAINS = (
     ),
     Domain(11, "Finance", _S, (739, 1694, 135), ("finance", "financial")),
     Domain(12, "Law", _S, (256, 634, 121), ("law", "laws", "legal")),
-    Domain(13, "Linguistics", _S, (570, 207, 53), ("linguistics", "linguistic", "language")),
+    Domain(
+        13, "Linguistics", _S, (570, 207, 53), ("linguistics", "linguistic", "language")
+    ),
     Domain(14, "Psychology", _S, (398, 300, 397), ("psychology",)),
     Domain(15, "Education", _S, (165, 463, 72), ("education",)),
     Domain(16, "History", _S, (402, 196, 225), ("history",)),
     Domain(17, "Art", _S, (747, 1492, 279), ("art", "arts")),
     Domain(18, "Sociology", _S, (65, 879, 182), ("sociology", "society")),
-    Domain(19, "Politics", _S, (204, 153, 56), ("politics", "political", "political_science")),
+    Domain(
+        19,
+        "Politics",
+        _S,
+        (204, 153, 56),
+        ("politics", "political", "political_science"),
+    ),
     Domain(20, "Philosophy", _S, (299, 191, 0), ("philosophy",)),
     Domain(21, "Sports", _G, (57, 313, 486), ("sports", "sport")),
     Domain(22, "News", _G, (200, 456, 350), ("news",)),

@@ -29,7 +29,9 @@ CAPABILITIES: Mapping[str, str] = {
 _FIELD_ALIASES = {"general_domain": "general_area"}
 _DOMAIN = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
 _CAPABILITY = re.compile(r"c?0*+([1-9][0-9]?)")
-_CAPABILITY_IDS = {name.replace(" ", "_"): number for number, name in CAPABILITIES.items()}
+_CAPABILITY_IDS = {
+    name.replace(" ", "_"): number for number, name in CAPABILITIES.items()
+}
 _HEAVIEST = 1e9
 """The largest valid weight: numbers in JSON may be too large for any sum."""
 _SHOWN = 80
@@ -66,19 +68,28 @@ def field_of(name: object) -> str:
 
 def field_words(field: str) -> tuple[str, ...]:
     """The spellings of a field in data and folders."""
-    return (field, *(alias for alias, meant in _FIELD_ALIASES.items() if meant == field))
+    return (
+        field,
+        *(alias for alias, meant in _FIELD_ALIASES.items() if meant == field),
+    )
 
 
-def names_of(row: Mapping[str, Any], folders: Sequence[str], faults: list[str]) -> Names:
+def names_of(
+    row: Mapping[str, Any], folders: Sequence[str], faults: list[str]
+) -> Names:
     """Field and domain of a record, from the record or else from its folders."""
     said = row.get("domain") or (folders[0] if folders else "")
     field = field_of(said)
     if not field:
-        faults.append(f"'domain' is {_shown(said)}; it must be one of {', '.join(FIELDS)}")
+        faults.append(
+            f"'domain' is {_shown(said)}; it must be one of {', '.join(FIELDS)}"
+        )
     said = row.get("subdomain") or (folders[1] if len(folders) > 1 else "")
     domain = word(said)
     if not _DOMAIN.fullmatch(domain):
-        faults.append(f"'subdomain' is {_shown(said)}; it must be a name such as 'computer_science'")
+        faults.append(
+            f"'subdomain' is {_shown(said)}; it must be a name such as 'computer_science'"
+        )
         domain = ""
     return Names(field, domain)
 
@@ -86,7 +97,11 @@ def names_of(row: Mapping[str, Any], folders: Sequence[str], faults: list[str]) 
 def number_of(row: Mapping[str, Any], faults: list[str]) -> str:
     """The id of a record, empty without one."""
     number = row.get("id")
-    if isinstance(number, bool) or not isinstance(number, str | int) or not str(number).strip():
+    if (
+        isinstance(number, bool)
+        or not isinstance(number, str | int)
+        or not str(number).strip()
+    ):
         faults.append("'id' must be a word or a number")
         return ""
     return str(number).strip()
@@ -98,7 +113,9 @@ def difficulty_of(row: Mapping[str, Any], faults: list[str]) -> str:
     difficulty = DIFFICULTIES.get(said, said)
     if difficulty in DIFFICULTIES.values():
         return difficulty
-    faults.append(f"'difficulty_level' is {_shown(level)}; it must be 1 (easy), 2 (medium) or 3 (hard)")
+    faults.append(
+        f"'difficulty_level' is {_shown(level)}; it must be 1 (easy), 2 (medium) or 3 (hard)"
+    )
     return ""
 
 
@@ -108,9 +125,15 @@ def capabilities_of(row: Mapping[str, Any]) -> dict[str, Any]:
     found: object = next((row[key] for key in CAPABILITY_KEYS if row.get(key)), [])
     if isinstance(found, dict):
         weights = {_capability(name): weight for name, weight in found.items()}
-        if all(isinstance(weight, int | float) and 0 <= weight <= _HEAVIEST for weight in weights.values()):
+        if all(
+            isinstance(weight, int | float) and 0 <= weight <= _HEAVIEST
+            for weight in weights.values()
+        ):
             chosen = [name for name, weight in weights.items() if weight]
-            return {"capabilities": chosen, "capability_weights": {name: float(weights[name]) for name in chosen}}
+            return {
+                "capabilities": chosen,
+                "capability_weights": {name: float(weights[name]) for name in chosen},
+            }
         found = list(found)
     items = found if isinstance(found, list) else [found]
     return {"capabilities": list(dict.fromkeys(map(_capability, items)))}

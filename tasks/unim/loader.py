@@ -67,7 +67,12 @@ class UnimDataset:
     @cached_property
     def _count(self) -> int:
         held = (counts_of(self._place(file)).items() for file in self.files)
-        return sum(count for counts in held for names, count in counts if belongs(names, self.wanted))
+        return sum(
+            count
+            for counts in held
+            for names, count in counts
+            if belongs(names, self.wanted)
+        )
 
     def __iter__(self) -> Iterator[Sample]:
         """The samples; later ones with a repeated id get ``#2``, ``#3`` and so on added.
@@ -82,15 +87,26 @@ class UnimDataset:
                 if not belongs(identity.names, self.wanted):
                     continue
                 caption = self._caption(captions, record, place, identity, here)
-                sample = sample_of(record, place, identity, caption, as_captions=self.as_captions)
-                yield replace(sample, id=name) if (name := _own_id(sample.id, seen)) != sample.id else sample
+                sample = sample_of(
+                    record, place, identity, caption, as_captions=self.as_captions
+                )
+                yield (
+                    replace(sample, id=name)
+                    if (name := _own_id(sample.id, seen)) != sample.id
+                    else sample
+                )
         captions.tell_missing()
 
     def _place(self, file: Path) -> Place:
         return Place(self.root, self.records, file)
 
     def _caption(
-        self, captions: Captions, record: Record, place: Place, identity: Identity, here: Counter[str]
+        self,
+        captions: Captions,
+        record: Record,
+        place: Place,
+        identity: Identity,
+        here: Counter[str],
     ) -> Caption | None:
         """The caption variant of a record, or the record itself in data without variants.
         ``here`` counts the records of each identity in the file."""
@@ -121,10 +137,18 @@ def load(source: DataSource) -> UnimDataset:
     source.check_options(("variant",))
     variant = source.options.get("variant", VARIANTS[0])
     if variant not in VARIANTS:
-        raise UnknownNameError("variant of UniM", str(variant), VARIANTS, f"There are {' and '.join(VARIANTS)}.")
+        raise UnknownNameError(
+            "variant of UniM",
+            str(variant),
+            VARIANTS,
+            f"There are {' and '.join(VARIANTS)}.",
+        )
     as_captions = variant == "caption"
     names = (RECORD_FOLDER, CAPTION_FOLDER) if as_captions else (RECORD_FOLDER,)
-    records = next((source.folder / name for name in names if (source.folder / name).is_dir()), source.folder)
+    records = next(
+        (source.folder / name for name in names if (source.folder / name).is_dir()),
+        source.folder,
+    )
     files = record_files(records)
     if not files:
         raise MissingDataError(
@@ -132,13 +156,21 @@ def load(source: DataSource) -> UnimDataset:
             "name the folder of the downloaded data set with --data_dir, or try --data bundled"
         )
     wanted = wanted_names(source.name)
-    opened = tuple(file for file in files if may_hold(file.relative_to(records), wanted))
+    opened = tuple(
+        file for file in files if may_hold(file.relative_to(records), wanted)
+    )
     if not opened and (wanted.field or domain_of(wanted.domain)):
-        raise MissingDataError(f"{records}: no records of {source.name} are among the data")
+        raise MissingDataError(
+            f"{records}: no records of {source.name} are among the data"
+        )
     if not opened:
         known = [*FIELDS, *(domain.name for domain in DOMAINS)]
         raise UnknownNameError("field or domain (dataset_name)", source.name, known)
     captions = source.folder / CAPTION_FOLDER
-    captioned = record_files(captions) if captions.is_dir() and captions != records else []
-    near = tuple(file for file in captioned if may_hold(file.relative_to(captions), wanted))
+    captioned = (
+        record_files(captions) if captions.is_dir() and captions != records else []
+    )
+    near = tuple(
+        file for file in captioned if may_hold(file.relative_to(captions), wanted)
+    )
     return UnimDataset(source.folder, records, opened, wanted, near, as_captions)

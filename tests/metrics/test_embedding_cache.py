@@ -40,7 +40,9 @@ def test_a_damaged_table_is_made_again(cache: Path, left: int) -> None:
     assert len(made) == 3
 
 
-def test_old_tables_go_and_a_blocked_cache_works(cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_old_tables_go_and_a_blocked_cache_works(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(embedding_cache, "MOST_FILES", 2)
     for at, key in enumerate("abc"):
         cached_vectors(key, 3, lambda: TABLE)

@@ -8,17 +8,33 @@ from tests.support.trials import trial
 
 OWL, CALL = Media.from_bytes(b"owl"), Media.from_bytes(b"call")
 SAME = {"image1": OWL, "image2": OWL}
-ANSWER = Interleaved.from_text("<<image1>> <<audio1>> <<image1>>", {"image1": OWL, "audio1": CALL})
+ANSWER = Interleaved.from_text(
+    "<<image1>> <<audio1>> <<image1>>", {"image1": OWL, "audio1": CALL}
+)
 
 
-def test_the_only_medium_of_a_kind_is_handed_on_and_without_it_the_answer_is_wrong() -> None:
-    kinds: dict[PartKind, tuple[Media, ...]] = {"image": (OWL,), "audio": (CALL,), "video": ()}
+def test_the_only_medium_of_a_kind_is_handed_on_and_without_it_the_answer_is_wrong() -> (
+    None
+):
+    kinds: dict[PartKind, tuple[Media, ...]] = {
+        "image": (OWL,),
+        "audio": (CALL,),
+        "video": (),
+    }
     assert {kind: media_of(ANSWER, kind) for kind in kinds} == kinds
-    beside, twice = Interleaved((media_part(OWL, "image"),) * 2), Interleaved.from_text("<<image1>> <<image2>>", SAME)
+    beside, twice = (
+        Interleaved((media_part(OWL, "image"),) * 2),
+        Interleaved.from_text("<<image1>> <<image2>>", SAME),
+    )
     assert media_of(beside, "image") == media_of(twice, "image") == (OWL, OWL)
-    found = the_only_medium(trial(Interleaved((text_part("none"),))), "image", "pictures")
+    found = the_only_medium(
+        trial(Interleaved((text_part("none"),))), "image", "pictures"
+    )
     assert the_only_medium(trial(ANSWER), "image", "pictures") == OWL
-    assert isinstance(found, Score) and (found.value, list(found.evidence)) == (0.0, ["reason"])
+    assert isinstance(found, Score) and (found.value, list(found.evidence)) == (
+        0.0,
+        ["reason"],
+    )
     failed = the_only_medium(trial(None), "audio", "sounds")
     assert isinstance(failed, Score) and failed.status == "unscored"
 
@@ -30,6 +46,10 @@ def test_a_medium_that_cannot_be_decoded_is_wrong_or_unscored() -> None:
 
         return decode
 
-    assert decoded(OWL, failing(CorruptMediaError("damaged"))) == Score(0.0, evidence={"reason": "damaged"})
-    assert decoded(OWL, failing(MediaLimitError("too large"))) == Score.unscored("too large")
+    assert decoded(OWL, failing(CorruptMediaError("damaged"))) == Score(
+        0.0, evidence={"reason": "damaged"}
+    )
+    assert decoded(OWL, failing(MediaLimitError("too large"))) == Score.unscored(
+        "too large"
+    )
     assert decoded(OWL, Media.read) == b"owl"

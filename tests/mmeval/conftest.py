@@ -12,5 +12,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if not inspect.iscoroutinefunction(pyfuncitem.function):
         return None
     names = inspect.signature(pyfuncitem.function).parameters
-    run_in_loop(pyfuncitem.function(**{name: pyfuncitem.funcargs[name] for name in names}))
+    run_in_loop(
+        pyfuncitem.function(**{name: pyfuncitem.funcargs[name] for name in names})
+    )
     return True

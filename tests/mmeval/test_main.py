@@ -31,28 +31,57 @@ def fails_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         (OSError(errno.ENOSPC, "No space"), 1, "No space"),
         (OSError(errno.ENOENT, "No file"), 1, "FileNotFoundError: "),
     ],
-    ids=["usage", "missing", "storage", "stopped", "ctrl-c", "unexpected", "disk", "a disk", "file"],
+    ids=[
+        "usage",
+        "missing",
+        "storage",
+        "stopped",
+        "ctrl-c",
+        "unexpected",
+        "disk",
+        "a disk",
+        "file",
+    ],
 )
 def test_every_end_has_its_exit_code_and_one_line(
-    error: BaseException, code: int, named: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: BaseException,
+    code: int,
+    named: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     fails_with(monkeypatch, error)
     assert main(["ls"]) == code
     shown = capsys.readouterr().err
-    assert (shown.count("\n"), named in shown, shown.startswith("error: ")) == (1, True, code != 130)
+    assert (shown.count("\n"), named in shown, shown.startswith("error: ")) == (
+        1,
+        True,
+        code != 130,
+    )
 
 
 @pytest.mark.parametrize(
     ("words", "variable", "traced"),
     [
-        *(([*words], "", True) for words in (("-v", "DEBUG"), ("--verbosity", "debug"), ("--verbosity=DEBUG",))),
+        *(
+            ([*words], "", True)
+            for words in (
+                ("-v", "DEBUG"),
+                ("--verbosity", "debug"),
+                ("--verbosity=DEBUG",),
+            )
+        ),
         *(([], name, True) for name in ("MMEVAL_LOG_LEVEL", "MMEVAL_VERBOSITY")),
         (["DEBUG", "-v"], "", False),
         ([], "", False),
     ],
 )
 def test_debugging_shows_the_traceback(
-    words: list[str], variable: str, traced: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    variable: str,
+    traced: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     if variable:
         monkeypatch.setenv(variable, "DEBUG")
@@ -60,7 +89,10 @@ def test_debugging_shows_the_traceback(
         fails_with(monkeypatch, error)
         assert main(words) == code
         shown = capsys.readouterr().err
-        assert ("Traceback" in shown, "error: " in shown) == (traced, not traced or code == 2)
+        assert ("Traceback" in shown, "error: " in shown) == (
+            traced,
+            not traced or code == 2,
+        )
 
 
 @pytest.fixture
@@ -82,7 +114,9 @@ def test_a_command_of_this_process_alone_sets_the_collector(
 
 
 @pytest.mark.usefixtures("collector")
-def test_a_process_is_not_taken_apart_around_a_thread_that_is_still_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_is_not_taken_apart_around_a_thread_that_is_still_at_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     ended: list[int] = []
     monkeypatch.setattr(os, "_exit", ended.append)
     monkeypatch.setattr(sys, "argv", ["mmeval", "ls", "nothing"])
@@ -90,4 +124,7 @@ def test_a_process_is_not_taken_apart_around_a_thread_that_is_still_at_work(monk
     monkeypatch.setattr(threads, "any_at_work", lambda: True)
     assert (main(["ls", "nothing"]), ended) == (2, [])
     assert (main(), ended) == (2, [2])
-    assert [main(words) for words in (["--help"], ["ls", "--help"], ["run", "--no-such-flag"])] == [0, 0, 2]
+    assert [
+        main(words)
+        for words in (["--help"], ["ls", "--help"], ["run", "--no-such-flag"])
+    ] == [0, 0, 2]

@@ -19,13 +19,19 @@ OPENERS: dict[str, Callable[[Path], object]] = {
     "a prompt": read_prompt,
     "a folder of prompts": lambda pipe: read_prompt_folder(pipe.parent),
     "a medium": lambda pipe: Media(path=pipe).read(),
-    "a recorded medium": lambda pipe: Media(path=pipe, sha256="0" * 64, mime="image/png").size,
+    "a recorded medium": lambda pipe: (
+        Media(path=pipe, sha256="0" * 64, mime="image/png").size
+    ),
     "rows of a split": lambda pipe: load(DataSource("t", pipe.parent)),
-    "named rows": lambda pipe: load(DataSource("t", pipe.parent, options={"data_file": pipe.name})),
+    "named rows": lambda pipe: load(
+        DataSource("t", pipe.parent, options={"data_file": pipe.name})
+    ),
 }
 
 
-def test_a_plain_file_is_read_and_a_pipe_or_a_device_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_plain_file_is_read_and_a_pipe_or_a_device_is_refused_at_once(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "plain").write_bytes(b"abc")
     with open_plain(tmp_path / "plain") as file:
         assert file.read() == b"abc"

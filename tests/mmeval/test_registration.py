@@ -27,12 +27,24 @@ def half(trial: Trial, *, strict: bool = False) -> float:
     return 0.5
 
 
-def test_a_registered_metric_is_one_like_any_other_with_the_version_of_its_source_if_none_is_given() -> None:
+def test_a_registered_metric_is_one_like_any_other_with_the_version_of_its_source_if_none_is_given() -> (
+    None
+):
     assert not plugins.any_of_script()
-    made = mmeval.register_metric("my_half", range=(0, 1), version="2", source="here")(half)
+    made = mmeval.register_metric("my_half", range=(0, 1), version="2", source="here")(
+        half
+    )
     assert load_metric("my_half") is made
-    assert (made.name, made.outputs, made.range, made.version) == ("my_half", ("my_half",), (0, 1), "2")
-    assert (made.switches, "my_half" in plugins.names("mmeval.metrics")) == ({"strict": False}, True)
+    assert (made.name, made.outputs, made.range, made.version) == (
+        "my_half",
+        ("my_half",),
+        (0, 1),
+        "2",
+    )
+    assert (made.switches, "my_half" in plugins.names("mmeval.metrics")) == (
+        {"strict": False},
+        True,
+    )
     assert plugins.any_of_script() and plugins.is_of_script("mmeval.metrics", "my_half")
     described = metric(range=(0, 5), version="7", source="a paper")(half)
     assert mmeval.register_metric("mine")(described).version == "7"
@@ -41,16 +53,28 @@ def test_a_registered_metric_is_one_like_any_other_with_the_version_of_its_sourc
         return 0.25
 
     named = (("a", half), ("b", other), ("c", half))
-    first, second, third = (mmeval.register_metric(name)(function).version for name, function in named)
+    first, second, third = (
+        mmeval.register_metric(name)(function).version for name, function in named
+    )
     assert first == third != second
 
 
-def test_registering_without_a_name_or_a_metric_of_anything_but_a_trial_is_refused() -> None:
-    every: list[Any] = [mmeval.register_metric, mmeval.register_backend, mmeval.register_loader]
+def test_registering_without_a_name_or_a_metric_of_anything_but_a_trial_is_refused() -> (
+    None
+):
+    every: list[Any] = [
+        mmeval.register_metric,
+        mmeval.register_backend,
+        mmeval.register_loader,
+    ]
     for register in every:
         with pytest.raises(UsageError, match=r'@mmeval.register_\w+\("half"\)'):
             register(half)
-    functions: list[Any] = [lambda: 0.5, lambda answer, reference: 0.5, lambda *, trial=None: 0.5]
+    functions: list[Any] = [
+        lambda: 0.5,
+        lambda answer, reference: 0.5,
+        lambda *, trial=None: 0.5,
+    ]
     for function in functions:
         with pytest.raises(PluginError, match="'wrong'"):
             mmeval.register_metric("wrong")(function)
@@ -61,11 +85,23 @@ def test_each_decorator_registers_in_its_group_and_returns_it() -> None:
         pass
 
     groups: dict[str, plugins.PluginGroup] = {
-        **{"backend": "mmeval.model_backends", "model": "mmeval.model_backends", "loader": "mmeval.loaders"},
-        **{"aggregation": "mmeval.aggregators", "protocol": "mmeval.protocols", "prompt": "mmeval.prompts"},
+        **{
+            "backend": "mmeval.model_backends",
+            "model": "mmeval.model_backends",
+            "loader": "mmeval.loaders",
+        },
+        **{
+            "aggregation": "mmeval.aggregators",
+            "protocol": "mmeval.protocols",
+            "prompt": "mmeval.prompts",
+        },
     }
     for kind, group in groups.items():
-        names = (f"{kind}_of_mine", f"{kind}_too") if group == "mmeval.model_backends" else (f"{kind}_of_mine",)
+        names = (
+            (f"{kind}_of_mine", f"{kind}_too")
+            if group == "mmeval.model_backends"
+            else (f"{kind}_of_mine",)
+        )
         assert getattr(mmeval, f"register_{kind}")(*names)(plugin) is plugin
         assert all(plugins.load(group, name) is plugin for name in names)
 
@@ -79,7 +115,9 @@ def test_a_name_that_a_package_has_too_is_an_error_for_its_user() -> None:
     assert plugins.load("mmeval.metrics", "mmeval/exact_match").function is not half
 
 
-def test_the_same_definition_again_replaces_the_earlier_one_and_another_is_refused() -> None:
+def test_the_same_definition_again_replaces_the_earlier_one_and_another_is_refused() -> (
+    None
+):
     def define(value: float) -> Any:
         @mmeval.register_aggregation("settled")
         def settled(scores: Scores) -> Estimate:
@@ -98,7 +136,10 @@ def test_scores_have_weights_and_an_aggregator_that_asks_is_told_the_profile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    write_rows(tmp_path / "data", *({"input": text} for text in ("one", "one two three", "bad")))
+    write_rows(
+        tmp_path / "data",
+        *({"input": text} for text in ("one", "one two three", "bad")),
+    )
 
     def heavy(trial: Trial) -> Score:
         words = trial.sample.input[0].content.raw.split()
@@ -114,26 +155,53 @@ def test_scores_have_weights_and_an_aggregator_that_asks_is_told_the_profile(
         {"metric": "heavy", "aggregation": "weighted_mean"},
         {"metric": "other", "aggregation": {"name": "told", "times": 0.5}},
     ]
-    task = {"task": "steps", "dataset_path": "data", "metric_list": listed, "metadata": {"version": 1}}
+    task = {
+        "task": "steps",
+        "dataset_path": "data",
+        "metric_list": listed,
+        "metadata": {"version": 1},
+    }
     values = []
     for profile in ("standard", "official"):
         found = mmeval.evaluate(
-            model="empty", tasks=task, score_workers=0, bootstrap_iters=0, log_samples=True, profile=profile
+            model="empty",
+            tasks=task,
+            score_workers=0,
+            bootstrap_iters=0,
+            log_samples=True,
+            profile=profile,
         )
         values.append([result.value for result in found.results])
         assert [result.unscored for result in found.results] == [1, 0]
     assert values == [[0.75, 0.0], [0.75, 0.5]]
-    rows = [row["scores"][0]["heavy"] for row in read_samples(next(tmp_path.rglob("samples_*.jsonl")))]
+    rows = [
+        row["scores"][0]["heavy"]
+        for row in read_samples(next(tmp_path.rglob("samples_*.jsonl")))
+    ]
     assert [row.get("weight") for row in rows] == [None, 3, None]
 
 
-def test_what_a_script_registers_works_in_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_script_registers_works_in_its_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    write_rows(tmp_path / "data", *({"input": text} for text in ("one", "one two three", "one two")))
-    mmeval.register_metric("words", range=(0, 10))(lambda trial: len(trial.sample.input[0].content.raw.split()))
+    write_rows(
+        tmp_path / "data",
+        *({"input": text} for text in ("one", "one two three", "one two")),
+    )
+    mmeval.register_metric("words", range=(0, 10))(
+        lambda trial: len(trial.sample.input[0].content.raw.split())
+    )
     mmeval.register_aggregation("largest")(lambda scores: Estimate(max(scores.values)))
     mmeval.register_model("mine")(EmptyBackend)
     listed = [{"metric": "words", "aggregation": "largest"}]
-    task = {"task": "counted", "dataset_path": "data", "metric_list": listed, "metadata": {"version": 1}}
-    found = mmeval.evaluate(model="mine", tasks=task, score_workers=0, bootstrap_iters=0)
+    task = {
+        "task": "counted",
+        "dataset_path": "data",
+        "metric_list": listed,
+        "metadata": {"version": 1},
+    }
+    found = mmeval.evaluate(
+        model="mine", tasks=task, score_workers=0, bootstrap_iters=0
+    )
     assert [(result.value, result.unscored) for result in found.results] == [(3.0, 0)]

@@ -1,15 +1,43 @@
 from pathlib import Path
 
-from mmeval.wording import either, escaped, file_name, printable, shortened, size, some, split_names
+from mmeval.wording import (
+    either,
+    escaped,
+    file_name,
+    printable,
+    shortened,
+    size,
+    some,
+    split_names,
+)
 
 
-def test_names_are_split_at_commas_and_blanks_unless_they_are_a_path_and_listed_with_a_count(tmp_path: Path) -> None:
+def test_names_are_split_at_commas_and_blanks_unless_they_are_a_path_and_listed_with_a_count(
+    tmp_path: Path,
+) -> None:
     spaced = tmp_path / "my tasks"
     spaced.mkdir()
-    assert split_names(["a, b", "c,d", str(spaced), "a", ""]) == ("a", "b", "c", "d", str(spaced))
-    assert [split_names([text]) for text in ("x" * 5000, "a\0b")] == [("x" * 5000,), ("a\0b",)], "no paths"
-    assert [either(names) for names in ("a", "ab", "abc")] == ["a", "a or b", "a, b or c"]
-    assert [some(["a", "b", "c"], most) for most in (1, 2, 3)] == ["a and 2 more", "a, b and 1 more", "a, b, c"]
+    assert split_names(["a, b", "c,d", str(spaced), "a", ""]) == (
+        "a",
+        "b",
+        "c",
+        "d",
+        str(spaced),
+    )
+    assert [split_names([text]) for text in ("x" * 5000, "a\0b")] == [
+        ("x" * 5000,),
+        ("a\0b",),
+    ], "no paths"
+    assert [either(names) for names in ("a", "ab", "abc")] == [
+        "a",
+        "a or b",
+        "a, b or c",
+    ]
+    assert [some(["a", "b", "c"], most) for most in (1, 2, 3)] == [
+        "a and 2 more",
+        "a, b and 1 more",
+        "a, b, c",
+    ]
 
 
 def test_texts_are_cut_and_sizes_have_the_unit_that_reads_best() -> None:
@@ -30,5 +58,12 @@ def test_text_that_could_steer_a_terminal_is_spelt_out() -> None:
 
 def test_a_name_becomes_one_safe_file_name() -> None:
     given = ("org/model", "gpt-4o=x+y.z", "../../etc/passwd", "..", "", "a" * 300)
-    safe = ["org__model", "gpt-4o=x+y.z", "etc__passwd", "unnamed", "unnamed", "a" * 120]
+    safe = [
+        "org__model",
+        "gpt-4o=x+y.z",
+        "etc__passwd",
+        "unnamed",
+        "unnamed",
+        "a" * 120,
+    ]
     assert [file_name(name) for name in given] == safe

@@ -15,7 +15,10 @@ SAMPLES = [Sample(name, (user("?"),)) for name in "abc"]
 def replay(folder: Path, *words: str | None, name: str = "") -> ReplayBackend:
     """A backend over a samples file with one answer, or none, to each of the samples."""
     rows = [
-        {"doc": sample.to_json(), "parts": [] if text is None else [[{"type": "text", "text": text}]]}
+        {
+            "doc": sample.to_json(),
+            "parts": [] if text is None else [[{"type": "text", "text": text}]],
+        }
         for sample, text in zip(SAMPLES, words, strict=False)
     ]
     file = folder / "samples_t_2026-01-31T12-00-00.jsonl"
@@ -23,17 +26,30 @@ def replay(folder: Path, *words: str | None, name: str = "") -> ReplayBackend:
     return ReplayBackend(str(file), name=name)
 
 
-def ahead(*samples: Sample, repeats: int = 1, protocol: str = "single") -> list[TaskAhead]:
+def ahead(
+    *samples: Sample, repeats: int = 1, protocol: str = "single"
+) -> list[TaskAhead]:
     return [TaskAhead("t", protocol, repeats, lambda: iter(samples))]
 
 
-def test_an_answer_costs_nothing_a_missing_one_is_an_error_and_the_name_is_no_identity(tmp_path: Path) -> None:
+def test_an_answer_costs_nothing_a_missing_one_is_an_error_and_the_name_is_no_identity(
+    tmp_path: Path,
+) -> None:
     backend = replay(tmp_path, "an oak", None)
-    response, missing = (backend.answer("t", sample, 0, Request(sample.input)) for sample in SAMPLES[:2])
-    assert (response.text, response.usage.input_tokens, response.latency) == ("an oak", 0, 0.0)
+    response, missing = (
+        backend.answer("t", sample, 0, Request(sample.input)) for sample in SAMPLES[:2]
+    )
+    assert (response.text, response.usage.input_tokens, response.latency) == (
+        "an oak",
+        0,
+        0.0,
+    )
     assert missing.error is not None
     assert missing.error.kind == "no_answer"
-    assert replay(tmp_path, "an oak", name="x").identity == replay(tmp_path, "an oak").identity
+    assert (
+        replay(tmp_path, "an oak", name="x").identity
+        == replay(tmp_path, "an oak").identity
+    )
     assert replay(tmp_path, "an elm").identity != replay(tmp_path, "an oak").identity
 
 
@@ -47,8 +63,13 @@ def test_an_answer_costs_nothing_a_missing_one_is_an_error_and_the_name_is_no_id
     ids=["all", "missing", "repeats"],
 )
 def test_answers_that_are_missing_or_left_over_are_warned_of_before_the_run(
-    asked: list[TaskAhead], counts: list[tuple[str, str]], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    asked: list[TaskAhead],
+    counts: list[tuple[str, str]],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.WARNING, "mmeval"):
         replay(tmp_path, "an oak", "an elm").foresee(asked)
-    assert [tuple(re.findall(r"\d+", message)[:2]) for message in caplog.messages] == counts
+    assert [
+        tuple(re.findall(r"\d+", message)[:2]) for message in caplog.messages
+    ] == counts

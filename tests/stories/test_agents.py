@@ -25,12 +25,21 @@ def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def asked(folder: Path, *flags: str, helper: str = "") -> Ended:
     """A run of the agent over three questions; the toy notes what it is asked."""
-    return mmeval(*questions(folder, range(3)), *AGENT, f"helper=toy,log={folder / 'asked'}{helper}", *flags)
+    return mmeval(
+        *questions(folder, range(3)),
+        *AGENT,
+        f"helper=toy,log={folder / 'asked'}{helper}",
+        *flags,
+    )
 
 
 def lines(folder: Path) -> list[str]:
     file = folder / "asked"
-    return [line.split("|")[0] for line in file.read_text().splitlines()] if file.exists() else []
+    return (
+        [line.split("|")[0] for line in file.read_text().splitlines()]
+        if file.exists()
+        else []
+    )
 
 
 def samples(folder: Path) -> list[dict[str, Any]]:
@@ -38,7 +47,14 @@ def samples(folder: Path) -> list[dict[str, Any]]:
 
 
 def traced(folder: Path, *flags: str) -> Any:
-    run = mmeval("trace", run_folder(folder / "runs", "toy_agent"), "--task", "ask", "--json", *flags)
+    run = mmeval(
+        "trace",
+        run_folder(folder / "runs", "toy_agent"),
+        "--task",
+        "ask",
+        "--json",
+        *flags,
+    )
     return json.loads(run.out) if run.code == EXIT_OK else run
 
 
@@ -48,27 +64,42 @@ def test_the_steps_of_an_answer_stand_in_the_samples_file_and_are_the_same_when_
     assert asked(tmp_path, "--model_args", "note=n").code == EXIT_OK
     found = samples(tmp_path)
     (trace,) = found[0]["trace"][0]
-    assert [[step[key] for key in ("path", "role", "title")] for step in trace["steps"]] == [
+    assert [
+        [step[key] for key in ("path", "role", "title")] for step in trace["steps"]
+    ] == [
         ["0", "helper", "draft"],
         ["1", "helper", "better"],
     ]
-    assert (trace["path"], trace["evidence"]) == ("0", {"note": "n", "request": "question 0"})
+    assert (trace["path"], trace["evidence"]) == (
+        "0",
+        {"note": "n", "request": "question 0"},
+    )
     before = len(lines(tmp_path))
     assert asked(tmp_path, "--model_args", "note=n").code == EXIT_OK
     assert (before, len(lines(tmp_path))) == (6, 6)
-    assert [row["trace"] for row in samples(tmp_path)] == [row["trace"] for row in found]
+    assert [row["trace"] for row in samples(tmp_path)] == [
+        row["trace"] for row in found
+    ]
 
 
-def test_a_failed_answer_keeps_its_steps_and_is_asked_from_the_failed_one_on(tmp_path: Path) -> None:
+def test_a_failed_answer_keeps_its_steps_and_is_asked_from_the_failed_one_on(
+    tmp_path: Path,
+) -> None:
     broken = tmp_path / "broken"
     broken.write_text("better: draft: answer 1\nbad_request\n")
     assert asked(tmp_path, helper=f",broken={broken}").code == EXIT_INCOMPLETE
     row = samples(tmp_path)[1]
     assert row["error"][0]["kind"] == "bad_request"
     steps = row["trace"][0][0]["steps"]
-    assert [step.get("error", {}).get("kind") for step in steps] == [None, "bad_request"]
+    assert [step.get("error", {}).get("kind") for step in steps] == [
+        None,
+        "bad_request",
+    ]
     (failed,) = traced(tmp_path, "--sample", "1")
-    assert [step["error"] and step["error"]["kind"] for step in failed["steps"]] == [None, "bad_request"]
+    assert [step["error"] and step["error"]["kind"] for step in failed["steps"]] == [
+        None,
+        "bad_request",
+    ]
     broken.unlink()
     before = len(lines(tmp_path))
     assert asked(tmp_path, helper=f",broken={broken}").code == EXIT_OK
@@ -76,7 +107,9 @@ def test_a_failed_answer_keeps_its_steps_and_is_asked_from_the_failed_one_on(tmp
     assert [len(row["trace"][0][0]["steps"]) for row in samples(tmp_path)] == [2, 2, 2]
 
 
-def test_the_page_has_the_steps_of_an_agent_below_its_answer_with_their_media(tmp_path: Path) -> None:
+def test_the_page_has_the_steps_of_an_agent_below_its_answer_with_their_media(
+    tmp_path: Path,
+) -> None:
     where = questions(tmp_path, range(2))
     task = tmp_path / "tasks" / "ask.yaml"
     task.write_text(task.read_text().replace("[text]", "[text, image]"))
@@ -93,21 +126,35 @@ def test_the_page_has_the_steps_of_an_agent_below_its_answer_with_their_media(tm
         ("1", "helper", "better"),
         ("2", "text_to_image", "draw"),
     ]
-    assert [part["kind"] for one in step["steps"] for part in one["parts"]] == ["text", "text", "image"]
-    assert (step["evidence"]["request"], [part["kind"] for part in answered["output"]]) == (
+    assert [part["kind"] for one in step["steps"] for part in one["parts"]] == [
+        "text",
+        "text",
+        "image",
+    ]
+    assert (
+        step["evidence"]["request"],
+        [part["kind"] for part in answered["output"]],
+    ) == (
         "question 0",
         ["text", "image"],
     )
     (step,) = failed["steps"]
-    assert [one["error"] and one["error"]["kind"] for one in (step, *step["steps"])] == [
+    assert [
+        one["error"] and one["error"]["kind"] for one in (step, *step["steps"])
+    ] == [
         "bad_request",
         None,
         "bad_request",
     ]
 
 
-@pytest.mark.parametrize(("flag", "code", "steps"), [("1", EXIT_INCOMPLETE, [1, 1, 1]), ("2", EXIT_OK, [2, 2, 2])])
-def test_an_answer_has_a_limit_of_calls(flag: str, code: int, steps: list[int], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("flag", "code", "steps"),
+    [("1", EXIT_INCOMPLETE, [1, 1, 1]), ("2", EXIT_OK, [2, 2, 2])],
+)
+def test_an_answer_has_a_limit_of_calls(
+    flag: str, code: int, steps: list[int], tmp_path: Path
+) -> None:
     for _ in range(2):
         assert asked(tmp_path, "--max_calls_per_answer", flag).code == code
         found = samples(tmp_path)
@@ -119,7 +166,9 @@ def test_an_answer_has_a_limit_of_calls(flag: str, code: int, steps: list[int], 
     assert len(lines(tmp_path)) == 6
 
 
-def test_a_trace_says_what_each_step_was_asked_and_said_and_asks_nobody(tmp_path: Path) -> None:
+def test_a_trace_says_what_each_step_was_asked_and_said_and_asks_nobody(
+    tmp_path: Path,
+) -> None:
     asked(tmp_path)
     before = len(lines(tmp_path))
     (step,) = traced(tmp_path, "--sample", "2")
@@ -128,26 +177,44 @@ def test_a_trace_says_what_each_step_was_asked_and_said_and_asks_nobody(tmp_path
         step["steps"][1]["parts"],
         "question 2",
     )
-    found = [[one["title"], one["messages"][0]["content"][0]["text"], one["parts"][0]["text"]] for one in step["steps"]]
+    found = [
+        [
+            one["title"],
+            one["messages"][0]["content"][0]["text"],
+            one["parts"][0]["text"],
+        ]
+        for one in step["steps"]
+    ]
     assert found == [
         ["draft", "draft: question 2", "draft: answer 2"],
         ["better", "better: draft: answer 2", "better: draft: answer 2"],
     ]
     assert len(lines(tmp_path)) == before
-    for more in (["--sample", "x"], ["--sample", "1", "--repeat", "1"], ["--sample", "1", "--task", "y"]):
+    for more in (
+        ["--sample", "x"],
+        ["--sample", "1", "--repeat", "1"],
+        ["--sample", "1", "--task", "y"],
+    ):
         assert traced(tmp_path, *more).code == EXIT_USAGE
 
 
 def test_the_roles_of_an_agent_are_listed_and_checked(tmp_path: Path) -> None:
     listed = mmeval("ls", "backends", "toy_agent").out
     assert "helper, [text_to_image]" in listed
-    found = mmeval("doctor", "--model", "toy_agent", "--role", "helper=toy", "--format", "json")
+    found = mmeval(
+        "doctor", "--model", "toy_agent", "--role", "helper=toy", "--format", "json"
+    )
     assert "asks helper, [text_to_image]; here helper" in found.out
     lacking = mmeval("doctor", "--model", "toy_agent", "--format", "json")
-    assert (lacking.code, "--role helper=BACKEND" in lacking.out) == (EXIT_MISSING, True)
+    assert (lacking.code, "--role helper=BACKEND" in lacking.out) == (
+        EXIT_MISSING,
+        True,
+    )
 
 
-def test_a_dry_run_finds_the_kept_steps_of_an_answer_that_is_not_finished(tmp_path: Path) -> None:
+def test_a_dry_run_finds_the_kept_steps_of_an_answer_that_is_not_finished(
+    tmp_path: Path,
+) -> None:
     broken = tmp_path / "broken"
     broken.write_text("better\nbad_request\n")
     asked(tmp_path, helper=f",broken={broken}")
@@ -164,7 +231,11 @@ def test_a_dry_run_finds_the_kept_steps_of_an_answer_that_is_not_finished(tmp_pa
         (["--role", "helpr=toy"], EXIT_USAGE, "helpr"),
         (["--role", "helper=toy", "--role", "painter=toy"], EXIT_USAGE, "painter"),
         (["--role", "helper=toy_agent"], EXIT_USAGE, "asks itself"),
-        (["--role", "helper=toy", "--role", "text_to_image=toy_local"], EXIT_USAGE, "text_to_image"),
+        (
+            ["--role", "helper=toy", "--role", "text_to_image=toy_local"],
+            EXIT_USAGE,
+            "text_to_image",
+        ),
     ],
 )
 def test_a_cast_that_cannot_work_is_refused_before_anything_is_asked(

@@ -38,14 +38,34 @@ def asked(server: MockServer, tmp_path: Path) -> list[str]:
     [(picture(size=(64, 64))[:50], 0), (b"no picture at all", 0), (b"", 1)],
     ids=["torn picture", "text", "nothing"],
 )
-def test_a_damaged_medium_of_the_model_is_its_answer(data: bytes, failed: int, tmp_path: Path) -> None:
+def test_a_damaged_medium_of_the_model_is_its_answer(
+    data: bytes, failed: int, tmp_path: Path
+) -> None:
     folder = write_story_tasks(tmp_path / "tasks", 2)
-    urls = (f"data:image/png;base64,{base64.b64encode(one).decode()}" for one in (data, picture()))
-    drawn: list[Scripted] = [saying(content="here", images=[{"image_url": {"url": url}}]) for url in urls]
+    urls = (
+        f"data:image/png;base64,{base64.b64encode(one).decode()}"
+        for one in (data, picture())
+    )
+    drawn: list[Scripted] = [
+        saying(content="here", images=[{"image_url": {"url": url}}]) for url in urls
+    ]
     with ScriptedServer(*drawn) as server:
         done = mmeval(
-            *("--tasks", "tale_first", "--include_path", folder, "--output_path", tmp_path / "runs", *QUIET),
-            *("--model", "openai", "--model_args", f"base_url={server.url},model=m,outputs=text+image"),
+            *(
+                "--tasks",
+                "tale_first",
+                "--include_path",
+                folder,
+                "--output_path",
+                tmp_path / "runs",
+                *QUIET,
+            ),
+            *(
+                "--model",
+                "openai",
+                "--model_args",
+                f"base_url={server.url},model=m,outputs=text+image",
+            ),
             *("--max_connections", "1", "--retry_on_error", "0"),
         )
     [row, *_] = results(tmp_path)["mmeval"]["results"]
@@ -53,17 +73,24 @@ def test_a_damaged_medium_of_the_model_is_its_answer(data: bytes, failed: int, t
     assert (row["n"], row["scored"], row["failed"]) == (4, 4 - failed, failed)
 
 
-def test_a_damaged_journal_is_asked_again_by_its_lines(server: MockServer, asked: list[str], tmp_path: Path) -> None:
+def test_a_damaged_journal_is_asked_again_by_its_lines(
+    server: MockServer, asked: list[str], tmp_path: Path
+) -> None:
     [segment] = (run_folder(tmp_path / "runs") / "journal").glob("*.jsonl")
     lines = segment.read_bytes().splitlines(keepends=True)
     lines[3] = lines[3][:20] + b"\xff\x00" + lines[3][22:]
     segment.write_bytes(b"".join(lines)[:-30])
     done = mmeval(*asked)
-    assert (done.code, [f"{segment}:4: " in said for said in done.warnings]) == (0, [True]), done.err
+    assert (done.code, [f"{segment}:4: " in said for said in done.warnings]) == (
+        0,
+        [True],
+    ), done.err
     assert server.stats()["requests"] == 14
 
 
-def test_what_a_killed_run_had_asked_is_asked_again_under_the_same_keys(server: MockServer, tmp_path: Path) -> None:
+def test_what_a_killed_run_had_asked_is_asked_again_under_the_same_keys(
+    server: MockServer, tmp_path: Path
+) -> None:
     server.state.settings.hold_after = 5
     arguments = [*questions(tmp_path), *openai(server), "--max_connections", "3"]
     with started(*arguments) as running:
@@ -76,35 +103,56 @@ def test_what_a_killed_run_had_asked_is_asked_again_under_the_same_keys(server: 
     asked = [*server.state.idempotency]
     again, fresh = mmeval(*arguments), mmeval(*arguments, "--fresh")
 
-    assert (again.code, fresh.code, len(asked), len(set(asked))) == (0, 0, 8, 8), again.err
-    assert (len(server.state.idempotency), {*lost} <= {*server.state.idempotency[8:15]}) == (27, True)
+    assert (again.code, fresh.code, len(asked), len(set(asked))) == (0, 0, 8, 8), (
+        again.err
+    )
+    assert (
+        len(server.state.idempotency),
+        {*lost} <= {*server.state.idempotency[8:15]},
+    ) == (27, True)
     assert len({key for _, key in server.state.idempotency}) == 24
 
 
 @pytest.mark.parametrize("content", [b'{"format": 1, "ident', b"[1]", b"\xff\xfe"])
-def test_a_torn_run_file_is_left_alone(content: bytes, server: MockServer, asked: list[str], tmp_path: Path) -> None:
+def test_a_torn_run_file_is_left_alone(
+    content: bytes, server: MockServer, asked: list[str], tmp_path: Path
+) -> None:
     file = run_folder(tmp_path / "runs") / "run.json"
     whole = file.read_bytes()
     file.write_bytes(content)
     done, scored = mmeval(*asked), mmeval("score", run_folder(tmp_path / "runs"))
     file.write_bytes(whole)
-    assert [(one.code, str(file) in one.error) for one in (done, scored)] == [(2, True)] * 2
+    assert [(one.code, str(file) in one.error) for one in (done, scored)] == [
+        (2, True)
+    ] * 2
     assert (mmeval(*asked).code, server.stats()["requests"]) == (0, 12)
     file.write_bytes(content)
     assert mmeval(*asked, "--fresh").code == 0
 
 
 @pytest.mark.parametrize("victim", ["trials/ask.jsonl", "samples/ask.jsonl", "scores"])
-def test_damaged_copies_are_made_again(victim: str, server: MockServer, asked: list[str], tmp_path: Path) -> None:
+def test_damaged_copies_are_made_again(
+    victim: str, server: MockServer, asked: list[str], tmp_path: Path
+) -> None:
     before = score_files(tmp_path)
     path = run_folder(tmp_path / "runs") / victim
     for file in path.rglob("*.jsonl") if path.is_dir() else [path]:
         file.write_bytes(b"\xff not json\n" + file.read_bytes()[:40])
     done = mmeval(*asked)
-    assert (done.code, server.stats()["requests"], score_files(tmp_path)) == (0, 12, before), done.err
+    assert (done.code, server.stats()["requests"], score_files(tmp_path)) == (
+        0,
+        12,
+        before,
+    ), done.err
 
 
-BAD = {"id": "1", "input": "<<image1>>", "media": {"image1": "gone.png"}, "reference": "answer 1", "level": "hard"}
+BAD = {
+    "id": "1",
+    "input": "<<image1>>",
+    "media": {"image1": "gone.png"},
+    "reference": "answer 1",
+    "level": "hard",
+}
 
 
 def write(folder: Path, *bad: int) -> list[str]:
@@ -112,14 +160,21 @@ def write(folder: Path, *bad: int) -> list[str]:
     rows = (
         {**BAD, "id": str(n)}
         if n in bad
-        else {"id": str(n), "input": f"question {n}", "reference": f"answer {n}", "level": "easy"}
+        else {
+            "id": str(n),
+            "input": f"question {n}",
+            "reference": f"answer {n}",
+            "level": "easy",
+        }
         for n in range(3)
     )
     write_task(folder / "tasks", "ask", rows, more="breakdown: [level]\n")
     return where(folder)
 
 
-def test_a_bad_row_costs_itself_and_is_asked_when_it_is_mended(server: MockServer, tmp_path: Path) -> None:
+def test_a_bad_row_costs_itself_and_is_asked_when_it_is_mended(
+    server: MockServer, tmp_path: Path
+) -> None:
     flags = [*write(tmp_path, 1), *openai(server)]
     first, again = mmeval(*flags), mmeval(*flags)
     asked = server.stats()["requests"]
@@ -129,31 +184,57 @@ def test_a_bad_row_costs_itself_and_is_asked_when_it_is_mended(server: MockServe
 
     assert (first.code, again.code, asked, mended.code) == (3, 3, 2, 0), mended.err
     assert "kept 2" in again.err
-    assert any("row 2" in line and "gone.png" in line for line in first.warnings) and "(bad_sample)" in first.err
+    assert (
+        any("row 2" in line and "gone.png" in line for line in first.warnings)
+        and "(bad_sample)" in first.err
+    )
     assert (found[""]["n"], found[""]["scored"], found[""]["failed"]) == (3, 2, 1)
     assert found[""]["bounds"][1] - found[""]["bounds"][0] == pytest.approx(1 / 3)
-    assert (found["level=hard"]["n"], found["level=hard"]["failed"], found["level=hard"]["value"]) == (1, 1, None)
+    assert (
+        found["level=hard"]["n"],
+        found["level=hard"]["failed"],
+        found["level=hard"]["value"],
+    ) == (1, 1, None)
     assert "kept 2 answers" in mended.err and "asking 1 new" in mended.err
     assert (server.stats()["unique"], server.stats()["repeated"]) == (3, 0)
 
 
-def test_a_medium_of_gigabytes_costs_its_row(server: MockServer, tmp_path: Path) -> None:
+def test_a_medium_of_gigabytes_costs_its_row(
+    server: MockServer, tmp_path: Path
+) -> None:
     flags = [*write(tmp_path, 1), *openai(server)]
     (tmp_path / "tasks" / "ask_data" / "gone.png").write_bytes(picture())
     os.truncate(tmp_path / "tasks" / "ask_data" / "gone.png", 8 * 2**30)
     done = mmeval(*flags)
-    assert (done.code, server.stats()["requests"], "(bad_sample)" in done.err) == (3, 2, True), done.err
+    assert (done.code, server.stats()["requests"], "(bad_sample)" in done.err) == (
+        3,
+        2,
+        True,
+    ), done.err
     assert any("gone.png" in line for line in done.warnings)
 
 
-def test_a_dry_run_the_samples_file_and_the_page_name_a_bad_row(server: MockServer, tmp_path: Path) -> None:
+def test_a_dry_run_the_samples_file_and_the_page_name_a_bad_row(
+    server: MockServer, tmp_path: Path
+) -> None:
     ahead = mmeval(*write(tmp_path, 0, 1), *openai(server), "--dry_run")
-    assert (ahead.code, server.stats()["requests"], "problem: ask: 2 samples" in ahead.out) == (0, 0, True)
-    assert ["row" in line and "gone.png" in line for line in ahead.out.splitlines()].count(True) == 2
+    assert (
+        ahead.code,
+        server.stats()["requests"],
+        "problem: ask: 2 samples" in ahead.out,
+    ) == (0, 0, True)
+    assert [
+        "row" in line and "gone.png" in line for line in ahead.out.splitlines()
+    ].count(True) == 2
     assert "|ask  | 3 of 3|model|    1|" in ahead.out
     mmeval(*write(tmp_path, 1), *openai(server), "--log_samples", "--report", "true")
     line = read_samples(latest(tmp_path / "runs")[1]["ask"])[1]
-    page = "".join(file.read_text() for file in (run_folder(tmp_path / "runs") / "report" / "data").glob("*.js"))
-    assert line["error"][0]["kind"] == "bad_sample" and "gone.png" in line["doc"]["fault"]
+    page = "".join(
+        file.read_text()
+        for file in (run_folder(tmp_path / "runs") / "report" / "data").glob("*.js")
+    )
+    assert (
+        line["error"][0]["kind"] == "bad_sample" and "gone.png" in line["doc"]["fault"]
+    )
     assert (line["resps"], line["arguments"]["gen_args_0"]["arg_0"]) == ([[""]], "")
     assert "gone.png" in page and "bad_sample" in page

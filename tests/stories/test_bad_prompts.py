@@ -11,7 +11,17 @@ from mmeval.content.parts import Part
 from mmeval.errors import UsageError
 from mmeval.records.request import Request
 from mmeval.records.response import Response
-from tests.support.local_models import answers, asked, chat_of, copied, drawn, fault, loaded, says, started
+from tests.support.local_models import (
+    answers,
+    asked,
+    chat_of,
+    copied,
+    drawn,
+    fault,
+    loaded,
+    says,
+    started,
+)
 from tests.support.tiny_media import declared_png, wav
 
 RED, BLUE = drawn(), drawn((20, 20, 220), (64, 48))
@@ -22,25 +32,45 @@ def said(response: Response) -> tuple[Any, ...]:
     return response.output, response.finish_reason, response.usage, response.warnings
 
 
-def test_a_sound_that_is_too_long_is_cut_and_one_of_a_single_sample_gets_silence_behind_it_with_a_warning() -> None:
+def test_a_sound_that_is_too_long_is_cut_and_one_of_a_single_sample_gets_silence_behind_it_with_a_warning() -> (
+    None
+):
     long = says(loaded("qwen2_audio"), asked("Hear", Media.from_bytes(wav(8000 * 31))))
-    assert [("31.0 s" in warning, "30 s" in warning) for warning in long.warnings] == [(True, True)]
+    assert [("31.0 s" in warning, "30 s" in warning) for warning in long.warnings] == [
+        (True, True)
+    ]
     click = says(loaded("qwen2_audio"), asked("Hear", Media.from_bytes(wav(1))))
     assert click.error is None
     assert "silence" in click.warnings[0]
 
 
 BAD_ROWS: dict[str, tuple[Request, str, str]] = {
-    "a huge picture": (asked("Look", Media.from_bytes(declared_png(20_000, 20_000))), "bad_request", "max_pixels"),
-    "a broken picture": (asked("Look", Media.from_bytes(b"\x89PNG\r\n\x1a\n")), "bad_request", "decoded"),
-    "a strip that the processor refuses": (asked("Look", drawn(size=(4000, 8))), "bad_request", "aspect ratio"),
+    "a huge picture": (
+        asked("Look", Media.from_bytes(declared_png(20_000, 20_000))),
+        "bad_request",
+        "max_pixels",
+    ),
+    "a broken picture": (
+        asked("Look", Media.from_bytes(b"\x89PNG\r\n\x1a\n")),
+        "bad_request",
+        "decoded",
+    ),
+    "a strip that the processor refuses": (
+        asked("Look", drawn(size=(4000, 8))),
+        "bad_request",
+        "aspect ratio",
+    ),
     "a document": (
         asked("Read", Part("document", media=Media.from_bytes(b"%PDF-1.4"))),
         "unsupported",
         "takes no document",
     ),
     "nothing": (asked(" \n"), "bad_request", "empty"),
-    "a temperature below zero": (asked("Hi", temperature=-1.0), "bad_request", "temperature"),
+    "a temperature below zero": (
+        asked("Hi", temperature=-1.0),
+        "bad_request",
+        "temperature",
+    ),
     "no tokens": (asked("Hi", max_tokens=0), "bad_request", "max_tokens"),
 }
 
@@ -53,7 +83,9 @@ def test_a_row_that_cannot_be_asked_fails_alone_in_a_batch_of_four(case: str) ->
     first, failed, *others = answers(backend, [good[0], bad, *good[1:]])
     found, text = fault(failed)
     assert (found, failed.output, words in text) == (kind, None, True)
-    assert [said(row) for row in (first, *others)] == [said(says(backend, request)) for request in good]
+    assert [said(row) for row in (first, *others)] == [
+        said(says(backend, request)) for request in good
+    ]
 
 
 @pytest.fixture
@@ -73,9 +105,14 @@ def nan_for() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_scores_that_are_no_numbers_fail_their_row_and_no_other(nan_for: Any, temperature: float) -> None:
+def test_scores_that_are_no_numbers_fail_their_row_and_no_other(
+    nan_for: Any, temperature: float
+) -> None:
     words = ("Hi", "Who are you?", "And then?", "x")
-    requests = [asked(word, temperature=temperature, seed=seed) for seed, word in enumerate(words)]
+    requests = [
+        asked(word, temperature=temperature, seed=seed)
+        for seed, word in enumerate(words)
+    ]
     expected = [said(says(loaded("llm"), request)) for request in requests]
     nan_for(slice(1, 2))
     rows = answers(loaded("llm"), requests)
@@ -84,13 +121,17 @@ def test_scores_that_are_no_numbers_fail_their_row_and_no_other(nan_for: Any, te
     assert [said(rows[at]) for at in (0, 2, 3)] == [expected[at] for at in (0, 2, 3)]
 
 
-def test_a_model_without_chat_template_is_refused_and_a_file_helps_if_it_drops_nothing(tmp_path: Path) -> None:
+def test_a_model_without_chat_template_is_refused_and_a_file_helps_if_it_drops_nothing(
+    tmp_path: Path,
+) -> None:
     folder = copied("llm", tmp_path)
     (folder / "chat_template.jinja").unlink()
     with pytest.raises(UsageError, match=r"llm: .* chat_template=FILE"):
         started(folder)
     template = tmp_path / "own.jinja"
-    template.write_text("{% for m in messages if m.role != 'system' %}[{{ m.content }}]{% endfor %}")
+    template.write_text(
+        "{% for m in messages if m.role != 'system' %}[{{ m.content }}]{% endfor %}"
+    )
     backend = started(folder, chat_template=str(template))
     fine, lost = answers(backend, [asked("Hi"), asked("Hi", system="Be kind.")])
     assert fine.usage.input_tokens == len("[Hi]")

@@ -39,8 +39,15 @@ def seen(trial: Trial) -> float:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(plugins, "_of_script", {group: {} for group in plugins.GROUPS})
     library.register_metric("seen", range=(0, 9))(seen)
-    candidates: list[Any] = ["secretly this", [{"type": "image", "path": "wrong_one.png"}]]
-    asked: dict[str, Any] = {"input": "Which <<image1>>?", "media": {"image1": "asked.png"}, "level": "easy"}
+    candidates: list[Any] = [
+        "secretly this",
+        [{"type": "image", "path": "wrong_one.png"}],
+    ]
+    asked: dict[str, Any] = {
+        "input": "Which <<image1>>?",
+        "media": {"image1": "asked.png"},
+        "level": "easy",
+    }
     gone = [[{"type": "image", "path": "gone.png"}]]
     rows = [{**asked, "candidates": candidates}, {**asked, "candidates": gone}]
     data = write_rows(tmp_path / "data", *rows)
@@ -50,7 +57,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_candidates_reach_metrics_records_and_the_page_and_no_request(folder: Path) -> None:
+def test_candidates_reach_metrics_records_and_the_page_and_no_request(
+    folder: Path,
+) -> None:
     bodies: list[bytes] = []
     with MockServer(reply="one") as server:
         admit = server.state.admit
@@ -60,7 +69,13 @@ def test_candidates_reach_metrics_records_and_the_page_and_no_request(folder: Pa
             return admit(path, key, body)
 
         server.state.admit = recorded
-        flags = ("--tasks", folder / "maze.yaml", "--output_path", folder / "runs", *QUIET)
+        flags = (
+            "--tasks",
+            folder / "maze.yaml",
+            "--output_path",
+            folder / "runs",
+            *QUIET,
+        )
         done = mmeval(*flags, *openai(server, inputs="text+image"), "--log_samples")
     assert done.code == 3, done.err
     assert any('candidates[0][0] "gone.png" is missing' in line for line in done.lines)
@@ -71,7 +86,9 @@ def test_candidates_reach_metrics_records_and_the_page_and_no_request(folder: Pa
     assert results(folder / "runs")["results"]["maze"]["seen,none"] == 1
     (kept, _) = read_samples(next((folder / "runs").rglob("samples_*.jsonl")))
     assert kept["doc"]["candidates"][0] == [{"type": "text", "text": "secretly this"}]
-    page = write_report([next((folder / "runs").rglob("run.json")).parent], folder / "page").page
+    page = write_report(
+        [next((folder / "runs").rglob("run.json")).parent], folder / "page"
+    ).page
     (shown, bad) = Report(page.parent).trials
     assert [parts[0]["kind"] for parts in shown["candidates"]] == ["text", "image"]
     assert "candidates" not in bad

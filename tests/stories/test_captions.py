@@ -31,7 +31,10 @@ TASKS = ("one", "two")
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[HonestServer]:
     """A judge and a captioner, beside two tasks over the same rows, whose references the model gives as its answers."""
-    rows = [{"id": number, "input": "Show it.", "reference": {"text": TEXT, "media": MEDIA}} for number in "01"]
+    rows = [
+        {"id": number, "input": "Show it.", "reference": {"text": TEXT, "media": MEDIA}}
+        for number in "01"
+    ]
     data = write_rows(tmp_path / "data", *rows)
     media = (tiny_media.picture(size=(9, 9)), tiny_media.wav(), tiny_media.PLAIN_OBJ)
     for name, content in zip(MEDIA.values(), media, strict=True):
@@ -42,35 +45,71 @@ def server(tmp_path: Path) -> Iterator[HonestServer]:
         yield running
 
 
-def run(folder: Path, server: HonestServer, *flags: str, captioner: str = "captioner") -> Ended:
-    roles = (*asks(server, "judge"), *asks(server, captioner, name="c", inputs="text+image+audio"))
+def run(
+    folder: Path, server: HonestServer, *flags: str, captioner: str = "captioner"
+) -> Ended:
+    roles = (
+        *asks(server, "judge"),
+        *asks(server, captioner, name="c", inputs="text+image+audio"),
+    )
     tasks = ",".join(str(folder / f"{name}.yaml") for name in TASKS)
-    where = ("--tasks", tasks, "--output_path", folder / "runs", "--score_workers", "0", "--report", "false")
+    where = (
+        "--tasks",
+        tasks,
+        "--output_path",
+        folder / "runs",
+        "--score_workers",
+        "0",
+        "--report",
+        "false",
+    )
     return mmeval(*where, "--model", "reference", *roles, *flags)
 
 
 def values(folder: Path) -> list[float]:
-    return [results(folder / "runs")["results"][name]["semantic_correctness,none"] for name in TASKS]
+    return [
+        results(folder / "runs")["results"][name]["semantic_correctness,none"]
+        for name in TASKS
+    ]
 
 
-def test_a_medium_is_captioned_once_for_all_that_needs_it(server: HonestServer, tmp_path: Path) -> None:
+def test_a_medium_is_captioned_once_for_all_that_needs_it(
+    server: HonestServer, tmp_path: Path
+) -> None:
     ahead = run(tmp_path, server, "--dry_run")
     assert (ahead.code, server.asked()) == (0, {}), ahead.err
     assert re.search(r"\|one .*\n.*\|captioner\| +3\|", ahead.out), ahead.out
     assert re.search(r"\|two .*\n.*\|captioner\| +0\|", ahead.out), ahead.out
     done, before = run(tmp_path, server), server.asked()
-    assert (done.code, run(tmp_path, server).code, server.asked()) == (0, 0, before), done.err
-    assert server.state.media == {"image_url": 2, "input_audio": 1}, "the picture and the three views of the model"
+    assert (done.code, run(tmp_path, server).code, server.asked()) == (0, 0, before), (
+        done.err
+    )
+    assert server.state.media == {"image_url": 2, "input_audio": 1}, (
+        "the picture and the three views of the model"
+    )
     assert values(tmp_path) == [1.0, 1.0]
     rows = next((tmp_path / "runs").rglob("scores.jsonl")).read_text().splitlines()
-    shown = json.loads(rows[0])["scores"]["semantic_correctness"]["evidence"]["captions"]
+    shown = json.loads(rows[0])["scores"]["semantic_correctness"]["evidence"][
+        "captions"
+    ]
     assert [one["label"] for one in shown] == ["image1", "audio1", "3d1"]
-    assert [remark.partition(":")[0] for remark in shown[2]["remarks"]] == ["3d->renders"]
+    assert [remark.partition(":")[0] for remark in shown[2]["remarks"]] == [
+        "3d->renders"
+    ]
 
 
-def test_a_captioner_for_one_kind_is_enough_for_what_has_no_other(server: HonestServer, tmp_path: Path) -> None:
+def test_a_captioner_for_one_kind_is_enough_for_what_has_no_other(
+    server: HonestServer, tmp_path: Path
+) -> None:
     heard = {"text": "<<audio1>>", "media": {"audio1": "b.wav"}}
     write_rows(tmp_path / "data", {"input": "Sing.", "reference": heard})
     done = run(tmp_path, server, captioner="captioner.audio")
-    assert (done.code, server.state.media, values(tmp_path)) == (0, {"input_audio": 1}, [1.0, 1.0]), done.err
-    assert any("captioner.image=BACKEND" in line and "captioner.3d=BACKEND" in line for line in done.warnings)
+    assert (done.code, server.state.media, values(tmp_path)) == (
+        0,
+        {"input_audio": 1},
+        [1.0, 1.0],
+    ), done.err
+    assert any(
+        "captioner.image=BACKEND" in line and "captioner.3d=BACKEND" in line
+        for line in done.warnings
+    )

@@ -47,21 +47,32 @@ def _metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def judge(tmp_path: Path) -> dict[str, BackendSpec]:
     """Says yes to everything, as ``met?`` is not asked with the words of the answer; what ``judge`` names fails."""
-    return {"judge": BackendSpec("toy", {"broken": str(tmp_path / "judge"), "wording": "yes"})}
+    return {
+        "judge": BackendSpec(
+            "toy", {"broken": str(tmp_path / "judge"), "wording": "yes"}
+        )
+    }
 
 
 def ran(tmp_path: Path, *texts: str, roles: Any = None, **overrides: Any) -> RunOutcome:
     """A run over questions that the toy model answers with their own words; two levels in turn."""
     folder = write_files(tmp_path / "tasks", {"t.yaml": TASK, "all.yaml": GROUP})
-    rows = ({"id": f"s{i}", "input": text, "level": "ab"[i % 2]} for i, text in enumerate(texts))
+    rows = (
+        {"id": f"s{i}", "input": text, "level": "ab"[i % 2]}
+        for i, text in enumerate(texts)
+    )
     write_rows(folder / "data", *rows)
-    chosen = select(["all"], [folder], TaskOverrides(**overrides), roles=frozenset(roles or ()))
+    chosen = select(
+        ["all"], [folder], TaskOverrides(**overrides), roles=frozenset(roles or ())
+    )
     return run_toy(tmp_path, *chosen.tasks, groups=chosen.groups, roles=roles or {})
 
 
 def number(outcome: RunOutcome, name: str, task: str = "t", slice: str = "") -> Result:
     found = (*outcome.results, *outcome.group_results)
-    return next(one for one in found if (one.task, one.metric, one.slice) == (task, name, slice))
+    return next(
+        one for one in found if (one.task, one.metric, one.slice) == (task, name, slice)
+    )
 
 
 def document(outcome: RunOutcome) -> Any:
@@ -72,13 +83,33 @@ def test_a_number_of_numbers_is_one_like_any_other(tmp_path: Path) -> None:
     outcome = ran(tmp_path, *TEXTS, roles=judge(tmp_path))
     found = document(outcome)
     worth = number(outcome, "worth")
-    assert (worth.value, worth.scored, worth.n, outcome.exit_code) == (0.75, 4, 4, EXIT_OK)
-    assert (worth.bootstrap_iters > 0, worth.ci95 is not None, worth.bounds) == (True, True, (0.75, 0.75))
-    assert [number(outcome, "worth", slice=f"level={level}").value for level in "ab"] == [0.875, 0.5]
-    assert (number(outcome, "worth", "all").value, number(outcome, "worth", "all").ci95) == (0.75, worth.ci95)
-    assert (found["results"]["t"]["worth,none"], found["higher_is_better"]["t"]["worth"]) == (0.75, True)
+    assert (worth.value, worth.scored, worth.n, outcome.exit_code) == (
+        0.75,
+        4,
+        4,
+        EXIT_OK,
+    )
+    assert (worth.bootstrap_iters > 0, worth.ci95 is not None, worth.bounds) == (
+        True,
+        True,
+        (0.75, 0.75),
+    )
+    assert [
+        number(outcome, "worth", slice=f"level={level}").value for level in "ab"
+    ] == [0.875, 0.5]
+    assert (
+        number(outcome, "worth", "all").value,
+        number(outcome, "worth", "all").ci95,
+    ) == (0.75, worth.ci95)
+    assert (
+        found["results"]["t"]["worth,none"],
+        found["higher_is_better"]["t"]["worth"],
+    ) == (0.75, True)
     assert {"metric": "worth"} in found["configs"]["t"]["metric_list"]
-    assert found["mmeval"]["metrics"]["t"]["worth"]["pieces"] == ["sound_worth", "text_worth"]
+    assert found["mmeval"]["metrics"]["t"]["worth"]["pieces"] == [
+        "sound_worth",
+        "text_worth",
+    ]
     assert found["mmeval"]["metrics"]["t"]["worth"]["range"] == [0, 1]
 
 
@@ -89,7 +120,11 @@ def test_layouts_the_page_and_a_comparison_have_it(tmp_path: Path) -> None:
     (task,) = stored.tasks
     found = result_of(stored, task, "worth")
     assert found is not None
-    assert (found.value, len(scores_of(stored, task, "worth")), len(scores_of(stored, task, "sound_worth"))) == (
+    assert (
+        found.value,
+        len(scores_of(stored, task, "worth")),
+        len(scores_of(stored, task, "sound_worth")),
+    ) == (
         0.75,
         0,
         4,
@@ -97,19 +132,40 @@ def test_layouts_the_page_and_a_comparison_have_it(tmp_path: Path) -> None:
     stored.close()
     write_report([outcome.folder], tmp_path / "page")
     assert "worth" in (page := (tmp_path / "page/index.html").read_text())
-    assert all(label in page for label in ("best", "worst"))  # by a score that trials have
-    other = document(again(outcome, roles={"judge": BackendSpec("toy", {"model": "other", "wording": "yes"})}))
-    rows = {(row.task, row.metric): row for row in number_rows([document(outcome), other], ["one", "two"])}
+    assert all(
+        label in page for label in ("best", "worst")
+    )  # by a score that trials have
+    other = document(
+        again(
+            outcome,
+            roles={"judge": BackendSpec("toy", {"model": "other", "wording": "yes"})},
+        )
+    )
+    rows = {
+        (row.task, row.metric): row
+        for row in number_rows([document(outcome), other], ["one", "two"])
+    }
     assert "judge" in rows["t", "worth"].unlike[0]
     assert rows["t", "sound_worth"].unlike == ("",)
 
 
-def test_without_the_judge_one_is_partial_and_the_other_unavailable_until_there_is_one(tmp_path: Path) -> None:
+def test_without_the_judge_one_is_partial_and_the_other_unavailable_until_there_is_one(
+    tmp_path: Path,
+) -> None:
     outcome = ran(tmp_path, *TEXTS)
-    rows = {(row.task, row.metric, row.slice): row for row in number_rows([document(outcome)], ["toy"])}
+    rows = {
+        (row.task, row.metric, row.slice): row
+        for row in number_rows([document(outcome)], ["toy"])
+    }
     assert (number(outcome, "worth").value, number(outcome, "worth").scored) == (0.5, 3)
-    assert (number(outcome, "both").value, number(outcome, "both").unavailable) == (None, 4)
-    assert (number(outcome, "worth", "all").value, number(outcome, "both", "all").value) == (0.5, None)
+    assert (number(outcome, "both").value, number(outcome, "both").unavailable) == (
+        None,
+        4,
+    )
+    assert (
+        number(outcome, "worth", "all").value,
+        number(outcome, "both", "all").value,
+    ) == (0.5, None)
     for task in ("t", "all"):
         assert "partial: without text_worth" in rows[task, "worth", ""].notes
     assert outcome.exit_code == EXIT_OK
@@ -118,11 +174,19 @@ def test_without_the_judge_one_is_partial_and_the_other_unavailable_until_there_
     assert not any(row.partial[0] for row in number_rows([document(later)], ["toy"]))
 
 
-def test_where_no_answer_has_a_part_the_number_is_partial_or_unknown(tmp_path: Path) -> None:
+def test_where_no_answer_has_a_part_the_number_is_partial_or_unknown(
+    tmp_path: Path,
+) -> None:
     outcome = ran(tmp_path, "nothing", "no sound", roles=judge(tmp_path))
-    numbers = reversed([*number_rows([document(outcome)], ["toy"])])  # a number comes before its slices
+    numbers = reversed(
+        [*number_rows([document(outcome)], ["toy"])]
+    )  # a number comes before its slices
     rows = {row.metric: row for row in numbers if row.task == "t"}
-    assert (number(outcome, "worth").value, rows["worth"].partial, outcome.exit_code) == (1.0, (True,), EXIT_OK)
+    assert (
+        number(outcome, "worth").value,
+        rows["worth"].partial,
+        outcome.exit_code,
+    ) == (1.0, (True,), EXIT_OK)
     assert "partial: without sound_worth" in rows["worth"].notes
     assert (number(outcome, "both").value, rows["both"].partial) == (None, (False,))
     assert "no value without sound_worth" in rows["both"].notes
@@ -130,9 +194,19 @@ def test_where_no_answer_has_a_part_the_number_is_partial_or_unknown(tmp_path: P
 
 def test_a_slice_that_lacks_a_part_says_so(tmp_path: Path) -> None:
     outcome = ran(tmp_path, "sounds 1", "nothing", roles=judge(tmp_path))
-    rows = {row.slice: row for row in number_rows([document(outcome)], ["toy"]) if row.metric == "worth"}
-    assert [rows[slice].partial for slice in ("level=a", "level=b")] == [(False,), (True,)]
-    assert ("partial" in rows["level=a"].notes, "without sound_worth" in rows["level=b"].notes) == (False, True)
+    rows = {
+        row.slice: row
+        for row in number_rows([document(outcome)], ["toy"])
+        if row.metric == "worth"
+    }
+    assert [rows[slice].partial for slice in ("level=a", "level=b")] == [
+        (False,),
+        (True,),
+    ]
+    assert (
+        "partial" in rows["level=a"].notes,
+        "without sound_worth" in rows["level=b"].notes,
+    ) == (False, True)
 
 
 def test_a_lost_verdict_is_in_the_bounds_and_is_told_once(tmp_path: Path) -> None:
@@ -147,14 +221,22 @@ def test_a_lost_verdict_is_in_the_bounds_and_is_told_once(tmp_path: Path) -> Non
 def test_a_judge_that_is_lost_suspends_it(tmp_path: Path) -> None:
     (tmp_path / "judge").write_text("sounds\nauth\n")
     outcome = ran(tmp_path, "sounds 1", "sounds 0", roles=judge(tmp_path))
-    assert (number(outcome, "worth").suspended, number(outcome, "worth").value) == (True, None)
+    assert (number(outcome, "worth").suspended, number(outcome, "worth").value) == (
+        True,
+        None,
+    )
     assert outcome.exit_code == EXIT_MISSING
 
 
 def test_a_part_that_was_skipped_comes_with_a_later_scoring(tmp_path: Path) -> None:
     outcome = ran(tmp_path, *TEXTS, roles=judge(tmp_path), skip_metric=("sound_worth",))
-    assert (number(outcome, "worth").value, number(outcome, "both").unavailable) == (1.0, 4)
-    everything = again(outcome, roles=judge(tmp_path), metrics=("sound_worth", "text_worth"))
+    assert (number(outcome, "worth").value, number(outcome, "both").unavailable) == (
+        1.0,
+        4,
+    )
+    everything = again(
+        outcome, roles=judge(tmp_path), metrics=("sound_worth", "text_worth")
+    )
     assert number(everything, "both").value == 0.75
     one = again(outcome, roles=judge(tmp_path), metrics=("text_worth",))
     assert {result.metric for result in one.results} == {"text_worth"}

@@ -25,7 +25,11 @@ from tests.support.toy import run_toy
 TASK = "task: t\ndataset_path: data\nmetadata: {{version: 1}}\nmetric_list:\n{}"
 GROUP = "group: all\ntask: [t]\naggregate_metric_list:\n  - metric: {}\nmetadata: {{version: 1}}\n"
 OVERALL = ("toy_yes", "toy_verdict", "overall\n    of: [toy_yes, toy_verdict]")
-THERE = ("sound_worth", "text_worth", "what_there_is\n    of: [sound_worth, text_worth]")
+THERE = (
+    "sound_worth",
+    "text_worth",
+    "what_there_is\n    of: [sound_worth, text_worth]",
+)
 SOME = ("sounds 0.5", "nothing")
 
 
@@ -37,26 +41,44 @@ def _metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def judge(tmp_path: Path, wording: str = "{}") -> dict[str, BackendSpec]:
     """Says yes to everything, or what is given; what the file ``judge`` names fails."""
-    return {"judge": BackendSpec("toy", {"broken": str(tmp_path / "judge"), "wording": wording})}
+    return {
+        "judge": BackendSpec(
+            "toy", {"broken": str(tmp_path / "judge"), "wording": wording}
+        )
+    }
 
 
-def chosen(tmp_path: Path, metrics: tuple[str, ...], *texts: str, roles: Any = ()) -> Selection:
+def chosen(
+    tmp_path: Path, metrics: tuple[str, ...], *texts: str, roles: Any = ()
+) -> Selection:
     entries = "".join(f"  - metric: {metric}\n" for metric in metrics)
     last = metrics[-1].partition("\n")[0]
-    folder = write_files(tmp_path / "tasks", {"t.yaml": TASK.format(entries), "all.yaml": GROUP.format(last)})
-    write_rows(folder / "data", *({"id": f"s{i}", "input": text} for i, text in enumerate(texts)))
+    folder = write_files(
+        tmp_path / "tasks",
+        {"t.yaml": TASK.format(entries), "all.yaml": GROUP.format(last)},
+    )
+    write_rows(
+        folder / "data",
+        *({"id": f"s{i}", "input": text} for i, text in enumerate(texts)),
+    )
     return select(["all"], [folder], roles=frozenset(roles))
 
 
-def ran(tmp_path: Path, metrics: tuple[str, ...], *texts: str, roles: Any = None) -> RunOutcome:
+def ran(
+    tmp_path: Path, metrics: tuple[str, ...], *texts: str, roles: Any = None
+) -> RunOutcome:
     """A run over questions that the toy model answers with their own words."""
     selection = chosen(tmp_path, metrics, *texts, roles=roles or {})
-    return run_toy(tmp_path, *selection.tasks, groups=selection.groups, roles=roles or {})
+    return run_toy(
+        tmp_path, *selection.tasks, groups=selection.groups, roles=roles or {}
+    )
 
 
 def number(outcome: RunOutcome, name: str = "overall", task: str = "t") -> Result:
     found = (*outcome.results, *outcome.group_results)
-    return next(one for one in found if (one.task, one.metric, one.slice) == (task, name, ""))
+    return next(
+        one for one in found if (one.task, one.metric, one.slice) == (task, name, "")
+    )
 
 
 def rows(outcome: RunOutcome, name: str = "overall") -> list[Any]:
@@ -75,30 +97,59 @@ def table(outcome: RunOutcome) -> str:
 def test_pieces_make_one_number_of_the_task_and_of_its_group(tmp_path: Path) -> None:
     outcome = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
     found = document(outcome)
-    assert (number(outcome).value, number(outcome, task="all").value, outcome.exit_code) == (0.5, 0.5, EXIT_OK)
+    assert (
+        number(outcome).value,
+        number(outcome, task="all").value,
+        outcome.exit_code,
+    ) == (0.5, 0.5, EXIT_OK)
     assert [row["evidence"]["of"] for row in rows(outcome)] == [
         {"toy_yes": 1.0, "toy_verdict": 1.0},
         {"toy_yes": 0.0, "toy_verdict": 1.0},
     ]
-    assert (found["results"]["t"]["overall,none"], found["higher_is_better"]["t"]["overall"]) == (0.5, True)
+    assert (
+        found["results"]["t"]["overall,none"],
+        found["higher_is_better"]["t"]["overall"],
+    ) == (0.5, True)
     assert {"metric": "overall"} in found["configs"]["t"]["metric_list"]
-    assert found["mmeval"]["metrics"]["t"]["overall"]["pieces"] == ["toy_yes", "toy_verdict"]
+    assert found["mmeval"]["metrics"]["t"]["overall"]["pieces"] == [
+        "toy_yes",
+        "toy_verdict",
+    ]
 
 
-def test_a_lost_verdict_leaves_bounds_and_one_that_comes_later_completes_it(tmp_path: Path) -> None:
+def test_a_lost_verdict_leaves_bounds_and_one_that_comes_later_completes_it(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "judge").write_text("yes\nserver\n")
     outcome = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
-    assert (number(outcome).unscored, number(outcome).bounds, outcome.exit_code) == (1, (0.0, 0.5), EXIT_INCOMPLETE)
-    assert (len([said for said in outcome.complaints if "unscored" in said]), outcome.counts.unscored) == (1, 1)
+    assert (number(outcome).unscored, number(outcome).bounds, outcome.exit_code) == (
+        1,
+        (0.0, 0.5),
+        EXIT_INCOMPLETE,
+    )
+    assert (
+        len([said for said in outcome.complaints if "unscored" in said]),
+        outcome.counts.unscored,
+    ) == (1, 1)
     (tmp_path / "judge").unlink()
     after = again(outcome, roles=judge(tmp_path))
-    assert (number(after).value, number(after).unscored, after.score_sets) == (0.5, 0, outcome.score_sets)
+    assert (number(after).value, number(after).unscored, after.score_sets) == (
+        0.5,
+        0,
+        outcome.score_sets,
+    )
 
 
-def test_a_judge_that_is_lost_suspends_what_is_made_of_its_verdicts(tmp_path: Path) -> None:
+def test_a_judge_that_is_lost_suspends_what_is_made_of_its_verdicts(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "judge").write_text("met\nauth\n")
     outcome = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
-    assert (number(outcome).suspended, number(outcome).value, outcome.exit_code) == (True, None, EXIT_MISSING)
+    assert (number(outcome).suspended, number(outcome).value, outcome.exit_code) == (
+        True,
+        None,
+        EXIT_MISSING,
+    )
     assert (number(outcome, "toy_yes").value, rows(outcome)) == (0.5, [None, None])
     (tmp_path / "judge").unlink()
     assert number(again(outcome, roles=judge(tmp_path))).value == 0.5
@@ -106,17 +157,25 @@ def test_a_judge_that_is_lost_suspends_what_is_made_of_its_verdicts(tmp_path: Pa
 
 def test_without_the_judge_it_is_unavailable_until_there_is_one(tmp_path: Path) -> None:
     before = ran(tmp_path, OVERALL, "yes", "no")
-    assert (number(before).unavailable, number(before).value, rows(before)[0]["status"]) == (2, None, "unavailable")
+    assert (
+        number(before).unavailable,
+        number(before).value,
+        rows(before)[0]["status"],
+    ) == (2, None, "unavailable")
     with pytest.raises(MissingError, match="overall is unavailable"):
         again(before, metrics=("overall",))
-    assert "toy_yes" not in {one.metric for one in again(before, metrics=("overall", "exact_match")).results}
+    assert "toy_yes" not in {
+        one.metric for one in again(before, metrics=("overall", "exact_match")).results
+    }
     assert number(again(before, roles=judge(tmp_path))).value == 0.5
 
 
 def test_without_a_judge_it_is_partial_until_there_is_one(tmp_path: Path) -> None:
     outcome = ran(tmp_path, THERE, *SOME)
     found = number(outcome, "what_there_is")
-    numbers = reversed([*number_rows([document(outcome)], ["toy"])])  # a number comes before its slices
+    numbers = reversed(
+        [*number_rows([document(outcome)], ["toy"])]
+    )  # a number comes before its slices
     notes = {(row.task, row.metric): row.notes for row in numbers}
 
     assert (found.value, found.inapplicable, outcome.exit_code) == (0.5, 1, EXIT_OK)
@@ -124,13 +183,23 @@ def test_without_a_judge_it_is_partial_until_there_is_one(tmp_path: Path) -> Non
         {"sound_worth": "scored", "text_worth": "unavailable"},
         {"sound_worth": "inapplicable", "text_worth": "unavailable"},
     ]
-    assert table(outcome).count("partial: without text_worth") >= 3  # of the task, and of its group in both tables
+    assert (
+        table(outcome).count("partial: without text_worth") >= 3
+    )  # of the task, and of its group in both tables
     for task in ("t", "all"):
         assert "partial: without text_worth" in notes[task, "what_there_is"]
     assert "partial" not in notes["t", "sound_worth"]
-    assert list(document(outcome)["mmeval"]["metrics"]["t"]["what_there_is"]["without"]) == ["text_worth"]
-    ahead = forecast(chosen(tmp_path, THERE, *SOME), RunOptions(BackendSpec("toy"), tmp_path / "other"))
+    assert list(
+        document(outcome)["mmeval"]["metrics"]["t"]["what_there_is"]["without"]
+    ) == ["text_worth"]
+    ahead = forecast(
+        chosen(tmp_path, THERE, *SOME),
+        RunOptions(BackendSpec("toy"), tmp_path / "other"),
+    )
     assert "partial: t: " in forecast_text(ahead)
     later = again(outcome, roles=judge(tmp_path, "no"))
-    assert (number(later, "what_there_is").value, number(later, "what_there_is").scored) == (0.125, 2)
+    assert (
+        number(later, "what_there_is").value,
+        number(later, "what_there_is").scored,
+    ) == (0.125, 2)
     assert "partial" not in table(later)

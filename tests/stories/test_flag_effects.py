@@ -22,7 +22,9 @@ asked, value, code = attrgetter("asked"), attrgetter("value"), attrgetter("code"
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Bench]:
+def bench(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Bench]:
     with set_up(tmp_path, monkeypatch, capsys) as made:
         yield made
 
@@ -36,28 +38,71 @@ ONE_RUN: dict[str, tuple[str, Seen, Any]] = {
     "config": ("--config FOLDER/run.yaml", asked, QUESTIONS[:1]),
     "data": ("--data bundled", asked, ["bundled question"]),
     "include_path": ("--include_path FOLDER/mine", asked, ["question of mine"]),
-    "captioner": ("--tasks told --captioner noting,model=c", lambda left: "answer 0 met?" in left.asked, True),
+    "captioner": (
+        "--tasks told --captioner noting,model=c",
+        lambda left: "answer 0 met?" in left.asked,
+        True,
+    ),
     "data_dir": ("--data_dir FOLDER/mine", asked, ["question of mine"]),
-    "gen_kwargs": ("--gen_kwargs max_tokens=5", lambda left: {one.params.max_tokens for one in left.requests}, {5}),
+    "gen_kwargs": (
+        "--gen_kwargs max_tokens=5",
+        lambda left: {one.params.max_tokens for one in left.requests},
+        {5},
+    ),
     "system_instruction": (
         "--system_instruction brief",
-        lambda left: [(one.messages[0].role, one.messages[0].content.text) for one in left.requests],
+        lambda left: [
+            (one.messages[0].role, one.messages[0].content.text)
+            for one in left.requests
+        ],
         [("system", "brief")] * 3,
     ),
-    "model_args": ("--model_args model=other", lambda left: left.record("other")["options"]["model_name"], "other"),
+    "model_args": (
+        "--model_args model=other",
+        lambda left: left.record("other")["options"]["model_name"],
+        "other",
+    ),
     "tasks": ("--tasks second", lambda left: set(left.values), {"second.exact_match"}),
-    "predict_only": ("--predict_only", lambda left: (len(left.requests), left.values), (3, {})),
-    "output_path": ("--output_path FOLDER/x", lambda left: len([*left.runs.parent.glob("x/*/*/results_*.json")]), 1),
-    "run_id": ("--run_id nightly", lambda left: left.record(run_id="nightly")["options"]["model_name"], "noting"),
-    "model_tag": ("--model_tag mine", lambda left: left.record("mine")["options"]["model_name"], "mine"),
+    "predict_only": (
+        "--predict_only",
+        lambda left: (len(left.requests), left.values),
+        (3, {}),
+    ),
+    "output_path": (
+        "--output_path FOLDER/x",
+        lambda left: len([*left.runs.parent.glob("x/*/*/results_*.json")]),
+        1,
+    ),
+    "run_id": (
+        "--run_id nightly",
+        lambda left: left.record(run_id="nightly")["options"]["model_name"],
+        "noting",
+    ),
+    "model_tag": (
+        "--model_tag mine",
+        lambda left: left.record("mine")["options"]["model_name"],
+        "mine",
+    ),
     "log_samples": (
         "--log_samples",
         lambda left: [row["resps"] for row in left.samples()],
         [[[f"answer {i}"]] for i in range(3)],
     ),
-    "metadata": ('--metadata {"note":"x"}', lambda left: left.results["config"]["note"], "x"),
-    "budget_calls": ("--budget_calls 1", lambda left: (left.code, len(left.asked)), (3, 1)),
-    "budget_tokens": ("--budget_tokens 0", lambda left: (left.code, left.asked), (3, [])),
+    "metadata": (
+        '--metadata {"note":"x"}',
+        lambda left: left.results["config"]["note"],
+        "x",
+    ),
+    "budget_calls": (
+        "--budget_calls 1",
+        lambda left: (left.code, len(left.asked)),
+        (3, 1),
+    ),
+    "budget_tokens": (
+        "--budget_tokens 0",
+        lambda left: (left.code, left.asked),
+        (3, []),
+    ),
     "budget_usd": (
         "--budget_usd 2 --model_cost_config FOLDER/p.yaml",
         lambda left: (left.code, len(left.asked)),
@@ -68,22 +113,47 @@ ONE_RUN: dict[str, tuple[str, Seen, Any]] = {
         lambda left: left.results["mmeval"]["spent"]["usd"],
         3.0,
     ),
-    "dry_run": ("--dry_run", lambda left: (left.code, left.asked, left.runs.exists()), (0, [], False)),
-    "write_out": ("--write_out", lambda left: (left.code, "[user]\nquestion 0\n" in left.err), (0, True)),
-    "show_config": ("--show_config", lambda left: ("model: noting\n" in left.out, left.runs.exists()), (True, False)),
+    "dry_run": (
+        "--dry_run",
+        lambda left: (left.code, left.asked, left.runs.exists()),
+        (0, [], False),
+    ),
+    "write_out": (
+        "--write_out",
+        lambda left: (left.code, "[user]\nquestion 0\n" in left.err),
+        (0, True),
+    ),
+    "show_config": (
+        "--show_config",
+        lambda left: ("model: noting\n" in left.out, left.runs.exists()),
+        (True, False),
+    ),
     "engine": ("--engine ray,gpus=0", lambda left: (left.code, left.asked), (2, [])),
     "retry_on_error": ("--retry_on_error 2 --tasks failing", asked, ["failing"] * 3),
     "protocol": (
         "--protocol independent_passes --tasks both",
-        lambda left: (sorted(one.wants for one in left.requests), left.results["mmeval"]["protocols"]),
+        lambda left: (
+            sorted(one.wants for one in left.requests),
+            left.results["mmeval"]["protocols"],
+        ),
         ([("image",)] * 3 + [("text",)] * 3, {"both": "independent_passes"}),
     ),
-    "skip_metric": ("--skip_metric toy_yes --tasks pair", lambda left: set(left.values), {"pair.exact_match"}),
-    "role": ("--role judge=noting,model=j --tasks judged", lambda left: "answer 0 met?" in left.asked, True),
+    "skip_metric": (
+        "--skip_metric toy_yes --tasks pair",
+        lambda left: set(left.values),
+        {"pair.exact_match"},
+    ),
+    "role": (
+        "--role judge=noting,model=j --tasks judged",
+        lambda left: "answer 0 met?" in left.asked,
+        True,
+    ),
     "judge": ("--judge noting,model=j --tasks judged", value, 1.0),
     "judge_args": (
         "--judge noting --judge_args model=j --tasks judged",
-        lambda left: [served["asked"] for served in left.results["mmeval"]["judges"]["judged"]],
+        lambda left: [
+            served["asked"] for served in left.results["mmeval"]["judges"]["judged"]
+        ],
         ["j"],
     ),
     "judge_prompts": (
@@ -96,31 +166,71 @@ ONE_RUN: dict[str, tuple[str, Seen, Any]] = {
 
 TWO_RUNS: dict[str, tuple[str, str, Seen, Any]] = {
     "model": ("--model reference", "--model empty", value, (1.0, 0.0)),
-    "metric_args": ("", '--metric_args {"exact_match":{"ignore_case":true}}', value, (0.0, 1.0)),
+    "metric_args": (
+        "",
+        '--metric_args {"exact_match":{"ignore_case":true}}',
+        value,
+        (0.0, 1.0),
+    ),
     "profile": ("", "--profile official", value, (0.0, 1.0)),
     "reasoning_tags": ("", "--reasoning_tags <x>,</x> --run_id b", value, (0.0, 1.0)),
     "max_unscored": ("", "--max_unscored 1", code, (3, 0)),
     "strict": ("--tasks judged", "--tasks judged --strict", code, (0, 4)),
-    "trust_remote_code": ("", "--trust_remote_code", lambda left: (left.code, left.value), ((3, None), (0, 1.0))),
-    "use_cache": ("--use_cache FOLDER/c --run_id a", "--use_cache FOLDER/c --run_id b", asked, (QUESTIONS, [])),
+    "trust_remote_code": (
+        "",
+        "--trust_remote_code",
+        lambda left: (left.code, left.value),
+        ((3, None), (0, 1.0)),
+    ),
+    "use_cache": (
+        "--use_cache FOLDER/c --run_id a",
+        "--use_cache FOLDER/c --run_id b",
+        asked,
+        (QUESTIONS, []),
+    ),
     "fresh": ("", "--fresh", asked, (QUESTIONS, QUESTIONS)),
-    "score_workers": ("--score_workers 0", "--score_workers 2 --run_id b", lambda left: Noting.processes, (0, 2)),
-    "max_connections": ("", "--max_connections 1 --run_id b", lambda left: Noting.most, (3, 1)),
-    "judge_base_url": ("--tasks judged", "--tasks judged --judge noting --judge_base_url http://h", code, (0, 2)),
+    "score_workers": (
+        "--score_workers 0",
+        "--score_workers 2 --run_id b",
+        lambda left: Noting.processes,
+        (0, 2),
+    ),
+    "max_connections": (
+        "",
+        "--max_connections 1 --run_id b",
+        lambda left: Noting.most,
+        (3, 1),
+    ),
+    "judge_base_url": (
+        "--tasks judged",
+        "--tasks judged --judge noting --judge_base_url http://h",
+        code,
+        (0, 2),
+    ),
     "baseline": (
         "--model reference",
         "--model empty --baseline FOLDER/runs/reference/default",
         lambda left: "worse" in left.out,
         (False, True),
     ),
-    "table": ("--table full", "--table none", lambda left: "|Tasks" in left.out, (True, False)),
+    "table": (
+        "--table full",
+        "--table none",
+        lambda left: "|Tasks" in left.out,
+        (True, False),
+    ),
     "verbosity": (
         "--table none",
         "--table none --verbosity WARNING",
         lambda left: "results: " in left.err,
         (True, False),
     ),
-    "report": ("--report false", "", lambda left: [*left.runs.rglob("index.html")] != [], (False, True)),
+    "report": (
+        "--report false",
+        "",
+        lambda left: [*left.runs.rglob("index.html")] != [],
+        (False, True),
+    ),
     "batch_size": (
         "--model noting_local",
         "--model noting_local --run_id b --batch_size 1",
@@ -133,10 +243,30 @@ TWO_RUNS: dict[str, tuple[str, str, Seen, Any]] = {
         lambda left: (left.code, NotingLocal.made[0]),
         ((2, "cpu"), (0, "cuda:1")),
     ),
-    "max_calls_per_answer": (AGENT, f"{AGENT} --max_calls_per_answer 1 --run_id b", code, (0, 3)),
-    "max_tokens_per_answer": (AGENT, f"{AGENT} --max_tokens_per_answer 20 --run_id b", code, (0, 3)),
-    "metric_device": ("", "--metric_device cpu --run_id b", lambda left: asked_device(), ("auto", "cpu")),
-    "seed": ("--run_id a", "--run_id b --seed 7", lambda left: {one.seed for one in left.requests}, None),
+    "max_calls_per_answer": (
+        AGENT,
+        f"{AGENT} --max_calls_per_answer 1 --run_id b",
+        code,
+        (0, 3),
+    ),
+    "max_tokens_per_answer": (
+        AGENT,
+        f"{AGENT} --max_tokens_per_answer 20 --run_id b",
+        code,
+        (0, 3),
+    ),
+    "metric_device": (
+        "",
+        "--metric_device cpu --run_id b",
+        lambda left: asked_device(),
+        ("auto", "cpu"),
+    ),
+    "seed": (
+        "--run_id a",
+        "--run_id b --seed 7",
+        lambda left: {one.seed for one in left.requests},
+        None,
+    ),
     "bootstrap_iters": (
         "--bootstrap_iters 0",
         "--bootstrap_iters 200",
@@ -151,7 +281,9 @@ ROWS: dict[str, list[dict[str, Any]]] = {
     "profile": [{"input": "oui", "reference": "oui"}],
     "reasoning_tags": [{"input": "<x>hm</x>yes", "reference": "yes"}],
     "max_unscored": [{"input": "question 0"}, {"input": "failing"}],
-    "bootstrap_iters": [{"input": f"question {i}", "reference": f"answer {i % 2 * i}"} for i in range(9)],
+    "bootstrap_iters": [
+        {"input": f"question {i}", "reference": f"answer {i % 2 * i}"} for i in range(9)
+    ],
 }
 KEYS: dict[str, dict[str, Any]] = {
     "profile": {"metric_list": [{"metric": "toy_yes"}]},
@@ -170,10 +302,17 @@ def prepared(bench: Bench, name: str) -> None:
     bench.rows("question of mine", folder="mine")
     bench.rows("bundled question", folder="tasks/bundled")
     bench.task("failing", dataset_path="failing_data")
-    for task, keys in (("second", {}), ("both", BOTH), ("judged", JUDGED), ("judges", JUDGES)):
+    for task, keys in (
+        ("second", {}),
+        ("both", BOTH),
+        ("judged", JUDGED),
+        ("judges", JUDGES),
+    ):
         bench.task(task, **keys)
     bench.task("pair", metric_list=[{"metric": "exact_match"}, {"metric": "toy_yes"}])
-    bench.task("told", metric_list=[{"metric": "toy_verdict", "asks": {"judge": "captioner"}}])
+    bench.task(
+        "told", metric_list=[{"metric": "toy_verdict", "asks": {"judge": "captioner"}}]
+    )
     files = {
         "run.yaml": "limit: 1\n",
         "mine/tiny.yaml": "task: tiny\ndataset_path: .\nmetric_list: [{metric: exact_match}]\nmetadata: {version: 1}\n",
@@ -209,18 +348,32 @@ def test_a_flag_makes_another_run(name: str, bench: Bench) -> None:
 
 
 def sample_shuffle(bench: Bench) -> None:
-    drawn = {tuple(bench.run("--limit", "1", "--sample_shuffle", seed, "--run_id", seed).asked) for seed in "123456789"}
+    drawn = {
+        tuple(
+            bench.run("--limit", "1", "--sample_shuffle", seed, "--run_id", seed).asked
+        )
+        for seed in "123456789"
+    }
     assert drawn == {("question 0",), ("question 1",), ("question 2",)}
 
 
 def stratify(bench: Bench) -> None:
-    bench.rows(*({"input": f"question {i}", "kind": "rare" if i == 9 else "usual"} for i in range(10)))
+    bench.rows(
+        *(
+            {"input": f"question {i}", "kind": "rare" if i == 9 else "usual"}
+            for i in range(10)
+        )
+    )
     left = bench.run("--limit", "6", "--stratify", "kind")
     assert (len(left.asked), "question 9" in left.asked) == (6, True)
     assert left.results["mmeval"]["subset"]["tiny"]["of"] == 10
 
 
-def logger(bench: Bench, flags: tuple[str, str] = ("--logger", "trackio,project=p"), name: str = "trackio") -> None:
+def logger(
+    bench: Bench,
+    flags: tuple[str, str] = ("--logger", "trackio,project=p"),
+    name: str = "trackio",
+) -> None:
     taken: list[tuple[Any, int]] = []
     module = f"mmeval.report.loggers.{name}"
     bench.patch.setattr(f"{module}.need_package", lambda package: None)
@@ -240,7 +393,8 @@ def trackio_args(bench: Bench) -> None:
 
 
 OTHERS: dict[str, Callable[[Bench], None]] = {
-    one.__name__: one for one in (sample_shuffle, stratify, logger, wandb_args, trackio_args)
+    one.__name__: one
+    for one in (sample_shuffle, stratify, logger, wandb_args, trackio_args)
 }
 
 
@@ -253,9 +407,19 @@ def test_every_flag_has_an_effect_that_is_tested() -> None:
     assert {*ONE_RUN, *TWO_RUNS, *OTHERS} == {flag.name for flag in FLAGS}
 
 
-def test_trust_reaches_local_models_and_devices_are_recorded_outside_of_the_identity(bench: Bench) -> None:
+def test_trust_reaches_local_models_and_devices_are_recorded_outside_of_the_identity(
+    bench: Bench,
+) -> None:
     bench.run("--trust_remote_code", "--run_id", "trusted", model="noting_local")
     assert NotingLocal.made == ("cpu", True)
     record = bench.run("--metric_device", "cpu").record()
-    assert (record["sessions"][-1]["provenance"]["metric_device"], "cpu" in str(record["identity"])) == ("cpu", False)
-    assert bench.run("--device", "cuda:1", model="noting_local").results["config"]["device"] == "cuda:1"
+    assert (
+        record["sessions"][-1]["provenance"]["metric_device"],
+        "cpu" in str(record["identity"]),
+    ) == ("cpu", False)
+    assert (
+        bench.run("--device", "cuda:1", model="noting_local").results["config"][
+            "device"
+        ]
+        == "cuda:1"
+    )

@@ -28,7 +28,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     with MockServer(reply=REPLY) as server:
         model = openai(server, model=MODEL, outputs="text+image+audio")
-        done = mmeval(*BUNDLED, *model, "--output_path", folder / "runs", "--log_samples")
+        done = mmeval(
+            *BUNDLED, *model, "--output_path", folder / "runs", "--log_samples"
+        )
     assert done.code == 0, done.err
     return folder / "runs" / MODEL / "default"
 
@@ -42,17 +44,32 @@ def exported(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / MODEL
 
 
-def replay(path: Path, into: Path, *flags: str, tasks: tuple[str, ...] = BUNDLED, **arguments: str) -> Ended:
+def replay(
+    path: Path,
+    into: Path,
+    *flags: str,
+    tasks: tuple[str, ...] = BUNDLED,
+    **arguments: str,
+) -> Ended:
     given = {"path": str(path), "name": "again", **arguments}
-    model = ("--model", "replay", "--model_args", ",".join(f"{name}={value}" for name, value in given.items()))
+    model = (
+        "--model",
+        "replay",
+        "--model_args",
+        ",".join(f"{name}={value}" for name, value in given.items()),
+    )
     return mmeval(*tasks, *model, "--output_path", into, *flags)
 
 
-def test_a_replay_of_an_export_has_the_same_answers(made: Path, exported: Path, tmp_path: Path) -> None:
+def test_a_replay_of_an_export_has_the_same_answers(
+    made: Path, exported: Path, tmp_path: Path
+) -> None:
     done = replay(exported, tmp_path, format="mmmg")
     assert done.code == 0, done.err
     assert told(run_folder(tmp_path, "again")) == told(made)
-    assert any(MODEL in line and f"{exported} (format mmmg)" in line for line in done.lines)
+    assert any(
+        MODEL in line and f"{exported} (format mmmg)" in line for line in done.lines
+    )
     again = replay(exported, tmp_path, format="mmmg")
     ours = results(tmp_path)["mmeval"]
     assert (again.code, ours["counts"]["new"], ours["spent"]["calls"]) == (0, 0, 0)
@@ -76,7 +93,12 @@ def test_answers_of_several_turns_are_replayed_whole(tmp_path: Path) -> None:
     folder = write_story_tasks(tmp_path / "tasks", 2)
     tasks = ("--tasks", "tale_turns,tale_first", "--include_path", str(folder), *QUIET)
     with MockServer() as server:
-        first = mmeval(*tasks, *openai(server, outputs="text+image"), "--output_path", tmp_path / "runs")
+        first = mmeval(
+            *tasks,
+            *openai(server, outputs="text+image"),
+            "--output_path",
+            tmp_path / "runs",
+        )
     done = replay(run_folder(tmp_path / "runs"), tmp_path / "runs", tasks=tasks)
     assert (first.code, done.code) == (0, 0), done.err
     assert "protocol episode" in done.err
@@ -106,7 +128,12 @@ def woven(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of UniM by a model that thinks, takes no 3D, and forgets media that it announces."""
     folder = tmp_path_factory.mktemp("woven")
     with MockServer(reply=WOVEN) as server:
-        model = openai(server, model=MODEL, inputs="text+image+audio+document+video", outputs="text+image+audio")
+        model = openai(
+            server,
+            model=MODEL,
+            inputs="text+image+audio+document+video",
+            outputs="text+image+audio",
+        )
         done = mmeval(*UNIM, *model, "--output_path", folder / "runs")
     assert done.code == 0, done.err
     return folder / "runs" / MODEL / "default"
@@ -122,10 +149,16 @@ def released(woven: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def structure(output: Path) -> list[Any]:
-    return [results(output)["results"][task][f"{metric},none"] for task in LEVELS for metric in COUNTED]
+    return [
+        results(output)["results"][task][f"{metric},none"]
+        for task in LEVELS
+        for metric in COUNTED
+    ]
 
 
-def test_a_replay_of_an_export_of_unim_has_the_same_scores(woven: Path, released: Path, tmp_path: Path) -> None:
+def test_a_replay_of_an_export_of_unim_has_the_same_scores(
+    woven: Path, released: Path, tmp_path: Path
+) -> None:
     done = replay(released, tmp_path, format="unim", tasks=UNIM)
     assert done.code == 0, done.err
     assert told(run_folder(tmp_path, "again"), LEVELS) == told(woven, LEVELS)
@@ -133,12 +166,21 @@ def test_a_replay_of_an_export_of_unim_has_the_same_scores(woven: Path, released
     assert "13 of 13" in done.err
 
 
-def test_an_export_of_unim_is_found_by_the_rules_of_both_released_scripts(released: Path) -> None:
+def test_an_export_of_unim_is_found_by_the_rules_of_both_released_scripts(
+    released: Path,
+) -> None:
     for file in released.rglob("*.jsonl"):
         rows = by_counted_braces(file.read_text())
         assert rows == by_gathered_lines(file.read_text())
         for row in rows:
-            paths = [path for name, path in row["output"]["modal"].items() if not name.startswith("code")]
+            paths = [
+                path
+                for name, path in row["output"]["modal"].items()
+                if not name.startswith("code")
+            ]
             assert paths
             assert all((file.parent / path).is_file() for path in paths)
-            assert all((released / row["domain"] / row["subdomain"] / path).is_file() for path in paths)
+            assert all(
+                (released / row["domain"] / row["subdomain"] / path).is_file()
+                for path in paths
+            )

@@ -15,7 +15,15 @@ from mmeval.task.build import build
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
 from tests.support.cli import Ended, mmeval, results, run_folder
-from tests.support.isg_questions import CAPTION, asked_about, bundled_samples, mark_of, prompt_of, stage_of, written
+from tests.support.isg_questions import (
+    CAPTION,
+    asked_about,
+    bundled_samples,
+    mark_of,
+    prompt_of,
+    stage_of,
+    written,
+)
 from tests.support.mock_openai_server import MockServer
 
 BUNDLED = Path(__file__).parents[2] / "tasks" / "isg" / "bundled"
@@ -32,20 +40,36 @@ def writer(folder: Path) -> Iterator[MockServer]:
         _, waves = asked_about(_program(sample), sample)
         prompts = [prompt_of(call) for wave in waves for call in wave]
         asked = (prompt for prompt in prompts if stage_of(prompt) != "caption")
-        rows += [{"contains": f"{mark_of(prompt)} ", "reply": written(prompt, sample)} for prompt in asked]
-    (folder / "replies.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        rows += [
+            {"contains": f"{mark_of(prompt)} ", "reply": written(prompt, sample)}
+            for prompt in asked
+        ]
+    (folder / "replies.jsonl").write_text(
+        "".join(f"{json.dumps(row)}\n" for row in rows)
+    )
     with MockServer(replies=str(folder / "replies.jsonl")) as server:
         yield server
 
 
 def _program(sample: Sample) -> Program[Interleaved]:
-    return TASK.protocol(Ask(sample, sample.input, ("text",), GenerationParams(), Role(MODEL)))
+    return TASK.protocol(
+        Ask(sample, sample.input, ("text",), GenerationParams(), Role(MODEL))
+    )
 
 
 def run(server: MockServer, output: Path, *words: str | Path) -> Ended:
     model = ("--model", "openai", "--model_args", f"base_url={server.url},model=m")
     return mmeval(
-        "--tasks", "isg_graph", "--data", "bundled", *model, "--output_path", output, "--report", "false", *words
+        "--tasks",
+        "isg_graph",
+        "--data",
+        "bundled",
+        *model,
+        "--output_path",
+        output,
+        "--report",
+        "false",
+        *words,
     )
 
 
@@ -64,24 +88,52 @@ def test_what_a_model_writes_is_scored_and_exported_as_data(tmp_path: Path) -> N
         assert asked(server) == CALLS
         assert run(server, tmp_path / "runs").code == 0
         assert asked(server) == CALLS
-    assert numbers(tmp_path / "runs") == {"isg_graph_structure": 1, "isg_graph_block": 1, "isg_graph_image": 1}
+    assert numbers(tmp_path / "runs") == {
+        "isg_graph_structure": 1,
+        "isg_graph_block": 1,
+        "isg_graph_image": 1,
+    }
     folder = run_folder(tmp_path / "runs")
-    assert mmeval("score", folder, "--metric_args", '{"isg_graph": {"alike": 1}}').code == 0
-    assert mmeval("export", folder, "--format", "isg_graph", "-o", tmp_path / "export").code == 0
+    assert (
+        mmeval("score", folder, "--metric_args", '{"isg_graph": {"alike": 1}}').code
+        == 0
+    )
+    assert (
+        mmeval(
+            "export", folder, "--format", "isg_graph", "-o", tmp_path / "export"
+        ).code
+        == 0
+    )
     (file,) = (tmp_path / "export").rglob("ISG-Bench.jsonl")
     data = tmp_path / "data"
     shutil.copytree(BUNDLED / "images", data / "images")
     shutil.copy(file, data)
     rows = [json.loads(line) for line in file.read_text().splitlines()]
-    assert [sorted(row) for row in rows] == [["Category", "Golden", "Query", "id", "predict"]] * 21
-    again = mmeval("--tasks", "isg", "--data_dir", data, "--model", "reference", "--output_path", tmp_path / "again")
+    assert [sorted(row) for row in rows] == [
+        ["Category", "Golden", "Query", "id", "predict"]
+    ] * 21
+    again = mmeval(
+        "--tasks",
+        "isg",
+        "--data_dir",
+        data,
+        "--model",
+        "reference",
+        "--output_path",
+        tmp_path / "again",
+    )
     assert (again.code, numbers(tmp_path / "again")["isg_structural"]) == (0, 1)
 
 
-def test_a_reply_with_a_fault_is_asked_for_three_times_and_then_the_row_has_failed(tmp_path: Path) -> None:
+def test_a_reply_with_a_fault_is_asked_for_three_times_and_then_the_row_has_failed(
+    tmp_path: Path,
+) -> None:
     with MockServer(reply='{{"Query": [], "Answer": []}}') as server:
         done = run(server, tmp_path / "runs", "--limit", "1")
-        assert (done.code, asked(server)) == (3, 1 + 3)  # a caption, and the first stage
+        assert (done.code, asked(server)) == (
+            3,
+            1 + 3,
+        )  # a caption, and the first stage
     assert "bad_reply" in done.err
 
 
@@ -93,7 +145,10 @@ def test_the_words_of_a_stage_are_replaced_as_those_of_a_judge(tmp_path: Path) -
         replaced = ("--limit", "1", "--judge_prompts", tmp_path / "mine")
         assert run(server, tmp_path / "runs", *replaced).code == 3
         protocol = results(tmp_path / "runs")["configs"]["isg_graph"]["protocol"]
-        assert (protocol["name"], protocol["structure_prompt"]["text"]) == ("isg_graph", own.read_text())
+        assert (protocol["name"], protocol["structure_prompt"]["text"]) == (
+            "isg_graph",
+            own.read_text(),
+        )
         own.write_text("Mine. {{ form }} {{ qery }}")
         assert run(server, tmp_path / "other", *replaced).code == 2
         own.rename(own.with_stem("isg_graph_structur"))

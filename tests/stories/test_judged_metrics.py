@@ -25,16 +25,39 @@ def values(done: Ended) -> list[Any]:
     return [json.loads(line)["value"] for line in done.out.splitlines()]
 
 
-TAILS = {"kites": "Yes", "eyes": "There are no eyes here. No", "masts": "yes, but it shows something else entirely"}
+TAILS = {
+    "kites": "Yes",
+    "eyes": "There are no eyes here. No",
+    "masts": "yes, but it shows something else entirely",
+}
 
 
-@pytest.mark.parametrize(("profile", "found"), [("official", (0, [1, 1, 0], 3)), ("standard", (3, [1, 0, None], 5))])
-def test_the_tail_of_a_reply_decides_in_the_official_profile(tmp_path: Path, profile: str, found: Any) -> None:
+@pytest.mark.parametrize(
+    ("profile", "found"),
+    [("official", (0, [1, 1, 0], 3)), ("standard", (3, [1, 0, None], 5))],
+)
+def test_the_tail_of_a_reply_decides_in_the_official_profile(
+    tmp_path: Path, profile: str, found: Any
+) -> None:
     (tmp_path / "a.png").write_bytes(RED.read())
-    file = cases(tmp_path, ({"files": ["a.png"], "metadata": {"object": word}} for word in TAILS))
+    file = cases(
+        tmp_path, ({"files": ["a.png"], "metadata": {"object": word}} for word in TAILS)
+    )
     with judge_server(tmp_path, TAILS) as server:
-        done = mmeval("metric", "judge_presence", "--cases", file, "--profile", profile, *judge(server))
-        assert (done.code, values(done), server.stats()["requests"]) == found  # what is unreadable is asked three times
+        done = mmeval(
+            "metric",
+            "judge_presence",
+            "--cases",
+            file,
+            "--profile",
+            profile,
+            *judge(server),
+        )
+        assert (
+            done.code,
+            values(done),
+            server.stats()["requests"],
+        ) == found  # what is unreadable is asked three times
 
 
 FORECASTS = {
@@ -54,20 +77,59 @@ FORECASTS = {
 
 def test_what_judges_will_be_asked_is_counted_beforehand(tmp_path: Path) -> None:
     address = "base_url=http://localhost:1/v1"
-    model = ("--model", "openai", "--model_args", f"model=m,{address},outputs=[text,image]")
-    roles = [word for role in ("judge", "gemini") for word in ("--role", f"{role}=openai,model=j,{address}")]
-    done = mmeval("--tasks", ",".join(FORECASTS), "--data", "bundled", *model, *roles, "-o", tmp_path, "--dry_run")
-    rows = [[cell.strip() for cell in line.split("|")] for line in done.out.splitlines() if line.startswith("|")]
+    model = (
+        "--model",
+        "openai",
+        "--model_args",
+        f"model=m,{address},outputs=[text,image]",
+    )
+    roles = [
+        word
+        for role in ("judge", "gemini")
+        for word in ("--role", f"{role}=openai,model=j,{address}")
+    ]
+    done = mmeval(
+        "--tasks",
+        ",".join(FORECASTS),
+        "--data",
+        "bundled",
+        *model,
+        *roles,
+        "-o",
+        tmp_path,
+        "--dry_run",
+    )
+    rows = [
+        [cell.strip() for cell in line.split("|")]
+        for line in done.out.splitlines()
+        if line.startswith("|")
+    ]
     found = [(row[3], row[4]) for row in rows if row[3] in ("judge", "gemini")]
     assert found[: len(FORECASTS)] == [*FORECASTS.values()], done.out + done.err
 
 
-def read(folder: Path, files: Mapping[str, bytes], server: MockServer, *more: str, **switches: str) -> Ended:
+def read(
+    folder: Path,
+    files: Mapping[str, bytes],
+    server: MockServer,
+    *more: str,
+    **switches: str,
+) -> Ended:
     """Each file, which is the only document of an answer."""
     for name, data in files.items():
         (folder / name).write_bytes(data)
-    rows = ({"answer": [{"type": "document", "path": name}], "params": switches} for name in files)
-    return mmeval("metric", "document_quality", "--cases", cases(folder, rows), *judge(server), *more)
+    rows = (
+        {"answer": [{"type": "document", "path": name}], "params": switches}
+        for name in files
+    )
+    return mmeval(
+        "metric",
+        "document_quality",
+        "--cases",
+        cases(folder, rows),
+        *judge(server),
+        *more,
+    )
 
 
 def test_each_kind_of_file_is_read_and_its_words_are_judged(tmp_path: Path) -> None:
@@ -75,11 +137,21 @@ def test_each_kind_of_file_is_read_and_its_words_are_judged(tmp_path: Path) -> N
         "a.csv": "\n".join(map(",".join, documents.FRUIT)).encode(),
         "a.docx": tiny_media.word("Fruit of the week"),
         "a.pdf": tiny_media.pdf("A report"),
-        "a.xlsx": documents.workbook({"Food": documents.row(1, documents.words_in("A1", "Calories"))}),
+        "a.xlsx": documents.workbook(
+            {"Food": documents.row(1, documents.words_in("A1", "Calories"))}
+        ),
         "a.txt": b"Name   Share\nPlum   3\n",
     }
-    words = ("| Apple | 52.1 kcal | 0.25 |", "Fruit of the week", "A report", "Calories", "| Plum | 3 |")
-    with judge_server(tmp_path / "judge", {word: {"score": 5 - at} for at, word in enumerate(words)}) as server:
+    words = (
+        "| Apple | 52.1 kcal | 0.25 |",
+        "Fruit of the week",
+        "A report",
+        "Calories",
+        "| Plum | 3 |",
+    )
+    with judge_server(
+        tmp_path / "judge", {word: {"score": 5 - at} for at, word in enumerate(words)}
+    ) as server:
         done = read(tmp_path, files, server, ocr="none")
     assert (done.code, values(done)) == (0, [1.0, 0.75, 0.5, 0.25, 0.0])
     assert "inconsistent decimal places" in done.out.splitlines()[0]
@@ -95,40 +167,90 @@ def test_what_cannot_be_read_is_known_without_asking(tmp_path: Path) -> None:
     }
     with judge_server(tmp_path / "judge") as server:
         done = read(tmp_path, files, server, ocr="none")
-        official = read(tmp_path, {"a.csv": b"a,b\n1,2\n"}, server, "--profile", "official")
+        official = read(
+            tmp_path, {"a.csv": b"a,b\n1,2\n"}, server, "--profile", "official"
+        )
         assert (server.stats()["requests"], values(official)) == (0, [None])
     rows = [json.loads(line) for line in done.out.splitlines()]
 
     assert [(row["value"], row["status"]) for row in rows] == [
-        *((0.0, "scored"), (0.0, "scored"), (None, "unscored"), (None, "unavailable"), (None, "unavailable"))
+        *(
+            (0.0, "scored"),
+            (0.0, "scored"),
+            (None, "unscored"),
+            (None, "unavailable"),
+            (None, "unavailable"),
+        )
     ]
     assert "application/msword" in rows[2]["reason"]
 
 
 @pytest.mark.parametrize("verb", ["run", "score"])
-def test_replies_that_count_as_wrong_unread_are_counted_by_task(tmp_path: Path, verb: str) -> None:
-    tasks = ("--tasks", "mmmg_object_count,mmmg_object_exclusion", "--data", "bundled", "--model", "reference", *QUIET)
+def test_replies_that_count_as_wrong_unread_are_counted_by_task(
+    tmp_path: Path, verb: str
+) -> None:
+    tasks = (
+        "--tasks",
+        "mmmg_object_count,mmmg_object_exclusion",
+        "--data",
+        "bundled",
+        "--model",
+        "reference",
+        *QUIET,
+    )
     with judge_server(tmp_path, {"": "I am a teapot"}) as server:
-        done = mmeval(*tasks, "--profile", "official", "--output_path", tmp_path / "runs", *judge(server))
+        done = mmeval(
+            *tasks,
+            "--profile",
+            "official",
+            "--output_path",
+            tmp_path / "runs",
+            *judge(server),
+        )
         if verb == "score":
             done = mmeval("score", tmp_path / "runs" / "reference" / "default", *QUIET)
     (said,) = [line for line in done.warnings if "count as wrong" in line]
     assert "mmmg_object_count " in said and "mmmg_object_exclusion " in said
 
 
-@pytest.mark.parametrize(("red", "found"), [({"verdict": "no"}, (0, 1 / 3, 2)), ("I am a teapot", (3, None, 4))])
-def test_a_graph_of_questions_asks_what_is_below_a_yes_alone(tmp_path: Path, red: Any, found: Any) -> None:
+@pytest.mark.parametrize(
+    ("red", "found"),
+    [({"verdict": "no"}, (0, 1 / 3, 2)), ("I am a teapot", (3, None, 4))],
+)
+def test_a_graph_of_questions_asks_what_is_below_a_yes_alone(
+    tmp_path: Path, red: Any, found: Any
+) -> None:
     (tmp_path / "a.png").write_bytes(RED.read())
     questions = [
         {"id": "scene", "question": "Is there a square?", "part": "image1"},
-        {"id": "bright", "question": "Is its red bright?", "parents": ["red"], "part": "image1"},
-        {"id": "red", "question": "Is the square red?", "parents": ["scene"], "part": "image1"},
+        {
+            "id": "bright",
+            "question": "Is its red bright?",
+            "parents": ["red"],
+            "part": "image1",
+        },
+        {
+            "id": "red",
+            "question": "Is the square red?",
+            "parents": ["scene"],
+            "part": "image1",
+        },
     ]
     file = cases(tmp_path, [{"files": ["a.png"], "metadata": {"questions": questions}}])
     with judge_server(tmp_path, {"square red": red}) as server:
-        done = mmeval("metric", "question_graph", "--cases", file, *judge(server, response_format="json_object"))
+        done = mmeval(
+            "metric",
+            "question_graph",
+            "--cases",
+            file,
+            *judge(server, response_format="json_object"),
+        )
         sent = server.stats()["requests"]
     score = json.loads(done.out)
-    assert (done.code, score["value"], score["evidence"]["asked"]) == (found[0], found[1], ["scene", "red"])
+    assert (done.code, score["value"], score["evidence"]["asked"]) == (
+        found[0],
+        found[1],
+        ["scene", "red"],
+    )
     assert sent == found[2]  # what is unreadable is asked three times
     assert list(score["evidence"]["not_asked"]) == ["bright"]

@@ -33,7 +33,9 @@ CEILING = {*TASKS} - {"TIE", "TIG", "CIVG", "TVG", "VP"}
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     """The environment in which networks of random weights are found."""
-    return environment(MMEVAL_WEIGHTS_DIR=str(weights_folder(tmp_path_factory.mktemp("weights"))))
+    return environment(
+        MMEVAL_WEIGHTS_DIR=str(weights_folder(tmp_path_factory.mktemp("weights")))
+    )
 
 
 @pytest.fixture
@@ -45,16 +47,25 @@ def server(tmp_path: Path) -> Iterator[MockServer]:
 
 
 def openai(server: MockServer) -> tuple[str, ...]:
-    return ("--model", "openai", "--model_args", f"model=m,base_url={server.url},outputs=text+image")
+    return (
+        "--model",
+        "openai",
+        "--model_args",
+        f"model=m,base_url={server.url},outputs=text+image",
+    )
 
 
 def asked(server: MockServer) -> int:
     return int(server.stats()["requests"])
 
 
-def run(tasks: str, output: Path, *words: str | Path, env: Mapping[str, str] | None = None) -> Ended:
+def run(
+    tasks: str, output: Path, *words: str | Path, env: Mapping[str, str] | None = None
+) -> Ended:
     data = () if "--data_dir" in words else ("--data", "bundled")
-    return mmeval("--tasks", tasks, *data, "--output_path", output, *QUIET, *words, env=env)
+    return mmeval(
+        "--tasks", tasks, *data, "--output_path", output, *QUIET, *words, env=env
+    )
 
 
 def values(output: Path, *, number: str = "mme_unify_score") -> dict[str, float | None]:
@@ -64,10 +75,14 @@ def values(output: Path, *, number: str = "mme_unify_score") -> dict[str, float 
     return {row["task"].removeprefix("mme_unify_"): row["value"] for row in found}
 
 
-def test_the_reference_has_the_best_score_wherever_there_is_one(tmp_path: Path, weights: Mapping[str, str]) -> None:
+def test_the_reference_has_the_best_score_wherever_there_is_one(
+    tmp_path: Path, weights: Mapping[str, str]
+) -> None:
     done = run("mme_unify", tmp_path, "--model", "reference", env=weights)
     found = values(tmp_path)
-    assert {name: found[name.lower()] for name in CEILING} == dict.fromkeys(CEILING, 1.0), done.err
+    assert {name: found[name.lower()] for name in CEILING} == dict.fromkeys(
+        CEILING, 1.0
+    ), done.err
     assert [found[part] for part in ("understanding", "unify")] == [1.0, 1.0]
     plus = values(tmp_path, number="mme_unify_plus")
     assert plus == dict.fromkeys(("iee", "csq", "al", "sd", "vcot"), 1.0)
@@ -83,15 +98,30 @@ def test_what_a_model_cannot_do_counts_zero_and_both_rows_of_a_question_are_aske
     # 7 questions that stand twice, 4 of generation without a clip, 4 of the unify tasks, and 7 turns in mazes.
     assert (done.code, asked(server)) == (0, 22), done.err
     assert [found[task] for task in ("civg", "tvg", "vp")] == [None] * 3
-    assert found["generation"] == pytest.approx(sum(found[task] or 0 for task in ("fir", "tie", "tig")) / 6)
+    assert found["generation"] == pytest.approx(
+        sum(found[task] or 0 for task in ("fir", "tie", "tig")) / 6
+    )
     parts = [found[part] for part in ("understanding", "generation", "unify")]
     assert None not in parts
     assert found["mme_unify"] == pytest.approx(sum(part or 0 for part in parts) / 3)
 
 
-def test_officially_a_clip_that_is_made_of_a_text_has_no_fid(tmp_path: Path, weights: Mapping[str, str]) -> None:
-    run("mme_unify_tvg", tmp_path, "--model", "reference", "--profile", "official", env=weights)
-    fvd, fid, clipsim = (values(tmp_path, number=f"mme_unify_{name}")["tvg"] for name in ("fvd", "fid", "clipsim"))
+def test_officially_a_clip_that_is_made_of_a_text_has_no_fid(
+    tmp_path: Path, weights: Mapping[str, str]
+) -> None:
+    run(
+        "mme_unify_tvg",
+        tmp_path,
+        "--model",
+        "reference",
+        "--profile",
+        "official",
+        env=weights,
+    )
+    fvd, fid, clipsim = (
+        values(tmp_path, number=f"mme_unify_{name}")["tvg"]
+        for name in ("fvd", "fid", "clipsim")
+    )
     assert fid is None
     assert values(tmp_path)["tvg"] == pytest.approx(((fvd or 0) + (clipsim or 0)) / 2)
 
@@ -104,8 +134,19 @@ def test_without_networks_what_needs_none_is_scored(tmp_path: Path) -> None:
     assert values(tmp_path, number="mme_unify_action") == {"vcot": 1.0}
 
 
-def test_a_maze_that_is_killed_in_its_third_turn_repeats_no_call(tmp_path: Path, server: MockServer) -> None:
-    words = ("--tasks", "mme_unify_vcot", "--data", "bundled", "--offset", "1", *openai(server), *QUIET)
+def test_a_maze_that_is_killed_in_its_third_turn_repeats_no_call(
+    tmp_path: Path, server: MockServer
+) -> None:
+    words = (
+        "--tasks",
+        "mme_unify_vcot",
+        "--data",
+        "bundled",
+        "--offset",
+        "1",
+        *openai(server),
+        *QUIET,
+    )
     words = (*words, "--output_path", str(tmp_path / "runs"))
     dying = [sys.executable, "-m", "tests.support.dying", "line", "3", *words]
     killed = subprocess.run(dying, env=environment(), capture_output=True, check=False)
@@ -119,14 +160,42 @@ def test_a_maze_that_is_killed_in_its_third_turn_repeats_no_call(tmp_path: Path,
 def test_an_export_that_is_replayed_has_the_same_scores(
     profile: str, tmp_path: Path, weights: Mapping[str, str], server: MockServer
 ) -> None:
-    run("mme_unify", tmp_path / "runs", "--profile", profile, *openai(server), env=weights)
-    exported = mmeval("export", run_folder(tmp_path / "runs", "m"), "--format", "mme_unify", "-o", tmp_path / "out")
+    run(
+        "mme_unify",
+        tmp_path / "runs",
+        "--profile",
+        profile,
+        *openai(server),
+        env=weights,
+    )
+    exported = mmeval(
+        "export",
+        run_folder(tmp_path / "runs", "m"),
+        "--format",
+        "mme_unify",
+        "-o",
+        tmp_path / "out",
+    )
     (place,) = (tmp_path / "out").iterdir()
-    replay = ("--model", "replay", "--model_args", f"format=mme_unify,path={place}", "--profile", profile)
+    replay = (
+        "--model",
+        "replay",
+        "--model_args",
+        f"format=mme_unify,path={place}",
+        "--profile",
+        profile,
+    )
     run("mme_unify", tmp_path / "replayed", *replay, env=weights)
     assert exported.code == 3  # the clips that the model cannot make
-    for number in ("mme_unify_score", "mme_unify_plus", "mme_unify_action", "mme_unify_finish"):
-        assert values(tmp_path / "replayed", number=number) == values(tmp_path / "runs", number=number)
+    for number in (
+        "mme_unify_score",
+        "mme_unify_plus",
+        "mme_unify_action",
+        "mme_unify_finish",
+    ):
+        assert values(tmp_path / "replayed", number=number) == values(
+            tmp_path / "runs", number=number
+        )
 
 
 VECTORS = {
@@ -137,7 +206,11 @@ VECTORS = {
     "maze_4_2": [0, 0, 1],
 }
 TAKEN: list[list[tuple[str, list[int], str | None]]] = [
-    [("Right", [1, 0], "maze_3_1"), ("down", [2, 2], "maze_3_0"), ("Finish", [2, 2], None)],
+    [
+        ("Right", [1, 0], "maze_3_1"),
+        ("down", [2, 2], "maze_3_0"),
+        ("Finish", [2, 2], None),
+    ],
     [("Up", [4, 1], "maze_4_1"), ("Left", [0, 1], "maze_4_1")],
 ]
 """The action, location and picture of each step of the two bundled mazes."""
@@ -147,9 +220,27 @@ TAKEN: list[list[tuple[str, list[int], str | None]]] = [
     ("profile", "expected"),
     [
         # Of 2 + 3 moves: Right, down and Up; [1, 0] and [0, 1]; the pictures after the first moves of both.
-        ("standard", {"action": 3 / 5, "location": 2 / 5, "maze_image": 2 / 3, "finish": 1 / 2, "plus": 0}),
+        (
+            "standard",
+            {
+                "action": 3 / 5,
+                "location": 2 / 5,
+                "maze_image": 2 / 3,
+                "finish": 1 / 2,
+                "plus": 0,
+            },
+        ),
         # Of twice 4 steps: Right, Finish and Up; [2, 2] and [4, 1]; the picture of step 1 in the second.
-        ("official", {"action": 3 / 8, "location": 2 / 8, "maze_image": 1 / 8, "finish": 1 / 2, "plus": 0}),
+        (
+            "official",
+            {
+                "action": 3 / 8,
+                "location": 2 / 8,
+                "maze_image": 1 / 8,
+                "finish": 1 / 2,
+                "plus": 0,
+            },
+        ),
     ],
 )
 def test_result_files_of_mazes_are_scored_in_both_profiles(
@@ -158,7 +249,9 @@ def test_result_files_of_mazes_are_scored_in_both_profiles(
     data, answers = tmp_path / "data", tmp_path / "results"
     shutil.copytree(BUNDLED, data)
     answers.mkdir()
-    rows = json.loads((BUNDLED / "Uinfy_capability" / "Visual_CoT" / "Visual_CoT.json").read_text())
+    rows = json.loads(
+        (BUNDLED / "Uinfy_capability" / "Visual_CoT" / "Visual_CoT.json").read_text()
+    )
     for row, steps in zip(rows, TAKEN, strict=True):
         row["outputs"] = {
             f"output_step_{number}": {
@@ -175,10 +268,30 @@ def test_result_files_of_mazes_are_scored_in_both_profiles(
         digest = sha256((BUNDLED / "media" / f"{name}.png").read_bytes()).hexdigest()
         lines.append(json.dumps({"sha256": digest, "vector": vector}))
     (tmp_path / "vectors.jsonl").write_text("\n".join(lines))
-    given = json.dumps({"mme_unify_maze_image": {"vectors": str(tmp_path / "vectors.jsonl")}})
-    replay = ("--model", "replay", "--model_args", f"format=mme_unify,path={answers}", "--metric_args", given)
-    done = run("mme_unify_vcot", tmp_path / "runs", "--data_dir", data, "--profile", profile, *replay)
-    found = {name: values(tmp_path / "runs", number=f"mme_unify_{name}")["vcot"] for name in expected}
+    given = json.dumps(
+        {"mme_unify_maze_image": {"vectors": str(tmp_path / "vectors.jsonl")}}
+    )
+    replay = (
+        "--model",
+        "replay",
+        "--model_args",
+        f"format=mme_unify,path={answers}",
+        "--metric_args",
+        given,
+    )
+    done = run(
+        "mme_unify_vcot",
+        tmp_path / "runs",
+        "--data_dir",
+        data,
+        "--profile",
+        profile,
+        *replay,
+    )
+    found = {
+        name: values(tmp_path / "runs", number=f"mme_unify_{name}")["vcot"]
+        for name in expected
+    }
     assert found == pytest.approx(expected), done.err
     score = sum(expected[name] for name in ("action", "location", "maze_image")) / 3
     assert values(tmp_path / "runs")["vcot"] == pytest.approx(score)

@@ -24,20 +24,37 @@ def _plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     plugins._registered.cache_clear()
 
 
-def test_a_run_loads_its_model_once_and_is_scored_by_another_model_beside_the_first(tmp_path: Path) -> None:
+def test_a_run_loads_its_model_once_and_is_scored_by_another_model_beside_the_first(
+    tmp_path: Path,
+) -> None:
     runs = Runs(tmp_path)
     write_files(tmp_path / "other", {**MODEL, "config.json": "[]"})
     done = mmeval(*runs.words(), env=runs.env)
     found = results(tmp_path / "runs")
     (folder,) = (path.parent for path in (tmp_path / "runs").rglob("run.json"))
 
-    assert (done.code, found["results"]["modelled"]["batched,none"], runs.rows) == (0, 0.5, WHOLE), done.err
-    assert [note.more for note in runs.of("load")] == [found["mmeval"]["metric_device"]] == [metric_device()]
+    assert (done.code, found["results"]["modelled"]["batched,none"], runs.rows) == (
+        0,
+        0.5,
+        WHOLE,
+    ), done.err
+    assert (
+        [note.more for note in runs.of("load")]
+        == [found["mmeval"]["metric_device"]]
+        == [metric_device()]
+    )
     assert '"name": "model"' in json.dumps(found)
     assert str(tmp_path / "model") not in json.dumps(found).replace(str(runs.tasks), "")
 
     same = mmeval("score", folder, "--metric_device", "cpu", env=runs.env)
-    again = mmeval("score", folder, "--metric_args", '{"batched": {"model": "./other"}}', env=runs.env, cwd=tmp_path)
+    again = mmeval(
+        "score",
+        folder,
+        "--metric_args",
+        '{"batched": {"model": "./other"}}',
+        env=runs.env,
+        cwd=tmp_path,
+    )
     assert (same.code, again.code) == (0, 0), again.err
     assert len(runs.of("load")) == 2, "the same model scores nothing again"
     assert len(list((folder / "scores/modelled").iterdir())) == 2
@@ -51,13 +68,20 @@ def metric(folder: Path, *words: str | Path, **more: str) -> tuple[Ended, Path]:
     return mmeval("metric", "batched", *words, env=env, cwd=folder), file
 
 
-def test_one_answer_is_scored_with_a_model_and_one_without_it_is_told(tmp_path: Path) -> None:
-    done, _ = metric(tmp_path, "--answer", "yes", "--params", '{"model": "./model"}', "--json")
+def test_one_answer_is_scored_with_a_model_and_one_without_it_is_told(
+    tmp_path: Path,
+) -> None:
+    done, _ = metric(
+        tmp_path, "--answer", "yes", "--params", '{"model": "./model"}', "--json"
+    )
     without, _ = metric(tmp_path, "--answer", "yes", HF_HOME=str(tmp_path / "home"))
     device, _ = metric(tmp_path, "--answer", "yes", "--metric_device", "cuda:97")
     assert (done.code, json.loads(done.out)["value"]) == (0, 1.0)
     assert (without.code, device.code) == (4, 4)
-    assert ("me/scorer" in without.error, "--metric_device cuda:97" in device.error) == (True, True)
+    assert (
+        "me/scorer" in without.error,
+        "--metric_device cuda:97" in device.error,
+    ) == (True, True)
 
 
 SCRIPT = """
@@ -71,7 +95,9 @@ print(os.getpid())
 """
 
 
-def test_a_batched_metric_of_a_script_is_scored_by_the_one_process_that_knows_it(tmp_path: Path) -> None:
+def test_a_batched_metric_of_a_script_is_scored_by_the_one_process_that_knows_it(
+    tmp_path: Path,
+) -> None:
     runs = Runs(tmp_path)
     file = runs.tasks / "modelled.yaml"
     file.write_text(file.read_text().replace("metric: batched", "metric: mine"))
@@ -86,4 +112,8 @@ def test_a_batched_metric_of_a_script_is_scored_by_the_one_process_that_knows_it
 
     assert done.returncode == 0, done.stderr
     (load,) = runs.of("load")
-    assert {note.process for note in runs.of("batch")} == {load.process} != {int(done.stdout)}
+    assert (
+        {note.process for note in runs.of("batch")}
+        == {load.process}
+        != {int(done.stdout)}
+    )

@@ -16,14 +16,19 @@ from tests.support.task_folder import installed
 
 HERE = "tests.stories.test_not_asked"
 METRICS = ("pictures_there", "pictures_at_once", "pictures_judged", "sides")
-PLUGINS = "[mmeval.metrics]\n" + "".join(f"{name} = {HERE}:{name}\n" for name in METRICS)
+PLUGINS = "[mmeval.metrics]\n" + "".join(
+    f"{name} = {HERE}:{name}\n" for name in METRICS
+)
 KEYS: dict[str, Any] = {
     "output_modalities": ["text", "image"],
     "partial_output": True,
     "metric_list": [{"metric": name} for name in METRICS],
 }
 PICTURES = (*METRICS[:-1], "side_image")
-UNASKED = {**dict.fromkeys(PICTURES, ("inapplicable", None)), "side_text": ("scored", 1.0)}
+UNASKED = {
+    **dict.fromkeys(PICTURES, ("inapplicable", None)),
+    "side_text": ("scored", 1.0),
+}
 TEXT = ("--model_args", "gives=text")
 JUDGE = ("--judge", "noting,model=j")
 
@@ -48,7 +53,11 @@ def pictures_judged(trial: Trial, judge: Role) -> Program[Score]:
 @metric(range=(0, 1), version="1", source="tests", outputs=("side_text", "side_image"))
 def sides(trial: Trial) -> Mapping[str, Score]:
     """A metric of two kinds decides by itself."""
-    image = Score.inapplicable("not asked") if "image" in trial.left_out else Score(_pictures(trial))
+    image = (
+        Score.inapplicable("not asked")
+        if "image" in trial.left_out
+        else Score(_pictures(trial))
+    )
     return {"side_text": Score(1.0), "side_image": image}
 
 
@@ -58,7 +67,9 @@ def _pictures(trial: Trial) -> float:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Bench]:
+def bench(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Bench]:
     with (
         set_up(tmp_path, monkeypatch, capsys) as made,
         installed(tmp_path / "more", monkeypatch, {"pictures": {}}, more=PLUGINS),
@@ -72,33 +83,46 @@ def told(left: Left) -> dict[str, tuple[str, float | None]]:
     statuses = ("scored", "inapplicable", "unscored", "unavailable", "failed")
     rows = left.results["mmeval"]["results"]
     return {
-        row["metric"]: (" ".join(status for status in statuses if row[status]), row["value"])
+        row["metric"]: (
+            " ".join(status for status in statuses if row[status]),
+            row["value"],
+        )
         for row in rows
         if row["n"] == 3
     }
 
 
-def test_a_kind_that_was_not_asked_for_is_not_scored_and_no_judge_is_asked(bench: Bench) -> None:
+def test_a_kind_that_was_not_asked_for_is_not_scored_and_no_judge_is_asked(
+    bench: Bench,
+) -> None:
     left = bench.run(*TEXT, *JUDGE, "--log_samples")
     assert (told(left), left.code, len(left.requests)) == (UNASKED, 0, 3)
     assert [row["left_out"] for row in left.samples()] == [[["image"]]] * 3
     assert told(bench.run("--fresh", *JUDGE))["pictures_there"] == ("scored", 1.0)
 
 
-def test_it_is_known_after_a_resume_and_when_the_run_is_scored_again(bench: Bench) -> None:
+def test_it_is_known_after_a_resume_and_when_the_run_is_scored_again(
+    bench: Bench,
+) -> None:
     bench.run(*TEXT, *JUDGE)
     shutil.rmtree(bench.runs / "noting/default/scores")
     resumed = bench.run(*TEXT, *JUDGE)
     shutil.rmtree(bench.runs / "noting/default/scores")
     again = bench.mmeval("score", str(bench.runs / "noting/default"))
-    assert [(told(left), len(left.requests)) for left in (resumed, again)] == [(UNASKED, 0)] * 2
+    assert [(told(left), len(left.requests)) for left in (resumed, again)] == [
+        (UNASKED, 0)
+    ] * 2
 
 
 def test_it_is_reported_by_score_and_merge_as_by_the_run(bench: Bench) -> None:
     made = bench.run(*TEXT).results["mmeval"]["complaints"]
-    scored = bench.mmeval("score", str(bench.runs / "noting/default")).results["mmeval"]["complaints"]
+    scored = bench.mmeval("score", str(bench.runs / "noting/default")).results[
+        "mmeval"
+    ]["complaints"]
     bench.run(*TEXT, "--run_id", "s", "--shard", "1/1")
-    merged = bench.mmeval("merge", str(bench.runs / "noting/s")).results["mmeval"]["complaints"]
+    merged = bench.mmeval("merge", str(bench.runs / "noting/s")).results["mmeval"][
+        "complaints"
+    ]
     assert (len(made), scored, merged) == (1, made, made)
 
 
@@ -108,7 +132,14 @@ def test_it_is_known_when_the_answers_are_replayed(bench: Bench, files: str) -> 
     run = bench.runs / "noting/default"
     (answers,) = (run,) if files == "run.json" else run.glob(files)
     args = f"path={answers},name=again"
-    replayed = bench.run(*JUDGE, "--model_args", args, "--output_path", str(bench.folder / "runs"), model="replay")
+    replayed = bench.run(
+        *JUDGE,
+        "--model_args",
+        args,
+        "--output_path",
+        str(bench.folder / "runs"),
+        model="replay",
+    )
     assert (told(replayed), len(replayed.requests)) == (UNASKED, 0)
 
 
@@ -119,4 +150,6 @@ def test_the_benchmarks_own_score_of_an_empty_answer_goes_first(bench: Bench) ->
 
 
 def test_a_dry_run_counts_no_call_for_it(bench: Bench) -> None:
-    assert ["|judge|" in bench.run(*flags, *JUDGE, "--dry_run").out for flags in (TEXT, ())] == [False, True]
+    assert [
+        "|judge|" in bench.run(*flags, *JUDGE, "--dry_run").out for flags in (TEXT, ())
+    ] == [False, True]

@@ -21,7 +21,11 @@ from tests.support.task_folder import task, write_rows
 from tests.support.unim_folder import unim_row, write_records
 
 WORDS = "hidden words"
-WAYS = ("../out/secret", "{out}/secret", "link/secret")  # all ways: tests/mmeval/content/test_media.py
+WAYS = (
+    "../out/secret",
+    "{out}/secret",
+    "link/secret",
+)  # all ways: tests/mmeval/content/test_media.py
 
 
 @pytest.fixture
@@ -31,13 +35,17 @@ def data(tmp_path: Path) -> Path:
     for place in (out, folder / "a", folder / "image", folder / "qapairs_placeholder"):
         place.mkdir(parents=True)
     for suffix in ("", ".jsonl", ".yaml", ".png"):
-        (out / f"secret{suffix}").write_text(json.dumps({"input": WORDS, "task": WORDS}))
+        (out / f"secret{suffix}").write_text(
+            json.dumps({"input": WORDS, "task": WORDS})
+        )
     (out / "secret.md").write_text(f"{WORDS} {{{{ form }}}}")
     (folder / "link").symlink_to(out)
     return folder
 
 
-def samples(data: Path, load: Callable[[DataSource], Dataset] = interleaved.load, **source: Any) -> str:
+def samples(
+    data: Path, load: Callable[[DataSource], Dataset] = interleaved.load, **source: Any
+) -> str:
     """Everything that a data set holds, its media read."""
     found = list(load(DataSource("t", data, **source)))
     held = [message.content for sample in found for message in sample.input]
@@ -56,7 +64,9 @@ def parquet_path(data: Path, name: str) -> str:
 
     kind = arrow.struct([("bytes", arrow.binary()), ("path", arrow.string())])
     column = arrow.array([{"bytes": None, "path": name}], kind)
-    parquet.write_table(arrow.table({"input": ["<<image1>>"], "image1": column}), data / "test.parquet")
+    parquet.write_table(
+        arrow.table({"input": ["<<image1>>"], "image1": column}), data / "test.parquet"
+    )
     return samples(data)
 
 
@@ -66,19 +76,26 @@ def split_link(data: Path, name: str) -> str:
 
 
 def unim_medium(data: Path, name: str) -> str:
-    write_records(data, unim_row(input={"modal": {"image1": f"{name}.png"}, "content": "<image1>"}))
+    write_records(
+        data,
+        unim_row(input={"modal": {"image1": f"{name}.png"}, "content": "<image1>"}),
+    )
     return samples(data, unim.load)
 
 
 def unim_records(data: Path, name: str) -> str:
-    out = write_records(data.parent / "out", unim_row(input={"modal": {}, "content": WORDS}))
+    out = write_records(
+        data.parent / "out", unim_row(input={"modal": {}, "content": WORDS})
+    )
     (data / "qapairs_placeholder" / "a.jsonl").symlink_to(out)
     return samples(data, unim.load)
 
 
 def mmmg_medium(data: Path, name: str) -> str:
     (data / "image" / "a_0.png").symlink_to(data.parent / "out" / "secret.png")
-    (data / "a.jsonl").write_text(json.dumps({"instruction_para": "a", "image_list": [0]}))
+    (data / "a.jsonl").write_text(
+        json.dumps({"instruction_para": "a", "image_list": [0]})
+    )
     return samples(data, mmmg.load, options={"file": "a"})
 
 
@@ -88,12 +105,20 @@ def document(data: Path, text: str) -> Any:
 
 
 def bundled(data: Path, name: str) -> str:
-    folder = bundled_folder(parse_task(document(data, task("t", f"bundled: {json.dumps(name)}\n"))))
-    return "" if folder is None else str([path.read_text() for path in folder.iterdir() if path.is_file()])
+    folder = bundled_folder(
+        parse_task(document(data, task("t", f"bundled: {json.dumps(name)}\n")))
+    )
+    return (
+        ""
+        if folder is None
+        else str([path.read_text() for path in folder.iterdir() if path.is_file()])
+    )
 
 
 def judge_prompt(data: Path, name: str) -> str:
-    metric = json.dumps([{"metric": "judge_yes_no", "question": "polite?", "prompt": f"{name}.md"}])
+    metric = json.dumps(
+        [{"metric": "judge_yes_no", "question": "polite?", "prompt": f"{name}.md"}]
+    )
     text = f"task: t\nloader: interleaved\nmetric_list: {metric}\nmetadata: {{version: 1}}\n"
     [built] = build(parse_task(document(data, text))).metrics
     return str([prompt["text"] for prompt in built.bound.prompts.values()])
@@ -101,26 +126,54 @@ def judge_prompt(data: Path, name: str) -> str:
 
 ONE = {"input": "<<image1>>"}
 READERS: dict[str, Callable[[Path, str], str]] = {
-    "row media": lambda data, name: of_row(data, ONE | {"media": {"image1": f"{name}.png"}}),
-    "row reference": lambda data, name: of_row(data, {"input": "a", "reference": [{"type": "image", "path": name}]}),
-    "media folder": lambda data, name: of_row(
-        data, ONE | {"media": {"image1": "secret.png"}}, options={"media_folder": name.removesuffix("/secret")}
+    "row media": lambda data, name: of_row(
+        data, ONE | {"media": {"image1": f"{name}.png"}}
     ),
-    "data file": lambda data, name: samples(data, options={"data_file": f"{name}.jsonl"}),
-    "data set": lambda data, name: samples(data, name=name.removesuffix("/secret"), split="secret"),
-    **{"split": lambda data, name: samples(data, split=name), "split link": split_link, "parquet": parquet_path},
-    **{"unim medium": unim_medium, "unim records": unim_records, "mmmg medium": mmmg_medium, "bundled": bundled},
+    "row reference": lambda data, name: of_row(
+        data, {"input": "a", "reference": [{"type": "image", "path": name}]}
+    ),
+    "media folder": lambda data, name: of_row(
+        data,
+        ONE | {"media": {"image1": "secret.png"}},
+        options={"media_folder": name.removesuffix("/secret")},
+    ),
+    "data file": lambda data, name: samples(
+        data, options={"data_file": f"{name}.jsonl"}
+    ),
+    "data set": lambda data, name: samples(
+        data, name=name.removesuffix("/secret"), split="secret"
+    ),
+    **{
+        "split": lambda data, name: samples(data, split=name),
+        "split link": split_link,
+        "parquet": parquet_path,
+    },
+    **{
+        "unim medium": unim_medium,
+        "unim records": unim_records,
+        "mmmg medium": mmmg_medium,
+        "bundled": bundled,
+    },
     "mmmg file": lambda data, name: samples(data, mmmg.load, options={"file": name}),
-    "include": lambda data, name: str(document(data, f"include: {json.dumps(f'{name}.yaml')}\ntask: t\n").data),
-    **{"prompt": judge_prompt, "reply": lambda data, name: str(medium({"image_url": {"url": name}}).read())},
+    "include": lambda data, name: str(
+        document(data, f"include: {json.dumps(f'{name}.yaml')}\ntask: t\n").data
+    ),
+    **{
+        "prompt": judge_prompt,
+        "reply": lambda data, name: str(medium({"image_url": {"url": name}}).read()),
+    },
 }
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("reader", READERS)
-def test_no_path_in_data_leads_out_of_its_root(reader: str, way: str, data: Path) -> None:
+def test_no_path_in_data_leads_out_of_its_root(
+    reader: str, way: str, data: Path
+) -> None:
     try:
-        assert WORDS not in READERS[reader](data, way.replace("{out}", str(data.parent / "out")))
+        assert WORDS not in READERS[reader](
+            data, way.replace("{out}", str(data.parent / "out"))
+        )
     except MmevalError as error:
         assert str(error)
 

@@ -22,30 +22,52 @@ def number(runs: ProcessRuns) -> dict[str, Any]:
 def test_a_row_that_ends_the_worker_each_time_fails_alone(tmp_path: Path) -> None:
     runs = ProcessRuns(tmp_path, [*ROWS[:5], "deadly", *ROWS[5:]])
     ended = runs.whole("killer", "--log_samples")
-    assert (ended.code, number(runs)) == (3, {"value": 1.0, "scored": 12, "n": 13}), ended.err
+    assert (ended.code, number(runs)) == (3, {"value": 1.0, "scored": 12, "n": 13}), (
+        ended.err
+    )
     assert runs.loads() <= 3
-    failed = next((tmp_path / "runs" / "m" / "default" / "trials").rglob("*.jsonl")).read_text()
+    failed = next(
+        (tmp_path / "runs" / "m" / "default" / "trials").rglob("*.jsonl")
+    ).read_text()
     assert "memory ran out" in failed
     assert "the last words" in failed
     assert "the last words" in runs.log()
     assert gone(runs.processes())
 
 
-def test_a_model_that_cannot_be_loaded_ends_the_run_with_its_words(tmp_path: Path) -> None:
+def test_a_model_that_cannot_be_loaded_ends_the_run_with_its_words(
+    tmp_path: Path,
+) -> None:
     runs = ProcessRuns(tmp_path, ROWS)
     ended = runs.whole("load fails")
-    assert (ended.code, runs.asked(), "no room for the weights" in ended.error) == (1, [], True)
+    assert (ended.code, runs.asked(), "no room for the weights" in ended.error) == (
+        1,
+        [],
+        True,
+    )
 
 
 @pytest.mark.parametrize("command", ["dry run", "doctor"])
-def test_before_a_run_the_worker_says_hello_and_loads_nothing(command: str, tmp_path: Path) -> None:
+def test_before_a_run_the_worker_says_hello_and_loads_nothing(
+    command: str, tmp_path: Path
+) -> None:
     runs = ProcessRuns(tmp_path, ROWS)
-    flags = runs.command("none", "--dry_run") if command == "dry run" else ["doctor", *runs.command()[-4:]]
+    flags = (
+        runs.command("none", "--dry_run")
+        if command == "dry run"
+        else ["doctor", *runs.command()[-4:]]
+    )
     assert mmeval(*flags).code == 0
-    assert (runs.loads(), len(runs.processes()) > 0, gone(runs.processes())) == (0, True, True)
+    assert (runs.loads(), len(runs.processes()) > 0, gone(runs.processes())) == (
+        0,
+        True,
+        True,
+    )
 
 
-def test_another_worker_is_refused_with_both_digests_and_other_copies_are_not(tmp_path: Path) -> None:
+def test_another_worker_is_refused_with_both_digests_and_other_copies_are_not(
+    tmp_path: Path,
+) -> None:
     runs = ProcessRuns(tmp_path, ROWS)
     worker = Path(shutil.copy(BAD, tmp_path / "serve.py"))
 
@@ -54,8 +76,16 @@ def test_another_worker_is_refused_with_both_digests_and_other_copies_are_not(tm
         return mmeval(*(word.replace(str(BAD), str(worker)) for word in words))
 
     assert run().code == 0
-    assert [run(copies=2).code, run(devices="0+1").code, run(devices="1").code] == [0, 0, 0]
+    assert [run(copies=2).code, run(devices="0+1").code, run(devices="1").code] == [
+        0,
+        0,
+        0,
+    ]
     worker.write_text(worker.read_text() + "#")
     refused = run()
-    assert (refused.code, refused.error.count('"'), "model.code.serve.py" in refused.error) == (2, 4, True)
+    assert (
+        refused.code,
+        refused.error.count('"'),
+        "model.code.serve.py" in refused.error,
+    ) == (2, 4, True)
     assert runs.asked() == ROWS

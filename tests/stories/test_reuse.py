@@ -9,7 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import QUIET, Ended, environment, mmeval, openai, results, run_folder, score_files
+from tests.support.cli import (
+    QUIET,
+    Ended,
+    environment,
+    mmeval,
+    openai,
+    results,
+    run_folder,
+    score_files,
+)
 from tests.support.lm_eval_reader import latest, read_samples
 from tests.support.mock_openai_server import MockServer
 from tests.support.questions import write_task
@@ -26,8 +35,12 @@ class Asking:
     folder: Path
     server: MockServer
     before: int = 0
-    model: dict[str, str] = field(default_factory=lambda: {"model": "m", "outputs": "text+image"})
-    flags: list[str] = field(default_factory=lambda: ["--model_tag", "same", "--log_samples"])
+    model: dict[str, str] = field(
+        default_factory=lambda: {"model": "m", "outputs": "text+image"}
+    )
+    flags: list[str] = field(
+        default_factory=lambda: ["--model_tag", "same", "--log_samples"]
+    )
     env: dict[str, str] = field(default_factory=dict)
 
     def replace(self, old: str, new: str) -> None:
@@ -37,12 +50,28 @@ class Asking:
         file.write_text(text.replace(old, new))
 
     def run(self, *flags: str) -> Ended:
-        where = ("--tasks", "look", "--include_path", self.folder, "--output_path", self.folder / "runs", *QUIET)
-        return mmeval(*where, *openai(self.server, **self.model), *self.flags, *flags, env=environment(**self.env))
+        where = (
+            "--tasks",
+            "look",
+            "--include_path",
+            self.folder,
+            "--output_path",
+            self.folder / "runs",
+            *QUIET,
+        )
+        return mmeval(
+            *where,
+            *openai(self.server, **self.model),
+            *self.flags,
+            *flags,
+            env=environment(**self.env),
+        )
 
     def run_elsewhere(self) -> Ended:
         """Another run, which knows the first one only by the answers that runs share."""
-        return self.run("--use_cache", str(self.folder / "cache"), "--run_id", "elsewhere")
+        return self.run(
+            "--use_cache", str(self.folder / "cache"), "--run_id", "elsewhere"
+        )
 
     @property
     def asked(self) -> int:
@@ -50,7 +79,10 @@ class Asking:
         return int(self.server.stats()["requests"]) - self.before
 
     def answers(self) -> list[object]:
-        return [row["resps"] for row in read_samples(latest(self.folder / "runs")[1]["look"])]
+        return [
+            row["resps"]
+            for row in read_samples(latest(self.folder / "runs")[1]["look"])
+        ]
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +95,14 @@ def server() -> Iterator[MockServer]:
 def first_run(server: MockServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a task that was run once, its answers kept for other runs too."""
     folder = tmp_path_factory.mktemp("first")
-    asked = ({"text": f"What is {i} in <<image1>>?", "media": {"image1": f"{i}.png"}} for i in range(ROWS))
-    rows = ({"id": str(i), "input": text, "reference": "a cat"} for i, text in enumerate(asked))
+    asked = (
+        {"text": f"What is {i} in <<image1>>?", "media": {"image1": f"{i}.png"}}
+        for i in range(ROWS)
+    )
+    rows = (
+        {"id": str(i), "input": text, "reference": "a cat"}
+        for i, text in enumerate(asked)
+    )
     write_task(folder, "look", rows, more=PROMPT)
     for i in range(ROWS):
         (folder / "look_data" / f"{i}.png").write_bytes(picture(size=(4 + i, 4)))
@@ -102,16 +140,28 @@ Change = Callable[[Asking], object]
 
 ANOTHER_MODEL: dict[str, tuple[Change, str]] = {
     "model": (lambda a: a.model.update(model="m2"), 'model.model "m" -> "m2"'),
-    "revision": (lambda a: a.model.update(revision="abc"), 'model.revision "" -> "abc"'),
+    "revision": (
+        lambda a: a.model.update(revision="abc"),
+        'model.revision "" -> "abc"',
+    ),
     "outputs": (lambda a: a.model.update(outputs="text"), "model.outputs"),
-    "endpoint": (lambda a: a.model.update(endpoint="auto"), 'model.endpoint "chat" -> "auto"'),
+    "endpoint": (
+        lambda a: a.model.update(endpoint="auto"),
+        'model.endpoint "chat" -> "auto"',
+    ),
     "seed": (lambda a: a.flags.extend(("--seed", "7")), "seed 0 -> 7"),
 }
 ANOTHER_QUESTION: dict[str, tuple[Change, int]] = {
     "prompt": (lambda a: a.replace("Look: ", "Look well: "), ROWS),
     "wanted modality": (lambda a: a.replace("[text]", "[text, image]"), ROWS),
-    "generation parameter": (lambda a: a.flags.extend(("--gen_kwargs", "temperature=0.5")), ROWS),
-    "system instruction": (lambda a: a.flags.extend(("--system_instruction", "Be brief.")), ROWS),
+    "generation parameter": (
+        lambda a: a.flags.extend(("--gen_kwargs", "temperature=0.5")),
+        ROWS,
+    ),
+    "system instruction": (
+        lambda a: a.flags.extend(("--system_instruction", "Be brief.")),
+        ROWS,
+    ),
     "one byte of one medium": (another_byte, 1),
 }
 NO_CHANGE: dict[str, Change] = {
@@ -119,21 +169,34 @@ NO_CHANGE: dict[str, Change] = {
     "connections": lambda a: a.flags.extend(("--max_connections", "2")),
     "key": lambda a: a.env.update(OPENAI_API_KEY="sk-another-key-0123456789"),
     "place and names of the data": moved,
-    "label of the task": lambda a: a.replace("task: look\n", "task: look\ntask_alias: Look!\n"),
+    "label of the task": lambda a: a.replace(
+        "task: look\n", "task: look\ntask_alias: Look!\n"
+    ),
 }
 
 
 @pytest.mark.parametrize(("change", "named"), ANOTHER_MODEL.values(), ids=ANOTHER_MODEL)
-def test_another_model_is_refused_here_and_asked_anew_elsewhere(change: Change, named: str, asking: Asking) -> None:
+def test_another_model_is_refused_here_and_asked_anew_elsewhere(
+    change: Change, named: str, asking: Asking
+) -> None:
     before = score_files(asking.folder)
     change(asking)
     refused = asking.run()
-    assert (refused.code, named in refused.error, asking.asked, score_files(asking.folder)) == (2, True, 0, before)
+    assert (
+        refused.code,
+        named in refused.error,
+        asking.asked,
+        score_files(asking.folder),
+    ) == (2, True, 0, before)
     assert (asking.run_elsewhere().code, asking.asked) == (0, ROWS)
 
 
-@pytest.mark.parametrize(("change", "new"), ANOTHER_QUESTION.values(), ids=ANOTHER_QUESTION)
-def test_another_question_never_has_an_old_answer(change: Change, new: int, asking: Asking) -> None:
+@pytest.mark.parametrize(
+    ("change", "new"), ANOTHER_QUESTION.values(), ids=ANOTHER_QUESTION
+)
+def test_another_question_never_has_an_old_answer(
+    change: Change, new: int, asking: Asking
+) -> None:
     old = asking.answers()
     change(asking)
     done = asking.run()
@@ -144,19 +207,37 @@ def test_another_question_never_has_an_old_answer(change: Change, new: int, aski
 
 
 @pytest.mark.parametrize("change", NO_CHANGE.values(), ids=NO_CHANGE)
-def test_what_changes_no_answer_keeps_every_answer(change: Change, asking: Asking) -> None:
+def test_what_changes_no_answer_keeps_every_answer(
+    change: Change, asking: Asking
+) -> None:
     change(asking)
     here, elsewhere = asking.run(), asking.run_elsewhere()
-    assert (here.code, elsewhere.code, asking.asked) == (0, 0, 0), here.err + elsewhere.err
+    assert (here.code, elsewhere.code, asking.asked) == (0, 0, 0), (
+        here.err + elsewhere.err
+    )
 
 
-def test_an_upgraded_library_is_recorded_with_old_answers(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_upgraded_library_is_recorded_with_old_answers(
+    asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
     known = importlib.metadata.version
-    monkeypatch.setattr(importlib.metadata, "version", lambda name: "999.9" if name == "aiohttp" else known(name))
+    monkeypatch.setattr(
+        importlib.metadata,
+        "version",
+        lambda name: "999.9" if name == "aiohttp" else known(name),
+    )
     done = asking.run()
-    record = json.loads((run_folder(asking.folder / "runs", "same") / "run.json").read_text())
-    versions = [session["provenance"]["model"]["aiohttp"] for session in record["sessions"]]
-    assert (done.code, asking.asked, versions[1] == "999.9" != versions[0]) == (0, 0, True)
+    record = json.loads(
+        (run_folder(asking.folder / "runs", "same") / "run.json").read_text()
+    )
+    versions = [
+        session["provenance"]["model"]["aiohttp"] for session in record["sessions"]
+    ]
+    assert (done.code, asking.asked, versions[1] == "999.9" != versions[0]) == (
+        0,
+        0,
+        True,
+    )
 
 
 def test_fresh_starts_over_and_keeps_what_was_there(asking: Asking) -> None:

@@ -20,19 +20,27 @@ ROWS = {"double": ("lambda x: 2 * x", "2 * x"), "square": ("lambda x: x * x", "x
 
 
 @metric(range=(0, 1), version="1", source="here")
-def passes(trial: Trial, code_interpreter: Role, *, reference_at: int = 0) -> Program[Score]:
+def passes(
+    trial: Trial, code_interpreter: Role, *, reference_at: int = 0
+) -> Program[Score]:
     """1 where the answer's expression has the reference's values, else 0."""
     assert trial.output is not None
     wanted, given = trial.sample.references[reference_at].text, trial.output.text
     program = f"f, g = {wanted}, lambda x: {given}\nprint(all(f(x) == g(x) for x in range(9)))"
     reply = yield from ask_one(code_interpreter.ask(f"```python\n{program}\n```"))
-    return Score(float(reply.require().text == "True\n"), evidence={"said": reply.require().text[-200:]})
+    return Score(
+        float(reply.require().text == "True\n"),
+        evidence={"said": reply.require().text[-200:]},
+    )
 
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A benchmark of two rows, with the metric as its plugin."""
-    rows = [{"id": name, "input": name, "reference": reference} for name, (reference, _) in ROWS.items()]
+    rows = [
+        {"id": name, "input": name, "reference": reference}
+        for name, (reference, _) in ROWS.items()
+    ]
     write_rows(tmp_path / "rows", *rows)
     task = "task: functions\ndataset_path: rows\nmetric_list: [{metric: passes}]\nmetadata: {version: 1.0}\n"
     write_files(tmp_path, {"functions.yaml": task})
@@ -43,17 +51,29 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def model(tmp_path: Path) -> Iterator[MockServer]:
-    with judge_server(tmp_path / "model", {name: answer for name, (_, answer) in ROWS.items()}) as server:
+    with judge_server(
+        tmp_path / "model", {name: answer for name, (_, answer) in ROWS.items()}
+    ) as server:
         yield server
 
 
 def run(bench: Path, server: MockServer, *more: str, **env: str) -> Ended:
     model = ("--model", "openai", "--model_args", f"model=m,base_url={server.url}")
-    words = ("--tasks", str(bench / "functions.yaml"), *model, *QUIET, "-o", str(bench / "runs"), *more)
+    words = (
+        "--tasks",
+        str(bench / "functions.yaml"),
+        *model,
+        *QUIET,
+        "-o",
+        str(bench / "runs"),
+        *more,
+    )
     return mmeval(*words, env=environment(**env))
 
 
-def test_a_metric_scores_by_running_answers_and_a_second_run_runs_none_again(bench: Path, model: MockServer) -> None:
+def test_a_metric_scores_by_running_answers_and_a_second_run_runs_none_again(
+    bench: Path, model: MockServer
+) -> None:
     bubblewrap()
     first = run(bench, model, *SANDBOX)
     assert (first.code, table_row(first)[:1]) == (0, ["0.500"]), first.err
@@ -61,22 +81,38 @@ def test_a_metric_scores_by_running_answers_and_a_second_run_runs_none_again(ben
     before = [file.read_bytes() for file in journal]
     assert b"SyntaxError" in b"".join(before)
     again = run(bench, model, *SANDBOX)
-    assert (again.code, table_row(again)[:1], model.stats()["requests"]) == (0, ["0.500"], 2)
-    assert sum(b"SyntaxError" in file.read_bytes() for file in bench.glob("runs/**/journal/*.jsonl")) == 1
+    assert (again.code, table_row(again)[:1], model.stats()["requests"]) == (
+        0,
+        ["0.500"],
+        2,
+    )
+    assert (
+        sum(
+            b"SyntaxError" in file.read_bytes()
+            for file in bench.glob("runs/**/journal/*.jsonl")
+        )
+        == 1
+    )
 
 
-def test_without_the_role_the_metric_is_unavailable_with_the_flag(bench: Path, model: MockServer) -> None:
+def test_without_the_role_the_metric_is_unavailable_with_the_flag(
+    bench: Path, model: MockServer
+) -> None:
     done = run(bench, model)
     assert any("--role code_interpreter=" in line for line in done.warnings), done.err
 
 
-def test_without_bubblewrap_the_run_ends_before_anything_is_asked(bench: Path, model: MockServer) -> None:
+def test_without_bubblewrap_the_run_ends_before_anything_is_asked(
+    bench: Path, model: MockServer
+) -> None:
     done = run(bench, model, *SANDBOX, PATH=str(bench))
     assert (done.code, model.stats()["requests"]) == (4, 0)
     assert "apt install bubblewrap" in done.error
 
 
-def test_the_flag_of_other_harnesses_stays_refused(bench: Path, model: MockServer) -> None:
+def test_the_flag_of_other_harnesses_stays_refused(
+    bench: Path, model: MockServer
+) -> None:
     done = run(bench, model, "--confirm_run_unsafe_code")
     assert (done.code, "code_interpreter=sandbox" in done.error) == (2, True)
 

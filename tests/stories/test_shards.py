@@ -27,7 +27,14 @@ from tests.support.questions import where, write_questions
 from tests.support.task_folder import write_rows
 
 OF_TIME_AND_PLACE = (
-    *("date", "start_time", "total_evaluation_time_seconds", "git_hash", "crc", "counts"),
+    *(
+        "date",
+        "start_time",
+        "total_evaluation_time_seconds",
+        "git_hash",
+        "crc",
+        "counts",
+    ),
     *("output_path", "model_args"),
 )
 
@@ -41,8 +48,23 @@ class Shards:
         write_questions(folder / "tasks", "ask", range(20))
 
     def command(self, *more: str, output: str = "runs") -> list[str]:
-        flags = ["--repeats", "2", "--gen_kwargs", "temperature=1", "--log_samples", "--system_instruction", "Be brief"]
-        return [*where(self.folder), *openai(self.server), *flags, "--output_path", str(self.folder / output), *more]
+        flags = [
+            "--repeats",
+            "2",
+            "--gen_kwargs",
+            "temperature=1",
+            "--log_samples",
+            "--system_instruction",
+            "Be brief",
+        ]
+        return [
+            *where(self.folder),
+            *openai(self.server),
+            *flags,
+            "--output_path",
+            str(self.folder / output),
+            *more,
+        ]
 
     def whole(self, *more: str) -> Path:
         """The folder of the runs of the command without shards, which another server has answered."""
@@ -84,28 +106,42 @@ def document(folder: Path) -> Any:
 
 def _without(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _without(item) for name, item in value.items() if name not in OF_TIME_AND_PLACE}
+        return {
+            name: _without(item)
+            for name, item in value.items()
+            if name not in OF_TIME_AND_PLACE
+        }
     return [_without(item) for item in value] if isinstance(value, list) else value
 
 
-def test_merged_shards_have_the_results_scores_and_samples_of_the_whole_run(shards: Shards) -> None:
+def test_merged_shards_have_the_results_scores_and_samples_of_the_whole_run(
+    shards: Shards,
+) -> None:
     whole = shards.whole()
     codes = shards.ask("1/3", "2/3", "3/3")
     merged = shards.merge()
     assert (codes, merged.code, shards.repeated()) == ([0, 0, 0], 0, 0), merged.err
     assert shards.scores() == score_files(whole)
     assert document(shards.folder / "runs") == document(whole)
-    assert read_samples(latest(shards.folder / "runs")[1]["ask"]) == read_samples(latest(whole)[1]["ask"])
+    assert read_samples(latest(shards.folder / "runs")[1]["ask"]) == read_samples(
+        latest(whole)[1]["ask"]
+    )
 
 
-def test_a_missing_shard_is_named_and_partial_results_say_so_until_it_is_merged_too(shards: Shards) -> None:
+def test_a_missing_shard_is_named_and_partial_results_say_so_until_it_is_merged_too(
+    shards: Shards,
+) -> None:
     whole = shards.whole()
     shards.ask("1/3", "2/3")
     refused, partial = shards.merge(), shards.merge("--partial")
     unfinished = results(shards.run)["mmeval"]["unfinished"]
     again = shards.merge("--partial")
     assert (refused.code, "shard 3/3 is missing" in refused.error) == (2, True)
-    assert (partial.code, unfinished, again.code) == (3, {"ask": {"made": 28, "of": 40}}, 3), partial.err
+    assert (partial.code, unfinished, again.code) == (
+        3,
+        {"ask": {"made": 28, "of": 40}},
+        3,
+    ), partial.err
     shards.ask("3/3")
     assert (shards.merge().code, shards.repeated()) == (0, 0)
     assert document(shards.run)["results"] == document(whole)["results"]
@@ -124,10 +160,20 @@ def test_merging_notes_the_warnings_of_the_answers(shards: Shards) -> None:
 def test_merging_again_changes_nothing_and_says_so(shards: Shards) -> None:
     shards.ask("1/2", "2/2")
     first = shards.merge()
-    before = {path: path.stat().st_mtime_ns for path in shards.run.rglob("*") if path.name != "run.lock"}
+    before = {
+        path: path.stat().st_mtime_ns
+        for path in shards.run.rglob("*")
+        if path.name != "run.lock"
+    }
     again = shards.merge()
-    after = {path: path.stat().st_mtime_ns for path in shards.run.rglob("*") if path.name != "run.lock"}
-    assert (first.code, again.code, again.out, len(again.lines)) == (0, 0, "", 1), again.err
+    after = {
+        path: path.stat().st_mtime_ns
+        for path in shards.run.rglob("*")
+        if path.name != "run.lock"
+    }
+    assert (first.code, again.code, again.out, len(again.lines)) == (0, 0, "", 1), (
+        again.err
+    )
     assert before == after
 
 
@@ -143,23 +189,38 @@ def test_shards_of_another_number_ask_what_is_left(shards: Shards) -> None:
     assert shards.scores() == score_files(whole)
 
 
-def test_a_shard_keeps_what_its_run_has_and_the_run_goes_on_after_the_merge(shards: Shards) -> None:
+def test_a_shard_keeps_what_its_run_has_and_the_run_goes_on_after_the_merge(
+    shards: Shards,
+) -> None:
     shards.whole()
     first = mmeval(*shards.command("--limit", "7"))
     codes = shards.ask("1/2", "2/2")
     early = mmeval(*shards.command())
     merged = shards.merge()
     last = mmeval(*shards.command())
-    assert (first.code, codes, early.code, merged.code, last.code) == (0, [0, 0], 2, 0, 0), early.err + merged.err
+    assert (first.code, codes, early.code, merged.code, last.code) == (
+        0,
+        [0, 0],
+        2,
+        0,
+        0,
+    ), early.err + merged.err
     assert "merge --partial" in early.error
     assert (shards.server.stats()["requests"], shards.repeated()) == (40, 0)
-    assert document(shards.run)["results"] == document(shards.folder / "whole")["results"]
+    assert (
+        document(shards.run)["results"] == document(shards.folder / "whole")["results"]
+    )
 
 
 def test_a_shard_without_a_sample_has_nothing_to_ask(shards: Shards) -> None:
     codes = [*shards.ask("3/3", more=("--limit", "2"))]
     dry = mmeval(*shards.command("--shard", "1/3", "--limit", "5", "--dry_run"))
-    assert (codes, dry.code, "2 of 20" in dry.out, shards.server.stats()["requests"]) == ([0], 0, True, 0), dry.err
+    assert (
+        codes,
+        dry.code,
+        "2 of 20" in dry.out,
+        shards.server.stats()["requests"],
+    ) == ([0], 0, True, 0), dry.err
 
 
 def test_a_larger_limit_of_the_shards_is_merged_as_well(shards: Shards) -> None:
@@ -175,42 +236,71 @@ def test_a_larger_limit_of_the_shards_is_merged_as_well(shards: Shards) -> None:
     ("more", "words"),
     [
         (("--seed", "7"), "seed 0 -> 7"),
-        (("--model_args", "base_url=URL,model=m,outputs=text+image", "--model_tag", "m"), "model."),
+        (
+            (
+                "--model_args",
+                "base_url=URL,model=m,outputs=text+image",
+                "--model_tag",
+                "m",
+            ),
+            "model.",
+        ),
         (("--limit", "5"), "settings.limit none -> 5"),
         (("--repeats", "3"), "tasks.ask.repeats 2 -> 3"),
         (("--predict_only",), "settings.predict_only false -> true"),
-        (("--metric_args", '{"exact_match": {"ignore_case": false}}'), "metric_list[0].ignore_case none -> false"),
+        (
+            ("--metric_args", '{"exact_match": {"ignore_case": false}}'),
+            "metric_list[0].ignore_case none -> false",
+        ),
     ],
     ids=["seed", "model", "limit", "repeats", "scores", "metric"],
 )
-def test_shards_that_differ_are_refused_by_their_field(shards: Shards, more: tuple[str, ...], words: str) -> None:
+def test_shards_that_differ_are_refused_by_their_field(
+    shards: Shards, more: tuple[str, ...], words: str
+) -> None:
     shards.ask("1/2")
     # Another machine has asked the other one, of which the run's folder knew nothing.
     given = (word.replace("URL", shards.server.url) for word in more)
-    assert mmeval(*shards.command("--shard", "2/2", *given, output="elsewhere")).code == 0
+    assert (
+        mmeval(*shards.command("--shard", "2/2", *given, output="elsewhere")).code == 0
+    )
     made = run_folder(shards.folder / "elsewhere") / "shards"
     shutil.copytree(made, shards.run / "shards", dirs_exist_ok=True)
     refused = shards.merge()
     assert (refused.code, words in refused.error) == (2, True), refused.err
 
 
-def test_shards_of_other_data_are_refused_with_both_fingerprints(shards: Shards) -> None:
+def test_shards_of_other_data_are_refused_with_both_fingerprints(
+    shards: Shards,
+) -> None:
     shards.ask("1/2")
     write_questions(shards.folder / "tasks", "ask", range(21))
     shards.ask("2/2")
     refused = shards.merge()
-    assert (refused.code, "data.ask.fingerprint" in refused.error) == (2, True), refused.err
+    assert (refused.code, "data.ask.fingerprint" in refused.error) == (2, True), (
+        refused.err
+    )
 
 
 def test_a_shard_of_another_seed_than_its_run_asks_nothing(shards: Shards) -> None:
     shards.ask("1/2")
     refused = mmeval(*shards.command("--shard", "2/2", "--seed", "7"))
     fresh = mmeval(*shards.command("--shard", "2/2", "--seed", "7", "--fresh"))
-    assert (refused.code, "seed 0 -> 7" in refused.error, shards.server.stats()["requests"]) == (2, True, 20)
-    assert (fresh.code, "--fresh" in fresh.error, shards.path("2/2").exists()) == (2, False, False), fresh.err
+    assert (
+        refused.code,
+        "seed 0 -> 7" in refused.error,
+        shards.server.stats()["requests"],
+    ) == (2, True, 20)
+    assert (fresh.code, "--fresh" in fresh.error, shards.path("2/2").exists()) == (
+        2,
+        False,
+        False,
+    ), fresh.err
 
 
-def test_a_shard_without_an_answer_takes_another_seed_whatever_others_have_answered(shards: Shards) -> None:
+def test_a_shard_without_an_answer_takes_another_seed_whatever_others_have_answered(
+    shards: Shards,
+) -> None:
     shards.ask("2/2", more=("--seed", "7"))
     for folder in ("journal", "trials", "scores"):
         shutil.rmtree(shards.path("2/2") / folder)
@@ -231,14 +321,21 @@ def test_a_torn_line_is_no_answer_and_its_shard_is_run_again(shards: Shards) -> 
     assert shards.server.stats()["requests"] == 41
 
 
-def test_a_damaged_definition_of_scores_is_named_and_its_shard_is_scored_again(shards: Shards) -> None:
+def test_a_damaged_definition_of_scores_is_named_and_its_shard_is_scored_again(
+    shards: Shards,
+) -> None:
     shards.ask("1/2", "2/2")
     (plan,) = shards.path("2/2").glob("scores/*/*/plan.json")
     plan.write_bytes(plan.read_bytes()[:40])
     refused = shards.merge()
     shutil.rmtree(plan.parent)
     again, merged = shards.ask("2/2"), shards.merge()
-    assert (refused.code, str(plan) in refused.error, again, merged.code) == (2, True, [0], 0), refused.err
+    assert (refused.code, str(plan) in refused.error, again, merged.code) == (
+        2,
+        True,
+        [0],
+        0,
+    ), refused.err
     assert (plan.exists(), shards.server.stats()["requests"]) == (True, 40)
 
 
@@ -247,23 +344,34 @@ def test_a_full_disk_loses_nothing_and_merging_again_completes(shards: Shards) -
     shards.ask("1/2", "2/2")
     with file_limit(3000):
         full = shards.merge()
-    assert (full.code, "merge" in full.error or "written" in full.error) == (1, True), full.err
+    assert (full.code, "merge" in full.error or "written" in full.error) == (1, True), (
+        full.err
+    )
     assert [path for path in shards.run.rglob(".*") if path.is_file()] == []
     assert shards.merge().code == 0
     assert document(shards.run)["results"] == document(whole)["results"]
     assert shards.scores() == score_files(whole)
 
 
-def test_a_shard_that_is_given_twice_or_merged_at_work_is_refused_by_its_lock(shards: Shards) -> None:
+def test_a_shard_that_is_given_twice_or_merged_at_work_is_refused_by_its_lock(
+    shards: Shards,
+) -> None:
     shards.server.state.settings.hold_after = 3
     with started(*shards.command("--shard", "1/2")) as first:
         wait_for(lambda: len(shards.server.state.held) > 0, "a shard at work")
-        second, *merged = mmeval(*shards.command("--shard", "1/2")), shards.merge(), shards.merge("--partial")
+        second, *merged = (
+            mmeval(*shards.command("--shard", "1/2")),
+            shards.merge(),
+            shards.merge("--partial"),
+        )
         shards.server.let_go()
         ended = first.ended()
     assert ended.code == 0, ended.err
     for refused in (second, *merged):
-        assert (refused.code, "another process is working here" in refused.error) == (2, True), refused.err
+        assert (refused.code, "another process is working here" in refused.error) == (
+            2,
+            True,
+        ), refused.err
 
 
 def test_an_answer_whose_row_of_scores_was_lost_is_reported(shards: Shards) -> None:
@@ -271,12 +379,20 @@ def test_an_answer_whose_row_of_scores_was_lost_is_reported(shards: Shards) -> N
     rows = next((shards.run / "shards" / "2-of-2").glob("scores/*/*/scores.jsonl"))
     rows.write_bytes(b"".join(rows.read_bytes().splitlines(keepends=True)[:-1]))
     merged = shards.merge()
-    assert (merged.code, "1 answer of the shards without a row of scores" in merged.err) == (3, True), merged.err
+    assert (
+        merged.code,
+        "1 answer of the shards without a row of scores" in merged.err,
+    ) == (3, True), merged.err
 
 
-def test_judged_shards_are_merged_without_a_key_and_with_the_whole_judgement(shards: Shards, tmp_path: Path) -> None:
+def test_judged_shards_are_merged_without_a_key_and_with_the_whole_judgement(
+    shards: Shards, tmp_path: Path
+) -> None:
     rubric = {"rubric": ["It greets.", "It is short."]}
-    write_rows(tmp_path / "greet_data", *({"id": f"{i}", "input": f"Greet guest {i}.", **rubric} for i in range(6)))
+    write_rows(
+        tmp_path / "greet_data",
+        *({"id": f"{i}", "input": f"Greet guest {i}.", **rubric} for i in range(6)),
+    )
     (tmp_path / "tasks" / "ask.yaml").write_text(
         f"task: ask\ndataset_path: {tmp_path / 'greet_data'}\nmetric_list:\n"
         "  - metric: rubric_judge\nmetadata: {version: 1}\n"
@@ -285,9 +401,13 @@ def test_judged_shards_are_merged_without_a_key_and_with_the_whole_judgement(sha
         whole = shards.whole(*judge(kind))
         asked = kind.stats()["requests"]
         codes = shards.ask("1/2", "2/2", more=judge(kind))
-    without_key = {name: value for name, value in environment().items() if name != "OPENAI_API_KEY"}
+    without_key = {
+        name: value for name, value in environment().items() if name != "OPENAI_API_KEY"
+    }
     merged = mmeval("merge", shards.run, env=without_key)
-    assert (codes, merged.code, kind.stats()["requests"]) == ([0, 0], 0, 2 * asked), merged.err
+    assert (codes, merged.code, kind.stats()["requests"]) == ([0, 0], 0, 2 * asked), (
+        merged.err
+    )
     ours, theirs = document(shards.folder / "runs"), document(whole)
     assert shards.scores() == score_files(whole)
     assert (ours["mmeval"], ours["results"]) == (theirs["mmeval"], theirs["results"])
@@ -297,8 +417,13 @@ def test_shards_that_only_ask_are_scored_after_the_merge(shards: Shards) -> None
     whole = shards.whole()
     codes = shards.ask("1/2", "2/2", more=("--predict_only",))
     merged, scored = shards.merge(), mmeval("score", shards.run, *QUIET)
-    assert (codes, merged.code, scored.code, shards.repeated()) == ([0, 0], 0, 0, 0), merged.err + scored.err
-    assert (document(shards.run)["results"], shards.scores()) == (document(whole)["results"], score_files(whole))
+    assert (codes, merged.code, scored.code, shards.repeated()) == ([0, 0], 0, 0, 0), (
+        merged.err + scored.err
+    )
+    assert (document(shards.run)["results"], shards.scores()) == (
+        document(whole)["results"],
+        score_files(whole),
+    )
 
 
 def test_failed_trials_of_shards_count_as_in_the_whole_run(shards: Shards) -> None:
@@ -307,7 +432,9 @@ def test_failed_trials_of_shards_count_as_in_the_whole_run(shards: Shards) -> No
     codes = shards.ask("1/2", "2/2", more=fails)
     merged = shards.merge()
     row = results(shards.run)["mmeval"]["results"][0]
-    assert (codes, merged.code, row["failed"], row["n"]) == ([0, 3], 3, 2, 40), merged.err
+    assert (codes, merged.code, row["failed"], row["n"]) == ([0, 3], 3, 2, 40), (
+        merged.err
+    )
     shards.server.state.settings.poison = ""
     assert (shards.ask("2/2"), shards.merge().code) == ([0], 0)
     assert results(shards.run)["mmeval"]["results"][0]["failed"] == 0

@@ -24,11 +24,24 @@ class Left(NamedTuple):
 
     def values(self, task: str = "ueval") -> dict[str, float | None]:
         rows = results(self.output)["mmeval"]["results"]
-        return {row["metric"]: row["value"] for row in rows if (row["task"], row["slice"]) == (task, "")}
+        return {
+            row["metric"]: row["value"]
+            for row in rows
+            if (row["task"], row["slice"]) == (task, "")
+        }
 
 
 def run(output: Path, server: MockServer, *words: str | Path) -> Left:
-    flags = ("--tasks", "ueval", "--data", "bundled", "--output_path", output, "--report", "false")
+    flags = (
+        "--tasks",
+        "ueval",
+        "--data",
+        "bundled",
+        "--output_path",
+        output,
+        "--report",
+        "false",
+    )
     return Left(mmeval(*flags, *words, *judge(server)), output)
 
 
@@ -36,18 +49,29 @@ def asked(server: MockServer) -> int:
     return int(server.stats()["requests"])
 
 
-def test_the_reference_has_all_of_a_kind_judge_and_the_empty_answer_nothing_without_a_call(tmp_path: Path) -> None:
+def test_the_reference_has_all_of_a_kind_judge_and_the_empty_answer_nothing_without_a_call(
+    tmp_path: Path,
+) -> None:
     with judge_server(tmp_path) as server:
         best = run(tmp_path / "best", server, "--model", "reference")
-        assert (best.done.code, asked(server), server.stats()["unique"]) == (0, CRITERIA, CRITERIA)
+        assert (best.done.code, asked(server), server.stats()["unique"]) == (
+            0,
+            CRITERIA,
+            CRITERIA,
+        )
         nothing = run(tmp_path / "nothing", server, "--model", "empty")
         assert (nothing.done.code, asked(server)) == (0, CRITERIA)
     every = ("ueval_score", "ueval_image", "ueval_text")
-    assert (best.values(), nothing.values()) == (dict.fromkeys(every, 1.0), dict.fromkeys(every, 0.0))
+    assert (best.values(), nothing.values()) == (
+        dict.fromkeys(every, 1.0),
+        dict.fromkeys(every, 0.0),
+    )
     assert best.values("ueval_space") == best.values()
 
 
-def test_a_model_of_text_alone_has_numbers_of_its_text_and_none_of_pictures(tmp_path: Path) -> None:
+def test_a_model_of_text_alone_has_numbers_of_its_text_and_none_of_pictures(
+    tmp_path: Path,
+) -> None:
     with judge_server(tmp_path) as server:
         left = run(tmp_path / "runs", server, *openai(server))
     assert left.values() == {"ueval_score": 1.0, "ueval_image": None, "ueval_text": 1.0}
@@ -62,41 +86,83 @@ def test_the_official_profile_asks_only_what_it_shows_otherwise(tmp_path: Path) 
         assert (again.code, asked(server)) == (0, CRITERIA + 2)
 
 
-def test_an_export_read_back_has_the_same_scores_and_the_layout_prints(tmp_path: Path) -> None:
-    with judge_server(tmp_path, {"red": {"criteria_met": False}, "steps": {"criteria_met": "not sure"}}) as server:
+def test_an_export_read_back_has_the_same_scores_and_the_layout_prints(
+    tmp_path: Path,
+) -> None:
+    with judge_server(
+        tmp_path,
+        {"red": {"criteria_met": False}, "steps": {"criteria_met": "not sure"}},
+    ) as server:
         first = run(tmp_path / "runs", server, "--model", "reference")
         folder, out = run_folder(first.output, "reference"), tmp_path / "out"
         exported = mmeval("export", folder, "--format", "ueval", "--output_path", out)
         (place,) = out.iterdir()
-        replayed = run(tmp_path / "replayed", server, "--model", "replay", "--model_args", f"format=ueval,path={place}")
+        replayed = run(
+            tmp_path / "replayed",
+            server,
+            "--model",
+            "replay",
+            "--model_args",
+            f"format=ueval,path={place}",
+        )
         assert (exported.code, asked(server)) == (0, 2 * CRITERIA)
     assert 0 < (first.values()["ueval_score"] or 0) < 1
     assert replayed.values() == first.values()
     told = json.loads((place / "results.json").read_text())["summary"]
     table = mmeval("report", folder, "--layout", "ueval", "--format", "csv")
     assert (table.code, [words in table.out for words in TABLES]) == (0, [True] * 3)
-    micro = dict(line.rsplit(",", 2)[1:] for line in table.out.splitlines() if "questions (released script)" in line)
+    micro = dict(
+        line.rsplit(",", 2)[1:]
+        for line in table.out.splitlines()
+        if "questions (released script)" in line
+    )
     assert float(micro["Text"]) == pytest.approx(100 * told["text_avg_rate"], abs=0.1)
     assert float(micro["Image"]) == pytest.approx(100 * told["image_avg_rate"], abs=0.1)
 
 
 @pytest.mark.parametrize(
     "reply",
-    ["It is met.", '{"criteria_met": true} {"criteria_met": false}', '{"criteria_met": tr', " ", '{"criteria_met": 1}'],
+    [
+        "It is met.",
+        '{"criteria_met": true} {"criteria_met": false}',
+        '{"criteria_met": tr',
+        " ",
+        '{"criteria_met": 1}',
+    ],
     ids=["prose", "two objects", "cut", "empty", "a number"],
 )
-def test_a_reply_that_is_no_verdict_is_asked_for_again_and_then_lost_with_bounds(reply: str, tmp_path: Path) -> None:
-    with judge_server(tmp_path, dict.fromkeys(("red lamp is shown.", "names the colour red."), reply)) as server:
-        left = run(tmp_path / "runs", server, "--model", "reference", "--max_unscored", "9")
-        assert asked(server) == CRITERIA + 2 * 2, "two criteria are asked about three times each"
+def test_a_reply_that_is_no_verdict_is_asked_for_again_and_then_lost_with_bounds(
+    reply: str, tmp_path: Path
+) -> None:
+    with judge_server(
+        tmp_path, dict.fromkeys(("red lamp is shown.", "names the colour red."), reply)
+    ) as server:
+        left = run(
+            tmp_path / "runs", server, "--model", "reference", "--max_unscored", "9"
+        )
+        assert asked(server) == CRITERIA + 2 * 2, (
+            "two criteria are asked about three times each"
+        )
     rows = results(left.output)["mmeval"]["results"]
-    bounds = {row["metric"]: row["bounds"] for row in rows if row["task"] == "ueval_space"}
-    assert bounds == {"ueval_text": [0.5, 1.0], "ueval_image": [0.5, 1.0], "ueval_score": [0.5, 1.0]}
+    bounds = {
+        row["metric"]: row["bounds"] for row in rows if row["task"] == "ueval_space"
+    }
+    assert bounds == {
+        "ueval_text": [0.5, 1.0],
+        "ueval_image": [0.5, 1.0],
+        "ueval_score": [0.5, 1.0],
+    }
 
 
 def case(name: str, **row: Any) -> dict[str, Any]:
     labels = {"task": "art", "text_rubrics": [f"[{name}] Words."], "image_rubrics": []}
-    return {"name": name, "input": "How?", "answer": "So.", "metadata": {**labels, **row.pop("metadata", {})}, **row}
+    return {
+        "name": name,
+        "input": "How?",
+        "answer": "So.",
+        "metadata": {**labels, **row.pop("metadata", {})},
+        **row,
+    }
 
 
 CASES: Mapping[str, tuple[str, tuple[Any, Any], tuple[Any, Any]]] = {
@@ -112,15 +178,35 @@ CASES: Mapping[str, tuple[str, tuple[Any, Any], tuple[Any, Any]]] = {
 def test_cases_are_scored_by_the_verb_metric_in_both_profiles(tmp_path: Path) -> None:
     (tmp_path / "x.png").write_bytes(picture())
     parts = [{"type": "text", "text": "So."}, {"type": "image", "path": "x.png"}]
-    sides = {"task": "diagram", "text_rubrics": [], "image_rubrics": ["[yes] Sight one.", "[unsure] Sight two."]}
-    rows = [*map(case, CASES), case("sides", answer=parts, metadata=sides), case("none", answer="", metadata=sides)]
+    sides = {
+        "task": "diagram",
+        "text_rubrics": [],
+        "image_rubrics": ["[yes] Sight one.", "[unsure] Sight two."],
+    }
+    rows = [
+        *map(case, CASES),
+        case("sides", answer=parts, metadata=sides),
+        case("none", answer="", metadata=sides),
+    ]
     cases = tmp_path / "cases.jsonl"
     cases.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with judge_server(tmp_path / "judge", {f"[{name}]": reply for name, (reply, *_) in CASES.items()}) as server:
+    with judge_server(
+        tmp_path / "judge", {f"[{name}]": reply for name, (reply, *_) in CASES.items()}
+    ) as server:
         for at, profile in enumerate(("standard", "official")):
             flags = ("--cases", cases, "--json", "--profile", profile)
             done = mmeval("metric", "ueval_rubric", *flags, *judge(server))
-            found = {row["name"]: row["outputs"] for row in map(json.loads, done.out.splitlines())}
-            values = {name: tuple(one["value"] for one in outputs.values()) for name, outputs in found.items()}
+            found = {
+                row["name"]: row["outputs"]
+                for row in map(json.loads, done.out.splitlines())
+            }
+            values = {
+                name: tuple(one["value"] for one in outputs.values())
+                for name, outputs in found.items()
+            }
             wanted = {name: both[at] for name, (_, *both) in CASES.items()}
-            assert values == {**wanted, "sides": (None, 0.5), "none": (None, (0, 0.5)[at])}
+            assert values == {
+                **wanted,
+                "sides": (None, 0.5),
+                "none": (None, (0, 0.5)[at]),
+            }

@@ -32,7 +32,11 @@ class Run(NamedTuple):
 
     def row(self, metric: str, task: str = "unim_hard") -> dict[str, Any]:
         rows: list[dict[str, Any]] = self.found["mmeval"]["results"]
-        return next(row for row in rows if (row["task"], row["metric"], row["slice"]) == (task, metric, ""))
+        return next(
+            row
+            for row in rows
+            if (row["task"], row["metric"], row["slice"]) == (task, metric, "")
+        )
 
     def values(self, *metrics: str, task: str = "unim_hard") -> list[float | None]:
         return [self.row(metric, task)["value"] for metric in metrics]
@@ -51,14 +55,28 @@ def ended(output: Path, done: Ended) -> Run:
 
 def score_rows(output: Path, task: str = "unim_hard") -> list[dict[str, Any]]:
     """The newest score rows of a task below a folder, of trials that have an answer."""
-    newest = max(output.rglob(f"scores/{task}/*/scores.jsonl"), key=lambda path: path.stat().st_mtime_ns)
-    return [row for row in map(json.loads, newest.read_text().splitlines()) if row["status"] == "ok"]
+    newest = max(
+        output.rglob(f"scores/{task}/*/scores.jsonl"),
+        key=lambda path: path.stat().st_mtime_ns,
+    )
+    return [
+        row
+        for row in map(json.loads, newest.read_text().splitlines())
+        if row["status"] == "ok"
+    ]
 
 
 def captions(output: Path, task: str = "unim_hard") -> set[str]:
     """The words of every caption that stands behind a grade: equal media have equal ones, any others have others."""
-    evidence = [row["scores"]["semantic_correctness"]["evidence"] for row in score_rows(output, task)]
-    shown = [one for found in evidence for one in (*found["captions"], *found.get("reference_captions", ()))]
+    evidence = [
+        row["scores"]["semantic_correctness"]["evidence"]
+        for row in score_rows(output, task)
+    ]
+    shown = [
+        one
+        for found in evidence
+        for one in (*found["captions"], *found.get("reference_captions", ()))
+    ]
     return {one["text"] for one in shown if one["kind"] != "code"}
 
 
@@ -84,39 +102,79 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
         return Whole(finished, output, {**server.stats(), **server.asked()})
 
 
-def test_a_model_a_judge_and_a_captioner_score_the_hard_task_and_its_tables_are_printed(whole: Whole) -> None:
+def test_a_model_a_judge_and_a_captioner_score_the_hard_task_and_its_tables_are_printed(
+    whole: Whole,
+) -> None:
     assert whole.run.done.code == 0, whole.run.done.err
     assert whole.run.row("strict_structure")["unsupported"] == 1
-    assert whole.run.scored(*STRUCTURE, *JUDGED, *QUALITY, "sqcs") == [whole.supported] * 11
+    assert (
+        whole.run.scored(*STRUCTURE, *JUDGED, *QUALITY, "sqcs")
+        == [whole.supported] * 11
+    )
     asked = [whole.asked[purpose] for purpose in ("answer", *VERDICTS)]
     assert (asked, whole.asked["repeated"]) == ([whole.supported] * 4, 0)
     assert whole.asked["caption"] == len(captions(whole.output)) > 2 * whole.supported
-    for title in ("UniM by field: structure", "UniM by domain: coherence", "UniM by difficulty"):
-        assert title in mmeval("report", run_folder(whole.output), "--layout", "unim").out
+    for title in (
+        "UniM by field: structure",
+        "UniM by domain: coherence",
+        "UniM by difficulty",
+    ):
+        assert (
+            title in mmeval("report", run_folder(whole.output), "--layout", "unim").out
+        )
 
 
-def test_what_an_answer_does_not_hold_is_no_failure_and_what_nothing_here_looks_at_is_said(whole: Whole) -> None:
+def test_what_an_answer_does_not_hold_is_no_failure_and_what_nothing_here_looks_at_is_said(
+    whole: Whole,
+) -> None:
     for metric in ("code_quality", "document_quality", "quality_3d"):
         row = whole.run.row(metric)
-        assert (row["value"], row["inapplicable"], row["unscored"]) == (None, whole.supported, 0)
+        assert (row["value"], row["inapplicable"], row["unscored"]) == (
+            None,
+            whole.supported,
+            0,
+        )
     made = results(whole.output)["mmeval"]["metrics"]["unim_hard"]
-    assert [name for name, metric in made.items() if metric["unavailable"]] == ["video_quality"]
-    assert [name for name, metric in made.items() if metric["without"]] == ["unim_gq", "sqcs"]
+    assert [name for name, metric in made.items() if metric["unavailable"]] == [
+        "video_quality"
+    ]
+    assert [name for name, metric in made.items() if metric["without"]] == [
+        "unim_gq",
+        "sqcs",
+    ]
     assert any("mmeval doctor unim_hard" in said for said in whole.run.done.warnings)
 
 
-def test_the_right_answers_have_the_best_values_and_none_the_worst(tmp_path: Path) -> None:
+def test_the_right_answers_have_the_best_values_and_none_the_worst(
+    tmp_path: Path,
+) -> None:
     with honest_server() as server:
-        right = run(tmp_path / "right", "--model", "reference", *judged(server), tasks="unim")
+        right = run(
+            tmp_path / "right", "--model", "reference", *judged(server), tasks="unim"
+        )
         none = run(tmp_path / "none", "--model", "empty", *judged(server), tasks="unim")
     assert (right.done.code, none.done.code) == (0, 0), right.done.err + none.done.err
     for task in ("unim_easy", "unim_medium", "unim_hard"):
-        assert right.values(*STRUCTURE, *JUDGED, task=task) == [1.0, 1.0, 1.0, 0.75, 1.0, pytest.approx(0.8)]
+        assert right.values(*STRUCTURE, *JUDGED, task=task) == [
+            1.0,
+            1.0,
+            1.0,
+            0.75,
+            1.0,
+            pytest.approx(0.8),
+        ]
         assert none.values(*STRUCTURE, *JUDGED, task=task) == [0.0] * 6
 
 
 LEVELS = ("unim_easy", "unim_medium", "unim_hard")
-DAMAGED = {2: "image_image.jsonl:", 4: "gone.png", 5: "gone_too.png", 6: "int", 7: "'x'", 9: "text/html"}
+DAMAGED = {
+    2: "image_image.jsonl:",
+    4: "gone.png",
+    5: "gone_too.png",
+    6: "int",
+    7: "'x'",
+    9: "text/html",
+}
 """The records of general_area/food that cannot be asked, and what is named of each."""
 
 
@@ -126,20 +184,36 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(shutil.copytree(HUB, tmp_path_factory.mktemp("hub") / "data"))
 
 
-def test_damaged_records_fail_by_name_and_a_mended_one_is_all_that_is_asked(hub: Path, tmp_path: Path) -> None:
+def test_damaged_records_fail_by_name_and_a_mended_one_is_all_that_is_asked(
+    hub: Path, tmp_path: Path
+) -> None:
     with honest_server(reply=ANSWER) as server:
         command: list[str | Path] = ["--data_dir", hub, *model(server), *judged(server)]
         first = run(tmp_path, *command, tasks="unim")
         asked = server.asked()
-        (hub / "data/general_area/food/image/gone.png").write_bytes(base64.b64decode(png("abcdef", None, 8)))
+        (hub / "data/general_area/food/image/gone.png").write_bytes(
+            base64.b64decode(png("abcdef", None, 8))
+        )
         mended = run(tmp_path, *command, tasks="unim")
 
         assert server.stats()["repeated_after_answer"] == 0
         assert server.asked()["answer"] == asked["answer"] + 1
     said = "\n".join(first.done.warnings)
     for number, word in DAMAGED.items():
-        assert re.search(rf"sample 'general_area/food/{number}': [^\n]*{re.escape(word)}", said)
-    rows, after = ([one.row("semantic_correctness", level) for level in LEVELS] for one in (first, mended))
+        assert re.search(
+            rf"sample 'general_area/food/{number}': [^\n]*{re.escape(word)}", said
+        )
+    rows, after = (
+        [one.row("semantic_correctness", level) for level in LEVELS]
+        for one in (first, mended)
+    )
     assert (first.done.code, mended.done.code) == (3, 3)
-    assert asked["answer"] <= sum(row["scored"] for row in rows) == sum(row["scored"] for row in after) - 1
-    assert all(row["scored"] + row["failed"] + row["unsupported"] == row["n"] for row in (*rows, *after))
+    assert (
+        asked["answer"]
+        <= sum(row["scored"] for row in rows)
+        == sum(row["scored"] for row in after) - 1
+    )
+    assert all(
+        row["scored"] + row["failed"] + row["unsupported"] == row["n"]
+        for row in (*rows, *after)
+    )

@@ -29,7 +29,17 @@ SAID = {
 }
 TINY = "hf,pretrained=tiny"
 COMMAND = (
-    *("--tasks", "unim_hard,mmmg_image_text", "--data", "bundled", "--limit", "1", "--repeats", "1", "--log_samples"),
+    *(
+        "--tasks",
+        "unim_hard,mmmg_image_text",
+        "--data",
+        "bundled",
+        "--limit",
+        "1",
+        "--repeats",
+        "1",
+        "--log_samples",
+    ),
     *("--model", "unima", "--role", f"text_to_image={TINY}", *QUIET),
 )
 TRIALS = 21
@@ -38,7 +48,12 @@ TRIALS = 21
 @pytest.fixture
 def planner(tmp_path: Path) -> Iterator[str]:
     replies = tmp_path / "replies.jsonl"
-    replies.write_text("".join(json.dumps({"contains": part, "reply": reply}) + "\n" for part, reply in SAID.items()))
+    replies.write_text(
+        "".join(
+            json.dumps({"contains": part, "reply": reply}) + "\n"
+            for part, reply in SAID.items()
+        )
+    )
     with MockServer(replies=str(replies)) as server:
         yield f"openai,base_url={server.url},model=p"
 
@@ -48,8 +63,13 @@ def asked(output: Path, planner: str) -> list[dict[str, Any]]:
     done = mmeval(*COMMAND, "--role", f"planner={planner}", "--output_path", output)
     assert done.code == EXIT_OK, done.err
     files = run_folder(output, "unima").glob("samples_*.jsonl")
-    rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
-    assert (len(rows), {error for row in rows for error in row["error"]}) == (TRIALS, {None})
+    rows = [
+        json.loads(line) for file in files for line in file.read_text().splitlines()
+    ]
+    assert (len(rows), {error for row in rows for error in row["error"]}) == (
+        TRIALS,
+        {None},
+    )
     return rows
 
 
@@ -58,10 +78,14 @@ def steps(row: dict[str, Any]) -> list[str]:
     return [step["title"] for step in trace["steps"]]
 
 
-def test_scripted_replies_are_answers_with_a_trace_for_each_trial(tmp_path: Path, planner: str) -> None:
+def test_scripted_replies_are_answers_with_a_trace_for_each_trial(
+    tmp_path: Path, planner: str
+) -> None:
     for row in asked(tmp_path, planner):
         ((trace,),) = row["trace"]
-        assert [title for title in steps(row) if title not in ("receive", "tcdc")] == STEPS
+        assert [
+            title for title in steps(row) if title not in ("receive", "tcdc")
+        ] == STEPS
         assert ("receive" in steps(row)) == ("tcdc" in steps(row))
         assert trace["evidence"]["final_report"] == PLAN
         assert [part["type"] for part in row["parts"][0]] == ["text", "image"]
@@ -70,19 +94,39 @@ def test_scripted_replies_are_answers_with_a_trace_for_each_trial(tmp_path: Path
 
 def test_the_embedded_model_can_play_every_role(tmp_path: Path) -> None:
     for row in asked(tmp_path, TINY):
-        assert steps(row)[-2:] == ["plan", "generate"]  # it writes no plan, so that it answers in words
+        assert steps(row)[-2:] == [
+            "plan",
+            "generate",
+        ]  # it writes no plan, so that it answers in words
 
 
 def test_the_sandbox_computes_what_a_question_needs(tmp_path: Path) -> None:
     bubblewrap()
-    data = {"needs_data_analysis": True, "data_report": {"steps": "a mean"}, "code": "print(sum([2, 4, 9]) / 3)"}
+    data = {
+        "needs_data_analysis": True,
+        "data_report": {"steps": "a mean"},
+        "code": "print(sum([2, 4, 9]) / 3)",
+    }
     plan = {"modalities_content": {}, "text_content": "It is 5.", "tool_list": {}}
-    said = [json.dumps(reply) for reply in ({"paraphrased_question": "the mean?"}, data, plan)]
-    case = {"prompt": "The mean of 2, 4 and 9?", "wants": ["text"], "args": {"verification": False}}
-    (tmp_path / "cases.jsonl").write_text(json.dumps({**case, "replies": {"planner": said}}) + "\n")
+    said = [
+        json.dumps(reply)
+        for reply in ({"paraphrased_question": "the mean?"}, data, plan)
+    ]
+    case = {
+        "prompt": "The mean of 2, 4 and 9?",
+        "wants": ["text"],
+        "args": {"verification": False},
+    }
+    (tmp_path / "cases.jsonl").write_text(
+        json.dumps({**case, "replies": {"planner": said}}) + "\n"
+    )
     words = ("agent", "unima", "--cases", tmp_path / "cases.jsonl", "--json")
     done = mmeval(*words, "--role", "code_interpreter=sandbox")
     result = json.loads(done.out)
-    assert (done.code, result["answer"], result["evidence"]["data_report"]["results"]) == (0, "It is 5.", "5.0\n")
+    assert (
+        done.code,
+        result["answer"],
+        result["evidence"]["data_report"]["results"],
+    ) == (0, "It is 5.", "5.0\n")
     refused = mmeval(*words, "--role", "interpreter=sandbox")
     assert (refused.code, "code_interpreter" in refused.error) == (2, True)

@@ -10,14 +10,22 @@ from mmeval.program.calls import Call, Reply, followed
 from mmeval.records import GenerationParams, Request, Response, answered, user
 
 
-def driven(name: str, replies: Mapping[str, Any], folder: Path = Path(), **case: Any) -> dict[str, Any]:
+def driven(
+    name: str, replies: Mapping[str, Any], folder: Path = Path(), **case: Any
+) -> dict[str, Any]:
     """The result of a case."""
     agent = agent_called(name)
-    return result_of(drive(agent, name, read_agent_case({"replies": replies, **case}), folder))
+    return result_of(
+        drive(agent, name, read_agent_case({"replies": replies, **case}), folder)
+    )
 
 
 def calls_of(
-    name: str, params: GenerationParams, wants: Sequence[PartKind], *planner: str, media: Sequence[Media] = ()
+    name: str,
+    params: GenerationParams,
+    wants: Sequence[PartKind],
+    *planner: str,
+    media: Sequence[Media] = (),
 ) -> list[Call]:
     """What an agent asks for a request with these parameters; its planner replies, and everything else fails."""
     agent, calls, left = agent_called(name), list[Call](), iter(planner)
@@ -27,9 +35,16 @@ def calls_of(
     def answer(call: Call, path: str) -> Reply:
         calls.append(call)
         said = call.role == "planner"
-        return Reply(answered([text_part(next(left))]) if said else Response.failed("timeout", "too slow"), path)
+        return Reply(
+            answered([text_part(next(left))])
+            if said
+            else Response.failed("timeout", "too slow"),
+            path,
+        )
 
-    followed(backend.program(Request((user("Draw.", *media),), params, tuple(wants))), answer)
+    followed(
+        backend.program(Request((user("Draw.", *media),), params, tuple(wants))), answer
+    )
     return calls
 
 
@@ -40,4 +55,7 @@ def titles(result: Mapping[str, Any]) -> list[str]:
 def kinds(result: Mapping[str, Any]) -> list[str]:
     """The kinds of part that an answer has beside text; those without content in brackets."""
     parts = [part for part in result["parts"] if part["type"] != "text"]
-    return [part["type"] if "media" in part or "text" in part else f"({part['type']})" for part in parts]
+    return [
+        part["type"] if "media" in part or "text" in part else f"({part['type']})"
+        for part in parts
+    ]

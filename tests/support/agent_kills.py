@@ -28,13 +28,21 @@ def kill_and_go_on(
         server.state.reset()
         died = []
         for _ in range(kills):
-            wanted = server.stats()["answered"] + draw.randint(1, max(1, once["answered"] // (kills + 4)))
+            wanted = server.stats()["answered"] + draw.randint(
+                1, max(1, once["answered"] // (kills + 4))
+            )
             output = run_folder(folder, agent, "killed")
             words = list(command(folder, server.url, "killed"))
-            died.append(killed_once(partial(has_answered, server, wanted), words, server, output))
+            died.append(
+                killed_once(
+                    partial(has_answered, server, wanted), words, server, output
+                )
+            )
         last = mmeval_process(*command(folder, server.url, "killed"), env=environment())
         stats = server.stats()
-    assert (whole.code, died, last.code) == (0, [-signal.SIGKILL] * kills, 0), whole.err + last.err
+    assert (whole.code, died, last.code) == (0, [-signal.SIGKILL] * kills, 0), (
+        whole.err + last.err
+    )
     return once, stats
 
 
@@ -48,7 +56,14 @@ def told(folder: Path, agent: str, name: str) -> dict[str, Any]:
     found = {}
     for file in sorted(run_folder(folder, agent, name).glob("samples_*.jsonl")):
         for row in map(json.loads, file.read_text().splitlines()):
-            for step in (step for repeat in row["trace"] for trace in repeat for step in trace["steps"]):
+            for step in (
+                step
+                for repeat in row["trace"]
+                for trace in repeat
+                for step in trace["steps"]
+            ):
                 del step["seconds"]
-            found[row["doc"]["id"]] = [row[key] for key in ("resps", "error", "trace", "usage")]
+            found[row["doc"]["id"]] = [
+                row[key] for key in ("resps", "error", "trace", "usage")
+            ]
     return found

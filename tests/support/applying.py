@@ -37,7 +37,10 @@ NO_SOUND, NO_PICTURE = "the answer has no sound", "the answer has no picture"
 @contextmanager
 def registered(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """These metrics and the toys, until the block ends."""
-    with toy.registered(site / "toys", monkeypatch), installed(site, monkeypatch, {"applying": {}}, more=_PLUGINS):
+    with (
+        toy.registered(site / "toys", monkeypatch),
+        installed(site, monkeypatch, {"applying": {}}, more=_PLUGINS),
+    ):
         yield
 
 
@@ -52,7 +55,10 @@ def _worth(trial: Trial, what: str, reason: str) -> Score:
     found = re.search(rf"{what}((?: [\d.x]+)+)", trial.output.text)
     if found is None:
         return Score.inapplicable(reason)
-    items = [ItemScore.none("damaged") if word == "x" else ItemScore(float(word)) for word in found[1].split()]
+    items = [
+        ItemScore.none("damaged") if word == "x" else ItemScore(float(word))
+        for word in found[1].split()
+    ]
     return together([(f"{what}{at}", one) for at, one in enumerate(items, 1)])
 
 
@@ -85,5 +91,7 @@ def what_there_is(scores: Mapping[str, Score], *, of: Sequence[str] = ()) -> Sco
     values = [score.value for score in scores.values() if score.value is not None]
     evidence: dict[str, Any] = {name: score.status for name, score in scores.items()}
     if not values:
-        return Score(status="inapplicable", reason="no piece has a value", evidence=evidence)
+        return Score(
+            status="inapplicable", reason="no piece has a value", evidence=evidence
+        )
     return Score(sum(values) / len(values), evidence=evidence)

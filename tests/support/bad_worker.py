@@ -53,12 +53,20 @@ def picture(row: dict[str, Any]) -> bytes:
 
 def medium(file: Path, data: bytes, kind: str = "image") -> dict[str, Any]:
     file.write_bytes(data)
-    return {"kind": kind, "mime": "image/gif", "path": str(file), "sha256": hashlib.sha256(data).hexdigest()}
+    return {
+        "kind": kind,
+        "mime": "image/gif",
+        "path": str(file),
+        "sha256": hashlib.sha256(data).hexdigest(),
+    }
 
 
 def after_load() -> None:
     """Log in place of reading on, where that is the fault."""
-    lines = {"reads nothing and logs much": 300, "reads nothing and logs little": 1}.get(FAULT, 0)
+    lines = {
+        "reads nothing and logs much": 300,
+        "reads nothing and logs little": 1,
+    }.get(FAULT, 0)
     for _ in range(lines):
         say("log", level="debug", text="x" * (1 << 20))
     if lines:
@@ -119,17 +127,34 @@ def generate(batch: dict[str, Any]) -> None:
         note("asked", words(row))
     time.sleep(SECONDS)
     if FAULT == "no memory" and len(batch["rows"]) > 4:
-        say("failed", id=batch["id"], error="out_of_memory", message="CUDA out of memory")
+        say(
+            "failed",
+            id=batch["id"],
+            error="out_of_memory",
+            message="CUDA out of memory",
+        )
         return
     if FAULT == "full disk":
-        say("failed", id=batch["id"], error="internal", message="No space left on device")
+        say(
+            "failed",
+            id=batch["id"],
+            error="internal",
+            message="No space left on device",
+        )
         return
     before(batch)
     for number, row in enumerate(batch["rows"]):
         if FAULT == "never" and "1" in words(row):
             continue
         parts = parts_of(number, row, Path(batch["out"]))
-        say("answer", id=batch["id"], row=number, parts=parts, tokens=[3, 4], more="ignored")
+        say(
+            "answer",
+            id=batch["id"],
+            row=number,
+            parts=parts,
+            tokens=[3, 4],
+            more="ignored",
+        )
         note("answered", words(row))
         if FAULT == "twice":
             say("answer", id=batch["id"], row=number, parts=[])
@@ -147,7 +172,13 @@ def main() -> None:
     if FAULT == "dies early":
         sys.exit("there is no torch here")
     protocol = 2 if FAULT == "protocol" else 1
-    about = {"name": "bad", "takes": ["text", "image"], "gives": ["text", "image"], "mode": "interleaved", "batch": 8}
+    about = {
+        "name": "bad",
+        "takes": ["text", "image"],
+        "gives": ["text", "image"],
+        "mode": "interleaved",
+        "batch": 8,
+    }
     if FAULT == "bad hello":
         about["batch"] = "many"
     say("hello", protocol=protocol, identity={"checkpoint": "c"}, options=[], **about)
@@ -160,7 +191,11 @@ def main() -> None:
             if FAULT == "load fails":
                 say("failed", error="out_of_memory", message="no room for the weights")
             else:
-                say("log", level="warning", text=f"sees {os.environ.get('CUDA_VISIBLE_DEVICES')}")
+                say(
+                    "log",
+                    level="warning",
+                    text=f"sees {os.environ.get('CUDA_VISIBLE_DEVICES')}",
+                )
                 say("ready", provenance={"torch": "1.2"})
                 after_load()
         elif message["type"] == "generate":

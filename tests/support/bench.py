@@ -51,11 +51,15 @@ class Noting:
     _in_flight: ClassVar[int] = 0
     provenance: Mapping[str, Any] = {}
 
-    def __init__(self, *, model: str = "noting", gives: str = "text+image", pictures: int = 9) -> None:
+    def __init__(
+        self, *, model: str = "noting", gives: str = "text+image", pictures: int = 9
+    ) -> None:
         """``pictures`` is how many it takes."""
         self.identity = {"backend": "noting", "model": model}
         able = Capabilities.of(("text", "image"), gives.split("+"))
-        self.capabilities = replace(able, inputs={**able.inputs, "image": Limit(max_items=pictures)})
+        self.capabilities = replace(
+            able, inputs={**able.inputs, "image": Limit(max_items=pictures)}
+        )
 
     async def generate(self, request: Request) -> Response:
         cls = type(self)
@@ -70,7 +74,9 @@ class Noting:
         if "met?" in text:
             return reply("yes")
         made = [picture(len(cls.requests))] if "image" in request.wants else []
-        return reply("" if "silence" in text else text.replace("question", "answer"), *made)
+        return reply(
+            "" if "silence" in text else text.replace("question", "answer"), *made
+        )
 
     async def close(self) -> None:
         pass
@@ -86,7 +92,9 @@ class NotingLocal(ToyLocal):
         super().__init__()
         NotingLocal.made = (device, trust_remote_code)
 
-    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+    def generate_batch(
+        self, requests: Sequence[Request]
+    ) -> Iterator[tuple[int, Response]]:
         self.sizes.append(len(requests))
         return super().generate_batch(requests)
 
@@ -104,7 +112,9 @@ def shouted(asked: Sample, *, mark: str = "!") -> tuple[Message, ...]:
 @metric(range=(0, 1), version="1", source="made for tests")
 def consented(trial: Trial, *, trust_remote_code: bool = False) -> Score:
     """1 with the user's consent to run code that a file names, unscored without."""
-    return Score(1.0) if trust_remote_code else Score.unscored("the code is not trusted")
+    return (
+        Score(1.0) if trust_remote_code else Score.unscored("the code is not trusted")
+    )
 
 
 @dataclass
@@ -129,7 +139,10 @@ class Left:
     @property
     def values(self) -> dict[str, float | None]:
         """Each number by task and metric, as ``tiny.exact_match``."""
-        return {f"{number.task}.{number.metric}": number.value for number in read_numbers(self.results)}
+        return {
+            f"{number.task}.{number.metric}": number.value
+            for number in read_numbers(self.results)
+        }
 
     @property
     def value(self) -> float | None:
@@ -140,7 +153,9 @@ class Left:
         return read_samples(latest(self.runs)[1][task])
 
     def record(self, model: str = "noting", run_id: str = "default") -> dict[str, Any]:
-        record: dict[str, Any] = json.loads((self.runs / model / run_id / "run.json").read_text())
+        record: dict[str, Any] = json.loads(
+            (self.runs / model / run_id / "run.json").read_text()
+        )
         return record
 
 
@@ -160,14 +175,30 @@ class Bench:
     def runs(self) -> Path:
         return self.folder / "runs"
 
-    def rows(self, *rows: Mapping[str, Any] | str, folder: str = "tasks/data", split: str = "test") -> None:
+    def rows(
+        self,
+        *rows: Mapping[str, Any] | str,
+        folder: str = "tasks/data",
+        split: str = "test",
+    ) -> None:
         """The data of the task: rows, or the words of their questions."""
-        found = [{"input": row, "reference": row} if isinstance(row, str) else row for row in rows]
-        write_rows(self.folder / folder, *({"id": str(i), **row} for i, row in enumerate(found)), split=split)
+        found = [
+            {"input": row, "reference": row} if isinstance(row, str) else row
+            for row in rows
+        ]
+        write_rows(
+            self.folder / folder,
+            *({"id": str(i), **row} for i, row in enumerate(found)),
+            split=split,
+        )
 
     def task(self, name: str = "tiny", **keys: Any) -> None:
         """A task file; ``keys`` are added to those that every task needs."""
-        usual = {"dataset_path": "data", "metric_list": [{"metric": "exact_match"}], "metadata": {"version": 1}}
+        usual = {
+            "dataset_path": "data",
+            "metric_list": [{"metric": "exact_match"}],
+            "metadata": {"version": 1},
+        }
         self.file(name, {"task": name, **usual, **keys})
 
     def file(self, name: str, keys: Mapping[str, Any]) -> None:
@@ -201,15 +232,29 @@ class Bench:
             "--score_workers": "0",
             "--retry_on_error": "0",
         }
-        return self.mmeval(*(word for pair in usual.items() if pair[0] not in words for word in pair), *words)
+        return self.mmeval(
+            *(word for pair in usual.items() if pair[0] not in words for word in pair),
+            *words,
+        )
 
 
 @contextmanager
-def set_up(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Bench]:
+def set_up(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Bench]:
     """The bench, with the models and metrics of the tests as plugins."""
     monkeypatch.setattr("mmeval.broker.runtime.BACKOFF_BASE", 0.0)
     with installed(folder / "site", monkeypatch, {"bench": {}}, more=PLUGINS):
         bench = Bench(folder, monkeypatch, capsys)
-        bench.rows(*({"input": f"question {i}", "reference": f"answer {i}", "level": f"l{i % 2}"} for i in range(3)))
+        bench.rows(
+            *(
+                {
+                    "input": f"question {i}",
+                    "reference": f"answer {i}",
+                    "level": f"l{i % 2}",
+                }
+                for i in range(3)
+            )
+        )
         bench.task()
         yield bench

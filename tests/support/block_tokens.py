@@ -6,7 +6,9 @@ A, B = 0, 1
 BEGIN, WRAPPER, LINE, FRAME, END, PLACEHOLDER = range(100, 106)
 C1, C2, C3 = 110, 111, 112
 SIZE = dict(enumerate("0123456789*", start=50))
-TOKENS = BlockTokens(BEGIN, WRAPPER, LINE, FRAME, END, frozenset({C1, C2, C3}), SIZE, PLACEHOLDER)
+TOKENS = BlockTokens(
+    BEGIN, WRAPPER, LINE, FRAME, END, frozenset({C1, C2, C3}), SIZE, PLACEHOLDER
+)
 
 
 def size(text: str) -> list[int]:

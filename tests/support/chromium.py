@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Frame, Locator, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Dialog,
+    Frame,
+    Locator,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 from tests.support.cli import DEADLINE
 
@@ -19,7 +28,12 @@ DEADLINE_MS = 1000 * DEADLINE
 expect.set_options(timeout=DEADLINE_MS)
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = (
-    *("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking"),
+    *(
+        "--no-sandbox",
+        "--use-angle=swiftshader",
+        "--enable-unsafe-swiftshader",
+        "--disable-background-networking",
+    ),
     *("--disable-component-update", "--disable-sync", "--no-first-run"),
     *("--autoplay-policy=no-user-gesture-required", "--mute-audio"),
 )
@@ -32,7 +46,12 @@ TRIPWIRE = """
     };
 """
 """What a script of the data could do first leaves a note; and a test can read what a canvas shows."""
-_CHECKS = Path(__file__).with_name("page_checks.js").read_text(encoding="utf-8").partition("\n")[2]
+_CHECKS = (
+    Path(__file__)
+    .with_name("page_checks.js")
+    .read_text(encoding="utf-8")
+    .partition("\n")[2]
+)
 
 
 def executable() -> str:
@@ -78,15 +97,28 @@ class Watched:
     def is_calm(self) -> bool:
         """Whether nothing went wrong and nothing got out."""
         ran = self.page.evaluate("window.__pwned")
-        assert (self.complaints, self.requests, self.travels, self.dialogs, ran) == ([], [], [], [], [])
+        assert (self.complaints, self.requests, self.travels, self.dialogs, ran) == (
+            [],
+            [],
+            [],
+            [],
+            [],
+        )
         return True
 
 
 def watched(
-    browser: Browser, *, width: int = 1280, height: int = 800, theme: Theme = "light", touch: bool = False
+    browser: Browser,
+    *,
+    width: int = 1280,
+    height: int = 800,
+    theme: Theme = "light",
+    touch: bool = False,
 ) -> Watched:
     """A new page of the given size and theme."""
-    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme, has_touch=touch)
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme=theme, has_touch=touch
+    )
     context.set_default_timeout(DEADLINE_MS)
     context.add_init_script(TRIPWIRE)
     page = context.new_page()
@@ -106,7 +138,14 @@ def watched(
 
     page.on("console", heard)
     page.on("pageerror", lambda error: seen.complaints.append(str(error)))
-    page.on("request", lambda request: None if request.url.startswith("file:") else seen.requests.append(request.url))
+    page.on(
+        "request",
+        lambda request: (
+            None
+            if request.url.startswith("file:")
+            else seen.requests.append(request.url)
+        ),
+    )
     page.on("popup", lambda popup: seen.travels.append(popup.url))
     page.on("framenavigated", moved)
     page.on("dialog", asked)
@@ -121,7 +160,9 @@ def settled(page: Page) -> Page:
 
 
 def _next_frames(page: Page) -> None:
-    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.evaluate(
+        "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
 
 
 def check(page: Page, name: str) -> list[Any]:
@@ -133,4 +174,6 @@ def check(page: Page, name: str) -> list[Any]:
 def drawn(canvas: Locator) -> bytes:
     """The pixels of a canvas, as a PNG."""
     _next_frames(canvas.page)
-    return base64.b64decode(canvas.evaluate("canvas => canvas.toDataURL()").partition(",")[2])
+    return base64.b64decode(
+        canvas.evaluate("canvas => canvas.toDataURL()").partition(",")[2]
+    )

@@ -28,10 +28,20 @@ DEADLINE = 240.0
 """Seconds; a process that needs longer hangs."""
 
 _INHERITED = (
-    *("PYTEST_CURRENT_TEST", "PATH", "LANG", "VIRTUAL_ENV", "SYSTEMROOT", "TMPDIR", "LD_LIBRARY_PATH"),
+    *(
+        "PYTEST_CURRENT_TEST",
+        "PATH",
+        "LANG",
+        "VIRTUAL_ENV",
+        "SYSTEMROOT",
+        "TMPDIR",
+        "LD_LIBRARY_PATH",
+    ),
     *("OMP_NUM_THREADS", "MMEVAL_CACHE_DIR"),
 )
-_NOISE = re.compile(r"Traceback|never retrieved|was never awaited|Unclosed|Exception ignored|\w+Warning:")
+_NOISE = re.compile(
+    r"Traceback|never retrieved|was never awaited|Unclosed|Exception ignored|\w+Warning:"
+)
 _LOG_LINE = re.compile(r"\d{4}-\d\d-\d\d:\d\d:\d\d:\d\d (\w+) +\[[\w.]+:\d+\] (.*)")
 
 
@@ -70,13 +80,25 @@ class Ended(NamedTuple):
 def environment(**more: str) -> dict[str, str]:
     """Nothing of the user's settings, a key that works, no network; ``more`` is set on top."""
     kept = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-    return {**kept, "OPENAI_API_KEY": KEY, "HF_HUB_OFFLINE": "1", "NO_COLOR": "1", **more}
+    return {
+        **kept,
+        "OPENAI_API_KEY": KEY,
+        "HF_HUB_OFFLINE": "1",
+        "NO_COLOR": "1",
+        **more,
+    }
 
 
-def mmeval(*arguments: str | Path, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Ended:
+def mmeval(
+    *arguments: str | Path,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> Ended:
     """Run one command to its end in this process, as in an environment and a folder of its own."""
     words = [str(argument) for argument in arguments]
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
+    out, err = (
+        io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2)
+    )
     before, path, nothing = dict(os.environ), list(sys.path), io.StringIO()
     with (
         contextlib.chdir(cwd or Path.cwd()),
@@ -107,12 +129,21 @@ def _written(stream: io.TextIOWrapper) -> str:
     return written.getvalue().decode("utf-8", "replace")
 
 
-def mmeval_process(*arguments: str | Path, env: Mapping[str, str] | None = None, **popen: Any) -> Ended:
+def mmeval_process(
+    *arguments: str | Path, env: Mapping[str, str] | None = None, **popen: Any
+) -> Ended:
     """Run one command in a process of its own: for signals, pipes, imports and what an environment decides.
 
     ``popen`` goes to ``subprocess.run``."""
-    options: dict[str, Any] = {"capture_output": True, "text": True, "timeout": DEADLINE, "stdin": subprocess.DEVNULL}
-    done = subprocess.run(command(*arguments), env=env or environment(), **{**options, **popen})
+    options: dict[str, Any] = {
+        "capture_output": True,
+        "text": True,
+        "timeout": DEADLINE,
+        "stdin": subprocess.DEVNULL,
+    }
+    done = subprocess.run(
+        command(*arguments), env=env or environment(), **{**options, **popen}
+    )
     return Ended(done.returncode, done.stdout or "", done.stderr or "")
 
 
@@ -143,7 +174,9 @@ class Running:
 
 
 @contextlib.contextmanager
-def started(*arguments: str | Path, env: Mapping[str, str] | None = None, **popen: Any) -> Iterator[Running]:
+def started(
+    *arguments: str | Path, env: Mapping[str, str] | None = None, **popen: Any
+) -> Iterator[Running]:
     """A command in the background; it does not outlive the block."""
     with subprocess.Popen(
         command(*arguments),
@@ -169,7 +202,9 @@ def wait_for(condition: Callable[[], bool], what: str) -> None:
         time.sleep(0.001)
 
 
-def stopped_at_work(running: Running, server: MockServer, stop: Callable[[], None], held: int = 2) -> Ended:
+def stopped_at_work(
+    running: Running, server: MockServer, stop: Callable[[], None], held: int = 2
+) -> Ended:
     """The end of a run that is stopped while a server holds so many requests, which are answered afterwards."""
     wait_for(lambda: len(server.state.held) == held, f"{held} requests in flight")
     stop()
@@ -181,7 +216,12 @@ def stopped_at_work(running: Running, server: MockServer, stop: Callable[[], Non
 def openai(server: MockServer, **more: str) -> list[str]:
     """The flags that name a mock server's model; ``more`` are further arguments of the backend."""
     arguments = {"base_url": server.url, "model": "m", **more}
-    return ["--model", "openai", "--model_args", ",".join(f"{name}={value}" for name, value in arguments.items())]
+    return [
+        "--model",
+        "openai",
+        "--model_args",
+        ",".join(f"{name}={value}" for name, value in arguments.items()),
+    ]
 
 
 def run_folder(output: Path, model: str = "m", run_id: str = "default") -> Path:
@@ -197,13 +237,22 @@ def results(output: Path) -> dict[str, Any]:
 
 def score_files(output: Path) -> dict[str, bytes]:
     """The finished score rows of every run below a folder, by task and score set."""
-    return {"/".join(path.parts[-3:]): path.read_bytes() for path in sorted(output.rglob("scores.jsonl"))}
+    return {
+        "/".join(path.parts[-3:]): path.read_bytes()
+        for path in sorted(output.rglob("scores.jsonl"))
+    }
 
 
 def kept_answers(output: Path) -> int:
     """Answers of servers in the journals of the runs below a folder, those that were not acceptable too."""
-    lines = (line for file in output.rglob("journal/*.jsonl") for line in file.read_bytes().splitlines())
+    lines = (
+        line
+        for file in output.rglob("journal/*.jsonl")
+        for line in file.read_bytes().splitlines()
+    )
     elsewhere = (b'"to":[]', b'"to":["code_interpreter","sandbox"')
     return sum(
-        (b'"r":' in line or b'"refused":' in line) and not any(mark in line for mark in elsewhere) for line in lines
+        (b'"r":' in line or b'"refused":' in line)
+        and not any(mark in line for mark in elsewhere)
+        for line in lines
     )

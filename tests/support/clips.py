@@ -11,13 +11,21 @@ from mmeval.content import Media
 Pixels = np.ndarray[Any, np.dtype[np.uint8]]
 
 
-def clip_of(frames: Sequence[Pixels], *, form: str = "matroska", codec: str = "ffv1", pixels: str = "yuv420p") -> Media:
+def clip_of(
+    frames: Sequence[Pixels],
+    *,
+    form: str = "matroska",
+    codec: str = "ffv1",
+    pixels: str = "yuv420p",
+) -> Media:
     """By default without loss of brightness; ten frames a second. Without pictures it has a track and no frame."""
     import av
 
     file = io.BytesIO()
     with av.open(file, "w", format=form) as out:
-        stream: Any = out.add_stream(codec, rate=10)  # its class depends on the codec's name
+        stream: Any = out.add_stream(
+            codec, rate=10
+        )  # its class depends on the codec's name
         stream.height, stream.width = frames[0].shape[:2] if frames else (32, 32)
         stream.pix_fmt = pixels
         for number, one in enumerate(frames):

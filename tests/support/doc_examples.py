@@ -40,7 +40,11 @@ from tests.support.mock_openai_server import MockServer
 from tests.support.server_runs import program
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 """Every page whose commands are run."""
 
 SERVER = "http://localhost:8000/v1"
@@ -76,7 +80,14 @@ class Block:
         return self._word("run-by=")
 
     def _word(self, prefix: str) -> str:
-        return next((word.removeprefix(prefix) for word in self.words if word.startswith(prefix)), "")
+        return next(
+            (
+                word.removeprefix(prefix)
+                for word in self.words
+                if word.startswith(prefix)
+            ),
+            "",
+        )
 
     def __str__(self) -> str:
         return f"{self.page.name}:{self.line}"
@@ -100,7 +111,9 @@ def blocks(page: Path) -> Iterator[Block]:
             opening, content = fence, []
         elif line == "```":
             text = "".join(f"{item}\n" for item in content)
-            yield Block(page, number - len(content), opening[1], tuple(opening[2].split()), text)
+            yield Block(
+                page, number - len(content), opening[1], tuple(opening[2].split()), text
+            )
             opening = None
         else:
             content.append(line)
@@ -129,7 +142,13 @@ def blocks_run_by(test: str) -> list[Block]:
 
     Fails when there are none: a page that changed must not leave its test without work.
     """
-    found = [block for page in PAGES if page.is_file() for block in blocks(page) if block.run_by == test]
+    found = [
+        block
+        for page in PAGES
+        if page.is_file()
+        for block in blocks(page)
+        if block.run_by == test
+    ]
     assert found, f"no page has a block with run-by={test}"
     return found
 
@@ -138,14 +157,20 @@ def said_in_passing(beginning: str) -> list[str]:
     """The commands between backticks in the sentences of all pages that begin so, each once, in their order."""
     found: dict[str, None] = {}
     for page in PAGES:
-        text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
-        found |= dict.fromkeys(re.findall(rf"(?<!`)`({re.escape(beginning)}[^`\n]*)`", text))
+        text = re.sub(
+            r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE
+        )
+        found |= dict.fromkeys(
+            re.findall(rf"(?<!`)`({re.escape(beginning)}[^`\n]*)`", text)
+        )
     return list(found)
 
 
 def installs(page: Path) -> bool:
     """Whether a reader of the page installs something."""
-    return any("$ pip install" in block.text for block in blocks(page) if not block.run_by)
+    return any(
+        "$ pip install" in block.text for block in blocks(page) if not block.run_by
+    )
 
 
 class Reader:
@@ -155,11 +180,17 @@ class Reader:
     """
 
     def __init__(
-        self, folder: Path, server: MockServer, slow: MockServer | None = None, python: Path = Path(sys.executable)
+        self,
+        folder: Path,
+        server: MockServer,
+        slow: MockServer | None = None,
+        python: Path = Path(sys.executable),
     ) -> None:
         self._folder, self._slow, self._python = folder, slow, python
         self._programs = program(folder / ".programs").parent
-        self._addresses = {SERVER: server.url} | ({SLOW_SERVER: slow.url} if slow else {})
+        self._addresses = {SERVER: server.url} | (
+            {SLOW_SERVER: slow.url} if slow else {}
+        )
 
     def follow(self, block: Block) -> None:
         """Raises AssertionError that shows what the page says and what happened."""
@@ -180,7 +211,9 @@ class Reader:
         """What a command prints, the exit code included where it is not 0."""
         words = ["bash", "-c", self._here(command.text)]
         before, interrupted, _ = command.output.partition("^C\n")
-        code, printed = self._stopped(words, before) if interrupted else self._run(words)
+        code, printed = (
+            self._stopped(words, before) if interrupted else self._run(words)
+        )
         for shown, real in self._addresses.items():
             printed = printed.replace(real, shown)
         return _lines([*printed.splitlines(), *([f"[exit {code}]"] if code else [])])
@@ -198,7 +231,13 @@ class Reader:
     def _compare(self, block: Block, command: Command) -> None:
         found = self.printed(command)
         if not matches(command.output, found):
-            shown = difflib.unified_diff(command.output.splitlines(), found.splitlines(), "shown", "found", lineterm="")
+            shown = difflib.unified_diff(
+                command.output.splitlines(),
+                found.splitlines(),
+                "shown",
+                "found",
+                lineterm="",
+            )
             raise AssertionError(f"{block}: $ {command.text}\n" + "\n".join(shown))
 
     def _run(self, words: list[str]) -> tuple[int, str]:
@@ -215,7 +254,10 @@ class Reader:
                 printed += line
             slow, sent = self._slow, re.search(r"--max_connections (\d+)", words[-1])
             assert slow and sent
-            wait_for(lambda: slow.state.in_flight == int(sent[1]), "all requests that are sent at once")
+            wait_for(
+                lambda: slow.state.in_flight == int(sent[1]),
+                "all requests that are sent at once",
+            )
             os.killpg(process.pid, signal.SIGINT)
             stopping = process.stdout.readline()
             slow.let_go()
@@ -223,7 +265,11 @@ class Reader:
         return process.returncode, f"{printed}^C\n{stopping}{rest}"
 
     def _started(self, words: list[str]) -> subprocess.Popen[str]:
-        tiny = {"MMEVAL_CACHE_DIR": str(embedded_cache())} if _ASKS_TINY.search(words[-1]) else {}
+        tiny = (
+            {"MMEVAL_CACHE_DIR": str(embedded_cache())}
+            if _ASKS_TINY.search(words[-1])
+            else {}
+        )
         return subprocess.Popen(
             words,
             cwd=self._folder,
@@ -236,11 +282,21 @@ class Reader:
         )
 
     def _environment(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if name in ("LANG", "LC_ALL", "TMPDIR")}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if name in ("LANG", "LC_ALL", "TMPDIR")
+        }
         return {
             **kept,
             **OFFLINE_PIP,
-            "PATH": os.pathsep.join((str(self._programs), str(self._python.parent), os.environ.get("PATH", ""))),
+            "PATH": os.pathsep.join(
+                (
+                    str(self._programs),
+                    str(self._python.parent),
+                    os.environ.get("PATH", ""),
+                )
+            ),
             "PYTHONPATH": str(self._folder),
             "PYTHONDONTWRITEBYTECODE": "1",
             "HOME": str(self._folder),
@@ -251,7 +307,10 @@ class Reader:
 
 def matches(shown: str, found: str) -> bool:
     """Whether a page shows what was printed, as far as that is the same from run to run."""
-    lines = [_LEFT_OUT if line == "..." else re.escape(f"{line}\n") for line in _steady(shown).splitlines()]
+    lines = [
+        _LEFT_OUT if line == "..." else re.escape(f"{line}\n")
+        for line in _steady(shown).splitlines()
+    ]
     return re.fullmatch("".join(lines), _steady(found)) is not None
 
 
@@ -265,14 +324,22 @@ def check_yaml(block: Block, folder: Path) -> None:
             return
         document = read_document(file).without("include")
         if {"group", "aggregate_metric_list"} & document.data.keys():
-            parse_group(document.over(Document(file, {"group": "example", "task": ["a"]})))
+            parse_group(
+                document.over(Document(file, {"group": "example", "task": ["a"]}))
+            )
         else:
-            parse_task(document.over(Document(file, {"task": "example", "metadata": {"version": 1}})))
+            parse_task(
+                document.over(
+                    Document(file, {"task": "example", "metadata": {"version": 1}})
+                )
+            )
     except TaskFileError:
         if "wrong" in block.words:
             return
         raise
-    assert "wrong" not in block.words, f"{block}: is shown as wrong, and the parser takes it"
+    assert "wrong" not in block.words, (
+        f"{block}: is shown as wrong, and the parser takes it"
+    )
 
 
 def _steady(text: str) -> str:

@@ -19,14 +19,23 @@ _SHOWN = "http://schemas.openxmlformats.org/presentationml/2006/main"
 
 OLD_WORKBOOK = Path(__file__).parents[1] / "fixtures" / "office" / "food.xls"
 """A sheet Food: x and 0.25, the first of May of 2024 and TRUE."""
-FRUIT = (("Item", "Energy", "Share"), ("Apple", "52.1 kcal", "0.25"), ("Pear", "57.25", "7"))
+FRUIT = (
+    ("Item", "Energy", "Share"),
+    ("Apple", "52.1 kcal", "0.25"),
+    ("Pear", "57.25", "7"),
+)
 """Rows of a table with numbers of one and of two decimals, and a unit."""
 FRUIT_TABLE = "| Item | Energy | Share |\n| --- | --- | --- |\n| Apple | 52.1 kcal | 0.25 |\n| Pear | 57.25 | 7 |"
 
 
-def workbook(sheets: Mapping[str, str], *, strings: Sequence[str] = (), styles: str = "") -> bytes:
+def workbook(
+    sheets: Mapping[str, str], *, strings: Sequence[str] = (), styles: str = ""
+) -> bytes:
     """An xlsx file: sheets by name, each as the markup of its rows; ``styles`` is the markup inside ``styleSheet``."""
-    named = "".join(f'<sheet name="{escape(name)}" r:id="r{at}"/>' for at, name in enumerate(sheets, 1))
+    named = "".join(
+        f'<sheet name="{escape(name)}" r:id="r{at}"/>'
+        for at, name in enumerate(sheets, 1)
+    )
     shared = "".join(f"<si><t>{escape(text)}</t></si>" for text in strings)
     entries = {
         "xl/workbook.xml": f'<workbook xmlns="{_SHEET}" xmlns:r="{_BY_NAME}"><sheets>{named}</sheets></workbook>',
@@ -37,17 +46,22 @@ def workbook(sheets: Mapping[str, str], *, strings: Sequence[str] = (), styles: 
         "xl/styles.xml": f'<styleSheet xmlns="{_SHEET}">{styles}</styleSheet>',
     }
     for at, rows in enumerate(sheets.values(), 1):
-        entries[f"xl/worksheets/{at}.xml"] = f'<worksheet xmlns="{_SHEET}"><sheetData>{rows}</sheetData></worksheet>'
+        entries[f"xl/worksheets/{at}.xml"] = (
+            f'<worksheet xmlns="{_SHEET}"><sheetData>{rows}</sheetData></worksheet>'
+        )
     return office({"xl/workbook.xml": "spreadsheetml.sheet.main"}, entries)
 
 
 def open_workbook(rows: str) -> bytes:
     """An ods file of one sheet, ``S``, with the markup of its rows."""
     names = "".join(
-        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0" ' for name in ("office", "table", "text")
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0" '
+        for name in ("office", "table", "text")
     )
     table = f'<table:table table:name="S">{rows}</table:table>'
-    body = f"<office:body><office:spreadsheet>{table}</office:spreadsheet></office:body>"
+    body = (
+        f"<office:body><office:spreadsheet>{table}</office:spreadsheet></office:body>"
+    )
     entries = {
         "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
         "META-INF/manifest.xml": "<manifest/>",
@@ -76,16 +90,26 @@ def slides(*shown: str) -> bytes:
     head = f'xmlns:p="{_SHOWN}" xmlns:r="{_BY_NAME}" xmlns:a="{_DRAWN}"'
     entries = {
         "ppt/presentation.xml": f"<p:presentation {head}><p:sldIdLst>{named}</p:sldIdLst></p:presentation>",
-        "ppt/_rels/presentation.xml.rels": related("slide", *(f"slides/slide{count - at}.xml" for at in range(count))),
+        "ppt/_rels/presentation.xml.rels": related(
+            "slide", *(f"slides/slide{count - at}.xml" for at in range(count))
+        ),
     }
-    files = {f"ppt/slides/slide{count - at}.xml": f"<p:sld {head}>{text}</p:sld>" for at, text in enumerate(shown)}
-    kinds = {"ppt/presentation.xml": "presentationml.presentation.main", **dict.fromkeys(files, "presentationml.slide")}
+    files = {
+        f"ppt/slides/slide{count - at}.xml": f"<p:sld {head}>{text}</p:sld>"
+        for at, text in enumerate(shown)
+    }
+    kinds = {
+        "ppt/presentation.xml": "presentationml.presentation.main",
+        **dict.fromkeys(files, "presentationml.slide"),
+    }
     return office(kinds, entries | files)
 
 
 def drawn_table(rows: Sequence[Sequence[str]]) -> Image.Image:
     """A picture of a table in columns 200 pixels apart."""
-    picture = Image.new("RGB", (40 + 200 * max(map(len, rows)), 60 + 60 * len(rows)), "white")
+    picture = Image.new(
+        "RGB", (40 + 200 * max(map(len, rows)), 60 + 60 * len(rows)), "white"
+    )
     pen, font = ImageDraw.Draw(picture), ImageFont.load_default(22)
     for down, cells in enumerate(rows):
         for across, cell in enumerate(cells):
@@ -110,7 +134,9 @@ def _saved(picture: Image.Image, form: str) -> bytes:
 
 def turned(degrees: int) -> bytes:
     """A PDF that says Hello on a page of 200 x 100 points, shown with a turn to the right."""
-    return tiny_media.pdf("Hello").replace(b"/MediaBox", f"/Rotate {degrees}/MediaBox".encode())
+    return tiny_media.pdf("Hello").replace(
+        b"/MediaBox", f"/Rotate {degrees}/MediaBox".encode()
+    )
 
 
 def pdf_of(pieces: Sequence[tuple[float, float, str]]) -> bytes:

@@ -33,12 +33,19 @@ class FakeHub:
         sizes: Mapping[str, int] | None = None,
         stalled: frozenset[str] = frozenset(),
     ) -> None:
-        self.shelves: dict[str, Repositories] = {"datasets": data or {}, "models": models or {}}
+        self.shelves: dict[str, Repositories] = {
+            "datasets": data or {},
+            "models": models or {},
+        }
         self.gated, self.sizes, self.stalled = gated, sizes or {}, stalled
         self.paths: list[str] = []
         self.ending = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever,
+            kwargs={"poll_interval": 0.02},
+            daemon=True,
+        )
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:
@@ -54,15 +61,23 @@ class FakeHub:
     @property
     def fetched(self) -> list[str]:
         """The names of the files whose content was asked for, once each, in their order."""
-        names = (path.partition("/resolve/")[2].partition("/")[2] for path in self.paths)
+        names = (
+            path.partition("/resolve/")[2].partition("/")[2] for path in self.paths
+        )
         return list(dict.fromkeys(name for name in names if name))
 
     def answer(self, path: str) -> Answer:
         words = path.strip("/").split("/")
         if words[0] == "api" and words[1] in self.shelves:
-            shelf, repo, (route, revision, *_) = words[1], "/".join(words[2:4]), (*words[4:], "revision", "main")
+            shelf, repo, (route, revision, *_) = (
+                words[1],
+                "/".join(words[2:4]),
+                (*words[4:], "revision", "main"),
+            )
         elif "resolve" in words[2:4]:
-            shelf, words = ("datasets", words[1:]) if words[0] == "datasets" else ("models", words)
+            shelf, words = (
+                ("datasets", words[1:]) if words[0] == "datasets" else ("models", words)
+            )
             repo, route, revision = "/".join(words[:2]), "resolve", words[3]
         else:
             return 404, {}, b""
@@ -76,17 +91,35 @@ class FakeHub:
             return 404, {"X-Error-Code": "RevisionNotFound"}, b""
         if route == "resolve":
             return _file(commits[commit].get("/".join(words[4:])), commit)
-        rows: Any = {"id": repo, "sha": commit, "siblings": [{"rfilename": name} for name in commits[commit]]}
+        rows: Any = {
+            "id": repo,
+            "sha": commit,
+            "siblings": [{"rfilename": name} for name in commits[commit]],
+        }
         if route == "tree":
-            sized = ((name, self.sizes.get(name, len(content)), content) for name, content in commits[commit].items())
-            rows = [{"type": "file", "path": name, "size": size, "oid": _digest(of)} for name, size, of in sized]
+            sized = (
+                (name, self.sizes.get(name, len(content)), content)
+                for name, content in commits[commit].items()
+            )
+            rows = [
+                {"type": "file", "path": name, "size": size, "oid": _digest(of)}
+                for name, size, of in sized
+            ]
         return 200, {"Content-Type": "application/json"}, json.dumps(rows).encode()
 
 
 def _file(content: bytes | None, commit: str) -> Answer:
     if content is None:
         return 404, {"X-Error-Code": "EntryNotFound"}, b""
-    return 200, {"ETag": f'"{_digest(content)}"', "X-Repo-Commit": commit, "Accept-Ranges": "bytes"}, content
+    return (
+        200,
+        {
+            "ETag": f'"{_digest(content)}"',
+            "X-Repo-Commit": commit,
+            "Accept-Ranges": "bytes",
+        },
+        content,
+    )
 
 
 def _digest(content: bytes) -> str:
@@ -116,7 +149,10 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
             status, headers, content = hub.answer(path)
             if wanted := self.headers["Range"]:
                 first, last = map(int, wanted.removeprefix("bytes=").split("-"))
-                status, headers["Content-Range"] = 206, f"bytes {first}-{last}/{len(content)}"
+                status, headers["Content-Range"] = (
+                    206,
+                    f"bytes {first}-{last}/{len(content)}",
+                )
                 content = content[first : last + 1]
             self.send_response(status)
             for name, value in {"Content-Length": str(len(content)), **headers}.items():
@@ -134,7 +170,11 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
 def at_hub(url: str, home: Path, *, offline: bool = False) -> Iterator[None]:
     """The hub's library asks this address, or nothing, and keeps its files in this folder, in this process."""
     template = f"{url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-    known: dict[str, Any] = {"ENDPOINT": url, "HUGGINGFACE_CO_URL_TEMPLATE": template, "HF_HUB_OFFLINE": offline}
+    known: dict[str, Any] = {
+        "ENDPOINT": url,
+        "HUGGINGFACE_CO_URL_TEMPLATE": template,
+        "HF_HUB_OFFLINE": offline,
+    }
     with pytest.MonkeyPatch.context() as patched:
         for name, value in {**known, "HF_HUB_CACHE": str(home / "hub")}.items():
             patched.setattr(f"huggingface_hub.constants.{name}", value)

@@ -8,7 +8,13 @@ import venv
 import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import Distribution, PackageNotFoundError, PathDistribution, distribution, entry_points
+from importlib.metadata import (
+    Distribution,
+    PackageNotFoundError,
+    PathDistribution,
+    distribution,
+    entry_points,
+)
 from pathlib import Path
 from typing import Self
 
@@ -27,8 +33,19 @@ OFFLINE_PIP = {
 
 def copy_of_tree(destination: Path) -> list[str]:
     """Copy the checkout as the next commit would hold it; the paths of its files, relative to the root."""
-    command = ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    command = [
+        "git",
+        "-c",
+        "safe.directory=*",
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ]
+    listed = subprocess.run(
+        command, cwd=ROOT, capture_output=True, check=True, text=True
+    ).stdout
     paths = [path for path in listed.split("\0") if path and (ROOT / path).is_file()]
     for path in paths:
         target = destination / path
@@ -39,12 +56,27 @@ def copy_of_tree(destination: Path) -> list[str]:
 
 def build_wheel(source: Path, out: Path) -> Path:
     """Build a source distribution, and the wheel from it, as ``python -m build`` does for a release."""
-    _succeed([sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(source)])
+    _succeed(
+        [
+            sys.executable,
+            "-m",
+            "build",
+            "--no-isolation",
+            "--outdir",
+            str(out),
+            str(source),
+        ]
+    )
     (wheel,) = out.glob("*.whl")
     return wheel
 
 
-def closure(requirements: Iterable[str], extras: Sequence[str] = (), *, installed_only: bool = False) -> set[str]:
+def closure(
+    requirements: Iterable[str],
+    extras: Sequence[str] = (),
+    *,
+    installed_only: bool = False,
+) -> set[str]:
     """The normalised names of every distribution that these requirements bring, with the extras given.
 
     Raises PackageNotFoundError for one that is not installed here, unless ``installed_only``.
@@ -55,13 +87,18 @@ def closure(requirements: Iterable[str], extras: Sequence[str] = (), *, installe
     while waiting:
         line, active = waiting.pop()
         requirement = Requirement(line)
-        name, wanted = canonicalize_name(requirement.name), tuple(sorted(requirement.extras))
+        name, wanted = (
+            canonicalize_name(requirement.name),
+            tuple(sorted(requirement.extras)),
+        )
         if not _applies(requirement, active) or (name, wanted) in visited:
             continue
         visited.add((name, wanted))
         found.add(name)
         try:
-            waiting += [(further, wanted) for further in distribution(name).requires or []]
+            waiting += [
+                (further, wanted) for further in distribution(name).requires or []
+            ]
         except PackageNotFoundError:
             if not installed_only:
                 raise
@@ -70,7 +107,9 @@ def closure(requirements: Iterable[str], extras: Sequence[str] = (), *, installe
 
 def _applies(requirement: Requirement, extras: Sequence[str]) -> bool:
     marker = requirement.marker
-    return marker is None or any(marker.evaluate({"extra": extra}) for extra in (*extras, ""))
+    return marker is None or any(
+        marker.evaluate({"extra": extra}) for extra in (*extras, "")
+    )
 
 
 def metadata_of(wheel: Path) -> Distribution:
@@ -96,13 +135,22 @@ class FreshEnvironment:
 
     @property
     def site_packages(self) -> Path:
-        return self.folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
+        return (
+            self.folder
+            / "lib"
+            / f"python{sys.version_info.major}.{sys.version_info.minor}"
+            / "site-packages"
+        )
 
     def link(self, names: Iterable[str]) -> None:
         """Make installed distributions of the running environment visible in this one."""
         for name in names:
             installed = distribution(name)
-            for part in {path.parts[0] for path in installed.files or ()} - {"..", "__pycache__", "/"}:
+            for part in {path.parts[0] for path in installed.files or ()} - {
+                "..",
+                "__pycache__",
+                "/",
+            }:
                 source = Path(str(installed.locate_file(part)))
                 target = self.site_packages / source.name
                 if not target.exists():
@@ -110,30 +158,54 @@ class FreshEnvironment:
 
     def install(self, *words: str) -> None:
         """``pip install`` into this environment, from files alone and without dependencies."""
-        self.pip("install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation", *words)
+        self.pip(
+            "install",
+            "--quiet",
+            "--no-index",
+            "--no-deps",
+            "--no-build-isolation",
+            *words,
+        )
 
     def pip(self, *words: str) -> str:
         """Run pip over this environment; its standard output. Fails with pip's own words."""
-        return _succeed([sys.executable, "-m", "pip", "--python", str(self.python), *words])
+        return _succeed(
+            [sys.executable, "-m", "pip", "--python", str(self.python), *words]
+        )
 
-    def run(self, *words: str, cwd: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *words: str, cwd: Path, **environ: str
+    ) -> subprocess.CompletedProcess[str]:
         """Run a command of this environment (``python``, ``mmeval``) with nothing of ours in its variables."""
         command = [str(self.folder / "bin" / words[0]), *words[1:]]
-        return subprocess.run(command, cwd=cwd, env=clean_environ() | environ, capture_output=True, text=True)
+        return subprocess.run(
+            command,
+            cwd=cwd,
+            env=clean_environ() | environ,
+            capture_output=True,
+            text=True,
+        )
 
     def add_commands(self, *names: str) -> None:
         """Write console scripts as an installer does, for distributions that are seen and not installed there."""
         for name in names:
             (entry,) = entry_points(group="console_scripts", name=name)
-            script, imported = self.python.parent / name, f"from {entry.module} import {entry.attr}"
-            script.write_text(f"#!{self.python}\nimport sys\n{imported}\nsys.exit({entry.attr}())\n")
+            script, imported = (
+                self.python.parent / name,
+                f"from {entry.module} import {entry.attr}",
+            )
+            script.write_text(
+                f"#!{self.python}\nimport sys\n{imported}\nsys.exit({entry.attr}())\n"
+            )
             script.chmod(0o755)
 
 
 def reader_environment(folder: Path) -> FreshEnvironment:
     """Everything of the running environment, mmeval as it is installed there included; pip and mmeval are commands."""
     environment = FreshEnvironment.create(folder)
-    seen = "".join(f"import site; site.addsitedir({path!r})\n" for path in site.getsitepackages())
+    seen = "".join(
+        f"import site; site.addsitedir({path!r})\n" for path in site.getsitepackages()
+    )
     (environment.site_packages / "seen.pth").write_text(seen)
     environment.add_commands("pip", "mmeval")
     return environment
@@ -141,7 +213,11 @@ def reader_environment(folder: Path) -> FreshEnvironment:
 
 def clean_environ() -> dict[str, str]:
     """The variables of this process without those that steer Python or mmeval."""
-    return {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "MMEVAL_", "VIRTUAL_ENV"))}
+    return {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("PYTHON", "MMEVAL_", "VIRTUAL_ENV"))
+    }
 
 
 def _succeed(command: Sequence[str]) -> str:

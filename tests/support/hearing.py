@@ -12,7 +12,9 @@ from mmeval.records import Sample, Score, Trial, user
 from tests.support.sounds import RATE, Samples
 from tests.support.tiny_models import tiny_model
 
-DAMAGED = Media.from_bytes(b"RIFF\x24\x00\x00\x00WAVEfmt " + bytes(40), name="damaged.wav")
+DAMAGED = Media.from_bytes(
+    b"RIFF\x24\x00\x00\x00WAVEfmt " + bytes(40), name="damaged.wav"
+)
 """Begins as a sound does, and is none."""
 
 
@@ -36,18 +38,29 @@ def sound_trial(
     **labels: Any,
 ) -> Trial:
     asked = (user("speak", *sounds(*given).parts),)
-    return Trial(Sample("s", asked, tuple(sounds(one) for one in references), labels), output=sounds(*answer))
+    return Trial(
+        Sample("s", asked, tuple(sounds(one) for one in references), labels),
+        output=sounds(*answer),
+    )
 
 
-def scored_together(metric: Metric, trials: Sequence[Trial], **switches: Any) -> list[Score]:
+def scored_together(
+    metric: Metric, trials: Sequence[Trial], **switches: Any
+) -> list[Score]:
     return [scores[metric.name] for scores in score_all(bind(metric, switches), trials)]
 
 
-def class_folder(folder: Path, clips: Mapping[str, Sequence[Samples]], *, table: str = "") -> Path:
+def class_folder(
+    folder: Path, clips: Mapping[str, Sequence[Samples]], *, table: str = ""
+) -> Path:
     rows = []
     for name, samples in clips.items():
         for at, one in enumerate(samples):
-            path = folder / "audio" / f"{name}-{at}.wav" if table else folder / name / f"{at}.wav"
+            path = (
+                folder / "audio" / f"{name}-{at}.wav"
+                if table
+                else folder / name / f"{at}.wav"
+            )
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(sound(one).read())
             rows.append({"filename": path.name, "fold": 1, "category": name})

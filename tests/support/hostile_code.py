@@ -49,8 +49,12 @@ class HostileProgram(NamedTuple):
 
 def hostile_programs() -> Iterator[HostileProgram]:
     for file in sorted(PROGRAMS.glob("*.txt")):
-        pieces = re.split(r"^=== (.*): (.*)$", file.read_text("utf-8"), flags=re.MULTILINE)[1:]
-        for title, expected, code in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True):
+        pieces = re.split(
+            r"^=== (.*): (.*)$", file.read_text("utf-8"), flags=re.MULTILINE
+        )[1:]
+        for title, expected, code in zip(
+            pieces[::3], pieces[1::3], pieces[2::3], strict=True
+        ):
             yield HostileProgram(f"{file.stem}: {title}", tuple(expected.split()), code)
 
 
@@ -81,13 +85,20 @@ class Surroundings:
 def surroundings(folder: Path) -> Iterator[Surroundings]:
     """A secret file, a home and a run folder, a listening socket of each kind, and a process that only waits."""
     home, run = folder / "home", folder / "run"
-    for path in (folder / "secret.txt", home / ".ssh/id", home / ".netrc", run / "journal/writer.jsonl"):
+    for path in (
+        folder / "secret.txt",
+        home / ".ssh/id",
+        home / ".netrc",
+        run / "journal/writer.jsonl",
+    ):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(SECRET)
     open_to_all(folder)  # what hides them is the sandbox, not their modes
     with ExitStack() as stack:
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
-        stack.callback(ctypes.CDLL(None).prctl, _SUBREAPER, 0, 0, 0, 0)  # later tests kill parents of orphans
+        stack.callback(
+            ctypes.CDLL(None).prctl, _SUBREAPER, 0, 0, 0, 0
+        )  # later tests kill parents of orphans
         tcp, udp, local, abstract, docker = (
             stack.enter_context(socket.socket(family, kind))
             for family, kind in [
@@ -100,11 +111,17 @@ def surroundings(folder: Path) -> Iterator[Surroundings]:
         tcp.bind(("::", 0))
         udp.bind(("127.0.0.1", 0))
         name = f"mmeval-{os.getpid()}"
-        for one, address in ((local, f"{folder}/socket"), (abstract, f"\0{name}"), (docker, f"{folder}/docker.sock")):
+        for one, address in (
+            (local, f"{folder}/socket"),
+            (abstract, f"\0{name}"),
+            (docker, f"{folder}/docker.sock"),
+        ):
             one.bind(address)
         for one in (tcp, local, abstract, docker):
             one.listen()
-        witness = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(10_000)"])
+        witness = subprocess.Popen(
+            [sys.executable, "-c", "import time; time.sleep(10_000)"]
+        )
         stack.callback(witness.wait)
         stack.callback(witness.kill)
         known: dict[str, str | int] = {
@@ -128,7 +145,9 @@ def surroundings(folder: Path) -> Iterator[Surroundings]:
 def state_of(folder: Path) -> dict[str, str]:
     """The files of a folder with their modes and contents."""
     return {
-        str(path): f"{path.lstat().st_mode} {hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ''}"
+        str(
+            path
+        ): f"{path.lstat().st_mode} {hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ''}"
         for path in sorted(folder.rglob("*"))
     }
 

@@ -17,7 +17,11 @@ def call(text: str, *images: str) -> Step:
 
 
 def caption(*images: str) -> Step:
-    return {"Task": "Caption", "Input_text": "Say what can be seen.", "Input_images": images}
+    return {
+        "Task": "Caption",
+        "Input_text": "Say what can be seen.",
+        "Input_images": images,
+    }
 
 
 def add(*images: str) -> Step:
@@ -51,7 +55,9 @@ def ask(
     **args: Any,
 ) -> dict[str, Any]:
     """The result on a first plan and those of the refiner; without a structure and without smoothing by default."""
-    first, *others = [one if isinstance(one, str | dict) else plan(*one) for one in plans]
+    first, *others = [
+        one if isinstance(one, str | dict) else plan(*one) for one in plans
+    ]
     replies = {
         "planner": [first] * 3,
         "tool_selector": [*selected],
@@ -60,7 +66,14 @@ def ask(
         **(roles or {}),
     }
     usual = {"structure": "none", "smooth": False}
-    return driven("isg_agent", replies, folder, prompt=prompt, files=[*files], args={**usual, **args})
+    return driven(
+        "isg_agent",
+        replies,
+        folder,
+        prompt=prompt,
+        files=[*files],
+        args={**usual, **args},
+    )
 
 
 def blocks(result: Mapping[str, Any]) -> list[str]:

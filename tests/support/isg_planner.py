@@ -11,7 +11,11 @@ from tests.support.mock_openai_server import State, last_text
 
 ROWS = [
     json.loads(line)
-    for line in (Path(__file__).parents[2] / "tasks" / "isg" / "bundled" / "ISG-Bench.jsonl").read_text().splitlines()
+    for line in (
+        Path(__file__).parents[2] / "tasks" / "isg" / "bundled" / "ISG-Bench.jsonl"
+    )
+    .read_text()
+    .splitlines()
 ]
 _STATED = re.compile(r"structure of the answer begins\n(.*)\n")
 _ANSWER = re.compile(r"answer begins\n(.*?)\n\w+ answer ends", re.DOTALL)
@@ -19,7 +23,12 @@ _ANSWER = re.compile(r"answer begins\n(.*?)\n\w+ answer ends", re.DOTALL)
 
 def structure_of(words: str) -> str:
     """The structure of the row whose query stands in a prompt."""
-    texts = {row["id"]: [block["content"] for block in row["Query"] if block["type"] == "text"] for row in ROWS}
+    texts = {
+        row["id"]: [
+            block["content"] for block in row["Query"] if block["type"] == "text"
+        ]
+        for row in ROWS
+    }
     row = next(row for row in ROWS if all(text in words for text in texts[row["id"]]))
     return json.dumps(row["predict"].get("structure") or row["predict"]["structural"])
 
@@ -32,7 +41,10 @@ def plan_for(tokens: list[str], about: str, label: str = "") -> str:
         if "_text" in token:
             steps.append({**caption(), "Input_text": f"Write of {about}."})
         else:
-            steps += [call(f"Use ImageGeneration tool: {token} of {about}"), add(f"<GEN_{made}>")]
+            steps += [
+                call(f"Use ImageGeneration tool: {token} of {about}"),
+                add(f"<GEN_{made}>"),
+            ]
             made += 1
     return plan(*steps, *([{"Task": label}] if label else []))
 
@@ -49,7 +61,11 @@ class FollowingState(State):
             said = structure_of(words)
         elif "three labels" in words or "failed plan begins" in words:
             (stated,) = _STATED.findall(words)
-            said = plan_for(stated.split(), key, self.label(number, again="failed plan begins" in words))
+            said = plan_for(
+                stated.split(),
+                key,
+                self.label(number, again="failed plan begins" in words),
+            )
         elif "The step comes with" in words:
             said = DRAWN.replace("a hare", f"a hare, {key}")
         elif "the answer stands for a picture" in words:

@@ -24,7 +24,9 @@ _MARK = re.compile(r"([0-9a-f]{16}) (?:task|relations|statements) ends?$")
 
 def bundled_samples() -> Iterator[Sample]:
     folder = Path(isg.__file__).parent / "bundled"
-    return iter(rows_of(load(DataSource("isg_graph", folder, options={"questions": True}))))
+    return iter(
+        rows_of(load(DataSource("isg_graph", folder, options={"questions": True})))
+    )
 
 
 def stage_of(prompt: str) -> str:
@@ -36,7 +38,9 @@ def written(prompt: str, sample: Sample) -> str:
     predict = sample.metadata["predict"]
     match stage_of(prompt):
         case "structure":
-            return json.dumps({"Thought": "so", **(predict.get("structure") or predict["structural"])})
+            return json.dumps(
+                {"Thought": "so", **(predict.get("structure") or predict["structural"])}
+            )
         case "relations":
             return json.dumps(predict["block_tuple"])
         case "tuples":
@@ -66,7 +70,9 @@ def _material(prompt: str) -> Any:
     return json.loads(prompt.rstrip().splitlines()[-2])
 
 
-def asked_about(program: Program[Interleaved], sample: Sample) -> tuple[Interleaved, list[list[Call]]]:
+def asked_about(
+    program: Program[Interleaved], sample: Sample
+) -> tuple[Interleaved, list[list[Call]]]:
     """The questions of a row, and the calls of each step. A reply that is not accepted fails the test."""
 
     def say(call: Call) -> Response:

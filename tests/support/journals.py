@@ -13,7 +13,9 @@ from mmeval.store.media_store import MediaStore
 
 @contextmanager
 def opened(folder: Path, *, writable: bool = True) -> Iterator[Journal]:
-    journal = Journal(folder / "journal", MediaStore(folder / "media"), writable=writable)
+    journal = Journal(
+        folder / "journal", MediaStore(folder / "media"), writable=writable
+    )
     try:
         yield journal
     finally:
@@ -22,12 +24,22 @@ def opened(folder: Path, *, writable: bool = True) -> Iterator[Journal]:
 
 @asynccontextmanager
 async def brokered(
-    folder: Path, *, limit: int = 8, retries: int = 0, seed: int = 0, nonce: str = "", **roles: AnyBackend
+    folder: Path,
+    *,
+    limit: int = 8,
+    retries: int = 0,
+    seed: int = 0,
+    nonce: str = "",
+    **roles: AnyBackend,
 ) -> AsyncIterator[Broker]:
     with opened(folder) as journal:
-        broker = Broker(journal, seed=seed, nonce=nonce, reasoning_tags=("<think>", "</think>"))
+        broker = Broker(
+            journal, seed=seed, nonce=nonce, reasoning_tags=("<think>", "</think>")
+        )
         broker.roles = {
-            name: BackendRuntime(backend, limit=limit, retries=retries, live=lambda: broker.live_trials)
+            name: BackendRuntime(
+                backend, limit=limit, retries=retries, live=lambda: broker.live_trials
+            )
             for name, backend in roles.items()
         }
         try:

@@ -26,14 +26,19 @@ OF_ISG = {
 
 
 @contextmanager
-def judge_server(folder: Path, says: Mapping[str, Any] | None = None, **options: Any) -> Iterator[MockServer]:
+def judge_server(
+    folder: Path, says: Mapping[str, Any] | None = None, **options: Any
+) -> Iterator[MockServer]:
     """A judge. ``says`` maps words of a prompt to what it replies to prompts that hold them; an object is the JSON of
     its reply. All other prompts get one of ``REPLIES``."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "replies.jsonl"
     own = says or {}
     usual = {**OF_ISG, **{f'"{next(iter(values))}": <': values for values in REPLIES}}
-    told = [{"contains": words, "reply": _written(said)} for words, said in {**own, **usual, **own}.items()]
+    told = [
+        {"contains": words, "reply": _written(said)}
+        for words, said in {**own, **usual, **own}.items()
+    ]
     file.write_text("".join(f"{json.dumps(row)}\n" for row in told))
     with MockServer(replies=str(file), **options) as server:
         yield server
@@ -41,10 +46,16 @@ def judge_server(folder: Path, says: Mapping[str, Any] | None = None, **options:
 
 def _written(said: Any) -> str:
     """As models like to write: with prose around it, in a fence."""
-    return said if isinstance(said, str) else f"Let me see.\n```json\n{json.dumps({'reason': 'so', **said})}\n```"
+    return (
+        said
+        if isinstance(said, str)
+        else f"Let me see.\n```json\n{json.dumps({'reason': 'so', **said})}\n```"
+    )
 
 
 def judge(server: MockServer, name: str = "j", **more: str) -> tuple[str, ...]:
     """The flags that name a judge of a server."""
-    arguments = ",".join(f"{key}={value}" for key, value in {"model": name, **more}.items())
+    arguments = ",".join(
+        f"{key}={value}" for key, value in {"model": name, **more}.items()
+    )
     return ("--judge", f"openai,{arguments}", "--judge_base_url", server.url)

@@ -16,7 +16,9 @@ from tests.support.toy import reply
 T = TypeVar("T")
 
 
-def driven(program: Program[T], say: Callable[[Call], str | Response]) -> tuple[T, list[list[Call]]]:
+def driven(
+    program: Program[T], say: Callable[[Call], str | Response]
+) -> tuple[T, list[list[Call]]]:
     """The result of a program whose calls get these replies, and the calls of each step."""
     steps: list[list[Call]] = []
     sent: Any = None
@@ -25,7 +27,9 @@ def driven(program: Program[T], say: Callable[[Call], str | Response]) -> tuple[
             asked = program.send(sent)
             steps.append([asked] if isinstance(asked, Call) else list(asked))
             said = [say(call) for call in steps[-1]]
-            replies = [Reply(one if isinstance(one, Response) else reply(one)) for one in said]
+            replies = [
+                Reply(one if isinstance(one, Response) else reply(one)) for one in said
+            ]
             sent = replies[0] if isinstance(asked, Call) else replies
     except StopIteration as done:
         result: T = done.value
@@ -44,10 +48,15 @@ class Judged(NamedTuple):
         return [request.messages[-1].content.text for request in self.asked]
 
 
-def judged(metric: str, trial: Trial, *replies: str | Response, **switches: Any) -> Judged:
+def judged(
+    metric: str, trial: Trial, *replies: str | Response, **switches: Any
+) -> Judged:
     """A trial judged by a metric of ours whose calls get the replies in their order."""
     waiting = list(replies)
-    scores, steps = driven(score_judged(bind(load_metric(metric), switches), trial, Role), lambda _: waiting.pop(0))
+    scores, steps = driven(
+        score_judged(bind(load_metric(metric), switches), trial, Role),
+        lambda _: waiting.pop(0),
+    )
     assert not waiting, "a reply was not asked for"
     (score,) = scores.values()
     return Judged(score, [call.request for step in steps for call in step])

@@ -9,13 +9,44 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 TOP_LEVEL = {
-    *("results", "groups", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", "n-samples"),
-    *("config", "git_hash", "date", "task_hashes", "model_name", "model_source", "model_name_sanitized"),
-    *("chat_template", "chat_template_sha", "system_instruction_sha", "total_evaluation_time_seconds"),
+    *(
+        "results",
+        "groups",
+        "group_subtasks",
+        "configs",
+        "versions",
+        "n-shot",
+        "higher_is_better",
+        "n-samples",
+    ),
+    *(
+        "config",
+        "git_hash",
+        "date",
+        "task_hashes",
+        "model_name",
+        "model_source",
+        "model_name_sanitized",
+    ),
+    *(
+        "chat_template",
+        "chat_template_sha",
+        "system_instruction_sha",
+        "total_evaluation_time_seconds",
+    ),
     "pretty_env_info",
 }
 SAMPLE_KEYS = {
-    *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"),
+    *(
+        "doc_id",
+        "doc",
+        "target",
+        "arguments",
+        "resps",
+        "filtered_resps",
+        "filter",
+        "metrics",
+    ),
     *("doc_hash", "prompt_hash", "target_hash"),
 }
 _NOT_METRICS = {"alias", "name", "sample_len", "sample_count"}
@@ -44,16 +75,29 @@ def read_numbers(document: dict[str, Any], column: str = "results") -> list[Numb
             stderr = entry[f"{metric}_stderr,{name}"]
             known = None if stderr == "N/A" else float(stderr)
             better = document["higher_is_better"][task][metric]
-            found.append(Number(task, metric, name, value, known, document["versions"].get(task), better))
+            found.append(
+                Number(
+                    task,
+                    metric,
+                    name,
+                    value,
+                    known,
+                    document["versions"].get(task),
+                    better,
+                )
+            )
     return found
 
 
 def latest(folder: Path) -> tuple[dict[str, Any], dict[str, Path]]:
     """The newest results file of a folder, and the samples files of the same time by task."""
-    file = max(folder.rglob("results_*.json"), key=lambda path: path.stem.rpartition("_")[2])
+    file = max(
+        folder.rglob("results_*.json"), key=lambda path: path.stem.rpartition("_")[2]
+    )
     time = file.stem.rpartition("_")[2]
     samples = {
-        path.stem[len("samples_") : -len(time) - 1]: path for path in file.parent.glob(f"samples_*_{time}.jsonl")
+        path.stem[len("samples_") : -len(time) - 1]: path
+        for path in file.parent.glob(f"samples_*_{time}.jsonl")
     }
     return json.loads(file.read_text(encoding="utf-8")), samples
 
@@ -63,5 +107,7 @@ def read_samples(file: Path) -> list[dict[str, Any]]:
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     for row in rows:
         assert row.keys() >= SAMPLE_KEYS | set(row["metrics"]), file.name
-        assert all(isinstance(text, str) for texts in row["resps"] for text in texts), file.name
+        assert all(isinstance(text, str) for texts in row["resps"] for text in texts), (
+            file.name
+        )
     return rows

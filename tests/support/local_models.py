@@ -77,7 +77,10 @@ def changed(name: str, into: Path, file: str, **changes: Any) -> HFBackend:
 def rewritten(file: Path, **changes: Any) -> None:
     """Change entries of a JSON file; None takes one out."""
     row = json.loads(file.read_text("utf-8")) | changes
-    file.write_text(json.dumps({name: value for name, value in row.items() if value is not None}), "utf-8")
+    file.write_text(
+        json.dumps({name: value for name, value in row.items() if value is not None}),
+        "utf-8",
+    )
 
 
 def asked(
@@ -91,7 +94,9 @@ def asked(
     """A request with one user message, behind others if they are given."""
     first = (message("system", system),) if system else ()
     messages = (*first, *before, message("user", *parts))
-    return Request(messages, GenerationParams(max_tokens=max_tokens, **params), seed=seed)
+    return Request(
+        messages, GenerationParams(max_tokens=max_tokens, **params), seed=seed
+    )
 
 
 def says(backend: BatchBackend, request: Request) -> Response:
@@ -106,7 +111,9 @@ def answers(backend: BatchBackend, requests: Sequence[Request]) -> list[Response
     return [response for _, response in sorted(found, key=lambda row: row[0])]
 
 
-def drawn(colour: tuple[int, int, int] = (200, 30, 30), size: tuple[int, int] = (40, 30)) -> Media:
+def drawn(
+    colour: tuple[int, int, int] = (200, 30, 30), size: tuple[int, int] = (40, 30)
+) -> Media:
     """A picture of one colour."""
     return Media.from_bytes(picture(size=size, colour=colour))
 

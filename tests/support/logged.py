@@ -16,7 +16,12 @@ ROOT = Path(__file__).parents[2]
 
 def finished(folder: Path) -> tuple[RunOutcome, Published]:
     """A run with one number that is known and one that is not."""
-    made = outcome(folder, result("a", 0.5), result("a", None, metric="other", unavailable=10), tasks=(task("a"),))
+    made = outcome(
+        folder,
+        result("a", 0.5),
+        result("a", None, metric="other", unavailable=10),
+        tasks=(task("a"),),
+    )
     document = json.loads(json.dumps(results_document(made, ReportContext("m"), {})))
     (folder / "results.json").write_text(json.dumps(document))
     return made, Published("a table", folder / "results.json", document)
@@ -34,7 +39,13 @@ def log_apart(folder: Path, logger: str, **environ: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", script],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "HOME": str(folder), "HF_HUB_OFFLINE": "1", **environ},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(paths),
+            "HOME": str(folder),
+            "HF_HUB_OFFLINE": "1",
+            **environ,
+        },
         capture_output=True,
         text=True,
         timeout=120,

@@ -19,8 +19,17 @@ from tests.support.sounds import tone
 from tests.support.tiny_models import tiny_model
 
 OF_MMMG = {
-    **{BEAT_THIS_NAME: "beat_this", CLAP_NAME: "clap", WHISPER_NAME: "whisper", GENDER_NAME: "wav2vec2_gender"},
-    **{SPEAKER_NAME: "wavlm_sv", "BELLE-2/Belle-whisper-large-v3-zh": "whisper", "ssundaram21/dreamsim": "dreamsim"},
+    **{
+        BEAT_THIS_NAME: "beat_this",
+        CLAP_NAME: "clap",
+        WHISPER_NAME: "whisper",
+        GENDER_NAME: "wav2vec2_gender",
+    },
+    **{
+        SPEAKER_NAME: "wavlm_sv",
+        "BELLE-2/Belle-whisper-large-v3-zh": "whisper",
+        "ssundaram21/dreamsim": "dreamsim",
+    },
 }
 TINY = {
     **OF_MMMG,
@@ -33,15 +42,34 @@ def weights_folder(folder: Path) -> Path:
     """With the reference sounds that the bundled rows of MMMG name."""
     for name, tiny in TINY.items():
         shutil.copytree(tiny_model(tiny), folder / name)
-    sounds = {name.replace(" ", "_"): [tone(0.3, 300)] for name in _named("start", "end", "target")}
+    sounds = {
+        name.replace(" ", "_"): [tone(0.3, 300)]
+        for name in _named("start", "end", "target")
+    }
     class_folder(folder / "karolpiczak/ESC-50", sounds, table="meta/esc50.csv")
-    class_folder(folder / "cosmir/openmic-2018", {name: [tone(0.3, 500)] for name in _named("instrument")})
+    class_folder(
+        folder / "cosmir/openmic-2018",
+        {name: [tone(0.3, 500)] for name in _named("instrument")},
+    )
     return folder
 
 
 def _named(*labels: str) -> list[str]:
     """What the bundled rows name under these labels."""
     bundled = files("mmeval.tasks.mmmg") / "bundled" / "seed_instruction"
-    texts = [file.read_text("utf-8") for file in bundled.iterdir() if file.name.startswith("a_")]
-    rows: list[dict[str, Any]] = [json.loads(line) for text in texts for line in text.splitlines()]
-    return sorted({row[label] for row in rows for label in labels if isinstance(row.get(label), str)})
+    texts = [
+        file.read_text("utf-8")
+        for file in bundled.iterdir()
+        if file.name.startswith("a_")
+    ]
+    rows: list[dict[str, Any]] = [
+        json.loads(line) for text in texts for line in text.splitlines()
+    ]
+    return sorted(
+        {
+            row[label]
+            for row in rows
+            for label in labels
+            if isinstance(row.get(label), str)
+        }
+    )

@@ -34,8 +34,16 @@ TASKS = (
     Counted("mmmg_decomposition", "i_consistency_decompose", 20, pictures=20),
     Counted("mmmg_multi_view", "i_consistency_3d_scene", 20, pictures=100),
     Counted("mmmg_multi_angle", "i_consistency_3d_object", 20, pictures=100),
-    Counted("mmmg_interleaved_object_adding", "i_edit_add", 20, pictures=60, weights=True),
-    Counted("mmmg_interleaved_color_modifying", "i_edit_color", 20, pictures=60, weights=True),
+    Counted(
+        "mmmg_interleaved_object_adding", "i_edit_add", 20, pictures=60, weights=True
+    ),
+    Counted(
+        "mmmg_interleaved_color_modifying",
+        "i_edit_color",
+        20,
+        pictures=60,
+        weights=True,
+    ),
     Counted("mmmg_text_editing", "i_edit_text", 25, pictures=25),
     Counted("mmmg_object_adding", "i_edit_object_add", 20, pictures=20),
     Counted("mmmg_object_removing", "i_edit_object_remove", 20, pictures=20),
@@ -47,7 +55,9 @@ TASKS = (
     Counted("mmmg_self_absolute_spatial", "it_coherence_spacial_absolute", 20),
     Counted("mmmg_self_ocr", "it_coherence_ocr", 20),
     Counted("mmmg_interleaved_math", "it_coherence_math", 20, pictures=40),
-    Counted("mmmg_interleaved_code", "it_coherence_code", 20, pictures=20, weights=True),
+    Counted(
+        "mmmg_interleaved_code", "it_coherence_code", 20, pictures=20, weights=True
+    ),
     Counted("mmmg_image_text_order", "i_structure", 20, pictures=2),
     Counted("mmmg_sound_begin_end", "a_sound_begin_end", 20, weights=True),
     Counted("mmmg_sound_positional_inclusion", "a_sound_include", 20, weights=True),

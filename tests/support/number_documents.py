@@ -6,15 +6,22 @@ from mmeval.report.numbers import number_rows
 from mmeval.report.table_formats import TABLES
 
 
-def result(task: str, metric: str = "m", value: float | None = 0.5, **more: Any) -> dict[str, Any]:
+def result(
+    task: str, metric: str = "m", value: float | None = 0.5, **more: Any
+) -> dict[str, Any]:
     return {"task": task, "metric": metric, "value": value, "n": 4, "scored": 4, **more}
 
 
-def document(*results: dict[str, Any], groups: dict[str, list[str]] | None = None, **ours: Any) -> dict[str, Any]:
+def document(
+    *results: dict[str, Any], groups: dict[str, list[str]] | None = None, **ours: Any
+) -> dict[str, Any]:
     tasks = dict.fromkeys(row["task"] for row in results)
     return {
         "results": {name: {"alias": name.upper()} for name in tasks},
-        "group_subtasks": {**(groups or {}), **{name: [] for name in tasks if name not in (groups or {})}},
+        "group_subtasks": {
+            **(groups or {}),
+            **{name: [] for name in tasks if name not in (groups or {})},
+        },
         "versions": dict.fromkeys(tasks, "1.0"),
         "mmeval": {"results": list(results), **ours},
     }

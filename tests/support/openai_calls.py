@@ -34,8 +34,15 @@ def request(
     **params: Any,
 ) -> Request:
     """A request with one user message, or with the given messages."""
-    messages = content if content and isinstance(content[0], Message) else (user(*content),)
-    return Request(tuple(messages), GenerationParams.from_mapping({**params, **(options or {})}), tuple(wants), seed)
+    messages = (
+        content if content and isinstance(content[0], Message) else (user(*content),)
+    )
+    return Request(
+        tuple(messages),
+        GenerationParams.from_mapping({**params, **(options or {})}),
+        tuple(wants),
+        seed,
+    )
 
 
 def generate(url: str, asked: Request, **arguments: Any) -> Response:
@@ -51,7 +58,9 @@ def failure(url: str, asked: Request | None = None, **arguments: Any) -> ErrorIn
     return response.error
 
 
-def generate_all(url: str, asked: Sequence[Request], **arguments: Any) -> list[Response]:
+def generate_all(
+    url: str, asked: Sequence[Request], **arguments: Any
+) -> list[Response]:
     """The answers to several requests, sent one after the other by one backend."""
 
     async def run() -> list[Response]:

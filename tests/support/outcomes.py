@@ -26,7 +26,14 @@ def half(trial: Trial, *, strict: bool = False) -> float:
     return 0.5
 
 
-def task(name: str, *, comparable: bool = True, alias: str = "", rows: int = 10, metric: Metric = half) -> Task:
+def task(
+    name: str,
+    *,
+    comparable: bool = True,
+    alias: str = "",
+    rows: int = 10,
+    metric: Metric = half,
+) -> Task:
     dataset: Dataset = Rows(samples(rows))
     return Task(
         name=name,
@@ -45,13 +52,34 @@ def task(name: str, *, comparable: bool = True, alias: str = "", rows: int = 10,
     )
 
 
-def result(of: str, value: float | None = 0.5, *, metric: str = "half", n: int = 10, **more: Any) -> Result:
-    lost = sum(more.get(key, 0) for key in ("failed", "unscored", "unavailable", "unsupported", "inapplicable"))
-    return Result(of, metric, value, n, n - lost, **{"stderr": 0.1 if value is not None else None, **more})
+def result(
+    of: str,
+    value: float | None = 0.5,
+    *,
+    metric: str = "half",
+    n: int = 10,
+    **more: Any,
+) -> Result:
+    lost = sum(
+        more.get(key, 0)
+        for key in ("failed", "unscored", "unavailable", "unsupported", "inapplicable")
+    )
+    return Result(
+        of,
+        metric,
+        value,
+        n,
+        n - lost,
+        **{"stderr": 0.1 if value is not None else None, **more},
+    )
 
 
 def outcome(
-    folder: Path, *results: Result, tasks: tuple[Task, ...], groups: tuple[Group, ...] = (), **more: Any
+    folder: Path,
+    *results: Result,
+    tasks: tuple[Task, ...],
+    groups: tuple[Group, ...] = (),
+    **more: Any,
 ) -> RunOutcome:
     names = {group.name for group in groups}
     return RunOutcome(
@@ -70,13 +98,26 @@ def outcome(
 
 
 METADATA = {"note": "nightly", "team": {"api_key": "sk-1"}}
-CONTEXT = ReportContext("openai", {"model": "m", "api_key": "sk-1"}, limit=5, metadata=METADATA)
+CONTEXT = ReportContext(
+    "openai", {"model": "m", "api_key": "sk-1"}, limit=5, metadata=METADATA
+)
 GROUP = Group("g", "The group", ("a", "b"), (GroupMetric("half"),), version="3")
-TASKS = (task("a"), replace(task("b", comparable=False), config={"profile": "official"}))
-THREE = [result("a", 0.25), result("b", None, unavailable=10), result("g", 0.4, stderr=None)]
+TASKS = (
+    task("a"),
+    replace(task("b", comparable=False), config={"profile": "official"}),
+)
+THREE = [
+    result("a", 0.25),
+    result("b", None, unavailable=10),
+    result("g", 0.4, stderr=None),
+]
 
 
-def document(*results: Any, context: ReportContext = CONTEXT, tasks: Any = TASKS, **more: Any) -> dict[str, Any]:
+def document(
+    *results: Any, context: ReportContext = CONTEXT, tasks: Any = TASKS, **more: Any
+) -> dict[str, Any]:
     made = outcome(Path(), *results, tasks=tasks, groups=(GROUP,), **more)
-    whole: dict[str, Any] = json.loads(json.dumps(results_document(made, context, {"a": "hash"}), allow_nan=False))
+    whole: dict[str, Any] = json.loads(
+        json.dumps(results_document(made, context, {"a": "hash"}), allow_nan=False)
+    )
     return whole

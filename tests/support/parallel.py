@@ -66,14 +66,27 @@ class ToyParallel:
         count: int = 1,
         drift: bool = False,
     ) -> None:
-        self.identity = {"backend": "toy_parallel", "model": model, **({"copy": copy} if drift else {})}
+        self.identity = {
+            "backend": "toy_parallel",
+            "model": model,
+            **({"copy": copy} if drift else {}),
+        }
         self.max_batch_size = max_batch_size
-        self._folder, self._copies, self._copy, self._delay = Path(folder), copies, copy, delay
+        self._folder, self._copies, self._copy, self._delay = (
+            Path(folder),
+            copies,
+            copy,
+            delay,
+        )
         self._most, self._broken, self._point, self._count = most, broken, point, count
 
     @property
     def workers(self) -> Sequence[Mapping[str, Any]]:
-        return [] if self._copy else [{"copy": copy} for copy in range(1, self._copies + 1)]
+        return (
+            []
+            if self._copy
+            else [{"copy": copy} for copy in range(1, self._copies + 1)]
+        )
 
     def start(self) -> None:
         self._note("start", os.environ.get("OMP_NUM_THREADS", ""))
@@ -93,7 +106,9 @@ class ToyParallel:
                 (self._folder / "point was here").touch(exist_ok=False)
                 after(Segment, self._point, self._count, die)
 
-    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+    def generate_batch(
+        self, requests: Sequence[Request]
+    ) -> Iterator[tuple[int, Response]]:
         self._note("begin", str(len(requests)))
         for position, request in enumerate(requests):
             text = asked_text(request)
@@ -105,10 +120,17 @@ class ToyParallel:
             answer = reply(text.replace("question", "answer"), *made)
             if "odd" in text:
                 answer = replace(answer, fingerprint=cast("str", {1, 2}))
-            yield position, replace(answer, served=OnlyThere(os.getpid())) if "garbled" in text else answer
+            yield (
+                position,
+                replace(answer, served=OnlyThere(os.getpid()))
+                if "garbled" in text
+                else answer,
+            )
 
     def _may_go_on(self) -> bool:
-        return len(answered(self._folder)) < self._most or (self._folder / "go").exists()
+        return (
+            len(answered(self._folder)) < self._most or (self._folder / "go").exists()
+        )
 
     async def close(self) -> None:
         self._note("close", "")
@@ -121,8 +143,15 @@ class ToyParallel:
 def notes(folder: Path, what: str = "") -> list[Note]:
     """What the copies did, in order; of one sort where one is named."""
     file = folder / "notes"
-    rows = (line.split("|", 3) for line in (file.read_text().splitlines() if file.exists() else []))
-    return [Note(row[0], int(row[1]), int(row[2]), row[3]) for row in rows if what in ("", row[0])]
+    rows = (
+        line.split("|", 3)
+        for line in (file.read_text().splitlines() if file.exists() else [])
+    )
+    return [
+        Note(row[0], int(row[1]), int(row[2]), row[3])
+        for row in rows
+        if what in ("", row[0])
+    ]
 
 
 def answered(folder: Path) -> list[str]:

@@ -37,7 +37,10 @@ class Asked(NamedTuple):
     @property
     def kinds(self) -> list[list[str]]:
         """The kinds of part of each question, in their order."""
-        return [[part.kind for part in call.request.messages[-1].content.parts] for call in self.calls]
+        return [
+            [part.kind for part in call.request.messages[-1].content.parts]
+            for call in self.calls
+        ]
 
     def pictures(self, at: int = 0) -> tuple[Media, ...]:
         return self.calls[at].request.messages[-1].content.media("image")
@@ -61,15 +64,23 @@ def judged(
 
     def say(call: Call) -> str | Response:
         asked = call.request.messages[-1].content.text
-        found = next(said for words, said in (role_says or {}).get(call.role, usual).items() if words in asked)
+        found = next(
+            said
+            for words, said in (role_says or {}).get(call.role, usual).items()
+            if words in asked
+        )
         return found.pop(0) if isinstance(found, list) else found
 
-    scores, steps = driven(score_judged(bind(load_metric(metric), switches, profile), trial, Role), say)
+    scores, steps = driven(
+        score_judged(bind(load_metric(metric), switches, profile), trial, Role), say
+    )
     (score,) = scores.values()
     return Asked(score, [call for step in steps for call in step])
 
 
-def trial_of(said: str | None, /, *pictures: Media, given: Sequence[Media] = (), **labels: Any) -> Trial:
+def trial_of(
+    said: str | None, /, *pictures: Media, given: Sequence[Media] = (), **labels: Any
+) -> Trial:
     """A trial whose answer is a text with placeholders and pictures, about a row with these labels."""
     output = None if said is None else Interleaved.from_reply(said, pictures)
     return Trial(Sample("s", (user("draw", *given),), (), labels), output=output)

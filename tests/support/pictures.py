@@ -21,25 +21,37 @@ def noise(height: int, width: int, seed: int = 1) -> Pixels:
     """Waves with noise on them, the same for the same seed."""
     rng = np.random.RandomState(seed)
     y, x = np.mgrid[0:height, 0:width]
-    waves = [127 + 100 * np.sin(x / 9 + seed), 127 + 100 * np.cos(y / 7), (x + y) * 255 / (height + width)]
-    return np.clip(np.stack(waves, -1) + rng.randint(-20, 21, (height, width, 3)), 0, 255).astype(np.uint8)
+    waves = [
+        127 + 100 * np.sin(x / 9 + seed),
+        127 + 100 * np.cos(y / 7),
+        (x + y) * 255 / (height + width),
+    ]
+    return np.clip(
+        np.stack(waves, -1) + rng.randint(-20, 21, (height, width, 3)), 0, 255
+    ).astype(np.uint8)
 
 
 def even(height: int, width: int, color: tuple[int, int, int]) -> Pixels:
     return np.full((height, width, 3), color, np.uint8)
 
 
-def painted(pixels: Pixels, rows: slice, columns: slice, color: tuple[int, int, int]) -> Pixels:
+def painted(
+    pixels: Pixels, rows: slice, columns: slice, color: tuple[int, int, int]
+) -> Pixels:
     done = pixels.copy()
     done[rows, columns] = color
     return done
 
 
-def framed(pixels: Pixels, across: int, down: int, color: tuple[int, int, int]) -> Pixels:
+def framed(
+    pixels: Pixels, across: int, down: int, color: tuple[int, int, int]
+) -> Pixels:
     """With a border: ``across`` pixels on the left and right, ``down`` above and below."""
     height, width = pixels.shape[:2]
     done = even(height, width, color)
-    done[down : height - down, across : width - across] = pixels[down : height - down, across : width - across]
+    done[down : height - down, across : width - across] = pixels[
+        down : height - down, across : width - across
+    ]
     return done
 
 
@@ -48,7 +60,12 @@ def medium(pixels: Pixels) -> Media:
 
 
 def shown(*pictures: Pixels | Media) -> Interleaved:
-    return Interleaved(tuple(media_part(one if isinstance(one, Media) else medium(one)) for one in pictures))
+    return Interleaved(
+        tuple(
+            media_part(one if isinstance(one, Media) else medium(one))
+            for one in pictures
+        )
+    )
 
 
 def picture_trial(
@@ -71,4 +88,8 @@ def by_scikit_image(one: Pixels, other: Pixels) -> float:
     """The structural similarity that ours is held against."""
     import skimage.metrics
 
-    return float(skimage.metrics.structural_similarity(one, other, channel_axis=-1, data_range=255))
+    return float(
+        skimage.metrics.structural_similarity(
+            one, other, channel_axis=-1, data_range=255
+        )
+    )

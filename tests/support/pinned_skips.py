@@ -8,13 +8,21 @@ from typing import Any
 
 import pytest
 
-REASONS = {"no network", "nothing can be mounted here", "trackio is not installed", "wandb is not installed"}
+REASONS = {
+    "no network",
+    "nothing can be mounted here",
+    "trackio is not installed",
+    "wandb is not installed",
+}
 """Most containers may mount no disk, pyright fetches itself, and the last two packages are not for development."""
 
 
 def skipped_in(reporter: Any) -> dict[str, str]:
     """The tests and modules that were skipped, with their reasons. The reporter of a terminal has no public type."""
-    return {report.nodeid: _reason(report.longrepr) for report in reporter.stats.get("skipped", [])}
+    return {
+        report.nodeid: _reason(report.longrepr)
+        for report in reporter.stats.get("skipped", [])
+    }
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
@@ -30,9 +38,16 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     terminalreporter.write_line(f"skipped: {len(skipped)}")
     for name, reason in skipped.items():
         if reason not in REASONS:
-            terminalreporter.write_line(f"skipped, which fails continuous integration: {name} ({reason})", yellow=True)
+            terminalreporter.write_line(
+                f"skipped, which fails continuous integration: {name} ({reason})",
+                yellow=True,
+            )
 
 
 def _reason(longrepr: object) -> str:
     """pytest keeps it as (file, line, "Skipped: reason")."""
-    return str(longrepr[2]).removeprefix("Skipped: ") if isinstance(longrepr, tuple) else str(longrepr)
+    return (
+        str(longrepr[2]).removeprefix("Skipped: ")
+        if isinstance(longrepr, tuple)
+        else str(longrepr)
+    )

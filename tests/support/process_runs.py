@@ -15,17 +15,26 @@ class ProcessRuns:
     def __init__(self, folder: Path, rows: list[str]) -> None:
         self.folder, self.notes = folder, folder / "notes"
         self.notes.mkdir()
-        asked = ({"id": str(i), "input": text, "reference": text} for i, text in enumerate(rows))
+        asked = (
+            {"id": str(i), "input": text, "reference": text}
+            for i, text in enumerate(rows)
+        )
         write_task(folder / "tasks", "ask", asked)
 
-    def command(self, fault: str = "none", *flags: str, seconds: float = 0.0, **args: Any) -> list[str]:
+    def command(
+        self, fault: str = "none", *flags: str, seconds: float = 0.0, **args: Any
+    ) -> list[str]:
         """The flags of a run; ``args`` are further arguments of the backend."""
         words = shlex.join(bad_command(fault, self.notes, str(seconds)))
         given = {"command": f'"{words}"', "name": "m", **args}
         return [
             *("--tasks", "ask", "--include_path", str(self.folder / "tasks"), *QUIET),
             *("--output_path", str(self.folder / "runs"), "--model", "process"),
-            *("--model_args", ",".join(f"{name}={value}" for name, value in given.items()), *flags),
+            *(
+                "--model_args",
+                ",".join(f"{name}={value}" for name, value in given.items()),
+                *flags,
+            ),
         ]
 
     def whole(self, fault: str = "none", *flags: str, **args: Any) -> Ended:
@@ -46,4 +55,6 @@ class ProcessRuns:
         return {*self.started()}
 
     def log(self) -> str:
-        return (self.folder / "runs" / "m" / "default" / "workers" / "model-1.log").read_text()
+        return (
+            self.folder / "runs" / "m" / "default" / "workers" / "model-1.log"
+        ).read_text()

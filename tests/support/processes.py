@@ -19,6 +19,8 @@ def gone(pids: set[int], seconds: float = PATIENCE) -> bool:
 
 def _has_ended(pid: int) -> bool:
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        return (
+            Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        )
     except OSError:
         return True

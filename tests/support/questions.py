@@ -29,11 +29,16 @@ def questions(folder: Path, numbers: Iterable[int] = range(12)) -> list[str]:
 
 def write_questions(folder: Path, name: str, numbers: Iterable[int]) -> Path:
     """A task that asks ``question N`` for each number. Returns the folder."""
-    rows = ({"id": str(n), "input": f"question {n}", "reference": f"answer {n}"} for n in numbers)
+    rows = (
+        {"id": str(n), "input": f"question {n}", "reference": f"answer {n}"}
+        for n in numbers
+    )
     return write_task(folder, name, rows)
 
 
-def write_task(folder: Path, name: str, rows: Iterable[Mapping[str, Any]], more: str = "") -> Path:
+def write_task(
+    folder: Path, name: str, rows: Iterable[Mapping[str, Any]], more: str = ""
+) -> Path:
     """A task of given rows."""
     data = folder / f"{name}_data"
     data.mkdir(parents=True, exist_ok=True)
@@ -44,7 +49,15 @@ def write_task(folder: Path, name: str, rows: Iterable[Mapping[str, Any]], more:
 
 def write_benchmark(folder: Path, *names: str, rows: int = 3) -> Path:
     """Tasks over the same rows: ``question 0`` with the reference ``answer 0`` and the level 0, and so on."""
-    asked = [{"id": f"{i}", "input": f"question {i}", "reference": f"answer {i}", "level": i % 2} for i in range(rows)]
+    asked = [
+        {
+            "id": f"{i}",
+            "input": f"question {i}",
+            "reference": f"answer {i}",
+            "level": i % 2,
+        }
+        for i in range(rows)
+    ]
     for name in names or ("tiny",):
         write_task(folder, name, asked, more=f"task_alias: {name.capitalize()}\n")
     return folder

@@ -40,7 +40,9 @@ class Nodes:
         return str(self._cluster.address)
 
     @contextmanager
-    def node(self, cpus: int = 1, env: Mapping[str, str] | None = None, **given: Any) -> Iterator[Any]:
+    def node(
+        self, cpus: int = 1, env: Mapping[str, str] | None = None, **given: Any
+    ) -> Iterator[Any]:
         """A node, until the block ends."""
         made = self.add(cpus, env, **given)
         try:
@@ -48,7 +50,9 @@ class Nodes:
         finally:
             self.remove(made)
 
-    def add(self, cpus: int = 1, env: Mapping[str, str] | None = None, **given: Any) -> Any:
+    def add(
+        self, cpus: int = 1, env: Mapping[str, str] | None = None, **given: Any
+    ) -> Any:
         return self._make(env, num_cpus=cpus, **given)
 
     def remove(self, node: Any) -> None:
@@ -84,18 +88,36 @@ class RayRuns:
     def command(self, engine: str = "workers=2", **args: Any) -> list[str]:
         """The flags of a run; ``args`` are those of the toy."""
         given = ",".join(
-            f"{name}={value}" for name, value in {"folder": self.folder, "max_batch_size": 2, **args}.items()
+            f"{name}={value}"
+            for name, value in {
+                "folder": self.folder,
+                "max_batch_size": 2,
+                **args,
+            }.items()
         )
         where = f"ray,address={self._nodes.address},gpus=0,{engine}"
-        return [*self._asked, "--model", "toy_parallel", "--model_args", given, "--engine", where]
+        return [
+            *self._asked,
+            "--model",
+            "toy_parallel",
+            "--model_args",
+            given,
+            "--engine",
+            where,
+        ]
 
     def whole(self, engine: str = "workers=2", **args: Any) -> Ended:
-        return mmeval_process(*self.command(engine, **args), env=self._nodes.env, cwd=self.folder)
+        return mmeval_process(
+            *self.command(engine, **args), env=self._nodes.env, cwd=self.folder
+        )
 
     @contextmanager
     def begun(self, engine: str = "workers=2", **args: Any) -> Iterator[Running]:
         with started(
-            *self.command(engine, **args), env=self._nodes.env, cwd=self.folder, start_new_session=True
+            *self.command(engine, **args),
+            env=self._nodes.env,
+            cwd=self.folder,
+            start_new_session=True,
         ) as running:
             yield running
 
@@ -104,7 +126,12 @@ class RayRuns:
 
     def check(self) -> None:
         """No answer is lost and none repeated: each question has one line of an answer."""
-        lines = [from_line(line) for file in self._files() for line in file.read_bytes().splitlines() if line]
+        lines = [
+            from_line(line)
+            for file in self._files()
+            for line in file.read_bytes().splitlines()
+            if line
+        ]
         answers = Counter(line["k"] for line in lines if "r" in line)
         assert (len(answers), set(answers.values())) == (self.rows, {1})
 

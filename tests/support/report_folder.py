@@ -47,8 +47,12 @@ def write(
     folder: Path,
     rows: Sequence[Row],
     *,
-    tasks: Sequence[Json] = ({"name": "toy", "alias": "Toy", "run": 0, "comparable": True},),
-    runs: Sequence[Json] = ({"name": "default", "model": "tiny", "folder": "runs/tiny/default"},),
+    tasks: Sequence[Json] = (
+        {"name": "toy", "alias": "Toy", "run": 0, "comparable": True},
+    ),
+    runs: Sequence[Json] = (
+        {"name": "default", "model": "tiny", "folder": "runs/tiny/default"},
+    ),
     **shell: Any,
 ) -> Path:
     """The report in ``folder``; what comes back is its index.html. ``shell`` goes to the template."""
@@ -80,18 +84,36 @@ def _script(path: Path, call: str, *values: Any) -> None:
 def _index(rows: Sequence[Row], tasks: Sequence[Json], runs: Sequence[Json]) -> Json:
     metrics = sorted({name for row in rows for name in row.scores})
     labels = sorted({name for row in rows for name in row.labels})
-    values = {name: sorted({row.labels[name] for row in rows if name in row.labels}) for name in labels}
-    columns: Json = {
-        name: [getattr(row, name) for row in rows] for name in ("task", "sample", "repeat", "title", "kinds")
+    values = {
+        name: sorted({row.labels[name] for row in rows if name in row.labels})
+        for name in labels
     }
-    columns["index"] = [at if row.index is None else row.index for at, row in enumerate(rows)]
+    columns: Json = {
+        name: [getattr(row, name) for row in rows]
+        for name in ("task", "sample", "repeat", "title", "kinds")
+    }
+    columns["index"] = [
+        at if row.index is None else row.index for at, row in enumerate(rows)
+    ]
     columns["status"] = [STATUSES.index(row.status) for row in rows]
-    columns["scores"] = {name: [row.scores.get(name) for row in rows] for name in metrics}
+    columns["scores"] = {
+        name: [row.scores.get(name) for row in rows] for name in metrics
+    }
     columns["labels"] = {
-        name: [values[name].index(row.labels[name]) if name in row.labels else -1 for row in rows] for name in labels
+        name: [
+            values[name].index(row.labels[name]) if name in row.labels else -1
+            for row in rows
+        ]
+        for name in labels
     }
     return {
-        **{"format": 1, "made": "2026-11-20T21:00:00", "mmeval": "0.1.0", "chunk": CHUNK, "text_chunk": TEXT_CHUNK},
+        **{
+            "format": 1,
+            "made": "2026-11-20T21:00:00",
+            "mmeval": "0.1.0",
+            "chunk": CHUNK,
+            "text_chunk": TEXT_CHUNK,
+        },
         **{
             "count": len(rows),
             "runs": list(runs),
@@ -99,21 +121,38 @@ def _index(rows: Sequence[Row], tasks: Sequence[Json], runs: Sequence[Json]) -> 
             "statuses": list(STATUSES),
             "rows": columns,
         },
-        "metrics": [{"name": name, "higher_is_better": True, "range": [0, 1]} for name in metrics],
+        "metrics": [
+            {"name": name, "higher_is_better": True, "range": [0, 1]}
+            for name in metrics
+        ],
         "labels": [{"name": name, "values": values[name]} for name in labels],
     }
 
 
 def _details(row: Row) -> Json:
     scores: list[Json] = [
-        {"name": name, "status": "scored" if value is not None else row.status, "value": value, "reason": "",
-         "bounds": None, "evidence": {}, "verdicts": []}
+        {
+            "name": name,
+            "status": "scored" if value is not None else row.status,
+            "value": value,
+            "reason": "",
+            "bounds": None,
+            "evidence": {},
+            "verdicts": [],
+        }
         for name, value in row.scores.items()
-    ]  # fmt: skip
+    ]
     return {
         "input": [{"role": "user", "parts": [text(row.title)]}],
         "output": [text(f"The answer to {row.sample}.")],
-        **{"references": [], "error": None, "warnings": [], "finish": "", "scores": scores, "steps": []},
+        **{
+            "references": [],
+            "error": None,
+            "warnings": [],
+            "finish": "",
+            "scores": scores,
+            "steps": [],
+        },
         **{"labels": dict(row.labels), "metadata": {}},
         **row.details,
     }
@@ -121,24 +160,90 @@ def _details(row: Row) -> Json:
 
 def _shell(rows: Sequence[Row], runs: Sequence[Json], given: Mapping[str, Any]) -> str:
     counts = {name: sum(row.status == name for row in rows) for name in STATUSES}
-    number = {"value": "0.512", "stderr": "0.010", "interval": "0.49 to 0.53", "bounds": "", "counts": counts}
+    number = {
+        "value": "0.512",
+        "stderr": "0.010",
+        "interval": "0.49 to 0.53",
+        "bounds": "",
+        "counts": counts,
+    }
     values: Json = {
-        "title": "tiny: toy", "made": "2026-11-20 21:00", "mmeval": "0.1.0", "count": len(rows),
-        "runs": [{**run, "settings": [{"name": "judge", "value": "none"}]} for run in runs],
-        "summary": [{"name": "", "notes": [],
-            "lead": [f"The model tiny was asked {len(rows)} samples."]}],
-        "headlines": [{"name": "Toy", "metric": "accuracy", "better": "up", "inner": False, "href": "#task=toy",
-            "beside": None, "gauges": [{"name": "", "series": 0, "value": "0.512", "interval": "0.490 to 0.530",
-            "scored": f"{counts['scored']} of {len(rows)}", "zero": 0, "at": 51.2, "low": 49, "high": 53}]}],
-        "answers": [], "absent": [], "missing": 0,
-        "tables": [{"title": "Tasks", "columns": ["tiny"], "rows": [
-            {"depth": 0, "name": "Toy", "href": "#task=toy", "version": "1.0", "metric": "accuracy", "better": "up",
-             "notes": "", "remark": None, "absent": [""], "beside": "",
-             "numbers": [{**number, "total": len(rows)}]}], "remarks": [], "baseline": ""}],
-        "notes": [], "layouts": [], "comparison": [],
-        "charts": [{"title": "By field", "text": "", "svg": Markup(CHART), "narrow": Markup(CHART)}],
+        "title": "tiny: toy",
+        "made": "2026-11-20 21:00",
+        "mmeval": "0.1.0",
+        "count": len(rows),
+        "runs": [
+            {**run, "settings": [{"name": "judge", "value": "none"}]} for run in runs
+        ],
+        "summary": [
+            {
+                "name": "",
+                "notes": [],
+                "lead": [f"The model tiny was asked {len(rows)} samples."],
+            }
+        ],
+        "headlines": [
+            {
+                "name": "Toy",
+                "metric": "accuracy",
+                "better": "up",
+                "inner": False,
+                "href": "#task=toy",
+                "beside": None,
+                "gauges": [
+                    {
+                        "name": "",
+                        "series": 0,
+                        "value": "0.512",
+                        "interval": "0.490 to 0.530",
+                        "scored": f"{counts['scored']} of {len(rows)}",
+                        "zero": 0,
+                        "at": 51.2,
+                        "low": 49,
+                        "high": 53,
+                    }
+                ],
+            }
+        ],
+        "answers": [],
+        "absent": [],
+        "missing": 0,
+        "tables": [
+            {
+                "title": "Tasks",
+                "columns": ["tiny"],
+                "rows": [
+                    {
+                        "depth": 0,
+                        "name": "Toy",
+                        "href": "#task=toy",
+                        "version": "1.0",
+                        "metric": "accuracy",
+                        "better": "up",
+                        "notes": "",
+                        "remark": None,
+                        "absent": [""],
+                        "beside": "",
+                        "numbers": [{**number, "total": len(rows)}],
+                    }
+                ],
+                "remarks": [],
+                "baseline": "",
+            }
+        ],
+        "notes": [],
+        "layouts": [],
+        "comparison": [],
+        "charts": [
+            {
+                "title": "By field",
+                "text": "",
+                "svg": Markup(CHART),
+                "narrow": Markup(CHART),
+            }
+        ],
         **given,
-    }  # fmt: skip
+    }
     return rendered(values)
 
 
@@ -146,26 +251,66 @@ def text(words: str) -> Json:
     return {"kind": "text", "text": words}
 
 
-def medium(folder: Path, kind: str, name: str, content: bytes, mime: str, **more: Any) -> Json:
+def medium(
+    folder: Path, kind: str, name: str, content: bytes, mime: str, **more: Any
+) -> Json:
     """A part whose file lies beside the report, as that of a run does."""
     path = folder.parent / "media" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     digest = hashlib.sha256(content).hexdigest()
-    return {"kind": kind, "label": f"{kind}1", "name": name, "mime": mime, "size": len(content), "sha256": digest,
-            "src": f"../media/{name}", "note": "", **more}  # fmt: skip
+    return {
+        "kind": kind,
+        "label": f"{kind}1",
+        "name": name,
+        "mime": mime,
+        "size": len(content),
+        "sha256": digest,
+        "src": f"../media/{name}",
+        "note": "",
+        **more,
+    }
 
 
 def cube(folder: Path, *, points_only: bool = False) -> Json:
     """A part with a mesh that is ready for the viewer."""
-    corners = [coordinate for x in (0, 1) for y in (0, 1) for z in (0, 1) for coordinate in (x, y, z)]
-    sides = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
+    corners = [
+        coordinate
+        for x in (0, 1)
+        for y in (0, 1)
+        for z in (0, 1)
+        for coordinate in (x, y, z)
+    ]
+    sides = (
+        (0, 1, 3, 2),
+        (4, 6, 7, 5),
+        (0, 4, 5, 1),
+        (2, 3, 7, 6),
+        (0, 2, 6, 4),
+        (1, 5, 7, 3),
+    )
     vertices = struct.pack("<24f", *corners)
-    indices = b"".join(struct.pack("<6I", a, b, c, a, c, d) for a, b, c, d in (() if points_only else sides))
+    indices = b"".join(
+        struct.pack("<6I", a, b, c, a, c, d)
+        for a, b, c, d in (() if points_only else sides)
+    )
     digest = hashlib.sha256(vertices + indices).hexdigest()
     (folder / "media").mkdir(parents=True, exist_ok=True)
-    mesh = {"vertices": base64.b64encode(vertices).decode(), "faces": base64.b64encode(indices).decode(),
-            "box": [[0, 0, 0], [1, 1, 1]], "note": "points of the surface" if points_only else ""}  # fmt: skip
+    mesh = {
+        "vertices": base64.b64encode(vertices).decode(),
+        "faces": base64.b64encode(indices).decode(),
+        "box": [[0, 0, 0], [1, 1, 1]],
+        "note": "points of the surface" if points_only else "",
+    }
     _script(folder / "media" / f"{digest}.js", "mesh", digest, mesh)
-    return {"kind": "3d", "label": "3d1", "name": "cube.obj", "mime": "model/obj", "size": 420, "sha256": digest,
-            "src": "", "note": "", "mesh": f"media/{digest}.js"}  # fmt: skip
+    return {
+        "kind": "3d",
+        "label": "3d1",
+        "name": "cube.obj",
+        "mime": "model/obj",
+        "size": 420,
+        "sha256": digest,
+        "src": "",
+        "note": "",
+        "mesh": f"media/{digest}.js",
+    }

@@ -24,23 +24,46 @@ def demo(folder: Path) -> Path:
 
 def plain(number: int) -> Row:
     status = STATUSES[number % 5]
-    failed = {"output": None, "error": {"kind": "timeout", "message": "no answer within 120 s"}}
+    failed = {
+        "output": None,
+        "error": {"kind": "timeout", "message": "no answer within 120 s"},
+    }
     return Row(
-        f"area/{number}", f"Question {number}", status,
+        f"area/{number}",
+        f"Question {number}",
+        status,
         scores={"accuracy": number / 100 if status == "scored" else None},
         labels={"field": ("art", "law", "music")[number % 3]},
         details=failed if status == "failed" else {},
-        task=number % 2, kinds="image" if number % 4 == 0 else "text",
+        task=number % 2,
+        kinds="image" if number % 4 == 0 else "text",
         text=f"Question {number} and its hidden word{number}x.",
-    )  # fmt: skip
+    )
 
 
 def rich(report: Path) -> Row:
-    image = medium(report, "image", "a.png", picture(size=(64, 32), colour=(200, 80, 40)), "image/png")
+    image = medium(
+        report,
+        "image",
+        "a.png",
+        picture(size=(64, 32), colour=(200, 80, 40)),
+        "image/png",
+    )
     sound = medium(report, "audio", "a.wav", wav(16_000), "audio/wav")
-    page = {**image, "kind": "document", "label": "document1", "src": "", "pages": [image["src"]], "page_count": 3}
-    code = {"kind": "code", "language": "python", "text": "def f(): 1",
-            "tokens": [["keyword", "def"], ["", " f(): "], ["number", "1"]]}  # fmt: skip
+    page = {
+        **image,
+        "kind": "document",
+        "label": "document1",
+        "src": "",
+        "pages": [image["src"]],
+        "page_count": 3,
+    }
+    code = {
+        "kind": "code",
+        "language": "python",
+        "text": "def f(): 1",
+        "tokens": [["keyword", "def"], ["", " f(): "], ["number", "1"]],
+    }
     output = [
         *(
             {"kind": "reasoning", "text": "I look at both."},
@@ -50,25 +73,65 @@ def rich(report: Path) -> Row:
             page,
             code,
         ),
-        *(cube(report), cube(report, points_only=True), {"kind": "image", "label": "image3", "dangling": True}),
-        {**image, "label": "image4", "src": "", "note": "it has a DOCTYPE, and is not drawn"},
+        *(
+            cube(report),
+            cube(report, points_only=True),
+            {"kind": "image", "label": "image3", "dangling": True},
+        ),
+        {
+            **image,
+            "label": "image4",
+            "src": "",
+            "note": "it has a DOCTYPE, and is not drawn",
+        },
     ]
     details = {
-        "input": [{"role": "system", "parts": [text("Be brief.")]},
-                  {"role": "user", "parts": [text("Show it."), image]}],
-        "references": [[text("A picture.")]], "output": output, "warnings": ["audio was converted"], "finish": "length",
-        "scores": [_score()], "steps": [_exchange(role="model", parts=[text("A plan.")])],
+        "input": [
+            {"role": "system", "parts": [text("Be brief.")]},
+            {"role": "user", "parts": [text("Show it."), image]},
+        ],
+        "references": [[text("A picture.")]],
+        "output": output,
+        "warnings": ["audio was converted"],
+        "finish": "length",
+        "scores": [_score()],
+        "steps": [_exchange(role="model", parts=[text("A plan.")])],
         "metadata": {"source": {"page": 3}},
-    }  # fmt: skip
+    }
     kinds = "text+image+audio+document+code+3d"
-    return Row("area/0", "Show everything", "scored", {"accuracy": 0.5}, {"field": "art"}, details, kinds=kinds)
+    return Row(
+        "area/0",
+        "Show everything",
+        "scored",
+        {"accuracy": 0.5},
+        {"field": "art"},
+        details,
+        kinds=kinds,
+    )
 
 
 def _score() -> dict[str, Any]:
-    return {"name": "accuracy", "status": "scored", "value": 0.5, "reason": "half of it", "bounds": [0, 1],
-            "evidence": {"found": {"image": 2}, "long": [{"why": "a\nb", "deep": [1, 2, 3]}]},
-            "verdicts": [_exchange(role="judge", asked="gpt", parts=[text("Grade: 4")])]}  # fmt: skip
+    return {
+        "name": "accuracy",
+        "status": "scored",
+        "value": 0.5,
+        "reason": "half of it",
+        "bounds": [0, 1],
+        "evidence": {
+            "found": {"image": 2},
+            "long": [{"why": "a\nb", "deep": [1, 2, 3]}],
+        },
+        "verdicts": [_exchange(role="judge", asked="gpt", parts=[text("Grade: 4")])],
+    }
 
 
 def _exchange(**given: Any) -> dict[str, Any]:
-    return {"path": "0.1", "served": "tiny-1", "at": "", "seconds": 1.25, "tokens": [8, 4], "error": "", **given}
+    return {
+        "path": "0.1",
+        "served": "tiny-1",
+        "at": "",
+        "seconds": 1.25,
+        "tokens": [8, 4],
+        "error": "",
+        **given,
+    }

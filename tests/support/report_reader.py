@@ -30,7 +30,10 @@ class Report:
         return (self.folder / "index.html").read_text()
 
     def _chunked(self, name: str) -> list[Any]:
-        chunks = [called(file, name) for file in sorted((self.folder / "data").glob(f"{name}-*.js"))]
+        chunks = [
+            called(file, name)
+            for file in sorted((self.folder / "data").glob(f"{name}-*.js"))
+        ]
         assert [number for number, _ in chunks] == list(range(len(chunks)))
         return [item for _, items in chunks for item in items]
 

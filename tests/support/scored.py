@@ -20,17 +20,43 @@ PLUGINS = "[mmeval.metrics]\ntoy_yes = tests.support.toy:toy_yes\nbatched = test
 
 
 def plan(metric: str = "toy_yes", **more: Any) -> ScoringPlan:
-    given: dict[str, Any] = {"task": "t", "metrics": ((metric, {}, "standard"),), "unavailable": {}, "labels": ()}
-    return ScoringPlan(**{**given, "missing_output": None, "cluster_key": "", "media_root": Path("media"), **more})
+    given: dict[str, Any] = {
+        "task": "t",
+        "metrics": ((metric, {}, "standard"),),
+        "unavailable": {},
+        "labels": (),
+    }
+    return ScoringPlan(
+        **{
+            **given,
+            "missing_output": None,
+            "cluster_key": "",
+            "media_root": Path("media"),
+            **more,
+        }
+    )
 
 
-def line_of(trial: Trial, index: int = 0, responses: Sequence[bytes] | None = None) -> bytes:
-    lines = responses or [to_line(exchange.response.to_json()) for exchange in trial.exchanges]
-    return trial_line(trial, to_line(trial.sample.to_json()), index=index, digest=trial.digest, responses=lines)
+def line_of(
+    trial: Trial, index: int = 0, responses: Sequence[bytes] | None = None
+) -> bytes:
+    lines = responses or [
+        to_line(exchange.response.to_json()) for exchange in trial.exchanges
+    ]
+    return trial_line(
+        trial,
+        to_line(trial.sample.to_json()),
+        index=index,
+        digest=trial.digest,
+        responses=lines,
+    )
 
 
 def made(of: Sample, *responses: Response, output: Interleaved | None = None) -> Trial:
-    exchanges = tuple(Exchange(str(i), "model", f"d{i}", response) for i, response in enumerate(responses))
+    exchanges = tuple(
+        Exchange(str(i), "model", f"d{i}", response)
+        for i, response in enumerate(responses)
+    )
     return Trial(of, 0, exchanges, output or responses[0].output)
 
 
@@ -38,10 +64,14 @@ def answered(text: str, index: int = 0, **labels: Any) -> bytes:
     return line_of(made(sample(f"s{index}", **labels), reply(text)), index)
 
 
-def scored(lines: Sequence[bytes], *plans: ScoringPlan, workers: int = 0) -> list[dict[str, Any]]:
+def scored(
+    lines: Sequence[bytes], *plans: ScoringPlan, workers: int = 0
+) -> list[dict[str, Any]]:
     """The rows of these trials, each scored under every plan."""
     delivered: list[tuple[int, bytes]] = []
-    scorer = Scorer(plans, workers, lambda position, rows: delivered.append((position, rows)))
+    scorer = Scorer(
+        plans, workers, lambda position, rows: delivered.append((position, rows))
+    )
     scorer.start()
 
     async def score() -> None:
@@ -54,7 +84,11 @@ def scored(lines: Sequence[bytes], *plans: ScoringPlan, workers: int = 0) -> lis
         asyncio.run(score())
     finally:
         scorer.close()
-    rows = [(position, unsealed(row)) for position, rows in delivered for row in rows.splitlines(keepends=True)]
+    rows = [
+        (position, unsealed(row))
+        for position, rows in delivered
+        for row in rows.splitlines(keepends=True)
+    ]
     return [row for _, row in sorted(rows, key=lambda item: (item[1]["i"], item[0]))]
 
 
@@ -67,11 +101,16 @@ class Lane:
 
     def plan(self, *more: str, **switches: Any) -> ScoringPlan:
         bound = bind(batched, {"model": str(self.folder / "model"), **switches})
-        metrics = (("batched", bound.params, "standard"), *((name, {}, "standard") for name in more))
+        metrics = (
+            ("batched", bound.params, "standard"),
+            *((name, {}, "standard") for name in more),
+        )
         return plan(metrics=metrics, batch=bound.at_once)
 
     def deliver(self, position: int, rows: bytes) -> None:
-        self.rows += [(position, unsealed(row)) for row in rows.splitlines(keepends=True)]
+        self.rows += [
+            (position, unsealed(row)) for row in rows.splitlines(keepends=True)
+        ]
 
     def works(
         self,
@@ -87,7 +126,9 @@ class Lane:
         finally:
             scorer.close()
 
-    def scores(self, *texts: str, given: ScoringPlan | None = None, **options: Any) -> list[dict[str, Any]]:
+    def scores(
+        self, *texts: str, given: ScoringPlan | None = None, **options: Any
+    ) -> list[dict[str, Any]]:
         """The scores of these answers in their order, here by default."""
 
         async def score(scorer: Scorer) -> None:
@@ -98,11 +139,15 @@ class Lane:
 
         self.rows.clear()
         self.works(score, given or self.plan(), **{"workers": 0, **options})
-        return [row["scores"] for _, row in sorted(self.rows, key=lambda item: item[1]["i"])]
+        return [
+            row["scores"] for _, row in sorted(self.rows, key=lambda item: item[1]["i"])
+        ]
 
     def notes(self, what: str) -> list[Any]:
         return notes(self.folder / "notes", what)
 
 
-def values(scores: Sequence[dict[str, Any]], name: str = "batched") -> list[float | None]:
+def values(
+    scores: Sequence[dict[str, Any]], name: str = "batched"
+) -> list[float | None]:
     return [score[name]["value"] for score in scores]

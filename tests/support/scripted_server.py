@@ -22,7 +22,11 @@ class Scripted:
 
     @property
     def payload(self) -> bytes:
-        return self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
+        return (
+            self.body
+            if isinstance(self.body, bytes)
+            else json.dumps(self.body).encode()
+        )
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,9 @@ class Captured:
 
 def saying(**message: Any) -> Scripted:
     """A chat reply with this assistant message."""
-    return Scripted({"model": "m", "choices": [{"message": message, "finish_reason": "stop"}]})
+    return Scripted(
+        {"model": "m", "choices": [{"message": message, "finish_reason": "stop"}]}
+    )
 
 
 class ScriptedServer:
@@ -50,7 +56,9 @@ class ScriptedServer:
         self._closing = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True
+        )
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     def __enter__(self) -> Self:
@@ -72,15 +80,25 @@ class ScriptedServer:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 owner.seen.append(Captured(self.path, dict(self.headers), body))
-                answer = owner.answers.pop(0) if len(owner.answers) > 1 else owner.answers[0]
+                answer = (
+                    owner.answers.pop(0) if len(owner.answers) > 1 else owner.answers[0]
+                )
                 self.close_connection = True
                 if answer.cut is None or answer.cut > 0:
                     self._send(answer)
 
             def _send(self, answer: Scripted) -> None:
                 self.send_response(answer.status)
-                length = {} if answer.endless else {"Content-Length": str(len(answer.payload))}
-                for name, value in {"Connection": "close", **length, **answer.headers}.items():
+                length = (
+                    {}
+                    if answer.endless
+                    else {"Content-Length": str(len(answer.payload))}
+                )
+                for name, value in {
+                    "Connection": "close",
+                    **length,
+                    **answer.headers,
+                }.items():
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(answer.payload[: answer.cut])

@@ -28,7 +28,10 @@ class ServerRuns:
         self.notes.mkdir()
         self.bin = program(folder / "bin").parent
         self.fault = fault
-        asked = ({"id": str(i), "input": text, "reference": text} for i, text in enumerate(rows))
+        asked = (
+            {"id": str(i), "input": text, "reference": text}
+            for i, text in enumerate(rows)
+        )
         write_task(folder / "tasks", "ask", asked)
 
     @property
@@ -43,7 +46,11 @@ class ServerRuns:
         return [
             *("--tasks", "ask", "--include_path", str(self.folder / "tasks"), *QUIET),
             *("--output_path", str(self.folder / "runs"), "--model", "vllm"),
-            *("--model_args", ",".join(f"{name}={value}" for name, value in given.items()), *flags),
+            *(
+                "--model_args",
+                ",".join(f"{name}={value}" for name, value in given.items()),
+                *flags,
+            ),
         ]
 
     def whole(self, *flags: str, **args: Any) -> Ended:

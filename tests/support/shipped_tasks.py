@@ -25,7 +25,11 @@ def answered_by(backend_name: str, task: Task, sample: Sample) -> Trial:
     """The trial of a sample whose one call the backend answers."""
     backend = create_backend(backend_name, {})
     assert isinstance(backend, SampleBackend)
-    program = task.protocol(Ask(sample, task.prompt(sample), task.wanted(sample), task.params, Role("model")))
+    program = task.protocol(
+        Ask(
+            sample, task.prompt(sample), task.wanted(sample), task.params, Role("model")
+        )
+    )
     call = next(program)
     assert isinstance(call, Call)
     with pytest.raises(StopIteration) as stop:
@@ -36,5 +40,9 @@ def answered_by(backend_name: str, task: Task, sample: Sample) -> Trial:
 def scores_of(backend_name: str, task: Task, metric: str) -> list[float | None]:
     """One value a sample."""
     bound = next(entry.bound for entry in task.metrics if entry.bound.name == metric)
-    trials = [answered_by(backend_name, task, sample) for sample in selected_samples(task)]
-    return [score.value for trial in trials for score in score_one(bound, trial).values()]
+    trials = [
+        answered_by(backend_name, task, sample) for sample in selected_samples(task)
+    ]
+    return [
+        score.value for trial in trials for score in score_one(bound, trial).values()
+    ]

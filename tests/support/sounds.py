@@ -26,7 +26,9 @@ def silence(seconds: float) -> Samples:
 
 
 def alternating(*seconds: float) -> Samples:
-    parts = [silence(s) if at % 2 else tone(s, 300 + 90 * at) for at, s in enumerate(seconds)]
+    parts = [
+        silence(s) if at % 2 else tone(s, 300 + 90 * at) for at, s in enumerate(seconds)
+    ]
     return np.concatenate(parts)
 
 
@@ -34,7 +36,10 @@ def pulses(seconds: float, envelope: Sequence[float]) -> Samples:
     """Four strokes a second that die away, as loud as the envelope, which is spread over the whole length."""
     t = times(seconds)
     loudness = np.interp(t, np.linspace(0, seconds, len(envelope)), envelope)
-    return np.asarray(0.6 * np.sin(2 * np.pi * 330.0 * t) * np.exp(-6.0 * (t % 0.25)) * loudness, np.float32)
+    return np.asarray(
+        0.6 * np.sin(2 * np.pi * 330.0 * t) * np.exp(-6.0 * (t % 0.25)) * loudness,
+        np.float32,
+    )
 
 
 def voice(hertz: float, seconds: float = 2.0) -> Samples:
@@ -45,7 +50,9 @@ def voice(hertz: float, seconds: float = 2.0) -> Samples:
 
 
 def sine(hertz: float = 440.0, seconds: float = 1.0, level: float = 0.3) -> Samples:
-    return (level * np.sin(2 * np.pi * hertz * np.arange(int(seconds * 48_000)) / 48_000)).astype(np.float32)
+    return (
+        level * np.sin(2 * np.pi * hertz * np.arange(int(seconds * 48_000)) / 48_000)
+    ).astype(np.float32)
 
 
 def white(count: int = 48_000, level: float = 0.1) -> Samples:
@@ -53,10 +60,22 @@ def white(count: int = 48_000, level: float = 0.1) -> Samples:
 
 
 def steps(*levels: tuple[float, int]) -> Samples:
-    return np.concatenate([np.tile(np.array([level, -level], np.float32), count // 2) for level, count in levels])
+    return np.concatenate(
+        [
+            np.tile(np.array([level, -level], np.float32), count // 2)
+            for level, count in levels
+        ]
+    )
 
 
-def heard(*sounds: Samples | Media, text: str = "", metadata: Mapping[str, Any] | None = None) -> Trial:
-    media = [sound if isinstance(sound, Media) else wav(sound, RATE) for sound in sounds]
-    parts = [*([text_part(text)] if text else []), *(media_part(one, "audio") for one in media)]
+def heard(
+    *sounds: Samples | Media, text: str = "", metadata: Mapping[str, Any] | None = None
+) -> Trial:
+    media = [
+        sound if isinstance(sound, Media) else wav(sound, RATE) for sound in sounds
+    ]
+    parts = [
+        *([text_part(text)] if text else []),
+        *(media_part(one, "audio") for one in media),
+    ]
     return trial(Interleaved(tuple(parts)), metadata=metadata)

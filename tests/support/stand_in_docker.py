@@ -30,20 +30,42 @@ def main(words: list[str]) -> None:
 def run(words: list[str]) -> None:
     PID.write_text(str(os.getpid()))
     image = next(at for at, word in enumerate(words) if "@sha256:" in word)
-    command = ["bwrap", "--unshare-user", "--unshare-pid", "--as-pid-1", "--die-with-parent", "--clearenv"]
+    command = [
+        "bwrap",
+        "--unshare-user",
+        "--unshare-pid",
+        "--as-pid-1",
+        "--die-with-parent",
+        "--clearenv",
+    ]
     command += ["--cap-drop", *options(words, "--cap-drop")]
     for path in sorted(Path("/").iterdir()):
-        if path.name not in ("work", "dev", "proc", "tmp", "sys") and not path.is_symlink():
+        if (
+            path.name not in ("work", "dev", "proc", "tmp", "sys")
+            and not path.is_symlink()
+        ):
             command += ["--ro-bind", str(path), str(path)]
         elif path.is_symlink():
             command += ["--symlink", str(path.readlink()), str(path)]
-    command += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/work", "--tmpfs", "/dev/shm"]
+    command += [
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        "--tmpfs",
+        "/work",
+        "--tmpfs",
+        "/dev/shm",
+    ]
     for volume in options(words, "--volume"):
         source, target = volume.split(":")[:2]
         command += ["--bind", source, target]
     for variable in options(words, "--env"):
         command += ["--setenv", *variable.partition("=")[::2]]
-    os.execv(shutil.which("bwrap") or "", [*command, "--", *options(words, "--entrypoint"), *words[image + 1 :]])
+    os.execv(
+        shutil.which("bwrap") or "",
+        [*command, "--", *options(words, "--entrypoint"), *words[image + 1 :]],
+    )
 
 
 if __name__ == "__main__":

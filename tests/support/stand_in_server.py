@@ -56,7 +56,15 @@ class Connection(mock.Connection):
                     os.kill(os.getpid(), signal.SIGKILL)
                 Connection.broken = True
             if Connection.broken:
-                self.send(500, {"error": {"message": "EngineCore encountered an issue", "code": 500}})
+                self.send(
+                    500,
+                    {
+                        "error": {
+                            "message": "EngineCore encountered an issue",
+                            "code": 500,
+                        }
+                    },
+                )
             else:
                 ANSWER(self, path, headers, raw)
 
@@ -69,7 +77,11 @@ def main(words: list[str]) -> None:
     print(f"loading {words[at + 1]}", flush=True)
     if FAULT in ("memory", "no"):
         print("progress\n" * 2**21)
-        sys.exit(OUT_OF_MEMORY if FAULT == "memory" else "ModuleNotFoundError: No module named 'sglang'")
+        sys.exit(
+            OUT_OF_MEMORY
+            if FAULT == "memory"
+            else "ModuleNotFoundError: No module named 'sglang'"
+        )
 
     def end(*_: object) -> None:
         engine.kill()
@@ -78,7 +90,10 @@ def main(words: list[str]) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN if FAULT == "stubborn" else end)
     mock.Connection = Connection  # type: ignore[misc]  # of which the server makes its connections
     mock.REASONS[503] = "Service Unavailable"
-    settings: dict[str, Any] = {"reply": "{text}", "die_after": int(NUMBER) if FAULT == "dies" else 0}
+    settings: dict[str, Any] = {
+        "reply": "{text}",
+        "die_after": int(NUMBER) if FAULT == "dies" else 0,
+    }
     settings["hold_after"] = 0 if FAULT == "holds" else -1
     server = mock.MockServer(int(words[words.index("--port") + 1]), **settings)
     asyncio.run(server.serve(lambda: print("ready", flush=True)))

@@ -20,7 +20,9 @@ class Told:
 
     asked: list[Json]
     answer: list[Json] | None
-    scores: Json = field(default_factory=lambda: {"right": {"value": 1.0, "status": "scored"}})
+    scores: Json = field(
+        default_factory=lambda: {"right": {"value": 1.0, "status": "scored"}}
+    )
     sample: str = ""
     references: list[list[Json]] = field(default_factory=list)
     metadata: Json = field(default_factory=dict)
@@ -67,21 +69,33 @@ def write_run(
         "identity": identity or {},
         "options": {"model": "reference", "model_name": model, "limit": None},
         "tasks": {task: {"task": task, **(config or {})}},
-        "sessions": [{"started": "2026-01-31T12:00:00+0000", "command": "mmeval --tasks told"}],
+        "sessions": [
+            {"started": "2026-01-31T12:00:00+0000", "command": "mmeval --tasks told"}
+        ],
     }
     scored = f"scores/{task}/{SCORE_SET}"
-    names = (f"samples/{task}", f"trials/{task}", "journal/told-1", f"{scored}/scores", f"{scored}/verdicts")
+    names = (
+        f"samples/{task}",
+        f"trials/{task}",
+        "journal/told-1",
+        f"{scored}/scores",
+        f"{scored}/verdicts",
+    )
     files: dict[str, list[Json]] = {name: [] for name in names}
     for at, told in enumerate(trials):
         _add(tuple(files.values()), task, at, told)
     (folder / "media").mkdir(parents=True, exist_ok=True)
     for name, rows in files.items():
         (folder / f"{name}.jsonl").parent.mkdir(parents=True, exist_ok=True)
-        (folder / f"{name}.jsonl").write_bytes(b"".join(sealed(to_line(row)) for row in rows))
+        (folder / f"{name}.jsonl").write_bytes(
+            b"".join(sealed(to_line(row)) for row in rows)
+        )
     (folder / "run.json").write_bytes(sealed_document(record))
     if results is not None:
         document = results_document(task, len(files[names[0]]), results)
-        (folder / "results_2026-01-31T12-00-00.000000.json").write_bytes(sealed_document(document))
+        (folder / "results_2026-01-31T12-00-00.000000.json").write_bytes(
+            sealed_document(document)
+        )
     return folder
 
 
@@ -89,39 +103,91 @@ def _add(files: tuple[list[Json], ...], task: str, at: int, told: Told) -> None:
     samples, made, journal, scores, verdicts = files
 
     def kept(key: str, reply: Json) -> None:
-        journal.append({"k": key, "d": f"{at:032x}", "to": [], "t": 1769860800.0, "r": reply})
+        journal.append(
+            {"k": key, "d": f"{at:032x}", "to": [], "t": 1769860800.0, "r": reply}
+        )
 
     at = at if told.place is None else told.place
     repeat = told.repeat
     name = told.sample or f"sample {at}"
     asked = [{"role": "user", "content": told.asked}]
-    sample = {"id": name, "input": asked, "references": told.references, "metadata": told.metadata}
+    sample = {
+        "id": name,
+        "input": asked,
+        "references": told.references,
+        "metadata": told.metadata,
+    }
     if not any(row["i"] == at for row in samples[-1:]):
         samples.append({"i": at, "d": told.digest or f"{at:032x}", "sample": sample})
     replies = [] if told.answer is None else [("model", told.answer), *told.steps]
-    keys = [(str(number), role, f"{task}/{at}/{repeat}#{number}") for number, (role, _) in enumerate(replies)]
+    keys = [
+        (str(number), role, f"{task}/{at}/{repeat}#{number}")
+        for number, (role, _) in enumerate(replies)
+    ]
     for (_, _, key), (_, parts) in zip(keys, replies, strict=True):
-        kept(key, {"latency": 0.25, "output": parts, "usage": [10, 20], "served": "teller-1", **told.reply})
+        kept(
+            key,
+            {
+                "latency": 0.25,
+                "output": parts,
+                "usage": [10, 20],
+                "served": "teller-1",
+                **told.reply,
+            },
+        )
     row: Json = {"i": at, "n": repeat, "d": f"{at:032x}"}
     made.append({**row, "x": keys, **({"error": told.error} if told.error else {})})
     labels = {} if told.labels is None else {"labels": told.labels}
-    scores.append({**row, "s": name, "status": "failed" if told.error else "ok", "scores": told.scores, **labels})
+    scores.append(
+        {
+            **row,
+            "s": name,
+            "status": "failed" if told.error else "ok",
+            "scores": told.scores,
+            **labels,
+        }
+    )
     scores[-1].update({"cluster": told.cluster} if told.cluster else {})
     for number, verdict in enumerate(told.verdicts):
         key = f"{task}/{at}/{repeat}/score#{number}"
         kept(key, {"latency": 0.5, "output": verdict.get("parts", [])})
-        verdicts.append({"i": at, "n": repeat, "path": str(number), "key": key, **verdict})
+        verdicts.append(
+            {"i": at, "n": repeat, "path": str(number), "key": key, **verdict}
+        )
 
 
 def results_document(task: str, count: int, ours: Mapping[str, Any]) -> Json:
     """A results file in which everything was scored with 0.5."""
-    number = {"task": task, "metric": "right", "value": 0.5, "n": count, "scored": count, "stderr": 0.1}
+    number = {
+        "task": task,
+        "metric": "right",
+        "value": 0.5,
+        "n": count,
+        "scored": count,
+        "stderr": 0.1,
+    }
     return {
-        **{"results": {task: {"alias": task}}, "group_subtasks": {task: []}, "versions": {task: "1.0"}},
-        **{"n-samples": {task: {"original": count, "effective": count}}, "model_name": "teller"},
+        **{
+            "results": {task: {"alias": task}},
+            "group_subtasks": {task: []},
+            "versions": {task: "1.0"},
+        },
+        **{
+            "n-samples": {task: {"original": count, "effective": count}},
+            "model_name": "teller",
+        },
         "mmeval": {
-            "results": [{**number, "ci95": [0.4, 0.6], "bounds": [0.5, 0.5], "clusters": count}],
-            "metrics": {task: {"right": {"outputs": ["right"], "range": [0, 1], "version": "1"}}},
-            **{"protocols": {task: "single"}, "score_sets": {task: SCORE_SET}, "not_comparable": [], **ours},
+            "results": [
+                {**number, "ci95": [0.4, 0.6], "bounds": [0.5, 0.5], "clusters": count}
+            ],
+            "metrics": {
+                task: {"right": {"outputs": ["right"], "range": [0, 1], "version": "1"}}
+            },
+            **{
+                "protocols": {task: "single"},
+                "score_sets": {task: SCORE_SET},
+                "not_comparable": [],
+                **ours,
+            },
         },
     }

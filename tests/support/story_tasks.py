@@ -29,13 +29,25 @@ def write_story_tasks(folder: Path, rows: int) -> Path:
     (folder / "_tale.yaml").write_text(TEMPLATE)
     for name, text in TASKS.items():
         (folder / f"{name}.yaml").write_text(text)
-    wishes = ("Begin a tale about thing {i}, with a picture.", "Go on, with a picture.", "End it, with a picture.")
+    wishes = (
+        "Begin a tale about thing {i}, with a picture.",
+        "Go on, with a picture.",
+        "End it, with a picture.",
+    )
     reference = "Once <<image1>> upon <<image2>> a time <<image3>>"
     turns, single = [], []
     for i in range(rows):
         messages = [{"role": "user", "content": wish.format(i=i)} for wish in wishes]
         turns.append({"id": f"t{i}", "input": messages, "reference": reference})
-        single.append({"id": f"s{i}", "input": f"Draw thing {i} and name it.", "reference": "Thing <<image1>>"})
+        single.append(
+            {
+                "id": f"s{i}",
+                "input": f"Draw thing {i} and name it.",
+                "reference": "Thing <<image1>>",
+            }
+        )
     for split, written in (("turns", turns), ("single", single)):
-        (data / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in written))
+        (data / f"{split}.jsonl").write_text(
+            "".join(json.dumps(row) + "\n" for row in written)
+        )
     return folder

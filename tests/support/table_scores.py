@@ -18,8 +18,17 @@ Samples = Mapping[str, Mapping[str, Any]]
 
 
 def labels(domain: str = "math", level: str = "easy", **more: Any) -> Row:
-    field = next((one.field for one in DOMAINS if domain in one.words), "natural_science")
-    return {"field": field, "domain": domain, "difficulty": level, "capabilities": [], "combination": "I->I", **more}
+    field = next(
+        (one.field for one in DOMAINS if domain in one.words), "natural_science"
+    )
+    return {
+        "field": field,
+        "domain": domain,
+        "difficulty": level,
+        "capabilities": [],
+        "combination": "I->I",
+        **more,
+    }
 
 
 def score(value: float | str) -> Row:
@@ -30,13 +39,30 @@ def score(value: float | str) -> Row:
     )
 
 
-def trial(sample: str, given: Mapping[str, float | str] | float | str, of: Row, *, repeat: int = 0) -> Row:
+def trial(
+    sample: str,
+    given: Mapping[str, float | str] | float | str,
+    of: Row,
+    *,
+    repeat: int = 0,
+) -> Row:
     """``given``: numbers, or one for all those of UniM, or the word ``failed``, ``unsupported`` or ``bad_sample``."""
-    row: Row = {"n": repeat, "s": sample, "d": "d", "status": "ok", "scores": {}, "labels": of}
+    row: Row = {
+        "n": repeat,
+        "s": sample,
+        "d": "d",
+        "status": "ok",
+        "scores": {},
+        "labels": of,
+    }
     if isinstance(given, str):
         kind = "timeout" if given == "failed" else given
         status = "unsupported" if given == "unsupported" else "failed"
-        return {**row, "status": status, "error": {"kind": kind, "message": "for a test"}}
+        return {
+            **row,
+            "status": status,
+            "error": {"kind": kind, "message": "for a test"},
+        }
     values = given if isinstance(given, Mapping) else dict.fromkeys(NUMBERS, given)
     return {**row, "scores": {name: score(value) for name, value in values.items()}}
 
@@ -45,7 +71,9 @@ def trials(answers: Iterable[Mapping[str, Row] | str]) -> list[Row]:
     """A trial for each: its scores by number, or what became of it."""
     row = {"n": 0, "d": "d", "status": "ok", "scores": {}}
     fates: Iterable[Row] = (
-        {"status": one, "error": {"kind": one, "message": "for a test"}} if isinstance(one, str) else {"scores": one}
+        {"status": one, "error": {"kind": one, "message": "for a test"}}
+        if isinstance(one, str)
+        else {"scores": one}
         for one in answers
     )
     return [{**row, "s": f"s{at}", **fate} for at, fate in enumerate(fates)]
@@ -63,28 +91,47 @@ def stored(
     """The folder of a run with these rows by task, read back; ``ours`` is what its results say beside them."""
     folder.mkdir(parents=True, exist_ok=True)
     shared = {"loader": layout, "layout": layout, "breakdown": BREAKDOWN}
-    configs = {name: {"task": name, "task_alias": name.removeprefix("mmmg_"), **shared} for name in tasks}
+    configs = {
+        name: {"task": name, "task_alias": name.removeprefix("mmmg_"), **shared}
+        for name in tasks
+    }
     (folder / "run.json").write_bytes(
-        sealed_document({"format": FORMAT_VERSION, "tasks": configs, "options": {"model_name": "m"}})
+        sealed_document(
+            {"format": FORMAT_VERSION, "tasks": configs, "options": {"model_name": "m"}}
+        )
     )
     for name, rows in tasks.items():
         (scores := folder / "scores" / name / SET).mkdir(parents=True)
         with (scores / "scores.jsonl").open("wb") as file:
-            file.writelines(sealed(to_line({"i": at, **row})) for at, row in enumerate(rows))
+            file.writelines(
+                sealed(to_line({"i": at, **row})) for at, row in enumerate(rows)
+            )
         _write_samples(folder / "samples" / f"{name}.jsonl", samples or {})
-    document = {"group_subtasks": {name: [] for name in tasks}, "mmeval": _ours(tasks, numbers) | ours}
+    document = {
+        "group_subtasks": {name: [] for name in tasks},
+        "mmeval": _ours(tasks, numbers) | ours,
+    }
     (folder / "results_2026-01-31T12-00-00.json").write_bytes(sealed_document(document))
     return StoredRun(folder)
 
 
 def _write_samples(file: Path, samples: Samples) -> None:
     file.parent.mkdir(exist_ok=True)
-    rows = ({"id": name, "input": [], "references": [], "metadata": dict(known)} for name, known in samples.items())
-    file.write_bytes(b"".join(sealed(to_line({"i": at, "sample": row})) for at, row in enumerate(rows)))
+    rows = (
+        {"id": name, "input": [], "references": [], "metadata": dict(known)}
+        for name, known in samples.items()
+    )
+    file.write_bytes(
+        b"".join(
+            sealed(to_line({"i": at, "sample": row})) for at, row in enumerate(rows)
+        )
+    )
 
 
 def _ours(tasks: Iterable[str], numbers: Sequence[str]) -> Row:
-    metrics = {name: {"outputs": [name], "range": [0, 1], "switches": {}} for name in numbers}
+    metrics = {
+        name: {"outputs": [name], "range": [0, 1], "switches": {}} for name in numbers
+    }
     return {
         "results": [],
         "metrics": dict.fromkeys(tasks, metrics),

@@ -28,14 +28,20 @@ def write_files(folder: Path, files: Mapping[str, str]) -> Path:
 
 def write_rows(folder: Path, *rows: Mapping[str, Any], split: str = "test") -> Path:
     """Rows of the interleaved schema as one split of a data set."""
-    return write_files(folder, {f"{split}.jsonl": "".join(f"{json.dumps(row)}\n" for row in rows)})
+    return write_files(
+        folder, {f"{split}.jsonl": "".join(f"{json.dumps(row)}\n" for row in rows)}
+    )
 
 
 def write_pair(folder: Path, *names: str) -> Path:
     """Tasks, whose data are to lie in ``NAME_data`` beside them, and the group ``both`` of them."""
     for name in names:
-        (folder / f"{name}.yaml").write_text(f"task: {name}\ndataset_path: {name}_data\n{_KEYS}")
-    (folder / "both.yaml").write_text(f"group: both\ntask: [{', '.join(names)}]\naggregate_{_KEYS}")
+        (folder / f"{name}.yaml").write_text(
+            f"task: {name}\ndataset_path: {name}_data\n{_KEYS}"
+        )
+    (folder / "both.yaml").write_text(
+        f"group: both\ntask: [{', '.join(names)}]\naggregate_{_KEYS}"
+    )
     return folder
 
 
@@ -45,7 +51,9 @@ def task(name: str, more: str = "") -> str:
 
 def parsed(folder: Path, text: str) -> TaskFile:
     """The task of a file ``t.yaml`` of this text."""
-    return parse_task(TaskFiles([folder]).document(write_files(folder, {"t.yaml": text}) / "t.yaml"))
+    return parse_task(
+        TaskFiles([folder]).document(write_files(folder, {"t.yaml": text}) / "t.yaml")
+    )
 
 
 def built(folder: Path, more: str = "", **overrides: Any) -> Task:
@@ -66,13 +74,19 @@ def write_distribution(site: Path, name: str, entry_points: str) -> None:
 
 @contextmanager
 def installed(
-    site: Path, monkeypatch: pytest.MonkeyPatch, packages: Mapping[str, Mapping[str, str]], *, more: str = ""
+    site: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    packages: Mapping[str, Mapping[str, str]],
+    *,
+    more: str = "",
 ) -> Iterator[dict[str, Path]]:
     """Distributions (``dist-NAME``) that register packages of task files; ``more`` are further entry points of each."""
     folders = {}
     for name, files in packages.items():
         folders[name] = write_files(site / f"pkg_{name}", {"__init__.py": "", **files})
-        write_distribution(site, f"dist-{name}", f"[mmeval.tasks]\n{name} = pkg_{name}\n{more}")
+        write_distribution(
+            site, f"dist-{name}", f"[mmeval.tasks]\n{name} = pkg_{name}\n{more}"
+        )
     monkeypatch.syspath_prepend(str(site))
     plugins._registered.cache_clear()
     try:

@@ -17,13 +17,22 @@ PLAIN_STL = b"solid a\nfacet normal 0 0 1\n" + _LOOP + b"endfacet\nendsolid a\n"
 _PLY_HEAD = b"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
 _PLY_POINTS = b"0 0 0\n1 0 0\n0 1 0\n"
 PLAIN_PLY = (
-    _PLY_HEAD + b"element face 1\nproperty list uchar int vertex_indices\nend_header\n" + _PLY_POINTS + b"3 0 1 2\n"
+    _PLY_HEAD
+    + b"element face 1\nproperty list uchar int vertex_indices\nend_header\n"
+    + _PLY_POINTS
+    + b"3 0 1 2\n"
 )
 CLOUD_PLY = _PLY_HEAD + b"end_header\n" + _PLY_POINTS
 _TRIANGLE = struct.pack("<9f", 0, 0, 0, 1, 0, 0, 0, 1, 0)
 
 
-def picture(form: str = "PNG", *, size: tuple[int, int] = (8, 4), mode: str = "RGB", **options: Any) -> bytes:
+def picture(
+    form: str = "PNG",
+    *,
+    size: tuple[int, int] = (8, 4),
+    mode: str = "RGB",
+    **options: Any,
+) -> bytes:
     from PIL import Image
 
     file = io.BytesIO()
@@ -39,7 +48,12 @@ def declared_png(width: int, height: int, pixels: bytes = b"") -> bytes:
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    return (
+        struct.pack(">I", len(data))
+        + kind
+        + data
+        + struct.pack(">I", zlib.crc32(kind + data))
+    )
 
 
 def wav(frames: int = 800, *, rate: int = 8000, channels: int = 1) -> bytes:
@@ -52,23 +66,44 @@ def wav(frames: int = 800, *, rate: int = 8000, channels: int = 1) -> bytes:
     return file.getvalue()
 
 
-def sound(form: str, subtype: str | None = None, *, frames: int = 9600, rate: int = 48000, value: float = 0.5) -> bytes:
+def sound(
+    form: str,
+    subtype: str | None = None,
+    *,
+    frames: int = 9600,
+    rate: int = 48000,
+    value: float = 0.5,
+) -> bytes:
     import numpy as np
     import soundfile
 
     file = io.BytesIO()
-    soundfile.write(file, np.full((frames, 1), value, np.float32), rate, format=form, subtype=subtype)
+    soundfile.write(
+        file,
+        np.full((frames, 1), value, np.float32),
+        rate,
+        format=form,
+        subtype=subtype,
+    )
     return file.getvalue()
 
 
-def clip(form: str = "mp4", codec: str = "mpeg4", *, frames: int = 20, with_sound: bool = False) -> bytes:
+def clip(
+    form: str = "mp4",
+    codec: str = "mpeg4",
+    *,
+    frames: int = 20,
+    with_sound: bool = False,
+) -> bytes:
     """Grey pictures at 10 frames a second, each lighter than the one before; silence beside them."""
     import av
     import numpy as np
 
     file = io.BytesIO()
     with av.open(file, "w", format=form) as out:
-        stream: Any = out.add_stream(codec, rate=10)  # its class depends on the codec's name
+        stream: Any = out.add_stream(
+            codec, rate=10
+        )  # its class depends on the codec's name
         stream.width, stream.height, stream.pix_fmt = 32, 16, "yuv420p"
         track: Any = out.add_stream("aac", rate=16000) if with_sound else None
         for number in range(frames):
@@ -86,7 +121,9 @@ def _be_silent(out: Any, track: Any) -> None:
     import av
     import numpy as np
 
-    silence = av.AudioFrame.from_ndarray(np.zeros((2, 1024), np.float32), format="fltp", layout="stereo")
+    silence = av.AudioFrame.from_ndarray(
+        np.zeros((2, 1024), np.float32), format="fltp", layout="stereo"
+    )
     silence.sample_rate = 16000
     out.mux(track.encode(silence))
     out.mux(track.encode())
@@ -107,26 +144,47 @@ def glb(**changes: Any) -> bytes:
     blob: bytes = changes.pop("blob", _TRIANGLE)
     tree: dict[str, Any] = {
         **{"asset": {"version": "2.0"}, "buffers": [{"byteLength": 36}]},
-        **{"bufferViews": [{"buffer": 0, "byteLength": 36}], "nodes": [{"mesh": 0}], "scenes": [{"nodes": [0]}]},
-        "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}],
-        **{"meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}], "scene": 0, **changes},
+        **{
+            "bufferViews": [{"buffer": 0, "byteLength": 36}],
+            "nodes": [{"mesh": 0}],
+            "scenes": [{"nodes": [0]}],
+        },
+        "accessors": [
+            {"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}
+        ],
+        **{
+            "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+            "scene": 0,
+            **changes,
+        },
     }
     words = json.dumps(tree).encode()
     words += b" " * (-len(words) % 4)
-    body = struct.pack("<II", len(words), 0x4E4F534A) + words + struct.pack("<II", len(blob), 0x004E4942) + blob
+    body = (
+        struct.pack("<II", len(words), 0x4E4F534A)
+        + words
+        + struct.pack("<II", len(blob), 0x004E4942)
+        + blob
+    )
     return b"glTF" + struct.pack("<II", 2, 12 + len(body)) + body
 
 
 def binary_stl(triangles: int = 1) -> bytes:
     one = struct.pack("<12fH", 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0)
-    return b"made here".ljust(80, b"\0") + struct.pack("<I", triangles) + one * triangles
+    return (
+        b"made here".ljust(80, b"\0") + struct.pack("<I", triangles) + one * triangles
+    )
 
 
-def pdf(text: str = "Hello", *, size: tuple[int, int] = (200, 100), pages: int = 1) -> bytes:
+def pdf(
+    text: str = "Hello", *, size: tuple[int, int] = (200, 100), pages: int = 1
+) -> bytes:
     return pdf_with(f"10 50 Td ({text}) Tj", size=size, pages=pages, points=12)
 
 
-def pdf_with(drawn: str, *, size: tuple[int, int], pages: int = 1, points: int = 10) -> bytes:
+def pdf_with(
+    drawn: str, *, size: tuple[int, int], pages: int = 1, points: int = 10
+) -> bytes:
     words = f"BT /F1 {points} Tf {drawn} ET"
     font = "<</Font<</F1<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>"
     bodies = (
@@ -135,13 +193,17 @@ def pdf_with(drawn: str, *, size: tuple[int, int], pages: int = 1, points: int =
         f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 {size[0]} {size[1]}]/Contents 4 0 R/Resources{font}>>",
         f"<</Length {len(words)}>>stream\n{words}\nendstream\n",
     )
-    objects = "".join(f"{number} 0 obj{body}endobj\n" for number, body in enumerate(bodies, 1))
+    objects = "".join(
+        f"{number} 0 obj{body}endobj\n" for number, body in enumerate(bodies, 1)
+    )
     return f"%PDF-1.4\n{objects}trailer<</Root 1 0 R>>\n%%EOF".encode()
 
 
 def zipped(*names: str, first: int = 0) -> bytes:
     """A zip with empty entries of these names, behind an entry of ``first`` incompressible bytes."""
-    return packed({"first": "x" * first, **dict.fromkeys(names, "")}, zipfile.ZIP_STORED)
+    return packed(
+        {"first": "x" * first, **dict.fromkeys(names, "")}, zipfile.ZIP_STORED
+    )
 
 
 def packed(entries: Mapping[str, str], method: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -156,14 +218,22 @@ def related(kind: str, *targets: str) -> str:
     """The relations of an office file's entry to others of one kind: ``r1``, ``r2``, ..."""
     schema = "http://schemas.openxmlformats.org"
     kind = f"{schema}/officeDocument/2006/relationships/{kind}"
-    rows = "".join(f'<Relationship Id="r{at}" Type="{kind}" Target="{to}"/>' for at, to in enumerate(targets, 1))
+    rows = "".join(
+        f'<Relationship Id="r{at}" Type="{kind}" Target="{to}"/>'
+        for at, to in enumerate(targets, 1)
+    )
     return f'<Relationships xmlns="{schema}/package/2006/relationships">{rows}</Relationships>'
 
 
 def office(kinds: Mapping[str, str], entries: Mapping[str, str]) -> bytes:
     """An office file; ``kinds`` has the content types of entries, the main one first."""
-    schema, vendor = "http://schemas.openxmlformats.org/package/2006", "application/vnd.openxmlformats-"
-    types = f'<Default Extension="rels" ContentType="{vendor}package.relationships+xml"/>'
+    schema, vendor = (
+        "http://schemas.openxmlformats.org/package/2006",
+        "application/vnd.openxmlformats-",
+    )
+    types = (
+        f'<Default Extension="rels" ContentType="{vendor}package.relationships+xml"/>'
+    )
     types += '<Default Extension="xml" ContentType="application/xml"/>'
     for name, kind in kinds.items():
         types += f'<Override PartName="/{name}" ContentType="{vendor}officedocument.{kind}+xml"/>'
@@ -174,7 +244,12 @@ def office(kinds: Mapping[str, str], entries: Mapping[str, str]) -> bytes:
 
 def word(*paragraphs: str, xml: str = "", head: str = "") -> bytes:
     """A Word document of some paragraphs, or with any ``xml`` in its body; ``head`` stands before its root."""
-    body = xml or "".join(f"<w:p><w:r><w:t>{escape(words)}</w:t></w:r></w:p>" for words in paragraphs)
+    body = xml or "".join(
+        f"<w:p><w:r><w:t>{escape(words)}</w:t></w:r></w:p>" for words in paragraphs
+    )
     space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
     text = f'{head}<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>'
-    return office({"word/document.xml": "wordprocessingml.document.main"}, {"word/document.xml": text})
+    return office(
+        {"word/document.xml": "wordprocessingml.document.main"},
+        {"word/document.xml": text},
+    )

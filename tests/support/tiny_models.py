@@ -26,13 +26,22 @@ BUILDER = Path(__file__).with_name("make_tiny_models.py")
 @cache
 def tiny_model(name: str) -> Path:
     """The folder of a model; all of them are built when the first is asked for (eight seconds)."""
-    versions = (importlib.metadata.version(package) for package in ("torch", "transformers", "diffusers"))
-    made_by = hashlib.sha256(BUILDER.read_bytes() + "/".join(versions).encode()).hexdigest()[:12]
+    versions = (
+        importlib.metadata.version(package)
+        for package in ("torch", "transformers", "diffusers")
+    )
+    made_by = hashlib.sha256(
+        BUILDER.read_bytes() + "/".join(versions).encode()
+    ).hexdigest()[:12]
     root = Path(tempfile.gettempdir()) / f"mmeval-tiny-models-{os.getuid()}-{made_by}"
     root.mkdir(mode=0o700, exist_ok=True)
     with FileLock(root / ".lock"):
         if not (root / ".done").exists():
-            subprocess.run([sys.executable, str(BUILDER), "--out", str(root)], check=True, capture_output=True)
+            subprocess.run(
+                [sys.executable, str(BUILDER), "--out", str(root)],
+                check=True,
+                capture_output=True,
+            )
             (root / ".done").touch()
     assert (root / name).is_dir(), f"{name}: no such tiny model"
     return root / name

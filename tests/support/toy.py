@@ -73,7 +73,9 @@ def request(text: str = "question 0", *media: Media, **params: Any) -> Request:
     return Request((user(text, *media),), GenerationParams(**params))
 
 
-def sample(id: str = "s0", text: str = "question 0", answer: str = "answer 0", **metadata: Any) -> Sample:
+def sample(
+    id: str = "s0", text: str = "question 0", answer: str = "answer 0", **metadata: Any
+) -> Sample:
     return Sample(id, (user(text),), (Interleaved.from_text(answer),), metadata)
 
 
@@ -121,7 +123,9 @@ def task(
         protocol_name="single",
         wanted=lambda row: ("text",),
         params=params or GenerationParams(),
-        metrics=tuple(TaskMetric(bind(load_metric(metric), switches)) for metric in metrics),
+        metrics=tuple(
+            TaskMetric(bind(load_metric(metric), switches)) for metric in metrics
+        ),
         **more,
     )
 
@@ -131,7 +135,13 @@ def three_turns(ask: Ask) -> Program[Interleaved]:
     answers: list[Interleaved] = []
     for turn in range(3):
         earlier = [Message("assistant", answer) for answer in answers]
-        answers.append((yield from ask_one(ask.call((*ask.messages, *earlier, user(f"turn {turn}"))))).require())
+        answers.append(
+            (
+                yield from ask_one(
+                    ask.call((*ask.messages, *earlier, user(f"turn {turn}")))
+                )
+            ).require()
+        )
     return join(answers)
 
 
@@ -140,7 +150,9 @@ def asks(*texts: str, role: str = "model", **params: Any) -> Program[list[str]]:
     found = []
     for text in texts:
         got = yield from ask_one(Call(role, request(text, **params)))
-        found.append(got.response.error.kind if got.response.error is not None else got.text)
+        found.append(
+            got.response.error.kind if got.response.error is not None else got.text
+        )
     return found
 
 
@@ -184,7 +196,11 @@ class Toy:
             if mark in asked_text(request):
                 return Response.failed(kind, "broken")  # type: ignore[arg-type]  # the test names a real kind
         response = self._answers(request)
-        return replace(response, usage=self._usage) if self._usage.input_tokens else response
+        return (
+            replace(response, usage=self._usage)
+            if self._usage.input_tokens
+            else response
+        )
 
     async def close(self) -> None:
         self.closed += 1
@@ -194,7 +210,11 @@ class Toy:
         if request.wants == ("image",):
             return reply("", picture())
         verdict = "yes" if self._model != "toy-strict" else "no"
-        return reply(self._wording.format(verdict if "met?" in text else text.replace("question", "answer")))
+        return reply(
+            self._wording.format(
+                verdict if "met?" in text else text.replace("question", "answer")
+            )
+        )
 
 
 def asked_text(request: Request) -> str:
@@ -215,7 +235,9 @@ class ToyLocal:
         self.batches: list[list[str]] = []
         self._memory = memory
 
-    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+    def generate_batch(
+        self, requests: Sequence[Request]
+    ) -> Iterator[tuple[int, Response]]:
         texts = [asked_text(request) for request in requests]
         self.batches.append(texts)
         if len(requests) > self._memory:
@@ -230,10 +252,16 @@ class ToyLocal:
 
 
 @agent(takes=("text",), gives=("text", "image"), version="1")
-def toy_agent(request: Request, helper: Role, text_to_image: Tool | None = None, *, note: str = "") -> AgentProgram:
+def toy_agent(
+    request: Request, helper: Role, text_to_image: Tool | None = None, *, note: str = ""
+) -> AgentProgram:
     """Asks the role helper for a draft and then to better it, and a tool for a picture of it."""
-    draft = yield from ask_one(helper.ask(f"draft: {asked_text(request)}", title="draft"))
-    final = yield from ask_one(helper.ask(f"better: {draft.require().text}", title="better"))
+    draft = yield from ask_one(
+        helper.ask(f"draft: {asked_text(request)}", title="draft")
+    )
+    final = yield from ask_one(
+        helper.ask(f"better: {draft.require().text}", title="better")
+    )
     best, evidence = final.require(), {"note": note, "request": asked_text(request)}
     if text_to_image is None or "image" not in request.wants:
         return AgentAnswer(best, evidence)
@@ -248,7 +276,12 @@ def cast_agent(*roles: str, **args: Any) -> AgentBackend:
     return backend
 
 
-@metric(range=(0, 1), version="1", source="made for tests", profiles={"official": {"word": "oui"}})
+@metric(
+    range=(0, 1),
+    version="1",
+    source="made for tests",
+    profiles={"official": {"word": "oui"}},
+)
 def toy_yes(trial: Trial, *, word: str = "yes") -> Score:
     """1 when the answer holds the word, else 0. Some answers make it misbehave, each in the way that they name."""
     assert trial.output is not None
@@ -265,10 +298,17 @@ def toy_yes(trial: Trial, *, word: str = "yes") -> Score:
         raise SystemExit("enough")
     if "odd" in text:
         return Score(0.5, evidence={"set": {1, 2}})
-    return Score(math.nan if "nan" in text else float(word in text), evidence={"word": word})
+    return Score(
+        math.nan if "nan" in text else float(word in text), evidence={"word": word}
+    )
 
 
-@metric(range=(0, 1), version="1", source="made for tests", outputs=("toy_first", "toy_second"))
+@metric(
+    range=(0, 1),
+    version="1",
+    source="made for tests",
+    outputs=("toy_first", "toy_second"),
+)
 def toy_pair(trial: Trial) -> Mapping[str, float]:
     """Two numbers at once."""
     assert trial.output is not None
@@ -279,8 +319,16 @@ def toy_pair(trial: Trial) -> Mapping[str, float]:
 def toy_verdict(trial: Trial, judge: Role, *, question: str = "met?") -> Program[Score]:
     """1 when the judge says yes to the answer, 0 when it says no; unscored without a verdict."""
     assert trial.output is not None
-    words = (yield from ask_one(judge.ask(trial.output, text_part(f" {question}")))).require().text
-    return Score(float(words == "yes")) if words in ("yes", "no") else Score.unscored(f"the judge said {words!r}")
+    words = (
+        (yield from ask_one(judge.ask(trial.output, text_part(f" {question}"))))
+        .require()
+        .text
+    )
+    return (
+        Score(float(words == "yes"))
+        if words in ("yes", "no")
+        else Score.unscored(f"the judge said {words!r}")
+    )
 
 
 def run_toy(
@@ -292,7 +340,11 @@ def run_toy(
     **options: Any,
 ) -> RunOutcome:
     """A run of the model ``toy`` in a folder, scored in this process; ``asked_in`` tells what it was asked."""
-    given = {"log": str(folder / "asked"), "broken": str(folder / "broken"), **(args or {})}
+    given = {
+        "log": str(folder / "asked"),
+        "broken": str(folder / "broken"),
+        **(args or {}),
+    }
     made = RunOptions(
         model=model or BackendSpec("toy", given),
         output_path=folder / "runs",
@@ -304,7 +356,11 @@ def run_toy(
 def asked_in(folder: Path) -> list[str]:
     """What the toy model was asked by the runs in a folder so far, in order of the words."""
     file = folder / "asked"
-    return sorted(line.split("|")[0] for line in file.read_text().splitlines()) if file.exists() else []
+    return (
+        sorted(line.split("|")[0] for line in file.read_text().splitlines())
+        if file.exists()
+        else []
+    )
 
 
 def break_model(folder: Path, mark: str = "question") -> None:
@@ -320,4 +376,9 @@ def damage(folder: Path, mark: str) -> None:
     """Spoil the lines of journals below a folder that hold a mark. Their lengths stay: so does a broken disk."""
     for segment in folder.rglob("journal/*.jsonl"):
         lines = segment.read_bytes().splitlines()
-        segment.write_bytes(b"".join((b"x" * len(line) if mark.encode() in line else line) + b"\n" for line in lines))
+        segment.write_bytes(
+            b"".join(
+                (b"x" * len(line) if mark.encode() in line else line) + b"\n"
+                for line in lines
+            )
+        )

@@ -28,24 +28,35 @@ MODEL = {"config.json": "{}", "model.safetensors": "weights"}
 
 
 @metric(range=(0, 100), version="1", source="test")
-def weighed(trial: Trial, *, model: Annotated[Model, HubModel(FILES)] = f"me/scorer@{COMMIT}") -> float:
+def weighed(
+    trial: Trial, *, model: Annotated[Model, HubModel(FILES)] = f"me/scorer@{COMMIT}"
+) -> float:
     """The length of the weights."""
     return float((model_folder(model) / "model.safetensors").stat().st_size)
 
 
 @metric(range=(0, 1), version="1", source="test", batch=BATCH)
-def batched(trials: Sequence[Trial], *, model: Annotated[Model, HubModel(FILES)] = "me/scorer", most: int = 99) -> Any:
+def batched(
+    trials: Sequence[Trial],
+    *,
+    model: Annotated[Model, HubModel(FILES)] = "me/scorer",
+    most: int = 99,
+) -> Any:
     """1 where the answer has the word yes. More than ``most`` answers do not fit into memory."""
     note("batch", len(trials))
     words = loaded(model, _load)
     if len(trials) > most:
         raise RuntimeError("CUDA out of memory. Tried to allocate more")
-    return [_score(trial.output.words if trial.output else "", words) for trial in trials]
+    return [
+        _score(trial.output.words if trial.output else "", words) for trial in trials
+    ]
 
 
 def _load(folder: Path, device: str) -> str:
     note("load", device)
-    time.sleep(float(os.environ.get("TOY_LOADING", "0")))  # a model that takes its time to load
+    time.sleep(
+        float(os.environ.get("TOY_LOADING", "0"))
+    )  # a model that takes its time to load
     return (folder / "config.json").read_text()
 
 
@@ -79,12 +90,17 @@ def notes(file: Path, what: str) -> list[Note]:
     """What the metrics have noted of one kind."""
     lines = file.read_text().splitlines() if file.exists() else []
     split = (line.split(" ", 2) for line in lines)
-    return [Note(kind, int(process), more) for kind, process, more in split if kind == what]
+    return [
+        Note(kind, int(process), more) for kind, process, more in split if kind == what
+    ]
 
 
 def registered(folder: Path) -> str:
     """Register the metrics by a distribution in a folder; the value of PYTHONPATH under which they are found."""
-    names = "".join(f"{name} = tests.support.toy_weights:{name}\n" for name in ("weighed", "batched"))
+    names = "".join(
+        f"{name} = tests.support.toy_weights:{name}\n"
+        for name in ("weighed", "batched")
+    )
     write_distribution(folder, "dist-weighed", f"[mmeval.metrics]\n{names}")
     return f"{folder}:{ROOT}"
 
@@ -98,15 +114,29 @@ class Runs:
     def __init__(self, folder: Path, answer: str = "yes") -> None:
         self.folder, self.notes_file = folder, folder / "notes"
         write_files(folder / "model", MODEL)
-        rows = ({"id": str(i), "input": f"question {i}", "reference": answer if i % 2 else "no"} for i in range(ROWS))
+        rows = (
+            {
+                "id": str(i),
+                "input": f"question {i}",
+                "reference": answer if i % 2 else "no",
+            }
+            for i in range(ROWS)
+        )
         metric = f"batched\n    model: {folder / 'model'}"
         self.tasks = write_task(folder / "tasks", "modelled", rows)
         file = self.tasks / "modelled.yaml"
         file.write_text(file.read_text().replace("exact_match", metric))
-        self.env = environment(PYTHONPATH=registered(folder / "site"), TOY_NOTES=str(self.notes_file))
+        self.env = environment(
+            PYTHONPATH=registered(folder / "site"), TOY_NOTES=str(self.notes_file)
+        )
 
     def words(self, *flags: str) -> list[str]:
-        where = ["--include_path", str(self.tasks), "--output_path", str(self.folder / "runs")]
+        where = [
+            "--include_path",
+            str(self.tasks),
+            "--output_path",
+            str(self.folder / "runs"),
+        ]
         return ["--tasks", "modelled", "--model", "reference", *where, *flags]
 
     def of(self, what: str) -> list[Note]:

@@ -22,7 +22,13 @@ def trial(
     metadata: Mapping[str, Any] | None = None,
 ) -> Trial:
     """A trial of one sample; ``given`` is the sample's input."""
-    targets = [] if target is None else [target] if isinstance(target, (str, Interleaved)) else list(target)
+    targets = (
+        []
+        if target is None
+        else [target]
+        if isinstance(target, (str, Interleaved))
+        else list(target)
+    )
     sample = Sample("s", (user(given),), tuple(map(content, targets)), metadata or {})
     return Trial(sample, output=None if answer is None else content(answer))
 
@@ -31,7 +37,9 @@ def content(written: Written) -> Interleaved:
     return Interleaved.from_text(written) if isinstance(written, str) else written
 
 
-def score_of(metric: Metric, scored: Trial, profile: str = "standard", **switches: Any) -> Score:
+def score_of(
+    metric: Metric, scored: Trial, profile: str = "standard", **switches: Any
+) -> Score:
     """The score of a metric that gives one number."""
     scores = score_one(bind(metric, switches, profile), scored)
     assert len(scores) == 1

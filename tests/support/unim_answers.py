@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.content import Interleaved, Media
-from mmeval.interchange import MANIFEST, Absent, AnsweredRun, AnsweredTask, Exported, StoredAnswer
+from mmeval.interchange import (
+    MANIFEST,
+    Absent,
+    AnsweredRun,
+    AnsweredTask,
+    Exported,
+    StoredAnswer,
+)
 from mmeval.records import ErrorInfo, Response, Sample, Trial, user
 from mmeval.tasks.unim.output.reading import OutputAnswers, read_output
 from mmeval.tasks.unim.output.writing import write_output
@@ -19,7 +26,11 @@ Answer = Interleaved | ErrorInfo
 Json = dict[str, Any]
 ASKED = "Draw a hare."
 FIRST = "See <image1>."
-HARE, TONE, SOLID = Media.from_bytes(picture()), Media.from_bytes(wav()), Media.from_bytes(PLAIN_OFF, "a.off")
+HARE, TONE, SOLID = (
+    Media.from_bytes(picture()),
+    Media.from_bytes(wav()),
+    Media.from_bytes(PLAIN_OFF, "a.off"),
+)
 
 
 def tagged(text: str, **media: Media | str) -> Interleaved:
@@ -27,19 +38,33 @@ def tagged(text: str, **media: Media | str) -> Interleaved:
 
 
 def unim_sample(
-    number: str = "1", domain: str = "math", *, field: str = "natural_science", asked: str = ASKED
+    number: str = "1",
+    domain: str = "math",
+    *,
+    field: str = "natural_science",
+    asked: str = ASKED,
 ) -> Sample:
     labels = {"field": field, "domain": domain, "difficulty": "hard"}
     return Sample(f"{field}/{domain}/{number}", (user(asked),), metadata=labels)
 
 
-def unim_task(answers: Mapping[str, Answer] | Sequence[Answer], name: str = "unim", **sample: str) -> AnsweredTask:
-    by_id = answers if isinstance(answers, Mapping) else {str(at): answer for at, answer in enumerate(answers, 1)}
-    trials = [unim_trial(answer, number, 0, **sample) for number, answer in by_id.items()]
+def unim_task(
+    answers: Mapping[str, Answer] | Sequence[Answer], name: str = "unim", **sample: str
+) -> AnsweredTask:
+    by_id = (
+        answers
+        if isinstance(answers, Mapping)
+        else {str(at): answer for at, answer in enumerate(answers, 1)}
+    )
+    trials = [
+        unim_trial(answer, number, 0, **sample) for number, answer in by_id.items()
+    ]
     return task_of(name, trials)
 
 
-def unim_trial(answer: Answer, number: str = "1", repeat: int = 0, **sample: str) -> Trial:
+def unim_trial(
+    answer: Answer, number: str = "1", repeat: int = 0, **sample: str
+) -> Trial:
     asked = unim_sample(number, **sample)
     if isinstance(answer, ErrorInfo):
         return Trial(asked, repeat, error=answer)
@@ -61,19 +86,25 @@ def there_and_back(folder: Path, *answers: Interleaved) -> list[Response]:
     return found
 
 
-def response_to(answers: OutputAnswers, number: str = "1", repeat: int = 0, **sample: str) -> Response:
+def response_to(
+    answers: OutputAnswers, number: str = "1", repeat: int = 0, **sample: str
+) -> Response:
     found = answers.answer("unim", unim_sample(number, **sample), repeat)
     assert isinstance(found, StoredAnswer), found
     return found.response
 
 
-def why_absent(answers: OutputAnswers, number: str = "1", repeat: int = 0, **sample: str) -> str:
+def why_absent(
+    answers: OutputAnswers, number: str = "1", repeat: int = 0, **sample: str
+) -> str:
     found = answers.answer("unim", unim_sample(number, **sample), repeat)
     assert isinstance(found, Absent), found
     return found.reason
 
 
-def record(content: str, modal: Mapping[str, Any] | None = None, number: str = "1", **more: Any) -> Json:
+def record(
+    content: str, modal: Mapping[str, Any] | None = None, number: str = "1", **more: Any
+) -> Json:
     row = {"domain": "natural_science", "subdomain": "math", "id": number, **more}
     return {**row, "output": {"modal": dict(modal or {}), "content": content}}
 
@@ -112,7 +143,10 @@ def by_gathered_lines(text: str) -> list[Json]:
 
 def with_captions_put_in(content: str, captions: Mapping[str, str]) -> str:
     known = re.compile(r"<((?:code|image|document|audio|video|threeD)\d+)>")
-    return known.sub(lambda tag: f"<{tag[1]}:{captions[tag[1]]}>" if tag[1] in captions else tag[0], content)
+    return known.sub(
+        lambda tag: f"<{tag[1]}:{captions[tag[1]]}>" if tag[1] in captions else tag[0],
+        content,
+    )
 
 
 def _parsed(text: str) -> Json | None:

@@ -27,7 +27,9 @@ def unim_row(**changes: Any) -> dict[str, Any]:
 
 
 def write_records(
-    folder: Path, *rows: Mapping[str, Any], file: str = "natural_science/1_math/text_image.jsonl"
+    folder: Path,
+    *rows: Mapping[str, Any],
+    file: str = "natural_science/1_math/text_image.jsonl",
 ) -> Path:
     write_medium(folder, GOLD)
     path = folder / "qapairs_placeholder" / file
@@ -37,7 +39,9 @@ def write_records(
 
 
 def write_captions(
-    folder: Path, *rows: Mapping[str, Any], file: str = "natural_science/1_math/text_image.jsonl"
+    folder: Path,
+    *rows: Mapping[str, Any],
+    file: str = "natural_science/1_math/text_image.jsonl",
 ) -> Path:
     path = folder / "qapairs_caption" / file
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,12 +15,22 @@ from tests.support.cli import QUIET, openai
 from tests.support.mock_openai_server import MockServer, Settings, State, last_text
 
 Purpose = Literal["answer", "semantic", "coherence", "quality", "caption"]
-ASKED_FOR: Mapping[str, Purpose] = {'"overall': "quality", '"score":': "semantic", '"coherence":': "coherence"}
-GRADE: Mapping[str, Any] = {"score": 4, "overall": 4, "overall_score": 75, "overall_score_100": 75}
+ASKED_FOR: Mapping[str, Purpose] = {
+    '"overall': "quality",
+    '"score":': "semantic",
+    '"coherence":': "coherence",
+}
+GRADE: Mapping[str, Any] = {
+    "score": 4,
+    "overall": 4,
+    "overall_score": 75,
+    "overall_score_100": 75,
+}
 COHERENT, LOOSE = (4, 5), (2, 3)
 MODEL = "m"
 _MATERIAL = re.compile(
-    r"^(?P<mark>\S+) (?P<name>[a-z]+) begins[^\n]*\n(?P<text>.*?)\n?(?P=mark) (?P=name) ends", re.M | re.S
+    r"^(?P<mark>\S+) (?P<name>[a-z]+) begins[^\n]*\n(?P<text>.*?)\n?(?P=mark) (?P=name) ends",
+    re.M | re.S,
 )
 _WORD = re.compile(r"\w+")
 
@@ -68,8 +78,14 @@ def honest_server(**settings: Any) -> Iterator[HonestServer]:
 
 
 def purpose_of(words: str) -> Purpose:
-    purpose: Purpose = next((purpose for form, purpose in ASKED_FOR.items() if form in words), "caption")
-    return "quality" if purpose == "semantic" and "reference" not in shown_in(words) else purpose
+    purpose: Purpose = next(
+        (purpose for form, purpose in ASKED_FOR.items() if form in words), "caption"
+    )
+    return (
+        "quality"
+        if purpose == "semantic" and "reference" not in shown_in(words)
+        else purpose
+    )
 
 
 def shown_in(words: str) -> dict[str, str]:
@@ -82,14 +98,18 @@ def said(purpose: Purpose, words: str, key: str) -> str:
         return f"something like {key[:4]}, {key[4:8]} and {key[8:12]}"
     if purpose == "semantic":
         material = shown_in(words)
-        (candidate,) = material.keys() - {"reference"}  # the question is not to be judged
+        (candidate,) = material.keys() - {
+            "reference"
+        }  # the question is not to be judged
         grade = semantic_grade(material[candidate], material["reference"])
         return json.dumps({"reason": "by its words", "score": grade})
     if purpose == "quality":
         return json.dumps({"reason": "by itself", **GRADE})
     answer = next((match["text"] for match in _MATERIAL.finditer(words)), words)
     coherence, style = LOOSE if NOTHING_GIVEN in answer else COHERENT
-    return json.dumps({"reason": "by its items", "coherence": coherence, "style_consistency": style})
+    return json.dumps(
+        {"reason": "by its items", "coherence": coherence, "style_consistency": style}
+    )
 
 
 def semantic_grade(candidate: str, reference: str) -> int:
@@ -102,14 +122,25 @@ def semantic_grade(candidate: str, reference: str) -> int:
 
 def medium_of(body: Mapping[str, Any]) -> str:
     contents = (message.get("content") for message in body.get("messages", ()))
-    items = [item for content in contents if isinstance(content, list) for item in content]
+    items = [
+        item for content in contents if isinstance(content, list) for item in content
+    ]
     return next((str(item["type"]) for item in items if item["type"] != "text"), "text")
 
 
-def asks(server: MockServer, *roles: str, name: str = "j", **more: str) -> tuple[str, ...]:
+def asks(
+    server: MockServer, *roles: str, name: str = "j", **more: str
+) -> tuple[str, ...]:
     """The flags that have a server play roles (judge and captioner); ``more`` are further arguments of the backend."""
-    arguments = ",".join(f"{key}={value}" for key, value in {"model": name, "base_url": server.url, **more}.items())
-    return tuple(word for role in roles or ("judge", "captioner") for word in ("--role", f"{role}=openai,{arguments}"))
+    arguments = ",".join(
+        f"{key}={value}"
+        for key, value in {"model": name, "base_url": server.url, **more}.items()
+    )
+    return tuple(
+        word
+        for role in roles or ("judge", "captioner")
+        for word in ("--role", f"{role}=openai,{arguments}")
+    )
 
 
 ALL_KINDS = "text+image+audio+video+document"
@@ -117,13 +148,17 @@ ANSWER = "First {letter} <<image2>>, then <<audio2>>: that makes {number}."
 """What the model says to everything, with a picture and a sound."""
 
 
-def words(output: Path, *flags: str | Path, tasks: str = "unim_hard") -> list[str | Path]:
+def words(
+    output: Path, *flags: str | Path, tasks: str = "unim_hard"
+) -> list[str | Path]:
     data = () if "--data_dir" in flags else ("--data", "bundled")
     return ["--tasks", tasks, *data, "--output_path", output, *QUIET, *flags]
 
 
 def model(server: MockServer, **more: str) -> list[str]:
-    return openai(server, **{"inputs": ALL_KINDS, "outputs": "text+image+audio", **more})
+    return openai(
+        server, **{"inputs": ALL_KINDS, "outputs": "text+image+audio", **more}
+    )
 
 
 def judged(server: MockServer) -> tuple[str, ...]:

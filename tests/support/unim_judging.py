@@ -46,18 +46,27 @@ class Judged(NamedTuple):
         return len(self.calls["captioner"])
 
 
-def answer_trial(text: str = "It is <<image1>>.", *, reference: Interleaved | None = None, **labels: Any) -> Trial:
+def answer_trial(
+    text: str = "It is <<image1>>.",
+    *,
+    reference: Interleaved | None = None,
+    **labels: Any,
+) -> Trial:
     """An answer with the pictures red, blue where it has tags, and a reference in words unless one is given."""
     return Trial(unim_sample(reference, **labels), output=interleaved(text))
 
 
 def interleaved(text: str, *media: Media) -> Interleaved:
     found = dict(zip(("image1", "image2"), media or (RED, BLUE), strict=False))
-    return Interleaved.from_text(text, {label: item for label, item in found.items() if label in text})
+    return Interleaved.from_text(
+        text, {label: item for label, item in found.items() if label in text}
+    )
 
 
 def unim_sample(reference: Interleaved | None = None, **labels: Any) -> Sample:
-    return Sample("s", (user(QUESTION),), () if reference is None else (reference,), labels)
+    return Sample(
+        "s", (user(QUESTION),), () if reference is None else (reference,), labels
+    )
 
 
 def judge_unim(
@@ -82,10 +91,18 @@ def judge_unim(
         else:
             given = waiting.pop(0)
         response = given if isinstance(given, Response) else reply(given)
-        fault = call.accept(response) if call.accept and response.output is not None else ""
-        return Response.failed("bad_reply", f"{fault}; the reply was {response.text!r}") if fault else response
+        fault = (
+            call.accept(response) if call.accept and response.output is not None else ""
+        )
+        return (
+            Response.failed("bad_reply", f"{fault}; the reply was {response.text!r}")
+            if fault
+            else response
+        )
 
-    scores, _ = driven(score_judged(bind(load_metric(metric), more, profile), trial, Role), say)
+    scores, _ = driven(
+        score_judged(bind(load_metric(metric), more, profile), trial, Role), say
+    )
     assert not waiting, "a reply was not asked for"
     return Judged(scores, calls)
 

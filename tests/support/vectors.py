@@ -26,21 +26,37 @@ def colour(name: str) -> Media:
 
 def picture(name: str) -> Part:
     """The picture of a colour; ``broken`` is none, and ``missing`` a file that is not there."""
-    return MISSING if name == "missing" else media_part(DAMAGED if name == "broken" else colour(name), "image")
+    return (
+        MISSING
+        if name == "missing"
+        else media_part(DAMAGED if name == "broken" else colour(name), "image")
+    )
 
 
 def answer(*parts: str) -> Interleaved:
     """Names of pictures, and texts that begin with a colon."""
-    return Interleaved(tuple(text_part(part[1:]) if part.startswith(":") else picture(part) for part in parts))
+    return Interleaved(
+        tuple(
+            text_part(part[1:]) if part.startswith(":") else picture(part)
+            for part in parts
+        )
+    )
 
 
 def candidates(*names: str) -> tuple[Interleaved, ...]:
     return tuple(Interleaved((picture(name),)) for name in names)
 
 
-def vectors_file(folder: Path, texts: Mapping[str, Sequence[float]] | None = None) -> str:
-    rows: list[object] = [{"sha256": colour(name).sha256, "vector": list(COLOURS[name])} for name in COLOURS]
-    rows += [{"text": text, "vector": list(vector)} for text, vector in (texts or {}).items()]
+def vectors_file(
+    folder: Path, texts: Mapping[str, Sequence[float]] | None = None
+) -> str:
+    rows: list[object] = [
+        {"sha256": colour(name).sha256, "vector": list(COLOURS[name])}
+        for name in COLOURS
+    ]
+    rows += [
+        {"text": text, "vector": list(vector)} for text, vector in (texts or {}).items()
+    ]
     file = folder / "vectors.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return str(file)

@@ -16,7 +16,10 @@ from mmeval import __version__
 from tests.support.cli import ROOT, environment, mmeval
 from tests.support.mock_openai_server import MockServer
 
-DATA = "".join(f'{{"id": "{i}", "input": "question {i}", "reference": "answer {i}"}}\n' for i in range(3))
+DATA = "".join(
+    f'{{"id": "{i}", "input": "question {i}", "reference": "answer {i}"}}\n'
+    for i in range(3)
+)
 TASK = "task: t\ndataset_path: rows\nmetric_list: [{metric: exact_match}]\nmetadata: {version: 1}\n"
 """Four lines, so that what a case adds begins in line 5."""
 TINY: Mapping[str, str | bytes] = {"t.yaml": TASK, "rows/test.jsonl": DATA}
@@ -25,7 +28,9 @@ RUN = "run --tasks t.yaml --model reference --output_path runs --score_workers 0
 
 def listed(text: str) -> tuple[str, ...]:
     """The words between bars and ends of lines."""
-    return tuple(part.strip() for line in text.strip().splitlines() for part in line.split(" | "))
+    return tuple(
+        part.strip() for line in text.strip().splitlines() for part in line.split(" | ")
+    )
 
 
 class Case(NamedTuple):
@@ -53,20 +58,41 @@ def shown(case: Case, folder: Path) -> str:
 
 
 def _shown(case: Case, folder: Path, url: str) -> str:
-    home = {"HOME": "/nowhere", "HF_HOME": "/nowhere/hub", "MMEVAL_CACHE_DIR": str(folder / "cache")}
-    env = {name: value for name, value in environment(**{**home, **case.env}).items() if value}
-    with pytest.MonkeyPatch.context() as patched:  # the library reads it once, when it is imported
-        patched.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", "HF_HUB_OFFLINE" in env)
+    home = {
+        "HOME": "/nowhere",
+        "HF_HOME": "/nowhere/hub",
+        "MMEVAL_CACHE_DIR": str(folder / "cache"),
+    }
+    env = {
+        name: value
+        for name, value in environment(**{**home, **case.env}).items()
+        if value
+    }
+    with (
+        pytest.MonkeyPatch.context() as patched
+    ):  # the library reads it once, when it is imported
+        patched.setattr(
+            "huggingface_hub.constants.HF_HUB_OFFLINE", "HF_HUB_OFFLINE" in env
+        )
         for words in case.before:
             mmeval(*shlex.split(words.replace("URL", url)), env=env, cwd=folder)
         case.meanwhile(folder)
-        done = mmeval(*shlex.split(case.command.replace("URL", url)), env=env, cwd=folder)
+        done = mmeval(
+            *shlex.split(case.command.replace("URL", url)), env=env, cwd=folder
+        )
     written = _plain(done.out + done.err, folder, url)
-    return f"{_joined(written) if '--help' in case.command else written}[exit {done.code}]"
+    return (
+        f"{_joined(written) if '--help' in case.command else written}[exit {done.code}]"
+    )
 
 
 def _plain(written: str, folder: Path, url: str) -> str:
-    for found, word in ((url, "URL"), (str(folder), "FOLDER"), (str(ROOT), "REPO"), (__version__, "VERSION")):
+    for found, word in (
+        (url, "URL"),
+        (str(folder), "FOLDER"),
+        (str(ROOT), "REPO"),
+        (__version__, "VERSION"),
+    ):
         written = written.replace(found, word)
     for pattern, word in _CHANGING:
         written = pattern.sub(word, written)
@@ -76,7 +102,10 @@ def _plain(written: str, folder: Path, url: str) -> str:
 _CHANGING = tuple(
     (re.compile(pattern, re.MULTILINE), word)
     for pattern, word in (
-        (r"^\d{4}-\d\d-\d\d:\d\d:\d\d:\d\d (\w+) +\[[\w.]+:\d+\] ", r"\1 "),  # the head of a line of the log
+        (
+            r"^\d{4}-\d\d-\d\d:\d\d:\d\d:\d\d (\w+) +\[[\w.]+:\d+\] ",
+            r"\1 ",
+        ),  # the head of a line of the log
         (r"\d{4}-\d\d-\d\d[T ]\d\d[:-]\d\d[:-]\d\d(\.\d+)?", "TIME"),
         (r"127\.0\.0\.1:\d+", "HOST"),
         (r"(?<![.\w])(?=[0-9a-f]*\d)(?=[0-9]*[a-f])[0-9a-f]{12,64}\b", "DIGEST"),

@@ -27,4 +27,7 @@ def noted(notes: Path, name: str) -> list[str]:
 
 def own_worker(folder: Path) -> Path:
     """The file that ``mmeval init worker`` writes, in a folder."""
-    return write_package("worker", package_name("worker", "omni"), folder).folder / "serve.py"
+    return (
+        write_package("worker", package_name("worker", "omni"), folder).folder
+        / "serve.py"
+    )

@@ -47,17 +47,31 @@ class BeatNetwork(NamedTuple):
 def loaded_network(folder: Path, device: str) -> BeatNetwork:
     """The network of a folder's checkpoint. Raises WeightsError for an incomplete one."""
     torch = need("torch", "hf")
-    path = next((folder / name for name in CHECKPOINTS if (folder / name).is_file()), folder / CHECKPOINTS[0])
-    with opening(folder, f"{path.name} is no checkpoint of Beat This", OSError, how_to_fix=_HOW_TO_FIX):
+    path = next(
+        (folder / name for name in CHECKPOINTS if (folder / name).is_file()),
+        folder / CHECKPOINTS[0],
+    )
+    with opening(
+        folder,
+        f"{path.name} is no checkpoint of Beat This",
+        OSError,
+        how_to_fix=_HOW_TO_FIX,
+    ):
         # weights_only: a checkpoint is a pickle, which could run code.
         kept = torch.load(path, map_location="cpu", weights_only=True)
-        weights = {name.removeprefix("model.").replace("_orig_mod.", ""): w for name, w in kept["state_dict"].items()}
+        weights = {
+            name.removeprefix("model.").replace("_orig_mod.", ""): w
+            for name, w in kept["state_dict"].items()
+        }
         given = kept.get("hyper_parameters", {})
         network = BeatNetwork(weights, bool(given.get("sum_head", True)), "cpu")
         lacks = _gaps(network, given)
     if lacks:
         raise WeightsError(folder, f"cannot be used: {lacks}", how_to_fix=_HOW_TO_FIX)
-    return network._replace(weights={name: tensor.to(device) for name, tensor in weights.items()}, device=device)
+    return network._replace(
+        weights={name: tensor.to(device) for name, tensor in weights.items()},
+        device=device,
+    )
 
 
 _HOW_TO_FIX = "put the released checkpoint final0.ckpt there again, or name another folder with the switch"
@@ -65,14 +79,20 @@ _HOW_TO_FIX = "put the released checkpoint final0.ckpt there again, or name anot
 
 def _gaps(network: BeatNetwork, given: Mapping[str, Any]) -> str:
     """What weights the checkpoint lacks; KeyError for one missing outside the blocks."""
-    layers = {name.split(".")[2] for name in network.weights if name.startswith("transformer_blocks.layers.")}
+    layers = {
+        name.split(".")[2]
+        for name in network.weights
+        if name.startswith("transformer_blocks.layers.")
+    }
     wanted = given.get("n_layers", len(layers))
     if not layers or len(layers) != wanted:
         return f"it has {len(layers)} of {wanted} layers"
     # Positions are computed here, and blocks may share theirs.
     names = [name for name in network.weights if ".rotary" not in name]
     starts = ("transformer_blocks.layers", "frontend.blocks")
-    if uneven := next(filter(None, (uneven_blocks(names, start) for start in starts)), ""):
+    if uneven := next(
+        filter(None, (uneven_blocks(names, start) for start in starts)), ""
+    ):
         return uneven
     with need("torch", "hf").inference_mode():
         _chunk_logits(network, need("torch", "hf").zeros(8, 128))
@@ -108,14 +128,18 @@ def _cut(spectrum: Any, start: int) -> Any:
     """A chunk of the spectrum, padded with silence at its borders."""
     padded = need("torch", "hf").nn.functional.pad
     part = spectrum[max(start, 0) : start + CHUNK]
-    return padded(part, (0, 0, max(0, -start), max(0, min(BORDER, start + CHUNK - len(spectrum)))))
+    return padded(
+        part, (0, 0, max(0, -start), max(0, min(BORDER, start + CHUNK - len(spectrum))))
+    )
 
 
 def log_mel(samples: Any) -> Any:
     """The loudness of 128 bands between 30 and 11,000 Hz, as (frames, bands)."""
     torch = need("torch", "hf")
     window = torch.hann_window(_WINDOW, device=samples.device)
-    spectrum = torch.stft(samples, _WINDOW, _HOP, window=window, normalized=True, return_complex=True).abs()
+    spectrum = torch.stft(
+        samples, _WINDOW, _HOP, window=window, normalized=True, return_complex=True
+    ).abs()
     bands = torch.as_tensor(_bands(), dtype=torch.float32, device=samples.device)
     return torch.log1p(_LOUDNESS * (spectrum.T @ bands))
 
@@ -124,19 +148,27 @@ def log_mel(samples: Any) -> Any:
 def _bands() -> Any:
     """Slaney's mel scale without its normalisation, as (frequencies, bands)."""
     audio_utils = need("transformers.audio_utils", "hf")
-    return audio_utils.mel_filter_bank(_WINDOW // 2 + 1, 128, 30.0, 11000.0, RATE, norm=None, mel_scale="slaney")
+    return audio_utils.mel_filter_bank(
+        _WINDOW // 2 + 1, 128, 30.0, 11000.0, RATE, norm=None, mel_scale="slaney"
+    )
 
 
 def _chunk_logits(network: BeatNetwork, spectrum: Any) -> Any:
     functional, w = need("torch.nn.functional", "hf"), network.weights
     x = _batch_norm(w, "frontend.stem.bn1d", spectrum.T[None])[:, None]
-    x = functional.conv2d(x, w["frontend.stem.conv2d.weight"], stride=(4, 1), padding=(0, 1))
+    x = functional.conv2d(
+        x, w["frontend.stem.conv2d.weight"], stride=(4, 1), padding=(0, 1)
+    )
     x = functional.gelu(_batch_norm(w, "frontend.stem.bn2d", x))
     for number in range(_FRONT_BLOCKS):
         x = _front_block(w, f"frontend.blocks.{number}", x)
     x = x.permute(0, 3, 1, 2).flatten(2)  # (1, frames, channels of all bands)
     x = functional.linear(x, w["frontend.linear.weight"], w["frontend.linear.bias"])
-    layers = {name.split(".")[2] for name in w if name.startswith("transformer_blocks.layers.")}
+    layers = {
+        name.split(".")[2]
+        for name in w
+        if name.startswith("transformer_blocks.layers.")
+    }
     for number in range(len(layers)):
         x = x + _attention(w, f"transformer_blocks.layers.{number}.0", x)
         x = x + _feed_forward(w, f"transformer_blocks.layers.{number}.1", x)
@@ -168,10 +200,18 @@ def _attention(w: Weights, name: str, x: Any) -> Any:
     functional = need("torch.nn.functional", "hf")
     x = _rms_norm(x, w[f"{name}.norm.gamma"])
     heads = len(w[f"{name}.to_gates.bias"])
-    q, k, v = functional.linear(x, w[f"{name}.to_qkv.weight"]).unflatten(-1, (3, heads, -1)).permute(2, 0, 3, 1, 4)
+    q, k, v = (
+        functional.linear(x, w[f"{name}.to_qkv.weight"])
+        .unflatten(-1, (3, heads, -1))
+        .permute(2, 0, 3, 1, 4)
+    )
     frequencies = w[f"{name}.rotary_embed.freqs"]
-    out = functional.scaled_dot_product_attention(_rotated(q, frequencies), _rotated(k, frequencies), v)
-    gates = functional.linear(x, w[f"{name}.to_gates.weight"], w[f"{name}.to_gates.bias"])
+    out = functional.scaled_dot_product_attention(
+        _rotated(q, frequencies), _rotated(k, frequencies), v
+    )
+    gates = functional.linear(
+        x, w[f"{name}.to_gates.weight"], w[f"{name}.to_gates.bias"]
+    )
     out = out.transpose(1, 2) * gates.sigmoid()[..., None]
     return functional.linear(out.flatten(2), w[f"{name}.to_out.0.weight"])
 
@@ -189,14 +229,23 @@ def _rotated(x: Any, frequencies: Any) -> Any:
 def _feed_forward(w: Weights, name: str, x: Any) -> Any:
     functional = need("torch.nn.functional", "hf")
     x = _rms_norm(x, w[f"{name}.net.0.gamma"])
-    x = functional.gelu(functional.linear(x, w[f"{name}.net.1.weight"], w[f"{name}.net.1.bias"]))
+    x = functional.gelu(
+        functional.linear(x, w[f"{name}.net.1.weight"], w[f"{name}.net.1.bias"])
+    )
     return functional.linear(x, w[f"{name}.net.4.weight"], w[f"{name}.net.4.bias"])
 
 
 def _rms_norm(x: Any, gamma: Any) -> Any:
-    return need("torch.nn.functional", "hf").normalize(x, dim=-1) * x.shape[-1] ** 0.5 * gamma
+    return (
+        need("torch.nn.functional", "hf").normalize(x, dim=-1)
+        * x.shape[-1] ** 0.5
+        * gamma
+    )
 
 
 def _batch_norm(w: Weights, name: str, x: Any) -> Any:
-    mean, var, scale, shift = (w[f"{name}.{part}"] for part in ("running_mean", "running_var", "weight", "bias"))
+    mean, var, scale, shift = (
+        w[f"{name}.{part}"]
+        for part in ("running_mean", "running_var", "weight", "bias")
+    )
     return need("torch.nn.functional", "hf").batch_norm(x, mean, var, scale, shift)

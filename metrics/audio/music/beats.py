@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mmeval.metric import HubModel, loaded
-from mmeval.metrics.audio.music.beat_network import CHECKPOINTS, FRAMES_A_SECOND, RATE, beat_logits, loaded_network
+from mmeval.metrics.audio.music.beat_network import (
+    CHECKPOINTS,
+    FRAMES_A_SECOND,
+    RATE,
+    beat_logits,
+    loaded_network,
+)
 from mmeval.system import need
 
 if TYPE_CHECKING:
@@ -27,7 +33,9 @@ NEAR = 3
 """Frames on both sides in which no frame may exceed a beat: 60 milliseconds."""
 
 
-def beats(clip: np.ndarray[Any, np.dtype[np.float32]], model: Mapping[str, Any]) -> list[float]:
+def beats(
+    clip: np.ndarray[Any, np.dtype[np.float32]], model: Mapping[str, Any]
+) -> list[float]:
     """The times of beats, in seconds, rising.
 
     ``clip`` is mono at 22050 Hz. ``model`` is the value of a switch with the mark ``BEAT_THIS``. A beat is a frame
@@ -50,7 +58,9 @@ def librosa_beats(clip: np.ndarray[Any, np.dtype[np.float32]]) -> list[float]:
     """
     if len(clip) < 2 * SHORTEST:  # a frame of librosa
         return []
-    _, times = need("librosa", "librosa").beat.beat_track(y=clip, sr=RATE, units="time", trim=False)
+    _, times = need("librosa", "librosa").beat.beat_track(
+        y=clip, sr=RATE, units="time", trim=False
+    )
     return [float(time) for time in times]
 
 

@@ -8,7 +8,12 @@ from typing import Annotated, Any, Literal
 
 from mmeval.metric import metric
 from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, the_only_clip
-from mmeval.metrics.audio.music.beats import BEAT_THIS, BEAT_THIS_NAME, beats, librosa_beats
+from mmeval.metrics.audio.music.beats import (
+    BEAT_THIS,
+    BEAT_THIS_NAME,
+    beats,
+    librosa_beats,
+)
 from mmeval.metrics.audio.silence import TRIM_DB, trimmed
 from mmeval.metrics.models import bound
 from mmeval.records import Sample, Score, Trial
@@ -17,14 +22,20 @@ from mmeval.system import AboveZero
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     key = switches["tempo_key"]
-    return "" if _beats_a_minute(sample, key) else f"the label {key!r} is no number of beats a minute"
+    return (
+        ""
+        if _beats_a_minute(sample, key)
+        else f"the label {key!r} is no number of beats a minute"
+    )
 
 
 @metric(
     range=(0, 1),
     version="2",
     source="MMMG, task Music Tempo; official: audio evaluators 54527db8",
-    needs=lambda switches: ("librosa:librosa",) if switches["tracker"] == "librosa" else MODEL_NEEDS,
+    needs=lambda switches: (
+        ("librosa:librosa",) if switches["tracker"] == "librosa" else MODEL_NEEDS
+    ),
     check=_sample_fault,
     batch=8,
     stand_ins={"tracker": "librosa"},
@@ -54,7 +65,13 @@ def tempo(
     return [_score(trial, tempo_key, tolerance, network, top_db) for trial in trials]
 
 
-def _score(trial: Trial, key: str, tolerance: float, model: Mapping[str, Any] | None, top_db: float) -> Score:
+def _score(
+    trial: Trial,
+    key: str,
+    tolerance: float,
+    model: Mapping[str, Any] | None,
+    top_db: float,
+) -> Score:
     clip = the_only_clip(trial)
     if isinstance(clip, Score):
         return clip
@@ -62,11 +79,17 @@ def _score(trial: Trial, key: str, tolerance: float, model: Mapping[str, Any] | 
     if asked is None:
         return Score.unscored(_sample_fault(trial.sample, {"tempo_key": key}))
     heard = trimmed(clip, top_db)
-    seconds, times = len(heard) / RATE, librosa_beats(heard) if model is None else beats(heard, model)
+    seconds, times = (
+        len(heard) / RATE,
+        librosa_beats(heard) if model is None else beats(heard, model),
+    )
     bpm = len(times) * 60.0 / seconds
     if model is None and len(times) > 1:
         bpm = (len(times) - 1) * 60.0 / (times[-1] - times[0])
-    return Score(float(abs(bpm - asked) < tolerance), evidence={"bpm": bpm, "beats": len(times), "seconds": seconds})
+    return Score(
+        float(abs(bpm - asked) < tolerance),
+        evidence={"bpm": bpm, "beats": len(times), "seconds": seconds},
+    )
 
 
 def _beats_a_minute(sample: Sample, key: str) -> float | None:

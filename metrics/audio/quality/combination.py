@@ -104,8 +104,13 @@ def is_music(contrast: float, chroma: float) -> bool:
 
 def base_of(scores: Mapping[str, float], combination: Combination) -> float:
     """The scores' geometric mean, weighted as released, or unweighted as in the paper."""
-    weights = {name: WEIGHTS[name] if combination == "released" else 1.0 for name in WEIGHTS}
-    total = sum(weight * math.log(clipped(scores[name], LEAST_SCORE)) for name, weight in weights.items())
+    weights = {
+        name: WEIGHTS[name] if combination == "released" else 1.0 for name in WEIGHTS
+    }
+    total = sum(
+        weight * math.log(clipped(scores[name], LEAST_SCORE))
+        for name, weight in weights.items()
+    )
     return math.exp(total / sum(weights.values()))
 
 
@@ -123,7 +128,9 @@ def scores_of(heard: Heard) -> dict[str, Any]:
         "crest_score": band(heard.crest_db, *CREST),
         "contrast_score": contrast,
         "chroma_score": chroma,
-        "periodic_score": clipped((heard.periodic_peak - PERIODIC_FROM) / PERIODIC_SPAN),
+        "periodic_score": clipped(
+            (heard.periodic_peak - PERIODIC_FROM) / PERIODIC_SPAN
+        ),
         "is_music": music,
     }
 
@@ -135,9 +142,17 @@ def factors_of(heard: Heard, scores: Mapping[str, Any]) -> dict[str, float]:
     noise. The bonus of music is for structure despite noise: there is none with ``hpss_margin`` 1, where music has no
     noise.
     """
-    structure, contrast, snr = scores["structure(1-SF)"], scores["contrast_score"], heard.snr_db_eff
+    structure, contrast, snr = (
+        scores["structure(1-SF)"],
+        scores["contrast_score"],
+        heard.snr_db_eff,
+    )
     hiss = max(0.0, heard.hf_slope_logP - HISS_FROM) / HISS_SPAN
-    high = max(0.0, heard.hf_ratio_7_16k - HIGH_FROM) if structure < HIGH_UNSTRUCTURED else 0.0
+    high = (
+        max(0.0, heard.hf_ratio_7_16k - HIGH_FROM)
+        if structure < HIGH_UNSTRUCTURED
+        else 0.0
+    )
     flat = max(0.0, CONTRAST_LOW - contrast) if snr < CONTRAST_BELOW_DB else 0.0
     music = 1 + BONUS_CONTRAST * contrast + BONUS_CHROMA * scores["chroma_score"]
     is_periodic = structure >= PERIODIC_STRUCTURE and snr >= PERIODIC_DB
@@ -148,8 +163,12 @@ def factors_of(heard: Heard, scores: Mapping[str, Any]) -> dict[str, float]:
         "penalty_hiss": clipped(1 / (1 + HISS_COST * hiss), HISS_LEAST),
         "penalty_hf_ratio": 1 / (1 + HIGH_COST * high),
         "penalty_low_contrast": 1 / (1 + CONTRAST_COST * flat),
-        "bonus_music": music if scores["is_music"] and snr < STRUCTURE_BELOW_DB else 1.0,
-        "bonus_periodic": 1 + BONUS_PERIODIC * scores["periodic_score"] if is_periodic else 1.0,
+        "bonus_music": music
+        if scores["is_music"] and snr < STRUCTURE_BELOW_DB
+        else 1.0,
+        "bonus_periodic": 1 + BONUS_PERIODIC * scores["periodic_score"]
+        if is_periodic
+        else 1.0,
     }
 
 
@@ -168,5 +187,9 @@ def combined(
         "contrast": max(LEAST_FEATURE, scores["contrast_score"]),
         "chroma": max(LEAST_FEATURE, scores["chroma_score"]),
     }
-    applied = [factor for name, factor in factors.items() if apply_b_per or name != "bonus_periodic"]
+    applied = [
+        factor
+        for name, factor in factors.items()
+        if apply_b_per or name != "bonus_periodic"
+    ]
     return clipped(base_of(parts, combination) * math.prod(applied))

@@ -35,7 +35,9 @@ def rms(frames: Samples) -> Samples:
     """The root mean square of each frame, slightly above zero."""
     import numpy
 
-    powers: Samples = numpy.einsum("ij,ij->i", frames, frames) / numpy.float32(frames.shape[1])
+    powers: Samples = numpy.einsum("ij,ij->i", frames, frames) / numpy.float32(
+        frames.shape[1]
+    )
     return numpy.sqrt(powers) + numpy.float32(TINY)
 
 

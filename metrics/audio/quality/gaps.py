@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mmeval.metrics.audio.quality.frames import SHORT_HOP, clipped, decibels, framed, rms
+from mmeval.metrics.audio.quality.frames import (
+    SHORT_HOP,
+    clipped,
+    decibels,
+    framed,
+    rms,
+)
 from mmeval.metrics.audio.quality.recording import AUDIBLE, KEPT, RATE
 
 if TYPE_CHECKING:
@@ -71,13 +77,25 @@ def _inaudible_shares(frames: Samples) -> Samples:
     Processed in parts, since overlapping frames take several times the memory of their recording."""
     import numpy
 
-    parts = (frames[first : first + _AT_ONCE] for first in range(0, len(frames), _AT_ONCE))
-    return numpy.concatenate([(numpy.abs(part) < AUDIBLE).mean(axis=1) for part in parts])
+    parts = (
+        frames[first : first + _AT_ONCE] for first in range(0, len(frames), _AT_ONCE)
+    )
+    return numpy.concatenate(
+        [(numpy.abs(part) < AUDIBLE).mean(axis=1) for part in parts]
+    )
 
 
 def gap_factor(longest: float, silent: float, *, seconds: float) -> float:
     """The factor, 0 to 1, for a longest silence and silent share of so many seconds."""
-    gap = 1.0 if longest <= SHORT_GAP else 1 - min(MOST_COST, (longest - SHORT_GAP) / (GAP_SPAN * seconds))
+    gap = (
+        1.0
+        if longest <= SHORT_GAP
+        else 1 - min(MOST_COST, (longest - SHORT_GAP) / (GAP_SPAN * seconds))
+    )
     active = 1 - silent
-    cover = 1.0 if active >= ENOUGH_ACTIVE else max(LEAST, 1 - COST_OF_ABSENCE * (ENOUGH_ACTIVE - active))
+    cover = (
+        1.0
+        if active >= ENOUGH_ACTIVE
+        else max(LEAST, 1 - COST_OF_ABSENCE * (ENOUGH_ACTIVE - active))
+    )
     return clipped(gap * cover) / (1 + STEEPNESS * max(0.0, silent - MUCH_SILENCE))

@@ -49,7 +49,10 @@ def dynamic_range(samples: Samples) -> float:
     levels = decibels(rms(framed(samples, RANGE, RANGE_HOP)))
     if not len(levels):
         return 0.0
-    return float(numpy.percentile(levels, LOUD_PERCENTILE) - numpy.percentile(levels, QUIET_PERCENTILE))
+    return float(
+        numpy.percentile(levels, LOUD_PERCENTILE)
+        - numpy.percentile(levels, QUIET_PERCENTILE)
+    )
 
 
 def level_terms(samples: Samples) -> LevelTerms:
@@ -73,7 +76,9 @@ def clip_share(samples: Samples) -> float:
 def level_score(terms: LevelTerms) -> float:
     """1 without faults, a third less for each fault in full."""
     limits = (MOST_CLIPPED, MOST_OFFSET, MOST_SILENT)
-    return sum(clipped(1 - found / most) for found, most in zip(terms, limits, strict=True)) / len(limits)
+    return sum(
+        clipped(1 - found / most) for found, most in zip(terms, limits, strict=True)
+    ) / len(limits)
 
 
 def transient_score(samples: Samples) -> float:
@@ -83,7 +88,9 @@ def transient_score(samples: Samples) -> float:
     import numpy
 
     steps = envelope_steps(samples)
-    jump = numpy.percentile(steps, JUMP_PERCENTILE, overwrite_input=True)  # overwriting only reorders them
+    jump = numpy.percentile(
+        steps, JUMP_PERCENTILE, overwrite_input=True
+    )  # overwriting only reorders them
     return clipped(1 - float((steps > jump + STEP_TOLERANCE).mean()) / MOST_JUMPS)
 
 
@@ -111,5 +118,7 @@ def crest(samples: Samples) -> float:
 
     peak = max(float(samples.max()), -float(samples.min()))
     parts = (samples[at : at + _AT_ONCE] for at in range(0, len(samples), _AT_ONCE))
-    power = math.sqrt(sum(float(numpy.vdot(part, part)) for part in parts) / len(samples))
+    power = math.sqrt(
+        sum(float(numpy.vdot(part, part)) for part in parts) / len(samples)
+    )
     return 20 * math.log10((peak + TINY) / (power + TINY))

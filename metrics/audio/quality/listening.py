@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mmeval.metrics.audio.quality import level
-from mmeval.metrics.audio.quality.combination import Heard, chroma_score, contrast_score, is_music
+from mmeval.metrics.audio.quality.combination import (
+    Heard,
+    chroma_score,
+    contrast_score,
+    is_music,
+)
 from mmeval.metrics.audio.quality.frequencies.chroma import chroma_variance
 from mmeval.metrics.audio.quality.frequencies.separation import separated_snr
-from mmeval.metrics.audio.quality.frequencies.spectrum import bandwidth, high_share, hiss_slope, spectrum_of
+from mmeval.metrics.audio.quality.frequencies.spectrum import (
+    bandwidth,
+    high_share,
+    hiss_slope,
+    spectrum_of,
+)
 from mmeval.metrics.audio.quality.gaps import gaps_of
 from mmeval.metrics.audio.quality.loudness import loudness
 from mmeval.metrics.audio.quality.periodicity import periodicity

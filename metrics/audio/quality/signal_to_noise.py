@@ -53,7 +53,9 @@ def noise_terms(samples: Samples, flatness: Samples) -> NoiseTerms:
 
 def effective(*ratios: float | None) -> float:
     """The highest estimate, within limits."""
-    return clipped(max(ratio for ratio in ratios if ratio is not None), LOWEST_DB, HIGHEST_DB)
+    return clipped(
+        max(ratio for ratio in ratios if ratio is not None), LOWEST_DB, HIGHEST_DB
+    )
 
 
 def snr_score(ratio: float, *, music: bool) -> float:
@@ -72,7 +74,11 @@ def _by_level(levels: Samples, flatness: Samples) -> float:
         floor = numpy.percentile(noise, NOISE_PERCENTILE)
     else:
         floor = numpy.percentile(levels, ANY_PERCENTILE)
-    return clipped(20 * math.log10((float(levels.mean()) + TINY) / (float(floor) + TINY)), LOWEST_DB, HIGHEST_DB)
+    return clipped(
+        20 * math.log10((float(levels.mean()) + TINY) / (float(floor) + TINY)),
+        LOWEST_DB,
+        HIGHEST_DB,
+    )
 
 
 def _by_flatness(levels: Samples, flatness: Samples) -> tuple[float | None, float]:
@@ -86,4 +92,6 @@ def _by_flatness(levels: Samples, flatness: Samples) -> tuple[float | None, floa
     signal, noise = levels[flatness < SIGNAL_BELOW], levels[flatness > NOISE_ABOVE]
     if min(len(signal), len(noise)) < max(FEWEST, int(FEWEST_SHARE * len(levels))):
         return None, noisy
-    return 20 * math.log10(float(numpy.median(signal)) / float(numpy.median(noise))), noisy
+    return 20 * math.log10(
+        float(numpy.median(signal)) / float(numpy.median(noise))
+    ), noisy

@@ -61,22 +61,36 @@ def pitch_of(
     Raises UsageError for a floor that is not below the ceiling.
     """
     if floor >= ceiling:
-        raise UsageError(f"the lowest pitch, {floor:g} Hz, must be below the highest one, {ceiling:g} Hz")
+        raise UsageError(
+            f"the lowest pitch, {floor:g} Hz, must be below the highest one, {ceiling:g} Hz"
+        )
     if analysis == "pyin":
         voiced = _voiced_by_pyin(samples, floor=floor, ceiling=ceiling, step=step)
     else:
-        voiced = _voiced(samples, floor=floor, ceiling=ceiling, intensity_floor=intensity_floor, step=step)
+        voiced = _voiced(
+            samples,
+            floor=floor,
+            ceiling=ceiling,
+            intensity_floor=intensity_floor,
+            step=step,
+        )
     return _weighted(voiced, edges) if len(voiced.mel) else None
 
 
-def _voiced(samples: Samples, *, floor: float, ceiling: float, intensity_floor: float, step: int) -> Voiced:
+def _voiced(
+    samples: Samples, *, floor: float, ceiling: float, intensity_floor: float, step: int
+) -> Voiced:
     import numpy
 
     parselmouth = need("parselmouth", "pitch")
     try:
         sound = parselmouth.Sound(samples.astype(numpy.float64), RATE)
-        pitch = sound.to_pitch(time_step=step / RATE, pitch_floor=floor, pitch_ceiling=ceiling)
-        intensity = sound.to_intensity(minimum_pitch=intensity_floor, time_step=step / RATE)
+        pitch = sound.to_pitch(
+            time_step=step / RATE, pitch_floor=floor, pitch_ceiling=ceiling
+        )
+        intensity = sound.to_intensity(
+            minimum_pitch=intensity_floor, time_step=step / RATE
+        )
     except parselmouth.PraatError:  # Praat's windows are longer than the clip
         return Voiced(numpy.zeros(0), numpy.zeros(0))
     hertz, decibels = pitch.selected_array["frequency"], intensity.values[0]
@@ -87,7 +101,9 @@ def _voiced(samples: Samples, *, floor: float, ceiling: float, intensity_floor: 
     return Voiced(_mel(hertz[voiced]), numpy.maximum(decibels[voiced], 0.0))
 
 
-def _voiced_by_pyin(samples: Samples, *, floor: float, ceiling: float, step: int) -> Voiced:
+def _voiced_by_pyin(
+    samples: Samples, *, floor: float, ceiling: float, step: int
+) -> Voiced:
     import numpy
 
     librosa = need("librosa", "librosa")
@@ -95,9 +111,16 @@ def _voiced_by_pyin(samples: Samples, *, floor: float, ceiling: float, step: int
     for start in range(0, len(samples), _PIECE * RATE):
         piece = samples[start : start + _PIECE * RATE]
         frames = {"frame_length": _FRAME, "hop_length": step}
-        hertz, voiced, _ = librosa.pyin(piece, fmin=floor, fmax=ceiling, sr=RATE, **frames)
+        hertz, voiced, _ = librosa.pyin(
+            piece, fmin=floor, fmax=ceiling, sr=RATE, **frames
+        )
         level = librosa.feature.rms(y=piece, **frames)[0][voiced]
-        found.append(Voiced(_mel(hertz[voiced]), 20.0 * numpy.log10(numpy.maximum(level / HEARD, 1.0))))
+        found.append(
+            Voiced(
+                _mel(hertz[voiced]),
+                20.0 * numpy.log10(numpy.maximum(level / HEARD, 1.0)),
+            )
+        )
     return Voiced(*map(numpy.concatenate, zip(*found, strict=True)))
 
 
@@ -115,6 +138,8 @@ def _weighted(voiced: Voiced, edges: int) -> float:
     mel, loudness = voiced
     if not loudness.any():
         loudness = numpy.ones_like(mel)
-    bands = numpy.digitize(mel, numpy.linspace(mel.min() - _BEYOND, mel.max() + _BEYOND, edges))
+    bands = numpy.digitize(
+        mel, numpy.linspace(mel.min() - _BEYOND, mel.max() + _BEYOND, edges)
+    )
     best = bands == numpy.bincount(bands, weights=loudness).argmax()
     return float(numpy.average(mel[best], weights=loudness[best]))

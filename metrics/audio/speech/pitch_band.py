@@ -8,9 +8,29 @@ from typing import Annotated, Any, Literal, NamedTuple
 from mmeval.content import Media
 from mmeval.metric import HubModel, metric
 from mmeval.metrics.audio.clips import MODEL_NEEDS, clip, the_only_decodable
-from mmeval.metrics.audio.speech.pitch import CEILING, EDGES, FLOOR, STEP, Analysis, pitch_of
-from mmeval.metrics.audio.speech.voices import GENDER_NAME, MALE_CLASS, SECONDS, VOICE, Gender, genders_of
-from mmeval.metrics.audio.speech.wanted_level import Wanted, band_fault, share_of, wanted, wanted_fault
+from mmeval.metrics.audio.speech.pitch import (
+    CEILING,
+    EDGES,
+    FLOOR,
+    STEP,
+    Analysis,
+    pitch_of,
+)
+from mmeval.metrics.audio.speech.voices import (
+    GENDER_NAME,
+    MALE_CLASS,
+    SECONDS,
+    VOICE,
+    Gender,
+    genders_of,
+)
+from mmeval.metrics.audio.speech.wanted_level import (
+    Wanted,
+    band_fault,
+    share_of,
+    wanted,
+    wanted_fault,
+)
 from mmeval.metrics.models import bound
 from mmeval.metrics.produced import wrong
 from mmeval.records import Sample, Score, Trial
@@ -23,7 +43,9 @@ Edges = Annotated[int, Checked(lambda value: "" if value >= 2 else "2 or more")]
 
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    return wanted_fault(sample, switches["pitch_key"]) or band_fault(switches, "male", "female")
+    return wanted_fault(sample, switches["pitch_key"]) or band_fault(
+        switches, "male", "female"
+    )
 
 
 @metric(
@@ -74,7 +96,11 @@ def pitch_band(
     pyin`` librosa finds the pitch in place of Praat, which does not compare with published numbers. Evidence: the pitch
     in mel, and the gender.
     """
-    how: dict[str, Any] = {"floor": floor, "ceiling": ceiling, "intensity_floor": intensity_floor}
+    how: dict[str, Any] = {
+        "floor": floor,
+        "ceiling": ceiling,
+        "intensity_floor": intensity_floor,
+    }
     how |= {"step": step, "edges": edges, "analysis": analysis}
     bands: Mapping[Gender, tuple[float, float]] = {
         "male": (male_low, male_high),
@@ -88,7 +114,10 @@ def pitch_band(
         heard = genders_of(sounds, bound(model), seconds=seconds, male_class=male_class)
         genders = [one.gender for one in heard]
     whose = iter(genders)
-    return [one if isinstance(one, Score) else one.score(next(whose), bands) for one in found]
+    return [
+        one if isinstance(one, Score) else one.score(next(whose), bands)
+        for one in found
+    ]
 
 
 class _Spoken(NamedTuple):
@@ -98,7 +127,9 @@ class _Spoken(NamedTuple):
     wanted: Wanted
     mel: float
 
-    def score(self, gender: Gender, bands: Mapping[Gender, tuple[float, float]]) -> Score:
+    def score(
+        self, gender: Gender, bands: Mapping[Gender, tuple[float, float]]
+    ) -> Score:
         share = share_of(self.mel, self.wanted, *bands[gender])
         return Score(share, evidence={"mel": self.mel, "gender": gender})
 
@@ -111,6 +142,12 @@ def _heard(trial: Trial, key: str, how: Mapping[str, Any]) -> _Spoken | Score:
         return Score.unscored(fault)
     asked = wanted(trial.sample, key)
     if asked is None:
-        return Score(1.0, evidence={"mel": None, "reason": f"the row has no label {key!r}"})
+        return Score(
+            1.0, evidence={"mel": None, "reason": f"the row has no label {key!r}"}
+        )
     mel = pitch_of(clip(sound), **how)
-    return wrong("no moment of the sound is voiced") if mel is None else _Spoken(sound, asked, mel)
+    return (
+        wrong("no moment of the sound is voiced")
+        if mel is None
+        else _Spoken(sound, asked, mel)
+    )

@@ -34,7 +34,11 @@ Against = Literal["input", "reference", "turns"]
 def _gender_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     label = sample.metadata.get(switches["gender_key"])
     key = switches["gender_key"]
-    return "" if label in ("male", "female") else f"the row's label {key!r} must be male or female, not {label!r:.80}"
+    return (
+        ""
+        if label in ("male", "female")
+        else f"the row's label {key!r} must be male or female, not {label!r:.80}"
+    )
 
 
 @metric(
@@ -83,8 +87,16 @@ def _voice_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
         found = _given(sample, switches["against"])
         return found.reason if isinstance(found, Score) else ""
     order = sample.metadata.get(switches["order_key"])
-    fits = isinstance(order, (list, tuple)) and order and all(isinstance(who, (int, str)) for who in order)
-    return "" if fits else f"the row's label {switches['order_key']!r} must be a list of speakers, not {order!r:.80}"
+    fits = (
+        isinstance(order, (list, tuple))
+        and order
+        and all(isinstance(who, (int, str)) for who in order)
+    )
+    return (
+        ""
+        if fits
+        else f"the row's label {switches['order_key']!r} must be a list of speakers, not {order!r:.80}"
+    )
 
 
 @metric(
@@ -123,20 +135,34 @@ def speaker_similarity(
     """
     switches = {"against": against, "order_key": order_key}
     asked = [_pairs(trial, switches) for trial in trials]
-    sounds = [sound for pairs in asked if not isinstance(pairs, Score) for pair in pairs.values() for sound in pair]
+    sounds = [
+        sound
+        for pairs in asked
+        if not isinstance(pairs, Score)
+        for pair in pairs.values()
+        for sound in pair
+    ]
     vectors = voices_of(sounds, bound(model), seconds=seconds)
     voices = {sound.sha256: voice for sound, voice in zip(sounds, vectors, strict=True)}
-    return [pairs if isinstance(pairs, Score) else _voice_score(pairs, voices, threshold) for pairs in asked]
+    return [
+        pairs if isinstance(pairs, Score) else _voice_score(pairs, voices, threshold)
+        for pairs in asked
+    ]
 
 
-def _pairs(trial: Trial, switches: Mapping[str, Any]) -> dict[str, tuple[Media, Media]] | Score:
+def _pairs(
+    trial: Trial, switches: Mapping[str, Any]
+) -> dict[str, tuple[Media, Media]] | Score:
     """The pairs of sounds that should have one voice, by their names in the evidence."""
     if trial.output is None:
         return Score.unscored("there is no answer to score")
     if fault := _voice_fault(trial.sample, switches):
         return Score.unscored(fault)
     if switches["against"] == "turns":
-        return _pairs_of_turns(media_of(trial.output, "audio"), trial.sample.metadata[switches["order_key"]])
+        return _pairs_of_turns(
+            media_of(trial.output, "audio"),
+            trial.sample.metadata[switches["order_key"]],
+        )
     answer = the_only_decodable(trial)
     given = _given(trial.sample, switches["against"])
     if isinstance(answer, Score) or isinstance(given, Score):
@@ -144,9 +170,13 @@ def _pairs(trial: Trial, switches: Mapping[str, Any]) -> dict[str, tuple[Media, 
     return {switches["against"]: (answer, given)}
 
 
-def _pairs_of_turns(sounds: Sequence[Media], order: Sequence[Any]) -> dict[str, tuple[Media, Media]] | Score:
+def _pairs_of_turns(
+    sounds: Sequence[Media], order: Sequence[Any]
+) -> dict[str, tuple[Media, Media]] | Score:
     if len(sounds) != len(order):
-        return wrong(f"the answer has {len(sounds)} sounds, not {len(order)}, one for each turn")
+        return wrong(
+            f"the answer has {len(sounds)} sounds, not {len(order)}, one for each turn"
+        )
     for at, sound in enumerate(sounds):
         found = decodable(sound, f"turn {at}")
         if isinstance(found, Score):
@@ -156,7 +186,11 @@ def _pairs_of_turns(sounds: Sequence[Media], order: Sequence[Any]) -> dict[str, 
 
 def _given(sample: Sample, against: str) -> Media | Score:
     """The data's sound with the wanted voice, or the unscored score without it."""
-    contents = [m.content for m in sample.input] if against == "input" else list(sample.references[:1])
+    contents = (
+        [m.content for m in sample.input]
+        if against == "input"
+        else list(sample.references[:1])
+    )
     sounds = [sound for content in contents for sound in content.media("audio")]
     if not sounds:
         return Score.unscored(f"the sample's {against} has no sound to compare with")
@@ -167,7 +201,14 @@ def _given(sample: Sample, against: str) -> Media | Score:
     return sounds[0]
 
 
-def _voice_score(pairs: Mapping[str, tuple[Media, Media]], voices: Mapping[str, Vectors], threshold: float) -> Score:
-    cosines = {name: float(voices[a.sha256] @ voices[b.sha256]) for name, (a, b) in pairs.items()}
+def _voice_score(
+    pairs: Mapping[str, tuple[Media, Media]],
+    voices: Mapping[str, Vectors],
+    threshold: float,
+) -> Score:
+    cosines = {
+        name: float(voices[a.sha256] @ voices[b.sha256])
+        for name, (a, b) in pairs.items()
+    }
     passes = all(cosine > threshold for cosine in cosines.values())
     return Score(float(passes), evidence={"cosines": cosines, "threshold": threshold})

@@ -9,8 +9,18 @@ from mmeval.content import Media
 from mmeval.metric import HubModel, metric
 from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, clip, the_only_decodable
 from mmeval.metrics.audio.silence import TRIM_DB, trimmed
-from mmeval.metrics.audio.speech.transcription import PROCESSOR, WHISPER, WHISPER_NAME, transcripts_of
-from mmeval.metrics.audio.speech.wanted_level import band_fault, share_of, wanted, wanted_fault
+from mmeval.metrics.audio.speech.transcription import (
+    PROCESSOR,
+    WHISPER,
+    WHISPER_NAME,
+    transcripts_of,
+)
+from mmeval.metrics.audio.speech.wanted_level import (
+    band_fault,
+    share_of,
+    wanted,
+    wanted_fault,
+)
 from mmeval.metrics.models import bound
 from mmeval.metrics.text.normalisers import speech
 from mmeval.records import Sample, Score, Trial
@@ -24,7 +34,9 @@ COUNTED_BY_CHARACTER = ("chinese",)
 
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    return wanted_fault(sample, switches["speed_key"]) or band_fault(switches, "words", "characters")
+    return wanted_fault(sample, switches["speed_key"]) or band_fault(
+        switches, "words", "characters"
+    )
 
 
 @metric(
@@ -65,19 +77,38 @@ def speech_rate(
     and the seconds.
     """
     sounds = [_sound(trial, speed_key) for trial in trials]
-    kept = [(trial, sound) for trial, sound in zip(trials, sounds, strict=True) if isinstance(sound, Media)]
+    kept = [
+        (trial, sound)
+        for trial, sound in zip(trials, sounds, strict=True)
+        if isinstance(sound, Media)
+    ]
     texts = (
-        [speech("" if trial.output is None else trial.output.words) for trial, _ in kept]
+        [
+            speech("" if trial.output is None else trial.output.words)
+            for trial, _ in kept
+        ]
         if source == "text"
-        else transcripts_of([sound for _, sound in kept], bound(model), bound(processor), language)
+        else transcripts_of(
+            [sound for _, sound in kept], bound(model), bound(processor), language
+        )
     )
     by_character = language in COUNTED_BY_CHARACTER
-    band = (characters_low, characters_high) if by_character else (words_low, words_high)
-    counts = iter([len(text) if by_character else len(text.split(" ")) for text in texts])
+    band = (
+        (characters_low, characters_high) if by_character else (words_low, words_high)
+    )
+    counts = iter(
+        [len(text) if by_character else len(text.split(" ")) for text in texts]
+    )
     return [
         sound
         if isinstance(sound, Score)
-        else _score(trial.sample, speed_key, next(counts), len(trimmed(clip(sound), top_db)) / RATE, band)
+        else _score(
+            trial.sample,
+            speed_key,
+            next(counts),
+            len(trimmed(clip(sound), top_db)) / RATE,
+            band,
+        )
         for trial, sound in zip(trials, sounds, strict=True)
     ]
 
@@ -88,7 +119,9 @@ def _sound(trial: Trial, key: str) -> Media | Score:
     return Score.unscored(fault) if fault and not isinstance(sound, Score) else sound
 
 
-def _score(sample: Sample, key: str, count: int, seconds: float, band: tuple[float, float]) -> Score:
+def _score(
+    sample: Sample, key: str, count: int, seconds: float, band: tuple[float, float]
+) -> Score:
     rate = count * 60.0 / seconds
     asked = wanted(sample, key)
     value = 1.0 if asked is None else share_of(rate, asked, *band)

@@ -9,7 +9,12 @@ from mmeval.content import Media
 from mmeval.errors import UsageError
 from mmeval.metric import metric
 from mmeval.metrics.audio.clips import MODEL_NEEDS, decodable
-from mmeval.metrics.audio.speech.transcription import PROCESSOR, WHISPER, WHISPER_NAME, transcripts_of
+from mmeval.metrics.audio.speech.transcription import (
+    PROCESSOR,
+    WHISPER,
+    WHISPER_NAME,
+    transcripts_of,
+)
 from mmeval.metrics.models import bound
 from mmeval.metrics.produced import media_of, the_only_medium, wrong
 from mmeval.metrics.text.constraints import Constraint, Missing, all_met, constraints_of
@@ -41,7 +46,9 @@ def _asked(sample: Sample, constraint_key: str, order_key: str) -> _Asked:
         raise UsageError(
             f"constraints are by turn, from 0 to {len(order) - 1}, not by {', '.join(map(str, label))!r:.80}"
         )
-    return _Asked(len(order), {str(turn): constraints_of(one) for turn, one in label.items()})
+    return _Asked(
+        len(order), {str(turn): constraints_of(one) for turn, one in label.items()}
+    )
 
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -88,7 +95,9 @@ def transcript_constraints(
     """
     rule = _Rule(constraint_key, order_key, lower_keywords, missing)
     found = [rule.sounds(trial) for trial in trials]
-    sounds = [sound for one in found if not isinstance(one, Score) for sound in one.values()]
+    sounds = [
+        sound for one in found if not isinstance(one, Score) for sound in one.values()
+    ]
     heard = dict(
         zip(
             [sound.sha256 for sound in sounds],
@@ -97,7 +106,9 @@ def transcript_constraints(
         )
     )
     return [
-        one if isinstance(one, Score) else rule.score(trial, {turn: heard[s.sha256] for turn, s in one.items()})
+        one
+        if isinstance(one, Score)
+        else rule.score(trial, {turn: heard[s.sha256] for turn, s in one.items()})
         for trial, one in zip(trials, found, strict=True)
     ]
 
@@ -125,7 +136,9 @@ class _Rule(NamedTuple):
             only = the_only_medium(trial, "audio", "sounds")
             return only if isinstance(only, Score) else _decodable({ONLY: only})
         if len(sounds) != asked.turns:
-            return wrong(f"the answer has {len(sounds)} sounds, not {asked.turns}, one for each turn")
+            return wrong(
+                f"the answer has {len(sounds)} sounds, not {asked.turns}, one for each turn"
+            )
         return _decodable({turn: sounds[int(turn)] for turn in asked.constraints})
 
     def _official_empty_text(self, trial: Trial) -> Score:
@@ -135,8 +148,14 @@ class _Rule(NamedTuple):
 
     def score(self, trial: Trial, heard: Mapping[str, str]) -> Score:
         asked = _asked(trial.sample, self.constraint_key, self.order_key).constraints
-        found = {turn: all_met(heard[turn], asked[turn], lower_keywords=self.lower_keywords) for turn in asked}
-        evidence = {turn: {"heard": heard[turn], "constraints": met.evidence} for turn, met in found.items()}
+        found = {
+            turn: all_met(heard[turn], asked[turn], lower_keywords=self.lower_keywords)
+            for turn in asked
+        }
+        evidence = {
+            turn: {"heard": heard[turn], "constraints": met.evidence}
+            for turn, met in found.items()
+        }
         value = sum(met.met for met in found.values()) / len(found)
         return Score(value, evidence=evidence.get(ONLY) or {"turns": evidence})
 

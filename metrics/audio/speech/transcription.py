@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from mmeval.content import Media
 from mmeval.metric import HubModel, loaded, metric, remembered_all
-from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, clip, resampled, the_only_decodable
+from mmeval.metrics.audio.clips import (
+    MODEL_NEEDS,
+    RATE,
+    clip,
+    resampled,
+    the_only_decodable,
+)
 from mmeval.metrics.models import bound, network_of, opening, quietly
 from mmeval.metrics.text.normalisers import speech
 from mmeval.metrics.text.word_accuracy import Blanks, Unit, accuracy_of, wanted_texts
@@ -64,7 +70,13 @@ def transcripts(
     short = [at for at, one in enumerate(heard) if 0 < len(one) <= AT_ONCE * HEARD_RATE]
     for first in range(0, len(short), _BATCH):
         some = short[first : first + _BATCH]
-        found.update(zip(some, _written([heard[at] for at in some], model, processor, language), strict=True))
+        found.update(
+            zip(
+                some,
+                _written([heard[at] for at in some], model, processor, language),
+                strict=True,
+            )
+        )
     for at, one in enumerate(heard):
         if len(one) > AT_ONCE * HEARD_RATE:
             found[at] = _written([one], model, processor, language)[0]
@@ -72,12 +84,19 @@ def transcripts(
 
 
 def transcripts_of(
-    sounds: Sequence[Media], model: Mapping[str, Any], processor: Mapping[str, Any], language: str = "english"
+    sounds: Sequence[Media],
+    model: Mapping[str, Any],
+    processor: Mapping[str, Any],
+    language: str = "english",
 ) -> list[str]:
     """``transcripts`` of sounds that can be decoded, each made once for all metrics."""
     key = ("transcript", model["fingerprint"], processor["fingerprint"], language)
     return remembered_all(
-        sounds, key, lambda some: transcripts([clip(sound) for sound in some], model, processor, language)
+        sounds,
+        key,
+        lambda some: transcripts(
+            [clip(sound) for sound in some], model, processor, language
+        ),
     )
 
 
@@ -118,26 +137,44 @@ def transcript(
     the wanted text, and both sides as they were compared.
     """
     sounds = [the_only_decodable(trial) for trial in trials]
-    heard = iter(transcripts_of([s for s in sounds if isinstance(s, Media)], bound(model), bound(processor), language))
+    heard = iter(
+        transcripts_of(
+            [s for s in sounds if isinstance(s, Media)],
+            bound(model),
+            bound(processor),
+            language,
+        )
+    )
     texts = [sound if isinstance(sound, Score) else next(heard) for sound in sounds]
     return [
-        text if isinstance(text, Score) else _accuracy(trial.sample, text, text_key, unit, blanks)
+        text
+        if isinstance(text, Score)
+        else _accuracy(trial.sample, text, text_key, unit, blanks)
         for trial, text in zip(trials, texts, strict=True)
     ]
 
 
-def _accuracy(sample: Sample, text: str, text_key: str, unit: Unit, blanks: Blanks) -> Score:
+def _accuracy(
+    sample: Sample, text: str, text_key: str, unit: Unit, blanks: Blanks
+) -> Score:
     wanted = wanted_texts(sample, text_key)
     if isinstance(wanted, Score):
         return wanted
-    accuracy = accuracy_of([(text, speech(" ".join(wanted)))], normalise="none", unit=unit, blanks=blanks)
+    accuracy = accuracy_of(
+        [(text, speech(" ".join(wanted)))], normalise="none", unit=unit, blanks=blanks
+    )
     if accuracy.value is None:
-        return Score.unscored(f"undefined: the wanted text has no {unit}s", **accuracy.evidence)
+        return Score.unscored(
+            f"undefined: the wanted text has no {unit}s", **accuracy.evidence
+        )
     return Score(accuracy.value, evidence=accuracy.evidence)
 
 
 def _written(
-    clips: Sequence[Samples], model: Mapping[str, Any], processor: Mapping[str, Any], language: str
+    clips: Sequence[Samples],
+    model: Mapping[str, Any],
+    processor: Mapping[str, Any],
+    language: str,
 ) -> list[str]:
     """The transcripts of clips that fit one window, or of one longer clip."""
     torch = need("torch", "hf")
@@ -145,7 +182,11 @@ def _written(
     longer = len(clips[0]) > AT_ONCE * HEARD_RATE
     long_form = {"truncation": False, "padding": "longest"} if longer else {}
     inputs = ears.processor.feature_extractor(
-        list(clips), sampling_rate=HEARD_RATE, return_tensors="pt", return_attention_mask=True, **long_form
+        list(clips),
+        sampling_rate=HEARD_RATE,
+        return_tensors="pt",
+        return_attention_mask=True,
+        **long_form,
     ).to(network.device)
     # A fine-tuned model may lack the names of its languages; its processor has them.
     network.generation_config = ears.generation
@@ -168,7 +209,11 @@ def _network(folder: Path, device: str) -> Any:
 def _ears(folder: Path, _device: str) -> _Ears:
     transformers = need("transformers", "hf")
     with opening(folder), quietly():
-        processor = transformers.WhisperProcessor.from_pretrained(folder, local_files_only=True)
-        generation = transformers.GenerationConfig.from_pretrained(folder, local_files_only=True)
+        processor = transformers.WhisperProcessor.from_pretrained(
+            folder, local_files_only=True
+        )
+        generation = transformers.GenerationConfig.from_pretrained(
+            folder, local_files_only=True
+        )
     generation.update(do_sample=False, num_beams=1)
     return _Ears(processor, generation)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from mmeval.metrics.models import Vectors
 
 
-VOICE = HubModel(("config.json", "preprocessor_config.json", "model.safetensors|pytorch_model.bin"))
+VOICE = HubModel(
+    ("config.json", "preprocessor_config.json", "model.safetensors|pytorch_model.bin")
+)
 GENDER_NAME = "alefiury/wav2vec2-large-xlsr-53-gender-recognition-librispeech"
 SPEAKER_NAME = "microsoft/wavlm-base-sv"
 HEARD_RATE = 16000
@@ -84,11 +86,21 @@ def genders_of(
     return remembered_all(
         sounds,
         ("gender", model["fingerprint"], seconds, male_class),
-        lambda some: genders([clip(sound) for sound in some], model, seconds=seconds, male_class=male_class),
+        lambda some: genders(
+            [clip(sound) for sound in some],
+            model,
+            seconds=seconds,
+            male_class=male_class,
+        ),
     )
 
 
-def voice_vectors(clips: Sequence[Samples], model: Mapping[str, Any], *, seconds: float = LONGEST_SECONDS) -> Vectors:
+def voice_vectors(
+    clips: Sequence[Samples],
+    model: Mapping[str, Any],
+    *,
+    seconds: float = LONGEST_SECONDS,
+) -> Vectors:
     """The voice of each clip as a vector of length 1, from its first ``seconds``.
     float32 of shape (clips, width); the cosine of two says how alike they are.
 
@@ -105,19 +117,34 @@ def voice_vectors(clips: Sequence[Samples], model: Mapping[str, Any], *, seconds
     for one in clips:
         heard = resampled(one, RATE, HEARD_RATE)[: max(1, round(seconds * HEARD_RATE))]
         inputs = voice.features(
-            _exactly(heard, max(len(heard), SHORTEST)), sampling_rate=HEARD_RATE, return_tensors="pt"
+            _exactly(heard, max(len(heard), SHORTEST)),
+            sampling_rate=HEARD_RATE,
+            return_tensors="pt",
         )
         with torch.inference_mode():
-            found.append(voice.network(inputs["input_values"].to(voice.device)).embeddings[0].float().cpu().numpy())
+            found.append(
+                voice.network(inputs["input_values"].to(voice.device))
+                .embeddings[0]
+                .float()
+                .cpu()
+                .numpy()
+            )
     return of_length_one(np.stack(found))
 
 
-def voices_of(sounds: Sequence[Media], model: Mapping[str, Any], *, seconds: float = LONGEST_SECONDS) -> list[Vectors]:
+def voices_of(
+    sounds: Sequence[Media],
+    model: Mapping[str, Any],
+    *,
+    seconds: float = LONGEST_SECONDS,
+) -> list[Vectors]:
     """The voice of each sound that can be decoded, each computed once."""
     return remembered_all(
         sounds,
         ("voice", model["fingerprint"], seconds),
-        lambda some: list(voice_vectors([clip(sound) for sound in some], model, seconds=seconds)),
+        lambda some: list(
+            voice_vectors([clip(sound) for sound in some], model, seconds=seconds)
+        ),
     )
 
 
@@ -127,7 +154,9 @@ def same_speaker_pairs(order: Sequence[Any]) -> list[tuple[int, int]]:
     >>> same_speaker_pairs([0, 1, 2, 0, 1])
     [(0, 3), (1, 4)]
     """
-    return [(a, b) for a, b in combinations(range(len(order)), 2) if order[a] == order[b]]
+    return [
+        (a, b) for a, b in combinations(range(len(order)), 2) if order[a] == order[b]
+    ]
 
 
 def _exactly(samples: Samples, length: int) -> Samples:
@@ -141,7 +170,9 @@ def _logits(voice: _Model, clips: Sequence[Samples]) -> Any:
     torch = need("torch", "hf")
     inputs = voice.features(list(clips), sampling_rate=HEARD_RATE, return_tensors="pt")
     with torch.inference_mode():
-        return voice.network(inputs["input_values"].to(voice.device)).logits.float().cpu()
+        return (
+            voice.network(inputs["input_values"].to(voice.device)).logits.float().cpu()
+        )
 
 
 def _gender_model(folder: Path, device: str) -> _Model:
@@ -154,5 +185,7 @@ def _speaker_model(folder: Path, device: str) -> _Model:
 
 def _model(kind: str, folder: Path, device: str) -> _Model:
     with opening(folder):
-        features = need("transformers", "hf").Wav2Vec2FeatureExtractor.from_pretrained(folder, local_files_only=True)
+        features = need("transformers", "hf").Wav2Vec2FeatureExtractor.from_pretrained(
+            folder, local_files_only=True
+        )
     return _Model(network_of(kind, folder, device), features, device)

@@ -22,12 +22,18 @@ def wanted(sample: Sample, key: str) -> Wanted | None:
 def wanted_fault(sample: Sample, key: str) -> str:
     """What is wrong with a row's label; empty when nothing is. A row may have none."""
     label = sample.metadata.get(key)
-    return "" if label in (None, "high", "low") else f"the label {key!r} must be high or low, not {label!r:.80}"
+    return (
+        ""
+        if label in (None, "high", "low")
+        else f"the label {key!r} must be high or low, not {label!r:.80}"
+    )
 
 
 def band_fault(switches: Mapping[str, Any], *names: str) -> str:
     """What is wrong with bands (``NAME_low`` to ``NAME_high``); empty if valid."""
-    wrong = [name for name in names if switches[f"{name}_low"] >= switches[f"{name}_high"]]
+    wrong = [
+        name for name in names if switches[f"{name}_low"] >= switches[f"{name}_high"]
+    ]
     return f"the switch {wrong[0]}_low must be below {wrong[0]}_high" if wrong else ""
 
 
@@ -40,6 +46,8 @@ def share_of(value: float, asked: Wanted, low: float, high: float) -> float:
     (0.16666666666666666, 0.8333333333333334, 1.0)
     """
     if low >= high:
-        raise UsageError(f"the lower end of the band, {low:g}, must be below the upper one, {high:g}")
+        raise UsageError(
+            f"the lower end of the band, {low:g}, must be below the upper one, {high:g}"
+        )
     way = value - low if asked == "high" else high - value
     return min(1.0, max(0.0, way / (high - low)))

@@ -25,7 +25,12 @@ if TYPE_CHECKING:
     Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
 
 CLIP = HubModel(
-    ("config.json", "preprocessor_config.json", "tokenizer.json", "model.safetensors|pytorch_model.bin"),
+    (
+        "config.json",
+        "preprocessor_config.json",
+        "tokenizer.json",
+        "model.safetensors|pytorch_model.bin",
+    ),
     unless="vectors",
 )
 CLIP_L14, CLIP_B32 = "openai/clip-vit-large-patch14", "openai/clip-vit-base-patch32"
@@ -71,7 +76,9 @@ def embedder(model: Model, vectors: str = "") -> Embedder:
     try:
         return _table(path, path.stat().st_mtime_ns)
     except OSError as error:
-        raise UsageError(f"{path}: the file of embeddings cannot be read ({error.strerror})") from None
+        raise UsageError(
+            f"{path}: the file of embeddings cannot be read ({error.strerror})"
+        ) from None
 
 
 def cosines(one: Vector, others: Sequence[Vector]) -> list[float]:
@@ -92,12 +99,18 @@ class _Network:
         self._model = model
 
     def pictures(self, shown: Sequence[Shown]) -> list[Vector | ContentError]:
-        keys = [(self._model["fingerprint"], one.media.sha256, one.form) for one in shown]
-        return embedded_once(keys, lambda places: self._seen([shown[at] for at in places]))
+        keys = [
+            (self._model["fingerprint"], one.media.sha256, one.form) for one in shown
+        ]
+        return embedded_once(
+            keys, lambda places: self._seen([shown[at] for at in places])
+        )
 
     def texts(self, texts: Sequence[str]) -> list[Vector]:
         keys = [(self._model["fingerprint"], text) for text in texts]
-        return embedded_once(keys, lambda places: self._read([texts[at] for at in places]))
+        return embedded_once(
+            keys, lambda places: self._read([texts[at] for at in places])
+        )
 
     def _seen(self, shown: Sequence[Shown]) -> list[Vector | ContentError]:
         found: list[Vector | ContentError] = []
@@ -109,15 +122,25 @@ class _Network:
                 except ContentError as error:
                     prepared.append(error)
                 else:
-                    prepared.append(_prepared(loaded(self._model, _clip).features, pixels))
+                    prepared.append(
+                        _prepared(loaded(self._model, _clip).features, pixels)
+                    )
             decoded = [one for one in prepared if not isinstance(one, ContentError)]
-            seen = iter(_picture_vectors(loaded(self._model, _clip), decoded) if decoded else ())
-            found += [one if isinstance(one, ContentError) else next(seen) for one in prepared]
+            seen = iter(
+                _picture_vectors(loaded(self._model, _clip), decoded) if decoded else ()
+            )
+            found += [
+                one if isinstance(one, ContentError) else next(seen) for one in prepared
+            ]
         return found
 
     def _read(self, texts: Sequence[str]) -> list[Vector]:
         clip = loaded(self._model, _clip)
-        return [row for at in range(0, len(texts), AT_ONCE) for row in _text_vectors(clip, texts[at : at + AT_ONCE])]
+        return [
+            row
+            for at in range(0, len(texts), AT_ONCE)
+            for row in _text_vectors(clip, texts[at : at + AT_ONCE])
+        ]
 
 
 class _Clip(NamedTuple):
@@ -132,8 +155,12 @@ class _Clip(NamedTuple):
 def _clip(folder: Path, device: str) -> _Clip:
     network = network_of("CLIPModel", folder, device)
     with opening(folder):
-        features = need("transformers", "hf").CLIPImageProcessorPil.from_pretrained(folder, local_files_only=True)
-        tokenizer = need("tokenizers", "hf").Tokenizer.from_file(str(folder / "tokenizer.json"))
+        features = need("transformers", "hf").CLIPImageProcessorPil.from_pretrained(
+            folder, local_files_only=True
+        )
+        tokenizer = need("tokenizers", "hf").Tokenizer.from_file(
+            str(folder / "tokenizer.json")
+        )
     tokenizer.enable_truncation(network.config.text_config.max_position_embeddings)
     tokenizer.enable_padding(pad_id=network.config.text_config.eos_token_id)
     return _Clip(network, features, tokenizer, device)
@@ -180,7 +207,9 @@ class _Table:
                 kind = "sha256" if "sha256" in row else "text"
                 self._found[kind, row[kind]] = np.asarray(row["vector"], np.float64)
             except (ValueError, TypeError, KeyError):
-                raise UsageError(f'{path}:{number}: no {{"sha256" or "text", "vector"}} of an embedding') from None
+                raise UsageError(
+                    f'{path}:{number}: no {{"sha256" or "text", "vector"}} of an embedding'
+                ) from None
 
     def pictures(self, shown: Sequence[Shown]) -> list[Vector | ContentError]:
         return [self._picture(one) for one in shown]

@@ -33,8 +33,12 @@ class Convolution(NamedTuple):
     weight: Any
     bias: Any
 
-    def __call__(self, x: Any, stride: int = 1, padding: int | tuple[int, int] = 0) -> Any:
-        return need("torch.nn.functional", "hf").conv2d(x, self.weight, self.bias, stride, padding)
+    def __call__(
+        self, x: Any, stride: int = 1, padding: int | tuple[int, int] = 0
+    ) -> Any:
+        return need("torch.nn.functional", "hf").conv2d(
+            x, self.weight, self.bias, stride, padding
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +65,13 @@ def hub_weights(folder: Path) -> dict[str, Any]:
     return read_weights(safe if safe.is_file() else folder / "pytorch_model.bin")
 
 
-def normalised(weights: Weights, convolution: str, normalisation: str, epsilon: float, device: str) -> Convolution:
+def normalised(
+    weights: Weights, convolution: str, normalisation: str, epsilon: float, device: str
+) -> Convolution:
     """A convolution without a bias and the batch normalisation behind it as one. Raises KeyError for a lack of one."""
-    mean, variance = (weights[f"{normalisation}.running_{name}"].double() for name in ("mean", "var"))
+    mean, variance = (
+        weights[f"{normalisation}.running_{name}"].double() for name in ("mean", "var")
+    )
     scale = weights[f"{normalisation}.weight"].double() / (variance + epsilon).sqrt()
     weight = weights[f"{convolution}.weight"].double() * scale[:, None, None, None]
     bias = weights[f"{normalisation}.bias"].double() - mean * scale
@@ -80,6 +88,11 @@ def batch_of(pictures: Sequence[Pixels], device: str) -> Any:
     import numpy
 
     torch = need("torch", "hf")
-    pixels = torch.from_numpy(numpy.stack(pictures)).to(device).permute(0, 3, 1, 2).float() / 255
-    mean, spread = (torch.tensor(part, device=device)[:, None, None] for part in (MEAN, SPREAD))
+    pixels = (
+        torch.from_numpy(numpy.stack(pictures)).to(device).permute(0, 3, 1, 2).float()
+        / 255
+    )
+    mean, spread = (
+        torch.tensor(part, device=device)[:, None, None] for part in (MEAN, SPREAD)
+    )
     return (pixels - mean) / spread

@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mmeval.metric import HubModel
-from mmeval.metrics.image.networks.convolutions import HUB_FILES, Layers, batch_of, hub_weights, normalised
+from mmeval.metrics.image.networks.convolutions import (
+    HUB_FILES,
+    Layers,
+    batch_of,
+    hub_weights,
+    normalised,
+)
 from mmeval.metrics.models import opening
 from mmeval.system import need
 
@@ -41,12 +47,20 @@ _A = _Branches(
         ("branch3x3dbl_1", "branch3x3dbl_2", "branch3x3dbl_3"),
     )
 )
-_B = _Branches((("branch3x3/2",), ("branch3x3dbl_1", "branch3x3dbl_2", "branch3x3dbl_3/2")), "max")
+_B = _Branches(
+    (("branch3x3/2",), ("branch3x3dbl_1", "branch3x3dbl_2", "branch3x3dbl_3/2")), "max"
+)
 _C = _Branches(
     (
         ("branch1x1",),
         ("branch7x7_1", "branch7x7_2", "branch7x7_3"),
-        ("branch7x7dbl_1", "branch7x7dbl_2", "branch7x7dbl_3", "branch7x7dbl_4", "branch7x7dbl_5"),
+        (
+            "branch7x7dbl_1",
+            "branch7x7dbl_2",
+            "branch7x7dbl_3",
+            "branch7x7dbl_4",
+            "branch7x7dbl_5",
+        ),
     )
 )
 _D = _Branches(
@@ -63,7 +77,13 @@ _E = _Branches(
         ("branch3x3dbl_1", "branch3x3dbl_2", "branch3x3dbl_3a+branch3x3dbl_3b"),
     )
 )
-_STEM = ("Conv2d_1a_3x3", "Conv2d_2a_3x3", "Conv2d_2b_3x3", "Conv2d_3b_1x1", "Conv2d_4a_3x3")
+_STEM = (
+    "Conv2d_1a_3x3",
+    "Conv2d_2a_3x3",
+    "Conv2d_2b_3x3",
+    "Conv2d_3b_1x1",
+    "Conv2d_4a_3x3",
+)
 _MIXED = {
     **{f"Mixed_5{letter}": _A for letter in "bcd"},
     "Mixed_6a": _B,
@@ -81,8 +101,15 @@ def inception_v3(folder: Path, device: str) -> Layers:
         for block, branches in _MIXED.items():
             steps = [step for chain in branches.chains for step in chain]
             steps += ["branch_pool"] if branches.pool == "mean" else []
-            names += [f"{block}.{name}" for step in steps for name in step.removesuffix(_STRIDE_2).split("+")]
-        found = {name: normalised(weights, f"{name}.conv", f"{name}.bn", 1e-3, device) for name in names}
+            names += [
+                f"{block}.{name}"
+                for step in steps
+                for name in step.removesuffix(_STRIDE_2).split("+")
+            ]
+        found = {
+            name: normalised(weights, f"{name}.conv", f"{name}.bn", 1e-3, device)
+            for name in names
+        }
         return Layers(found, device)
 
 
@@ -91,7 +118,9 @@ def inception_v3_features(layers: Layers, pictures: Sequence[Pixels]) -> list[Ve
     torch = need("torch", "hf")
     pool = torch.nn.functional.max_pool2d
     with torch.inference_mode():
-        x = _stepped(layers, _STEM[0], batch_of(pictures, layers.device), 2, padded=False)
+        x = _stepped(
+            layers, _STEM[0], batch_of(pictures, layers.device), 2, padded=False
+        )
         x = _stepped(layers, _STEM[1], x, padded=False)
         x = pool(_stepped(layers, _STEM[2], x), 3, 2)
         x = _stepped(layers, _STEM[3], x)
@@ -109,15 +138,33 @@ def _mixed(layers: Layers, block: str, branches: _Branches, x: Any) -> Any:
         seen = x
         for step in chain:
             stride = 2 if step.endswith(_STRIDE_2) else 1
-            sides = [f"{block}.{name}" for name in step.removesuffix(_STRIDE_2).split("+")]
-            seen = torch.cat([_stepped(layers, name, seen, stride, padded=stride == 1) for name in sides], 1)
+            sides = [
+                f"{block}.{name}" for name in step.removesuffix(_STRIDE_2).split("+")
+            ]
+            seen = torch.cat(
+                [
+                    _stepped(layers, name, seen, stride, padded=stride == 1)
+                    for name in sides
+                ],
+                1,
+            )
         found.append(seen)
     if branches.pool == "max":
         return torch.cat([*found, functional.max_pool2d(x, 3, 2)], 1)
-    return torch.cat([*found, _stepped(layers, f"{block}.branch_pool", functional.avg_pool2d(x, 3, 1, 1))], 1)
+    return torch.cat(
+        [
+            *found,
+            _stepped(layers, f"{block}.branch_pool", functional.avg_pool2d(x, 3, 1, 1)),
+        ],
+        1,
+    )
 
 
-def _stepped(layers: Layers, name: str, x: Any, stride: int = 1, *, padded: bool = True) -> Any:
+def _stepped(
+    layers: Layers, name: str, x: Any, stride: int = 1, *, padded: bool = True
+) -> Any:
     """A convolution and its threshold; padded so that the size stays."""
     height, width = layers[name].weight.shape[2:]
-    return need("torch.nn.functional", "hf").relu_(layers[name](x, stride, (height // 2, width // 2) if padded else 0))
+    return need("torch.nn.functional", "hf").relu_(
+        layers[name](x, stride, (height // 2, width // 2) if padded else 0)
+    )

@@ -47,17 +47,29 @@ class LpipsNetwork(NamedTuple):
 def lpips_network(folder: Path, device: str) -> LpipsNetwork:
     """The network of a folder with the released files. Raises WeightsError for others."""
     with opening(folder, "holds not AlexNet and the heads of LPIPS"):
-        trunk = read_weights(next(path for name in TRUNKS if (path := folder / name).is_file()))
+        trunk = read_weights(
+            next(path for name in TRUNKS if (path := folder / name).is_file())
+        )
         heads = read_weights(folder / HEADS)
         names = [f"features.{number}" for number, _, _ in _STEPS]
         return LpipsNetwork(
-            [Convolution(trunk[f"{name}.weight"].to(device), trunk[f"{name}.bias"].to(device)) for name in names],
-            [heads[f"lin{number}.model.1.weight"].to(device) for number in range(len(_STEPS))],
+            [
+                Convolution(
+                    trunk[f"{name}.weight"].to(device), trunk[f"{name}.bias"].to(device)
+                )
+                for name in names
+            ],
+            [
+                heads[f"lin{number}.model.1.weight"].to(device)
+                for number in range(len(_STEPS))
+            ],
             device,
         )
 
 
-def lpips_distances(network: LpipsNetwork, pairs: Sequence[tuple[Numbers, Numbers]], *, signed: bool) -> list[float]:
+def lpips_distances(
+    network: LpipsNetwork, pairs: Sequence[tuple[Numbers, Numbers]], *, signed: bool
+) -> list[float]:
     """The distance of each pair of pictures, from 0 upwards; all are of one size, of ``SMALLEST`` pixels at least.
 
     The network expects numbers from -1 to 1: ``signed`` gives it these, else it is given 0 to 1.
@@ -67,9 +79,14 @@ def lpips_distances(network: LpipsNetwork, pairs: Sequence[tuple[Numbers, Number
     torch = need("torch", "hf")
     functional = torch.nn.functional
     with torch.inference_mode():
-        x = torch.from_numpy(numpy.stack([side for sides in zip(*pairs, strict=True) for side in sides]))
+        x = torch.from_numpy(
+            numpy.stack([side for sides in zip(*pairs, strict=True) for side in sides])
+        )
         x = x.to(network.device).permute(0, 3, 1, 2)
-        shift, scale = (torch.tensor(part, device=network.device)[:, None, None] for part in (_SHIFT, _SCALE))
+        shift, scale = (
+            torch.tensor(part, device=network.device)[:, None, None]
+            for part in (_SHIFT, _SCALE)
+        )
         x = ((2 * x - 1 if signed else x) - shift) / scale
         total = torch.zeros(len(pairs), device=network.device)
         for (number, stride, padding), convolution, head in zip(

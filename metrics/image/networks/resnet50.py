@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mmeval.metric import HubModel
-from mmeval.metrics.image.networks.convolutions import HUB_FILES, Layers, batch_of, hub_weights, normalised
+from mmeval.metrics.image.networks.convolutions import (
+    HUB_FILES,
+    Layers,
+    batch_of,
+    hub_weights,
+    normalised,
+)
 from mmeval.metrics.models import opening
 from mmeval.system import need
 
@@ -35,7 +41,13 @@ def resnet50(folder: Path, device: str) -> Layers:
             for block in (f"layer{stage}.{number}" for number in range(count)):
                 names |= {f"{block}.conv{at}": f"{block}.bn{at}" for at in (1, 2, 3)}
             names[f"layer{stage}.0.downsample.0"] = f"layer{stage}.0.downsample.1"
-        return Layers({name: normalised(weights, name, norm, 1e-5, device) for name, norm in names.items()}, device)
+        return Layers(
+            {
+                name: normalised(weights, name, norm, 1e-5, device)
+                for name, norm in names.items()
+            },
+            device,
+        )
 
 
 def resnet50_features(layers: Layers, pictures: Sequence[Pixels]) -> list[Vector]:
@@ -47,7 +59,12 @@ def resnet50_features(layers: Layers, pictures: Sequence[Pixels]) -> list[Vector
         x = functional.max_pool2d(x, 3, 2, 1)
         for stage, count in enumerate(_BLOCKS, 1):
             for number in range(count):
-                x = _block(layers, f"layer{stage}.{number}", x, 2 if stage > 1 and number == 0 else 1)
+                x = _block(
+                    layers,
+                    f"layer{stage}.{number}",
+                    x,
+                    2 if stage > 1 and number == 0 else 1,
+                )
         return list(x.mean((2, 3)).cpu().numpy())
 
 

@@ -18,7 +18,9 @@ MOST = 2**14
 _KEPT: OrderedDict[Hashable, Any] = OrderedDict()
 
 
-def embedded_once(keys: Sequence[Hashable], compute: Callable[[Sequence[int]], Sequence[T]]) -> list[T]:
+def embedded_once(
+    keys: Sequence[Hashable], compute: Callable[[Sequence[int]], Sequence[T]]
+) -> list[T]:
     """What ``compute`` gives for each key, kept for the process.
 
     ``compute`` is called once, with the places of the keys that have no result yet, without duplicates; not at all when

@@ -29,7 +29,9 @@ class Fit(NamedTuple):
         from scipy.special import gamma
 
         with numpy.errstate(invalid="ignore"):
-            mean: Numbers = (self.right - self.left) * gamma(2 / self.shape) / gamma(1 / self.shape)
+            mean: Numbers = (
+                (self.right - self.left) * gamma(2 / self.shape) / gamma(1 / self.shape)
+            )
             return mean
 
 
@@ -70,9 +72,20 @@ def moments_of(sets: Numbers) -> Moments:
     import numpy
 
     low, high = numpy.minimum(sets, 0), numpy.maximum(sets, 0)
-    below, above = (numpy.count_nonzero(side, axis=1).astype(float) for side in (sets < 0, sets > 0))
-    squares_below, squares_above = ((side[:, None] @ side[:, :, None])[:, 0, 0] for side in (low, high))
-    return Moments(below, above, sets.shape[1], high.sum(axis=1) - low.sum(axis=1), squares_below, squares_above)
+    below, above = (
+        numpy.count_nonzero(side, axis=1).astype(float) for side in (sets < 0, sets > 0)
+    )
+    squares_below, squares_above = (
+        (side[:, None] @ side[:, :, None])[:, 0, 0] for side in (low, high)
+    )
+    return Moments(
+        below,
+        above,
+        sets.shape[1],
+        high.sum(axis=1) - low.sum(axis=1),
+        squares_below,
+        squares_above,
+    )
 
 
 def fitted(found: Moments) -> Fit:
@@ -86,11 +99,17 @@ def fitted(found: Moments) -> Fit:
         left = numpy.sqrt(found.squares_below / found.below)
         right = numpy.sqrt(found.squares_above / found.above)
         skew = left / right
-        ratio = (found.sizes / found.size) ** 2 / ((found.squares_below + found.squares_above) / found.size)
+        ratio = (found.sizes / found.size) ** 2 / (
+            (found.squares_below + found.squares_above) / found.size
+        )
         ratio *= (skew**3 + 1) * (skew + 1) / (skew**2 + 1) ** 2
     table, nearest = shapes(), nearest_ratios(ratio)
     factor = numpy.where(numpy.isnan(ratio), numpy.nan, table.factor[nearest])
-    return Fit(numpy.where(numpy.isnan(ratio), numpy.nan, table.shape[nearest]), left * factor, right * factor)
+    return Fit(
+        numpy.where(numpy.isnan(ratio), numpy.nan, table.shape[nearest]),
+        left * factor,
+        right * factor,
+    )
 
 
 def nearest_ratios(ratios: Numbers) -> np.ndarray[Any, np.dtype[np.intp]]:

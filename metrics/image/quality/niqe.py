@@ -9,7 +9,15 @@ from mmeval.metric import metric
 from mmeval.metrics.image.pictures import stored_rgb
 from mmeval.metrics.image.quality.pristine import pristine
 from mmeval.metrics.image.quality.scene_statistics import cropped, features, luma
-from mmeval.metrics.quality.items import ITEMS, LABEL, REASON, UNSEEN, Item, items_of, nothing_of
+from mmeval.metrics.quality.items import (
+    ITEMS,
+    LABEL,
+    REASON,
+    UNSEEN,
+    Item,
+    items_of,
+    nothing_of,
+)
 from mmeval.records import Score, Trial
 
 if TYPE_CHECKING:
@@ -81,7 +89,9 @@ def niqe(trial: Trial) -> Score:
     values = [one["niqe"] for one in found if one["niqe"] is not None]
     if len(values) == len(found):
         return Score(sum(values) / len(values), evidence=evidence)
-    reasons = "; ".join(f"{one[LABEL]}: {one[REASON]}" for one in found if one["niqe"] is None)
+    reasons = "; ".join(
+        f"{one[LABEL]}: {one[REASON]}" for one in found if one["niqe"] is None
+    )
     return Score(status="unscored", reason=reasons, evidence=evidence)
 
 

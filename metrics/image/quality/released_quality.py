@@ -61,7 +61,10 @@ class Released(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """For the evidence."""
-        lists = {"features_scale1": [*self.features_scale1], "features_scale2": [*self.features_scale2]}
+        lists = {
+            "features_scale1": [*self.features_scale1],
+            "features_scale2": [*self.features_scale2],
+        }
         return {**self._asdict(), **lists}
 
 
@@ -73,7 +76,8 @@ def released_quality(pixels: Pixels) -> Released | None:
     if min(height, width) < 2:
         return None
     picture, half = (
-        cv2.cvtColor(one, cv2.COLOR_RGB2GRAY) for one in (pixels, cv2.resize(pixels, (width // 2, height // 2)))
+        cv2.cvtColor(one, cv2.COLOR_RGB2GRAY)
+        for one in (pixels, cv2.resize(pixels, (width // 2, height // 2)))
     )
     one, two = brisque_features(picture), brisque_features(half)
     return Released(brisque_stand_in((*one, *two)), niqe_stand_in(picture), one, two)
@@ -97,7 +101,9 @@ def brisque_features(picture: Pixels) -> tuple[float, ...]:
         signed = 0.0
         for top in range(0, len(values), rows):
             strip = values[top : top + rows]
-            neighbours = values[(numpy.arange(top, top + len(strip)) - down) % len(values)]
+            neighbours = values[
+                (numpy.arange(top, top + len(strip)) - down) % len(values)
+            ]
             products = strip * numpy.roll(neighbours, right, axis=1)
             signed += float(products.sum())
             parts = (products, products[products < 0], products[products > 0])
@@ -124,18 +130,27 @@ class _Sums(NamedTuple):
 
     def and_of(self, values: Numbers) -> _Sums:
         more = self.of(values)
-        return _Sums(self.number + more.number, self.sizes + more.sizes, self.squares + more.squares)
+        return _Sums(
+            self.number + more.number,
+            self.sizes + more.sizes,
+            self.squares + more.squares,
+        )
 
 
 def niqe_stand_in(picture: Pixels) -> float:
     """Distance of seven numbers of the patches from fixed ones; worst without a patch."""
     import numpy
 
-    statistics = [_seven(patch) for patch, _ in zip(_busy_patches(picture), range(MOST_PATCHES), strict=False)]
+    statistics = [
+        _seven(patch)
+        for patch, _ in zip(_busy_patches(picture), range(MOST_PATCHES), strict=False)
+    ]
     if not statistics:
         return WORST_NIQE
     found = numpy.array(statistics)
-    away = numpy.abs(found.mean(axis=0) - MEANS) + DEVIATION_SHARE * numpy.abs(found.std(axis=0) - DEVIATIONS)
+    away = numpy.abs(found.mean(axis=0) - MEANS) + DEVIATION_SHARE * numpy.abs(
+        found.std(axis=0) - DEVIATIONS
+    )
     value = NIQE_SCALE * float(away @ WEIGHTS) / sum(WEIGHTS)
     return min(max(value, BEST_NIQE), WORST_NIQE)
 
@@ -160,14 +175,29 @@ def _seven(patch: Pixels) -> list[float]:
     values = _normalised(patch, NIQE_SIGMA, _not_negative)
     quarter, three = numpy.percentile(values, QUARTILES)
     spread, size = values.std(), numpy.abs(values).mean()
-    return [float(value) for value in (values.mean(), spread, quarter, three, size, values.max(), values.min())]
+    return [
+        float(value)
+        for value in (
+            values.mean(),
+            spread,
+            quarter,
+            three,
+            size,
+            values.max(),
+            values.min(),
+        )
+    ]
 
 
-def _normalised(picture: Pixels, sigma: float, variance_of: Callable[[Numbers], Numbers]) -> Numbers:
+def _normalised(
+    picture: Pixels, sigma: float, variance_of: Callable[[Numbers], Numbers]
+) -> Numbers:
     """The picture minus local mean, over local deviation (at least 1), rows at a time."""
     import numpy
 
-    blur = functools.partial(need("cv2", "ocr").GaussianBlur, ksize=(WINDOW, WINDOW), sigmaX=sigma)
+    blur = functools.partial(
+        need("cv2", "ocr").GaussianBlur, ksize=(WINDOW, WINDOW), sigmaX=sigma
+    )
     found = numpy.empty(picture.shape)
     rows = max(1, STRIP // picture.shape[1])
     for top in range(0, len(picture), rows):
@@ -176,7 +206,9 @@ def _normalised(picture: Pixels, sigma: float, variance_of: Callable[[Numbers], 
         inside = slice(top - first, top - first + rows)
         mean = blur(band)
         deviation = numpy.sqrt(variance_of(blur(band * band) - mean * mean))
-        found[top : top + rows] = ((band - mean) / numpy.maximum(deviation, DEVIATION))[inside]
+        found[top : top + rows] = ((band - mean) / numpy.maximum(deviation, DEVIATION))[
+            inside
+        ]
     return found
 
 

@@ -74,7 +74,10 @@ def features(picture: Luma) -> Numbers:
     whole = cropped(picture)
     if not whole.size:
         return numpy.empty((0, 2 * FEATURES))
-    return numpy.concatenate([_patch_features(whole, PATCH), _patch_features(halved(whole), PATCH // 2)], axis=1)
+    return numpy.concatenate(
+        [_patch_features(whole, PATCH), _patch_features(halved(whole), PATCH // 2)],
+        axis=1,
+    )
 
 
 def normalised(picture: Luma, rows: range, columns: range) -> Numbers:
@@ -85,9 +88,16 @@ def normalised(picture: Luma, rows: range, columns: range) -> Numbers:
 
     top, left = max(0, rows.start - REACH), max(0, columns.start - REACH)
     piece = picture[top : rows.stop + REACH, left : columns.stop + REACH].astype(float)
-    mean, squares = (gaussian_filter(one, SIGMA, radius=REACH, mode="nearest") for one in (piece, piece * piece))
-    found: Numbers = (piece - mean) / (numpy.sqrt(numpy.abs(squares - mean * mean)) + STEADY)
-    return found[rows.start - top :, columns.start - left :][: len(rows), : len(columns)]
+    mean, squares = (
+        gaussian_filter(one, SIGMA, radius=REACH, mode="nearest")
+        for one in (piece, piece * piece)
+    )
+    found: Numbers = (piece - mean) / (
+        numpy.sqrt(numpy.abs(squares - mean * mean)) + STEADY
+    )
+    return found[rows.start - top :, columns.start - left :][
+        : len(rows), : len(columns)
+    ]
 
 
 def halved(picture: Luma) -> Numbers:
@@ -97,7 +107,9 @@ def halved(picture: Luma) -> Numbers:
     from scipy.ndimage import correlate1d
 
     for _ in range(2):  # each time turned, as rows are faster than columns
-        found = correlate1d(picture, halving_kernel(), output=float, mode="reflect", origin=-1)[:, ::2]
+        found = correlate1d(
+            picture, halving_kernel(), output=float, mode="reflect", origin=-1
+        )[:, ::2]
         picture = numpy.ascontiguousarray(found.T)
     return picture
 
@@ -123,8 +135,13 @@ def _patch_features(picture: Luma, side: int) -> Numbers:
 
     found = []
     for patches in _patches(picture, side):
-        products = (patches * numpy.roll(patches, shift, axis=(1, 2)) for shift in SHIFTS)
-        own, *fits = (fitted(moments_of(one.reshape(len(one), -1))) for one in (patches, *products))
+        products = (
+            patches * numpy.roll(patches, shift, axis=(1, 2)) for shift in SHIFTS
+        )
+        own, *fits = (
+            fitted(moments_of(one.reshape(len(one), -1)))
+            for one in (patches, *products)
+        )
         numbers = [own.shape, (own.left + own.right) / 2]
         for fit in fits:
             numbers += [fit.shape, fit.mean, fit.left, fit.right]
@@ -137,6 +154,11 @@ def _patches(picture: Luma, side: int) -> Iterator[Numbers]:
     (height, width), step = picture.shape, side * AT_ONCE
     for top in range(0, height, step):
         for left in range(0, width, step):
-            rows, columns = range(top, min(top + step, height)), range(left, min(left + step, width))
-            piece = normalised(picture, rows, columns).reshape(-1, side, len(columns) // side, side)
+            rows, columns = (
+                range(top, min(top + step, height)),
+                range(left, min(left + step, width)),
+            )
+            piece = normalised(picture, rows, columns).reshape(
+                -1, side, len(columns) // side, side
+            )
             yield piece.swapaxes(1, 2).reshape(-1, side, side)

@@ -28,7 +28,11 @@ class Caption:
     @property
     def evidence(self) -> dict[str, Any]:
         """The caption for people, as JSON."""
-        said: dict[str, Any] = {"label": self.label, "kind": self.kind, "text": self.text}
+        said: dict[str, Any] = {
+            "label": self.label,
+            "kind": self.kind,
+            "text": self.text,
+        }
         if self.lost:
             said["lost"] = self.lost
         return {**said, "remarks": list(self.remarks)} if self.remarks else said
@@ -61,11 +65,21 @@ class Captioned:
         return [caption.evidence for caption in self.captions]
 
 
-def without_captions(contents: Mapping[str, Sequence[Captioned]], evidence: Mapping[str, Any]) -> Score | None:
+def without_captions(
+    contents: Mapping[str, Sequence[Captioned]], evidence: Mapping[str, Any]
+) -> Score | None:
     """The score of a trial with a lost caption, unscored with bounds 0 and 1.
     It has the reason. ``contents`` are by name; None where all are complete."""
-    for whose, words in ((whose, words) for whose, each in contents.items() for words in each):
+    for whose, words in (
+        (whose, words) for whose, each in contents.items() for words in each
+    ):
         if words.lost:
             reason = f"the {whose} cannot be shown whole: {words.lost}"
-            return Score(status="unscored", reason=reason, evidence=evidence, bounds=(0.0, 1.0), cause=words.cause)
+            return Score(
+                status="unscored",
+                reason=reason,
+                evidence=evidence,
+                bounds=(0.0, 1.0),
+                cause=words.cause,
+            )
     return None

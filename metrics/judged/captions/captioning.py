@@ -16,7 +16,16 @@ from mmeval.backend import TO_DESCRIBE
 from mmeval.content import Interleaved, Media, Part, PartKind, media_part
 from mmeval.metrics.judged.captions import released
 from mmeval.metrics.judged.captions.captioned import Caption, Captioned
-from mmeval.program import Call, JudgePrompt, Program, PromptFile, Reply, Role, Written, ask_all
+from mmeval.program import (
+    Call,
+    JudgePrompt,
+    Program,
+    PromptFile,
+    Reply,
+    Role,
+    Written,
+    ask_all,
+)
 from mmeval.records import HOPELESS, Cause, Message, Response
 
 CaptionPrompt = Annotated[Written, JudgePrompt("kind", "medium", form=False)]
@@ -57,10 +66,17 @@ def captioned_all(
     """
     contents = [*answers, *data]
     each = [(content, _labelled(content)) for content in contents]
-    wanted = {_identity(part): part for content, parts in each for part in _to_caption(content, parts, form) if part}
+    wanted = {
+        _identity(part): part
+        for content, parts in each
+        for part in _to_caption(content, parts, form)
+        if part
+    }
     replies: Sequence[Reply] = []
     if wanted:
-        replies = yield from ask_all([_call(captioner, part, prompts) for part in wanted.values()])
+        replies = yield from ask_all(
+            [_call(captioner, part, prompts) for part in wanted.values()]
+        )
     said = dict(zip(wanted, replies, strict=True))
     return [
         _put_together(content, parts, said, form, is_data=number >= len(answers))
@@ -76,14 +92,25 @@ def _put_together(
     *,
     is_data: bool,
 ) -> Captioned:
-    replies = [said[_identity(part)] if part else None for part in _to_caption(content, parts, form)]
-    found = [(part, _caption(part, reply, form)) for part, reply in zip(parts, replies, strict=True)]
+    replies = [
+        said[_identity(part)] if part else None
+        for part in _to_caption(content, parts, form)
+    ]
+    found = [
+        (part, _caption(part, reply, form))
+        for part, reply in zip(parts, replies, strict=True)
+    ]
     if is_data and form == STANDARD:
         found = [(part, _of_data(part, caption)) for part, caption in found]
     # Two items may have one label: each counts, but an item that is named twice is listed once.
-    listed = tuple(dict.fromkeys(caption for _, caption in found if caption is not None))
+    listed = tuple(
+        dict.fromkeys(caption for _, caption in found if caption is not None)
+    )
     if form == RELEASED:
-        return Captioned(released.marked_up(content.text, {one.label: one.text for one in listed}), listed)
+        return Captioned(
+            released.marked_up(content.text, {one.label: one.text for one in listed}),
+            listed,
+        )
     return Captioned("".join(_in_turn(found)), listed)
 
 
@@ -95,7 +122,9 @@ def _in_turn(found: Sequence[tuple[Part, Caption | None]]) -> Iterator[str]:
         if caption is None or not caption.text:
             yield _written(part, caption)
             continue
-        yield _written(part, replace(caption, text=SAID_ABOVE) if caption in told else caption)
+        yield _written(
+            part, replace(caption, text=SAID_ABOVE) if caption in told else caption
+        )
         told.add(caption)
 
 
@@ -129,13 +158,19 @@ def _kind(part: Part) -> PartKind:
     return "document" if part.kind == "code" else part.kind
 
 
-def _to_caption(content: Interleaved, parts: Sequence[Part], form: CaptionForm) -> list[Part | None]:
+def _to_caption(
+    content: Interleaved, parts: Sequence[Part], form: CaptionForm
+) -> list[Part | None]:
     """The parts, with None for each that needs no caption."""
     if form == STANDARD:
         return [part if part.media is not None else None for part in parts]
     tags = released.tags(content.text)
     return [
-        part if part.media is not None and part.label in tags and not released.is_not_found(part) else None
+        part
+        if part.media is not None
+        and part.label in tags
+        and not released.is_not_found(part)
+        else None
         for part in parts
     ]
 
@@ -146,7 +181,9 @@ def _call(captioner: Role, part: Part, prompts: Mapping[PartKind, Written]) -> C
     assert part.media is not None  # checked by the caller
     shown = Interleaved((media_part(part.media, _sent_as(kind, part.media)),))
     messages = PromptFile.of(prompts[kind]).messages({"kind": kind, "medium": shown})
-    call = captioner.variant(kind).send(_with_medium(messages, shown), accept=_fault, convert=TO_DESCRIBE)
+    call = captioner.variant(kind).send(
+        _with_medium(messages, shown), accept=_fault, convert=TO_DESCRIBE
+    )
     return replace(call, example=_EXAMPLE)
 
 
@@ -155,12 +192,17 @@ def _sent_as(kind: PartKind, media: Media) -> PartKind:
     return "image" if kind in ("document", "3d") and media.kind == "image" else kind
 
 
-def _with_medium(messages: tuple[Message, ...], shown: Interleaved) -> tuple[Message, ...]:
+def _with_medium(
+    messages: tuple[Message, ...], shown: Interleaved
+) -> tuple[Message, ...]:
     """A prompt's messages with the medium first, unless the prompt places it."""
     if any(message.content.media() for message in messages):
         return messages
     *before, last = messages
-    return (*before, replace(last, content=Interleaved((*shown.parts, *last.content.parts))))
+    return (
+        *before,
+        replace(last, content=Interleaved((*shown.parts, *last.content.parts))),
+    )
 
 
 def _fault(response: Response) -> str:
@@ -169,7 +211,9 @@ def _fault(response: Response) -> str:
 
 def _caption(part: Part, reply: Reply | None, form: CaptionForm) -> Caption | None:
     """The caption of an item; None for a part that is not an item."""
-    if part.kind in ("text", "reasoning") or (part.kind == "code" and part.raw == part.text):
+    if part.kind in ("text", "reasoning") or (
+        part.kind == "code" and part.raw == part.text
+    ):
         return None
     bare = Caption(part.label, part.kind)
     if form == RELEASED:
@@ -188,7 +232,9 @@ def _told(bare: Caption, reply: Reply) -> Caption:
     if error is None:
         text, remarks = _harmless(reply.text.strip()), list(reply.response.warnings)
         if len(text) > MAX_CAPTION_CHARS:
-            remarks.append(f"cut after {MAX_CAPTION_CHARS:,} of {len(text):,} characters")
+            remarks.append(
+                f"cut after {MAX_CAPTION_CHARS:,} of {len(text):,} characters"
+            )
         return replace(bare, text=text[:MAX_CAPTION_CHARS], remarks=tuple(remarks))
     if error.kind == "bad_media":
         return replace(bare, remarks=(error.message,))
@@ -202,7 +248,12 @@ def _of_data(part: Part, caption: Caption | None) -> Caption | None:
         return caption
     if part.media is None:
         return None  # it stays as it is written
-    return replace(caption, lost=f"{'; '.join(caption.remarks)}; repair the data", cause="final", remarks=())
+    return replace(
+        caption,
+        lost=f"{'; '.join(caption.remarks)}; repair the data",
+        cause="final",
+        remarks=(),
+    )
 
 
 def _released(part: Part, reply: Reply | None) -> Caption | None:
@@ -214,8 +265,15 @@ def _released(part: Part, reply: Reply | None) -> Caption | None:
         return None  # a tag that stays, or an item without a tag
     error = reply.response.error
     if error is not None:
-        return replace(bare, remarks=(f"the caption failed ({error.kind}: {error.message}) and is empty",))
-    return replace(bare, text=released.useful_words(reply.text), remarks=reply.response.warnings)
+        return replace(
+            bare,
+            remarks=(
+                f"the caption failed ({error.kind}: {error.message}) and is empty",
+            ),
+        )
+    return replace(
+        bare, text=released.useful_words(reply.text), remarks=reply.response.warnings
+    )
 
 
 def _harmless(text: str) -> str:
@@ -227,7 +285,11 @@ def _written(part: Part, caption: Caption | None) -> str:
     """The text of a part in the standard form."""
     if part.kind == "reasoning":
         return ""
-    if part.kind in ("text", "code") and part.text is not None and part.raw == part.text:
+    if (
+        part.kind in ("text", "code")
+        and part.text is not None
+        and part.raw == part.text
+    ):
         return part.text
     if caption is None:
         return part.raw

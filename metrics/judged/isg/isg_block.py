@@ -14,7 +14,13 @@ from mmeval.metrics.judged.isg.pairs import (
     ask_pairs,
     is_unfit,
 )
-from mmeval.metrics.judged.isg.replies import HIGHEST, LOWEST, VERDICT, scale, score_form
+from mmeval.metrics.judged.isg.replies import (
+    HIGHEST,
+    LOWEST,
+    VERDICT,
+    scale,
+    score_form,
+)
 from mmeval.metrics.judged.isg.rows import block_questions, structure_fault, unscorable
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.reading import Lost, Reading
@@ -59,20 +65,36 @@ def isg_block(
     if not block_questions(trial.sample):
         return Score.inapplicable("the row has no questions about blocks")
     prompts = PairPrompts(images_prompt, texts_prompt, text_image_prompt, scored="yes")
-    found = yield from ask_pairs(trial, judge, score_form(reading, analyze_first=analyze_first), prompts)
+    found = yield from ask_pairs(
+        trial, judge, score_form(reading, analyze_first=analyze_first), prompts
+    )
     return _mean(found, reading, lost)
 
 
 def _mean(found: PairVerdicts, reading: Reading, lost: Lost) -> Score:
     evidence = found.evidence(lost)
     if reading == "official" and any(map(is_unfit, found.given.values())):
-        return Score(LOWEST, evidence={**evidence, "reason": "the released script cannot add up the numbers"})
-    numbers = [verdict.values[VERDICT] for verdict in found.given.values() if verdict.values.get(VERDICT) is not None]
+        return Score(
+            LOWEST,
+            evidence={
+                **evidence,
+                "reason": "the released script cannot add up the numbers",
+            },
+        )
+    numbers = [
+        verdict.values[VERDICT]
+        for verdict in found.given.values()
+        if verdict.values.get(VERDICT) is not None
+    ]
     unknown = found.unknown(lost)
     if not unknown:
-        return Score(math.fsum(numbers) / len(numbers) if numbers else LOWEST, evidence=evidence)
+        return Score(
+            math.fsum(numbers) / len(numbers) if numbers else LOWEST, evidence=evidence
+        )
     count = len(numbers) + len(unknown)
-    low, high = ((math.fsum(numbers) + len(unknown) * end) / count for end in (LOWEST, HIGHEST))
+    low, high = (
+        (math.fsum(numbers) + len(unknown) * end) / count for end in (LOWEST, HIGHEST)
+    )
     return Score(
         status="unscored",
         reason=unknown[0].lost,

@@ -50,11 +50,15 @@ def isg_block_yes_no(
     if not block_questions(trial.sample):
         return Score.inapplicable("the row has no questions about blocks")
     prompts = PairPrompts(images_prompt, texts_prompt, text_image_prompt, scored="")
-    found = yield from ask_pairs(trial, judge, yes_form(reading, analyze_first=analyze_first), prompts)
+    found = yield from ask_pairs(
+        trial, judge, yes_form(reading, analyze_first=analyze_first), prompts
+    )
     if not found.given:
         return Score(0.0, evidence=found.evidence(lost))
     worths = [
-        unknown(one.lost, one.cause) if is_unknown(one, lost) else worth(bool(one.values.get(VERDICT)))
+        unknown(one.lost, one.cause)
+        if is_unknown(one, lost)
+        else worth(bool(one.values.get(VERDICT)))
         for one in found.given.values()
     ]
     return mean(worths).scored(found.evidence(lost))

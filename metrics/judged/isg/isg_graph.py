@@ -56,11 +56,19 @@ def isg_graph(trial: Trial, *, alike: Share = 0.5) -> MetricScores:
             written, fault = {}, str(error)
     sides = [trial.sample, Sample(trial.sample.id, (), metadata={GRAPH: written})]
     wanted, found = map(_structure, sides)
-    scores = [Score(float(found == wanted), evidence={"found": found, "wanted": wanted}) if wanted else None]
+    scores = [
+        Score(float(found == wanted), evidence={"found": found, "wanted": wanted})
+        if wanted
+        else None
+    ]
     for questions in (_about_blocks, _about_pictures):
         own, given = map(questions, sides)
         missed = _missed(own, given, alike)
-        scores.append(Score(1 - len(missed) / len(own), evidence={"missed": missed}) if own else None)
+        scores.append(
+            Score(1 - len(missed) / len(own), evidence={"missed": missed})
+            if own
+            else None
+        )
     why = {"reason": fault} if fault else {}
     return {
         name: Score.inapplicable("the row has none")
@@ -79,7 +87,9 @@ def _structure(sample: Sample) -> list[str]:
 
 
 def _about_blocks(sample: Sample) -> list[AskedThing]:
-    return _questions(listed(predict_of(sample).get(BLOCK_QUESTIONS)), ("subject", "object"))
+    return _questions(
+        listed(predict_of(sample).get(BLOCK_QUESTIONS)), ("subject", "object")
+    )
 
 
 def _about_pictures(sample: Sample) -> list[AskedThing]:
@@ -89,14 +99,19 @@ def _about_pictures(sample: Sample) -> list[AskedThing]:
 def _questions(rows: Sequence[Any], keys: Sequence[str]) -> list[AskedThing]:
     """The questions that have words and all their blocks."""
     found = (
-        AskedThing(tuple(str(row.get(key) or "") for key in keys), str(row.get("Question") or ""))
+        AskedThing(
+            tuple(str(row.get(key) or "") for key in keys),
+            str(row.get("Question") or ""),
+        )
         for row in rows
         if isinstance(row, dict)
     )
     return [one for one in found if one.words and all(one.about)]
 
 
-def _missed(wanted: Sequence[AskedThing], written: Sequence[AskedThing], alike: float) -> list[int]:
+def _missed(
+    wanted: Sequence[AskedThing], written: Sequence[AskedThing], alike: float
+) -> list[int]:
     """The numbers of the wanted questions to which none is alike that is not taken yet.
     Equal ones are taken first, then for each the nearest."""
     equal = Counter(map(_folded, written))

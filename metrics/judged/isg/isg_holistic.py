@@ -9,8 +9,20 @@ from mmeval.content import Interleaved, Part, text_part
 from mmeval.judge import UNREAD, Question, ask_verdicts
 from mmeval.metric import metric
 from mmeval.metrics.judged.isg.pairs import said
-from mmeval.metrics.judged.isg.replies import HIGHEST, LOWEST, OVERALL, scale, whole_form
-from mmeval.metrics.judged.isg.rows import blocks_of, ends_early, is_shown, structure_fault, unscorable
+from mmeval.metrics.judged.isg.replies import (
+    HIGHEST,
+    LOWEST,
+    OVERALL,
+    scale,
+    whole_form,
+)
+from mmeval.metrics.judged.isg.rows import (
+    blocks_of,
+    ends_early,
+    is_shown,
+    structure_fault,
+    unscorable,
+)
 from mmeval.metrics.judged.material import as_the_reference, asked_of
 from mmeval.metrics.judged.reading import Lost, Reading, is_unknown, is_unread
 from mmeval.program import JudgePrompt, Program, Role, Written
@@ -51,21 +63,39 @@ def isg_holistic(
         return Score.unscored(why)
     blocks = blocks_of(trial.output)
     if not blocks or blocks[0].text == "":
-        return Score(LOWEST, evidence={"asked": [], "reason": "the answer is empty, or begins with an empty text"})
+        return Score(
+            LOWEST,
+            evidence={
+                "asked": [],
+                "reason": "the answer is empty, or begins with an empty text",
+            },
+        )
     if reading == "official" and ends_early(trial):
-        return Score(LOWEST, evidence={"asked": [], "reason": structure_fault(trial, reading)})
+        return Score(
+            LOWEST, evidence={"asked": [], "reason": structure_fault(trial, reading)}
+        )
     values = {
         "query": _in_lines(asked_of(trial.sample)),
         "answer": _in_lines(trial.output or Interleaved()),
         "golden": _in_lines(trial.sample.references[0]) if with_golden else "",
     }
     (verdict,) = yield from ask_verdicts(
-        [Question(judge, whole_form(reading, analyze_first=analyze_first), prompt, values)]
+        [
+            Question(
+                judge, whole_form(reading, analyze_first=analyze_first), prompt, values
+            )
+        ]
     )
     evidence = {"asked": [0], **said(verdict)}
     if is_unknown(verdict, lost):
         bounds = (LOWEST, HIGHEST)
-        return Score(status="unscored", reason=verdict.lost, evidence=evidence, bounds=bounds, cause=verdict.cause)
+        return Score(
+            status="unscored",
+            reason=verdict.lost,
+            evidence=evidence,
+            bounds=bounds,
+            cause=verdict.cause,
+        )
     value = verdict.values.get(OVERALL)
     unread = {UNREAD: 1} if is_unread(verdict, lost) else {}
     return Score(LOWEST if value is None else value, evidence={**evidence, **unread})
@@ -73,8 +103,15 @@ def isg_holistic(
 
 def _in_lines(content: Interleaved) -> Interleaved:
     """The blocks with a line for each text, without files that are no pictures."""
-    shown = (part for part in blocks_of(content) if part.kind != "image" or is_shown(part))
-    return Interleaved(tuple(_line(part) if part.kind == "text" else replace(part, raw="") for part in shown))
+    shown = (
+        part for part in blocks_of(content) if part.kind != "image" or is_shown(part)
+    )
+    return Interleaved(
+        tuple(
+            _line(part) if part.kind == "text" else replace(part, raw="")
+            for part in shown
+        )
+    )
 
 
 def _line(part: Part) -> Part:

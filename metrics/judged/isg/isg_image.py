@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from typing import Annotated, TypeAlias
 
 from mmeval.content import Interleaved, Part
-from mmeval.judge import UNREAD, Dependencies, GraphQuestion, Question, ReplyForm, ask_graph
+from mmeval.judge import (
+    UNREAD,
+    Dependencies,
+    GraphQuestion,
+    Question,
+    ReplyForm,
+    ask_graph,
+)
 from mmeval.metric import metric
 from mmeval.metrics.judged.isg.pairs import is_unfit
 from mmeval.metrics.judged.isg.replies import VERDICT, yes_form
@@ -64,10 +71,18 @@ def isg_image(
         return Score.inapplicable("the row has no questions about pictures")
     fault = structure_fault(trial, reading, pictures_alone=True)
     if fault or not rows:
-        return Score(0.0, evidence={"asked": [], "reason": fault or "the row has no questions about pictures"})
+        return Score(
+            0.0,
+            evidence={
+                "asked": [],
+                "reason": fault or "the row has no questions about pictures",
+            },
+        )
     blocks, form = tokens_of(trial), yes_form(reading, analyze_first=analyze_first)
     questions = [_put(row, blocks, judge, form, prompt) for row in rows]
-    graph = yield from ask_graph(questions, field=VERDICT, dependencies=dependencies, lost_is_no=lost == "wrong")
+    graph = yield from ask_graph(
+        questions, field=VERDICT, dependencies=dependencies, lost_is_no=lost == "wrong"
+    )
     verdicts = [one.verdict for one in graph.verdicts if one.verdict is not None]
     unread = sum(is_unread(one, lost) for one in verdicts)
     told = {UNREAD: unread} if unread else {}
@@ -78,11 +93,19 @@ def isg_image(
 
 
 def _put(
-    row: ImageQuestion, blocks: Mapping[str, Part], judge: Role, form: ReplyForm, prompt: Written
+    row: ImageQuestion,
+    blocks: Mapping[str, Part],
+    judge: Role,
+    form: ReplyForm,
+    prompt: Written,
 ) -> GraphQuestion:
     shown = blocks.get(row.image)
     if shown is None or shown.kind != "image" or not is_shown(shown) or not row.words:
-        why = f"{row.image or 'no picture':.40} is no picture of this answer" if row.words else "it has no words"
+        why = (
+            f"{row.image or 'no picture':.40} is no picture of this answer"
+            if row.words
+            else "it has no words"
+        )
         return GraphQuestion(row.id, None, row.parents, why)
     values: Material = {"picture": Interleaved((shown,)), "question": row.words}
     return GraphQuestion(row.id, Question(judge, form, prompt, values), row.parents)

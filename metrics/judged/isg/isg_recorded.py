@@ -7,18 +7,33 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mmeval.metric import MetricScores, Range, metric
-from mmeval.metrics.judged.isg.replies import LOWEST, OVERALL, VERDICT, says_yes, scale, score_of, small_keys
+from mmeval.metrics.judged.isg.replies import (
+    LOWEST,
+    OVERALL,
+    VERDICT,
+    says_yes,
+    scale,
+    score_of,
+    small_keys,
+)
 from mmeval.metrics.judged.isg.rows import blocks_of, image_questions
 from mmeval.metrics.judged.reading import Reading
 from mmeval.records import Score, Trial
 
-OUTPUTS = ("isg_recorded_structural", "isg_recorded_block", "isg_recorded_image", "isg_recorded_holistic")
+OUTPUTS = (
+    "isg_recorded_structural",
+    "isg_recorded_block",
+    "isg_recorded_image",
+    "isg_recorded_holistic",
+)
 RESULT, EARLIER, ANSWERED = "result", "earlier", "answered"
 """The labels that hold what the judge file says of a sample, and what earlier lines of the same id say: a list of
 ``result`` with ``answered``, whether the line has an answer that does not begin with an empty text."""
 
 
-def _ranges(_pieces: Mapping[str, Range], switches: Mapping[str, Any]) -> Mapping[str, Range]:
+def _ranges(
+    _pieces: Mapping[str, Range], switches: Mapping[str, Any]
+) -> Mapping[str, Range]:
     share, score = (0.0, 1.0), scale({}, switches)
     return dict(zip(OUTPUTS, (share, score, share, score), strict=True))
 
@@ -43,8 +58,14 @@ def isg_recorded(trial: Trial, *, reading: Reading = "robust") -> MetricScores:
     answered = bool(blocks) and not (blocks[0].kind == "text" and blocks[0].text == "")
     rows = [_levels(labels.get(RESULT), trial, reading, answered=answered)]
     if reading == "official":
-        rows += [_levels(one[RESULT], trial, reading, answered=one[ANSWERED]) for one in labels.get(EARLIER, ())]
-    return {name: _together(values) for name, values in zip(OUTPUTS, zip(*rows, strict=True), strict=True)}
+        rows += [
+            _levels(one[RESULT], trial, reading, answered=one[ANSWERED])
+            for one in labels.get(EARLIER, ())
+        ]
+    return {
+        name: _together(values)
+        for name, values in zip(OUTPUTS, zip(*rows, strict=True), strict=True)
+    }
 
 
 def _together(values: Sequence[float | None]) -> Score:
@@ -54,9 +75,13 @@ def _together(values: Sequence[float | None]) -> Score:
     return Score(math.fsum(known) / len(known), weight=len(known))
 
 
-def _levels(result: Any, trial: Trial, reading: Reading, *, answered: bool) -> tuple[float | None, ...]:
+def _levels(
+    result: Any, trial: Trial, reading: Reading, *, answered: bool
+) -> tuple[float | None, ...]:
     """The four levels by one line of the file."""
-    found: Mapping[str, Any] = result if isinstance(result, Mapping) and "error" not in result else {}
+    found: Mapping[str, Any] = (
+        result if isinstance(result, Mapping) and "error" not in result else {}
+    )
     if reading == "official":
         right = found.get("structure") is True
         image: float | None = _yes_share(_rows(found.get("image")), reading) or 0.0
@@ -67,7 +92,12 @@ def _levels(result: Any, trial: Trial, reading: Reading, *, answered: bool) -> t
         share = _yes_share(rows, reading) if right else None
         image = (share or 0.0) if image_questions(trial.sample) else None
     block = _block(_rows(found.get("block")), reading) if right else LOWEST
-    return float(right), block, image, _holistic(found.get("holistic"), reading) if answered else LOWEST
+    return (
+        float(right),
+        block,
+        image,
+        _holistic(found.get("holistic"), reading) if answered else LOWEST,
+    )
 
 
 def _block(rows: Sequence[Any], reading: Reading) -> float | None:
@@ -75,9 +105,15 @@ def _block(rows: Sequence[Any], reading: Reading) -> float | None:
     Official oddity: a call that failed, and a value that is no number, make the whole sample 1."""
     if not rows:
         return None
-    judged = [row["VQA_judge_Score"] for row in rows if isinstance(row, Mapping) and "VQA_judge_Score" in row]
+    judged = [
+        row["VQA_judge_Score"]
+        for row in rows
+        if isinstance(row, Mapping) and "VQA_judge_Score" in row
+    ]
     scores = [score_of(_read(one, reading), VERDICT, reading) for one in judged]
-    if reading == "official" and (None in judged or any(remark == "unfit" for _, remark in scores)):
+    if reading == "official" and (
+        None in judged or any(remark == "unfit" for _, remark in scores)
+    ):
         return LOWEST
     known = [score for score, _ in scores if score is not None]
     return math.fsum(known) / len(known) if known else LOWEST

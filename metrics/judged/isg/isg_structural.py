@@ -29,5 +29,9 @@ def isg_structural(trial: Trial, *, reading: Reading = "robust") -> Score:
         return Score.unscored(why)
     fault = structure_fault(trial, reading)
     sides = {"found": trial.output, "wanted": trial.sample.references[0]}
-    orders = {name: structure_of(side, reading)[:MOST_LETTERS] for name, side in sides.items()}
-    return Score(float(not fault), evidence={**orders, **({"reason": fault} if fault else {})})
+    orders = {
+        name: structure_of(side, reading)[:MOST_LETTERS] for name, side in sides.items()
+    }
+    return Score(
+        float(not fault), evidence={**orders, **({"reason": fault} if fault else {})}
+    )

@@ -7,14 +7,25 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from mmeval.content import Interleaved, Part
 from mmeval.judge import UNREAD, Question, ReplyForm, Verdict, ask_verdicts
-from mmeval.metrics.judged.isg.rows import BlockQuestion, block_questions, is_shown, tokens_of
+from mmeval.metrics.judged.isg.rows import (
+    BlockQuestion,
+    block_questions,
+    is_shown,
+    tokens_of,
+)
 from mmeval.metrics.judged.reading import Lost, is_unknown, is_unread
 from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Trial
 
-ImagesPrompt: TypeAlias = Annotated[Written, JudgePrompt("first", "second", "question", "scored")]
-TextsPrompt: TypeAlias = Annotated[Written, JudgePrompt("first", "second", "question", "scored")]
-TextImagePrompt: TypeAlias = Annotated[Written, JudgePrompt("text", "picture", "question", "scored")]
+ImagesPrompt: TypeAlias = Annotated[
+    Written, JudgePrompt("first", "second", "question", "scored")
+]
+TextsPrompt: TypeAlias = Annotated[
+    Written, JudgePrompt("first", "second", "question", "scored")
+]
+TextImagePrompt: TypeAlias = Annotated[
+    Written, JudgePrompt("text", "picture", "question", "scored")
+]
 
 
 class PairPrompts(NamedTuple):
@@ -42,8 +53,18 @@ class PairVerdicts(NamedTuple):
         unread = sum(is_unread(one, lost) for one in self.given.values())
         return {
             "asked": list(self.given),
-            "verdicts": {str(number): said(verdict) for number, verdict in self.given.items()},
-            **({"not_asked": {str(number): why for number, why in self.unasked.items()}} if self.unasked else {}),
+            "verdicts": {
+                str(number): said(verdict) for number, verdict in self.given.items()
+            },
+            **(
+                {
+                    "not_asked": {
+                        str(number): why for number, why in self.unasked.items()
+                    }
+                }
+                if self.unasked
+                else {}
+            ),
             **({UNREAD: unread} if unread else {}),
         }
 
@@ -59,7 +80,9 @@ def said(verdict: Verdict) -> dict[str, Any]:
     return {**vote, **({"lost": verdict.lost} if verdict.lost else {})}
 
 
-def ask_pairs(trial: Trial, judge: Role, form: ReplyForm, prompts: PairPrompts) -> Program[PairVerdicts]:
+def ask_pairs(
+    trial: Trial, judge: Role, form: ReplyForm, prompts: PairPrompts
+) -> Program[PairVerdicts]:
     """Ask every question about two blocks that there are, all at the same time."""
     blocks = tokens_of(trial)
     asked: dict[int, Question] = {}
@@ -74,7 +97,11 @@ def ask_pairs(trial: Trial, judge: Role, form: ReplyForm, prompts: PairPrompts) 
 
 
 def _fault(question: BlockQuestion, blocks: Mapping[str, Part]) -> str:
-    for name, value in (("subject", question.subject), ("object", question.object), ("Question", question.words)):
+    for name, value in (
+        ("subject", question.subject),
+        ("object", question.object),
+        ("Question", question.words),
+    ):
         if not value:
             return f"it has no {name}"
     for token in (question.subject, question.object):
@@ -86,15 +113,24 @@ def _fault(question: BlockQuestion, blocks: Mapping[str, Part]) -> str:
 
 
 def _put(
-    question: BlockQuestion, blocks: Mapping[str, Part], judge: Role, form: ReplyForm, prompts: PairPrompts
+    question: BlockQuestion,
+    blocks: Mapping[str, Part],
+    judge: Role,
+    form: ReplyForm,
+    prompts: PairPrompts,
 ) -> Question:
     tokens = (question.subject, question.object)
     first, second = (blocks[token] for token in tokens)
-    shown: Sequence[Any] = [part.text if part.kind == "text" else Interleaved((part,)) for part in (first, second)]
+    shown: Sequence[Any] = [
+        part.text if part.kind == "text" else Interleaved((part,))
+        for part in (first, second)
+    ]
     if first.kind == second.kind:
         prompt = prompts.images if first.kind == "image" else prompts.texts
         words = (
-            question.words if first.kind == "image" else _named(question.words, dict(zip(tokens, _TEXTS, strict=True)))
+            question.words
+            if first.kind == "image"
+            else _named(question.words, dict(zip(tokens, _TEXTS, strict=True)))
         )
         values = {"first": shown[0], "second": shown[1], "question": words}
     else:

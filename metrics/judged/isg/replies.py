@@ -17,7 +17,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from mmeval.judge import MAX_TEXT_CHARS, Number, ReplyError, ReplyForm, Text, Vote, YesNo, read_object, strict_json
+from mmeval.judge import (
+    MAX_TEXT_CHARS,
+    Number,
+    ReplyError,
+    ReplyForm,
+    Text,
+    Vote,
+    YesNo,
+    read_object,
+    strict_json,
+)
 from mmeval.metrics.judged.reading import UNREADABLE, Reading
 
 VERDICT, REASON, OVERALL = "Judge", "Reason", "overall_score"
@@ -33,7 +43,9 @@ Remark = Literal["clamped", "unreadable", "unfit"]
 """What is odd about a value: it was outside of the scale; there was none; or it is none that can be added up."""
 _LARGEST = 10**300
 """Where numbers that count as they are end, so that they can be added up."""
-_NUMBER = re.compile(r"\s*([+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20}))\s*(?:/\s*10)?\s*\.?\s*")
+_NUMBER = re.compile(
+    r"\s*([+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20}))\s*(?:/\s*10)?\s*\.?\s*"
+)
 _YES = re.compile(r"[\s\"'“”‘’*]*yes(?![^\W_])", re.IGNORECASE)
 
 
@@ -48,8 +60,16 @@ class ScoreForm(ReplyForm):
         found = reply_object(text, self.reading)
         value, remark = score_of(found, self.key, self.reading)
         if self.reading == "robust" and value is None:
-            raise ReplyError(f"{self.key} is {found.get(self.key.lower())!r:.80}, not a number from 1 to 10")
-        odd = {} if remark is None else {UNREADABLE: True} if remark == "unreadable" else {"remark": remark}
+            raise ReplyError(
+                f"{self.key} is {found.get(self.key.lower())!r:.80}, not a number from 1 to 10"
+            )
+        odd = (
+            {}
+            if remark is None
+            else {UNREADABLE: True}
+            if remark == "unreadable"
+            else {"remark": remark}
+        )
         return {self.key: value, **odd, **_words(found, self.reading)}
 
 
@@ -66,7 +86,11 @@ class YesForm(ReplyForm):
         odd: Vote = {}
         if self.reading == "official" and not isinstance(found.get(VERDICT), str):
             odd = {"remark": "unfit"} if VERDICT in found else {UNREADABLE: True}
-        return {VERDICT: says_yes(found, self.reading), **odd, **_words(found, self.reading)}
+        return {
+            VERDICT: says_yes(found, self.reading),
+            **odd,
+            **_words(found, self.reading),
+        }
 
 
 @dataclass(frozen=True)
@@ -79,7 +103,9 @@ class WholeForm(ScoreForm):
     def asked(self) -> str:
         number = "<a number from 1 to 10>"
         one = self._object({"score": number, "explanation": "<one sentence>"})
-        whole = self._object({OVERALL: number, "final_thoughts": "<one or two sentences>"})
+        whole = self._object(
+            {OVERALL: number, "final_thoughts": "<one or two sentences>"}
+        )
         each = "".join(f'"{name}": {one}, ' for name in DIMENSIONS)
         return f"{{{each}{whole[1:]}"
 
@@ -91,18 +117,31 @@ class WholeForm(ScoreForm):
     def read(self, text: str) -> Vote:
         found = reply_object(text, self.reading)
         scores = {name: score_of(found, name, "robust")[0] for name in DIMENSIONS}
-        return {**super().read(text), "dimensions": {name: one for name, one in scores.items() if one is not None}}
+        return {
+            **super().read(text),
+            "dimensions": {
+                name: one for name, one in scores.items() if one is not None
+            },
+        }
 
 
-def scale(_pieces: Mapping[str, tuple[float, float]], switches: Mapping[str, Any]) -> tuple[float, float]:
+def scale(
+    _pieces: Mapping[str, tuple[float, float]], switches: Mapping[str, Any]
+) -> tuple[float, float]:
     """The range of a score. Official oddity: numbers outside of the scale count as they are."""
-    return (-math.inf, math.inf) if switches["reading"] == "official" else (LOWEST, HIGHEST)
+    return (
+        (-math.inf, math.inf)
+        if switches["reading"] == "official"
+        else (LOWEST, HIGHEST)
+    )
 
 
 def score_form(reading: Reading, *, analyze_first: bool) -> ScoreForm:
     """The reply with a score of a pair of blocks."""
     return ScoreForm(
-        _ordered(Number(VERDICT, LOWEST, HIGHEST, whole=False), analyze_first=analyze_first),
+        _ordered(
+            Number(VERDICT, LOWEST, HIGHEST, whole=False), analyze_first=analyze_first
+        ),
         example=f'{{"{VERDICT}": 10}}',
         reading=reading,
     )
@@ -141,7 +180,9 @@ def small_keys(found: Mapping[str, Any]) -> dict[str, Any]:
     return small
 
 
-def score_of(found: Mapping[str, Any], key: str, reading: Reading) -> tuple[float | None, Remark | None]:
+def score_of(
+    found: Mapping[str, Any], key: str, reading: Reading
+) -> tuple[float | None, Remark | None]:
     """The number under a key, and what is odd about it; without a usable one None.
 
     Official oddity: numbers are taken as they are, true is 1, and a value that cannot be added up is *unfit*, which
@@ -149,7 +190,9 @@ def score_of(found: Mapping[str, Any], key: str, reading: Reading) -> tuple[floa
     """
     value = found.get(key if reading == "official" else key.casefold())
     if reading == "official":
-        if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
+        if isinstance(value, int) or (
+            isinstance(value, float) and math.isfinite(value)
+        ):
             return float(min(max(value, -_LARGEST), _LARGEST)), None
         return None, "unfit" if key in found else "unreadable"
     if isinstance(value, Mapping):
@@ -181,7 +224,9 @@ def _number(value: Any) -> float | None:
     return value if isinstance(value, float) and math.isfinite(value) else None
 
 
-def _ordered(verdict: Number | YesNo, *, analyze_first: bool) -> tuple[Text | Number | YesNo, ...]:
+def _ordered(
+    verdict: Number | YesNo, *, analyze_first: bool
+) -> tuple[Text | Number | YesNo, ...]:
     return (Text(REASON), verdict) if analyze_first else (verdict, Text(REASON))
 
 

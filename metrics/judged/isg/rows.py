@@ -26,7 +26,12 @@ ALL = "<all>"
 UNLABELLED = object()
 ENDS_HERE = "the released script ends here"
 """How the reason of a score begins where that script ends a sample with an exception."""
-_LISTS = ((BLOCK_QUESTIONS, "questions"), (IMAGE_QUESTIONS, "questions"), ("block_tuple", ""), ("image_tuple", ""))
+_LISTS = (
+    (BLOCK_QUESTIONS, "questions"),
+    (IMAGE_QUESTIONS, "questions"),
+    ("block_tuple", ""),
+    ("image_tuple", ""),
+)
 
 
 class BlockQuestion(NamedTuple):
@@ -50,7 +55,11 @@ class ImageQuestion(NamedTuple):
 
 def blocks_of(content: Interleaved | None) -> tuple[Part, ...]:
     """The blocks as they stand, blank ones included; hidden reasoning is none."""
-    return () if content is None else tuple(part for part in content.parts if part.kind != "reasoning")
+    return (
+        ()
+        if content is None
+        else tuple(part for part in content.parts if part.kind != "reasoning")
+    )
 
 
 def tokens_of(trial: Trial) -> dict[str, Part]:
@@ -79,7 +88,9 @@ def is_foreign(part: Part) -> bool:
 
 def is_shown(part: Part) -> bool:
     """Whether a judge can look at a block: a text, or a file that is a picture."""
-    return part.kind == "text" or (part.media is not None and part.media.mime.startswith("image/"))
+    return part.kind == "text" or (
+        part.media is not None and part.media.mime.startswith("image/")
+    )
 
 
 def structure_of(content: Interleaved | None, reading: Reading = "robust") -> str:
@@ -88,12 +99,18 @@ def structure_of(content: Interleaved | None, reading: Reading = "robust") -> st
     """
     official = reading == "official"
     return "".join(
-        "I" if official and part.kind != "text" else "?" if is_foreign(part) else part.kind[0].upper()
+        "I"
+        if official and part.kind != "text"
+        else "?"
+        if is_foreign(part)
+        else part.kind[0].upper()
         for part in blocks_of(content)
     )
 
 
-def structure_fault(trial: Trial, reading: Reading = "robust", *, pictures_alone: bool = False) -> str:
+def structure_fault(
+    trial: Trial, reading: Reading = "robust", *, pictures_alone: bool = False
+) -> str:
     """Why an answer has not the structure of the golden one; empty where it has.
     Official oddity: questions that the released script cannot read are such a reason, too. With ``pictures_alone`` a
     label of the questions about pictures alone is no row of the data, and has not lost the others."""
@@ -101,14 +118,20 @@ def structure_fault(trial: Trial, reading: Reading = "robust", *, pictures_alone
     predict = trial.sample.metadata.get(GRAPH, UNLABELLED)
     if fault or reading != "official" or predict is UNLABELLED:
         return fault
-    if pictures_alone and isinstance(predict, Mapping) and predict.keys() == {IMAGE_QUESTIONS}:
+    if (
+        pictures_alone
+        and isinstance(predict, Mapping)
+        and predict.keys() == {IMAGE_QUESTIONS}
+    ):
         predict = {BLOCK_QUESTIONS: {"questions": []}, **predict}
     return ended_early(predict)
 
 
 def ends_early(trial: Trial) -> bool:
     """Official oddity: whether the released script ends a sample of the right structure with an exception."""
-    return bool(structure_fault(trial, "official")) and not _order_fault(trial, "official")
+    return bool(structure_fault(trial, "official")) and not _order_fault(
+        trial, "official"
+    )
 
 
 def unscorable(trial: Trial) -> str:
@@ -122,7 +145,10 @@ def block_questions(sample: Sample) -> list[BlockQuestion]:
     """The questions about pairs of blocks, a text for each piece that is one and else an empty one."""
     rows = listed(predict_of(sample).get(BLOCK_QUESTIONS))
     return [
-        BlockQuestion(n, *(_text(row, key) for key in ("subject", "object", "Question"))) for n, row in enumerate(rows)
+        BlockQuestion(
+            n, *(_text(row, key) for key in ("subject", "object", "Question"))
+        )
+        for n, row in enumerate(rows)
     ]
 
 
@@ -134,12 +160,27 @@ def image_questions(sample: Sample, reading: Reading = "robust") -> list[ImageQu
         asked = next(iter(asked.values()), None)
     found: list[ImageQuestion] = []
     for number, row in enumerate(listed(asked)):
-        written, parents = (row.get("id"), row.get("Preliminary")) if isinstance(row, Mapping) else (None, None)
+        written, parents = (
+            (row.get("id"), row.get("Preliminary"))
+            if isinstance(row, Mapping)
+            else (None, None)
+        )
         ahead = parents if isinstance(parents, list | tuple) else [parents]
         if reading == "official":
-            ahead = [one if is_id(one) else f"no id: {one!r:.40}" for one in ahead if ahead is parents or one]
+            ahead = [
+                one if is_id(one) else f"no id: {one!r:.40}"
+                for one in ahead
+                if ahead is parents or one
+            ]
         own = written if is_id(written) else f"#{number}"
-        found.append(ImageQuestion(own, _text(row, "image"), _text(row, "Question"), tuple(filter(is_id, ahead))))
+        found.append(
+            ImageQuestion(
+                own,
+                _text(row, "image"),
+                _text(row, "Question"),
+                tuple(filter(is_id, ahead)),
+            )
+        )
     return found
 
 
@@ -150,7 +191,14 @@ def is_id(value: Any) -> TypeGuard[int | str]:
 def listed(value: Any) -> Sequence[Any]:
     """The list of a bare list, or of an object: that of ``questions``, else the first one."""
     if isinstance(value, Mapping):
-        value = next((v for v in (value.get("questions"), *value.values()) if isinstance(v, list | tuple)), None)
+        value = next(
+            (
+                v
+                for v in (value.get("questions"), *value.values())
+                if isinstance(v, list | tuple)
+            ),
+            None,
+        )
     return value if isinstance(value, list | tuple) else ()
 
 
@@ -160,7 +208,9 @@ def ended_early(predict: Any) -> str:
     if not isinstance(predict, Mapping):
         return f"{ENDS_HERE}: the row has no questions"
     asked = predict.get(BLOCK_QUESTIONS)
-    if not isinstance(asked, Mapping) or not isinstance(asked.get("questions"), list | tuple):
+    if not isinstance(asked, Mapping) or not isinstance(
+        asked.get("questions"), list | tuple
+    ):
         return f"{ENDS_HERE}: block_qa has no questions"
     if IMAGE_QUESTIONS not in predict:
         return ""
@@ -168,7 +218,10 @@ def ended_early(predict: Any) -> str:
     rows = next(iter(asked.values()), None) if isinstance(asked, Mapping) else asked
     if not isinstance(rows, list | tuple):
         return f"{ENDS_HERE}: image_qa has no list"
-    if not all(isinstance(row, Mapping) and "id" in row and "Preliminary" in row for row in rows):
+    if not all(
+        isinstance(row, Mapping) and "id" in row and "Preliminary" in row
+        for row in rows
+    ):
         return f"{ENDS_HERE}: a question of image_qa lacks id or Preliminary"
     return ""
 
@@ -189,10 +242,15 @@ def irregularities(predict: Any, blocks: Mapping[str, Part]) -> Iterator[str]:
         elif not isinstance(value, Mapping | list | tuple) and value is not None:
             yield f"{name} is no list"
     for number, row in enumerate(listed(predict.get(BLOCK_QUESTIONS))):
-        lacks = [key for key in ("subject", "object", "Question") if not _text(row, key)]
+        lacks = [
+            key for key in ("subject", "object", "Question") if not _text(row, key)
+        ]
         yield from (f"block question {number} lacks {key}" for key in lacks)
         ends = {_text(row, key) for key in ("subject", "object")} - {"", ALL, *blocks}
-        yield from (f"block question {number} is about {_short(end)!r}, which is no block" for end in sorted(ends))
+        yield from (
+            f"block question {number} is about {_short(end)!r}, which is no block"
+            for end in sorted(ends)
+        )
     yield from _image_irregularities(listed(predict.get(IMAGE_QUESTIONS)), blocks)
 
 
@@ -201,17 +259,29 @@ def _order_fault(trial: Trial, reading: Reading) -> str:
     found = structure_of(trial.output, reading)
     if not found:
         return "the answer is empty"
-    return "" if found == wanted else f"the blocks are {_short(found)}, and those of the golden answer {_short(wanted)}"
+    return (
+        ""
+        if found == wanted
+        else f"the blocks are {_short(found)}, and those of the golden answer {_short(wanted)}"
+    )
 
 
-def _image_irregularities(rows: Sequence[Any], blocks: Mapping[str, Part]) -> Iterator[str]:
-    ids = Counter(row["id"] for row in rows if isinstance(row, Mapping) and is_id(row.get("id")))
+def _image_irregularities(
+    rows: Sequence[Any], blocks: Mapping[str, Part]
+) -> Iterator[str]:
+    ids = Counter(
+        row["id"] for row in rows if isinstance(row, Mapping) and is_id(row.get("id"))
+    )
     for number, row in enumerate(rows):
         where = f"image question {number}"
         if not isinstance(row, Mapping):
             yield f"{where} is no object"
             continue
-        yield from (f"{where} lacks {key}" for key in ("image", "Question") if not _text(row, key))
+        yield from (
+            f"{where} lacks {key}"
+            for key in ("image", "Question")
+            if not _text(row, key)
+        )
         if _text(row, "image") and row["image"] not in blocks:
             yield f"{where} is about {_short(row['image'])!r}, which is no block"
         if not is_id(row.get("id")) or ids[row["id"]] > 1:
@@ -220,8 +290,15 @@ def _image_irregularities(rows: Sequence[Any], blocks: Mapping[str, Part]) -> It
         if not isinstance(parents, list | tuple):
             yield f"{where} has no list Preliminary"
             continue
-        strange = [parent for parent in parents if not is_id(parent) or parent not in ids or parent == row.get("id")]
-        yield from (f"{where} depends on {parent!r:.40}, which is no other question" for parent in strange)
+        strange = [
+            parent
+            for parent in parents
+            if not is_id(parent) or parent not in ids or parent == row.get("id")
+        ]
+        yield from (
+            f"{where} depends on {parent!r:.40}, which is no other question"
+            for parent in strange
+        )
 
 
 def predict_of(sample: Sample) -> Mapping[str, Any]:
@@ -236,4 +313,6 @@ def _text(row: Any, key: str) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= 40 else shortened(text, 37)  # it is part of the sample's digest
+    return (
+        text if len(text) <= 40 else shortened(text, 37)
+    )  # it is part of the sample's digest

@@ -64,7 +64,9 @@ class Finding:
     @property
     def open(self) -> bool:
         """Whether the value is unknown: the answer is missing and not counted as wrong."""
-        return bool(self.missing) and not (self.lost == "wrong" and self.verdict.replied)
+        return bool(self.missing) and not (
+            self.lost == "wrong" and self.verdict.replied
+        )
 
     @property
     def answer(self) -> str:
@@ -86,7 +88,12 @@ class Finding:
         """The question, and the answer with the judge's words or why there is none.
         For people. Where unreadable replies count as wrong, also their number, for :mod:`mmeval.run.complaints`."""
         lost = {"lost": self.missing} if self.missing else {}
-        return {**self.about, **self.verdict.evidence, **lost, **({UNREAD: self.unread} if self.unread else {})}
+        return {
+            **self.about,
+            **self.verdict.evidence,
+            **lost,
+            **({UNREAD: self.unread} if self.unread else {}),
+        }
 
     @property
     def unread(self) -> int:
@@ -125,48 +132,100 @@ class Inquiry(NamedTuple):
 
 def ask(inquiries: Sequence[Inquiry], *, repeats: int = 1) -> Program[list[Finding]]:
     """Ask questions of any kind, all at the same time."""
-    verdicts = yield from ask_verdicts([one.question for one in inquiries], repeats=repeats)
-    return [Finding(one.about, verdict, one.lost) for one, verdict in zip(inquiries, verdicts, strict=True)]
+    verdicts = yield from ask_verdicts(
+        [one.question for one in inquiries], repeats=repeats
+    )
+    return [
+        Finding(one.about, verdict, one.lost)
+        for one, verdict in zip(inquiries, verdicts, strict=True)
+    ]
 
 
-def presence(asking: Asking, prompt: Written, about: About, *, word: Word = "yes", reasons: bool = True) -> Inquiry:
+def presence(
+    asking: Asking,
+    prompt: Written,
+    about: About,
+    *,
+    word: Word = "yes",
+    reasons: bool = True,
+) -> Inquiry:
     """Is it so? ``yes`` or ``no``; the official reading looks for ``word`` alone."""
-    return _inquiry(asking, prompt, about, yes_no_form(asking.reading, word, reasons=reasons))
+    return _inquiry(
+        asking, prompt, about, yes_no_form(asking.reading, word, reasons=reasons)
+    )
 
 
 def letter(
-    asking: Asking, prompt: Written, about: About, options: Mapping[str, str], *, stated: bool = True
+    asking: Asking,
+    prompt: Written,
+    about: About,
+    options: Mapping[str, str],
+    *,
+    stated: bool = True,
 ) -> Inquiry:
     """Which option, each a letter with its meaning? The answer is the letter."""
     listed = [{"name": name, "meaning": meaning} for name, meaning in options.items()]
     whole = About({**about.values, "options": listed}, about.picture)
-    return _inquiry(asking, prompt, whole, letter_form(asking.reading, tuple(options), stated=stated))
+    return _inquiry(
+        asking,
+        prompt,
+        whole,
+        letter_form(asking.reading, tuple(options), stated=stated),
+    )
 
 
-def ask_presence(asking: Asking, prompt: Written, about: Sequence[About]) -> Program[list[Finding]]:
+def ask_presence(
+    asking: Asking, prompt: Written, about: Sequence[About]
+) -> Program[list[Finding]]:
     """Are these things so? One answer each."""
-    return (yield from ask([presence(asking, prompt, one) for one in about], repeats=asking.repeats))
+    return (
+        yield from ask(
+            [presence(asking, prompt, one) for one in about], repeats=asking.repeats
+        )
+    )
 
 
-def ask_letter(asking: Asking, prompt: Written, about: About, options: Mapping[str, str]) -> Program[Finding]:
+def ask_letter(
+    asking: Asking, prompt: Written, about: About, options: Mapping[str, str]
+) -> Program[Finding]:
     """Which of some options is it? The letter stands alone."""
-    (found,) = yield from ask([letter(asking, prompt, about, options, stated=False)], repeats=asking.repeats)
+    (found,) = yield from ask(
+        [letter(asking, prompt, about, options, stated=False)], repeats=asking.repeats
+    )
     return found
 
 
-def ask_words(asking: Asking, prompt: Written, about: Sequence[About]) -> Program[list[Finding]]:
+def ask_words(
+    asking: Asking, prompt: Written, about: Sequence[About]
+) -> Program[list[Finding]]:
     """What is written there? The texts in reading order, with blanks between them."""
     form = words_form(asking.reading)
-    return (yield from ask([_inquiry(asking, prompt, one, form) for one in about], repeats=asking.repeats))
+    return (
+        yield from ask(
+            [_inquiry(asking, prompt, one, form) for one in about],
+            repeats=asking.repeats,
+        )
+    )
 
 
-def ask_characters(askings: Sequence[Asking], prompt: Written, picture: Media) -> Program[list[Finding]]:
+def ask_characters(
+    askings: Sequence[Asking], prompt: Written, picture: Media
+) -> Program[list[Finding]]:
     """Which Chinese characters are written there? One answer from each judge."""
     forms = [characters_form(one.reading) for one in askings]
-    inquiries = [_inquiry(one, prompt, About({}, picture), form) for one, form in zip(askings, forms, strict=True)]
+    inquiries = [
+        _inquiry(one, prompt, About({}, picture), form)
+        for one, form in zip(askings, forms, strict=True)
+    ]
     return (yield from ask(inquiries, repeats=askings[0].repeats))
 
 
 def _inquiry(asking: Asking, prompt: Written, about: About, form: ReplyForm) -> Inquiry:
-    question = PictureQuestion(asking.judge, form, prompt, about.values, about.picture, asking.media_first)
-    return Inquiry(question, {name: value for name, value in about.values.items() if name != "options"}, asking.lost)
+    question = PictureQuestion(
+        asking.judge, form, prompt, about.values, about.picture, asking.media_first
+    )
+    return Inquiry(
+        question,
+        {name: value for name, value in about.values.items() if name != "options"},
+        asking.lost,
+    )

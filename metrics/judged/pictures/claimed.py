@@ -21,7 +21,12 @@ from mmeval.metrics.judged.pictures.asking import (
 )
 from mmeval.metrics.judged.pictures.counts import FEWEST, MOST, Counts, ask_count
 from mmeval.metrics.judged.pictures.form import Look, question, supposing, text_under
-from mmeval.metrics.judged.pictures.places import PlacePrompts, ask_places, exactly_one, pairs_of
+from mmeval.metrics.judged.pictures.places import (
+    PlacePrompts,
+    ask_places,
+    exactly_one,
+    pairs_of,
+)
 from mmeval.metrics.judged.pictures.readings import ask_one_place
 from mmeval.metrics.judged.pictures.shown import answer_of, last_picture
 from mmeval.metrics.judged.pictures.worth import product
@@ -41,7 +46,16 @@ from mmeval.metrics.structure.self_description import (
 from mmeval.program import Program, Written
 from mmeval.records import Sample, Score, Trial
 
-MANY_COLORED = ("microwave", "ball", "TV", "globe", "toothbrush", "knife", "tennis racket", "camera")
+MANY_COLORED = (
+    "microwave",
+    "ball",
+    "TV",
+    "globe",
+    "toothbrush",
+    "knife",
+    "tennis racket",
+    "camera",
+)
 """Things that have a second colour by nature: their screen, their handle, their strings."""
 MORE: Mapping[str, str] = {
     "size": "larger",
@@ -54,7 +68,10 @@ MORE: Mapping[str, str] = {
 
 
 def _count_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    return text_under("object_key")(sample, switches) or Counts(switches["fewest"], switches["most"]).fault
+    return (
+        text_under("object_key")(sample, switches)
+        or Counts(switches["fewest"], switches["most"]).fault
+    )
 
 
 @question(
@@ -82,7 +99,11 @@ def judge_self_count(
     if not fewest <= says <= most:
         return wrong(f"the answer says {says}; {fewest} to {most} were asked for")
     about = About({"description": look.labels[object_key]}, look.picture)
-    return (yield from ask_count(look.asking, prompt, about, Counts(fewest, most), says, claimed=says))
+    return (
+        yield from ask_count(
+            look.asking, prompt, about, Counts(fewest, most), says, claimed=says
+        )
+    )
 
 
 def _colors_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -93,7 +114,10 @@ def _colors_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 
 def _any_colors(trial: Trial, switches: Mapping[str, Any]) -> str:
-    objects, colors = (texts_of(trial.sample.metadata, switches[key]) for key in ("object_key", "color_key"))
+    objects, colors = (
+        texts_of(trial.sample.metadata, switches[key])
+        for key in ("object_key", "color_key")
+    )
     return json.dumps(dict(zip(objects, colors, strict=False)))
 
 
@@ -122,7 +146,10 @@ def judge_self_color(
     """
     objects, colors = (texts_of(look.labels, key) for key in (object_key, color_key))
     says = look.claim(lambda words: colors_in(words, objects, colors))
-    things = [colored(thing, color, plain=thing not in many_colored) for thing, color in says.items()]
+    things = [
+        colored(thing, color, plain=thing not in many_colored)
+        for thing, color in says.items()
+    ]
     return (yield from _ask_all(look, prompt, things, claimed=says))
 
 
@@ -132,13 +159,17 @@ def colored(thing: str, color: str, *, plain: bool) -> str:
     >>> colored("mug", "red", plain=True)
     'exactly one mug, which is mostly red and has no other major color'
     """
-    return f"{exactly_one(thing)}, which is mostly {color}" + (" and has no other major color" if plain else "")
+    return f"{exactly_one(thing)}, which is mostly {color}" + (
+        " and has no other major color" if plain else ""
+    )
 
 
 def _sizes_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     labels = sample.metadata
     if len(texts_of(labels, switches["object_key"])) < 2:
-        return f"the row has no list of two texts or more under {switches['object_key']!r}"
+        return (
+            f"the row has no list of two texts or more under {switches['object_key']!r}"
+        )
     if labels.get(switches["relation_key"]) not in MORE:
         return f"the row's label {switches['relation_key']!r} must be one of {', '.join(MORE)}"
     if not isinstance(labels.get(switches["note_key"], ""), str):
@@ -149,7 +180,11 @@ def _sizes_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 @question(
     source="MMMG, Self Size; official: interleaved evaluators 30c9f602",
     check=_sizes_fault,
-    supposed=supposing(lambda trial, switches: json.dumps(texts_of(trial.sample.metadata, switches["object_key"]))),
+    supposed=supposing(
+        lambda trial, switches: json.dumps(
+            texts_of(trial.sample.metadata, switches["object_key"])
+        )
+    ),
     statements=True,
 )
 def judge_self_size(
@@ -187,11 +222,18 @@ def larger(small: str, large: str, more: str, note: str = "") -> str:
     return f"{description}. {note}" if note else description
 
 
-def _ask_all(look: Look, prompt: Written, descriptions: Sequence[str], **evidence: Any) -> Program[Score]:
+def _ask_all(
+    look: Look, prompt: Written, descriptions: Sequence[str], **evidence: Any
+) -> Program[Score]:
     """1 when the picture shows everything that is described."""
-    about = [About({"description": description}, look.picture) for description in descriptions]
+    about = [
+        About({"description": description}, look.picture)
+        for description in descriptions
+    ]
     found = yield from ask_presence(look.asking, prompt, about)
-    return product([one.is_("yes") for one in found]).scored({**evidence, "questions": [one.evidence for one in found]})
+    return product([one.is_("yes") for one in found]).scored(
+        {**evidence, "questions": [one.evidence for one in found]}
+    )
 
 
 def _pairs_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -227,16 +269,27 @@ def judge_self_position(
     """
     asked = pairs_of(look.labels[object_key])
     letters = "abcd" if asked[0].where == "quarter" else "abc"
-    says = [letters[number].upper() for number in look.claim(lambda words: letters_in(words, letters, len(asked)))]
-    places = [place._replace(letter=letter) for place, letter in zip(asked, says, strict=True)]
-    prompts = PlacePrompts(prompt, quarter_prompt, left_right_prompt, above_below_prompt)
-    return (yield from ask_places(look.asking, prompts, places, look.picture, claimed=says))
+    says = [
+        letters[number].upper()
+        for number in look.claim(lambda words: letters_in(words, letters, len(asked)))
+    ]
+    places = [
+        place._replace(letter=letter) for place, letter in zip(asked, says, strict=True)
+    ]
+    prompts = PlacePrompts(
+        prompt, quarter_prompt, left_right_prompt, above_below_prompt
+    )
+    return (
+        yield from ask_places(look.asking, prompts, places, look.picture, claimed=says)
+    )
 
 
 @question(
     source="MMMG, Self OCR; official: interleaved evaluators 30c9f602",
     check=text_under("object_key"),
-    supposed=supposing(lambda _, switches: f"<text>{' '.join(['word'] * switches['least'])}</text>"),
+    supposed=supposing(
+        lambda _, switches: f"<text>{' '.join(['word'] * switches['least'])}</text>"
+    ),
     statements=True,
 )
 def judge_self_text(
@@ -255,8 +308,19 @@ def judge_self_text(
     else as in ``judge_ocr``. Evidence: ``claimed``, ``readings`` with the judge's own words, the errors, and both sides
     as they were compared.
     """
-    says = look.claim(lambda words: text_in(words, look.statements, least=least, most=most))
-    return (yield from ask_one_place(look.asking, prompt, look.labels[object_key], says, look.picture, claimed=says))
+    says = look.claim(
+        lambda words: text_in(words, look.statements, least=least, most=most)
+    )
+    return (
+        yield from ask_one_place(
+            look.asking,
+            prompt,
+            look.labels[object_key],
+            says,
+            look.picture,
+            claimed=says,
+        )
+    )
 
 
 @question(
@@ -287,7 +351,9 @@ def judge_pattern(
     if says is None:
         return wrong("the answer does not describe the pattern in <<...>>")
     pattern = look.labels[pattern_key]
-    described = presence(look.asking, prompt, About({"pattern": pattern, "claim": says}))
+    described = presence(
+        look.asking, prompt, About({"pattern": pattern, "claim": says})
+    )
     drawn = presence(look.asking, picture_prompt, About({"pattern": pattern}, picture))
     words, seen = yield from ask([described, drawn], repeats=look.asking.repeats)
     evidence = {"claimed": says, "words": words.evidence, "picture": seen.evidence}

@@ -27,22 +27,42 @@ class Counts(NamedTuple):
     @property
     def options(self) -> Mapping[str, str]:
         """What each letter means."""
-        numbers = {self.letter(count): str(count) for count in range(self.fewest, self.most + 1)}
+        numbers = {
+            self.letter(count): str(count)
+            for count in range(self.fewest, self.most + 1)
+        }
         fewer = f"fewer than {self.fewest}, or the picture is blank"
-        return {"A": fewer, **numbers, self.letter(self.most + 1): f"more than {self.most}"}
+        return {
+            "A": fewer,
+            **numbers,
+            self.letter(self.most + 1): f"more than {self.most}",
+        }
 
     @property
     def fault(self) -> str:
         """What is wrong with the two; empty when nothing is."""
         sound = 0 <= self.fewest <= self.most <= self.fewest + 20
-        return "" if sound else f"{self.fewest} to {self.most} is no range of counts, or a very long one"
+        return (
+            ""
+            if sound
+            else f"{self.fewest} to {self.most} is no range of counts, or a very long one"
+        )
 
 
 def ask_count(
-    asking: Asking, prompt: Written, about: About, counts: Counts, wanted: int, **evidence: Any
+    asking: Asking,
+    prompt: Written,
+    about: About,
+    counts: Counts,
+    wanted: int,
+    **evidence: Any,
 ) -> Program[Score]:
     """1 when there are as many of the described things in the picture as wanted.
     The answer is a letter, spelt out in the evidence."""
     found = yield from ask_letter(asking, prompt, about, counts.options)
-    counted = {**evidence, **found.evidence, "counted": counts.options.get(found.answer)}
+    counted = {
+        **evidence,
+        **found.evidence,
+        "counted": counts.options.get(found.answer),
+    }
     return found.is_(counts.letter(wanted)).scored(counted)

@@ -56,7 +56,9 @@ class Look:
             raise Settled(wrong("the answer has not exactly one place for its picture"))
         says = parse(words)
         if says is None:
-            raise Settled(wrong("the answer does not say it in the form that was asked for"))
+            raise Settled(
+                wrong("the answer does not say it in the form that was asked for")
+            )
         return says
 
 
@@ -72,8 +74,15 @@ def question(
     """Make a metric, 0 to 1, of a rule; ``check`` says what is wrong with a row.
     ``statements`` adds the switch of that name, ``second_judge`` a judge, ``official`` switches of that profile."""
     roles = ("judge", "second_judge") if second_judge else ("judge",)
-    left_out = {*(() if statements else ("statements",)), *(() if second_judge else ("second_media_first",))}
-    profile = {**OFFICIAL, **({"statements": "official"} if statements else {}), **(official or {})}
+    left_out = {
+        *(() if statements else ("statements",)),
+        *(() if second_judge else ("second_media_first",)),
+    }
+    profile = {
+        **OFFICIAL,
+        **({"statements": "official"} if statements else {}),
+        **(official or {}),
+    }
 
     def describe(rule: Callable[..., Program[Score]]) -> Metric:
         def judged(
@@ -91,7 +100,10 @@ def question(
             if fault := check(trial.sample, own):
                 return Score.unscored(fault)
             asking = Asking(judge, reading, lost, media_first, repeats)
-            others = tuple(Asking(one, reading, lost, second_media_first, repeats) for one in second)
+            others = tuple(
+                Asking(one, reading, lost, second_media_first, repeats)
+                for one in second
+            )
             try:
                 return (yield from rule(Look(trial, asking, others, statements), **own))
             except Settled as settled:
@@ -111,7 +123,9 @@ def question(
     return describe
 
 
-def _sign(judged: Any, rule: Callable[..., object], roles: Sequence[str], left_out: Set[str]) -> None:
+def _sign(
+    judged: Any, rule: Callable[..., object], roles: Sequence[str], left_out: Set[str]
+) -> None:
     """Give a metric its rule's name and docstring, and its signature.
     That has the roles, the rule's switches, those that all share, and the rule's prompts.
 
@@ -123,7 +137,11 @@ def _sign(judged: Any, rule: Callable[..., object], roles: Sequence[str], left_o
         shared["trial"],
         *(shared["judge"].replace(name=role) for role in roles),
         *(switch for switch in own if not switch.name.endswith("prompt")),
-        *(one for one in shared.values() if one.kind is one.KEYWORD_ONLY and one.name not in left_out),
+        *(
+            one
+            for one in shared.values()
+            if one.kind is one.KEYWORD_ONLY and one.name not in left_out
+        ),
         *(prompt for prompt in own if prompt.name.endswith("prompt")),
     ]
     judged.__name__, judged.__doc__ = rule.__name__, rule.__doc__
@@ -136,7 +154,11 @@ def text_under(key: str) -> SampleCheck:
 
     def check(sample: Sample, switches: Mapping[str, Any]) -> str:
         label = switches[key]
-        return "" if isinstance(sample.metadata.get(label), str) else f"the row has no text under {label!r}"
+        return (
+            ""
+            if isinstance(sample.metadata.get(label), str)
+            else f"the row has no text under {label!r}"
+        )
 
     return check
 

@@ -29,11 +29,20 @@ OPTIONS: Mapping[Where, Mapping[str, str]] = {
         "D": "top right",
         "E": "none of them: it is not there, or rather in the middle",
     },
-    "left_right": {"A": "clearly to the left", "B": "clearly to the right", "C": "neither"},
+    "left_right": {
+        "A": "clearly to the left",
+        "B": "clearly to the right",
+        "C": "neither",
+    },
     "above_below": {"A": "clearly higher", "B": "clearly lower", "C": "neither"},
 }
 """The options of each question, letter by letter."""
-QUARTERS: Mapping[str, str] = {"bottom left": "A", "bottom right": "B", "up left": "C", "up right": "D"}
+QUARTERS: Mapping[str, str] = {
+    "bottom left": "A",
+    "bottom right": "B",
+    "up left": "C",
+    "up right": "D",
+}
 SIDES: Mapping[str, tuple[Where, str]] = {
     "left": ("left_right", "A"),
     "right": ("left_right", "B"),
@@ -73,7 +82,11 @@ class PlacePrompts(NamedTuple):
 
     def of(self, where: Where) -> Written:
         """The prompt of a question for a place."""
-        return {"quarter": self.quarter, "left_right": self.left_right, "above_below": self.above_below}[where]
+        return {
+            "quarter": self.quarter,
+            "left_right": self.left_right,
+            "above_below": self.above_below,
+        }[where]
 
 
 class Placed(NamedTuple):
@@ -87,35 +100,57 @@ class Placed(NamedTuple):
     @property
     def worth(self) -> Worth:
         """1 when the things are there and the letter is right."""
-        return self.presence.is_("yes") if self.letter is None else self.letter.is_(self.place.letter)
+        return (
+            self.presence.is_("yes")
+            if self.letter is None
+            else self.letter.is_(self.place.letter)
+        )
 
     @property
     def evidence(self) -> dict[str, object]:
-        found = {} if self.letter is None else {"place": {**self.letter.evidence, "wanted": self.place.letter}}
+        found = (
+            {}
+            if self.letter is None
+            else {"place": {**self.letter.evidence, "wanted": self.place.letter}}
+        )
         return {"presence": self.presence.evidence, **found}
 
 
 def ask_places(
-    asking: Asking, prompts: PlacePrompts, places: Sequence[Place], picture: Media, **evidence: Any
+    asking: Asking,
+    prompts: PlacePrompts,
+    places: Sequence[Place],
+    picture: Media,
+    **evidence: Any,
 ) -> Program[Score]:
     """1 when all places' things are there exactly once, and where they should be.
     Two steps: the second omits places whose things were not found, and all if those of one are known to be absent."""
-    about = [About({"description": exactly_one(*place.things)}, picture) for place in places]
+    about = [
+        About({"description": exactly_one(*place.things)}, picture) for place in places
+    ]
     there = yield from ask_presence(asking, prompts.there, about)
     decided = product([one.is_("yes") for one in there]) == worth(0.0)
     looked_for = [not decided and presence.answer == "yes" for presence in there]
     inquiries = [
-        _where(asking, prompts, place, picture) for place, asked in zip(places, looked_for, strict=True) if asked
+        _where(asking, prompts, place, picture)
+        for place, asked in zip(places, looked_for, strict=True)
+        if asked
     ]
-    found = iter((yield from ask(inquiries, repeats=asking.repeats)) if inquiries else [])
+    found = iter(
+        (yield from ask(inquiries, repeats=asking.repeats)) if inquiries else []
+    )
     placed = [
         Placed(place, presence, next(found) if asked else None)
         for place, presence, asked in zip(places, there, looked_for, strict=True)
     ]
-    return product([one.worth for one in placed]).scored({**evidence, "places": [one.evidence for one in placed]})
+    return product([one.worth for one in placed]).scored(
+        {**evidence, "places": [one.evidence for one in placed]}
+    )
 
 
-def _where(asking: Asking, prompts: PlacePrompts, place: Place, picture: Media) -> Inquiry:
+def _where(
+    asking: Asking, prompts: PlacePrompts, place: Place, picture: Media
+) -> Inquiry:
     names = ("description",) if place.where == "quarter" else ("first", "second")
     about = About(dict(zip(names, place.things, strict=True)), picture)
     return letter(asking, prompts.of(place.where), about, OPTIONS[place.where])
@@ -129,7 +164,9 @@ def places_of(label: Any) -> list[Place]:
 
 
 def _place(item: Any) -> Place:
-    if not isinstance(item, list | tuple) or not all(isinstance(word, str) for word in item):
+    if not isinstance(item, list | tuple) or not all(
+        isinstance(word, str) for word in item
+    ):
         raise ValueError(f"{item!r:.80} is no list of texts")
     if len(item) == 2 and item[1] in QUARTERS:
         return Place("quarter", item[:1], QUARTERS[item[1]])
@@ -147,7 +184,9 @@ def pairs_of(label: Any) -> list[Place]:
     if all(isinstance(thing, str) and thing for thing in label):
         return [Place("quarter", [thing], "") for thing in label]
     if all(_is_pair(pair) for pair in label):
-        return [Place(where, pair, "") for where, pair in zip(_PAIRS, label, strict=True)]
+        return [
+            Place(where, pair, "") for where, pair in zip(_PAIRS, label, strict=True)
+        ]
     return []
 
 

@@ -19,29 +19,45 @@ Common = Literal["text", "set"]
 
 def text_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     """Why a row has no text to compare with; empty when it has."""
-    text, thing = sample.metadata.get(switches["text_key"]), sample.metadata.get(switches["object_key"])
+    text, thing = (
+        sample.metadata.get(switches["text_key"]),
+        sample.metadata.get(switches["object_key"]),
+    )
     texts = list(text.values()) if isinstance(text, Mapping) else [text]
     if not texts or not all(isinstance(one, str) for one in texts):
         return f"the row has no text, nor a text for each place, under {switches['text_key']!r}"
     if not isinstance(thing, str) and (thing is not None or isinstance(text, Mapping)):
         return f"the row has no text under {switches['object_key']!r}"
     if switches.get("region") == "bbox":
-        return box_fault(sample.metadata.get(switches["bbox_key"]), switches["bbox_key"])
+        return box_fault(
+            sample.metadata.get(switches["bbox_key"]), switches["bbox_key"]
+        )
     return ""
 
 
 def ask_one_place(
-    asking: Asking, prompt: Written, place: str | None, text: str, picture: Media, **evidence: Any
+    asking: Asking,
+    prompt: Written,
+    place: str | None,
+    text: str,
+    picture: Media,
+    **evidence: Any,
 ) -> Program[Score]:
     """The word accuracy of the text read on one thing, or anywhere in the picture."""
-    found = yield from ask_words(asking, prompt, [About({} if place is None else {"place": place}, picture)])
+    found = yield from ask_words(
+        asking, prompt, [About({} if place is None else {"place": place}, picture)]
+    )
     return compared(found, [text], **evidence)
 
 
 def nothing_read(scene: Finding, text: Mapping[str, str]) -> Score:
     """The score where the picture shows another scene: each place counts as empty."""
     pairs = accuracy_of([("", wanted) for wanted in text.values()])
-    value = unknown(scene.missing, scene.verdict.cause) if scene.open else worth(pairs.value or 0.0)
+    value = (
+        unknown(scene.missing, scene.verdict.cause)
+        if scene.open
+        else worth(pairs.value or 0.0)
+    )
     return value.scored({"scene": scene.evidence, "readings": [], **pairs.evidence})
 
 
@@ -49,7 +65,9 @@ def compared(found: Sequence[Finding], wanted: Sequence[str], **evidence: Any) -
     """The word accuracy of the texts read in some places."""
     pairs = accuracy_of(zip((one.answer for one in found), wanted, strict=True))
     readings = [one.evidence for one in found]
-    return worth_of(found, pairs).scored({**evidence, "readings": readings, **pairs.evidence})
+    return worth_of(found, pairs).scored(
+        {**evidence, "readings": readings, **pairs.evidence}
+    )
 
 
 def worth_of(found: Sequence[Finding], pairs: Accuracy) -> Worth:

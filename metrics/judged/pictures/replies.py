@@ -104,32 +104,47 @@ class _Words:
     def read(self, value: Any) -> str:
         if not self.several and isinstance(value, str):
             return value
-        if self.several and isinstance(value, list) and all(isinstance(item, str) for item in value):
+        if (
+            self.several
+            and isinstance(value, list)
+            and all(isinstance(item, str) for item in value)
+        ):
             return " ".join(value)
         raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
 
 
-def yes_no_form(reading: Reading, word: Literal["yes", "no"], *, reasons: bool = True) -> ReplyForm:
+def yes_no_form(
+    reading: Reading, word: Literal["yes", "no"], *, reasons: bool = True
+) -> ReplyForm:
     """Yes or no; ``reasons`` says whether the official reply begins with reasons.
     ``word`` is what the official reading looks for: its answer is the word, or nothing."""
     if reading == "robust":
         return RobustForm(_fields(_YesNo()), plain_yes_no, example='{"answer": "yes"}')
     wording = (
-        'Reason step by step, then end your reply with "Yes" or "No".' if reasons else 'Reply with "Yes" or "No" only.'
+        'Reason step by step, then end your reply with "Yes" or "No".'
+        if reasons
+        else 'Reply with "Yes" or "No" only.'
     )
     return OfficialForm(
         _fields(_YesNo()),
         wording,
         parse=lambda text: word if word in reply_tail(text) else UNREAD,
-        readable=lambda text: any(either in reply_tail(text) for either in ("yes", "no")),
+        readable=lambda text: any(
+            either in reply_tail(text) for either in ("yes", "no")
+        ),
         example="Yes",
     )
 
 
-def letter_form(reading: Reading, letters: Sequence[str], *, stated: bool = True) -> ReplyForm:
+def letter_form(
+    reading: Reading, letters: Sequence[str], *, stated: bool = True
+) -> ReplyForm:
     """One of some letters; ``stated``: officially a final ``Answer: X``, else alone."""
     if reading == "robust":
-        return RobustForm(_fields(Choice(ANSWER, tuple(letters))), lambda text: plain_letter(text, letters))
+        return RobustForm(
+            _fields(Choice(ANSWER, tuple(letters))),
+            lambda text: plain_letter(text, letters),
+        )
     if stated:
         wording = "Reason step by step, then end your reply with `Answer: X`, where X is the letter."
         return OfficialForm(
@@ -163,7 +178,10 @@ def characters_form(reading: Reading) -> ReplyForm:
     if reading == "robust":
         return RobustForm(_fields(_Words(False)), plain_characters)
     return OfficialForm(
-        _fields(_Words(False)), "Reply with the characters only.", parse=han, readable=lambda text: bool(han(text))
+        _fields(_Words(False)),
+        "Reply with the characters only.",
+        parse=han,
+        readable=lambda text: bool(han(text)),
     )
 
 
@@ -202,7 +220,9 @@ def listed_texts(text: str) -> str:
 
 _SENTENCE_END = re.compile(r"[.!?:;\n。！？：；]++")
 _LAST_CHARS = 400
-_YES_OR_NO = re.compile(r"(?:(?:(?:so|thus|hence|therefore)\W+)?(?:the |my )?(?:final )?answer is\W+)?(yes|no)")
+_YES_OR_NO = re.compile(
+    r"(?:(?:(?:so|thus|hence|therefore)\W+)?(?:the |my )?(?:final )?answer is\W+)?(yes|no)"
+)
 _STATED = re.compile(r"(?i:answer)(?i:\s+is)?+\W{1,8}+([A-Z])(?![A-Za-z])")
 _ALONE = re.compile(r"\W*+([A-Za-z])(?:[.):](?:[ \t][^\n]{0,200}+)?|\W*+)")
 
@@ -234,7 +254,9 @@ def plain_texts(text: str) -> str:
     start, end = text.find("["), text.rfind("]")
     if not 0 <= start < end:
         raise ReplyError("the reply holds no list of texts")
-    return _Words(True).read(read_object(f'{{"{ANSWER}": {text[start : end + 1]}}}', [ANSWER])[ANSWER])
+    return _Words(True).read(
+        read_object(f'{{"{ANSWER}": {text[start : end + 1]}}}', [ANSWER])[ANSWER]
+    )
 
 
 def plain_characters(text: str) -> str:

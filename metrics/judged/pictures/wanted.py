@@ -52,11 +52,15 @@ def _presence_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     if not descriptions:
         return f"the row has no descriptions under {switches['object_key']!r}"
     if switches["scene"] and len(descriptions) < 2:
-        return f"the row has no description but the scene under {switches['object_key']!r}"
+        return (
+            f"the row has no description but the scene under {switches['object_key']!r}"
+        )
     if switches["region"] == "bbox" and switches["pictures"] != "only":
         return f"region: bbox is the box of the only picture; it does not go with pictures: {switches['pictures']}"
     if switches["region"] == "bbox":
-        return box_fault(sample.metadata.get(switches["bbox_key"]), switches["bbox_key"])
+        return box_fault(
+            sample.metadata.get(switches["bbox_key"]), switches["bbox_key"]
+        )
     return ""
 
 
@@ -66,7 +70,12 @@ def _enough_pictures(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
     if switches["pictures"] != "each":
         return answer
     wanted = len(texts_of(trial.sample.metadata, switches["object_key"]))
-    return Interleaved(tuple(media_part(picture, "image") for picture in answer.media("image")[:1] * wanted))
+    return Interleaved(
+        tuple(
+            media_part(picture, "image")
+            for picture in answer.media("image")[:1] * wanted
+        )
+    )
 
 
 @question(
@@ -112,19 +121,30 @@ def judge_presence(
     elif pictures == "last":
         shown = [last_picture(look.trial, look.statements)] * len(descriptions)
     else:
-        shown = [region_of(look.trial, region, bbox_key=bbox_key, margin=margin)] * len(descriptions)
+        shown = [region_of(look.trial, region, bbox_key=bbox_key, margin=margin)] * len(
+            descriptions
+        )
     word: Word = "yes" if wanted else "no"
     inquiries: list[Inquiry] = []
-    for number, (description, picture) in enumerate(zip(descriptions, shown, strict=True)):
-        about, general = About({"description": description}, picture), scene and not number
+    for number, (description, picture) in enumerate(
+        zip(descriptions, shown, strict=True)
+    ):
+        about, general = (
+            About({"description": description}, picture),
+            scene and not number,
+        )
         words = scene_prompt if general else prompt
-        inquiries.append(presence(look.asking, words, about, word=word, reasons=not general))
+        inquiries.append(
+            presence(look.asking, words, about, word=word, reasons=not general)
+        )
     found = yield from ask(inquiries, repeats=look.asking.repeats)
     value = _value(found, word, scene=scene, all_of_them=pictures == "each")
     return value.scored({"questions": [one.evidence for one in found]})
 
 
-def _value(found: list[Finding], word: Word, *, scene: bool, all_of_them: bool) -> Worth:
+def _value(
+    found: list[Finding], word: Word, *, scene: bool, all_of_them: bool
+) -> Worth:
     items = [one.is_(word) for one in found[scene:]]
     together = product(items) if all_of_them else mean(items)
     return product([_scene(found[0], word), together]) if scene else together
@@ -133,7 +153,11 @@ def _value(found: list[Finding], word: Word, *, scene: bool, all_of_them: bool) 
 def _scene(found: Finding, word: Word) -> Worth:
     """Official oddity (6c7142e8): ``wanted: false`` seeks "no" in the scene's reply.
     A reply with neither word passes. A robust answer has one of the words, so that there it makes no difference."""
-    return found.is_("yes") if word == "yes" else found.worth(lambda answer: float(answer != "no"))
+    return (
+        found.is_("yes")
+        if word == "yes"
+        else found.worth(lambda answer: float(answer != "no"))
+    )
 
 
 def _count_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -147,7 +171,9 @@ def _count_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     return ""
 
 
-@question(source="MMMG, Object Count; official: image evaluators 6c7142e8", check=_count_fault)
+@question(
+    source="MMMG, Object Count; official: image evaluators 6c7142e8", check=_count_fault
+)
 def judge_count(
     look: Look,
     *,
@@ -167,7 +193,11 @@ def judge_count(
     letter; ``counted``; the judge's own words.
     """
     about = About({"description": look.labels[object_key]}, look.picture)
-    return (yield from ask_count(look.asking, prompt, about, Counts(fewest, most), look.labels[count_key]))
+    return (
+        yield from ask_count(
+            look.asking, prompt, about, Counts(fewest, most), look.labels[count_key]
+        )
+    )
 
 
 def _places_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -180,7 +210,8 @@ def _places_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 
 @question(
-    source="MMMG, Relative Spatial and Absolute Spatial; official: image evaluators 6c7142e8", check=_places_fault
+    source="MMMG, Relative Spatial and Absolute Spatial; official: image evaluators 6c7142e8",
+    check=_places_fault,
 )
 def judge_position(
     look: Look,
@@ -204,11 +235,20 @@ def judge_position(
     words, ``repeats`` lets the majority decide. Evidence: ``places``, each with what was found and the judge's own
     words.
     """
-    prompts = PlacePrompts(prompt, quarter_prompt, left_right_prompt, above_below_prompt)
-    return (yield from ask_places(look.asking, prompts, places_of(look.labels[constraint_key]), look.picture))
+    prompts = PlacePrompts(
+        prompt, quarter_prompt, left_right_prompt, above_below_prompt
+    )
+    return (
+        yield from ask_places(
+            look.asking, prompts, places_of(look.labels[constraint_key]), look.picture
+        )
+    )
 
 
-@question(source="MMMG, text rendering and Text Editing; official: image evaluators 6c7142e8", check=text_fault)
+@question(
+    source="MMMG, text rendering and Text Editing; official: image evaluators 6c7142e8",
+    check=text_fault,
+)
 def judge_ocr(
     look: Look,
     *,
@@ -242,11 +282,17 @@ def judge_ocr(
     text, thing = look.labels[text_key], look.labels.get(object_key)
     if not isinstance(text, Mapping):
         words = prompt if thing else anywhere_prompt
-        return (yield from ask_one_place(look.asking, words, thing or None, text, picture))
-    (scene,) = yield from ask_presence(look.asking, scene_prompt, [About({"description": thing}, picture)])
+        return (
+            yield from ask_one_place(look.asking, words, thing or None, text, picture)
+        )
+    (scene,) = yield from ask_presence(
+        look.asking, scene_prompt, [About({"description": thing}, picture)]
+    )
     if scene.answer != "yes":
         return nothing_read(scene, text)
-    found = yield from ask_words(look.asking, prompt, [About({"place": place}, picture) for place in text])
+    found = yield from ask_words(
+        look.asking, prompt, [About({"place": place}, picture) for place in text]
+    )
     return compared(found, list(text.values()), scene=scene.evidence)
 
 
@@ -289,8 +335,18 @@ def judge_ocr_multilingual(
     text, thing = look.labels[text_key], look.labels.get(object_key)
     if not han(text):
         words = prompt if thing else anywhere_prompt
-        return (yield from ask_one_place(look.asking, words, thing or None, text, look.picture))
-    found = yield from ask_characters([look.asking, *look.second], chinese_prompt, look.picture)
+        return (
+            yield from ask_one_place(
+                look.asking, words, thing or None, text, look.picture
+            )
+        )
+    found = yield from ask_characters(
+        [look.asking, *look.second], chinese_prompt, look.picture
+    )
     read = common_characters(han(found[0].answer), han(found[1].answer), common)
-    pairs = accuracy_of([(read, text)], normalise="none", unit="character", blanks="keep")
-    return worth_of(found, pairs).scored({"readings": [one.evidence for one in found], **pairs.evidence})
+    pairs = accuracy_of(
+        [(read, text)], normalise="none", unit="character", blanks="keep"
+    )
+    return worth_of(found, pairs).scored(
+        {"readings": [one.evidence for one in found], **pairs.evidence}
+    )

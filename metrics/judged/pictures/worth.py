@@ -29,7 +29,13 @@ class Worth:
         if self.known:
             return Score(self.low, evidence=evidence)
         bounds = (self.low, self.high)
-        return Score(status="unscored", reason=self.reason, evidence=evidence, bounds=bounds, cause=self.cause)
+        return Score(
+            status="unscored",
+            reason=self.reason,
+            evidence=evidence,
+            bounds=bounds,
+            cause=self.cause,
+        )
 
 
 def worth(value: float) -> Worth:
@@ -44,7 +50,11 @@ def unknown(reason: str, cause: Cause) -> Worth:
 
 def product(factors: Sequence[Worth]) -> Worth:
     """The product: 0 if a factor is known to be 0, even with unknowns; 1 without any."""
-    return _of_both(math.prod(one.low for one in factors), math.prod(one.high for one in factors), factors)
+    return _of_both(
+        math.prod(one.low for one in factors),
+        math.prod(one.high for one in factors),
+        factors,
+    )
 
 
 def mean(parts: Sequence[Worth]) -> Worth:
@@ -52,7 +62,11 @@ def mean(parts: Sequence[Worth]) -> Worth:
     if not parts:
         return worth(1.0)
     count = len(parts)
-    return _of_both(sum(one.low for one in parts) / count, sum(one.high for one in parts) / count, parts)
+    return _of_both(
+        sum(one.low for one in parts) / count,
+        sum(one.high for one in parts) / count,
+        parts,
+    )
 
 
 def weighted(parts: Sequence[Worth], weights: Sequence[float]) -> Worth:
@@ -66,4 +80,9 @@ def _of_both(low: float, high: float, of: Sequence[Worth]) -> Worth:
     lacking = [one for one in of if not one.known]
     if low == high or not lacking:
         return Worth(low, high)
-    return Worth(low, high, lacking[0].reason, min((one.cause for one in lacking), key=CAUSES.index))
+    return Worth(
+        low,
+        high,
+        lacking[0].reason,
+        min((one.cause for one in lacking), key=CAUSES.index),
+    )

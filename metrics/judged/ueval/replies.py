@@ -13,7 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from mmeval.judge import MAX_TEXT_CHARS, NOT_SURE, ReplyError, ReplyForm, Vote, read_object, strict_json
+from mmeval.judge import (
+    MAX_TEXT_CHARS,
+    NOT_SURE,
+    ReplyError,
+    ReplyForm,
+    Vote,
+    read_object,
+    strict_json,
+)
 from mmeval.metrics.judged.reading import Reading
 
 KEY = "criteria_met"
@@ -96,8 +104,15 @@ def official_object(text: str) -> Mapping[str, Any]:
     Official oddity: only the first match of each way is tried, and an object with another key first waits for the last.
     """
     whole = text[max(0, text.find("{")) : text.rfind("}") + 1]
-    ways = (_between(_FENCE, _FENCE_END, text), _between(_KEYED, _BRACE, text), whole, _STRAY.sub(r"\\\\", whole))
-    found = next((value for way in ways if isinstance(value := strict_json(way), dict)), None)
+    ways = (
+        _between(_FENCE, _FENCE_END, text),
+        _between(_KEYED, _BRACE, text),
+        whole,
+        _STRAY.sub(r"\\\\", whole),
+    )
+    found = next(
+        (value for way in ways if isinstance(value := strict_json(way), dict)), None
+    )
     if found is None:
         raise ReplyError("the reply holds no JSON object")
     return found

@@ -18,7 +18,10 @@ CLOSED = ("space", "textbook", "diagram", "paper")
 OPEN = ("art", "life", "tech", "exercise")
 TASKS = (*CLOSED, *OPEN)
 """The tasks in the order of the paper's tables."""
-KINDS: Mapping[str, Kind] = {**dict.fromkeys(CLOSED, "closed"), **dict.fromkeys(OPEN, "open")}
+KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys(CLOSED, "closed"),
+    **dict.fromkeys(OPEN, "open"),
+}
 TEXT_CRITERIA, IMAGE_CRITERIA = "text_rubrics", "image_rubrics"
 """The labels with the criteria of each side."""
 
@@ -34,7 +37,9 @@ def kind_of(labels: Mapping[str, Any], kinds: Kinds = "labels") -> Kind:
     if kinds == "released":
         return released_kind(labels)
     task, written = task_of(labels), _word(labels.get("question_type"))
-    kind = KINDS.get(task) or next((kind for kind in get_args(Kind) if kind == written), None)
+    kind = KINDS.get(task) or next(
+        (kind for kind in get_args(Kind) if kind == written), None
+    )
     if kind is None:
         raise ValueError(
             f"the task {task[:40]!r} is none of UEval's ({', '.join(TASKS)}), and question_type says neither "
@@ -57,7 +62,10 @@ def criteria_of(labels: Mapping[str, Any], label: str) -> tuple[str, ...]:
         return ()
     if not isinstance(rows, list | tuple):
         raise ValueError(f"{label!r} is no list of criteria")
-    return tuple(_criterion(row, f"criterion {number} of {label!r}") for number, row in enumerate(rows, start=1))
+    return tuple(
+        _criterion(row, f"criterion {number} of {label!r}")
+        for number, row in enumerate(rows, start=1)
+    )
 
 
 def _criterion(row: Any, where: str) -> str:

@@ -14,16 +14,30 @@ from mmeval.metrics.judged.material import Material, as_the_reference, asked_of
 from mmeval.metrics.judged.pictures.worth import mean, unknown, worth
 from mmeval.metrics.judged.reading import Lost, Reading, is_unknown, is_unread
 from mmeval.metrics.judged.ueval.replies import KEY, REMARKS, met_form
-from mmeval.metrics.judged.ueval.rows import IMAGE_CRITERIA, TEXT_CRITERIA, Kind, Kinds, criteria_of, kind_of, row_fault
+from mmeval.metrics.judged.ueval.rows import (
+    IMAGE_CRITERIA,
+    TEXT_CRITERIA,
+    Kind,
+    Kinds,
+    criteria_of,
+    kind_of,
+    row_fault,
+)
 from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Sample, Score, Trial
 
 OUTPUTS = ("ueval_text", "ueval_image")
 WithoutMedia = Literal["not_met", "asked"]
 """What the criteria of a side are where the answer has no text, or no picture: not met without a call, or asked."""
-TextPrompt: TypeAlias = Annotated[Written, JudgePrompt("question", "answer", "criterion")]
-OpenPrompt: TypeAlias = Annotated[Written, JudgePrompt("question", "answer", "criterion", "pictures")]
-ClosedPrompt: TypeAlias = Annotated[Written, JudgePrompt("question", "criterion", "pictures")]
+TextPrompt: TypeAlias = Annotated[
+    Written, JudgePrompt("question", "answer", "criterion")
+]
+OpenPrompt: TypeAlias = Annotated[
+    Written, JudgePrompt("question", "answer", "criterion", "pictures")
+]
+ClosedPrompt: TypeAlias = Annotated[
+    Written, JudgePrompt("question", "criterion", "pictures")
+]
 
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -35,7 +49,13 @@ def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     version="1",
     source="UEval, sections 3 and 4; official: its released evaluator",
     outputs=OUTPUTS,
-    profiles={"official": {"reading": "official", "without_media": "asked", "kinds": "released"}},
+    profiles={
+        "official": {
+            "reading": "official",
+            "without_media": "asked",
+            "kinds": "released",
+        }
+    },
     check=_fault,
     supposed=as_the_reference,
 )
@@ -74,16 +94,26 @@ def ueval_rubric(
         return dict.fromkeys(OUTPUTS, Score.unscored(fault))
     if output is None:
         return dict.fromkeys(OUTPUTS, Score.unscored("there is no answer to score"))
-    prompts = {"text": text_prompt, "open": image_open_prompt, "closed": image_closed_prompt}
+    prompts = {
+        "text": text_prompt,
+        "open": image_open_prompt,
+        "closed": image_closed_prompt,
+    }
     sides = _sides(trial, output, kind_of(labels, kinds), prompts)
     form = met_form(reading)
     questions = [
-        [Question(judge, form, side.prompt, {**side.values, "criterion": one}) for one in side.to_ask(without_media)]
+        [
+            Question(judge, form, side.prompt, {**side.values, "criterion": one})
+            for one in side.to_ask(without_media)
+        ]
         for side in sides
     ]
     verdicts = yield from ask_verdicts([*questions[0], *questions[1]])
     split = len(questions[0])
-    scores = (_score(side, own, lost) for side, own in zip(sides, (verdicts[:split], verdicts[split:]), strict=True))
+    scores = (
+        _score(side, own, lost)
+        for side, own in zip(sides, (verdicts[:split], verdicts[split:]), strict=True)
+    )
     return dict(zip(OUTPUTS, scores, strict=True))
 
 
@@ -101,10 +131,16 @@ class Side:
 
     def to_ask(self, without_media: WithoutMedia) -> tuple[str, ...]:
         """The criteria that the judge is asked about."""
-        return () if self.unasked or (self.empty and without_media == "not_met") else self.criteria
+        return (
+            ()
+            if self.unasked or (self.empty and without_media == "not_met")
+            else self.criteria
+        )
 
 
-def _sides(trial: Trial, output: Interleaved, kind: Kind, prompts: Mapping[str, Written]) -> tuple[Side, Side]:
+def _sides(
+    trial: Trial, output: Interleaved, kind: Kind, prompts: Mapping[str, Written]
+) -> tuple[Side, Side]:
     """The text of an answer, and its pictures; each with what its prompt shows and nothing else."""
     labels, words = trial.sample.metadata, output.words
     pictures = Interleaved(tuple(part for part in output.parts if _is_picture(part)))
@@ -119,7 +155,11 @@ def _sides(trial: Trial, output: Interleaved, kind: Kind, prompts: Mapping[str, 
     image = Side(
         criteria=criteria_of(labels, IMAGE_CRITERIA),
         prompt=prompts[kind],
-        values={**about, **({"answer": words} if kind == "open" else {}), "pictures": pictures},
+        values={
+            **about,
+            **({"answer": words} if kind == "open" else {}),
+            "pictures": pictures,
+        },
         empty=not pictures.parts,
         unasked="image" in trial.left_out,
         noted={"pictures": len(pictures.parts), "kind": kind},
@@ -128,7 +168,11 @@ def _sides(trial: Trial, output: Interleaved, kind: Kind, prompts: Mapping[str, 
 
 
 def _is_picture(part: Part) -> bool:
-    return part.kind == "image" and part.media is not None and part.media.mime.startswith("image/")
+    return (
+        part.kind == "image"
+        and part.media is not None
+        and part.media.mime.startswith("image/")
+    )
 
 
 def _score(side: Side, verdicts: Sequence[Verdict], lost: Lost) -> Score:
@@ -138,23 +182,48 @@ def _score(side: Side, verdicts: Sequence[Verdict], lost: Lost) -> Score:
     if not side.criteria:
         return Score.inapplicable("the row has no criteria for this side")
     if not verdicts:
-        rows: list[dict[str, Any]] = [{"criterion": one, "met": False} for one in side.criteria]
-        return Score(0.0, evidence={"reason": "the answer has nothing on this side", **_evidence(side, rows)})
-    rows = [_row(one, verdict) for one, verdict in zip(side.criteria, verdicts, strict=True)]
+        rows: list[dict[str, Any]] = [
+            {"criterion": one, "met": False} for one in side.criteria
+        ]
+        return Score(
+            0.0,
+            evidence={
+                "reason": "the answer has nothing on this side",
+                **_evidence(side, rows),
+            },
+        )
+    rows = [
+        _row(one, verdict) for one, verdict in zip(side.criteria, verdicts, strict=True)
+    ]
     values = [
-        unknown(one.lost, one.cause) if is_unknown(one, lost) else worth(bool(one.values.get(KEY))) for one in verdicts
+        unknown(one.lost, one.cause)
+        if is_unknown(one, lost)
+        else worth(bool(one.values.get(KEY)))
+        for one in verdicts
     ]
     unread = sum(is_unread(one, lost) for one in verdicts)
-    return mean(values).scored({**_evidence(side, rows), **({UNREAD: unread} if unread else {})})
+    return mean(values).scored(
+        {**_evidence(side, rows), **({UNREAD: unread} if unread else {})}
+    )
 
 
 def _row(criterion: str, verdict: Verdict) -> dict[str, Any]:
     (vote,) = verdict.votes or ({},)
     said = {name: value for name, value in vote.items() if name != KEY}
-    return {"criterion": criterion, "met": vote.get(KEY), **said, **({"lost": verdict.lost} if verdict.lost else {})}
+    return {
+        "criterion": criterion,
+        "met": vote.get(KEY),
+        **said,
+        **({"lost": verdict.lost} if verdict.lost else {}),
+    }
 
 
 def _evidence(side: Side, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     remarks = Counter(row.get("remark") for row in rows)
     counts = {"met": sum(row["met"] is True for row in rows), "total": len(rows)}
-    return {"criteria": rows, **counts, **{remark: remarks[remark] for remark in REMARKS}, **side.noted}
+    return {
+        "criteria": rows,
+        **counts,
+        **{remark: remarks[remark] for remark in REMARKS},
+        **side.noted,
+    }

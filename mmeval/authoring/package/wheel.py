@@ -75,13 +75,22 @@ def wheel_of(place: Path) -> Path:
     try:
         with ExitStack() as stack:
             project = build.ProjectBuilder(place, runner=quietly)
-            if any(any(build.check_dependency(wanted)) for wanted in project.build_system_requires):
+            if any(
+                any(build.check_dependency(wanted))
+                for wanted in project.build_system_requires
+            ):
                 made = stack.enter_context(DefaultIsolatedEnv())
-                project = build.ProjectBuilder.from_isolated_env(made, place, runner=quietly)
+                project = build.ProjectBuilder.from_isolated_env(
+                    made, place, runner=quietly
+                )
                 made.install(project.build_system_requires)
                 made.install(project.get_requires_for_build("wheel"))
             return place / "dist" / Path(project.build("wheel", place / "dist")).name
-    except (build.BuildException, build.BuildBackendException, build.FailedProcessError) as error:
+    except (
+        build.BuildException,
+        build.BuildBackendException,
+        build.FailedProcessError,
+    ) as error:
         said = getattr(getattr(error, "exception", None), "output", None) or b""
         reason = said.decode(errors="replace").strip().rpartition("\n")[2] or str(error)
         raise UsageError(
@@ -98,10 +107,14 @@ def unpacked(wheel: Path) -> Iterator[UnpackedWheel]:
             with zipfile.ZipFile(wheel) as archive:
                 archive.extractall(folder)
         except (zipfile.BadZipFile, zlib.error) as error:
-            raise UsageError(f"{wheel}: it cannot be unpacked ({error}); build it again") from None
+            raise UsageError(
+                f"{wheel}: it cannot be unpacked ({error}); build it again"
+            ) from None
         found = list(distributions(path=[str(folder)]))
         if len(found) != 1 or found[0].metadata["Name"] is None:
-            raise UsageError(f"{wheel}: is no wheel: it does not hold the metadata of one package")
+            raise UsageError(
+                f"{wheel}: is no wheel: it does not hold the metadata of one package"
+            )
         yield UnpackedWheel(folder, found[0])
 
 
@@ -124,35 +137,52 @@ def check_contents(wheel: UnpackedWheel, project: Path | None) -> Iterator[Wheel
             yield WheelLine("error", f"{where}: {reason}", "entry points")
         elif entry.group == "mmeval.tasks":
             files = counted(sum(file.is_file() for file in module.rglob("*")), "file")
-            yield WheelLine("inside", f"{where}, {files}", "entry points", tasks=f"{entry.name}/*")
+            yield WheelLine(
+                "inside", f"{where}, {files}", "entry points", tasks=f"{entry.name}/*"
+            )
         else:
             yield WheelLine("inside", where, "entry points")
     if project is not None:
         yield from _compared(project, wheel)
-    if not any(re.match(rf"{DISTRIBUTION}(?![\w.-])", line, re.I) for line in wheel.distribution.requires or ()):
+    if not any(
+        re.match(rf"{DISTRIBUTION}(?![\w.-])", line, re.I)
+        for line in wheel.distribution.requires or ()
+    ):
         message = f'it does not say that it needs mmeval; write dependencies = ["{DISTRIBUTION}"]'
         yield WheelLine("warning", message, "requires")
     for licence in wheel.folder.glob("*.dist-info/licenses/*"):
         if licence.is_file() and licence.read_bytes().startswith(b"PLACEHOLDER"):
             yield WheelLine(
-                "warning", f"{licence.name} is a placeholder; put the text of your licence there", "licence"
+                "warning",
+                f"{licence.name} is a placeholder; put the text of your licence there",
+                "licence",
             )
 
 
 def _compared(project: Path, wheel: UnpackedWheel) -> Iterator[WheelLine]:
     """The files of the project's packages that the wheel lacks."""
     entries = wheel.distribution.entry_points
-    tasks = tuple(f"{entry.module.replace('.', '/')}/" for entry in entries if entry.group == "mmeval.tasks")
+    tasks = tuple(
+        f"{entry.module.replace('.', '/')}/"
+        for entry in entries
+        if entry.group == "mmeval.tasks"
+    )
     tops = {entry.module.partition(".")[0] for entry in entries} | {
-        path.name for path in wheel.folder.iterdir() if path.is_dir() and path.suffix not in (".dist-info", ".data")
+        path.name
+        for path in wheel.folder.iterdir()
+        if path.is_dir() and path.suffix not in (".dist-info", ".data")
     }
     missing: dict[tuple[str, str], list[str]] = {}
     for top in sorted(tops):
-        for source in filter(Path.is_dir, (project / top, project / "src" / top, project / "lib" / top)):
+        for source in filter(
+            Path.is_dir, (project / top, project / "src" / top, project / "lib" / top)
+        ):
             for file in _files(source):
                 name = Path(top, file.relative_to(source)).as_posix()
                 if not (wheel.folder / name).is_file():
-                    missing.setdefault((top, f"*{file.suffix}" if file.suffix else file.name), []).append(name)
+                    missing.setdefault(
+                        (top, f"*{file.suffix}" if file.suffix else file.name), []
+                    ).append(name)
     for (top, pattern), names in sorted(missing.items()):
         setting = f'[tool.setuptools.package-data]: "{top}" = ["**/{pattern}"]'
         if pattern == "*.py":
@@ -165,8 +195,16 @@ def _compared(project: Path, wheel: UnpackedWheel) -> Iterator[WheelLine]:
 def _files(folder: Path) -> Iterator[Path]:
     """The files of a folder to ship: not hidden, not made by Python or a run."""
     for home, folders, names in os.walk(folder):
-        shipped = [name for name in names if not name.startswith(".") and not name.endswith(_NOT_PACKED)]
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and not name.endswith(_NOT_PACKED))
+        shipped = [
+            name
+            for name in names
+            if not name.startswith(".") and not name.endswith(_NOT_PACKED)
+        ]
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".") and not name.endswith(_NOT_PACKED)
+        )
         if "run.json" in names:
             shipped = folders[:] = []
         yield from (Path(home, name) for name in sorted(shipped))

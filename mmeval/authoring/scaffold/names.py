@@ -25,7 +25,18 @@ _GROUPS: dict[PackageKind, plugins.PluginGroup] = {
 }
 PACKAGES = (*_GROUPS,)
 """The kinds that are packages to install."""
-_FOLDERS = {"test", "tests", "docs", "src", "build", "dist", "runs", "tasks", "setup", "conftest"}
+_FOLDERS = {
+    "test",
+    "tests",
+    "docs",
+    "src",
+    "build",
+    "dist",
+    "runs",
+    "tasks",
+    "setup",
+    "conftest",
+}
 """Names of folders and files that packages often have beside their module."""
 _LONGEST = 100
 """Letters of a name, which is part of file names; file systems allow 255 bytes."""
@@ -47,25 +58,39 @@ def package_name(kind: PackageKind, written: str) -> PackageName:
     """Make a package's names. Raises UsageError for one that is invalid or in use."""
     found = PackageName(written, re.sub(r"[-_.]+", "_", written).lower())
     module = found.module
-    valid = module.isidentifier() and not keyword.iskeyword(module) and not module.startswith("_")
+    valid = (
+        module.isidentifier()
+        and not keyword.iskeyword(module)
+        and not module.startswith("_")
+    )
     if not _DISTRIBUTION.fullmatch(written) or not valid:
         raise UsageError(
             f"{written!r} cannot be the name of a package: it has letters, digits, - and _, begins with a letter, "
             f"and is not a word of Python{_suggested(written)}"
         )
     if len(written) > _LONGEST:
-        raise UsageError(f"the name of a package has at most {_LONGEST} letters, this one {len(written):,}")
-    if kind == "worker":  # it is installed nowhere, and often has the name of its model's package
+        raise UsageError(
+            f"the name of a package has at most {_LONGEST} letters, this one {len(written):,}"
+        )
+    if (
+        kind == "worker"
+    ):  # it is installed nowhere, and often has the name of its model's package
         return found
     if owner := _taken(found):
         other = f"{written}{'_' if '_' in written else '-'}{kind}"
-        raise UsageError(f"{written!r} is {owner}; choose another name, such as {other}")
+        raise UsageError(
+            f"{written!r} is {owner}; choose another name, such as {other}"
+        )
     _refuse_plugin(kind, found)
     return found
 
 
 def _suggested(written: str) -> str:
-    plain = unicodedata.normalize("NFKD", written.casefold()).encode("ascii", "ignore").decode()  # é is e
+    plain = (
+        unicodedata.normalize("NFKD", written.casefold())
+        .encode("ascii", "ignore")
+        .decode()
+    )  # é is e
     near = re.sub(r"[^a-z0-9]+", "_", plain).strip("_").lstrip("0123456789_")[:_LONGEST]
     if keyword.iskeyword(near):
         near = f"{near}_bench"
@@ -94,11 +119,17 @@ def _taken(found: PackageName) -> str:
 def _refuse_plugin(kind: PackageKind, found: PackageName) -> None:
     group = _GROUPS[kind]
     if found.module in plugins.names(group):
-        who = plugins.distribution_of(next(e for e in plugins.entries(group) if e.name == found.module))
-        raise UsageError(f"{found.module!r} is a plugin of {who} already ({group}); choose another name")
+        who = plugins.distribution_of(
+            next(e for e in plugins.entries(group) if e.name == found.module)
+        )
+        raise UsageError(
+            f"{found.module!r} is a plugin of {who} already ({group}); choose another name"
+        )
     if kind != "benchmark":
         return
     from mmeval.task.index import TaskIndex
 
     if found.module in TaskIndex().names():
-        raise UsageError(f"{found.module!r} is a task, group or tag already; choose another name")
+        raise UsageError(
+            f"{found.module!r} is a task, group or tag already; choose another name"
+        )

@@ -26,18 +26,24 @@ class WrittenPackage(NamedTuple):
     files: tuple[str, ...]
 
 
-def write_package(kind: PackageKind, name: PackageName, parent: Path, *, subtasks: int = 1) -> WrittenPackage:
+def write_package(
+    kind: PackageKind, name: PackageName, parent: Path, *, subtasks: int = 1
+) -> WrittenPackage:
     """Write ``parent/name``. Raises UsageError for a folder that exists already.
     Raises StorageError where it cannot be written."""
     folder = parent / name.name
     if folder.exists() or folder.is_symlink():
-        raise UsageError(f"{folder} exists already and was not changed; choose another name or --output_path")
+        raise UsageError(
+            f"{folder} exists already and was not changed; choose another name or --output_path"
+        )
     content = dict(_content(kind, name, folder, subtask_names(name.module, subtasks)))
     try:
         with replaced(folder) as new:
             _write(new, content)
     except OSError as error:
-        raise StorageError(f"{folder}: cannot be written ({error.strerror}); choose another --output_path") from None
+        raise StorageError(
+            f"{folder}: cannot be written ({error.strerror}); choose another --output_path"
+        ) from None
     return WrittenPackage(folder, tuple(sorted(content)))
 
 
@@ -76,7 +82,10 @@ def _content(
             yield place.replace("SUBTASK", subtask), _filled(text, own)
     for number, subtask in enumerate(subtasks if kind == "benchmark" else ()):
         rows = rows_of(number)
-        for place, media in (("data", {**rows.pictures(), **rows.sounds()}), ("bundled", rows.pictures())):
+        for place, media in (
+            ("data", {**rows.pictures(), **rows.sounds()}),
+            ("bundled", rows.pictures()),
+        ):
             for path, data in media.items():
                 yield f"{name.module}/tasks/{place}/{subtask}/{path}", data
 

@@ -40,14 +40,19 @@ class ExampleRows(NamedTuple):
 
     def sounds(self) -> dict[str, bytes]:
         """As ``pictures``, for the sounds."""
-        return {f"media/tone_{hertz}.wav": _tone(hertz) for hertz in (self.announced, self.played)}
+        return {
+            f"media/tone_{hertz}.wav": _tone(hertz)
+            for hertz in (self.announced, self.played)
+        }
 
 
 def rows_of(task: int) -> ExampleRows:
     """The rows of the ``task``-th task, counted from 0; those of other tasks differ."""
     names = list(_COLOURS)
     colours = (names[(2 * task) % len(names)], names[(2 * task + 1) % len(names)])
-    return ExampleRows(*colours, _LOWEST_TONE + 20 * task, _LOWEST_TONE + 20 * task + 10)
+    return ExampleRows(
+        *colours, _LOWEST_TONE + 20 * task, _LOWEST_TONE + 20 * task + 10
+    )
 
 
 def _square(colour: str, side: int) -> bytes:

@@ -43,18 +43,40 @@ _FLAGS = (BY_NAME["role"],)
 
 
 def configure(parser: Parser) -> None:
-    parser.add_argument("name", metavar="NAME", help="a registered agent ('mmeval ls backends' lists them)")
+    parser.add_argument(
+        "name",
+        metavar="NAME",
+        help="a registered agent ('mmeval ls backends' lists them)",
+    )
     parser.add_argument("files", metavar="FILE", nargs="*", help="media of the prompt")
     parser.add_argument("--prompt", metavar="P", help="what it is asked")
-    parser.add_argument("--model_args", "-a", metavar="ARGS", nargs="+", help="its arguments: k=v,k2=v2, JSON or YAML")
-    parser.add_argument("--cases", metavar="FILE.jsonl", type=Path, help="drive it on each line of a file instead")
-    parser.add_argument("--json", action="store_true", help="print the result as one line of JSON")
+    parser.add_argument(
+        "--model_args",
+        "-a",
+        metavar="ARGS",
+        nargs="+",
+        help="its arguments: k=v,k2=v2, JSON or YAML",
+    )
+    parser.add_argument(
+        "--cases",
+        metavar="FILE.jsonl",
+        type=Path,
+        help="drive it on each line of a file instead",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print the result as one line of JSON"
+    )
     add_flags(parser, _FLAGS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the result, or one for each line; the exit code shows if all were answered."""
-    from mmeval.authoring.agent_bench import agent_called, asked_players, drive, result_of
+    from mmeval.authoring.agent_bench import (
+        agent_called,
+        asked_players,
+        drive,
+        result_of,
+    )
     from mmeval.run.options import BackendSpec
 
     agent = agent_called(args.name)
@@ -62,15 +84,26 @@ def run(args: argparse.Namespace) -> int:
     code = EXIT_OK
     given = {"role": args.role} if hasattr(args, "role") else {}
     roles = resolve(_FLAGS, given, os.environ)["role"].value
-    with asked_players(agent, {role: BackendSpec(*named) for role, named in roles.items()}) as asked:
+    with asked_players(
+        agent, {role: BackendSpec(*named) for role, named in roles.items()}
+    ) as asked:
         for place, case in cases:
             try:
-                driven = drive(agent, args.name, case, args.cases.parent if args.cases else Path(), asked)
+                driven = drive(
+                    agent,
+                    args.name,
+                    case,
+                    args.cases.parent if args.cases else Path(),
+                    asked,
+                )
             except (UsageError, MissingDataError) as error:
                 kind = UsageError if isinstance(error, UsageError) else MissingDataError
                 raise kind(f"{place}: {error}" if place else str(error)) from None
             if args.json:
-                print_text(json.dumps({**case.labels, **result_of(driven)}, ensure_ascii=False) + "\n")
+                print_text(
+                    json.dumps({**case.labels, **result_of(driven)}, ensure_ascii=False)
+                    + "\n"
+                )
             else:
                 print_text(_lines_for_people(case.labels, driven))
             code = code if driven.response.error is None else EXIT_INCOMPLETE
@@ -91,7 +124,9 @@ def _cases(args: argparse.Namespace) -> Iterator[tuple[str, AgentCase]]:
     for flag in ("files", "prompt", "model_args"):
         if getattr(args, flag):
             spelt = "FILE" if flag == "files" else f"--{flag}"
-            raise UsageError(f"{spelt} does not go with --cases; write it into the file")
+            raise UsageError(
+                f"{spelt} does not go with --cases; write it into the file"
+            )
     for place, values in case_lines(args.cases):
         try:
             yield place, read_agent_case(values)
@@ -103,7 +138,9 @@ def _lines_for_people(labels: Mapping[str, Any], driven: Driven) -> str:
     from mmeval.cli.trace import said_lines, step_lines
     from mmeval.rescore.trace import TracedStep
 
-    steps = [TracedStep(reply.path, call, reply.response) for call, reply in driven.steps]
+    steps = [
+        TracedStep(reply.path, call, reply.response) for call, reply in driven.steps
+    ]
     lines = [f"{name}: {value}" for name, value in labels.items()]
     lines += step_lines(steps, brief=True)
     lines += said_lines(driven.response, head="answer:", brief=True, whole=True)

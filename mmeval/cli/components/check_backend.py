@@ -56,12 +56,24 @@ _MOST_CHARS = 1000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="a backend ('mmeval ls backends' lists them)")
+    parser.add_argument(
+        "name", metavar="NAME", help="a backend ('mmeval ls backends' lists them)"
+    )
     add_flags(parser, _FLAGS)
     parser.add_argument(
-        "--wants", metavar="KINDS", action="append", default=[], help="kinds to ask for together, as in text+image"
+        "--wants",
+        metavar="KINDS",
+        action="append",
+        default=[],
+        help="kinds to ask for together, as in text+image",
     )
-    parser.add_argument("--skip", metavar="CHECK", action="append", default=[], help="a check to leave out")
+    parser.add_argument(
+        "--skip",
+        metavar="CHECK",
+        action="append",
+        default=[],
+        help="a check to leave out",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
@@ -74,7 +86,9 @@ def run(args: argparse.Namespace) -> int:
     skipped = split_names(args.skip)
     for name in skipped:
         if name not in CHECKS:
-            raise UnknownNameError("check", name, CHECKS, f"The checks are: {', '.join(CHECKS)}.")
+            raise UnknownNameError(
+                "check", name, CHECKS, f"The checks are: {', '.join(CHECKS)}."
+            )
     backend = _made(args.name, settings["model_args"].value)
     try:
         wants = [_kinds(text, backend) for text in args.wants]
@@ -89,7 +103,17 @@ def run(args: argparse.Namespace) -> int:
     finally:
         asyncio.run(backend.close())
     if args.json:
-        print_text(json.dumps({"backend": args.name, "holds": holds, "skipped": list(skipped), "checks": rows}) + "\n")
+        print_text(
+            json.dumps(
+                {
+                    "backend": args.name,
+                    "holds": holds,
+                    "skipped": list(skipped),
+                    "checks": rows,
+                }
+            )
+            + "\n"
+        )
     else:
         held = sum(not row["fault"] for row in rows)
         left = f"; skipped: {', '.join(skipped)}" if skipped else ""
@@ -116,21 +140,30 @@ def _load(name: str, backend: BatchBackend) -> None:
     with Caught() as failure:
         start(backend)
     if failure:
-        raise MissingError(f"{name} cannot be loaded: {message_of(failure.error)}") from failure.error
+        raise MissingError(
+            f"{name} cannot be loaded: {message_of(failure.error)}"
+        ) from failure.error
 
 
 def _kinds(text: str, backend: BatchBackend) -> tuple[PartKind, ...]:
     gives = list(backend.capabilities.outputs)
     found = tuple(kind for name in text.split("+") for kind in gives if kind == name)
     if "+".join(found) != text:
-        raise UsageError(f"--wants {text}: the backend gives {', '.join(gives)}; write them as in text+image")
+        raise UsageError(
+            f"--wants {text}: the backend gives {', '.join(gives)}; write them as in text+image"
+        )
     return found
 
 
 def _row(result: CheckResult) -> dict[str, str]:
     fault = "" if result.fault is None else str(result.fault)
     docs = f"{_PAGE}#{DUTIES[result.check]}"
-    return {"check": result.check, "wants": "+".join(result.wants), "fault": fault, "docs": docs}
+    return {
+        "check": result.check,
+        "wants": "+".join(result.wants),
+        "fault": fault,
+        "docs": docs,
+    }
 
 
 def _line(row: Mapping[str, str]) -> str:

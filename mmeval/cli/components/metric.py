@@ -49,23 +49,58 @@ if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
     from mmeval.metric.contract import Metric
     from mmeval.metric.result import MetricScores
 
-_NAMES = ("trust_remote_code", "metric_device", "role", "judge", "judge_args", "judge_base_url", "captioner")
+_NAMES = (
+    "trust_remote_code",
+    "metric_device",
+    "role",
+    "judge",
+    "judge_args",
+    "judge_base_url",
+    "captioner",
+)
 _FLAGS = tuple(BY_NAME[name] for name in _NAMES)
 
 
 def configure(parser: Parser) -> None:
-    parser.add_argument("name", metavar="NAME", help="a registered metric ('mmeval ls metrics' lists them)")
+    parser.add_argument(
+        "name",
+        metavar="NAME",
+        help="a registered metric ('mmeval ls metrics' lists them)",
+    )
     parser.add_argument("files", metavar="FILE", nargs="*", help="media of the answer")
     parser.add_argument("--answer", metavar="A", help="the answer to score")
-    parser.add_argument("--target", metavar="T", action="append", help="a reference; may be given several times")
+    parser.add_argument(
+        "--target",
+        metavar="T",
+        action="append",
+        help="a reference; may be given several times",
+    )
     parser.add_argument("--input", metavar="I", help="what the model was asked")
-    parser.add_argument("--params", metavar="JSON", help="the metric's switches, as a JSON object")
-    parser.add_argument("--metadata", metavar="JSON", help="the sample's labels, as a JSON object")
-    parser.add_argument("--profile", metavar="P", default="standard", help="standard (default) or official")
-    parser.add_argument("--json", action="store_true", help="print the result as one line of JSON")
-    parser.add_argument("--cases", metavar="FILE.jsonl", type=Path, help="score each line of a file instead")
+    parser.add_argument(
+        "--params", metavar="JSON", help="the metric's switches, as a JSON object"
+    )
+    parser.add_argument(
+        "--metadata", metavar="JSON", help="the sample's labels, as a JSON object"
+    )
+    parser.add_argument(
+        "--profile",
+        metavar="P",
+        default="standard",
+        help="standard (default) or official",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print the result as one line of JSON"
+    )
+    parser.add_argument(
+        "--cases",
+        metavar="FILE.jsonl",
+        type=Path,
+        help="score each line of a file instead",
+    )
     add_flags(parser, _FLAGS)
-    parser.unknown_hint = """; a switch of the metric is given as --params '{"SWITCH": VALUE}'"""
+    parser.unknown_hint = (
+        """; a switch of the metric is given as --params '{"SWITCH": VALUE}'"""
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -79,7 +114,11 @@ def run(args: argparse.Namespace) -> int:
             f"{metric.name} is made of other scores of a trial and takes no answer; a task lists it after the metrics "
             f"that give them, with {PIECES_SWITCH}: [their names]"
         )
-    given = {flag.name: getattr(args, flag.name) for flag in _FLAGS if hasattr(args, flag.name)}
+    given = {
+        flag.name: getattr(args, flag.name)
+        for flag in _FLAGS
+        if hasattr(args, flag.name)
+    }
     settings = resolve(_FLAGS, given, os.environ)
     trust: bool = settings["trust_remote_code"].value
     use_device(settings["metric_device"].value)
@@ -91,11 +130,15 @@ def run(args: argparse.Namespace) -> int:
         for flag in ("files", "answer", "target", "input", "params", "metadata"):
             if getattr(args, flag):
                 spelt = "FILE" if flag == "files" else f"--{flag}"
-                raise UsageError(f"{spelt} does not go with --cases; write it into the file")
+                raise UsageError(
+                    f"{spelt} does not go with --cases; write it into the file"
+                )
         return _run_cases(metric, args.cases, args.profile, score, trust=trust)
 
 
-def _scoring(metric: Metric, settings: Mapping[str, Setting]) -> AbstractContextManager[TrialScoring]:
+def _scoring(
+    metric: Metric, settings: Mapping[str, Setting]
+) -> AbstractContextManager[TrialScoring]:
     """Scores by the metric alone, or with its roles; others are reported and left out.
     So one command fits metrics with and without a judge."""
     from mmeval.metric.apply import score_one
@@ -109,11 +152,15 @@ def _scoring(metric: Metric, settings: Mapping[str, Setting]) -> AbstractContext
     asked = asked_specs(metric, specs)
     for role in specs:
         if role not in asked:
-            write_line(f"the metric {metric.name!r} does not ask the role {role!r}, which has no effect")
+            write_line(
+                f"the metric {metric.name!r} does not ask the role {role!r}, which has no effect"
+            )
     return bench_for(asked) if metric.judged else nullcontext(score_one)
 
 
-def _run_one(metric: Metric, args: argparse.Namespace, score: TrialScoring, *, trust: bool) -> int:
+def _run_one(
+    metric: Metric, args: argparse.Namespace, score: TrialScoring, *, trust: bool
+) -> int:
     from mmeval.authoring.metric_cases import Case, files_as_texts, ready_case
 
     if args.answer is None and not args.files:
@@ -135,12 +182,20 @@ def _run_one(metric: Metric, args: argparse.Namespace, score: TrialScoring, *, t
     print_text(write(metric, scores))
     code = _exit_code(scores)
     if code != EXIT_OK:
-        for note in files_as_texts({"--target": case.targets, "--input": (case.input,), "--answer": (case.answer,)}):
+        for note in files_as_texts(
+            {
+                "--target": case.targets,
+                "--input": (case.input,),
+                "--answer": (case.answer,),
+            }
+        ):
             write_line(note)
     return code
 
 
-def _run_cases(metric: Metric, file: Path, profile: str, score: TrialScoring, *, trust: bool) -> int:
+def _run_cases(
+    metric: Metric, file: Path, profile: str, score: TrialScoring, *, trust: bool
+) -> int:
     """Print results line by line, in order; a batched metric gets many at once.
     All lines are read before the first is scored or a role is asked."""
     deque(_ready_cases(metric, file, profile, trust=trust), maxlen=0)
@@ -153,12 +208,20 @@ def _run_cases(metric: Metric, file: Path, profile: str, score: TrialScoring, *,
     return code
 
 
-def _ready_cases(metric: Metric, file: Path, profile: str, *, trust: bool) -> Iterator[ReadyCase]:
+def _ready_cases(
+    metric: Metric, file: Path, profile: str, *, trust: bool
+) -> Iterator[ReadyCase]:
     from mmeval.authoring.metric_cases import case_lines, read_case, ready_case
 
     for place, values in case_lines(file):
         try:
-            yield ready_case(metric, read_case(values, metric, profile), file.parent, place, trust=trust)
+            yield ready_case(
+                metric,
+                read_case(values, metric, profile),
+                file.parent,
+                place,
+                trust=trust,
+            )
         except UsageError as error:
             raise UsageError(f"{place}: {error}") from None
 
@@ -176,7 +239,9 @@ def _scored(cases: Sequence[ReadyCase], score: TrialScoring) -> list[MetricScore
         try:
             found[position] = score(case.bound, case.trial)
         except UsageError as error:
-            raise UsageError(f"{case.place}: {error}" if case.place else str(error)) from None
+            raise UsageError(
+                f"{case.place}: {error}" if case.place else str(error)
+            ) from None
         except MissingDataError as error:
             if not case.place:
                 raise
@@ -184,8 +249,14 @@ def _scored(cases: Sequence[ReadyCase], score: TrialScoring) -> list[MetricScore
     if alike:
         from mmeval.metric.apply import score_all
     for positions in alike.values():
-        trials = [trial for position in positions if (trial := cases[position].trial) is not None]
-        for position, scores in zip(positions, score_all(cases[positions[0]].bound, trials), strict=True):
+        trials = [
+            trial
+            for position in positions
+            if (trial := cases[position].trial) is not None
+        ]
+        for position, scores in zip(
+            positions, score_all(cases[positions[0]].bound, trials), strict=True
+        ):
             found[position] = scores
     return found
 
@@ -196,22 +267,35 @@ def _object(text: str | None, flag: str) -> dict[str, Any]:
     try:
         value = read_json(text)
     except ValueError as error:
-        raise UsageError(f"{flag}: {text!r:.80} is no JSON ({error}); write it as '{{\"NAME\": VALUE}}'") from None
+        raise UsageError(
+            f"{flag}: {text!r:.80} is no JSON ({error}); write it as '{{\"NAME\": VALUE}}'"
+        ) from None
     if not isinstance(value, dict):
-        raise UsageError(f"{flag}: {text!r:.80} is no JSON object; write it as '{{\"NAME\": VALUE}}'")
+        raise UsageError(
+            f"{flag}: {text!r:.80} is no JSON object; write it as '{{\"NAME\": VALUE}}'"
+        )
     return value
 
 
 def _exit_code(scores: MetricScores) -> int:
     """The exit code; an inapplicable score is complete."""
-    settled = all(score.status in ("scored", "inapplicable") for score in scores.values())
+    settled = all(
+        score.status in ("scored", "inapplicable") for score in scores.values()
+    )
     return EXIT_OK if settled else EXIT_INCOMPLETE
 
 
-def _json_line(metric: Metric, scores: MetricScores, labels: Mapping[str, Any] | None = None) -> str:
+def _json_line(
+    metric: Metric, scores: MetricScores, labels: Mapping[str, Any] | None = None
+) -> str:
     """A result as JSON: the first output's fields, and ``outputs`` if it has several."""
     rows = {
-        name: {"value": score.value, "status": score.status, "reason": score.reason, "evidence": score.evidence}
+        name: {
+            "value": score.value,
+            "status": score.status,
+            "reason": score.reason,
+            "evidence": score.evidence,
+        }
         | ({} if score.weight == 1 else {"weight": score.weight})
         for name, score in scores.items()
     }
@@ -225,11 +309,19 @@ def _lines_for_people(metric: Metric, scores: MetricScores) -> str:
     arrow = "↑" if metric.higher_is_better else "↓"
     lines: list[str] = []
     for name, score in scores.items():
-        shown = f"{score.value:.6g} {arrow}" if score.value is not None else f"{score.status}: {score.reason}"
+        shown = (
+            f"{score.value:.6g} {arrow}"
+            if score.value is not None
+            else f"{score.status}: {score.reason}"
+        )
         lines.append(f"{name}: {shown}")
         if score.bounds is not None:
             lines.append(f"  between {score.bounds[0]:.6g} and {score.bounds[1]:.6g}")
         for key, value in score.evidence.items():
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+            text = (
+                value
+                if isinstance(value, str)
+                else json.dumps(value, ensure_ascii=False, default=str)
+            )
             lines.append(f"  {key}: {text}")
     return escaped("\n".join(lines)) + "\n"

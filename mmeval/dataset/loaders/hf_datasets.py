@@ -33,14 +33,30 @@ from mmeval.dataset.hub import explaining
 from mmeval.dataset.loaders.interleaved import MediaFolder
 from mmeval.dataset.loaders.parquet_rows import json_value
 from mmeval.dataset.loaders.row_files import MAX_ROW_BYTES
-from mmeval.errors import Caught, RowError, UnknownNameError, UsageError, did_you_mean, message_of
+from mmeval.errors import (
+    Caught,
+    RowError,
+    UnknownNameError,
+    UsageError,
+    did_you_mean,
+    message_of,
+)
 from mmeval.program.template import PartsTemplate, Value
 from mmeval.records.sample import Message, Sample
 from mmeval.system.extras import need
 from mmeval.system.foreign_lines import lines_of
 
 _CONTENTS = ("input", "reference")
-OPTIONS = ("data_dir", "data_files", "delimiter", "drop_labels", "encoding", "field", "media_columns", "sep")
+OPTIONS = (
+    "data_dir",
+    "data_files",
+    "delimiter",
+    "drop_labels",
+    "encoding",
+    "field",
+    "media_columns",
+    "sep",
+)
 _MAX_MEDIUM_BYTES = 2**28
 """Bytes of a medium in an archive or on the hub; a larger one is a fault of its row."""
 _KEPT_ROWS = 8
@@ -52,7 +68,13 @@ _ROWS_WITH_ALL_COLUMNS = 1000
 _MAX_REASON_CHARS = 300
 _MEMBER = re.compile(r"(zip|tar|gzip)://(?:(?!::).)*")
 """A file in an archive, as the library writes it; any other address may lead out of the data set."""
-_KINDS: Mapping[str, PartKind] = {"Image": "image", "Audio": "audio", "Video": "video", "Pdf": "document", "Mesh": "3d"}
+_KINDS: Mapping[str, PartKind] = {
+    "Image": "image",
+    "Audio": "audio",
+    "Video": "video",
+    "Pdf": "document",
+    "Mesh": "3d",
+}
 
 
 class _Load:
@@ -73,50 +95,99 @@ class ColumnsDataset:
 
     def __init__(self, source: DataSource) -> None:
         self._source, self._root = source, source.folder.absolute()
-        self._home = f"hf://datasets/{source.repo}@{source.revision}/" if source.repo else f"{self._root}/"
-        self._place = f"{source.repo} at {source.revision}" if source.repo else str(source.folder)
+        self._home = (
+            f"hf://datasets/{source.repo}@{source.revision}/"
+            if source.repo
+            else f"{self._root}/"
+        )
+        self._place = (
+            f"{source.repo} at {source.revision}" if source.repo else str(source.folder)
+        )
         options = {**source.options}
-        columns, self._paths = options.pop("columns", {}), options.pop("media_columns", ())
+        columns, self._paths = (
+            options.pop("columns", {}),
+            options.pop("media_columns", ()),
+        )
         replace(source, options=options).check_options(OPTIONS)
         library = need("datasets", "datasets")
         library.disable_progress_bars()
         with self._explained():
             self._builder: Any = None
-            repo, name, revision = source.repo or str(self._root), source.name or None, source.revision or None
-            for config in (options, *self._configs()):  # first, as the library fetches what they name
+            repo, name, revision = (
+                source.repo or str(self._root),
+                source.name or None,
+                source.revision or None,
+            )
+            for config in (
+                options,
+                *self._configs(),
+            ):  # first, as the library fetches what they name
                 for path in _texts([config.get("data_files"), config.get("data_dir")]):
                     self._inside(path)
-            self._builder = library.load_dataset_builder(repo, name, revision=revision, **options)
+            self._builder = library.load_dataset_builder(
+                repo, name, revision=revision, **options
+            )
             for file in self._files:
                 self._inside(file)
             features: dict[str, Any] = self._builder.info.features or {}
             self._own_lines = self._has_own_lines(features, options)
             if self._own_lines:
-                rows = (row for row in islice(self._all(), _ROWS_WITH_ALL_COLUMNS) if isinstance(row, dict))
+                rows = (
+                    row
+                    for row in islice(self._all(), _ROWS_WITH_ALL_COLUMNS)
+                    if isinstance(row, dict)
+                )
                 features = {key: None for row in rows for key in row} | features
             else:
                 self._stream = self._streamed()
-                features = self._stream.features or dict.fromkeys(next(iter(self._stream), {}))  # a CSV has none yet
+                features = self._stream.features or dict.fromkeys(
+                    next(iter(self._stream), {})
+                )  # a CSV has none yet
             if not features:
-                raise UsageError(f"{self._place}: test_split {source.split!r} has no rows")
-            if self._builder.name == "csv" or any(file.endswith("metadata.csv") for file in self._files):
+                raise UsageError(
+                    f"{self._place}: test_split {source.split!r} has no rows"
+                )
+            if self._builder.name == "csv" or any(
+                file.endswith("metadata.csv") for file in self._files
+            ):
                 text = library.Value("string")  # else 007 is 7.0, and N/A is empty
-                features = {key: text if isinstance(f, library.Value | None) else f for key, f in features.items()}
-                self._builder.config.features = self._builder.info.features = library.Features(features)
+                features = {
+                    key: text if isinstance(f, library.Value | None) else f
+                    for key, f in features.items()
+                }
+                self._builder.config.features = self._builder.info.features = (
+                    library.Features(features)
+                )
                 self._builder.config.na_filter = False
                 self._stream = self._streamed()
         self._names = self._names_of(features)
         self._kinds = {name: _kind_of(feature) for name, feature in features.items()}
-        self._classes = {name: f.names for name, f in features.items() if isinstance(f, library.ClassLabel)}
+        self._classes = {
+            name: f.names
+            for name, f in features.items()
+            if isinstance(f, library.ClassLabel)
+        }
         if unknown := [name for name in self._paths if name not in features]:
             raise UnknownNameError("column of media_columns", unknown[0], features)
         if "input" not in columns:
             known = ", ".join(self._names.values())
-            raise UsageError(f"{self._place}: columns: input is missing; its template may read {known}", name="columns")
-        self._references = [self._template("references", text) for text in _texts(columns.get("references"))]
+            raise UsageError(
+                f"{self._place}: columns: input is missing; its template may read {known}",
+                name="columns",
+            )
+        self._references = [
+            self._template("references", text)
+            for text in _texts(columns.get("references"))
+        ]
         labels = {key: value for key, value in columns.items() if key != "references"}
-        self._constants = {key: value for key, value in labels.items() if not isinstance(value, str)}
-        self._templates = {key: self._template(key, text) for key, text in labels.items() if isinstance(text, str)}
+        self._constants = {
+            key: value for key, value in labels.items() if not isinstance(value, str)
+        }
+        self._templates = {
+            key: self._template(key, text)
+            for key, text in labels.items()
+            if isinstance(text, str)
+        }
 
     def _configs(self) -> Iterator[Mapping[str, Any]]:
         """The configurations that a local folder states in its card, or beside it."""
@@ -136,33 +207,57 @@ class ColumnsDataset:
             name = f"{name}_" if name in _WORDS else name
             if name in found.values():
                 other = next(key for key, known in found.items() if known == name)
-                raise UsageError(f"{self._place}: the columns {other!r} and {column!r} are both {name} in templates")
+                raise UsageError(
+                    f"{self._place}: the columns {other!r} and {column!r} are both {name} in templates"
+                )
             found[column] = name
         return found
 
     def _template(self, key: str, source: str) -> PartsTemplate:
-        is_word = key in ("input", "reference", "references", "id") and "{" not in source and source not in self._names
-        if is_word and (near := did_you_mean(source, self._names)):  # it would be the same text in every row
+        is_word = (
+            key in ("input", "reference", "references", "id")
+            and "{" not in source
+            and source not in self._names
+        )
+        if is_word and (
+            near := did_you_mean(source, self._names)
+        ):  # it would be the same text in every row
             raise UsageError(
-                f"{self._place}: columns.{key}: there is no column {source!r}{near}", name=f"columns.{key}"
+                f"{self._place}: columns.{key}: there is no column {source!r}{near}",
+                name=f"columns.{key}",
             )
         try:
             return PartsTemplate(
-                f"{{{{ {self._names[source]} }}}}" if source in self._names else source, (*self._names.values(),)
+                f"{{{{ {self._names[source]} }}}}" if source in self._names else source,
+                (*self._names.values(),),
             )
         except UsageError as error:
-            raise UsageError(f"{self._place}: columns.{key}: {error}", name=f"columns.{key}") from None
+            raise UsageError(
+                f"{self._place}: columns.{key}: {error}", name=f"columns.{key}"
+            ) from None
 
     @cached_property
     def fingerprint(self) -> str:
         """A digest of the files: of the names and sizes of media, and of all that others hold.
         On the hub it is one of what is read of which commit."""
         source = self._source
-        written = {key: value for key, value in source.options.items() if key != "columns"}
-        sha256 = hashlib.sha256(repr((source.repo, source.revision, source.name, source.split, written)).encode())
+        written = {
+            key: value for key, value in source.options.items() if key != "columns"
+        }
+        sha256 = hashlib.sha256(
+            repr(
+                (source.repo, source.revision, source.name, source.split, written)
+            ).encode()
+        )
         for file in () if source.repo else map(Path, self._files):
-            is_medium = (mimetypes.guess_type(file)[0] or "").startswith(("image/", "audio/", "video/"))
-            sha256.update(f"{file.relative_to(self._root)}:{file.stat().st_size}\n".encode("utf-8", "surrogateescape"))
+            is_medium = (mimetypes.guess_type(file)[0] or "").startswith(
+                ("image/", "audio/", "video/")
+            )
+            sha256.update(
+                f"{file.relative_to(self._root)}:{file.stat().st_size}\n".encode(
+                    "utf-8", "surrogateescape"
+                )
+            )
             if not is_medium:
                 with file.open("rb") as stream:
                     sha256.update(hashlib.file_digest(stream, "sha256").digest())
@@ -174,7 +269,11 @@ class ColumnsDataset:
     @cached_property
     def _length(self) -> int:
         """As the hub states it, else by the index of parquet files, else by reading all rows."""
-        stated = (self._builder.info.splits or {}).get(self._source.split) if self._source.repo else None
+        stated = (
+            (self._builder.info.splits or {}).get(self._source.split)
+            if self._source.repo
+            else None
+        )
         if stated is not None and stated.num_examples:
             return int(stated.num_examples)
         from datasets.utils.file_utils import xopen
@@ -195,12 +294,23 @@ class ColumnsDataset:
         return [str(file) for file in files.get(self._source.split, ())]
 
     def __iter__(self) -> Iterator[Sample]:
-        return map(self._sample, self._rows(), count(1))  # unlike a generator, a map goes on after an error
+        return map(
+            self._sample, self._rows(), count(1)
+        )  # unlike a generator, a map goes on after an error
 
-    def _has_own_lines(self, declared: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+    def _has_own_lines(
+        self, declared: Mapping[str, Any], options: Mapping[str, Any]
+    ) -> bool:
         """Whether the rows are JSON Lines that are read as written; the library makes a date of a text that is one."""
-        files = self._files if self._builder.name == "json" and not {"encoding", "field"} & options.keys() else []
-        return {Path(file).suffix for file in files} == {".jsonl"} and not any(map(_kind_of, declared.values()))
+        files = (
+            self._files
+            if self._builder.name == "json"
+            and not {"encoding", "field"} & options.keys()
+            else []
+        )
+        return {Path(file).suffix for file in files} == {".jsonl"} and not any(
+            map(_kind_of, declared.values())
+        )
 
     def _streamed(self) -> Any:
         stream = self._builder.as_streaming_dataset(split=self._source.split)
@@ -210,10 +320,16 @@ class ColumnsDataset:
         """The rows; the error of one that cannot be read."""
         if not self._own_lines:
             return iter(self._stream)
-        from datasets.utils.file_utils import xPath  # the path of a file here or on the hub
+        from datasets.utils.file_utils import (
+            xPath,
+        )  # the path of a file here or on the hub
 
         files = map(xPath, self._files)
-        return (line.row for file in files for line in lines_of(file, most=MAX_ROW_BYTES, faults=True))
+        return (
+            line.row
+            for file in files
+            for line in lines_of(file, most=MAX_ROW_BYTES, faults=True)
+        )
 
     @cached_property
     def _first(self) -> list[dict[str, Any] | UsageError]:
@@ -235,12 +351,21 @@ class ColumnsDataset:
         with Caught(UsageError) as failure:
             yield
         if failure:
-            source, reason = self._source, failure.reason.partition("\n")[0][:_MAX_REASON_CHARS]
-            if found := getattr(failure.error, "table_column_names", None):  # as the library names a failed cast
+            source, reason = (
+                self._source,
+                failure.reason.partition("\n")[0][:_MAX_REASON_CHARS],
+            )
+            if found := getattr(
+                failure.error, "table_column_names", None
+            ):  # as the library names a failed cast
                 reason = f"the columns of its files differ: one has {', '.join(found)}"
-            what = f"test_split {source.split!r}" + (f" of dataset_name {source.name!r}" if source.name else "")
+            what = f"test_split {source.split!r}" + (
+                f" of dataset_name {source.name!r}" if source.name else ""
+            )
             place = self._files[0] if len(self._files) == 1 else self._place
-            raise UsageError(f"{place}: datasets cannot read {what}: {reason}") from None
+            raise UsageError(
+                f"{place}: datasets cannot read {what}: {reason}"
+            ) from None
 
     def _sample(self, row: dict[str, Any] | UsageError, position: int) -> Sample:
         labels: dict[str, Any] = {}
@@ -248,16 +373,40 @@ class ColumnsDataset:
         with Caught() as failure:  # whatever is wrong with a row, the others go on
             if isinstance(row, UsageError):
                 raise row
-            cells = {column: self._cell(column, value) for column, value in (dict.fromkeys(self._names) | row).items()}
-            labels = {column: cell for column, cell in cells.items() if not _has_media(cell)}
-            values = {self._names.get(column, column): "" if cell is None else cell for column, cell in cells.items()}
+            cells = {
+                column: self._cell(column, value)
+                for column, value in (dict.fromkeys(self._names) | row).items()
+            }
+            labels = {
+                column: cell for column, cell in cells.items() if not _has_media(cell)
+            }
+            values = {
+                self._names.get(column, column): "" if cell is None else cell
+                for column, cell in cells.items()
+            }
             templates = self._templates
-            labels |= self._constants | {key: templates[key].value(values) for key in templates if key not in _CONTENTS}
+            labels |= self._constants | {
+                key: templates[key].value(values)
+                for key in templates
+                if key not in _CONTENTS
+            }
             name = str(labels.pop("id") if "id" in templates else position)
             asked = templates["input"].render(values)
-            one = (templates["reference"].render(values),) if "reference" in templates else ()
-            several = (reference for template in self._references for reference in template.each(values))
-            accepted = tuple(reference for reference in (*one, *several) if reference.rendered().strip())
+            one = (
+                (templates["reference"].render(values),)
+                if "reference" in templates
+                else ()
+            )
+            several = (
+                reference
+                for template in self._references
+                for reference in template.each(values)
+            )
+            accepted = tuple(
+                reference
+                for reference in (*one, *several)
+                if reference.rendered().strip()
+            )
             return Sample(name, (Message("user", asked),), accepted, labels)
         fault = f"{self._place}: row {position}: {message_of(failure.error)}"
         raise RowError(fault, id=name, labels=labels)
@@ -268,16 +417,27 @@ class ColumnsDataset:
             return str(self._classes[column][value]) if value >= 0 else None
         is_path = column in self._paths
         if isinstance(value, Mapping) and value.keys() == {"bytes", "path"}:
-            is_path, value = value["bytes"] is None, value["path"] if value["bytes"] is None else value["bytes"]
+            is_path, value = (
+                value["bytes"] is None,
+                value["path"] if value["bytes"] is None else value["bytes"],
+            )
         if isinstance(value, bytes) or (isinstance(value, str) and value and is_path):
-            medium = Media.from_bytes(value) if isinstance(value, bytes) else self._file(value)
+            medium = (
+                Media.from_bytes(value)
+                if isinstance(value, bytes)
+                else self._file(value)
+            )
             return Interleaved((media_part(medium, self._kinds.get(column)),))
         if isinstance(value, Mapping):
             return {str(key): self._cell(column, item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [self._cell(column, item) for item in value]
-        if hasattr(value, "isoformat") and any(".json" in PurePosixPath(file).name for file in self._files):
-            raise UsageError(f"{column!r}: datasets reads a text in JSON as a date; write the rows as parquet")
+        if hasattr(value, "isoformat") and any(
+            ".json" in PurePosixPath(file).name for file in self._files
+        ):
+            raise UsageError(
+                f"{column!r}: datasets reads a text in JSON as a date; write the rows as parquet"
+            )
         return cast("Value", json_value(value))
 
     def _inside(self, file: str) -> str:
@@ -295,7 +455,9 @@ class ColumnsDataset:
 
         member, chained, file = path.rpartition("::")
         if chained and not _MEMBER.fullmatch(member):
-            raise UsageError(f"{path[-200:]!r} names no member of an archive of the data set")
+            raise UsageError(
+                f"{path[-200:]!r} names no member of an archive of the data set"
+            )
         file = self._inside(file)
         if not self._source.repo and not chained:
             return MediaFolder(self._root, self._root)(file, "the medium")
@@ -304,25 +466,41 @@ class ColumnsDataset:
             with xopen(opened, "rb") as stream:
                 data = stream.read(_MAX_MEDIUM_BYTES + 1)
         if len(data) > _MAX_MEDIUM_BYTES:
-            raise UsageError(f"the medium {path[-200:]!r} is larger than {_MAX_MEDIUM_BYTES >> 20} MiB")
+            raise UsageError(
+                f"the medium {path[-200:]!r} is larger than {_MAX_MEDIUM_BYTES >> 20} MiB"
+            )
         return Media.from_bytes(data, name=PurePosixPath(member or file).name)
 
 
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    for item in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+    for item in (
+        value.values()
+        if isinstance(value, Mapping)
+        else value
+        if isinstance(value, list)
+        else ()
+    ):
         yield from _texts(item)
 
 
 def _kind_of(feature: Any) -> PartKind | None:
     """The kind of media in a column; None where the bytes decide. ``Any``: a type of the library, or a mapping."""
-    inner: Sequence[Any] = [*feature.values()] if isinstance(feature, Mapping) else [getattr(feature, "feature", None)]
+    inner: Sequence[Any] = (
+        [*feature.values()]
+        if isinstance(feature, Mapping)
+        else [getattr(feature, "feature", None)]
+    )
     own = _KINDS.get(type(feature).__name__)
-    return own or next(filter(None, (_kind_of(item) for item in inner if item is not None)), None)
+    return own or next(
+        filter(None, (_kind_of(item) for item in inner if item is not None)), None
+    )
 
 
 def _has_media(value: Value) -> bool:
     if isinstance(value, (list, tuple, Mapping)):
-        return any(map(_has_media, value.values() if isinstance(value, Mapping) else value))
+        return any(
+            map(_has_media, value.values() if isinstance(value, Mapping) else value)
+        )
     return isinstance(value, Interleaved)

@@ -55,7 +55,13 @@ from mmeval.dataset.archive import unpacked
 from mmeval.dataset.contract import DataSource
 from mmeval.dataset.loaders.media_columns import media_names, with_media
 from mmeval.dataset.loaders.row import DataRow, row_id
-from mmeval.dataset.loaders.row_files import RowScan, read_json, read_jsonl, row_files, scan_files
+from mmeval.dataset.loaders.row_files import (
+    RowScan,
+    read_json,
+    read_jsonl,
+    row_files,
+    scan_files,
+)
 from mmeval.errors import Caught, RowError, UnknownNameError, UsageError, message_of
 from mmeval.records.sample import Message, MessageRole, Sample
 from mmeval.wording import some
@@ -72,7 +78,12 @@ def load(source: DataSource) -> InterleavedDataset:
     """Rows of the documented schema, from parquet or JSONL with a folder of media.
 
     Raises MissingDataError without row files, UnknownNameError for an unknown option."""
-    source.check_options(OPTIONS, 'Write "loader: datasets" beside "columns".' if "columns" in source.options else "")
+    source.check_options(
+        OPTIONS,
+        'Write "loader: datasets" beside "columns".'
+        if "columns" in source.options
+        else "",
+    )
     written = source.options.get("spellings", DEFAULT_SPELLINGS)
     spellings = (written,) if isinstance(written, str) else tuple(map(str, written))
     for name in spellings:
@@ -108,7 +119,10 @@ class InterleavedDataset:
         read: ReadRow | None = None,
     ) -> None:
         self.files, self.root, self.media_folder = tuple(files), root, media_folder
-        self._media, self._read = media or {}, read or partial(read_sample, spellings=spellings)
+        self._media, self._read = (
+            media or {},
+            read or partial(read_sample, spellings=spellings),
+        )
 
     @property
     def fingerprint(self) -> str:
@@ -119,7 +133,9 @@ class InterleavedDataset:
         return sum(self._scan.rows)
 
     def __iter__(self) -> Iterator[Sample]:
-        return map(self._sample, self._rows(), count(1))  # unlike a generator, a map goes on after an error
+        return map(
+            self._sample, self._rows(), count(1)
+        )  # unlike a generator, a map goes on after an error
 
     def _rows(self) -> Iterator[tuple[DataRow, MediaFolder]]:
         """Each row with the folder that its paths start from."""
@@ -140,11 +156,15 @@ class InterleavedDataset:
     def _sample(self, placed: tuple[DataRow, MediaFolder], position: int) -> Sample:
         row, resolve = placed
         with Caught() as failure:  # whatever is wrong with a row, the others go on
-            return self._read(with_media(_keyed(row.values), self._media), str(position), resolve)
+            return self._read(
+                with_media(_keyed(row.values), self._media), str(position), resolve
+            )
         fault = f"{row.file}: row {row.number}: {message_of(failure.error)}"
         found = failure.error if isinstance(failure.error, RowError) else RowError("")
         labels = {**_labels(row.values, self._media), **found.labels}
-        raise RowError(fault, id=found.id or _known_id(row.values, str(position)), labels=labels)
+        raise RowError(
+            fault, id=found.id or _known_id(row.values, str(position)), labels=labels
+        )
 
 
 class MediaFolder:
@@ -167,21 +187,31 @@ class MediaFolder:
         try:
             inside = self._folders.get(folder)
             if inside is None:
-                if len(self._folders) == _MOST_FOLDERS:  # a folder for each row gains nothing
+                if (
+                    len(self._folders) == _MOST_FOLDERS
+                ):  # a folder for each row gains nothing
                     self._folders.clear()
-                inside = self._folders[folder] = path_inside(self.root, str(self.prefix / folder))
+                inside = self._folders[folder] = path_inside(
+                    self.root, str(self.prefix / folder)
+                )
             found = inside / name
             status = found.lstat()
         except (UsageError, OSError, ValueError):
             return None
-        return Media(path=found, size=status.st_size) if stat.S_ISREG(status.st_mode) else None
+        return (
+            Media(path=found, size=status.st_size)
+            if stat.S_ISREG(status.st_mode)
+            else None
+        )
 
     def _any_file(self, path: str, where: str) -> Media:
         try:
             found = path_inside(self.root, str(self.prefix / path))
             exists = found.is_file()
         except (UsageError, OSError):  # outside, too long, or with a null character
-            raise UsageError(f"{where} {path[:200]!r} is no path inside the data folder") from None
+            raise UsageError(
+                f"{where} {path[:200]!r} is no path inside the data folder"
+            ) from None
         if not exists:
             raise UsageError(f'{where} "{path}" is missing')
         return Media(path=found)
@@ -191,10 +221,14 @@ ReadRow: TypeAlias = Callable[[dict[str, Any], str, MediaFolder], Sample]
 """Makes a sample of a row; raises UsageError for what is wrong with it."""
 
 
-def read_sample(row: dict[str, Any], position: str, resolve: MediaFolder, spellings: Sequence[str]) -> Sample:
+def read_sample(
+    row: dict[str, Any], position: str, resolve: MediaFolder, spellings: Sequence[str]
+) -> Sample:
     """One row as a sample, with ``position`` for a missing id. Raises UsageError."""
     if row.get("input") is None:
-        near = [str(key) for key in row if key != "input" and _nearest(str(key), ("input",))]
+        near = [
+            str(key) for key in row if key != "input" and _nearest(str(key), ("input",))
+        ]
         there = f"; the row has {some([*map(str, row)], 5)}" if row else ""
         meant = f'; is it what the row calls "{near[0]}"?' if near else there
         raise UsageError(f'"input" is missing{meant}')
@@ -204,10 +238,15 @@ def read_sample(row: dict[str, Any], position: str, resolve: MediaFolder, spelli
         input=_messages(row["input"], reader),
         references=_references(row, reader),
         metadata=_labels(row),
-        candidates=tuple(reader.read(item, f"candidates[{i}]") for i, item in enumerate(_candidates(row))),
+        candidates=tuple(
+            reader.read(item, f"candidates[{i}]")
+            for i, item in enumerate(_candidates(row))
+        ),
     )
     if unnamed := reader.unnamed():
-        raise UsageError(f'media "{unnamed[0]}" is named by no text; put the tag <<{unnamed[0]}>> where it belongs')
+        raise UsageError(
+            f'media "{unnamed[0]}" is named by no text; put the tag <<{unnamed[0]}>> where it belongs'
+        )
     return sample
 
 
@@ -232,7 +271,11 @@ def _nearest(word: str, keys: Sequence[str]) -> str:
 def _labels(row: Any, media: Collection[str] = ()) -> dict[str, Any]:
     if not isinstance(row, dict):
         return {}
-    return {key: value for key, value in row.items() if key not in _OWN_KEYS and key not in media}
+    return {
+        key: value
+        for key, value in row.items()
+        if key not in _OWN_KEYS and key not in media
+    }
 
 
 def _known_id(row: Any, position: str) -> str:
@@ -252,8 +295,15 @@ def _keyed(values: Any) -> dict[str, Any]:
 
 
 def _messages(written: Any, reader: ContentReader) -> tuple[Message, ...]:
-    if isinstance(written, list) and written and isinstance(written[0], dict) and "role" in written[0]:
-        return tuple(_message(item, reader, f"input[{i}]") for i, item in enumerate(written))
+    if (
+        isinstance(written, list)
+        and written
+        and isinstance(written[0], dict)
+        and "role" in written[0]
+    ):
+        return tuple(
+            _message(item, reader, f"input[{i}]") for i, item in enumerate(written)
+        )
     return (Message("user", reader.read(written, "input")),)
 
 
@@ -262,14 +312,23 @@ def _message(written: Any, reader: ContentReader, where: str) -> Message:
         raise UsageError(f'{where} is no message with "role" and "content"')
     role = written.get("role")
     if not isinstance(role, str) or role not in _ROLES:
-        raise UnknownNameError(f"role of {where}:", str(role), _ROLES, f"The roles are {', '.join(sorted(_ROLES))}.")
-    return Message(cast("MessageRole", role), reader.read(written["content"], f"{where}.content"))
+        raise UnknownNameError(
+            f"role of {where}:",
+            str(role),
+            _ROLES,
+            f"The roles are {', '.join(sorted(_ROLES))}.",
+        )
+    return Message(
+        cast("MessageRole", role), reader.read(written["content"], f"{where}.content")
+    )
 
 
 def _candidates(row: dict[str, Any]) -> list[Any]:
     written = row.get("candidates")
     if written is not None and not isinstance(written, list):
-        raise UsageError('"candidates" is no list of contents that metrics alone see; give a label another name')
+        raise UsageError(
+            '"candidates" is no list of contents that metrics alone see; give a label another name'
+        )
     return written or []
 
 
@@ -281,4 +340,6 @@ def _references(row: dict[str, Any], reader: ContentReader) -> tuple[Interleaved
         raise UsageError('has "reference" and "references"; keep one of them')
     if not isinstance(several, list):
         raise UsageError('"references" is no list; write "reference" for a single one')
-    return tuple(reader.read(item, f"references[{i}]") for i, item in enumerate(several))
+    return tuple(
+        reader.read(item, f"references[{i}]") for i, item in enumerate(several)
+    )

@@ -27,7 +27,9 @@ def holds_many(name: str) -> bool:
 def media_names(written: Any) -> dict[str, str]:
     """The option ``media``: columns, each with the name that says what it holds. Raises UsageError."""
     if not isinstance(written, Mapping):
-        raise UsageError('dataset_kwargs: media maps columns to what they hold, such as "image_ref: images"')
+        raise UsageError(
+            'dataset_kwargs: media maps columns to what they hold, such as "image_ref: images"'
+        )
     for column, name in written.items():
         if not isinstance(name, str) or not (holds_one(name) or holds_many(name)):
             raise UsageError(
@@ -49,12 +51,16 @@ def with_media(values: dict[str, Any], media: Mapping[str, str]) -> dict[str, An
     row = {column: value for column, value in values.items() if column not in media}
     own = row.get("media") or {}
     if not isinstance(own, Mapping):
-        raise UsageError(f'"media" is a {type(own).__name__}, not a mapping from labels to paths')
+        raise UsageError(
+            f'"media" is a {type(own).__name__}, not a mapping from labels to paths'
+        )
     held: dict[str, Any] = dict(own)
     for column, name in media.items():
         for label, cell in _labelled(name, values.get(column)).items():
             if label in held:
-                raise UsageError(f"the column {column!r} holds {label}, which the row has already")
+                raise UsageError(
+                    f"the column {column!r} holds {label}, which the row has already"
+                )
             if medium := _medium(cell, column):
                 held[label] = medium
     return {**row, "media": held} if held else row
@@ -74,10 +80,14 @@ def _medium(cell: Any, column: str) -> Media | str | None:
     if isinstance(cell, Mapping):
         held = cell.get("bytes")
         if isinstance(held, bytes):
-            return Media.from_bytes(held, name=PurePosixPath(cell.get("path") or "").name)
+            return Media.from_bytes(
+                held, name=PurePosixPath(cell.get("path") or "").name
+            )
         cell = cell.get("path")
     if isinstance(cell, bytes):
         return Media.from_bytes(cell)
     if not isinstance(cell, str | None):
-        raise UsageError(f"the column {column!r} holds a {type(cell).__name__} where a medium or a path belongs")
+        raise UsageError(
+            f"the column {column!r} holds a {type(cell).__name__} where a medium or a path belongs"
+        )
     return cell

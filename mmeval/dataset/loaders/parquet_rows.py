@@ -30,8 +30,14 @@ def read_parquet(file: Path, others: Collection[str] = ()) -> Iterator[DataRow]:
     with parquet_file(file) as table:
         for column in others:
             if column not in table.schema_arrow.names:
-                raise UnknownNameError("column of dataset_kwargs: media:", column, table.schema_arrow.names)
-        media = {name: name for name in _media_columns(table.schema_arrow, arrow.types) if name not in others}
+                raise UnknownNameError(
+                    "column of dataset_kwargs: media:", column, table.schema_arrow.names
+                )
+        media = {
+            name: name
+            for name in _media_columns(table.schema_arrow, arrow.types)
+            if name not in others
+        }
         convert = _converters(table.schema_arrow, arrow.types, {*media, *others}, file)
         size = BATCH_ROWS_WITH_MEDIA if media or others else BATCH_ROWS
         number = 0
@@ -48,21 +54,32 @@ def count_parquet(file: Path) -> int:
 
 
 @contextmanager
-def parquet_file(file: Path) -> Iterator[Any]:  # pyarrow is not installed where types are checked
+def parquet_file(
+    file: Path,
+) -> Iterator[Any]:  # pyarrow is not installed where types are checked
     """A file of parquet, opened. Raises UsageError for one that cannot be read."""
     parquet, arrow = need("pyarrow.parquet", "datasets"), need("pyarrow", "datasets")
     try:
         with parquet.ParquetFile(file, memory_map=True, pre_buffer=False) as table:
             yield table
     except (arrow.ArrowException, OSError) as error:
-        raise UsageError(f"{file}: cannot be read as parquet ({str(error).splitlines()[0]}); fetch it again") from None
+        raise UsageError(
+            f"{file}: cannot be read as parquet ({str(error).splitlines()[0]}); fetch it again"
+        ) from None
 
 
 def _row(
-    values: dict[str, Any], media: Mapping[str, str], convert: Mapping[str, Callable[[Any], Any]]
+    values: dict[str, Any],
+    media: Mapping[str, str],
+    convert: Mapping[str, Callable[[Any], Any]],
 ) -> dict[str, Any]:
-    row = {name: convert[name](value) if name in convert else value for name, value in values.items()}
-    return with_media({name: value for name, value in row.items() if value is not None}, media)
+    row = {
+        name: convert[name](value) if name in convert else value
+        for name, value in values.items()
+    }
+    return with_media(
+        {name: value for name, value in row.items() if value is not None}, media
+    )
 
 
 # The types of pyarrow are unknown where types are checked, because the package is optional.
@@ -77,19 +94,31 @@ def _media_columns(schema: Any, types: Any) -> Iterator[str]:
 
 def _is_medium(kind: Any, types: Any) -> bool:
     if types.is_struct(kind):
-        return kind.get_field_index("bytes") >= 0 and _is_bytes(kind.field("bytes").type, types)
+        return kind.get_field_index("bytes") >= 0 and _is_bytes(
+            kind.field("bytes").type, types
+        )
     return _is_bytes(kind, types)
 
 
 def _is_bytes(kind: Any, types: Any) -> bool:
-    return bool(types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind))
+    return bool(
+        types.is_binary(kind)
+        or types.is_large_binary(kind)
+        or types.is_fixed_size_binary(kind)
+    )
 
 
 def _is_list(kind: Any, types: Any) -> bool:
-    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+    return bool(
+        types.is_list(kind)
+        or types.is_large_list(kind)
+        or types.is_fixed_size_list(kind)
+    )
 
 
-def _converters(schema: Any, types: Any, media: set[str], file: Path) -> dict[str, Callable[[Any], Any]]:
+def _converters(
+    schema: Any, types: Any, media: set[str], file: Path
+) -> dict[str, Callable[[Any], Any]]:
     """How other columns' values become JSON; columns that already are need nothing."""
     found: dict[str, Callable[[Any], Any]] = {}
     for column in schema:
@@ -104,8 +133,13 @@ def _converters(schema: Any, types: Any, media: set[str], file: Path) -> dict[st
         if types.is_map(column.type):
             found[column.name] = _mapping
         elif column.name == "media" and not types.is_struct(column.type):
-            raise UsageError(f"{file}: the column 'media' is no mapping from labels to paths")
-        elif not all(types.is_string(leaf) or types.is_integer(leaf) or types.is_boolean(leaf) for leaf in leaves):
+            raise UsageError(
+                f"{file}: the column 'media' is no mapping from labels to paths"
+            )
+        elif not all(
+            types.is_string(leaf) or types.is_integer(leaf) or types.is_boolean(leaf)
+            for leaf in leaves
+        ):
             found[column.name] = json_value
     return found
 
@@ -119,7 +153,11 @@ def _leaves(kind: Any) -> Iterator[Any]:
 
 
 def _mapping(value: Any) -> Any:
-    return None if value is None else {key: json_value(item) for key, item in dict(value).items()}
+    return (
+        None
+        if value is None
+        else {key: json_value(item) for key, item in dict(value).items()}
+    )
 
 
 def json_value(value: Any) -> Any:

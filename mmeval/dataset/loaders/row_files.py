@@ -18,7 +18,9 @@ from mmeval.system.foreign_lines import lines_of, list_of
 from mmeval.wording import either, some
 
 SUFFIXES = (".jsonl", ".parquet", ".json")
-_SHARD = re.compile(r"(?P<split>.+)-(?P<number>[0-9]+)-of-(?P<total>[0-9]{1,6})(?P<rest>.*)")
+_SHARD = re.compile(
+    r"(?P<split>.+)-(?P<number>[0-9]+)-of-(?P<total>[0-9]{1,6})(?P<rest>.*)"
+)
 """``test-00000-of-00003.parquet``; what follows the total (a hash, the suffix) may differ from shard to shard."""
 _MOST_NAMED = 10
 MAX_ROW_BYTES = 2**23
@@ -38,13 +40,23 @@ def row_files(source: DataSource) -> tuple[Path, ...]:
     none of these (``SUFFIXES``), or is a link out of the data folder."""
     named = source.options.get("data_file")
     names = [named] if isinstance(named, str) else [str(name) for name in named or ()]
-    files = _files_of_split(source) if named is None else tuple(path_inside(source.folder, name) for name in names)
+    files = (
+        _files_of_split(source)
+        if named is None
+        else tuple(path_inside(source.folder, name) for name in names)
+    )
     for file in files:
         if not file.is_file():
-            what = "is not a regular file" if file.exists() else "no such data file (dataset_kwargs: data_file)"
+            what = (
+                "is not a regular file"
+                if file.exists()
+                else "no such data file (dataset_kwargs: data_file)"
+            )
             raise MissingDataError(f"{file}: {what}")
         if file.suffix not in SUFFIXES:
-            raise UsageError(f"{file}: rows are read from files that end in {either(SUFFIXES)}")
+            raise UsageError(
+                f"{file}: rows are read from files that end in {either(SUFFIXES)}"
+            )
     return files
 
 
@@ -75,24 +87,35 @@ def scan_files(files: Sequence[Path]) -> RowScan:
 def _files_of_split(source: DataSource) -> tuple[Path, ...]:
     top = path_inside(source.folder, source.name) if source.name else source.folder
     if "/" in source.split:
-        raise UsageError(f"test_split: {source.split!r} is no name of a split; folders belong into dataset_name")
+        raise UsageError(
+            f"test_split: {source.split!r} is no name of a split; folders belong into dataset_name"
+        )
     split = glob.escape(source.split)
     for folder in (top, top / "data"):
         for suffix in SUFFIXES:
-            found = sorted(folder.glob(f"{split}{suffix}")) or sorted(folder.glob(f"{split}-*{suffix}"))
+            found = sorted(folder.glob(f"{split}{suffix}")) or sorted(
+                folder.glob(f"{split}-*{suffix}")
+            )
             if found:
                 _require_all_shards(found)
-                return tuple(path_inside(source.folder, str(file.relative_to(source.folder))) for file in found)
+                return tuple(
+                    path_inside(source.folder, str(file.relative_to(source.folder)))
+                    for file in found
+                )
     raise MissingDataError(_no_rows(top, source.split))
 
 
 def _require_all_shards(files: Sequence[Path]) -> None:
     """Raises MissingDataError for missing shards that the names of others announce."""
     shards = [match for file in files if (match := _SHARD.fullmatch(file.name))]
-    there = {f"{shard['split']}-{shard['number']}-of-{shard['total']}" for shard in shards}
+    there = {
+        f"{shard['split']}-{shard['number']}-of-{shard['total']}" for shard in shards
+    }
     sets = {(shard["split"], len(shard["number"]), shard["total"]) for shard in shards}
     announced = {
-        f"{split}-{number:0{width}}-of-{total}" for split, width, total in sets for number in range(int(total))
+        f"{split}-{number:0{width}}-of-{total}"
+        for split, width, total in sets
+        for number in range(int(total))
     }
     missing = sorted(announced - there)
     if missing:
@@ -105,8 +128,12 @@ def _no_rows(folder: Path, split: str) -> str:
     if not folder.is_dir():
         return f"{folder}: there is no such data folder"
     others = sorted({path.stem for path in folder.iterdir() if path.suffix in SUFFIXES})
-    near = did_you_mean(split, others) or (f" (there is {some(others, _MOST_NAMED)})" if others else "")
-    tables = sorted(path.name for path in folder.iterdir() if path.suffix in (".csv", ".tsv"))
+    near = did_you_mean(split, others) or (
+        f" (there is {some(others, _MOST_NAMED)})" if others else ""
+    )
+    tables = sorted(
+        path.name for path in folder.iterdir() if path.suffix in (".csv", ".tsv")
+    )
     table = f"; {some(tables, 3)}: loader: datasets reads such files" if tables else ""
     return (
         f"{folder}: no rows of the split {split!r}: neither {split}.jsonl nor {split}.parquet nor {split}.json. "

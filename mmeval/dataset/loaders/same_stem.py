@@ -25,13 +25,17 @@ class SameStem:
     def __init__(self) -> None:
         self._names: dict[Path, dict[str, list[str]]] = {}
 
-    def __call__(self, resolve: MediaFolder, path: str, where: str, kind: MediaKind) -> FoundMedia:
+    def __call__(
+        self, resolve: MediaFolder, path: str, where: str, kind: MediaKind
+    ) -> FoundMedia:
         """Raises UsageError for a path that is missing, leads out, or is not a path."""
         try:
             return FoundMedia(resolve(path, where))
         except UsageError:
             for name in self._like(resolve, path):
-                if (found := resolve(str(Path(path).with_name(name)), where)).kind == kind:
+                if (
+                    found := resolve(str(Path(path).with_name(name)), where)
+                ).kind == kind:
                     return FoundMedia(found, name)
             raise
 

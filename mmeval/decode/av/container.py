@@ -47,7 +47,9 @@ def opened(media: Media, data: bytes, limits: DecodeLimits) -> Any:
             check_tables(data)
     most = {"max_pixels": str(_FAR_ABOVE * limits.max_video_pixels)}
     options = {"protocol_whitelist": "none", **most}
-    container = av.open(io.BytesIO(data), format=name, metadata_errors="replace", options=options)
+    container = av.open(
+        io.BytesIO(data), format=name, metadata_errors="replace", options=options
+    )
     for stream in container.streams.video:
         stream.codec_context.options = most
     return container

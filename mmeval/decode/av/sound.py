@@ -20,7 +20,9 @@ from mmeval.system.extras import need
 if TYPE_CHECKING:
     import numpy as np
 
-_SOUND_FILE_MIMES = frozenset(("audio/wav", "audio/flac", "audio/ogg", "audio/mpeg", "audio/aiff"))
+_SOUND_FILE_MIMES = frozenset(
+    ("audio/wav", "audio/flac", "audio/ogg", "audio/mpeg", "audio/aiff")
+)
 _UNKNOWN_LENGTH = 1 << 62
 """Frames that libsndfile reports when a FLAC stream does not say how long it is; it cannot read those to the end."""
 _AUDIO_BLOCK = 1 << 20
@@ -59,7 +61,13 @@ def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
     clock, joined, rate = Clock(media, limits), _Joined(), 0
     with decoding(media, "sound"), quiet():
         for block in blocks:
-            _check_audio_size(media, limits, joined.count + len(block.samples), block.samples.shape[1], block.rate)
+            _check_audio_size(
+                media,
+                limits,
+                joined.count + len(block.samples),
+                block.samples.shape[1],
+                block.rate,
+            )
             joined.add(_finite(media, block.samples))
             rate = rate or block.rate
             clock.check()
@@ -80,7 +88,9 @@ class SoundStart:
     more: bool
 
 
-def sound_start(media: Media, seconds: float, *, limits: DecodeLimits = DEFAULT_LIMITS) -> SoundStart:
+def sound_start(
+    media: Media, seconds: float, *, limits: DecodeLimits = DEFAULT_LIMITS
+) -> SoundStart:
     """The first seconds of a sound, channels averaged, clipped to -1..1.
     No more is decoded, so the sound may be longer than the limits allow. Raises the errors of this package."""
     import numpy
@@ -91,8 +101,12 @@ def sound_start(media: Media, seconds: float, *, limits: DecodeLimits = DEFAULT_
         for block in blocks:
             rate = rate or block.rate
             count += len(block.samples)
-            _check_audio_size(media, limits, min(count, int(seconds * rate)), 1, block.rate)
-            found.append(numpy.clip(_finite(media, block.samples).mean(axis=1), -1.0, 1.0))
+            _check_audio_size(
+                media, limits, min(count, int(seconds * rate)), 1, block.rate
+            )
+            found.append(
+                numpy.clip(_finite(media, block.samples).mean(axis=1), -1.0, 1.0)
+            )
             if count > seconds * rate:
                 break
             clock.check()
@@ -102,15 +116,21 @@ def sound_start(media: Media, seconds: float, *, limits: DecodeLimits = DEFAULT_
         return SoundStart(numpy.concatenate(found)[:most], rate, count > most)
 
 
-def _finite(media: Media, samples: np.ndarray[Any, np.dtype[np.float32]]) -> np.ndarray[Any, np.dtype[np.float32]]:
+def _finite(
+    media: Media, samples: np.ndarray[Any, np.dtype[np.float32]]
+) -> np.ndarray[Any, np.dtype[np.float32]]:
     import numpy
 
     if not numpy.isfinite(samples).all():
-        raise CorruptMediaError(f"{media.label}: some of its samples are not numbers (NaN or infinite)")
+        raise CorruptMediaError(
+            f"{media.label}: some of its samples are not numbers (NaN or infinite)"
+        )
     return samples
 
 
-def _blocks(media: Media, limits: DecodeLimits, *, whole: bool) -> Generator[Audio, None, None]:
+def _blocks(
+    media: Media, limits: DecodeLimits, *, whole: bool
+) -> Generator[Audio, None, None]:
     """The sound block by block; ``whole`` checks its declared size by the limits."""
     data = whole_bytes(media, limits)
     if media.mime in _SOUND_FILE_MIMES:
@@ -131,7 +151,9 @@ class _Joined:
         if not self.count:
             self._room = block[:0].copy()
         if end > len(self._room):
-            self._room.resize((end + _AUDIO_BLOCK // channels, channels), refcheck=False)
+            self._room.resize(
+                (end + _AUDIO_BLOCK // channels, channels), refcheck=False
+            )
         self._room[self.count : end] = block
         self.count = end
 
@@ -140,16 +162,28 @@ class _Joined:
         return self._room
 
 
-def _check_audio_size(media: Media, limits: DecodeLimits, frames: int, channels: int, rate: int) -> None:
+def _check_audio_size(
+    media: Media, limits: DecodeLimits, frames: int, channels: int, rate: int
+) -> None:
     if rate <= 0:
         raise CorruptMediaError(f"{media.label}: its rate is {rate} Hz")
     samples = frames * channels
-    within(media, "max_audio_seconds", limits.max_audio_seconds, frames / rate, "seconds")
+    within(
+        media, "max_audio_seconds", limits.max_audio_seconds, frames / rate, "seconds"
+    )
     within(media, "max_audio_samples", limits.max_audio_samples, samples, "samples")
-    within(media, "max_step_bytes", limits.step_bytes(media.size), samples * _SAMPLE_BYTES, "bytes of memory")
+    within(
+        media,
+        "max_step_bytes",
+        limits.step_bytes(media.size),
+        samples * _SAMPLE_BYTES,
+        "bytes of memory",
+    )
 
 
-def _sound_file_blocks(media: Media, data: bytes, limits: DecodeLimits, *, whole: bool) -> Generator[Audio, None, None]:
+def _sound_file_blocks(
+    media: Media, data: bytes, limits: DecodeLimits, *, whole: bool
+) -> Generator[Audio, None, None]:
     import soundfile
 
     with soundfile.SoundFile(io.BytesIO(data)) as file:
@@ -157,24 +191,39 @@ def _sound_file_blocks(media: Media, data: bytes, limits: DecodeLimits, *, whole
         if declared >= _UNKNOWN_LENGTH:
             yield from _sound_track_blocks(media, data, limits)
             return
-        _check_audio_size(media, limits, declared if whole else 0, file.channels, file.samplerate)
+        _check_audio_size(
+            media, limits, declared if whole else 0, file.channels, file.samplerate
+        )
         count = 0
         block = max(1, _AUDIO_BLOCK // file.channels)
         while len(samples := file.read(block, dtype="float32", always_2d=True)):
             count += len(samples)
             yield Audio(samples, file.samplerate)
-        if count < declared and media.mime != "audio/mpeg":  # MPEG audio only estimates its length
-            raise CorruptMediaError(f"{media.label}: it is cut short, {count} of {declared} frames could be read")
+        if (
+            count < declared and media.mime != "audio/mpeg"
+        ):  # MPEG audio only estimates its length
+            raise CorruptMediaError(
+                f"{media.label}: it is cut short, {count} of {declared} frames could be read"
+            )
 
 
-def _sound_track_blocks(media: Media, data: bytes, limits: DecodeLimits) -> Generator[Audio, None, None]:
+def _sound_track_blocks(
+    media: Media, data: bytes, limits: DecodeLimits
+) -> Generator[Audio, None, None]:
     av = need("av", "video")
     with opened(media, data, limits) as container:
         if not container.streams.audio:
             raise CorruptMediaError(f"{media.label}: it has no sound track")
         stream = container.streams.audio[0]
         _check_audio_size(media, limits, 0, stream.channels, stream.rate)
-        resampler = av.AudioResampler(format="flt", layout=stream.layout, rate=stream.rate)
-        for frame in chain(container.decode(stream), (None,)):  # None empties the resampler
+        resampler = av.AudioResampler(
+            format="flt", layout=stream.layout, rate=stream.rate
+        )
+        for frame in chain(
+            container.decode(stream), (None,)
+        ):  # None empties the resampler
             for part in resampler.resample(frame):
-                yield Audio(part.to_ndarray().reshape(-1, len(part.layout.channels)), stream.rate)
+                yield Audio(
+                    part.to_ndarray().reshape(-1, len(part.layout.channels)),
+                    stream.rate,
+                )

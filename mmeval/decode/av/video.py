@@ -26,7 +26,9 @@ T = TypeVar("T")
 
 _SEEK_SECONDS = 2.0
 """Below this distance, decoding the frames between is cheaper than seeking to a key frame."""
-_BRIGHTNESS_FIRST = frozenset(f"yuv{full}{how}p" for full in ("", "j") for how in ("420", "422", "444")) | {"nv12"}
+_BRIGHTNESS_FIRST = frozenset(
+    f"yuv{full}{how}p" for full in ("", "j") for how in ("420", "422", "444")
+) | {"nv12"}
 """Formats of pixels whose first plane is the brightness in bytes: a frame is compared without converting it."""
 _FULL_RANGE = 2
 """Of a frame whose brightness goes from 0 to 255; else it is 16 to 235."""
@@ -55,7 +57,10 @@ class VideoInfo:
 
 
 def video(
-    media: Media, *, times: Sequence[float] | None = None, limits: DecodeLimits = DEFAULT_LIMITS
+    media: Media,
+    *,
+    times: Sequence[float] | None = None,
+    limits: DecodeLimits = DEFAULT_LIMITS,
 ) -> Iterator[Frame]:
     """The frames, lazily: all, or those shown at ``times`` (seconds, ascending).
 
@@ -66,14 +71,18 @@ def video(
     return _checked(media, limits, _video_frames(media, limits, times))
 
 
-def frames_at(media: Media, indices: Collection[int], *, limits: DecodeLimits = DEFAULT_LIMITS) -> Iterator[Frame]:
+def frames_at(
+    media: Media, indices: Collection[int], *, limits: DecodeLimits = DEFAULT_LIMITS
+) -> Iterator[Frame]:
     """The frames with some places in decoding order, lazily and in this order.
 
     There are none after the last of the video. Raises the errors of this package.
     """
     wanted = frozenset(indices)
     with contextlib.closing(_checked(media, limits, _passed(media, limits))) as frames:
-        for index, (moment, frame) in enumerate(islice(frames, max(wanted, default=-1) + 1)):
+        for index, (moment, frame) in enumerate(
+            islice(frames, max(wanted, default=-1) + 1)
+        ):
             if index in wanted:
                 with decoding(media, "video"), warnings.catch_warnings(action="ignore"):
                     rgb = frame.to_ndarray(format="rgb24")
@@ -81,7 +90,10 @@ def frames_at(media: Media, indices: Collection[int], *, limits: DecodeLimits = 
 
 
 def frames_by_change(
-    media: Media, wanted: Callable[[int, float], bool], *, limits: DecodeLimits = DEFAULT_LIMITS
+    media: Media,
+    wanted: Callable[[int, float], bool],
+    *,
+    limits: DecodeLimits = DEFAULT_LIMITS,
 ) -> Iterator[Frame]:
     """The frames that ``wanted`` chooses by place and change, lazily.
 
@@ -132,9 +144,14 @@ def _shades(frame: Any) -> tuple[Grey, float]:
     """The brightness of a frame's pixels, and the factor that brings its differences to shades of grey."""
     import numpy as np
 
-    if frame.format.name not in _BRIGHTNESS_FIRST or frame.planes[0].line_size < frame.width:
+    if (
+        frame.format.name not in _BRIGHTNESS_FIRST
+        or frame.planes[0].line_size < frame.width
+    ):
         return frame.to_ndarray(format="gray"), 1.0
-    rows = np.frombuffer(frame.planes[0], np.uint8).reshape(-1, frame.planes[0].line_size)
+    rows = np.frombuffer(frame.planes[0], np.uint8).reshape(
+        -1, frame.planes[0].line_size
+    )
     full = "yuvj" in frame.format.name or frame.color_range == _FULL_RANGE
     return rows[: frame.height, : frame.width], 1.0 if full else 255 / 219
 
@@ -148,7 +165,9 @@ def frame_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
     return count
 
 
-def _checked(media: Media, limits: DecodeLimits, frames: Generator[T, None, None]) -> Generator[T, None, None]:
+def _checked(
+    media: Media, limits: DecodeLimits, frames: Generator[T, None, None]
+) -> Generator[T, None, None]:
     """The frames, each decoded within the limit of time; what the decoder raises is an error of this package."""
     need("av", "video")
     clock = Clock(media, limits)
@@ -163,10 +182,14 @@ def _checked(media: Media, limits: DecodeLimits, frames: Generator[T, None, None
             yield frame
 
 
-def _passed(media: Media, limits: DecodeLimits) -> Generator[tuple[float, Any], None, None]:
+def _passed(
+    media: Media, limits: DecodeLimits
+) -> Generator[tuple[float, Any], None, None]:
     """The frames of a video as the library has them, without their pixels."""
     with opened(media, whole_bytes(media, limits), limits) as container:
-        yield from _Track(media, container, _video_stream(media, container, limits), limits).frames()
+        yield from _Track(
+            media, container, _video_stream(media, container, limits), limits
+        ).frames()
 
 
 def video_info(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> VideoInfo:
@@ -175,21 +198,40 @@ def video_info(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> VideoI
     data = whole_bytes(media, limits)
     with decoding(media, "video"), quiet(), opened(media, data, limits) as container:
         stream = _video_stream(media, container, limits)
-        length = float(stream.duration * stream.time_base) if stream.duration else (container.duration or 0) / 1e6
-        return VideoInfo(stream.width, stream.height, float(stream.average_rate or 0), max(0.0, float(length)))
+        length = (
+            float(stream.duration * stream.time_base)
+            if stream.duration
+            else (container.duration or 0) / 1e6
+        )
+        return VideoInfo(
+            stream.width,
+            stream.height,
+            float(stream.average_rate or 0),
+            max(0.0, float(length)),
+        )
 
 
 def _video_stream(media: Media, container: Any, limits: DecodeLimits) -> Any:
     if not container.streams.video:
         raise CorruptMediaError(f"{media.label}: it has no pictures")
     stream = container.streams.video[0]
-    within(media, "max_video_pixels", limits.max_video_pixels, stream.width * stream.height, "pixels a frame")
+    within(
+        media,
+        "max_video_pixels",
+        limits.max_video_pixels,
+        stream.width * stream.height,
+        "pixels a frame",
+    )
     return stream
 
 
-def _video_frames(media: Media, limits: DecodeLimits, times: Sequence[float] | None) -> Generator[Frame, None, None]:
+def _video_frames(
+    media: Media, limits: DecodeLimits, times: Sequence[float] | None
+) -> Generator[Frame, None, None]:
     with opened(media, whole_bytes(media, limits), limits) as container:
-        track = _Track(media, container, _video_stream(media, container, limits), limits)
+        track = _Track(
+            media, container, _video_stream(media, container, limits), limits
+        )
         frames = track.frames() if times is None else _at_times(track, times)
         index = -1
         for index, (moment, frame) in enumerate(frames):
@@ -201,8 +243,15 @@ def _video_frames(media: Media, limits: DecodeLimits, times: Sequence[float] | N
 class _Track:
     """The pictures of an opened video, by their time in seconds from the first one."""
 
-    def __init__(self, media: Media, container: Any, stream: Any, limits: DecodeLimits) -> None:
-        self._media, self._container, self._stream, self._limits = media, container, stream, limits
+    def __init__(
+        self, media: Media, container: Any, stream: Any, limits: DecodeLimits
+    ) -> None:
+        self._media, self._container, self._stream, self._limits = (
+            media,
+            container,
+            stream,
+            limits,
+        )
         self._start = stream.start_time or 0
         self._decoded = 0
 
@@ -210,7 +259,13 @@ class _Track:
         """The frames from where the reader stands."""
         for frame in self._container.decode(self._stream):
             self._decoded += 1
-            within(self._media, "max_video_frames", self._limits.max_video_frames, self._decoded, "frames")
+            within(
+                self._media,
+                "max_video_frames",
+                self._limits.max_video_frames,
+                self._decoded,
+                "frames",
+            )
             within(
                 self._media,
                 "max_video_pixels",
@@ -222,12 +277,16 @@ class _Track:
 
     def jump(self, moment: float) -> Iterator[tuple[float, Any]]:
         """The frames from the last key frame before a moment on."""
-        self._container.seek(self._start + int(moment / self._stream.time_base), stream=self._stream)
+        self._container.seek(
+            self._start + int(moment / self._stream.time_base), stream=self._stream
+        )
         return self.frames()
 
     def _time(self, frame: Any) -> float:
         if frame.pts is not None:
-            return float((frame.pts - self._start) * (frame.time_base or self._stream.time_base))
+            return float(
+                (frame.pts - self._start) * (frame.time_base or self._stream.time_base)
+            )
         return (self._decoded - 1) / float(self._stream.average_rate or 25)
 
 

@@ -74,7 +74,10 @@ def _flow(element: Any, names: str) -> Iterator[list[Any]]:
     """
     for child in element.iterchildren("*"):
         if child.tag == f"{names}tbl":
-            rows = ([_cell(cell, names) for cell in _nearest(row, "tc", names)] for row in _nearest(child, "tr", names))
+            rows = (
+                [_cell(cell, names) for cell in _nearest(row, "tc", names)]
+                for row in _nearest(child, "tr", names)
+            )
             yield from (block for block in _tables(rows) if any(map(any, block[1])))
         elif child.tag != _OTHERWISE:
             yield from _flow(child, names)
@@ -104,7 +107,10 @@ def _nearest(element: Any, tag: str, names: str) -> Iterator[Any]:
 
 
 def _cell(cell: Any, names: str) -> str:
-    words = (block if len(block) == 1 else (word for row in block[1] for word in row) for block in _flow(cell, names))
+    words = (
+        block if len(block) == 1 else (word for row in block[1] for word in row)
+        for block in _flow(cell, names)
+    )
     return " ".join(" ".join(word for block in words for word in block).split())
 
 

@@ -46,7 +46,9 @@ Block: TypeAlias = str | OfficeTable
 """A paragraph (a heading, the name of a sheet) or a table."""
 
 
-def office_blocks(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Generator[Block, None, None]:
+def office_blocks(
+    media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS
+) -> Generator[Block, None, None]:
     """The paragraphs and tables of an office document in order, lazily.
 
     They are the body of a Word document, each sheet of a workbook after its name, or each slide of a presentation.
@@ -56,17 +58,27 @@ def office_blocks(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Gen
     package.
     """
     if media.mime not in _READERS:
-        raise CorruptMediaError(f"{media.label}: it is {media.mime}, which is no office document that is read")
+        raise CorruptMediaError(
+            f"{media.label}: it is {media.mime}, which is no office document that is read"
+        )
     data = whole_bytes(media, limits)
     clock = Clock(media, limits)
-    with contextlib.closing(steps_apart("mmeval.decode.office.read:block_steps", media, data, limits)) as steps:
+    with contextlib.closing(
+        steps_apart("mmeval.decode.office.read:block_steps", media, data, limits)
+    ) as steps:
         for step in steps:
             clock.check()
             for block in json.loads(step.buffers[0]):
-                yield block[0] if len(block) == 1 else OfficeTable(tuple(tuple(row) for row in block[1]))
+                yield (
+                    block[0]
+                    if len(block) == 1
+                    else OfficeTable(tuple(tuple(row) for row in block[1]))
+                )
 
 
-def office_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS, chars: int | None = None) -> str:
+def office_text(
+    media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS, chars: int | None = None
+) -> str:
     """The words in order: a line for each paragraph and row, a tab between cells.
 
     Where ``chars`` are given, a little more than so many at most. Raises the errors of this package.
@@ -75,7 +87,11 @@ def office_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS, chars: i
     count = 0
     with contextlib.closing(office_blocks(media, limits=limits)) as blocks:
         for block in blocks:
-            lines = [block] if isinstance(block, str) else ["\t".join(row) for row in block.rows]
+            lines = (
+                [block]
+                if isinstance(block, str)
+                else ["\t".join(row) for row in block.rows]
+            )
             words += [f"{line}\n" for line in lines]
             count += sum(len(line) + 1 for line in lines)
             if chars is not None and count > chars:
@@ -93,7 +109,10 @@ def block_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
 
 
 def _steps(
-    media: Media, limits: DecodeLimits, what: str, read: Callable[[BinaryIO], Iterator[list[Any]]]
+    media: Media,
+    limits: DecodeLimits,
+    what: str,
+    read: Callable[[BinaryIO], Iterator[list[Any]]],
 ) -> Iterator[Step]:
     blocks: list[list[Any]] = []
     count = sent = 0
@@ -123,7 +142,9 @@ def _check_entries(media: Media, limits: DecodeLimits, data: bytes) -> None:
 def _chars(block: list[Any]) -> int:
     if len(block) == 1:
         return len(block[0]) + _MARKUP_CHARS
-    return sum(len(cell) + _MARKUP_CHARS for row in block[1] for cell in row) + _MARKUP_CHARS * len(block[1])
+    return sum(
+        len(cell) + _MARKUP_CHARS for row in block[1] for cell in row
+    ) + _MARKUP_CHARS * len(block[1])
 
 
 def _step(blocks: list[list[Any]]) -> Step:

@@ -40,7 +40,11 @@ def bars(
     ``spread`` is the known range of the values. ``narrow`` is a phone's width, with the labels above the bars."""
     width = NARROW if narrow else WIDTH
     ends = [
-        end for _, group in groups for bar in group for end in (bar.value, *(bar.interval or ())) if end is not None
+        end
+        for _, group in groups
+        for bar in group
+        for end in (bar.value, *(bar.interval or ()))
+        if end is not None
     ]
     scale = scale_for(ends, spread)
     legend = _legend(series if len(series) > 1 else (), width)
@@ -48,7 +52,13 @@ def bars(
     above = LABEL if narrow else 0.0
     heights = [above + len(group) * (BAR + GAP) + GROUP_GAP for _, group in groups]
     drawing = Drawing(width, top + sum(heights) + BOTTOM, title)
-    longest = 0 if narrow else max((text_width(fitted(label, LABEL_CHARS)) for label, _ in groups), default=0)
+    longest = (
+        0
+        if narrow
+        else max(
+            (text_width(fitted(label, LABEL_CHARS)) for label, _ in groups), default=0
+        )
+    )
     axis = _Axis(scale, 12 + longest, width - VALUES)
     for at, (x, y, name) in enumerate(legend):
         drawing.add("rect", f"bar series-{at % SERIES}", x=x, y=y, width=10, height=10)
@@ -56,10 +66,14 @@ def bars(
     axis.draw(drawing, top, top + sum(heights))
     for (label, group), height in zip(groups, heights, strict=True):
         if narrow:
-            drawing.text("label", fitted(label, NARROW_CHARS), 4, top + GROUP_GAP / 2 + 13)
+            drawing.text(
+                "label", fitted(label, NARROW_CHARS), 4, top + GROUP_GAP / 2 + 13
+            )
         else:
             middle = top + (height - GROUP_GAP) / 2 + GROUP_GAP / 2
-            drawing.text("label", fitted(label, LABEL_CHARS), axis.left - 6, middle + 4, "end")
+            drawing.text(
+                "label", fitted(label, LABEL_CHARS), axis.left - 6, middle + 4, "end"
+            )
         for at, bar in enumerate(group):
             _bar(drawing, bar, axis, top + above + GROUP_GAP / 2 + at * (BAR + GAP))
         top += height
@@ -90,7 +104,14 @@ def _bar(drawing: Drawing, bar: ChartBar, axis: _Axis, top: float) -> None:
         return
     zero, end = axis.at(0.0), axis.at(bar.value)
     colour = f"bar series-{bar.series % SERIES}"
-    drawing.add("rect", colour, x=min(zero, end), y=top, width=max(1.0, abs(end - zero)), height=BAR)
+    drawing.add(
+        "rect",
+        colour,
+        x=min(zero, end),
+        y=top,
+        width=max(1.0, abs(end - zero)),
+        height=BAR,
+    )
     if bar.interval is not None:
         low, high = map(axis.at, bar.interval)
         drawing.line("whisker", low, middle, high, middle)

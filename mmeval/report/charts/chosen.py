@@ -36,12 +36,16 @@ Ranges = Mapping[str, Sequence[float] | None]
 """The finite range of each metric, as far as it is known."""
 
 
-def charts_of(rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges) -> list[Chart]:
+def charts_of(
+    rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges
+) -> list[Chart]:
     """The charts of some rows of the runs ``names``. A number alone makes no chart."""
     return [*_whole(rows, names, ranges), *_breakdowns(rows, names, ranges)]
 
 
-def ranges_of(documents: Iterable[Mapping[str, Any]]) -> dict[str, Sequence[float] | None]:
+def ranges_of(
+    documents: Iterable[Mapping[str, Any]],
+) -> dict[str, Sequence[float] | None]:
     """The finite ranges of metrics in results files."""
     return {
         output: metric.get("range")
@@ -52,7 +56,9 @@ def ranges_of(documents: Iterable[Mapping[str, Any]]) -> dict[str, Sequence[floa
     }
 
 
-def _whole(rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges) -> Iterator[Chart]:
+def _whole(
+    rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges
+) -> Iterator[Chart]:
     """Tasks and groups as wholes, one chart for the metrics of one range."""
     whole = [row for row in rows if not row.slice and row.is_known]
     for spread in dict.fromkeys(_range_key(row, ranges) for row in whole):
@@ -62,16 +68,36 @@ def _whole(rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges) -> I
             continue
         groups = [(f"{row.alias}, {row.metric}", _bars(row)) for row in own]
         cut = _cut(found, "row")
-        title = _titled("Tasks and groups" if isinstance(spread, tuple) else f"Tasks and groups: {spread}", cut)
+        title = _titled(
+            "Tasks and groups"
+            if isinstance(spread, tuple)
+            else f"Tasks and groups: {spread}",
+            cut,
+        )
         known = spread if isinstance(spread, tuple) else None
         draw = partial(bars, title, groups, series=names, spread=known)
-        suffix = "" if isinstance(spread, tuple) and not spread[0] and spread[1] == 1 else f"-{spread}"
-        yield Chart(f"tasks{suffix}", title, _in_words(own, names, whole=True), draw, partial(draw, narrow=True), cut)
+        suffix = (
+            ""
+            if isinstance(spread, tuple) and not spread[0] and spread[1] == 1
+            else f"-{spread}"
+        )
+        yield Chart(
+            f"tasks{suffix}",
+            title,
+            _in_words(own, names, whole=True),
+            draw,
+            partial(draw, narrow=True),
+            cut,
+        )
 
 
 def _cut(rows: Sequence[NumberRow], what: str) -> str:
     """``the first 60 of 75 slices`` where not all rows have a place; else empty."""
-    return f"the first {MOST_BARS} of {counted(len(rows), what)}" if len(rows) > MOST_BARS else ""
+    return (
+        f"the first {MOST_BARS} of {counted(len(rows), what)}"
+        if len(rows) > MOST_BARS
+        else ""
+    )
 
 
 def _titled(title: str, cut: str) -> str:
@@ -84,7 +110,9 @@ def _range_key(row: NumberRow, ranges: Ranges) -> tuple[float, ...] | str:
     return row.metric if spread is None else tuple(spread)
 
 
-def _breakdowns(rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges) -> Iterator[Chart]:
+def _breakdowns(
+    rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges
+) -> Iterator[Chart]:
     found: dict[tuple[str, str], dict[str, list[NumberRow]]] = {}
     for row in rows:
         if row.slice:
@@ -96,7 +124,9 @@ def _breakdowns(rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges)
                 yield from _breakdown(slices, label, names, ranges)
 
 
-def _breakdown(slices: Sequence[NumberRow], label: str, names: Sequence[str], ranges: Ranges) -> Iterator[Chart]:
+def _breakdown(
+    slices: Sequence[NumberRow], label: str, names: Sequence[str], ranges: Ranges
+) -> Iterator[Chart]:
     first, rows = slices[0], slices[:MOST_BARS]
     spread = ranges.get(first.metric)
     cut = _cut(slices, "slice")
@@ -105,17 +135,39 @@ def _breakdown(slices: Sequence[NumberRow], label: str, names: Sequence[str], ra
     groups = [(level, _bars(row)) for level, row in zip(levels, rows, strict=True)]
     words = _in_words(rows, names, whole=False)
     draw = partial(bars, title, groups, series=names, spread=spread)
-    yield Chart(f"{first.task}-{first.metric}-{label}", title, words, draw, partial(draw, narrow=True), cut)
-    if radars.LEAST <= len(rows) <= radars.MOST and sum(row.is_known for row in rows) >= radars.LEAST:
-        outlines = [(name, [_value(row.results[at]) for row in rows]) for at, name in enumerate(names)]
+    yield Chart(
+        f"{first.task}-{first.metric}-{label}",
+        title,
+        words,
+        draw,
+        partial(draw, narrow=True),
+        cut,
+    )
+    if (
+        radars.LEAST <= len(rows) <= radars.MOST
+        and sum(row.is_known for row in rows) >= radars.LEAST
+    ):
+        outlines = [
+            (name, [_value(row.results[at]) for row in rows])
+            for at, name in enumerate(names)
+        ]
         draw = partial(radars.radar, title, levels, outlines, spread=spread)
-        yield Chart(f"{first.task}-{first.metric}-{label}-radar", f"{title} (radar)", "", draw)
+        yield Chart(
+            f"{first.task}-{first.metric}-{label}-radar", f"{title} (radar)", "", draw
+        )
 
 
 def _bars(row: NumberRow) -> list[ChartBar]:
     return [
-        ChartBar(_value(result), None if result is None else result.ci95, series, absent or NOT_THERE)
-        for series, (result, absent) in enumerate(zip(row.results, row.absent, strict=True))
+        ChartBar(
+            _value(result),
+            None if result is None else result.ci95,
+            series,
+            absent or NOT_THERE,
+        )
+        for series, (result, absent) in enumerate(
+            zip(row.results, row.absent, strict=True)
+        )
     ]
 
 
@@ -128,19 +180,25 @@ def _in_words(rows: Sequence[NumberRow], names: Sequence[str], *, whole: bool) -
     several = len(names) > 1
     said = []
     for at, name in enumerate(names):
-        found = [(value, row) for row in rows if (value := _value(row.results[at])) is not None]
+        found = [
+            (value, row)
+            for row in rows
+            if (value := _value(row.results[at])) is not None
+        ]
         if len(found) > 1:
-            (low, lowest), (high, highest) = (pick(found, key=lambda item: item[0]) for pick in (min, max))
+            (low, lowest), (high, highest) = (
+                pick(found, key=lambda item: item[0]) for pick in (min, max)
+            )
             if low == high and several:
                 said.append(f"{name}: {low:.4f} everywhere")
             if low == high:
                 continue
-            ends = (
-                f"lowest {low:.4f} ({_name(lowest, whole=whole)}), highest {high:.4f} ({_name(highest, whole=whole)})"
-            )
+            ends = f"lowest {low:.4f} ({_name(lowest, whole=whole)}), highest {high:.4f} ({_name(highest, whole=whole)})"
             said.append(f"{name}: {ends}" if several else ends[:1].upper() + ends[1:])
         elif several:
-            alone = "".join(f"{value:.4f} ({_name(row, whole=whole)}) alone" for value, row in found)
+            alone = "".join(
+                f"{value:.4f} ({_name(row, whole=whole)}) alone" for value, row in found
+            )
             said.append(f"{name}: {alone or 'no number'}")
     return "; ".join(said)
 

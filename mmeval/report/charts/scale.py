@@ -23,20 +23,30 @@ class Scale:
 def scale_for(values: Iterable[float], spread: Sequence[float] | None) -> Scale:
     """A metric's whole range if known, else zero to round numbers around the values."""
     finite = [value for value in values if math.isfinite(value)]
-    low, high = (min([0.0, *finite]), max([0.0, *finite])) if spread is None else (spread[0], spread[1])
+    low, high = (
+        (min([0.0, *finite]), max([0.0, *finite]))
+        if spread is None
+        else (spread[0], spread[1])
+    )
     if not high > low:
         high = low + 1.0
     step = _round_step((high - low) / 4)
     if spread is None:
         low, high = math.floor(low / step) * step, math.ceil(high / step) * step
     first = math.ceil(low / step - 1e-9)
-    ticks = tuple(step * number for number in range(first, first + 12) if step * number <= high + step * 1e-9)
+    ticks = tuple(
+        step * number
+        for number in range(first, first + 12)
+        if step * number <= high + step * 1e-9
+    )
     return Scale(low, high, ticks)
 
 
 def _round_step(step: float) -> float:
     size = 10.0 ** math.floor(math.log10(step))
-    return next(size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= step * 0.999)
+    return next(
+        size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= step * 0.999
+    )
 
 
 def shown(value: float) -> str:

@@ -7,7 +7,9 @@ import unicodedata
 from html import escape
 from pathlib import Path
 
-_NO_XML = re.compile("[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NO_XML = re.compile(
+    "[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+)
 FONT_SIZE = 13
 """In units: on the page a drawing is shown at 0.85 of its size at least, which leaves 11 pixels."""
 CHAR_WIDTH = 7.4
@@ -27,7 +29,8 @@ _STYLE = (
     ".whisker{stroke:#1f2933;stroke-width:1.2}"
     ".line{stroke-width:2;fill:none}"
     + "".join(
-        f".series-{at}{{fill:{c};stroke:none}}.line.series-{at}{{stroke:{c};fill:none}}" for at, c in enumerate(COLOURS)
+        f".series-{at}{{fill:{c};stroke:none}}.line.series-{at}{{stroke:{c};fill:none}}"
+        for at, c in enumerate(COLOURS)
     )
     + "</style>"
 )
@@ -40,14 +43,30 @@ class Drawing:
         self.width, self.height, self.title = width, height, title
         self._items: list[str] = []
 
-    def add(self, element: str, classes: str, text: str = "", **attributes: float | str) -> None:
+    def add(
+        self, element: str, classes: str, text: str = "", **attributes: float | str
+    ) -> None:
         """Add an element. Underscores in attributes become hyphens; numbers are rounded."""
-        given = {"class": classes, **{name.replace("_", "-"): _plain(value) for name, value in attributes.items()}}
-        written = " ".join(f'{name}="{escape(xml_text(value))}"' for name, value in given.items())
-        self._items.append(f"<{element} {written}>{escape(xml_text(text), quote=False)}</{element}>")
+        given = {
+            "class": classes,
+            **{
+                name.replace("_", "-"): _plain(value)
+                for name, value in attributes.items()
+            },
+        }
+        written = " ".join(
+            f'{name}="{escape(xml_text(value))}"' for name, value in given.items()
+        )
+        self._items.append(
+            f"<{element} {written}>{escape(xml_text(text), quote=False)}</{element}>"
+        )
 
-    def text(self, classes: str, text: str, x: float, y: float, anchor: str = "start") -> None:
-        self.add("text", classes, text, x=x, y=y, text_anchor=anchor, font_size=FONT_SIZE)
+    def text(
+        self, classes: str, text: str, x: float, y: float, anchor: str = "start"
+    ) -> None:
+        self.add(
+            "text", classes, text, x=x, y=y, text_anchor=anchor, font_size=FONT_SIZE
+        )
 
     def line(self, classes: str, x1: float, y1: float, x2: float, y2: float) -> None:
         self.add("line", classes, x1=x1, y1=y1, x2=x2, y2=y2)
@@ -58,7 +77,13 @@ class Drawing:
         own = f'width="{_plain(self.width)}" height="{_plain(self.height)}"'
         start = f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" {size} {own} fill="currentColor">'
         return "".join(
-            [start, f"<title>{escape(xml_text(self.title), quote=False)}</title>", head, *self._items, "</svg>"]
+            [
+                start,
+                f"<title>{escape(xml_text(self.title), quote=False)}</title>",
+                head,
+                *self._items,
+                "</svg>",
+            ]
         )
 
 
@@ -86,7 +111,9 @@ def png(drawing: Drawing) -> bytes:
 def xml_text(text: str) -> str:
     """Replace what XML cannot hold and what turns the direction of writing."""
     clean = _NO_XML.sub("�", text)
-    return "".join("�" if unicodedata.category(char) == "Cf" else char for char in clean)
+    return "".join(
+        "�" if unicodedata.category(char) == "Cf" else char for char in clean
+    )
 
 
 def fitted(text: str, chars: int) -> str:
@@ -98,7 +125,9 @@ def fitted(text: str, chars: int) -> str:
 def text_width(text: str) -> float:
     """A label's width in units, rather too large, as the reader's font is unknown."""
     return sum(
-        FONT_SIZE if unicodedata.east_asian_width(char) in "WF" else _WIDER.get(unicodedata.category(char), CHAR_WIDTH)
+        FONT_SIZE
+        if unicodedata.east_asian_width(char) in "WF"
+        else _WIDER.get(unicodedata.category(char), CHAR_WIDTH)
         for char in text
     )
 

@@ -45,13 +45,23 @@ def create_loggers(named: Mapping[str, Mapping[str, Any]]) -> dict[str, Logger]:
     return made
 
 
-def log_results(loggers: Mapping[str, Logger], outcome: RunOutcome, published: Published) -> None:
+def log_results(
+    loggers: Mapping[str, Logger], outcome: RunOutcome, published: Published
+) -> None:
     """Hand results to each logger; a failure is a warning, as the files have them."""
     for name, logger in loggers.items():
-        with Caught() as failure, contextlib.redirect_stdout(sys.stderr):  # stdout holds the tables and nothing else
+        with (
+            Caught() as failure,
+            contextlib.redirect_stdout(sys.stderr),
+        ):  # stdout holds the tables and nothing else
             logger.log(outcome, published)
         if failure:
-            _log.warning("the logger %r failed (%s); the results are in %s", name, failure.reason, published.file)
+            _log.warning(
+                "the logger %r failed (%s); the results are in %s",
+                name,
+                failure.reason,
+                published.file,
+            )
 
 
 def need_package(package: str) -> None:
@@ -67,18 +77,45 @@ def flat_numbers(outcome: RunOutcome) -> dict[str, float]:
         if result.slice:
             continue
         name = f"{result.task}/{result.metric}"
-        found = {"": result.value, "_stderr": result.stderr, "_scored": result.scored, "_n": result.n}
-        numbers.update({f"{name}{what}": value for what, value in found.items() if value is not None})
+        found = {
+            "": result.value,
+            "_stderr": result.stderr,
+            "_scored": result.scored,
+            "_n": result.n,
+        }
+        numbers.update(
+            {
+                f"{name}{what}": value
+                for what, value in found.items()
+                if value is not None
+            }
+        )
     return numbers
 
 
 def table_rows(outcome: RunOutcome) -> tuple[Sequence[str], list[list[Any]]]:
     """All results, slices and groups included, as one table; None where unknown."""
-    columns = ("task", "slice", "metric", "value", "stderr", "scored", "failed", "unscored", "n", "higher_is_better")
+    columns = (
+        "task",
+        "slice",
+        "metric",
+        "value",
+        "stderr",
+        "scored",
+        "failed",
+        "unscored",
+        "n",
+        "higher_is_better",
+    )
     results = (*outcome.results, *outcome.group_results)
-    return columns, [[getattr(result, column) for column in columns] for result in results]
+    return columns, [
+        [getattr(result, column) for column in columns] for result in results
+    ]
 
 
 def described(published: Published) -> dict[str, Any]:
     """How the numbers came about, for a tracker: settings, versions, configurations."""
-    return {key: published.document[key] for key in ("config", "configs", "versions", "n-samples", "model_name")}
+    return {
+        key: published.document[key]
+        for key in ("config", "configs", "versions", "n-samples", "model_name")
+    }

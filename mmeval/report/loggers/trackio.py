@@ -24,7 +24,9 @@ class TrackioLogger:
     def log(self, outcome: RunOutcome, published: Published) -> None:
         trackio = need("trackio", "loggers")
         given = {"project": "mmeval", "name": outcome.model_name, **self._init}
-        trackio.init(**{**given, "config": {**described(published), **given.get("config", {})}})
+        trackio.init(
+            **{**given, "config": {**described(published), **given.get("config", {})}}
+        )
         try:
             trackio.log({**flat_numbers(outcome), "exit_code": outcome.exit_code})
         finally:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from mmeval.report.loggers.contract import described, flat_numbers, need_package, table_rows
+from mmeval.report.loggers.contract import (
+    described,
+    flat_numbers,
+    need_package,
+    table_rows,
+)
 from mmeval.report.results_file import Published
 from mmeval.run.options import RunOutcome
 from mmeval.system.extras import need
@@ -24,10 +29,22 @@ class WandbLogger:
 
     def log(self, outcome: RunOutcome, published: Published) -> None:
         wandb = need("wandb", "loggers")
-        given = {"project": "mmeval", "name": outcome.model_name, "job_type": "evaluation", **self._init}
-        with wandb.init(**{**given, "config": {**described(published), **given.get("config", {})}}) as run:
+        given = {
+            "project": "mmeval",
+            "name": outcome.model_name,
+            "job_type": "evaluation",
+            **self._init,
+        }
+        with wandb.init(
+            **{**given, "config": {**described(published), **given.get("config", {})}}
+        ) as run:
             columns, rows = table_rows(outcome)
-            run.log({**flat_numbers(outcome), "results": wandb.Table(columns=list(columns), data=rows)})
+            run.log(
+                {
+                    **flat_numbers(outcome),
+                    "results": wandb.Table(columns=list(columns), data=rows),
+                }
+            )
             run.summary["exit_code"] = outcome.exit_code
             kept = wandb.Artifact(f"results-{run.id}", type="results")
             kept.add_file(str(published.file))

@@ -43,17 +43,32 @@ def _json(value: Any) -> bytes:
 
 def _shallow(value: Any, depth: int = 0) -> Any:
     if isinstance(value, Mapping):
-        return {str(k): _shallow(v, depth + 1) for k, v in value.items()} if depth < MAX_DEPTH else "…"
+        return (
+            {str(k): _shallow(v, depth + 1) for k, v in value.items()}
+            if depth < MAX_DEPTH
+            else "…"
+        )
     if isinstance(value, (list, tuple)):
-        return [_shallow(item, depth + 1) for item in value] if depth < MAX_DEPTH else "…"
-    return value if isinstance(value, (str, int, float)) or value is None else str(value)
+        return (
+            [_shallow(item, depth + 1) for item in value] if depth < MAX_DEPTH else "…"
+        )
+    return (
+        value if isinstance(value, (str, int, float)) or value is None else str(value)
+    )
 
 
 class Chunks:
     """Items by ``size`` in files: ``<name>-0000.js`` has ``mmeval.<name>(0, [...])``.
     ``before`` is called before each file, to finish what its items still lack."""
 
-    def __init__(self, folder: Path, name: str, size: int, *, before: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        size: int,
+        *,
+        before: Callable[[], None] | None = None,
+    ) -> None:
         self._folder, self._name, self._size, self._before = folder, name, size, before
         self._held: list[Any] = []
         self._number = 0

@@ -26,13 +26,19 @@ _FENCE_END = re.compile(r"\n(?:```|~~~)\s*\Z")
 _LOOKS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (language, re.compile(pattern, re.MULTILINE))
     for language, pattern in (
-        ("python", r"\A#![^\n]*python|^(?:def \w+\(.*\).*:|class \w+.*:|import \w+|from [\w.]+ import )"),
+        (
+            "python",
+            r"\A#![^\n]*python|^(?:def \w+\(.*\).*:|class \w+.*:|import \w+|from [\w.]+ import )",
+        ),
         ("bash", r"\A#!(?:[^\n]*[/ ])?(?:ba|z|da)?sh\b"),
         ("html", r"(?i)\A\s*<(?:!doctype html|html|head|body|div|p|svg)\b"),
         ("xml", r"\A\s*<\?xml"),
         ("c++", r"^\s*#include\s*<(?:iostream|vector|string|map|algorithm)>|\bstd::"),
         ("c", r"^\s*#include\s*[<\"]"),
-        ("java", r"^\s*(?:public|private|protected)\s+(?:static\s+|final\s+)*(?:class|void|interface)\b"),
+        (
+            "java",
+            r"^\s*(?:public|private|protected)\s+(?:static\s+|final\s+)*(?:class|void|interface)\b",
+        ),
         ("go", r"^package \w+\s*$"),
         ("rust", r"^\s*(?:pub )?fn \w+.*\{"),
         ("sql", r"\A\s*(?:SELECT|INSERT INTO|CREATE TABLE|UPDATE)\b"),
@@ -54,7 +60,9 @@ class _Text(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether it stays without colours, whatever is in it."""
-        long = len(self.inner) > MAX_CODE or any(len(line) > MAX_LINE for line in self.inner.splitlines())
+        long = len(self.inner) > MAX_CODE or any(
+            len(line) > MAX_LINE for line in self.inner.splitlines()
+        )
         return not self.language or long
 
 
@@ -113,7 +121,11 @@ def _unfenced(text: str) -> _Text:
     if fence is None:
         return _Text(text, _look(text))
     closed = _FENCE_END.search(text, max(0, fence.end() - 1))
-    inner = text[fence.end() : max(fence.end(), closed.start())] if closed else text[fence.end() :]
+    inner = (
+        text[fence.end() : max(fence.end(), closed.start())]
+        if closed
+        else text[fence.end() :]
+    )
     return _Text(inner, fence[1].lower() or _look(inner))
 
 

@@ -34,7 +34,11 @@ def exchanges(trial: StoredTrial, journal: Journal) -> list[ShownExchange]:
     """The calls of a trial, without the unmade one that ends an unsupported trial."""
     failed = trial.row.get("failed", {})
     found = [
-        ShownExchange(str(path), str(role), failed[path]["r"] if path in failed else _reply(journal, key))
+        ShownExchange(
+            str(path),
+            str(role),
+            failed[path]["r"] if path in failed else _reply(journal, key),
+        )
         for path, role, key in trial.row["x"]
     ]
     if (trial.row.get("error") or {}).get("kind") == "unsupported":
@@ -47,7 +51,9 @@ def _reply(journal: Journal, key: str) -> TaskRow | None:
     return None if line is None else line["r"]
 
 
-def output_of(trial: StoredTrial, made: Iterable[ShownExchange]) -> list[TaskRow] | None:
+def output_of(
+    trial: StoredTrial, made: Iterable[ShownExchange]
+) -> list[TaskRow] | None:
     """The parts of the answer; None where there is none."""
     if "error" in trial.row:
         return None
@@ -77,16 +83,23 @@ def details(
     ``outputs`` says of each metric under which number its verdicts stand."""
     sample = trial.sample
     is_output = len(made) == 1 and "output" not in trial.row
-    whole = trial.size <= MAX_TEXT  # nothing in it can be too long, so nothing has to be looked through
+    whole = (
+        trial.size <= MAX_TEXT
+    )  # nothing in it can be too long, so nothing has to be looked through
     return {
-        "input": [{"role": m["role"], "parts": writer.parts(m["content"])} for m in sample["input"]],
+        "input": [
+            {"role": m["role"], "parts": writer.parts(m["content"])}
+            for m in sample["input"]
+        ],
         "references": [writer.parts(answer) for answer in sample["references"]],
         "output": None if output is None else writer.parts(output),
         "error": _error(error_of(trial, output)),
         "warnings": _warnings(made),
         "finish": _finish(made),
         "scores": list(_scores(trial, outputs, journal, writer, whole=whole)),
-        "steps": [_step(exchange, journal, writer, is_output=is_output) for exchange in made],
+        "steps": [
+            _step(exchange, journal, writer, is_output=is_output) for exchange in made
+        ],
         "labels": labels if whole else bounded(labels),
         "metadata": sample["metadata"] if whole else bounded(sample["metadata"]),
         **(
@@ -100,41 +113,75 @@ def details(
 def bounded(value: Any, depth: int = 0) -> Any:
     """A value of JSON with its long texts and lists cut, each which is marked."""
     if isinstance(value, str):
-        return value if len(value) <= MAX_TEXT else f"{value[:MAX_TEXT]}… ({len(value):,} characters)"
+        return (
+            value
+            if len(value) <= MAX_TEXT
+            else f"{value[:MAX_TEXT]}… ({len(value):,} characters)"
+        )
     if depth == MAX_DEPTH and isinstance(value, (Mapping, list)):
         return "…"
     if isinstance(value, Mapping):
-        kept = {str(k)[:MAX_TEXT]: bounded(v, depth + 1) for k, v in list(value.items())[:MAX_ITEMS]}
-        return kept if len(value) <= MAX_ITEMS else {**kept, "…": f"{len(value):,} in all"}
+        kept = {
+            str(k)[:MAX_TEXT]: bounded(v, depth + 1)
+            for k, v in list(value.items())[:MAX_ITEMS]
+        }
+        return (
+            kept if len(value) <= MAX_ITEMS else {**kept, "…": f"{len(value):,} in all"}
+        )
     if isinstance(value, list):
         items = [bounded(item, depth + 1) for item in value[:MAX_ITEMS]]
-        return items if len(value) <= MAX_ITEMS else [*items, f"… ({len(value):,} in all)"]
+        return (
+            items if len(value) <= MAX_ITEMS else [*items, f"… ({len(value):,} in all)"]
+        )
     return value
 
 
 def _error(error: TaskRow | None) -> dict[str, str] | None:
     if error is None:
         return None
-    return {"kind": str(error.get("kind", "")), "message": str(error.get("message", ""))[:MAX_TEXT]}
+    return {
+        "kind": str(error.get("kind", "")),
+        "message": str(error.get("message", ""))[:MAX_TEXT],
+    }
 
 
 def _warnings(made: Iterable[ShownExchange]) -> list[str]:
-    found = (str(text)[:MAX_TEXT] for exchange in made for text in exchange.reply.get("warnings", ()))
+    found = (
+        str(text)[:MAX_TEXT]
+        for exchange in made
+        for text in exchange.reply.get("warnings", ())
+    )
     return list(dict.fromkeys(found))
 
 
 def _finish(made: Iterable[ShownExchange]) -> str:
     """Why the model's answer ended, where that is not simply its end."""
-    reasons = (str(exchange.reply.get("finish_reason", "")) for exchange in made if exchange.role == "model")
-    return next((reason for reason in reasons if reason not in ("", "stop", "error")), "")
+    reasons = (
+        str(exchange.reply.get("finish_reason", ""))
+        for exchange in made
+        if exchange.role == "model"
+    )
+    return next(
+        (reason for reason in reasons if reason not in ("", "stop", "error")), ""
+    )
 
 
 def _step(
-    exchange: ShownExchange, journal: Journal, writer: PartWriter, *, is_output: bool = False, title: str = ""
+    exchange: ShownExchange,
+    journal: Journal,
+    writer: PartWriter,
+    *,
+    is_output: bool = False,
+    title: str = "",
 ) -> dict[str, Any]:
     reply = exchange.reply
-    parts: list[dict[str, Any]] | None = None if is_output else writer.parts(reply.get("output", ()))
-    lost = {"kind": "internal", "message": "it failed, or its reply is no longer in the journal"}
+    parts: list[dict[str, Any]] | None = (
+        None if is_output else writer.parts(reply.get("output", ()))
+    )
+    lost = {
+        "kind": "internal",
+        "message": "it failed, or its reply is no longer in the journal",
+    }
     return {
         "path": exchange.path,
         "role": exchange.role,
@@ -164,13 +211,20 @@ def _traced(reply: TaskRow, journal: Journal, writer: PartWriter) -> dict[str, A
 
 
 def _scores(
-    trial: StoredTrial, outputs: Mapping[str, str], journal: Journal, writer: PartWriter, *, whole: bool
+    trial: StoredTrial,
+    outputs: Mapping[str, str],
+    journal: Journal,
+    writer: PartWriter,
+    *,
+    whole: bool,
 ) -> Iterator[dict[str, Any]]:
     if trial.scores is None:
         return
     verdicts: dict[str, list[TaskRow]] = {}
     for row in trial.verdicts:
-        verdicts.setdefault(outputs.get(str(row["metric"]), str(row["metric"])), []).append(row)
+        verdicts.setdefault(
+            outputs.get(str(row["metric"]), str(row["metric"])), []
+        ).append(row)
     for name, score in trial.scores["scores"].items():
         evidence = score.get("evidence", {})
         yield {
@@ -180,7 +234,9 @@ def _scores(
             "reason": str(score.get("reason", ""))[:MAX_TEXT],
             "bounds": score.get("bounds"),
             "evidence": evidence if whole else bounded(evidence),
-            "verdicts": [_verdict(row, journal, writer) for row in verdicts.get(name, ())],
+            "verdicts": [
+                _verdict(row, journal, writer) for row in verdicts.get(name, ())
+            ],
         }
 
 
@@ -190,7 +246,9 @@ def _verdict(row: TaskRow, journal: Journal, writer: PartWriter) -> dict[str, An
         "path": str(row.get("path", "")),
         "role": str(row.get("role", "")),
         "asked": str(row.get("asked", "")),
-        "served": " ".join(filter(None, (str(row.get("served", "")), str(row.get("fingerprint", ""))))),
+        "served": " ".join(
+            filter(None, (str(row.get("served", "")), str(row.get("fingerprint", ""))))
+        ),
         "at": _moment(row.get("at")),
         "seconds": row.get("latency", 0.0),
         "tokens": list(row.get("usage", (0, 0)))[:2],

@@ -33,7 +33,11 @@ def headline_gauges(
     room = max(1, MOST_LINES // min(len(names), SERIES))
     shown = known if len(known) <= room else list(_outermost(known))[:room]
     return [
-        {**_row(row, names, ranges.get(row.metric), beside), "href": link(row, uncounted=uncounted)} for row in shown
+        {
+            **_row(row, names, ranges.get(row.metric), beside),
+            "href": link(row, uncounted=uncounted),
+        }
+        for row in shown
     ]
 
 
@@ -46,12 +50,29 @@ def _outermost(rows: Sequence[NumberRow]) -> Iterator[NumberRow]:
             yield row
 
 
-def _row(row: NumberRow, names: Sequence[str], spread: Sequence[float] | None, beside: Column | None) -> dict[str, Any]:
+def _row(
+    row: NumberRow,
+    names: Sequence[str],
+    spread: Sequence[float] | None,
+    beside: Column | None,
+) -> dict[str, Any]:
     its_own = None if beside is None else beside.values.get(Key(row.task, row.metric))
     other = None if its_own is None else its_own.value
-    found = [(name, at, result) for at, (name, result) in enumerate(zip(names, row.results, strict=True))]
-    known = [(name, at, result) for name, at, result in found if result is not None and result.value is not None]
-    ends = [end for _, _, result in known for end in (result.value, *(result.ci95 or ())) if end is not None]
+    found = [
+        (name, at, result)
+        for at, (name, result) in enumerate(zip(names, row.results, strict=True))
+    ]
+    known = [
+        (name, at, result)
+        for name, at, result in found
+        if result is not None and result.value is not None
+    ]
+    ends = [
+        end
+        for _, _, result in known
+        for end in (result.value, *(result.ci95 or ()))
+        if end is not None
+    ]
     scale = scale_for([*ends, *([] if other is None else [other])], spread)
     return {
         "name": row.alias,
@@ -59,12 +80,20 @@ def _row(row: NumberRow, names: Sequence[str], spread: Sequence[float] | None, b
         "better": "up" if row.higher_is_better else "down",
         "inner": row.depth > 0,
         "gauges": [
-            {"name": name if len(names) > 1 else "", "series": at, **_gauge(result, scale)}
+            {
+                "name": name if len(names) > 1 else "",
+                "series": at,
+                **_gauge(result, scale),
+            }
             for name, at, result in known[:SERIES]
         ],
         "beside": None
         if beside is None or other is None
-        else {"name": beside.header, "value": f"{other:.{DIGITS}f}", "at": _percent(scale, other)},
+        else {
+            "name": beside.header,
+            "value": f"{other:.{DIGITS}f}",
+            "at": _percent(scale, other),
+        },
     }
 
 

@@ -12,10 +12,24 @@ from typing import Any, NamedTuple
 from mmeval.records.score import Result
 from mmeval.report.notes import is_unavailable
 from mmeval.report.numbers import NumberRow
-from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial, TaskRow, counted_by
+from mmeval.results.stored_run import (
+    StoredRun,
+    StoredTask,
+    StoredTrial,
+    TaskRow,
+    counted_by,
+)
 from mmeval.store.paths import Wanted
 
-STATUSES = ("scored", "unscored", "failed", "unsupported", "unavailable", "inapplicable", "uncounted")
+STATUSES = (
+    "scored",
+    "unscored",
+    "failed",
+    "unsupported",
+    "unavailable",
+    "inapplicable",
+    "uncounted",
+)
 CHUNK = 100
 TEXT_CHUNK = 2_000
 MAX_TITLE = 120
@@ -52,8 +66,12 @@ class Index:
         self._tallies: list[Counter[str]] = []
         self._tasks: list[dict[str, Any]] = []
         self._metrics: dict[str, dict[str, Any]] = {}
-        self._numbers = {name: array("l") for name in ("task", "index", "repeat", "status")}
-        self._texts: dict[str, list[str]] = {name: [] for name in ("sample", "title", "kinds")}
+        self._numbers = {
+            name: array("l") for name in ("task", "index", "repeat", "status")
+        }
+        self._texts: dict[str, list[str]] = {
+            name: [] for name in ("sample", "title", "kinds")
+        }
         self._scores: dict[str, list[float | None]] = {}
         self._labels: dict[str, array[int]] = {}
         self._levels: dict[str, dict[str, int]] = {}
@@ -64,31 +82,84 @@ class Index:
 
     def begin_run(self, run: StoredRun) -> None:
         self._tallies.append(Counter())
-        self._runs.append({"name": run.folder.resolve().name, "model": run.model, "folder": str(run.folder)})
+        self._runs.append(
+            {
+                "name": run.folder.resolve().name,
+                "model": run.model,
+                "folder": str(run.folder),
+            }
+        )
 
     def begin_task(self, task: StoredTask, ours: TaskRow) -> None:
         """Begin the rows of a task; ``ours`` is what the results file has in ``mmeval``."""
         self._is_counted = counted_by(ours.get("asked", {}).get(task.name))
         self._lacking = lacking(ours, task.name)
         comparable = task.name not in ours.get("not_comparable", ())
-        row = {"name": task.name, "alias": task.alias, "run": len(self._runs) - 1, "comparable": comparable}
+        row = {
+            "name": task.name,
+            "alias": task.alias,
+            "run": len(self._runs) - 1,
+            "comparable": comparable,
+        }
         self._tasks.append(row)
-        directions = {row["metric"]: row.get("higher_is_better", True) for row in ours.get("results", ())}
+        directions = {
+            row["metric"]: row.get("higher_is_better", True)
+            for row in ours.get("results", ())
+        }
         metrics = ours.get("metrics", {}).get(task.name, {}).values()
-        ranges = {name: metric.get("range") for metric in metrics for name in metric.get("outputs", ())}
-        own = (row["metric"] for row in ours.get("results", ()) if row["task"] == task.name)
+        ranges = {
+            name: metric.get("range")
+            for metric in metrics
+            for name in metric.get("outputs", ())
+        }
+        own = (
+            row["metric"] for row in ours.get("results", ()) if row["task"] == task.name
+        )
         for name in (*ranges, *own):
-            self._metrics.setdefault(name, _metric(name, directions.get(name, True), ranges.get(name)))
+            self._metrics.setdefault(
+                name, _metric(name, directions.get(name, True), ranges.get(name))
+            )
 
-    def add(self, trial: StoredTrial, output: Iterable[TaskRow] | None, error: TaskRow | None, labels: TaskRow) -> None:
+    def add(
+        self,
+        trial: StoredTrial,
+        output: Iterable[TaskRow] | None,
+        error: TaskRow | None,
+        labels: TaskRow,
+    ) -> None:
         """Add a trial's row. Its record is read first, so that the columns stay alike."""
-        scores: Mapping[str, TaskRow] = {} if trial.scores is None else trial.scores["scores"]
-        values = {n: _finite(s.get("value")) if s.get("status") == "scored" else None for n, s in scores.items()}
-        status = _status(error, scores, self._lacking) if self._is_counted(trial.index, trial.repeat) else "uncounted"
-        numbers = (len(self._tasks) - 1, trial.index, trial.repeat, STATUSES.index(status))
-        kinds = "+".join(dict.fromkeys(part["type"] for part in output or () if part["type"] != "reasoning"))
-        texts = (str(trial.sample["id"])[:MAX_NAME], title(trial.sample), self._kinds.setdefault(kinds, kinds))
-        levels = {str(name)[:MAX_NAME]: None if value is None else level(value) for name, value in labels.items()}
+        scores: Mapping[str, TaskRow] = (
+            {} if trial.scores is None else trial.scores["scores"]
+        )
+        values = {
+            n: _finite(s.get("value")) if s.get("status") == "scored" else None
+            for n, s in scores.items()
+        }
+        status = (
+            _status(error, scores, self._lacking)
+            if self._is_counted(trial.index, trial.repeat)
+            else "uncounted"
+        )
+        numbers = (
+            len(self._tasks) - 1,
+            trial.index,
+            trial.repeat,
+            STATUSES.index(status),
+        )
+        kinds = "+".join(
+            dict.fromkeys(
+                part["type"] for part in output or () if part["type"] != "reasoning"
+            )
+        )
+        texts = (
+            str(trial.sample["id"])[:MAX_NAME],
+            title(trial.sample),
+            self._kinds.setdefault(kinds, kinds),
+        )
+        levels = {
+            str(name)[:MAX_NAME]: None if value is None else level(value)
+            for name, value in labels.items()
+        }
         self._was_asked.append(error is None or error.get("kind") not in _NEVER_ASKED)
         for column, number in zip(self._numbers.values(), numbers, strict=True):
             column.append(number)
@@ -105,15 +176,24 @@ class Index:
         self.uncounted += status == "uncounted"
 
     def _add_level(self, name: str, found: str | None) -> None:
-        known, column = self._levels.setdefault(name, {}), self._labels.setdefault(name, array("l"))
+        known, column = (
+            self._levels.setdefault(name, {}),
+            self._labels.setdefault(name, array("l")),
+        )
         if found is not None:
             column.extend([-1] * (self.count - len(column)))
             column.append(known.setdefault(found, len(known)))
 
     def _padded(self) -> tuple[dict[str, list[float | None]], dict[str, list[int]]]:
         """Scores and labels in columns of one length, whatever the last trials lack."""
-        scores = {name: column + [None] * (self.count - len(column)) for name, column in self._scores.items()}
-        labels = {name: column.tolist() + [-1] * (self.count - len(column)) for name, column in self._labels.items()}
+        scores = {
+            name: column + [None] * (self.count - len(column))
+            for name, column in self._scores.items()
+        }
+        labels = {
+            name: column.tolist() + [-1] * (self.count - len(column))
+            for name, column in self._labels.items()
+        }
         return scores, labels
 
     def has_scores(self, row: NumberRow) -> bool:
@@ -127,13 +207,21 @@ class Index:
     def asked(self, run: int) -> Asked:
         """What was asked in a run (counted from 0), of what stands behind its numbers."""
         samples, trials = defaultdict[int, dict[int, bool]](dict), 0
-        for task, place, _, status, asked in zip(*self._numbers.values(), self._was_asked, strict=True):
+        for task, place, _, status, asked in zip(
+            *self._numbers.values(), self._was_asked, strict=True
+        ):
             if self._tasks[task]["run"] == run and STATUSES[status] != "uncounted":
                 samples[task][place] = samples[task].get(place, False) or bool(asked)
                 trials += asked
-        return Asked(sum(sum(s.values()) for s in samples.values()), sum(map(len, samples.values())), trials)
+        return Asked(
+            sum(sum(s.values()) for s in samples.values()),
+            sum(map(len, samples.values())),
+            trials,
+        )
 
-    def to_json(self, *, made: str, version: str, headlines: Mapping[str, str]) -> dict[str, Any]:
+    def to_json(
+        self, *, made: str, version: str, headlines: Mapping[str, str]
+    ) -> dict[str, Any]:
         """All of the index; ``headlines`` are the metrics that stand for their tasks' trials."""
         for name in self._scores:
             self._metrics.setdefault(name, _metric(name, True, None))
@@ -146,10 +234,18 @@ class Index:
             "text_chunk": TEXT_CHUNK,
             "count": self.count,
             "runs": self._runs,
-            "tasks": [{**task, "headline": headlines.get(task["name"], "")} for task in self._tasks],
-            "metrics": [metric for name, metric in self._metrics.items() if name in self._scores],
+            "tasks": [
+                {**task, "headline": headlines.get(task["name"], "")}
+                for task in self._tasks
+            ],
+            "metrics": [
+                metric for name, metric in self._metrics.items() if name in self._scores
+            ],
             "statuses": STATUSES,
-            "labels": [{"name": name, "values": list(levels)} for name, levels in self._levels.items()],
+            "labels": [
+                {"name": name, "values": list(levels)}
+                for name, levels in self._levels.items()
+            ],
             "rows": {
                 **{name: column.tolist() for name, column in self._numbers.items()},
                 **self._texts,
@@ -180,36 +276,67 @@ def title(sample: TaskRow) -> str:
     """The first words that are asked, on one line, with a word for each medium."""
     for message in reversed(sample["input"]):
         if message["role"] == "user":
-            words = " ".join("".join(_spoken(part) for part in message["content"])[: 8 * MAX_TITLE].split())
+            words = " ".join(
+                "".join(_spoken(part) for part in message["content"])[
+                    : 8 * MAX_TITLE
+                ].split()
+            )
             if words:
-                return words if len(words) <= MAX_TITLE else words[: MAX_TITLE - 1] + "…"
+                return (
+                    words if len(words) <= MAX_TITLE else words[: MAX_TITLE - 1] + "…"
+                )
     return ""
 
 
 def _spoken(part: TaskRow) -> str:
-    return str(part.get("text") or "") if part["type"] == "text" else f" [{part['type']}] "
+    return (
+        str(part.get("text") or "") if part["type"] == "text" else f" [{part['type']}] "
+    )
 
 
-def searched(trial: StoredTrial, output: Iterable[TaskRow] | None, error: TaskRow | None) -> str:
+def searched(
+    trial: StoredTrial, output: Iterable[TaskRow] | None, error: TaskRow | None
+) -> str:
     """The text that the filter searches: name, input, answer, references, error."""
     sample = trial.sample
-    contents = [*(m["content"] for m in sample["input"]), output or (), *sample["references"][:3]]
+    contents = [
+        *(m["content"] for m in sample["input"]),
+        output or (),
+        *sample["references"][:3],
+    ]
     texts = [str(sample["id"])]
-    texts += [str(part["text"])[:MAX_SEARCHED] for content in contents for part in content if part.get("text")]
+    texts += [
+        str(part["text"])[:MAX_SEARCHED]
+        for content in contents
+        for part in content
+        if part.get("text")
+    ]
     if error is not None:
         texts.append(str(error.get("message", "")))
     if trial.scores is not None:
-        texts += [str(score["reason"]) for score in trial.scores["scores"].values() if score.get("reason")]
+        texts += [
+            str(score["reason"])
+            for score in trial.scores["scores"].values()
+            if score.get("reason")
+        ]
     return "\n".join(texts)[:MAX_SEARCHED]
 
 
 def lacking(ours: TaskRow, task: str) -> frozenset[str]:
     """The numbers unavailable in all of a task, by ``mmeval`` in the results file."""
-    rows = (row for row in ours.get("results", ()) if row["task"] == task and not row.get("slice"))
-    return frozenset(row["metric"] for row in rows if is_unavailable(Result.from_json(row)))
+    rows = (
+        row
+        for row in ours.get("results", ())
+        if row["task"] == task and not row.get("slice")
+    )
+    return frozenset(
+        row["metric"] for row in rows if is_unavailable(Result.from_json(row))
+    )
 
 
-def _status(error: TaskRow | None, scores: Mapping[str, TaskRow], lacking: Container[str]) -> str:
+def _status(
+    error: TaskRow | None, scores: Mapping[str, TaskRow], lacking: Container[str]
+) -> str:
     """A trial's status.
     What is ``lacking`` in all of the task counts only where there is nothing else."""
     if error is not None:

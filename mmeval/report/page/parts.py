@@ -36,10 +36,16 @@ class PartWriter:
         if media is not None:
             shown = self._medium(kind, media)
         elif text is None:
-            shown = {"kind": kind, "dangling": True, "raw": str(row.get("raw", ""))[:200]}
+            shown = {
+                "kind": kind,
+                "dangling": True,
+                "raw": str(row.get("raw", ""))[:200],
+            }
         else:
             shown = self._words(kind if kind in _TEXTS else "text", str(text))
-        return {**shown, "label": str(row["label"])[:200]} if row.get("label") else shown
+        return (
+            {**shown, "label": str(row["label"])[:200]} if row.get("label") else shown
+        )
 
     def _words(self, kind: str, text: str) -> dict[str, Any]:
         shown: dict[str, Any] = {"kind": kind, "text": text[:MAX_TEXT]}
@@ -50,7 +56,13 @@ class PartWriter:
         return shown
 
     def _medium(self, kind: str, row: Mapping[str, Any]) -> dict[str, Any]:
-        key = (kind, row.get("sha256"), row.get("path"), row.get("mime"), row.get("name"))
+        key = (
+            kind,
+            row.get("sha256"),
+            row.get("path"),
+            row.get("mime"),
+            row.get("name"),
+        )
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= MAX_KNOWN:
@@ -72,7 +84,10 @@ class PartWriter:
         place = self._places.place(row)
         if place.media is None:
             return {**shown, "note": place.note}
-        if kind != "document" and kind_for(mime) not in (kind, "document" if kind == "code" else kind):
+        if kind != "document" and kind_for(mime) not in (
+            kind,
+            "document" if kind == "code" else kind,
+        ):
             return {**shown, "note": f"it is no {kind} but {mime}, and is not shown"}
         if mime in SHOWN.get(kind, ()):
             note = too_large(place.media) if kind == "image" else ""

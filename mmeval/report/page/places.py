@@ -16,9 +16,27 @@ from mmeval.content.media_type import suffix_for
 from mmeval.errors import UsageError
 
 SHOWN: Mapping[str, frozenset[str]] = {
-    "image": frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/avif"}),
+    "image": frozenset(
+        {
+            "image/png",
+            "image/jpeg",
+            "image/gif",
+            "image/webp",
+            "image/bmp",
+            "image/avif",
+        }
+    ),
     "audio": frozenset(
-        {"audio/wav", "audio/mpeg", "audio/ogg", "audio/mp4", "audio/aac", "audio/flac", "audio/webm", "video/webm"}
+        {
+            "audio/wav",
+            "audio/mpeg",
+            "audio/ogg",
+            "audio/mp4",
+            "audio/aac",
+            "audio/flac",
+            "audio/webm",
+            "video/webm",
+        }
     ),
     "video": frozenset({"video/mp4", "video/webm", "video/ogg", "video/quicktime"}),
 }
@@ -42,7 +60,12 @@ class Places:
     With ``copy`` every medium is put into the report (as a hard link where that is possible)."""
 
     def __init__(self, run: Path, shown: Path, into: Path, *, copy: bool) -> None:
-        self._run, self._shown, self._into, self._copy = run.resolve(), shown, into, copy
+        self._run, self._shown, self._into, self._copy = (
+            run.resolve(),
+            shown,
+            into,
+            copy,
+        )
 
     def place(self, row: Mapping[str, Any]) -> MediaPlace:
         """The place of a recorded medium. Whatever is wrong with it stands in the note."""
@@ -60,16 +83,22 @@ class Places:
             name = media.name or f"{media.sha256[:12]}{suffix_for(media.mime)}"
             return MediaPlace(note=f"its file has gone: {name}")
         if size != media.size:
-            return MediaPlace(note=f"its file has changed since it was recorded ({media.size} bytes then, {size} now)")
+            return MediaPlace(
+                note=f"its file has changed since it was recorded ({media.size} bytes then, {size} now)"
+            )
         found = MediaPlace(media, self._address(media.path))
         return self._copied(found, media) if self._copy else found
 
     def _address(self, path: Path) -> str:
         """Relative where the medium lies in the run's folder, else that of the file."""
-        whole = Path("/" + str(path.absolute()).lstrip("/"))  # two strokes would name another machine
+        whole = Path(
+            "/" + str(path.absolute()).lstrip("/")
+        )  # two strokes would name another machine
         if not whole.resolve().is_relative_to(self._run) or ".." in whole.parts:
             return whole.as_uri()
-        return quote(os.fsencode(os.path.relpath(whole.resolve(), self._shown)), safe="/-_.~")
+        return quote(
+            os.fsencode(os.path.relpath(whole.resolve(), self._shown)), safe="/-_.~"
+        )
 
     def _copied(self, found: MediaPlace, media: Media) -> MediaPlace:
         assert media.path is not None

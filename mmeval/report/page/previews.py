@@ -65,7 +65,9 @@ class Previews:
         known = self._failed.get(media.sha256)
         if known is not None:
             return {"note": known}
-        with Caught() as failure:  # whatever a medium does to its decoder, its trial is shown
+        with (
+            Caught() as failure
+        ):  # whatever a medium does to its decoder, its trial is shown
             return make(media)
         note = self._failed[media.sha256] = _note(media, failure.error)
         return {"note": note}
@@ -90,7 +92,9 @@ class Previews:
         if not self._made(said, lambda: self._draw_pages(media, said)):
             return {"note": NO_TIME}
         count = json.loads((self._into / said).read_bytes())["page_count"]
-        names = [f"{media.sha256}-{number}.png" for number in range(1, min(count, PAGES) + 1)]
+        names = [
+            f"{media.sha256}-{number}.png" for number in range(1, min(count, PAGES) + 1)
+        ]
         shown = [f"{MEDIA}/{name}" for name in names if self._kept(name)]
         return {"pages": shown, "page_count": count}
 
@@ -105,7 +109,10 @@ class Previews:
 
     def _mesh(self, media: Media) -> dict[str, Any]:
         name = f"{media.sha256}.js"
-        if not self._made(name, lambda: self._write(name, script("mesh", media.sha256, _geometry(media)))):
+        if not self._made(
+            name,
+            lambda: self._write(name, script("mesh", media.sha256, _geometry(media))),
+        ):
             return {"note": NO_TIME}
         return {"mesh": f"{MEDIA}/{name}"}
 
@@ -181,7 +188,10 @@ def _geometry(media: Media) -> Mapping[str, Any]:
         step = -(-len(vertices) // MAX_FACES)
         note = f"{len(faces):,} faces: every {step}. of its {len(vertices):,} points is shown"
         vertices, faces = vertices[::step], faces[:0]
-    box = [[round(float(value), 6) for value in corner] for corner in (vertices.min(axis=0), vertices.max(axis=0))]
+    box = [
+        [round(float(value), 6) for value in corner]
+        for corner in (vertices.min(axis=0), vertices.max(axis=0))
+    ]
     return {
         "vertices": base64.b64encode(vertices.tobytes()).decode(),
         "faces": base64.b64encode(faces.tobytes()).decode(),
@@ -196,5 +206,9 @@ def _text(media: Media) -> dict[str, Any]:
     from mmeval.decode import document_text
 
     text = document_text(media, limits=LIMITS)
-    note = f"the first {MAX_TEXT:,} of {len(text):,} characters" if len(text) > MAX_TEXT else ""
+    note = (
+        f"the first {MAX_TEXT:,} of {len(text):,} characters"
+        if len(text) > MAX_TEXT
+        else ""
+    )
     return {"text": text[:MAX_TEXT], "note": note}

@@ -35,7 +35,9 @@ def rendered(context: Mapping[str, Any]) -> str:
     """The text of index.html."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(loader=FileSystemLoader(STATIC), autoescape=True, undefined=StrictUndefined)
+    environment = Environment(
+        loader=FileSystemLoader(STATIC), autoescape=True, undefined=StrictUndefined
+    )
     environment.filters["breakable"] = _breakable
     return environment.get_template(TEMPLATE).render(**context)
 
@@ -63,12 +65,19 @@ def chart_rows(charts: Sequence[Chart]) -> list[dict[str, Any]]:
 
 def run_rows(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
     return [
-        {"name": run.folder.resolve().name, "model": run.model, "folder": str(run.folder), "settings": _settings(run)}
+        {
+            "name": run.folder.resolve().name,
+            "model": run.model,
+            "folder": str(run.folder),
+            "settings": _settings(run),
+        }
         for run in runs
     ]
 
 
-_LEFT_OUT = frozenset({"dry_run", "write_out", "verbosity", "fresh", "output_path", "report"})
+_LEFT_OUT = frozenset(
+    {"dry_run", "write_out", "verbosity", "fresh", "output_path", "report"}
+)
 """Settings that do not change the numbers."""
 
 
@@ -77,9 +86,15 @@ _SHOWN_AS = {"model": "backend"}
 
 
 def _settings(run: StoredRun) -> list[dict[str, str]]:
-    settings: Mapping[str, Any] = run.ours.get("settings") or run.record.get("settings", {})
+    settings: Mapping[str, Any] = run.ours.get("settings") or run.record.get(
+        "settings", {}
+    )
     sessions = run.record.get("sessions", [])
-    shown = {_SHOWN_AS.get(name, name): value for name, value in settings.items() if name not in _LEFT_OUT}
+    shown = {
+        _SHOWN_AS.get(name, name): value
+        for name, value in settings.items()
+        if name not in _LEFT_OUT
+    }
     shown |= {
         "backend": run.record.get("options", {}).get("model"),
         "protocol": list(dict.fromkeys(run.ours.get("protocols", {}).values())),
@@ -87,7 +102,11 @@ def _settings(run: StoredRun) -> list[dict[str, str]]:
         "command": sessions[-1].get("command") if sessions else None,
         "spent": _spent(run.ours.get("spent", {})),
     }
-    return [{"name": str(name), "value": _plain(value)} for name, value in shown.items() if value not in (None, [], "")]
+    return [
+        {"name": str(name), "value": _plain(value)}
+        for name, value in shown.items()
+        if value not in (None, [], "")
+    ]
 
 
 def _spent(spent: Mapping[str, Any]) -> str:
@@ -96,11 +115,15 @@ def _spent(spent: Mapping[str, Any]) -> str:
         return ""
     words = [counted(spent["calls"], "call")]
     if spent.get("input_tokens") or spent.get("output_tokens"):
-        words.append(f"{spent.get('input_tokens', 0):,} tokens in and {spent.get('output_tokens', 0):,} out")
+        words.append(
+            f"{spent.get('input_tokens', 0):,} tokens in and {spent.get('output_tokens', 0):,} out"
+        )
     if spent.get("images"):
         words.append(f"{counted(spent['images'], 'image')} made")
     if spent.get("usd") != 0:
-        words.append("price unknown" if spent.get("usd") is None else dollars(spent["usd"]))
+        words.append(
+            "price unknown" if spent.get("usd") is None else dollars(spent["usd"])
+        )
     return ", ".join(words)
 
 

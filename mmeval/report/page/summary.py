@@ -19,7 +19,11 @@ MOST_NAMED = 5
 def lead(run: StoredRun, tally: Mapping[str, int], asked: Asked) -> list[str]:
     """What the run is, in one sentence; without numbers also how far it is.
     ``tally`` is how many of its trials have each status."""
-    return [_asked(run, tally, asked)] if run.results else list(_without_numbers(run, tally))
+    return (
+        [_asked(run, tally, asked)]
+        if run.results
+        else list(_without_numbers(run, tally))
+    )
 
 
 def notes(run: StoredRun) -> list[str]:
@@ -55,8 +59,15 @@ def _so_far(made: int, tally: Mapping[str, int]) -> str:
     if not made:
         return "No trial was made."
     scored = tally.get("scored", 0)
-    words = [f"{counted(made, 'trial')} {'was' if made == 1 else 'were'} made", f"{scored:,} of them scored"]
-    words += [f"{tally[status]:,} {status}" for status in ("failed", "unsupported") if tally.get(status)]
+    words = [
+        f"{counted(made, 'trial')} {'was' if made == 1 else 'were'} made",
+        f"{scored:,} of them scored",
+    ]
+    words += [
+        f"{tally[status]:,} {status}"
+        for status in ("failed", "unsupported")
+        if tally.get(status)
+    ]
     return f"{', '.join(words)}."
 
 
@@ -65,29 +76,45 @@ def _asked(run: StoredRun, tally: Mapping[str, int], asked: Asked) -> str:
     rows = number_rows([run.results], [run.name], empty=True)
     names = _listed(list(dict.fromkeys(row.alias for row in rows if not row.depth)))
     whole = asked.samples == asked.chosen
-    samples = counted(asked.samples, "sample") if whole else f"{asked.samples:,} of {counted(asked.chosen, 'sample')}"
+    samples = (
+        counted(asked.samples, "sample")
+        if whole
+        else f"{asked.samples:,} of {counted(asked.chosen, 'sample')}"
+    )
     words = [f"{run.model} was asked {samples} of {names}"]
     if asked.trials > asked.samples:
         words.append(f", {asked.trials:,} trials with repeats")
     if not whole:
         unsupported = tally.get("unsupported", 0)
-        damaged = sum(tally.values()) - tally.get("uncounted", 0) - asked.trials > unsupported
-        whys = ["need kinds that it does not take or give"] * (unsupported > 0) + ["are damaged"] * damaged
+        damaged = (
+            sum(tally.values()) - tally.get("uncounted", 0) - asked.trials > unsupported
+        )
+        whys = ["need kinds that it does not take or give"] * (unsupported > 0) + [
+            "are damaged"
+        ] * damaged
         words.append(f", as the others {' or '.join(whys)}")
-    judges = [f"the {role} was {_listed(models)}" for role, models in _judges(run.ours).items()]
+    judges = [
+        f"the {role} was {_listed(models)}"
+        for role, models in _judges(run.ours).items()
+    ]
     judges += [] if compares(run) else ["no number compares with a published one"]
     return f"{''.join(words)}; {_listed(judges if _judges(run.ours) else ['no judge was asked', *judges])}."
 
 
 def compares(run: StoredRun) -> bool:
     """Whether a number of some task compares with a published one."""
-    return not {task.name for task in run.tasks} <= {*run.ours.get("not_comparable", ())}
+    return not {task.name for task in run.tasks} <= {
+        *run.ours.get("not_comparable", ())
+    }
 
 
 def _judges(ours: TaskRow) -> dict[str, list[str]]:
     """The models that were asked in each role besides the model's, in order."""
     pairs = judges_in(ours, ours.get("judges", ()))
-    return {role: sorted(model for own, model in pairs if own == role) for role in sorted({role for role, _ in pairs})}
+    return {
+        role: sorted(model for own, model in pairs if own == role)
+        for role in sorted({role for role, _ in pairs})
+    }
 
 
 def _not_comparable(ours: TaskRow) -> Iterator[str]:
@@ -109,7 +136,11 @@ def _partial(ours: TaskRow) -> Iterator[str]:
         if is_subset(row):
             flags = [name for name in row.get("how", ()) if name != FEWER]
             how = [f"chosen by {', '.join(flags)}"] if flags else []
-            how += ["its data hold fewer than the task file expects"] if FEWER in row.get("how", ()) else []
+            how += (
+                ["its data hold fewer than the task file expects"]
+                if FEWER in row.get("how", ())
+                else []
+            )
             ways = f" ({'; '.join(how)})" if how else ""
             yield f"{task} is a subset: {row['chosen']:,} {_of(row)}samples{ways}."
 
@@ -119,6 +150,9 @@ def _of(row: TaskRow) -> str:
 
 
 def _listed(names: Sequence[str], word: str = "and") -> str:
-    shown = [*names[:MOST_NAMED], *([f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else [])]
+    shown = [
+        *names[:MOST_NAMED],
+        *([f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []),
+    ]
     *rest, last = shown or ["nothing"]
     return f"{', '.join(rest)} {word} {last}" if rest else last

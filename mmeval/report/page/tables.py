@@ -22,11 +22,22 @@ from mmeval.wording import printable
 log = logging.getLogger(__name__)
 
 DIGITS = 4
-_STATUSES = ("scored", "failed", "unscored", "unavailable", "inapplicable", "unsupported")
+_STATUSES = (
+    "scored",
+    "failed",
+    "unscored",
+    "unavailable",
+    "inapplicable",
+    "unsupported",
+)
 
 
 def tables(
-    rows: Sequence[NumberRow], names: Sequence[str], *, uncounted: bool = False, beside: Column | None = None
+    rows: Sequence[NumberRow],
+    names: Sequence[str],
+    *,
+    uncounted: bool = False,
+    beside: Column | None = None,
 ) -> list[dict[str, Any]]:
     """One table of tasks and groups, runs side by side; none where there is no number.
 
@@ -35,16 +46,32 @@ def tables(
     """
     if not rows:
         return []
-    below = list(dict.fromkeys(row.notes for row in rows if row.notes)) if len(names) > 1 else []
+    below = (
+        list(dict.fromkeys(row.notes for row in rows if row.notes))
+        if len(names) > 1
+        else []
+    )
     found = [
         {
-            **_row(row, below.index(row.notes) + 1 if row.notes in below else None, link(row, uncounted=uncounted)),
+            **_row(
+                row,
+                below.index(row.notes) + 1 if row.notes in below else None,
+                link(row, uncounted=uncounted),
+            ),
             "beside": "" if beside is None else _beside(row, beside),
         }
         for row in rows
     ]
     baseline = "" if beside is None else beside.header
-    return [{"title": "Numbers", "columns": list(names), "baseline": baseline, "rows": found, "remarks": below}]
+    return [
+        {
+            "title": "Numbers",
+            "columns": list(names),
+            "baseline": baseline,
+            "rows": found,
+            "remarks": below,
+        }
+    ]
 
 
 def _beside(row: NumberRow, column: Column) -> str:
@@ -62,7 +89,9 @@ def _row(row: NumberRow, remark: int | None, href: str) -> dict[str, Any]:
         "better": "up" if row.higher_is_better else "down",
         "notes": row.notes if remark is None else "",
         "remark": remark,
-        "numbers": [None if result is None else _number(result) for result in row.results],
+        "numbers": [
+            None if result is None else _number(result) for result in row.results
+        ],
         "absent": list(row.absent),
     }
 
@@ -73,7 +102,9 @@ def link(row: NumberRow, *, uncounted: bool) -> str:
         return ""
     name, _, level = row.slice.partition("=")
     label = f"&label.{_quoted(name)}={_quoted(level)}" if row.slice else ""
-    return f"#task={_quoted(row.task)}{label}" + (f"&status={','.join(STATUSES[:-1])}" if uncounted else "")
+    return f"#task={_quoted(row.task)}{label}" + (
+        f"&status={','.join(STATUSES[:-1])}" if uncounted else ""
+    )
 
 
 def _quoted(text: str) -> str:
@@ -86,7 +117,9 @@ def _number(result: Result) -> dict[str, Any]:
         "value": "" if result.value is None else f"{result.value:.{DIGITS}f}",
         "stderr": "" if result.stderr is None else f"{result.stderr:.{DIGITS}f}",
         "interval": "" if result.ci95 is None else from_to(result.ci95),
-        "bounds": from_to(result.bounds) if result.bounds is not None and (result.failed or result.unscored) else "",
+        "bounds": from_to(result.bounds)
+        if result.bounds is not None and (result.failed or result.unscored)
+        else "",
         "counts": {name: count for name, count in counts.items() if count},
         "total": result.n,
     }
@@ -108,14 +141,21 @@ def papers(runs: Sequence[tuple[StoredRun, str]]) -> Papers:
         for layout in layouts_of(run) if run.results else ():
             of = f" of {called}" if called else ""
             tables = []
-            with Caught() as failure:  # the page is about the run, whatever a layout does
+            with (
+                Caught() as failure
+            ):  # the page is about the run, whatever a layout does
                 tables = [paper(table) for table in tables_of(run, layout)]
             if failure:
                 log.debug("a layout failed", exc_info=failure.error)
-                notes.append(f"The tables {layout}{of} are not shown: {printable(str(failure.error), limit=MAX_NOTE)}")
+                notes.append(
+                    f"The tables {layout}{of} are not shown: {printable(str(failure.error), limit=MAX_NOTE)}"
+                )
             if tables:
                 found.append(
-                    {"title": f"Tables of the layout {layout}{f': {called}' if called else ''}", "tables": tables}
+                    {
+                        "title": f"Tables of the layout {layout}{f': {called}' if called else ''}",
+                        "tables": tables,
+                    }
                 )
     return Papers(tuple(found), tuple(notes))
 
@@ -124,7 +164,10 @@ def paper(table: Table) -> dict[str, Any]:
     headers = zip(table.headers, number_columns(table), strict=True)
     return {
         "title": _text(table.title),
-        "headers": [{"text": _text(header), "is_number": is_number} for header, is_number in headers],
+        "headers": [
+            {"text": _text(header), "is_number": is_number}
+            for header, is_number in headers
+        ],
         "rows": [
             [
                 {
@@ -135,7 +178,9 @@ def paper(table: Table) -> dict[str, Any]:
             ]
             for row in table.rows
         ],
-        "notes": [_text(note.replace(UNKNOWN, "Empty")) for note in table.notes],  # as the cells are here
+        "notes": [
+            _text(note.replace(UNKNOWN, "Empty")) for note in table.notes
+        ],  # as the cells are here
     }
 
 

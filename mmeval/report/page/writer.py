@@ -48,7 +48,15 @@ MOST_CHARTS = 40
 CHARTS, TABLES = "charts", "tables"
 """Folders of a report that other formats are written to; they stay when the page is made anew."""
 _ENTRIES = frozenset({"index.html", "assets", "data", "media", CHARTS, TABLES})
-_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, UsageError)
+_DAMAGE = (
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    IndexError,
+    RecursionError,
+    UsageError,
+)
 """What the rows of a trial raise that something else than mmeval has written, or damaged."""
 
 
@@ -67,7 +75,11 @@ class Made:
         """A warning of the trials that cannot be shown; empty where all are."""
         if not self.damaged:
             return ""
-        what = "has a damaged record and is" if self.damaged == 1 else "have damaged records and are"
+        what = (
+            "has a damaged record and is"
+            if self.damaged == 1
+            else "have damaged records and are"
+        )
         return f"{counted(self.damaged, 'trial')} {what} not in the report"
 
 
@@ -93,12 +105,20 @@ def write_report(
         for run in stored:
             stack.callback(run.close)
         with new_report(folder) as new:
-            writer = PageWriter(new, folder, preview_seconds=preview_seconds, copy_media=copy_media, baseline=baseline)
+            writer = PageWriter(
+                new,
+                folder,
+                preview_seconds=preview_seconds,
+                copy_media=copy_media,
+                baseline=baseline,
+            )
             writer.write(stored, datetime.now())
             for name in (CHARTS, TABLES):
                 if (folder / name).is_dir():
                     shutil.copytree(folder / name, new / name)
-    return Made(folder / "index.html", writer.previews.left_over, writer.damaged, writer.unread)
+    return Made(
+        folder / "index.html", writer.previews.left_over, writer.damaged, writer.unread
+    )
 
 
 @contextmanager
@@ -128,8 +148,12 @@ def check_replaceable(folder: Path) -> None:
     if not folder.is_dir():
         raise UsageError(f"{folder} is a file; name a folder for the report")
     found = {entry.name for entry in folder.iterdir()}
-    if found - _ENTRIES or (found - {CHARTS, TABLES} and not (folder / "data" / "index.js").is_file()):
-        raise UsageError(f"{folder} holds something else than a report of mmeval; name another folder")
+    if found - _ENTRIES or (
+        found - {CHARTS, TABLES} and not (folder / "data" / "index.js").is_file()
+    ):
+        raise UsageError(
+            f"{folder} holds something else than a report of mmeval; name another folder"
+        )
 
 
 class PageWriter:
@@ -144,7 +168,12 @@ class PageWriter:
         copy_media: bool,
         baseline: Baseline | None,
     ) -> None:
-        self._new, self._folder, self._copy, self._baseline = new, folder, copy_media, baseline
+        self._new, self._folder, self._copy, self._baseline = (
+            new,
+            folder,
+            copy_media,
+            baseline,
+        )
         (new / "data").mkdir()
         self.index = Index()
         self.previews = Previews(new, folder, seconds=preview_seconds)
@@ -152,7 +181,9 @@ class PageWriter:
         self.unread: list[DamagedLine] = []
         self._lacks_answer = False
         self._colours = Colours()
-        self._details = Chunks(new / "data", "details", CHUNK, before=self._colours.fill)
+        self._details = Chunks(
+            new / "data", "details", CHUNK, before=self._colours.fill
+        )
         self._texts = Chunks(new / "data", "text", TEXT_CHUNK)
 
     def write(self, runs: Sequence[StoredRun], made: datetime) -> None:
@@ -165,7 +196,10 @@ class PageWriter:
         (self._new / "data" / "index.js").write_bytes(script("index", index))
         context = self._context(runs, names, rows, headlines)
         answers = three_answers(index, self._details.item)
-        write_shell(self._new, {**context, "answers": answers, "made": made.strftime("%Y-%m-%d %H:%M:%S")})
+        write_shell(
+            self._new,
+            {**context, "answers": answers, "made": made.strftime("%Y-%m-%d %H:%M:%S")},
+        )
 
     def finish(self, made: datetime, rows: Sequence[NumberRow]) -> dict[str, Any]:
         """Write what is still held, and return the index; its headlines are among ``rows``."""
@@ -174,14 +208,23 @@ class PageWriter:
         return self.index.to_json(
             made=made.isoformat(timespec="seconds"),
             version=__version__,
-            headlines={row.task: row.metric for row in headline_rows([*filter(self.index.has_scores, rows)])},
+            headlines={
+                row.task: row.metric
+                for row in headline_rows([*filter(self.index.has_scores, rows)])
+            },
         )
 
-    def write_run(self, run: StoredRun, wanted: Callable[[str], Wanted] = lambda _: every_trial) -> None:
+    def write_run(
+        self, run: StoredRun, wanted: Callable[[str], Wanted] = lambda _: every_trial
+    ) -> None:
         """Write the trials of a run, of each task the ``wanted`` ones."""
         self._lacks_answer = False
         self.index.begin_run(run)
-        parts = PartWriter(Places(run.folder, self._folder, self._new, copy=self._copy), self.previews, self._colours)
+        parts = PartWriter(
+            Places(run.folder, self._folder, self._new, copy=self._copy),
+            self.previews,
+            self._colours,
+        )
         for task in run.tasks:
             self.index.begin_task(task, run.ours)
             outputs = _first_outputs(run, task)
@@ -197,14 +240,27 @@ class PageWriter:
             self.unread += run.journal.damaged
 
     def _write_trial(
-        self, trial: StoredTrial, task: StoredTask, run: StoredRun, parts: PartWriter, outputs: dict[str, str]
+        self,
+        trial: StoredTrial,
+        task: StoredTask,
+        run: StoredRun,
+        parts: PartWriter,
+        outputs: dict[str, str],
     ) -> None:
         made = trial_details.exchanges(trial, run.journal)
         output = trial_details.output_of(trial, made)
         error = trial_details.error_of(trial, output)
         self._lacks_answer |= error is trial_details.GONE
         labels = labels_of(trial, task)
-        full = trial_details.details(trial, made, output, labels, outputs=outputs, journal=run.journal, writer=parts)
+        full = trial_details.details(
+            trial,
+            made,
+            output,
+            labels,
+            outputs=outputs,
+            journal=run.journal,
+            writer=parts,
+        )
         text = searched(trial, output, error)
         self.index.add(trial, output, error, labels)
         self._details.add(full)
@@ -224,7 +280,11 @@ class PageWriter:
         known = [row for row in rows if row.is_known]
         ranges = ranges_of(documents)
         tables_of_papers = papers(list(zip(runs, called, strict=True)))
-        charts = charts_of(number_rows(documents, names, every_slice=True, repeats=False), names, ranges)
+        charts = charts_of(
+            number_rows(documents, names, every_slice=True, repeats=False),
+            names,
+            ranges,
+        )
         return {
             "title": f"{len(runs)} runs" if len(runs) > 1 else runs[0].name,
             "mmeval": __version__,
@@ -232,13 +292,22 @@ class PageWriter:
             "summary": [
                 {
                     "name": name,
-                    "lead": summary.lead(run, self.index.tally(at), self.index.asked(at)),
+                    "lead": summary.lead(
+                        run, self.index.tally(at), self.index.asked(at)
+                    ),
                     "notes": summary.notes(run),
                 }
                 for at, (run, name) in enumerate(zip(runs, called, strict=True))
             ],
-            "notes": [*other.notes, *tables_of_papers.notes, *self._own_notes(), *_left_out(charts, runs)],
-            "headlines": headline_gauges(headlines, names, ranges, uncounted=uncounted, beside=other.column),
+            "notes": [
+                *other.notes,
+                *tables_of_papers.notes,
+                *self._own_notes(),
+                *_left_out(charts, runs),
+            ],
+            "headlines": headline_gauges(
+                headlines, names, ranges, uncounted=uncounted, beside=other.column
+            ),
             "missing": sum(bool(row.metric) and not row.is_known for row in rows),
             "absent": not_computed(rows, documents, uncounted=uncounted),
             "tables": tables(known, names, uncounted=uncounted, beside=other.column),
@@ -257,12 +326,20 @@ class PageWriter:
                 f"are not about {them}. Their status among the samples is: uncounted."
             )
         if count := self.previews.left_over:
-            what = "1 picture, document or mesh was" if count == 1 else f"{count:,} pictures, documents and meshes were"
+            what = (
+                "1 picture, document or mesh was"
+                if count == 1
+                else f"{count:,} pictures, documents and meshes were"
+            )
             said.append(
                 f"{what} not drawn, as the time for that at the end of the run was up; mmeval report makes them."
             )
         if count := self.damaged:
-            what = "1 trial has a record that is" if count == 1 else f"{count:,} trials have records that are"
+            what = (
+                "1 trial has a record that is"
+                if count == 1
+                else f"{count:,} trials have records that are"
+            )
             said.append(f"{what} damaged and cannot be shown.")
         return said
 
@@ -270,7 +347,9 @@ class PageWriter:
 def _left_out(charts: Sequence[Chart], runs: Sequence[StoredRun]) -> Iterator[str]:
     """A note on charts for which the page has no place."""
     if more := len(charts[MOST_CHARTS:]):
-        command = shlex.join(["mmeval", "report", *(str(run.folder) for run in runs), "--format", "svg"])
+        command = shlex.join(
+            ["mmeval", "report", *(str(run.folder) for run in runs), "--format", "svg"]
+        )
         which = "1 more chart is" if more == 1 else f"{more:,} more charts are"
         yield f"{which} not on this page: {command} writes all of them as files."
 
@@ -281,13 +360,18 @@ def _for_notes(runs: Sequence[StoredRun]) -> list[ResultsDocument]:
     documents: list[ResultsDocument] = [run.results for run in runs]
     if any(summary.compares(run) for run in runs):
         return documents
-    return [{**one, "mmeval": {**one["mmeval"], "not_comparable": []}} if one else one for one in documents]
+    return [
+        {**one, "mmeval": {**one["mmeval"], "not_comparable": []}} if one else one
+        for one in documents
+    ]
 
 
 def _first_outputs(run: StoredRun, task: StoredTask) -> dict[str, str]:
     """By metric, the number under which its verdicts are shown."""
     metrics = run.ours.get("metrics", {}).get(task.name, {})
-    return {name: (metric.get("outputs") or [name])[0] for name, metric in metrics.items()}
+    return {
+        name: (metric.get("outputs") or [name])[0] for name, metric in metrics.items()
+    }
 
 
 def names_of(runs: Sequence[StoredRun]) -> list[str]:

@@ -11,10 +11,32 @@ from mmeval.report.numbers import NumberRow
 from mmeval.wording import printable
 
 COLUMNS = (
-    "run", "task", "alias", "slice", "version", "metric", "higher_is_better", "value", "stderr", "ci95_low",
-    "ci95_high", "bounds_low", "bounds_high", "n", "scored", "failed", "unscored", "unavailable", "unsupported",
-    "inapplicable", "clusters", "bootstrap_iters", "suspended", "compares_with_first", "notes",
-)  # fmt: skip
+    "run",
+    "task",
+    "alias",
+    "slice",
+    "version",
+    "metric",
+    "higher_is_better",
+    "value",
+    "stderr",
+    "ci95_low",
+    "ci95_high",
+    "bounds_low",
+    "bounds_high",
+    "n",
+    "scored",
+    "failed",
+    "unscored",
+    "unavailable",
+    "unsupported",
+    "inapplicable",
+    "clusters",
+    "bootstrap_iters",
+    "suspended",
+    "compares_with_first",
+    "notes",
+)
 MAX_CHARS = 2_000
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """With these, or their wide forms, a spreadsheet begins to calculate; a text that begins so gets a quote before it."""
@@ -39,14 +61,25 @@ def csv_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
 
 
 def _named(run: str, row: NumberRow) -> list[str]:
-    texts = map(csv_text, (run, row.task, row.alias, row.slice, row.version, row.metric))
+    texts = map(
+        csv_text, (run, row.task, row.alias, row.slice, row.version, row.metric)
+    )
     return [*texts, _yes(row.higher_is_better)]
 
 
 def _numbers(result: Result) -> list[str]:
     pairs = [*(result.ci95 or (None, None)), *(result.bounds or (None, None))]
-    values = ["" if value is None else repr(float(value)) for value in (result.value, result.stderr, *pairs)]
-    lost = (result.failed, result.unscored, result.unavailable, result.unsupported, result.inapplicable)
+    values = [
+        "" if value is None else repr(float(value))
+        for value in (result.value, result.stderr, *pairs)
+    ]
+    lost = (
+        result.failed,
+        result.unscored,
+        result.unavailable,
+        result.unsupported,
+        result.inapplicable,
+    )
     counts = (result.n, result.scored, *lost, result.clusters, result.bootstrap_iters)
     return [*values, *map(str, counts), _yes(result.suspended)]
 

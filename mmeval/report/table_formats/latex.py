@@ -41,7 +41,12 @@ def latex_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
     )
 
 
-def booktabs(columns: str, headers: Iterable[str], rows: Iterable[Sequence[str]], notes: Iterable[str]) -> str:
+def booktabs(
+    columns: str,
+    headers: Iterable[str],
+    rows: Iterable[Sequence[str]],
+    notes: Iterable[str],
+) -> str:
     """A table of cells that are written for LaTeX, with the rules of booktabs and its notes below."""
     lines = [
         r"% \usepackage{booktabs}",
@@ -59,17 +64,25 @@ def booktabs(columns: str, headers: Iterable[str], rows: Iterable[Sequence[str]]
 
 def latex_text(text: str) -> str:
     """Text from outside in which nothing is a command."""
-    return _CHARS.sub(lambda found: _SPECIAL[found[0]], printable(text, limit=MAX_CHARS))
+    return _CHARS.sub(
+        lambda found: _SPECIAL[found[0]], printable(text, limit=MAX_CHARS)
+    )
 
 
 def _body(rows: Sequence[NumberRow], notes: Sequence[str]) -> Iterator[list[str]]:
     last = ""
     for row in rows:
         name = f"{row.task} {row.slice}"
-        shown = "" if name == last else rf"\hspace*{{{row.depth}em}}{latex_text(row.label)}"
+        shown = (
+            "" if name == last else rf"\hspace*{{{row.depth}em}}{latex_text(row.label)}"
+        )
         mark = _letter(notes.index(row.notes)) if row.notes else ""
         direction = r"$\uparrow$" if row.higher_is_better else r"$\downarrow$"
-        yield [shown, f"{latex_text(row.metric)} {direction}{mark}", *map(_number, row.results, row.absent)]
+        yield [
+            shown,
+            f"{latex_text(row.metric)} {direction}{mark}",
+            *map(_number, row.results, row.absent),
+        ]
         last = name
 
 
@@ -78,7 +91,11 @@ def _number(result: Result | None, absent: str) -> str:
         return absent
     if result.value is None:
         return NONE
-    interval = "" if result.ci95 is None else rf" {{\scriptsize [{result.ci95[0]:.3f}, {result.ci95[1]:.3f}]}}"
+    interval = (
+        ""
+        if result.ci95 is None
+        else rf" {{\scriptsize [{result.ci95[0]:.3f}, {result.ci95[1]:.3f}]}}"
+    )
     return f"{result.value:.3f}{interval}"
 
 

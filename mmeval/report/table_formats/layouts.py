@@ -35,7 +35,11 @@ def layouts_at_end(folder: Path, results: Path) -> str:
     if failure:
         log.debug("a layout failed", exc_info=failure.error)
         later = f"mmeval report {shlex.quote(str(folder))} --layout {' or '.join(names) or 'NAME'}"
-        log.warning("the tables of the paper are not printed: %s; %s prints them", failure.error, later)
+        log.warning(
+            "the tables of the paper are not printed: %s; %s prints them",
+            failure.error,
+            later,
+        )
     return "".join(f"\n{text}" for text in texts if text)
 
 
@@ -47,10 +51,24 @@ def markdown_tables(tables: Iterable[Table]) -> str:
 def _markdown(table: Table) -> str:
     rows = [[cell(shown(value, table.digits)) for value in row] for row in table.rows]
     headers = [cell(header) for header in table.headers]
-    numbers = {header for header, is_number in zip(headers, number_columns(table), strict=True) if is_number}
+    numbers = {
+        header
+        for header, is_number in zip(headers, number_columns(table), strict=True)
+        if is_number
+    }
     lines = table_lines(headers, rows, right_aligned=numbers)
     notes = [printable(note, limit=MAX_NOTE) for note in table.notes]
-    return "\n".join([printable(table.title, limit=MAX_NOTE), "", *lines, *(["", *notes] if notes else [])]) + "\n"
+    return (
+        "\n".join(
+            [
+                printable(table.title, limit=MAX_NOTE),
+                "",
+                *lines,
+                *(["", *notes] if notes else []),
+            ]
+        )
+        + "\n"
+    )
 
 
 def shown(value: Cell, digits: int) -> str:
@@ -62,7 +80,9 @@ def shown(value: Cell, digits: int) -> str:
 
 def number_columns(table: Table) -> list[bool]:
     """Whether each column holds numbers and no text; none does in a table without rows."""
-    columns = zip(*table.rows, strict=True) if table.rows else ([""] for _ in table.headers)
+    columns = (
+        zip(*table.rows, strict=True) if table.rows else ([""] for _ in table.headers)
+    )
     return [not any(isinstance(value, str) for value in values) for values in columns]
 
 
@@ -73,7 +93,10 @@ def latex_tables(tables: Iterable[Table]) -> str:
         + booktabs(
             "".join("r" if is_number else "l" for is_number in number_columns(table)),
             map(latex_text, table.headers),
-            ([latex_text(shown(value, table.digits)) for value in row] for row in table.rows),
+            (
+                [latex_text(shown(value, table.digits)) for value in row]
+                for row in table.rows
+            ),
             map(latex_text, table.notes),
         )
         for table in tables

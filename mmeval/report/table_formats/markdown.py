@@ -23,13 +23,33 @@ def markdown_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
     last = ""
     for row in rows:
         name = f"{row.task} {row.slice}"
-        first = "" if name == last else " " * row.depth + ("- " if row.depth else "") + cell(row.label)
+        first = (
+            ""
+            if name == last
+            else " " * row.depth + ("- " if row.depth else "") + cell(row.label)
+        )
         numbers = _side_by_side(row) if several else number_cells(row.results[0])
         arrow = "↑" if row.higher_is_better else "↓"
         notes = cell(row.notes, limit=MAX_NOTE)
-        body.append([first, cell(row.version) if first else "", cell(row.metric), arrow, *numbers, notes])
+        body.append(
+            [
+                first,
+                cell(row.version) if first else "",
+                cell(row.metric),
+                arrow,
+                *numbers,
+                notes,
+            ]
+        )
         last = name
-    return "\n".join(table_lines(headers, body, right_aligned={*columns} - {"±"}, if_filled="Notes")) + "\n"
+    return (
+        "\n".join(
+            table_lines(
+                headers, body, right_aligned={*columns} - {"±"}, if_filled="Notes"
+            )
+        )
+        + "\n"
+    )
 
 
 def number_cells(result: Result | None) -> list[str]:
@@ -53,4 +73,6 @@ def _side_by_side(row: NumberRow) -> list[str]:
 def _with_interval(result: Result) -> str:
     if result.value is None:
         return "N/A"
-    return f"{result.value:.4f}" + ("" if result.ci95 is None else f" ({from_to(result.ci95)})")
+    return f"{result.value:.4f}" + (
+        "" if result.ci95 is None else f" ({from_to(result.ci95)})"
+    )

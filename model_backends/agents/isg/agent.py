@@ -52,22 +52,45 @@ def isg_agent(
     ``smooth=false``: texts stay as they were written. ``profile=official``: as the released agent does it.
     ``max_items`` is how many tools a plan calls at most, and how many texts and pictures it adds.
     """
-    roles = {"select": tool_selector, "caption": captioner, "refine": refiner, "smooth": smoother}
-    tools = Tools(text_to_image, image_edit, image_to_video, fixed_views, free_views, image_morph)
+    roles = {
+        "select": tool_selector,
+        "caption": captioner,
+        "refine": refiner,
+        "smooth": smoother,
+    }
+    tools = Tools(
+        text_to_image, image_edit, image_to_video, fixed_views, free_views, image_morph
+    )
     given = request.params
     # What bounds an answer (stop, max_tokens) is of no use for steps whose replies are JSON.
-    sampled = GenerationParams(temperature=given.temperature, top_p=given.top_p, top_k=given.top_k)
+    sampled = GenerationParams(
+        temperature=given.temperature, top_p=given.top_p, top_k=given.top_k
+    )
     team = Team(
-        request, replace(planner, params=sampled), roles, tools, prompts, Profile(profile == "official"), max_items
+        request,
+        replace(planner, params=sampled),
+        roles,
+        tools,
+        prompts,
+        Profile(profile == "official"),
+        max_items,
     )
     course = Course()
     error: ErrorInfo | None = None
     try:
         if structure != "none":
-            course.layout = stated_layout(team) if structure == "prompt" else (yield from found_layout(team))
+            course.layout = (
+                stated_layout(team)
+                if structure == "prompt"
+                else (yield from found_layout(team))
+            )
         yield from _planned(team, course, refine)
         if course.problems:
-            course.answer = team.profile.given_up(course.answer) if course.exhausted else course.answer
+            course.answer = (
+                team.profile.given_up(course.answer)
+                if course.exhausted
+                else course.answer
+            )
         elif smooth and any(part.kind == "text" for part in course.answer.parts):
             course.smoothing = yield from smoothed(team, course.answer)
             course.answer = course.smoothing.answer
@@ -96,7 +119,10 @@ class Course:
         return {
             "structure": list(self.layout),
             "plan": [[step.to_json() for step in steps] for steps in self.plans],
-            "log": [{"round": at, "step": problem.step, "problem": problem.what} for at, problem in self.log],
+            "log": [
+                {"round": at, "step": problem.step, "problem": problem.what}
+                for at, problem in self.log
+            ],
             "rounds": max(len(self.plans) - 1, 0),
             "refine_exhausted": self.exhausted,
             "smoothing": self.smoothing and self.smoothing.to_json(),
@@ -125,12 +151,22 @@ def _planned(team: Team, course: Course, refine: int) -> Program[None]:
 def _plan(team: Team, course: Course) -> Call:
     """The call for a plan; after one with problems, for another one."""
     again = bool(course.plans)
-    example = plan.example(course.layout, *team.tools.usual(len(team.pictures)), sound=again)
+    example = plan.example(
+        course.layout, *team.tools.usual(len(team.pictures)), sound=again
+    )
     shown: dict[str, Any] = {"pictures": Interleaved(tuple(team.pictures))}
     if again:
-        shown = {"plan": plan.written(course.plans[-1]), "problems": list(map(str, course.problems))}
+        shown = {
+            "plan": plan.written(course.plans[-1]),
+            "problems": list(map(str, course.problems)),
+        }
     shown |= {"structure": " ".join(course.layout), "tools": team.tools.to_json()}
-    return team.call("refine" if again else "plan", read=partial(_steps, team), example=example, **shown)
+    return team.call(
+        "refine" if again else "plan",
+        read=partial(_steps, team),
+        example=example,
+        **shown,
+    )
 
 
 def _steps(team: Team, text: str) -> list[Step]:

@@ -61,9 +61,17 @@ def _prompt(arguments: Arguments, parts: int = 1) -> Wanted:
 
 
 def _film(arguments: Arguments) -> Wanted:
-    prompts, frames = arguments.get("prompt_list"), arguments.get("num_screenshot", USUAL_FRAMES)
+    prompts, frames = (
+        arguments.get("prompt_list"),
+        arguments.get("num_screenshot", USUAL_FRAMES),
+    )
     only = prompts[0] if isinstance(prompts, list) and len(prompts) == 1 else None
-    text = _text(only.get("content") if isinstance(only, dict) and only.get("type") == "text" else None, "prompt_list")
+    text = _text(
+        only.get("content")
+        if isinstance(only, dict) and only.get("type") == "text"
+        else None,
+        "prompt_list",
+    )
     if type(frames) is not int or not 1 <= frames <= MOST_PARTS:
         raise ReplyError(f"num_screenshot is no number from 1 to {MOST_PARTS}")
     return Wanted(text, frames)
@@ -72,13 +80,21 @@ def _film(arguments: Arguments) -> Wanted:
 def _free(arguments: Arguments) -> Wanted:
     turns = arguments.get("time_stamps")
     listed = turns if isinstance(turns, list) else []
-    if not 1 <= len(listed) <= MOST_PARTS or not all(type(t) in (int, float) and 0 <= t <= 1 for t in listed):
+    if not 1 <= len(listed) <= MOST_PARTS or not all(
+        type(t) in (int, float) and 0 <= t <= 1 for t in listed
+    ):
         raise ReplyError(f"time_stamps is no list of 1 to {MOST_PARTS} fractions")
     return Wanted(" ".join(f"{turn:g}" for turn in listed), len(listed), tuple(listed))
 
 
 KINDS = (
-    Kind("ImageGeneration", "text_to_image", 0, '{"prompt": "<what the picture shows>"}', _prompt),
+    Kind(
+        "ImageGeneration",
+        "text_to_image",
+        0,
+        '{"prompt": "<what the picture shows>"}',
+        _prompt,
+    ),
     Kind("ImageEdit", "image_edit", 1, '{"prompt": "<what to change>"}', _prompt),
     Kind(
         "VideoGeneration",
@@ -87,11 +103,26 @@ KINDS = (
         '{"prompt_list": [{"type": "text", "content": "<what happens>"}], "num_screenshot": 4}',
         _film,
     ),
-    Kind("Fixed3DGeneration", "fixed_views", 1, "{}", lambda _: Wanted("", len(FIXED_TURNS), FIXED_TURNS)),
+    Kind(
+        "Fixed3DGeneration",
+        "fixed_views",
+        1,
+        "{}",
+        lambda _: Wanted("", len(FIXED_TURNS), FIXED_TURNS),
+    ),
     Kind("Free3DGeneration", "free_views", 1, '{"time_stamps": [0.125, 0.875]}', _free),
-    Kind("ImageMorph", "image_morph", 2, '{"prompt": "a photo of <a thing>"}', partial(_prompt, parts=4)),
+    Kind(
+        "ImageMorph",
+        "image_morph",
+        2,
+        '{"prompt": "a photo of <a thing>"}',
+        partial(_prompt, parts=4),
+    ),
 )
-_NAMED = re.compile(rf"\b({'|'.join(name for kind in KINDS for name in (kind.name, kind.role))})\b", re.IGNORECASE)
+_NAMED = re.compile(
+    rf"\b({'|'.join(name for kind in KINDS for name in (kind.name, kind.role))})\b",
+    re.IGNORECASE,
+)
 
 
 class Tools:
@@ -99,12 +130,22 @@ class Tools:
 
     def __init__(self, *tools: Tool | None) -> None:
         by_role = {tool.name: tool for tool in tools if tool is not None}
-        self._found = {kind.name: (kind, by_role[kind.role]) for kind in KINDS if kind.role in by_role}
+        self._found = {
+            kind.name: (kind, by_role[kind.role])
+            for kind in KINDS
+            if kind.role in by_role
+        }
 
     def to_json(self) -> list[dict[str, Any]]:
         """What the planner and the selector are told of them."""
         return [
-            {"name": name, "about": tool.about, "pictures": kind.pictures, "form": kind.form, "parts": tool.parts}
+            {
+                "name": name,
+                "about": tool.about,
+                "pictures": kind.pictures,
+                "form": kind.form,
+                "parts": tool.parts,
+            }
             for name, (kind, tool) in self._found.items()
         ]
 
@@ -113,23 +154,50 @@ class Tools:
         found = _NAMED.search(text)
         if found is None:
             return "" if self._found else "no tool has a backend"
-        kind = next(kind for kind in KINDS if found[0].lower() in (kind.name.lower(), kind.role))
-        return "" if kind.name in self._found else f"{kind.name} has no backend (--role {kind.role}=BACKEND)"
+        kind = next(
+            kind for kind in KINDS if found[0].lower() in (kind.name.lower(), kind.role)
+        )
+        return (
+            ""
+            if kind.name in self._found
+            else f"{kind.name} has no backend (--role {kind.role}=BACKEND)"
+        )
 
     def selected(self, reply: str) -> Selected:
         """The tool of a selector's reply, with its arguments. Raises ReplyError."""
         found = read_object(reply, ("tool", "arguments"))
-        chosen = next((one for one in self._found.values() if found["tool"] in (one[0].name, one[0].role)), None)
+        chosen = next(
+            (
+                one
+                for one in self._found.values()
+                if found["tool"] in (one[0].name, one[0].role)
+            ),
+            None,
+        )
         if chosen is None or not isinstance(found["arguments"], dict):
-            raise ReplyError(f"it is no tool of {', '.join(self._found)} with an object as arguments")
+            raise ReplyError(
+                f"it is no tool of {', '.join(self._found)} with an object as arguments"
+            )
         return Selected(*chosen, chosen[0].read(found["arguments"]))
 
     def example(self, text: str) -> str:
         """A reply of the selector for a step, for a dry run."""
-        name = next((name for name in self._found if name in text), next(iter(self._found)))
-        return json.dumps({"tool": name, "arguments": json.loads(self._found[name][0].form)})
+        name = next(
+            (name for name in self._found if name in text), next(iter(self._found))
+        )
+        return json.dumps(
+            {"tool": name, "arguments": json.loads(self._found[name][0].form)}
+        )
 
     def usual(self, pictures: int) -> tuple[str, list[str]]:
         """A tool that makes one picture, for a task with so many, and what it needs; without one empty."""
-        fit = [kind for kind, tool in self._found.values() if tool.parts == 1 and kind.pictures <= pictures]
-        return (fit[0].name, [f"#image{at}#" for at in range(1, fit[0].pictures + 1)]) if fit else ("", [])
+        fit = [
+            kind
+            for kind, tool in self._found.values()
+            if tool.parts == 1 and kind.pictures <= pictures
+        ]
+        return (
+            (fit[0].name, [f"#image{at}#" for at in range(1, fit[0].pictures + 1)])
+            if fit
+            else ("", [])
+        )

@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.model_backends.agents.isg.dispatch import Selected
-from mmeval.model_backends.agents.isg.plan import ADD, CALL, CAPTION, LABELS, Step, made_number, task_number
+from mmeval.model_backends.agents.isg.plan import (
+    ADD,
+    CALL,
+    CAPTION,
+    LABELS,
+    Step,
+    made_number,
+    task_number,
+)
 from mmeval.model_backends.agents.isg.team import Team, bare
 from mmeval.program import Program, ask_all
 
@@ -51,34 +59,57 @@ class Execution:
     def _make(self) -> Program[None]:
         """The first pass: steps that call tools. It ends with those that are asked beside one that has a problem."""
         profile, most = self.team.profile, self.team.max_items
-        calls = [number for number, step in enumerate(self.steps, 1) if step.label == CALL]
+        calls = [
+            number for number, step in enumerate(self.steps, 1) if step.label == CALL
+        ]
         if len(calls) > most:
             self._note(calls[most], f"a plan calls tools in {most} steps at most")
         calls = calls[:most]
         for wave in profile.waves([self.steps[number - 1].needs for number in calls]):
-            chosen = yield from self._select(calls, sorted(at for now in wave for at in now))
+            chosen = yield from self._select(
+                calls, sorted(at for now in wave for at in now)
+            )
             for now in wave:
                 jobs: list[tuple[Job, Selected]] = []
                 for at in now:
                     first = profile.first_number(at, len(self.made))
-                    if at in chosen and (pictures := self._pictures(calls[at], first)) is not None:
+                    if (
+                        at in chosen
+                        and (pictures := self._pictures(calls[at], first)) is not None
+                    ):
                         jobs.append((Job(calls[at], first, pictures), chosen[at]))
                 yield from self._draw(jobs)
                 if {problem.step for problem in self.log} & {calls[at] for at in now}:
                     return
 
-    def _select(self, calls: Sequence[int], places: Sequence[int]) -> Program[dict[int, Selected]]:
+    def _select(
+        self, calls: Sequence[int], places: Sequence[int]
+    ) -> Program[dict[int, Selected]]:
         """The tools of steps, by their places among ``calls``."""
         team, asked = self.team, []
         for at in places:
-            step, below = self.steps[calls[at] - 1], team.profile.first_number(at, len(self.made))
+            step, below = (
+                self.steps[calls[at] - 1],
+                team.profile.first_number(at, len(self.made)),
+            )
             absent = [name for name in step.images if not self._known(name, below)]
             if what := _absent(absent[0]) if absent else team.tools.unplayed(step.text):
                 self._note(calls[at], what)
                 continue
-            shown: dict[str, Any] = {"step": step.text, "pictures": len(step.images), "tools": team.tools.to_json()}
+            shown: dict[str, Any] = {
+                "step": step.text,
+                "pictures": len(step.images),
+                "tools": team.tools.to_json(),
+            }
             example = team.tools.example(step.text)
-            asked.append((at, team.call("select", read=team.tools.selected, example=example, **shown)))
+            asked.append(
+                (
+                    at,
+                    team.call(
+                        "select", read=team.tools.selected, example=example, **shown
+                    ),
+                )
+            )
         replies = (yield from ask_all([call for _, call in asked])) if asked else []
         chosen: dict[int, Selected] = {}
         for (at, _), reply in zip(asked, replies, strict=True):
@@ -86,9 +117,18 @@ class Execution:
                 self._note(calls[at], f"no tool is chosen: {what}")
                 continue
             selected = team.tools.selected(reply.text)
-            needed, given = selected.kind.pictures, len(self.steps[calls[at] - 1].images)
-            what = f"it needs {needed} pictures, and has {given}" if needed != given else ""
-            if at == 0 and not what:  # a tool that is not asked makes no pictures beside those of others
+            needed, given = (
+                selected.kind.pictures,
+                len(self.steps[calls[at] - 1].images),
+            )
+            what = (
+                f"it needs {needed} pictures, and has {given}"
+                if needed != given
+                else ""
+            )
+            if (
+                at == 0 and not what
+            ):  # a tool that is not asked makes no pictures beside those of others
                 self.first = selected
             if what := what or team.profile.crowded(at, selected, self.first):
                 self._note(calls[at], f"{selected.kind.name}: {what}")
@@ -109,12 +149,16 @@ class Execution:
             if isinstance(parts, str):
                 self._note(job.step, f"{selected.kind.name}: {parts}")
                 continue
-            self.made |= {number: bare(part) for number, part in enumerate(parts, job.first)}
+            self.made |= {
+                number: bare(part) for number, part in enumerate(parts, job.first)
+            }
 
     def _put_together(self) -> Program[Interleaved]:
         """The second pass: steps that add pictures and texts."""
         steps = self._of_answer()
-        texts = yield from self._captions([number for number, step in steps if step.label == CAPTION])
+        texts = yield from self._captions(
+            [number for number, step in steps if step.label == CAPTION]
+        )
         blocks: list[Part] = []
         for number, step in steps:
             if step.label == CAPTION:
@@ -126,7 +170,9 @@ class Execution:
                     self._note(number, what)
         parts: list[Part] = []
         for is_text, run in groupby(blocks, key=lambda part: part.kind == "text"):
-            text = self.team.profile.joined([part.text or "" for part in (run if is_text else ())])
+            text = self.team.profile.joined(
+                [part.text or "" for part in (run if is_text else ())]
+            )
             parts += ([text_part(text)] if text else []) if is_text else run
         return Interleaved(tuple(parts))
 
@@ -136,7 +182,9 @@ class Execution:
         blocks, most = 0, self.team.max_items
         for number, step in enumerate(self.steps, 1):
             if step.label not in LABELS:
-                self._note(number, f"{step.label[:40]!r} is none of {', '.join(LABELS)}")
+                self._note(
+                    number, f"{step.label[:40]!r} is none of {', '.join(LABELS)}"
+                )
                 break
             blocks += len(step.images) if step.label == ADD else step.label == CAPTION
             if blocks > most:
@@ -156,13 +204,24 @@ class Execution:
             step, shown = self.steps[number - 1].text, Interleaved(tuple(pictures))
             example = "This picture shows a thing."
             asked.append(
-                (number, team.call("caption", read=team.profile.caption, example=example, step=step, pictures=shown))
+                (
+                    number,
+                    team.call(
+                        "caption",
+                        read=team.profile.caption,
+                        example=example,
+                        step=step,
+                        pictures=shown,
+                    ),
+                )
             )
         for now in team.profile.order([()] * len(asked)):
             replies = yield from ask_all([asked[at][1] for at in now])
             for at, reply in zip(now, replies, strict=True):
                 what = reply.problem()
-                texts[asked[at][0]] = team.profile.failed_caption(what) if what else reply.text
+                texts[asked[at][0]] = (
+                    team.profile.failed_caption(what) if what else reply.text
+                )
                 if what:
                     self._note(asked[at][0], what)
         return texts
@@ -171,7 +230,11 @@ class Execution:
         """The pictures that a step names, of those that were made ``below`` a number; None where one is not there."""
         found: list[Part] = []
         for name in self.steps[number - 1].images:
-            part = self._picture(name) if below is None or made_number(name) < below else None
+            part = (
+                self._picture(name)
+                if below is None or made_number(name) < below
+                else None
+            )
             if part is None:
                 self._note(number, _absent(name))
                 return None
@@ -184,7 +247,11 @@ class Execution:
 
     def _picture(self, name: str) -> Part | None:
         given = task_number(name)
-        return self.team.pictures[given] if 0 <= given < len(self.team.pictures) else self.made.get(made_number(name))
+        return (
+            self.team.pictures[given]
+            if 0 <= given < len(self.team.pictures)
+            else self.made.get(made_number(name))
+        )
 
     def _note(self, number: int, what: str) -> None:
         self.log.append(Problem(number, what))

@@ -15,14 +15,24 @@ _TOKENS = re.compile(rf"{_TOKEN}(?:[\s,\"']*{_TOKEN})*")
 
 def found_layout(team: Team) -> Program[tuple[str, ...]]:
     """The blocks that the task asks for, as the first stage of ISG-Bench's question generation finds them."""
-    from mmeval.metrics.judged.isg.rows import tokens_between  # listing the agent imports no metric
+    from mmeval.metrics.judged.isg.rows import (
+        tokens_between,
+    )  # listing the agent imports no metric
     from mmeval.tasks.isg.graph.protocol import named_blocks
     from mmeval.tasks.isg.graph.stages import Structure, read_structure
 
-    asked = Interleaved(tuple(part for message in team.request.messages for part in message.content.parts))
+    asked = Interleaved(
+        tuple(
+            part for message in team.request.messages for part in message.content.parts
+        )
+    )
     query = tokens_between(asked, None)
     example = json.dumps(Structure((*query,), ("<gen_text1>", "<gen_img1>")).written)
-    reply = yield from ask_one(team.call("structure", read=read_structure, example=example, query=named_blocks(query)))
+    reply = yield from ask_one(
+        team.call(
+            "structure", read=read_structure, example=example, query=named_blocks(query)
+        )
+    )
     if what := reply.problem():
         team.warnings.append(f"the plan is made without a structure: {what}")
         return ()
@@ -33,6 +43,8 @@ def stated_layout(team: Team) -> tuple[str, ...]:
     """The last blocks in a row that the task's prompt names."""
     found = _TOKENS.findall(team.task)
     if not found:
-        team.warnings.append("the plan is made without a structure: the prompt of the task states none")
+        team.warnings.append(
+            "the plan is made without a structure: the prompt of the task states none"
+        )
         return ()
     return tuple(re.findall(_TOKEN, found[-1]))

@@ -57,11 +57,19 @@ def steps_of(rows: Sequence[Mapping[str, Any]]) -> list[Step]:
 
 
 def _step(number: int, row: Mapping[str, Any]) -> Step:
-    label, text, images = row.get("Task"), row.get("Input_text") or "", row.get("Input_images") or []
+    label, text, images = (
+        row.get("Task"),
+        row.get("Input_text") or "",
+        row.get("Input_images") or [],
+    )
     images = [images] if isinstance(images, str) else images
     if not isinstance(label, str) or not isinstance(text, str):
-        raise ReplyError(f"step {number} has no text as {'Input_text' if isinstance(label, str) else 'Task'}")
-    if not isinstance(images, list) or not all(isinstance(name, str) for name in images):
+        raise ReplyError(
+            f"step {number} has no text as {'Input_text' if isinstance(label, str) else 'Task'}"
+        )
+    if not isinstance(images, list) or not all(
+        isinstance(name, str) for name in images
+    ):
         raise ReplyError(f"Input_images of step {number} is no list of texts")
     return Step(label.strip(), text.strip(), tuple(name.strip() for name in images))
 
@@ -72,7 +80,9 @@ def written(steps: Sequence[Step]) -> str:
     return json.dumps(rows, ensure_ascii=False, indent=1)
 
 
-def example(layout: Sequence[str], tool: str, source: Sequence[str], *, sound: bool) -> str:
+def example(
+    layout: Sequence[str], tool: str, source: Sequence[str], *, sound: bool
+) -> str:
     """A plan for an answer of these blocks with a tool, for a dry run; one that is not ``sound`` is refined once."""
     blocks = layout or ("<gen_text1>", "<gen_img1>")
     drawn = sum("_img" in token for token in blocks) if tool else 0
@@ -83,6 +93,9 @@ def example(layout: Sequence[str], tool: str, source: Sequence[str], *, sound: b
             seen = (f"<GEN_{max(made - 1, 0)}>",) if drawn else ()
             steps.append(Step(CAPTION, "Say what can be seen.", seen))
         elif tool:
-            steps += [Step(CALL, f"Use {tool} tool: a thing", tuple(source)), Step(ADD, images=(f"<GEN_{made}>",))]
+            steps += [
+                Step(CALL, f"Use {tool} tool: a thing", tuple(source)),
+                Step(ADD, images=(f"<GEN_{made}>",)),
+            ]
             made += 1
     return written(steps if sound else [*steps, Step("Check")])

@@ -42,7 +42,9 @@ class Profile:
         Official: one after the other, as the plan has them."""
         if self.official:
             return [[at] for at in range(len(needs))]
-        return rounds_of([[one for one in need if one < at] for at, need in enumerate(needs)]).order
+        return rounds_of(
+            [[one for one in need if one < at] for at, need in enumerate(needs)]
+        ).order
 
     def waves(self, needs: Sequence[Collection[int]]) -> list[list[list[int]]]:
         """The order of steps that call tools, parted where tools are chosen: nowhere, as a choice goes by the words of
@@ -66,22 +68,34 @@ class Profile:
             return f"it comes after {first.kind.name}, which makes several pictures"
         return ""
 
-    def taken(self, selected: Selected, parts: Sequence[Part], first: int) -> Sequence[Part] | str:
+    def taken(
+        self, selected: Selected, parts: Sequence[Part], first: int
+    ) -> Sequence[Part] | str:
         """The pictures of a tool that count, or the problem: as many as were asked for. A film is cut to that.
         Official: any number, but one after another step; views are sorted by their turns to the right."""
         wanted = selected.wanted
         if not self.official:
             found = parts if selected.tool.parts else parts[: wanted.parts]
-            return found if len(found) == wanted.parts else f"it gave {len(found)} of {wanted.parts} pictures"
+            return (
+                found
+                if len(found) == wanted.parts
+                else f"it gave {len(found)} of {wanted.parts} pictures"
+            )
         if first and len(parts) > 1:
             return "it made several pictures after another tool"
         if len(wanted.turns) != len(parts):
             return parts
-        return [parts[at] for at in sorted(range(len(parts)), key=wanted.turns.__getitem__)]
+        return [
+            parts[at] for at in sorted(range(len(parts)), key=wanted.turns.__getitem__)
+        ]
 
     def absent(self, name: str) -> str:
         """The problem of a picture that is added and not there. Official: it vanishes."""
-        return "" if self.official else f"{name:.40} is no picture of the task, and none that was made"
+        return (
+            ""
+            if self.official
+            else f"{name:.40} is no picture of the task, and none that was made"
+        )
 
     def caption(self, reply: str) -> str:
         """The text of a caption's reply. Raises ReplyError for a blank one. Official: that vanishes."""

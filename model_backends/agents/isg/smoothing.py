@@ -32,11 +32,20 @@ def smoothed(team: Team, answer: Interleaved) -> Program[Smoothed]:
 
     A reply with another number of pictures is asked for again; one with other places is dropped at once.
     """
-    marked = "".join(MARK if part.kind == "image" else part.text or "" for part in answer.parts)
+    marked = "".join(
+        MARK if part.kind == "image" else part.text or "" for part in answer.parts
+    )
     pictures = [part for part in answer.parts if part.kind == "image"]
     kept = ""
     for retried in range(_TRIES):
-        call = team.call("smooth", read=words, example=marked, answer=marked, mark_of_picture=MARK, count=len(pictures))
+        call = team.call(
+            "smooth",
+            read=words,
+            example=marked,
+            answer=marked,
+            mark_of_picture=MARK,
+            count=len(pictures),
+        )
         reply = yield from ask_one(call)
         kept = reply.problem()
         if kept:
@@ -44,7 +53,9 @@ def smoothed(team: Team, answer: Interleaved) -> Program[Smoothed]:
         found = team.profile.result(reply.text).split(MARK)
         if len(found) == len(pictures) + 1:
             again = Interleaved(tuple(_woven(found, pictures)))
-            if [part.kind for part in again.parts] == [part.kind for part in answer.parts]:
+            if [part.kind for part in again.parts] == [
+                part.kind for part in answer.parts
+            ]:
                 return Smoothed(again, "", retried)
             kept = "texts stand in other places"
             break

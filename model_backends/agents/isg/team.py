@@ -43,7 +43,10 @@ class Team:
     def task(self) -> str:
         """The words of the task. A picture whose tag stands in them is called as plans call it, another parts them."""
         numbers = count(1)
-        shown = [(f"#image{next(numbers)}#", part) if _is_picture(part) else (part.raw, part) for part in self._asked]
+        shown = [
+            (f"#image{next(numbers)}#", part) if _is_picture(part) else (part.raw, part)
+            for part in self._asked
+        ]
         return "".join(name if part.raw else "\n" for name, part in shown).strip()
 
     @property
@@ -52,13 +55,25 @@ class Team:
         parts = [part for content in contents for part in (text_part("\n\n"), *content)]
         return [part for part in parts if part.kind != "reasoning"]
 
-    def call(self, title: str, *, read: Callable[[str], object], example: str, **values: Value) -> Call:
+    def call(
+        self,
+        title: str,
+        *,
+        read: Callable[[str], object],
+        example: str,
+        **values: Value,
+    ) -> Call:
         """The call of a step, whose reply is one that ``read`` takes."""
         role = self.roles.get(title) or self.planner
         params = self.profile.sampling(title, role.params)
         messages = self.prompts.messages(title, task=self.task, **values)
         return role.send(
-            messages, params=params, title=title, accept=accepts(read), example=example, convert=TO_DESCRIBE
+            messages,
+            params=params,
+            title=title,
+            accept=accepts(read),
+            example=example,
+            convert=TO_DESCRIBE,
         )
 
 

@@ -10,13 +10,26 @@ from typing import Any, NamedTuple
 from mmeval.agent import AgentProgram, Prompts, agent
 from mmeval.backend import Tool
 from mmeval.content import Part, media_part
-from mmeval.model_backends.agents.mmmg.placeholders import Profile, filled, find, number_below
-from mmeval.model_backends.agents.mmmg.plan import Workshop, by_name, carried_out, planned, question
+from mmeval.model_backends.agents.mmmg.placeholders import (
+    Profile,
+    filled,
+    find,
+    number_below,
+)
+from mmeval.model_backends.agents.mmmg.plan import (
+    Workshop,
+    by_name,
+    carried_out,
+    planned,
+    question,
+)
 from mmeval.program import Call, Role
 from mmeval.records import Request
 from mmeval.system import OneOrMore
 
-_BEGINNING = re.compile(r'<[\s/]*audio_type="(sound|speech|music)"[\s/]*><[\s/]*audio_text="')
+_BEGINNING = re.compile(
+    r'<[\s/]*audio_type="(sound|speech|music)"[\s/]*><[\s/]*audio_text="'
+)
 _MIDDLE = re.compile(r'"[\s/]*><[\s/]*audio_style=')
 _QUOTED_END = re.compile(r'"[\s/]*>')
 _NUMBER = re.compile(r"(#?\d+)[\s/]*>")
@@ -65,9 +78,14 @@ def mmmg_audio_agent(
     A malformed placeholder stays as it is written, and one whose tool gives no sound has none.
     """
     asked = question(request)
-    given = {f"audio{number}": media_part(media) for number, media in enumerate(asked.media("audio"))}
+    given = {
+        f"audio{number}": media_part(media)
+        for number, media in enumerate(asked.media("audio"))
+    }
     tools = by_name(text_to_speech, clone_speech, text_to_sound, text_to_music)
-    messages = prompts.messages("audio_plan", question=asked, sounds=len(given), tools=list(tools))
+    messages = prompts.messages(
+        "audio_plan", question=asked, sounds=len(given), tools=list(tools)
+    )
     reply = yield from planned(planner, messages, request, _EXAMPLE)
 
     def read(inside: str, before: Sequence[AudioItem | None]) -> AudioItem | str:
@@ -78,7 +96,9 @@ def mmmg_audio_agent(
         if item.tool in ("text_to_sound", "text_to_music"):
             return tools[item.tool].call(item.style, title=title, **options)
         voice = made or [given[name] for name in given if name == item.reference]
-        return tools[item.tool].call(item.text, *voice, system=item.style, title=title, **options)
+        return tools[item.tool].call(
+            item.text, *voice, system=item.style, title=title, **options
+        )
 
     workshop = Workshop("audio", tools, read, call)
     places = find(reply, "<audio_start>", "</?audio_end>")
@@ -86,7 +106,9 @@ def mmmg_audio_agent(
     return (yield from carried_out(workshop, request, places, max_items, fill))
 
 
-def read_item(inside: str, before: Sequence[AudioItem | None], sounds: int) -> AudioItem | str:
+def read_item(
+    inside: str, before: Sequence[AudioItem | None], sounds: int
+) -> AudioItem | str:
     """The item of what stands inside of a placeholder, or why it is malformed.
 
     ``before`` are those of the placeholders before it, None for a malformed one; ``sounds`` is how many the user gave.
@@ -100,7 +122,11 @@ def read_item(inside: str, before: Sequence[AudioItem | None], sounds: int) -> A
         return AudioItem(kind, text, style[1:])
     if not style.startswith("#"):
         known = number_below(style, sounds) is not None
-        return AudioItem(kind, text, reference=f"audio{int(style)}") if known else f"the user gave no sound {style:.9}"
+        return (
+            AudioItem(kind, text, reference=f"audio{int(style)}")
+            if known
+            else f"the user gave no sound {style:.9}"
+        )
     number = number_below(style[1:], len(before))
     named = None if number is None else before[number]
     if number is None or named is None or named.needs:

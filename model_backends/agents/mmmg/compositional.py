@@ -10,7 +10,12 @@ from mmeval.backend import Tool
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.model_backends.agents.mmmg.image_agent import ImageItem
 from mmeval.model_backends.agents.mmmg.placeholders import Placeholder, Profile, find
-from mmeval.model_backends.agents.mmmg.plan import Workshop, carried_out, planned, question
+from mmeval.model_backends.agents.mmmg.plan import (
+    Workshop,
+    carried_out,
+    planned,
+    question,
+)
 from mmeval.program import Call, Role
 from mmeval.records import Request
 from mmeval.system import OneOrMore
@@ -40,18 +45,28 @@ def compositional(
         return ImageItem("gen", inside.strip())
 
     def call(item: ImageItem, _made: Sequence[Part], title: str) -> Call:
-        return text_to_image.call(item.prompt, title=title, **request.params.options_of("image"))
+        return text_to_image.call(
+            item.prompt, title=title, **request.params.options_of("image")
+        )
 
     workshop = Workshop("image", {text_to_image.name: text_to_image}, read, call)
     places = find(reply, "<image>", "</image>", lines=profile == "standard")
-    return (yield from carried_out(workshop, request, places, max_items, partial(_blocks, reply)))
+    return (
+        yield from carried_out(
+            workshop, request, places, max_items, partial(_blocks, reply)
+        )
+    )
 
 
-def _blocks(reply: str, places: Sequence[Placeholder], made: Sequence[Part | None]) -> Interleaved:
+def _blocks(
+    reply: str, places: Sequence[Placeholder], made: Sequence[Part | None]
+) -> Interleaved:
     parts: list[Part] = []
     at = 0
     for place, part in zip(places, made, strict=True):
         parts += [text_part(reply[at : place.start].strip()), part or Part("image")]
         at = place.end
     parts.append(text_part(reply[at:].strip()))
-    return Interleaved(tuple(part for part in parts if part.kind == "image" or part.raw))
+    return Interleaved(
+        tuple(part for part in parts if part.kind == "image" or part.raw)
+    )

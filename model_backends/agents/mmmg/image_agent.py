@@ -10,8 +10,19 @@ from typing import Any, Literal, NamedTuple
 from mmeval.agent import AgentProgram, Prompts, agent
 from mmeval.backend import Tool
 from mmeval.content import Part, media_part, png
-from mmeval.model_backends.agents.mmmg.placeholders import Profile, filled, find, number_below
-from mmeval.model_backends.agents.mmmg.plan import Workshop, by_name, carried_out, planned, question
+from mmeval.model_backends.agents.mmmg.placeholders import (
+    Profile,
+    filled,
+    find,
+    number_below,
+)
+from mmeval.model_backends.agents.mmmg.plan import (
+    Workshop,
+    by_name,
+    carried_out,
+    planned,
+    question,
+)
 from mmeval.program import Call, Role
 from mmeval.records import Request
 from mmeval.system import OneOrMore
@@ -63,7 +74,9 @@ def mmmg_image_agent(
     asked = question(request)
     given = asked.media("image")
     tools = by_name(text_to_image, image_edit)
-    messages = prompts.messages("image_plan", question=asked, pictures=len(given), tools=list(tools))
+    messages = prompts.messages(
+        "image_plan", question=asked, pictures=len(given), tools=list(tools)
+    )
     reply = yield from planned(planner, messages, request, _EXAMPLE)
 
     def read(inside: str, before: Sequence[ImageItem | None]) -> ImageItem | str:
@@ -71,7 +84,9 @@ def mmmg_image_agent(
 
     def call(item: ImageItem, made: Sequence[Part], title: str) -> Call:
         media = made or [media_part(given[number]) for number in item.reference]
-        return tools[item.tool].call(item.prompt, *media, title=title, **request.params.options_of("image"))
+        return tools[item.tool].call(
+            item.prompt, *media, title=title, **request.params.options_of("image")
+        )
 
     workshop = Workshop("image", tools, read, call, white)
     places = find(reply, "<image_start>", "</?image_end>")
@@ -89,12 +104,18 @@ def read_item(inside: str, before: int, pictures: int) -> ImageItem | str:
     end = middle and _END.search(inside, middle.end())
     if not (beginning and middle and end):
         return "it is not in the form that was asked for"
-    prompt, written = inside[beginning.end() : middle.start()], inside[middle.end() : end.start()]
+    prompt, written = (
+        inside[beginning.end() : middle.start()],
+        inside[middle.end() : end.start()],
+    )
     if not written:
         return ImageItem("gen", prompt)
     names = written.split(",")
     made = all(name.startswith("#") for name in names)
-    numbers = [number_below(name[1:], before) if made else number_below(name, pictures) for name in names]
+    numbers = [
+        number_below(name[1:], before) if made else number_below(name, pictures)
+        for name in names
+    ]
     known = [number for number in numbers if number is not None]
     if len(known) < len(numbers):
         return f"[{written:.40}] is not of the {pictures} pictures of the user, nor of the {before} before it"

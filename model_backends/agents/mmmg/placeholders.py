@@ -23,7 +23,9 @@ class Placeholder(NamedTuple):
     inside: str
 
 
-def find(reply: str, opening: str, closing: str, *, lines: bool = False) -> list[Placeholder]:
+def find(
+    reply: str, opening: str, closing: str, *, lines: bool = False
+) -> list[Placeholder]:
     """The placeholders of a reply; with ``lines`` they may span several. ``closing`` is a pattern.
 
     >>> find("<a>x</a> <a>\\n</a> <a>y", "<a>", "</a>")
@@ -32,10 +34,14 @@ def find(reply: str, opening: str, closing: str, *, lines: bool = False) -> list
     ends = re.compile(closing if lines else rf"{closing}|\n")
     found: list[Placeholder] = []
     at = 0
-    while (start := reply.find(opening, at)) >= 0 and (end := ends.search(reply, start + len(opening))):
+    while (start := reply.find(opening, at)) >= 0 and (
+        end := ends.search(reply, start + len(opening))
+    ):
         at = end.end()
         if end[0] != "\n":
-            found.append(Placeholder(start, at, reply[start + len(opening) : end.start()]))
+            found.append(
+                Placeholder(start, at, reply[start + len(opening) : end.start()])
+            )
     return found
 
 
@@ -46,7 +52,11 @@ def number_below(written: str, limit: int) -> int | None:
 
 
 def filled(
-    reply: str, kind: PartKind, profile: Profile, places: Sequence[Placeholder], made: Sequence[Part | None]
+    reply: str,
+    kind: PartKind,
+    profile: Profile,
+    places: Sequence[Placeholder],
+    made: Sequence[Part | None],
 ) -> Interleaved:
     """The answer: the reply with a numbered placeholder in each of the valid ``places``, and its medium if it has one.
 
@@ -59,14 +69,24 @@ def filled(
     for number, (place, part) in enumerate(zip(places, made, strict=True)):
         written = f"<{kind}_start><{kind}_{number}><{kind}_end>"
         parts.append(text_part(_one_ending(reply[at : place.start], kind)))
-        parts.append(Part(kind, media=None if part is None else part.media, raw=written, label=f"{kind}{number}"))
+        parts.append(
+            Part(
+                kind,
+                media=None if part is None else part.media,
+                raw=written,
+                label=f"{kind}{number}",
+            )
+        )
         at = place.end
     parts.append(text_part(_one_ending(reply[at:], kind)))
     return Interleaved(tuple(part for part in parts if part.raw))
 
 
 def _replaced_everywhere(
-    reply: str, kind: PartKind, places: Sequence[Placeholder], made: Sequence[Part | None]
+    reply: str,
+    kind: PartKind,
+    places: Sequence[Placeholder],
+    made: Sequence[Part | None],
 ) -> Interleaved:
     """As the released script numbers placeholders: what stands inside of one is replaced wherever the reply has it.
 
@@ -80,8 +100,12 @@ def _replaced_everywhere(
     parts: list[Part] = []
     for part in Interleaved.from_text(text, spellings=("span",)).parts:
         own = left.pop(0) if part.kind == kind and left else None
-        parts.append(Part(kind, media=own.media, raw=part.raw, label=part.label) if own else part)
-    return Interleaved((*parts, *(Part(kind, media=part.media) for part in left if part)))
+        parts.append(
+            Part(kind, media=own.media, raw=part.raw, label=part.label) if own else part
+        )
+    return Interleaved(
+        (*parts, *(Part(kind, media=part.media) for part in left if part))
+    )
 
 
 def _one_ending(text: str, kind: PartKind) -> str:

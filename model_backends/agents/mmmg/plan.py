@@ -33,15 +33,23 @@ T = TypeVar("T", bound=Item)
 
 def question(request: Request) -> Interleaved:
     """Everything that is asked, with the media in their places."""
-    contents = [message.content for message in request.messages if not message.content.empty]
-    parts = [part for content in contents for part in (text_part("\n\n"), *content.parts)]
+    contents = [
+        message.content for message in request.messages if not message.content.empty
+    ]
+    parts = [
+        part for content in contents for part in (text_part("\n\n"), *content.parts)
+    ]
     return Interleaved(tuple(parts[1:]))
 
 
-def planned(planner: Role, messages: Sequence[Message], request: Request, example: str) -> Program[str]:
+def planned(
+    planner: Role, messages: Sequence[Message], request: Request, example: str
+) -> Program[str]:
     """The plan, asked with the request's own parameters. Raises CallFailed without one."""
     own = replace(request.params, options={})
-    reply = yield from ask_one(planner.send(messages, params=own, title="plan", example=example))
+    reply = yield from ask_one(
+        planner.send(messages, params=own, title="plan", example=example)
+    )
     return reply.require().text
 
 
@@ -82,7 +90,12 @@ class Workshop(Generic[T]):
         self, items: Sequence[T | None], order: Sequence[Sequence[int]]
     ) -> Program[tuple[dict[int, Part], dict[int, str]]]:
         """The media of items that are made in this order, and why others are not."""
-        numbers = {at: number for number, at in enumerate(at for at, item in enumerate(items) if item is not None)}
+        numbers = {
+            at: number
+            for number, at in enumerate(
+                at for at, item in enumerate(items) if item is not None
+            )
+        }
         lost: dict[int, str] = {}
 
         def asked(at: int, made: Mapping[int, Part]) -> Call | None:
@@ -114,16 +127,28 @@ def carried_out(
     filled: Callable[[Sequence[Placeholder], Sequence[Part | None]], Interleaved],
 ) -> Program[AgentAnswer]:
     """The answer to a plan with these placeholders; ``filled`` puts media, or None, into the places of valid ones."""
-    warnings = [] if places or workshop.kind not in request.wants else ["the plan has no placeholder"]
+    warnings = (
+        []
+        if places or workshop.kind not in request.wants
+        else ["the plan has no placeholder"]
+    )
     if len(places) > max_items:
-        warnings.append(f"placeholders after the first {max_items} of {len(places)} stay as they are written")
+        warnings.append(
+            f"placeholders after the first {max_items} of {len(places)} stay as they are written"
+        )
     items, faults = workshop.items([place.inside for place in places[:max_items]])
     order, never = rounds_of([None if item is None else item.needs for item in items])
     made, lost = yield from workshop.made(items, order)
     lost |= dict.fromkeys(never, "it needs a malformed one")
-    warnings += faults + [f"placeholder {at} has no medium of its own: {why}" for at, why in sorted(lost.items())]
+    warnings += faults + [
+        f"placeholder {at} has no medium of its own: {why}"
+        for at, why in sorted(lost.items())
+    ]
     valid = [at for at, item in enumerate(items) if item is not None]
-    answer = filled([places[at] for at in valid], [made.get(at) or workshop.instead() for at in valid])
+    answer = filled(
+        [places[at] for at in valid],
+        [made.get(at) or workshop.instead() for at in valid],
+    )
     evidence = {
         "items": [None if item is None else item.to_json() for item in items],
         "rounds": order,

@@ -20,7 +20,10 @@ from mmeval.records import GenerationParams, Request
 from mmeval.system import OneOrMore, ZeroOrMore
 
 _KINDS = tuple(kind for kind in PART_KINDS if kind != "reasoning")
-_WRITTEN: Mapping[PartKind, str] = {"code": "writes a program", "document": "writes a document of plain text"}
+_WRITTEN: Mapping[PartKind, str] = {
+    "code": "writes a program",
+    "document": "writes a document of plain text",
+}
 
 
 @agent(takes=_KINDS, gives=_KINDS, version="1", by_kind={"receiver": "planner"})
@@ -54,12 +57,24 @@ def unima(
     ``judger=false``: a failed check begins again at step 1, instead of the step that the judger blames. After
     ``max_cycles`` repairs the last report is used. ``max_items`` is how many items an answer has at most.
     """
-    drawn, heard = (text_to_image, image_edit), (text_to_speech, clone_speech, text_to_sound, text_to_music)
+    drawn, heard = (
+        (text_to_image, image_edit),
+        (text_to_speech, clone_speech, text_to_sound, text_to_music),
+    )
     makers = _makers(request.wants, (*drawn, *heard, text_to_video, point_completion))
     given = request.params
     # What bounds an answer (stop, max_tokens) is of no use for steps whose replies are JSON.
-    sampled = GenerationParams(temperature=given.temperature, top_p=given.top_p, top_k=given.top_k)
-    steps = Steps(read_question(request), replace(planner, params=sampled), given, prompts, makers, max_items)
+    sampled = GenerationParams(
+        temperature=given.temperature, top_p=given.top_p, top_k=given.top_k
+    )
+    steps = Steps(
+        read_question(request),
+        replace(planner, params=sampled),
+        given,
+        prompts,
+        makers,
+        max_items,
+    )
     assert receiver is not None  # as the planner stands in
     if receiver.name == planner.name:
         receiver = replace(receiver, params=sampled)
@@ -69,21 +84,32 @@ def unima(
         yield from steps.receive(receiver, detector)
         if ter:
             cycles = max_cycles if verification else None
-            report, exhausted = yield from _report(steps, code_interpreter, tcdc=tcdc, judger=judger, max_cycles=cycles)
+            report, exhausted = yield from _report(
+                steps, code_interpreter, tcdc=tcdc, judger=judger, max_cycles=cycles
+            )
         else:
             yield from steps.condition(tcdc=False)
             yield from steps.plan("generate")
             report = steps.report()
-        answer = yield from (steps.answer_in_words() if report is None else generated(report, steps))
+        answer = yield from (
+            steps.answer_in_words() if report is None else generated(report, steps)
+        )
     except CallFailed as lost:  # its evidence is kept
         error = lost.error
-    return AgentAnswer(answer, _evidence(steps, report if ter else None, exhausted), steps.warnings, error)
+    return AgentAnswer(
+        answer,
+        _evidence(steps, report if ter else None, exhausted),
+        steps.warnings,
+        error,
+    )
 
 
 def _evidence(steps: Steps, report: Report | None, exhausted: bool) -> dict[str, Any]:
     thoughts = steps.thoughts
     if exhausted:
-        steps.warnings.append("verification_exhausted: the last report is used, which did not pass its check")
+        steps.warnings.append(
+            "verification_exhausted: the last report is used, which did not pass its check"
+        )
     return {
         "tcdc": thoughts.tcdc,
         "paraphrased_question": thoughts.paraphrased,
@@ -96,7 +122,12 @@ def _evidence(steps: Steps, report: Report | None, exhausted: bool) -> dict[str,
 
 
 def _report(
-    steps: Steps, code_interpreter: Tool | None, *, tcdc: bool, judger: bool, max_cycles: int | None
+    steps: Steps,
+    code_interpreter: Tool | None,
+    *,
+    tcdc: bool,
+    judger: bool,
+    max_cycles: int | None,
 ) -> Program[tuple[Report | None, bool]]:
     """Steps 1 to 4, and the check of what they give. Where it fails they are repeated from the step that is at fault.
 
@@ -114,7 +145,11 @@ def _report(
         report = steps.report()
         if report is None or max_cycles is None or not planned:
             return report, False
-        verdict = Verdict(False, report.faults) if report.faults else (yield from steps.check(report))
+        verdict = (
+            Verdict(False, report.faults)
+            if report.faults
+            else (yield from steps.check(report))
+        )
         if verdict is None:
             return report, False
         noted: dict[str, Any] = {"pass": verdict.passed, "issues": verdict.issues}
@@ -126,12 +161,22 @@ def _report(
             fault = yield from steps.judge(report, verdict.issues)
         noted |= {"faulty_step": fault.step, "reason": fault.reason}
         step = fault.step
-        steps.thoughts.feedback = [*verdict.issues, *([fault.reason] if fault.reason else [])]
+        steps.thoughts.feedback = [
+            *verdict.issues,
+            *([fault.reason] if fault.reason else []),
+        ]
     raise AssertionError("it counts for ever")
 
 
 def _makers(wants: Sequence[PartKind], tools: Sequence[Tool | None]) -> list[Maker]:
     """What may make the items of an answer: tools of the run, those first that need words alone, and the planner."""
-    makers = [Maker(tool.name, tool.makes, tool.about, tool) for tool in tools if tool is not None]
+    makers = [
+        Maker(tool.name, tool.makes, tool.about, tool)
+        for tool in tools
+        if tool is not None
+    ]
     makers += [Maker(PLANNER, kind, about) for kind, about in _WRITTEN.items()]
-    return sorted((maker for maker in makers if maker.kind in wants), key=lambda maker: len(maker.takes))
+    return sorted(
+        (maker for maker in makers if maker.kind in wants),
+        key=lambda maker: len(maker.takes),
+    )

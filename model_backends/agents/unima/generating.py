@@ -26,34 +26,58 @@ def generated(report: Report, steps: Steps) -> Program[Interleaved]:
 
     def call(at: int, made: Mapping[int, Part]) -> Call | None:
         item = items[at]
-        found = {use: made.get(numbers[use]) if use in numbers else steps.question.items[use] for use in item.uses}
+        found = {
+            use: made.get(numbers[use]) if use in numbers else steps.question.items[use]
+            for use in item.uses
+        }
         parts = {use: bare(part) for use, part in found.items() if part is not None}
         if lacking := sorted(item.maker.takes - {part.kind for part in parts.values()}):
-            steps.warnings.append(f"{item.label} is not made: the {lacking[0]} that it is made of was not made")
+            steps.warnings.append(
+                f"{item.label} is not made: the {lacking[0]} that it is made of was not made"
+            )
             return None
         if item.maker.tool is None:
             material = Interleaved(tuple(parts.values()))
-            messages = steps.prompts.messages("write", kind=item.maker.kind, caption=item.caption, material=material)
+            messages = steps.prompts.messages(
+                "write", kind=item.maker.kind, caption=item.caption, material=material
+            )
             return steps.planner.send(
-                messages, title="generate", accept=not_empty, example="something", convert=TO_DESCRIBE
+                messages,
+                title="generate",
+                accept=not_empty,
+                example="something",
+                convert=TO_DESCRIBE,
             )
         options = steps.params.options_of(item.maker.kind)
-        taken = {use: part for use, part in parts.items() if part.kind in item.maker.takes}
-        return item.maker.tool.call(_in_words(item.caption, taken), *taken.values(), title="generate", **options)
+        taken = {
+            use: part for use, part in parts.items() if part.kind in item.maker.takes
+        }
+        return item.maker.tool.call(
+            _in_words(item.caption, taken), *taken.values(), title="generate", **options
+        )
 
     def read(at: int, reply: Reply) -> Part | None:
         item = items[at]
         if item.maker.tool is None:
-            return _written(item, reply) if steps.usable(reply, f"{item.label} is not made") else None
+            return (
+                _written(item, reply)
+                if steps.usable(reply, f"{item.label} is not made")
+                else None
+            )
         part = item.maker.tool.made(reply)
         if isinstance(part, Part):
             return part
         steps.warnings.append(f"{item.label} is not made: {part}")
         return None
 
-    order, _ = rounds_of([[numbers[use] for use in item.uses if use in numbers] for item in items])
+    order, _ = rounds_of(
+        [[numbers[use] for use in item.uses if use in numbers] for item in items]
+    )
     made = yield from in_rounds(order, call, read)
-    contents = {items[at].label: part.media or part.text or "" for at, part in sorted(made.items())}
+    contents = {
+        items[at].label: part.media or part.text or ""
+        for at, part in sorted(made.items())
+    }
     return Interleaved.from_text(report.text, contents, spellings=TAG)
 
 

@@ -23,7 +23,11 @@ class Question(NamedTuple):
 
     def next_label(self, kind: str) -> str:
         """The label of the first item of a kind in an answer: its number goes on from those of the question."""
-        numbers = [int(label.removeprefix(kind)) for label in self.items if label_kind(label) == kind]
+        numbers = [
+            int(label.removeprefix(kind))
+            for label in self.items
+            if label_kind(label) == kind
+        ]
         return _free(kind, self.taken, max(numbers, default=0) + 1)
 
 
@@ -33,7 +37,12 @@ def read_question(request: Request) -> Question:
     Tags in a system message are examples of how to write them.
     """
     asked = [message for message in request.messages if not message.content.empty]
-    named = [part for message in asked if message.role != "system" for part in message.content.parts]
+    named = [
+        part
+        for message in asked
+        if message.role != "system"
+        for part in message.content.parts
+    ]
     taken = {tag.label for part in named for tag in find(part.raw, TAG)}
     taken.update(part.label for part in named if _numbered(part.label))
     items: dict[str, Part] = {}
@@ -49,13 +58,17 @@ def read_question(request: Request) -> Question:
         return f"<<{label}>>"
 
     def words(message: Message) -> str:
-        return "".join(shown(part) for part in message.content.parts if part.kind != "reasoning")
+        return "".join(
+            shown(part) for part in message.content.parts if part.kind != "reasoning"
+        )
 
     return Question("\n\n".join(map(words, asked)), items, frozenset(taken))
 
 
 def _free(kind: str, taken: Collection[str], first: int = 1) -> str:
-    return next(label for number in count(first) if (label := f"{kind}{number}") not in taken)
+    return next(
+        label for number in count(first) if (label := f"{kind}{number}") not in taken
+    )
 
 
 def _numbered(label: str) -> bool:

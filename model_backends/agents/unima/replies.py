@@ -40,7 +40,10 @@ def tcdc(known: Collection[str]) -> Callable[[str], Mapping[str, str]]:
     """Reads captions of these items, conditioned on the task. Some may be left out."""
 
     def read(text: str) -> Mapping[str, str]:
-        found = {canonical_label(name): caption for name, caption in _texts(_fields(text, tcdc=dict)["tcdc"]).items()}
+        found = {
+            canonical_label(name): caption
+            for name, caption in _texts(_fields(text, tcdc=dict)["tcdc"]).items()
+        }
         return {name: found[name] for name in known if name in found}
 
     return read
@@ -66,7 +69,9 @@ def plan(text: str) -> Mapping[str, Any]:
     if not found["text_content"].strip():
         raise ReplyError("text_content is empty")
     return {
-        "modalities_content": {kind: _texts(items) for kind, items in found["modalities_content"].items()},
+        "modalities_content": {
+            kind: _texts(items) for kind, items in found["modalities_content"].items()
+        },
         "text_content": found["text_content"],
         "tool_list": _texts(found["tool_list"]),
     }
@@ -75,7 +80,10 @@ def plan(text: str) -> Mapping[str, Any]:
 def verdict(text: str) -> Verdict:
     found = _fields(text, **{"pass": bool})
     issues = found.get("issues") or []
-    return Verdict(found["pass"], [str(issue) for issue in issues] if isinstance(issues, list) else [str(issues)])
+    return Verdict(
+        found["pass"],
+        [str(issue) for issue in issues] if isinstance(issues, list) else [str(issues)],
+    )
 
 
 def fault(text: str) -> Fault:
@@ -94,6 +102,8 @@ def _fields(text: str, **wanted: type) -> dict[str, Any]:
 
 def _texts(found: object) -> dict[str, str]:
     """An object whose values are texts. Raises ReplyError."""
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+    if not isinstance(found, dict) or not all(
+        isinstance(value, str) for value in found.values()
+    ):
         raise ReplyError("it holds what is not text, where every name has a text")
     return found

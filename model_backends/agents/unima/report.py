@@ -31,7 +31,12 @@ class Maker(NamedTuple):
 
     def to_json(self) -> dict[str, str]:
         """What the planner is told of it."""
-        return {"name": self.name, "kind": self.kind, "about": self.about, "takes": ", ".join(sorted(self.takes))}
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "about": self.about,
+            "takes": ", ".join(sorted(self.takes)),
+        }
 
 
 class Item(NamedTuple):
@@ -56,10 +61,16 @@ class Report(NamedTuple):
         for item in self.items:
             contents.setdefault(item.maker.kind, {})[item.label] = item.caption
         tools = {item.label: item.maker.name for item in self.items}
-        return {"modalities_content": contents, "text_content": self.text, "tool_list": tools}
+        return {
+            "modalities_content": contents,
+            "text_content": self.text,
+            "tool_list": tools,
+        }
 
 
-def read_report(plan: Mapping[str, Any], question: Question, makers: Sequence[Maker], max_items: int) -> Report:
+def read_report(
+    plan: Mapping[str, Any], question: Question, makers: Sequence[Maker], max_items: int
+) -> Report:
     """The report of a plan.
 
     Every tag of the text has to have a caption and a tool, every caption and every tool a tag, all of the same kind and
@@ -68,11 +79,23 @@ def read_report(plan: Mapping[str, Any], question: Question, makers: Sequence[Ma
     """
     faults: list[str] = []
     labels = Counter(tag.label for tag in find(plan["text_content"], TAG))
-    faults += [f"{label} stands {times} times in the text" for label, times in labels.items() if times > 1]
+    faults += [
+        f"{label} stands {times} times in the text"
+        for label, times in labels.items()
+        if times > 1
+    ]
     captions = _captions(plan["modalities_content"], faults)
     named = {canonical_label(name): tool for name, tool in plan["tool_list"].items()}
-    faults += [f"{label} has a caption, and no tag in the text" for label in captions if label not in labels]
-    faults += [f"{label} has a tool, and no caption" for label in named if label not in captions]
+    faults += [
+        f"{label} has a caption, and no tag in the text"
+        for label in captions
+        if label not in labels
+    ]
+    faults += [
+        f"{label} has a tool, and no caption"
+        for label in named
+        if label not in captions
+    ]
     items: dict[str, Item] = {}
     for label in labels:
         if label in question.taken:
@@ -83,7 +106,9 @@ def read_report(plan: Mapping[str, Any], question: Question, makers: Sequence[Ma
             faults.append(f"there are more than {max_items} items")
             break
         elif (maker := _maker(label, named.get(label), makers, faults)) and (
-            item := _item(label, captions[label], maker, {*question.items, *items}, faults)
+            item := _item(
+                label, captions[label], maker, {*question.items, *items}, faults
+            )
         ):
             items[label] = item
     if len(faults) > MAX_FAULTS:
@@ -91,13 +116,17 @@ def read_report(plan: Mapping[str, Any], question: Question, makers: Sequence[Ma
     return Report(plan["text_content"], list(items.values()), faults)
 
 
-def _captions(contents: Mapping[str, Mapping[str, str]], faults: list[str]) -> dict[str, str]:
+def _captions(
+    contents: Mapping[str, Mapping[str, str]], faults: list[str]
+) -> dict[str, str]:
     captions: dict[str, str] = {}
     for kind, found in contents.items():
         for name, caption in found.items():
             label = canonical_label(name)
             if label_kind(label) is None or label_kind(label) != label_kind(kind):
-                faults.append(f"{name[:40]} stands under {kind[:40]}, which is another kind")
+                faults.append(
+                    f"{name[:40]} stands under {kind[:40]}, which is another kind"
+                )
             elif label in captions:
                 faults.append(f"{label} has two captions")
             else:
@@ -105,24 +134,34 @@ def _captions(contents: Mapping[str, Mapping[str, str]], faults: list[str]) -> d
     return captions
 
 
-def _maker(label: str, tool: str | None, makers: Sequence[Maker], faults: list[str]) -> Maker | None:
+def _maker(
+    label: str, tool: str | None, makers: Sequence[Maker], faults: list[str]
+) -> Maker | None:
     """What makes an item; None where nothing makes its kind."""
     able = [maker for maker in makers if maker.kind == label_kind(label)]
     found = next((maker for maker in able if maker.name == tool), None)
     if not able:
         faults.append(f"{label}: nothing makes this kind")
     elif found is None:
-        faults.append(f"{label} has {'no tool' if tool is None else f'the tool {tool[:40]}'}; there is {able[0].name}")
+        faults.append(
+            f"{label} has {'no tool' if tool is None else f'the tool {tool[:40]}'}; there is {able[0].name}"
+        )
     return found or (able[0] if able else None)
 
 
-def _item(label: str, caption: str, maker: Maker, before: Collection[str], faults: list[str]) -> Item | None:
+def _item(
+    label: str, caption: str, maker: Maker, before: Collection[str], faults: list[str]
+) -> Item | None:
     """An item; None where its caption does not name what it has to be made of."""
     named = dict.fromkeys(tag.label for tag in find(caption, TAG))
     if unknown := next((use for use in named if use not in before), ""):
-        faults.append(f"the caption of {label} names {unknown}, which is no item of the question and none before it")
+        faults.append(
+            f"the caption of {label} names {unknown}, which is no item of the question and none before it"
+        )
     uses = tuple(use for use in named if use in before)
     if lacking := sorted(maker.takes - {label_kind(use) for use in uses}):
-        faults.append(f"{label}: {maker.name} needs {lacking[0]}, and the caption names no such item by its tag")
+        faults.append(
+            f"{label}: {maker.name} needs {lacking[0]}, and the caption names no such item by its tag"
+        )
         return None
     return Item(label, caption, maker, uses)

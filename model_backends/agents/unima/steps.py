@@ -41,7 +41,9 @@ class Thoughts:
         return {
             "question": question.words,
             "paraphrased_question": self.paraphrased or question.words,
-            "captions": written(self.captions if self.tcdc is None else {**self.captions, **self.tcdc}),
+            "captions": written(
+                self.captions if self.tcdc is None else {**self.captions, **self.tcdc}
+            ),
             "data_report": written(self.data_report),
             "plan": written(self.plan),
             "feedback": self.feedback,
@@ -67,54 +69,114 @@ class Steps:
         calls: list[tuple[str, Call]] = []
         for label, part in self.question.items.items():
             asked = [("receive", receiver.variant(part.kind))]
-            asked += [("detect", detector)] if detector is not None and part.kind == "image" else []
+            asked += (
+                [("detect", detector)]
+                if detector is not None and part.kind == "image"
+                else []
+            )
             for prompt, role in asked:
-                messages = self.prompts.messages(prompt, kind=part.kind, item=Interleaved((bare(part),)))
-                call = role.send(messages, title="receive", accept=not_empty, example="a thing", convert=TO_DESCRIBE)
+                messages = self.prompts.messages(
+                    prompt, kind=part.kind, item=Interleaved((bare(part),))
+                )
+                call = role.send(
+                    messages,
+                    title="receive",
+                    accept=not_empty,
+                    example="a thing",
+                    convert=TO_DESCRIBE,
+                )
                 calls.append((label, call))
         answers = (yield from ask_all([call for _, call in calls])) if calls else []
         captions: dict[str, str] = {}
         for (label, call), reply in zip(calls, answers, strict=True):
             if self.usable(reply, f"{label} is not described by the role {call.role}"):
-                captions[label] = "\n".join(filter(None, (captions.get(label), reply.text.strip())))
+                captions[label] = "\n".join(
+                    filter(None, (captions.get(label), reply.text.strip()))
+                )
         self.thoughts.captions = captions
 
     def condition(self, *, tcdc: bool) -> Program[None]:
         """Step 1: captions conditioned on the task, and the question in other words, at the same time."""
         thoughts, captions = self.thoughts, self.thoughts.captions
         read = replies.tcdc(captions)
-        calls = [self._call("tcdc", read, {"tcdc": dict.fromkeys(captions, "a thing")})] if tcdc and captions else []
-        calls.append(self._call("paraphrase", replies.paraphrase, {"paraphrased_question": "What is it?"}))
+        calls = (
+            [self._call("tcdc", read, {"tcdc": dict.fromkeys(captions, "a thing")})]
+            if tcdc and captions
+            else []
+        )
+        calls.append(
+            self._call(
+                "paraphrase",
+                replies.paraphrase,
+                {"paraphrased_question": "What is it?"},
+            )
+        )
         *first, last = yield from ask_all(calls)
         for reply in first:
             thoughts.tcdc = self._read(reply, read, "the plain captions are used")
-        thoughts.paraphrased = self._read(last, replies.paraphrase, "the question is used as it was asked")
+        thoughts.paraphrased = self._read(
+            last, replies.paraphrase, "the question is used as it was asked"
+        )
 
     def analyse(self, code_interpreter: Tool | None) -> Program[None]:
         """Step 2: a report on data where one is needed, with what a program found, where one is written and run."""
         report = {"inputs": "two numbers", "steps": "add them", "results": "4"}
         example = {"needs_data_analysis": True, "data_report": report}
         example |= {} if code_interpreter is None else {"code": "print(4)"}
-        call = self._call("data", replies.data_analysis, example, runs=int(code_interpreter is not None))
-        found = self._read((yield from ask_one(call)), replies.data_analysis, "there is no data report")
+        call = self._call(
+            "data",
+            replies.data_analysis,
+            example,
+            runs=int(code_interpreter is not None),
+        )
+        found = self._read(
+            (yield from ask_one(call)), replies.data_analysis, "there is no data report"
+        )
         self.thoughts.data_report = None if found is None else found.report
         if found is None or found.report is None or not found.code:
             return
         if code_interpreter is None:
-            self.warnings.append("a program was written that nothing runs (--role code_interpreter=BACKEND)")
+            self.warnings.append(
+                "a program was written that nothing runs (--role code_interpreter=BACKEND)"
+            )
             return
-        files = [bare(part) for part in self.question.items.values() if part.media is not None]
-        ran = yield from ask_one(code_interpreter.call(Part("code", found.code, raw=found.code), *files, title="data"))
+        files = [
+            bare(part)
+            for part in self.question.items.values()
+            if part.media is not None
+        ]
+        ran = yield from ask_one(
+            code_interpreter.call(
+                Part("code", found.code, raw=found.code), *files, title="data"
+            )
+        )
         if (error := ran.response.error) is not None:
-            self.warnings.append(f"{error.kind}: {error.message:.200}: the data report lacks its results")
-        self.thoughts.data_report = {**found.report, "code": found.code, "results": ran.text}
+            self.warnings.append(
+                f"{error.kind}: {error.message:.200}: the data report lacks its results"
+            )
+        self.thoughts.data_report = {
+            **found.report,
+            "code": found.code,
+            "results": ran.text,
+        }
 
     def plan(self, title: str = "plan") -> Program[bool]:
         """Step 3: the plan of the answer. Without one that can be read the last one stays, and False is returned."""
         makers = [maker.to_json() for maker in self.makers]
-        labels: dict[str, str] = {maker.kind: self.question.next_label(maker.kind) for maker in self.makers}
-        call = self._call("plan", replies.plan, _example(self.makers, labels), title, makers=makers, labels=labels)
-        found = self._read((yield from ask_one(call)), replies.plan, "no plan can be read")
+        labels: dict[str, str] = {
+            maker.kind: self.question.next_label(maker.kind) for maker in self.makers
+        }
+        call = self._call(
+            "plan",
+            replies.plan,
+            _example(self.makers, labels),
+            title,
+            makers=makers,
+            labels=labels,
+        )
+        found = self._read(
+            (yield from ask_one(call)), replies.plan, "no plan can be read"
+        )
         self.thoughts.plan = found or self.thoughts.plan
         return found is not None
 
@@ -122,30 +184,55 @@ class Steps:
         """Step 4: the report of the plan, if there is one."""
         if self.thoughts.plan is None:
             return None
-        report = read_report(self.thoughts.plan, self.question, self.makers, self.max_items)
+        report = read_report(
+            self.thoughts.plan, self.question, self.makers, self.max_items
+        )
         self.warnings += [f"fault of a plan: {fault}" for fault in report.faults]
         return report
 
     def check(self, report: Report) -> Program[replies.Verdict | None]:
         """The checker's verdict, who sees the question and the report alone. None where there is none."""
-        call = self._call("check", replies.verdict, {"pass": True, "issues": []}, report=written(report.to_json()))
-        return self._read((yield from ask_one(call)), replies.verdict, "the report is not checked")
+        call = self._call(
+            "check",
+            replies.verdict,
+            {"pass": True, "issues": []},
+            report=written(report.to_json()),
+        )
+        return self._read(
+            (yield from ask_one(call)), replies.verdict, "the report is not checked"
+        )
 
     def judge(self, report: Report, issues: Sequence[str]) -> Program[replies.Fault]:
         """The earliest step that is at fault; the first one, where the judger names none."""
         example = {"faulty_step": 3, "reason": "an item is missing"}
-        call = self._call("judge", replies.fault, example, report=written(report.to_json()), issues=issues)
-        found = self._read((yield from ask_one(call)), replies.fault, "it begins again at step 1")
+        call = self._call(
+            "judge",
+            replies.fault,
+            example,
+            report=written(report.to_json()),
+            issues=issues,
+        )
+        found = self._read(
+            (yield from ask_one(call)), replies.fault, "it begins again at step 1"
+        )
         if found is None or 1 <= found.step <= 4:
             return found or replies.Fault(1, "")
-        self.warnings.append(f"the judger names step {found.step}, which does not exist: it begins again at step 1")
+        self.warnings.append(
+            f"the judger names step {found.step}, which does not exist: it begins again at step 1"
+        )
         return replies.Fault(1, found.reason)
 
     def answer_in_words(self) -> Program[Interleaved]:
         """The planner's answer without a plan. Raises CallFailed without one."""
         self.warnings.append("there is no plan: the planner answers in words alone")
-        messages = self.prompts.messages("answer", **self.thoughts.values(self.question))
-        return (yield from ask_one(self.planner.send(messages, title="generate", example="It is a thing."))).require()
+        messages = self.prompts.messages(
+            "answer", **self.thoughts.values(self.question)
+        )
+        return (
+            yield from ask_one(
+                self.planner.send(messages, title="generate", example="It is a thing.")
+            )
+        ).require()
 
     def usable(self, reply: Reply, otherwise: str) -> bool:
         """Whether a reply can be used. Raises CallFailed for an error that another try may not meet."""
@@ -154,10 +241,22 @@ class Steps:
         return not what
 
     def _call(
-        self, prompt: str, read: Callable[[str], object], example: Mapping[str, Any], title: str = "", **more: Value
+        self,
+        prompt: str,
+        read: Callable[[str], object],
+        example: Mapping[str, Any],
+        title: str = "",
+        **more: Value,
     ) -> Call:
-        messages = self.prompts.messages(prompt, **self.thoughts.values(self.question), **more)
-        return self.planner.send(messages, title=title or prompt, accept=accepts(read), example=json.dumps(example))
+        messages = self.prompts.messages(
+            prompt, **self.thoughts.values(self.question), **more
+        )
+        return self.planner.send(
+            messages,
+            title=title or prompt,
+            accept=accepts(read),
+            example=json.dumps(example),
+        )
 
     def _read(self, reply: Reply, read: Callable[[str], T], otherwise: str) -> T | None:
         return read(reply.text) if self.usable(reply, otherwise) else None
@@ -181,6 +280,8 @@ def _example(makers: Sequence[Maker], labels: Mapping[str, str]) -> dict[str, An
     first = {maker.kind: maker for maker in reversed(makers) if not maker.takes}
     return {
         "modalities_content": {kind: {labels[kind]: "a thing"} for kind in first},
-        "text_content": " ".join(["It is:", *(f"<<{labels[kind]}>>" for kind in first)]),
+        "text_content": " ".join(
+            ["It is:", *(f"<<{labels[kind]}>>" for kind in first)]
+        ),
         "tool_list": {labels[kind]: maker.name for kind, maker in first.items()},
     }

@@ -11,8 +11,19 @@ from mmeval.backend import Capabilities
 from mmeval.errors import UsageError
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.model_backends.hf.conversation.rows import Made, Row
-from mmeval.model_backends.hf.generation.blocks import Block, BlockTokens, Piece, Words, split_runs
-from mmeval.model_backends.hf.generation.grammar import BlockGrammar, BlockMasks, PictureRule, RunState
+from mmeval.model_backends.hf.generation.blocks import (
+    Block,
+    BlockTokens,
+    Piece,
+    Words,
+    split_runs,
+)
+from mmeval.model_backends.hf.generation.grammar import (
+    BlockGrammar,
+    BlockMasks,
+    PictureRule,
+    RunState,
+)
 from mmeval.model_backends.hf.generation.media import to_picture
 from mmeval.model_backends.hf.generation.weaving import Said, woven
 from mmeval.records import Request
@@ -49,8 +60,12 @@ class ChameleonAdapter(ChatAdapter):
                 f"outputs={self.settings.outputs}: pictures of this model need its original decoder, which the library "
                 "does not have; leave it out, or register an adapter of yours that has decode_codes (adapter=NAME)"
             )
-        kinds, mode = (["text", "image"], "interleaved") if self.draws else (["text"], "single")
-        return replace(Capabilities.of(["text", "image"], kinds, mode), options=frozenset())  # type: ignore[arg-type]
+        kinds, mode = (
+            (["text", "image"], "interleaved") if self.draws else (["text"], "single")
+        )
+        return replace(
+            Capabilities.of(["text", "image"], kinds, mode), options=frozenset()
+        )  # type: ignore[arg-type]
 
     def load(self) -> None:
         super().load()
@@ -58,18 +73,24 @@ class ChameleonAdapter(ChatAdapter):
         self._codes: dict[int, int] = dict(mapping.bpe2img)
         self._masks = BlockMasks(self._block_tokens(), self.own.ends or (self.own.pad,))
         if self.draws:
-            _ = mapping.img2bpe_mapping_tensor  # it needs the settings that are removed here
+            _ = (
+                mapping.img2bpe_mapping_tensor
+            )  # it needs the settings that are removed here
             mapping.image_tokens = []  # the library forbids them in every step
 
     def load_processor(self) -> Any:
         processor = super().load_processor()
         if not getattr(processor, "chat_template", None):
-            processor.chat_template = TEMPLATE.format(separator=processor.tokenizer.sep_token)
+            processor.chat_template = TEMPLATE.format(
+                separator=processor.tokenizer.sep_token
+            )
         return processor
 
     def logits_processors(self, rows: Sequence[Row]) -> list[Any]:
         wants = rows[0].request.wants
-        rule = PictureRule(text=any(kind != "image" for kind in wants), pictures="image" in wants)
+        rule = PictureRule(
+            text=any(kind != "image" for kind in wants), pictures="image" in wants
+        )
         state = partial(RunState, length=self.processor.image_seq_length)
         return [BlockGrammar(self._masks, rule, len(rows), state)]
 
@@ -81,11 +102,18 @@ class ChameleonAdapter(ChatAdapter):
         if isinstance(piece, Words):
             return self.text_of(piece.ids)
         if isinstance(piece, Block):
-            return to_picture(self.decode_codes([self._codes[token] for token in piece.codes]))
+            return to_picture(
+                self.decode_codes([self._codes[token] for token in piece.codes])
+            )
         return piece
 
     def _block_tokens(self) -> BlockTokens:
         """The tokens of blocks; size, lines and frame do not occur, and are the end token."""
         end = self.processor.image_end_token_id
-        begin, placeholder = self.processor.image_start_token_id, self.processor.image_token_id
-        return BlockTokens(begin, end, end, end, end, frozenset(self._codes), {}, placeholder)
+        begin, placeholder = (
+            self.processor.image_start_token_id,
+            self.processor.image_token_id,
+        )
+        return BlockTokens(
+            begin, end, end, end, end, frozenset(self._codes), {}, placeholder
+        )

@@ -21,14 +21,28 @@ from mmeval.model_backends.hf.checkpoint.loading import (
     tokenizer_of,
     without_torchvision,
 )
-from mmeval.model_backends.hf.conversation.encoding import encode_rows, placed, prompt_lengths
+from mmeval.model_backends.hf.conversation.encoding import (
+    encode_rows,
+    placed,
+    prompt_lengths,
+)
 from mmeval.model_backends.hf.conversation.literals import Literals, literals_of
 from mmeval.model_backends.hf.conversation.messages import Intake, to_chat
 from mmeval.model_backends.hf.conversation.rows import Encoded, Made, Row, Stream
 from mmeval.model_backends.hf.conversation.templates import template_of
 from mmeval.model_backends.hf.failures import RowError, in_a_line
-from mmeval.model_backends.hf.generation.sampling import IGNORED, RowSampler, Sampling, broken_row
-from mmeval.model_backends.hf.generation.streams import StopWords, cut, settle, words_that_end
+from mmeval.model_backends.hf.generation.sampling import (
+    IGNORED,
+    RowSampler,
+    Sampling,
+    broken_row,
+)
+from mmeval.model_backends.hf.generation.streams import (
+    StopWords,
+    cut,
+    settle,
+    words_that_end,
+)
 from mmeval.records import Request, Response, Usage
 
 _log = logging.getLogger(__name__)
@@ -66,17 +80,23 @@ class ChatAdapter(Adapter):
                 "torchvision, or give videos as pictures with convert='video->frames')",
                 self.files.name,
             )
-        return replace(Capabilities.of(["text", *kinds], ["text"], "single"), options=frozenset())
+        return replace(
+            Capabilities.of(["text", *kinds], ["text"], "single"), options=frozenset()
+        )
 
     def load(self) -> None:
         self.processor = self.load_processor()
         self.tokenizer = tokenizer_of(self.processor)
-        self.template = template_of(self.processor, self.files, self.settings.chat_template_args)
+        self.template = template_of(
+            self.processor, self.files, self.settings.chat_template_args
+        )
         taken = overruled(self.capabilities, self.settings).inputs
         self.intake = self.read_intake(frozenset(taken))
         self.model = self.load_model()
         if getattr(self.model.config, "is_encoder_decoder", False):
-            raise UsageError(f"{self.files.name}: it reads prompts with an encoder of their own, which no adapter does")
+            raise UsageError(
+                f"{self.files.name}: it reads prompts with an encoder of their own, which no adapter does"
+            )
         self.own = settle(self.model, self.tokenizer)
         if self.own.left_out:
             _log.warning(
@@ -85,8 +105,12 @@ class ChatAdapter(Adapter):
                 self.files.name,
                 ", ".join(self.own.left_out),
             )
-        self._words_that_end = lru_cache(maxsize=8)(partial(words_that_end, self.tokenizer))
-        doubts = "" if self.settings.inputs else doubt(read_kinds(self.files), self.model)
+        self._words_that_end = lru_cache(maxsize=8)(
+            partial(words_that_end, self.tokenizer)
+        )
+        doubts = (
+            "" if self.settings.inputs else doubt(read_kinds(self.files), self.model)
+        )
         if doubts:
             _log.warning("%s: %s", self.files.name, doubts)
 
@@ -152,7 +176,9 @@ class ChatAdapter(Adapter):
         words = self._words_that_end(stop) if stop else None
         return {"stopping_criteria": [StopWords(words)]} if words else {}
 
-    def generate(self, rows: Sequence[Row], encoded: Encoded, max_new_tokens: int) -> list[Stream | RowError]:
+    def generate(
+        self, rows: Sequence[Row], encoded: Encoded, max_new_tokens: int
+    ) -> list[Stream | RowError]:
         """The model's output for each row, or why there is none, in the order of the rows."""
         import torch
 
@@ -169,16 +195,27 @@ class ChatAdapter(Adapter):
         if sampler.ignored:
             return [RowError("internal", IGNORED) for _ in rows]
         said = whole[:, given["input_ids"].shape[1] :].tolist()
-        streams: list[Stream | RowError] = [cut(ids, self.own, max_new_tokens) for ids in said]
+        streams: list[Stream | RowError] = [
+            cut(ids, self.own, max_new_tokens) for ids in said
+        ]
         bad = broken_row(self.model.dtype)
-        return [bad if broken else stream for stream, broken in zip(streams, sampler.broken, strict=True)]
+        return [
+            bad if broken else stream
+            for stream, broken in zip(streams, sampler.broken, strict=True)
+        ]
 
     def split(self, request: Request, ids: Sequence[int]) -> Made:
         """The parts of an answer from its stream of tokens."""
         text = self.text_of(ids)
-        until = min((at for word in self.stops(request) if (at := text.find(word)) >= 0), default=-1)
+        until = min(
+            (at for word in self.stops(request) if (at := text.find(word)) >= 0),
+            default=-1,
+        )
         shown = text if until < 0 else text[:until]
-        return Made(Interleaved.from_text(shown).parts, finish_reason=None if until < 0 else "stop")
+        return Made(
+            Interleaved.from_text(shown).parts,
+            finish_reason=None if until < 0 else "stop",
+        )
 
     # Steps that are the same for all.
 
@@ -190,18 +227,28 @@ class ChatAdapter(Adapter):
         """The text of some tokens, without control tokens other than those around hidden reasoning."""
         runs = groupby(ids, key=self._around_thoughts.__contains__)
         decode = partial(self.tokenizer.decode, clean_up_tokenization_spaces=False)
-        return "".join(decode(list(run), skip_special_tokens=not around) for around, run in runs)
+        return "".join(
+            decode(list(run), skip_special_tokens=not around) for around, run in runs
+        )
 
     @cached_property
     def _around_thoughts(self) -> frozenset[int]:
         """The control tokens by which the core finds hidden reasoning, such as ``[THINK]``."""
         added = getattr(self.tokenizer, "added_tokens_decoder", {})
-        return frozenset(at for at, token in added.items() if token.special and "think" in token.content.lower())
+        return frozenset(
+            at
+            for at, token in added.items()
+            if token.special and "think" in token.content.lower()
+        )
 
     def sampler(self, rows: Sequence[Row]) -> RowSampler:
         """The last logits processor of a call: chooses tokens by the rows' own seeds."""
         sampling, _ = self.sampling(rows[0].request).under(rows[0].request.params)
-        return RowSampler([row.request.seed for row in rows], sampling, self.own.ends[0] if self.own.ends else 0)
+        return RowSampler(
+            [row.request.seed for row in rows],
+            sampling,
+            self.own.ends[0] if self.own.ends else 0,
+        )
 
     @property
     def context(self) -> int:
@@ -212,12 +259,20 @@ class ChatAdapter(Adapter):
     def _check(self, request: Request) -> None:
         """Raises RowError for invalid parameters."""
         if "" in request.params.stop:
-            raise RowError("bad_request", "stop holds an empty text, which would end every answer before it begins")
+            raise RowError(
+                "bad_request",
+                "stop holds an empty text, which would end every answer before it begins",
+            )
         self.sampling(request).under(request.params)
         if request.params.max_tokens is not None and request.params.max_tokens < 1:
-            raise RowError("bad_request", f"max_tokens must be at least 1, given: {request.params.max_tokens}")
+            raise RowError(
+                "bad_request",
+                f"max_tokens must be at least 1, given: {request.params.max_tokens}",
+            )
 
-    def _encoded(self, rows: Sequence[Row]) -> Generator[Answer, None, tuple[list[Row], Encoded]]:
+    def _encoded(
+        self, rows: Sequence[Row]
+    ) -> Generator[Answer, None, tuple[list[Row], Encoded]]:
         """The rows that can be encoded and fit, as tensors; the others get errors."""
         if not rows:
             return [], {}
@@ -241,7 +296,9 @@ class ChatAdapter(Adapter):
             return fitting, encoded
         return fitting, self.encode(fitting)
 
-    def _one_by_one(self, rows: Sequence[Row]) -> Generator[Answer, None, tuple[list[Row], Encoded]]:
+    def _one_by_one(
+        self, rows: Sequence[Row]
+    ) -> Generator[Answer, None, tuple[list[Row], Encoded]]:
         """Encode again after a failed batch, without rows that cannot be encoded alone."""
         good: list[Row] = []
         for row in rows:
@@ -258,10 +315,14 @@ class ChatAdapter(Adapter):
         limit = min(wanted, self.context - max(lengths))
         again: list[Row] = []
         answers: list[Answer] = []
-        for row, length, stream in zip(rows, lengths, self.generate(rows, encoded, limit), strict=True):
+        for row, length, stream in zip(
+            rows, lengths, self.generate(rows, encoded, limit), strict=True
+        ):
             if isinstance(stream, RowError):
                 answers.append((row.position, stream.response))
-            elif stream.finish_reason == "length" and limit < min(wanted, self.context - length):
+            elif stream.finish_reason == "length" and limit < min(
+                wanted, self.context - length
+            ):
                 again.append(row)
             else:
                 answers.append((row.position, self._response(row, stream, length)))
@@ -288,4 +349,7 @@ class ChatAdapter(Adapter):
 def _refused(error: Exception) -> Response:
     if isinstance(error, RowError):
         return error.response
-    return Response.failed("bad_request", f"the model's processor cannot encode this prompt ({in_a_line(error)})")
+    return Response.failed(
+        "bad_request",
+        f"the model's processor cannot encode this prompt ({in_a_line(error)})",
+    )

@@ -13,8 +13,18 @@ from mmeval.content import Media
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.model_backends.hf.conversation.rows import Encoded, Made, Row
 from mmeval.model_backends.hf.failures import RowError
-from mmeval.model_backends.hf.generation.blocks import Block, BlockTokens, Piece, Words, split
-from mmeval.model_backends.hf.generation.grammar import BlockGrammar, BlockMasks, PictureRule
+from mmeval.model_backends.hf.generation.blocks import (
+    Block,
+    BlockTokens,
+    Piece,
+    Words,
+    split,
+)
+from mmeval.model_backends.hf.generation.grammar import (
+    BlockGrammar,
+    BlockMasks,
+    PictureRule,
+)
 from mmeval.model_backends.hf.generation.media import to_picture
 from mmeval.model_backends.hf.generation.weaving import Said, woven
 from mmeval.model_backends.hf.options import count_option
@@ -45,7 +55,10 @@ class Emu3Adapter(ChatAdapter):
 
     @cached_property
     def capabilities(self) -> Capabilities:
-        return replace(Capabilities.of(["text", "image"], ["text", "image"]), options=frozenset({RATIO, AREA}))
+        return replace(
+            Capabilities.of(["text", "image"], ["text", "image"]),
+            options=frozenset({RATIO, AREA}),
+        )
 
     def load(self) -> None:
         super().load()
@@ -53,7 +66,10 @@ class Emu3Adapter(ChatAdapter):
 
     def load_processor(self) -> Any:
         processor = super().load_processor()
-        if not (getattr(processor, "chat_template", None) or processor.tokenizer.chat_template):
+        if not (
+            getattr(processor, "chat_template", None)
+            or processor.tokenizer.chat_template
+        ):
             processor.chat_template = PLAIN_TEMPLATE
         return processor
 
@@ -65,25 +81,37 @@ class Emu3Adapter(ChatAdapter):
         """The prompts as tokens alone: each picture is turned into its codes by itself.
         In a batch the library pads pictures to one size, on which the codes of the smaller ones would depend."""
         encoded = dict(super().encode(rows))
-        pixels, sizes = encoded.pop("pixel_values", None), encoded.pop("image_sizes", None)
+        pixels, sizes = (
+            encoded.pop("pixel_values", None),
+            encoded.pop("image_sizes", None),
+        )
         if pixels is not None:
             ids = encoded["input_ids"]
             codes = self._codes_of(pixels, sizes.tolist())
-            encoded["input_ids"] = ids.masked_scatter(ids == self._masks.tokens.placeholder, codes)
+            encoded["input_ids"] = ids.masked_scatter(
+                ids == self._masks.tokens.placeholder, codes
+            )
         return encoded
 
     def usual_length(self, request: Request) -> int:
         """Tokens of an answer: a picture of the usual size takes eight thousand."""
-        return self.context if "image" in request.wants else super().usual_length(request)
+        return (
+            self.context if "image" in request.wants else super().usual_length(request)
+        )
 
     def logits_processors(self, rows: Sequence[Row]) -> list[Any]:
         return [BlockGrammar(self._masks, self._rule(rows[0].request), len(rows))]
 
     def split(self, request: Request, ids: Sequence[int]) -> Made:
-        return woven([self._said(piece) for piece in split(ids, self._masks.tokens)], self.stops(request))
+        return woven(
+            [self._said(piece) for piece in split(ids, self._masks.tokens)],
+            self.stops(request),
+        )
 
     def _said(self, piece: Piece) -> Said:
-        if isinstance(piece, Words):  # control tokens are left out only now, since they separate words from pictures
+        if isinstance(
+            piece, Words
+        ):  # control tokens are left out only now, since they separate words from pictures
             return self.text_of(piece.ids)
         return self._picture(piece) if isinstance(piece, Block) else piece
 
@@ -98,7 +126,11 @@ class Emu3Adapter(ChatAdapter):
             frame_end=names[self.processor.eof_token],
             end=names[self.processor.image_end_token],
             codes=frozenset(picture.image_tokens),
-            size_pieces={at: name for name, at in names.items() if _SIZE_PIECE.fullmatch(name) and name not in special},
+            size_pieces={
+                at: name
+                for name, at in names.items()
+                if _SIZE_PIECE.fullmatch(name) and name not in special
+            },
             placeholder=names[self.processor.image_token],
         )
 
@@ -111,19 +143,32 @@ class Emu3Adapter(ChatAdapter):
         if not pictures or (text and not given):
             return rule
         height, width = self._size(request.params)
-        ids: list[int] = self.tokenizer.encode(f"{height}*{width}", add_special_tokens=False)
+        ids: list[int] = self.tokenizer.encode(
+            f"{height}*{width}", add_special_tokens=False
+        )
         return replace(rule, fixed=tuple(ids))
 
     def _size(self, params: GenerationParams) -> tuple[int, int]:
         """Rows and columns of codes of every picture, unless the model chooses."""
         most, code = self._most_codes, self._side**2
-        ratio = str(params.options.get(RATIO, getattr(self.processor, "ratio", USUAL_RATIO)))
+        ratio = str(
+            params.options.get(RATIO, getattr(self.processor, "ratio", USUAL_RATIO))
+        )
         if not _RATIO.fullmatch(ratio):
-            raise RowError("bad_request", f"{RATIO} must be such as 4:3 (width first), given: {ratio!r}")
+            raise RowError(
+                "bad_request",
+                f"{RATIO} must be such as 4:3 (width first), given: {ratio!r}",
+            )
         usual = min(int(getattr(self.processor, "image_area", USUAL_AREA)), most * code)
         area = count_option(params, AREA, usual, least=code)
-        for smaller in [area] if AREA in params.options else [area * part // 20 for part in range(20, 0, -1)]:
-            height, width = self.processor.calculate_generate_size(ratio, smaller, self._side)
+        for smaller in (
+            [area]
+            if AREA in params.options
+            else [area * part // 20 for part in range(20, 0, -1)]
+        ):
+            height, width = self.processor.calculate_generate_size(
+                ratio, smaller, self._side
+            )
             if min(height, width) >= 1 and height * width <= most:
                 return int(height), int(width)
         raise RowError(
@@ -139,7 +184,10 @@ class Emu3Adapter(ChatAdapter):
     @property
     def _most_codes(self) -> int:
         """Codes of the largest picture that the processor allows and the context holds."""
-        return min(int(self.processor.image_processor.max_pixels) // self._side**2, self.context)
+        return min(
+            int(self.processor.image_processor.max_pixels) // self._side**2,
+            self.context,
+        )
 
     def _codes_of(self, pixels: Any, sizes: Sequence[Sequence[int]]) -> Any:
         """The codes of the prompts' pictures with line ends, one after the other, as ids."""
@@ -148,7 +196,9 @@ class Emu3Adapter(ChatAdapter):
         with torch.inference_mode():
             found = [
                 self.model.model.get_image_tokens(
-                    picture[None, :, :height, :width].to(self.model.device, self.model.dtype),
+                    picture[None, :, :height, :width].to(
+                        self.model.device, self.model.dtype
+                    ),
                     torch.tensor([[height, width]]),
                 )
                 for picture, (height, width) in zip(pixels, sizes, strict=True)
@@ -162,7 +212,12 @@ class Emu3Adapter(ChatAdapter):
         trailing = (0, 0, 0)  # the library removes the end of a picture
         codes = torch.tensor([[*block.codes, *trailing]], device=self.model.device)
         with torch.inference_mode():
-            pixels = self.model.decode_image_tokens(image_tokens=codes, height=block.height, width=block.width)[0]
+            pixels = self.model.decode_image_tokens(
+                image_tokens=codes, height=block.height, width=block.width
+            )[0]
         look = self.processor.image_processor
-        mean, std = (torch.tensor(values).view(-1, 1, 1) for values in (look.image_mean, look.image_std))
+        mean, std = (
+            torch.tensor(values).view(-1, 1, 1)
+            for values in (look.image_mean, look.image_std)
+        )
         return to_picture(pixels.float().cpu() * std + mean, "0..1")

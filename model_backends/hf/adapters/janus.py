@@ -15,7 +15,11 @@ from mmeval.model_backends.hf.conversation.encoding import placed, prompt_length
 from mmeval.model_backends.hf.conversation.rows import Encoded, Made, Row, Stream
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.model_backends.hf.generation.media import to_picture
-from mmeval.model_backends.hf.generation.sampling import RowSampler, Sampling, broken_row
+from mmeval.model_backends.hf.generation.sampling import (
+    RowSampler,
+    Sampling,
+    broken_row,
+)
 from mmeval.model_backends.hf.options import number_option
 from mmeval.records import Message, Request
 
@@ -39,8 +43,12 @@ class JanusAdapter(ChatAdapter):
 
     def load(self) -> None:
         super().load()
-        said = dict(getattr(self.model.generation_config, "generation_kwargs", None) or {})
-        self.model.generation_config.generation_kwargs = {"boi_token_id": self.tokenizer.boi_token_id} | said
+        said = dict(
+            getattr(self.model.generation_config, "generation_kwargs", None) or {}
+        )
+        self.model.generation_config.generation_kwargs = {
+            "boi_token_id": self.tokenizer.boi_token_id
+        } | said
 
     def load_model(self) -> Any:
         model = super().load_model()
@@ -57,23 +65,41 @@ class JanusAdapter(ChatAdapter):
         number_option(request.params, GUIDANCE, self._guidance, least=0.0)
         bare = replace(request, messages=tuple(map(_words_only, request.messages)))
         if not any(message.content.text.strip() for message in bare.messages):
-            raise RowError("unsupported", "this model draws from words alone, and the prompt holds none")
+            raise RowError(
+                "unsupported",
+                "this model draws from words alone, and the prompt holds none",
+            )
         row = super().row(position, bare)
-        unseen = any(part.kind == "image" and part.media for m in request.messages for part in m.content.parts)
-        return replace(row, request=request, warnings=(*row.warnings, *([UNSEEN] if unseen else [])))
+        unseen = any(
+            part.kind == "image" and part.media
+            for m in request.messages
+            for part in m.content.parts
+        )
+        return replace(
+            row,
+            request=request,
+            warnings=(*row.warnings, *([UNSEEN] if unseen else [])),
+        )
 
     def encode(self, rows: Sequence[Row]) -> Encoded:
         if "image" not in rows[0].request.wants:
             return super().encode(rows)
         texts = [row.text for row in rows]
-        given: dict[str, Any] = {"padding": True, "padding_side": "left", "return_tensors": "pt"}
+        given: dict[str, Any] = {
+            "padding": True,
+            "padding_side": "left",
+            "return_tensors": "pt",
+        }
         if all(text.startswith(self.tokenizer.bos_token or "\0") for text in texts):
             given["add_special_tokens"] = False
         encoded = dict(self.processor(text=texts, generation_mode="image", **given))
         room = self.context - self._codes
         for length in prompt_lengths(encoded):
             if length > room:
-                raise RowError("too_long", f"the prompt has {length} tokens, and {room} fit with the picture")
+                raise RowError(
+                    "too_long",
+                    f"the prompt has {length} tokens, and {room} fit with the picture",
+                )
         return encoded
 
     def sampling(self, request: Request) -> Sampling:
@@ -84,9 +110,13 @@ class JanusAdapter(ChatAdapter):
         if "image" not in request.wants:
             return super().sampler(rows)
         sampling, _ = self.sampling(request).under(request.params)
-        return RowSampler([row.request.seed for row in rows], sampling, 0)  # any code, since nothing ends a picture
+        return RowSampler(
+            [row.request.seed for row in rows], sampling, 0
+        )  # any code, since nothing ends a picture
 
-    def generate(self, rows: Sequence[Row], encoded: Encoded, max_new_tokens: int) -> list[Stream | RowError]:
+    def generate(
+        self, rows: Sequence[Row], encoded: Encoded, max_new_tokens: int
+    ) -> list[Stream | RowError]:
         request = rows[0].request
         if "image" not in request.wants:
             return super().generate(rows, encoded, max_new_tokens)
@@ -95,30 +125,49 @@ class JanusAdapter(ChatAdapter):
         sampler = self.sampler(rows)
         with torch.inference_mode():
             given = placed(encoded, self.model)
-            drawn = type(self.model).generate(
+            drawn = type(
+                self.model
+            ).generate(
                 self.model,
                 **given,
                 generation_mode="image",
                 guidance_scale=1.0,  # no guidance of the library: ours is applied before the sampler chooses
                 max_length=given["input_ids"].shape[1] + self._codes,
                 logits_processor=[
-                    _Guidance(number_option(request.params, GUIDANCE, self._guidance, least=0.0)),
+                    _Guidance(
+                        number_option(
+                            request.params, GUIDANCE, self._guidance, least=0.0
+                        )
+                    ),
                     sampler,
                 ],
             )
         bad = broken_row(self.model.dtype)
         rows_of_codes = zip(drawn.tolist(), sampler.broken, strict=True)
-        return [bad if broken else Stream(codes, used=len(codes)) for codes, broken in rows_of_codes]
+        return [
+            bad if broken else Stream(codes, used=len(codes))
+            for codes, broken in rows_of_codes
+        ]
 
     def split(self, request: Request, ids: Sequence[int]) -> Made:
-        return Made((media_part(self._picture(ids)),)) if "image" in request.wants else super().split(request, ids)
+        return (
+            Made((media_part(self._picture(ids)),))
+            if "image" in request.wants
+            else super().split(request, ids)
+        )
 
     def _picture(self, codes: Sequence[int]) -> Any:
         """The picture of one row, decoded alone, independent of its neighbours."""
         import torch
 
         with torch.inference_mode():
-            pixels = self.model.decode_image_tokens(torch.tensor([codes], device=self.model.device))[0].float().cpu()
+            pixels = (
+                self.model.decode_image_tokens(
+                    torch.tensor([codes], device=self.model.device)
+                )[0]
+                .float()
+                .cpu()
+            )
         look = self.processor.image_processor
         shown = pixels * torch.tensor(look.image_std) + torch.tensor(look.image_mean)
         return to_picture(shown.numpy(), "0..1")
@@ -144,7 +193,10 @@ class _Guidance:
 def _words_only(message: Message) -> Message:
     """The message without its pictures."""
     parts = message.content.parts
-    return Message(message.role, Interleaved(tuple(p for p in parts if p.kind != "image" or p.media is None)))
+    return Message(
+        message.role,
+        Interleaved(tuple(p for p in parts if p.kind != "image" or p.media is None)),
+    )
 
 
 def _parents_generate() -> Any:

@@ -67,7 +67,9 @@ class QwenOmniAdapter(ChatAdapter):
         if not self._speaks:
             return own
         spoken = Capabilities.of(list(own.inputs), ["text", "audio"], "parallel")
-        return replace(spoken, options=frozenset({VOICE, MAX_CODES, TEMPERATURE, TOP_P, TOP_K}))
+        return replace(
+            spoken, options=frozenset({VOICE, MAX_CODES, TEMPERATURE, TOP_P, TOP_K})
+        )
 
     def load_model(self) -> Any:
         self.whole = load_weights(self.files, self.settings, self.model_class())
@@ -93,9 +95,14 @@ class QwenOmniAdapter(ChatAdapter):
         systems = [one.content.text for one in request.messages if one.role == "system"]
         asked, notes = request, []
         if self.speech_system and not systems:
-            asked = replace(request, messages=(message("system", self.speech_system), *request.messages))
+            asked = replace(
+                request,
+                messages=(message("system", self.speech_system), *request.messages),
+            )
         elif self.speech_system and systems != [self.speech_system]:
-            notes.append("this model was taught to speak under one system message, and the prompt has another")
+            notes.append(
+                "this model was taught to speak under one system message, and the prompt has another"
+            )
         row = super().row(position, asked)
         return replace(row, request=request, warnings=(*row.warnings, *notes))
 
@@ -105,27 +112,49 @@ class QwenOmniAdapter(ChatAdapter):
             return
         # The talker draws from one generator for a whole batch, so rows are asked one by one.
         for position, request in enumerate(requests):
-            yield from ((position, response) for _, response in super().answer([request]))
+            yield from (
+                (position, response) for _, response in super().answer([request])
+            )
 
-    def generate(self, rows: Sequence[Row], encoded: Encoded, max_new_tokens: int) -> list[Stream | RowError]:
+    def generate(
+        self, rows: Sequence[Row], encoded: Encoded, max_new_tokens: int
+    ) -> list[Stream | RowError]:
         if "audio" not in rows[0].request.wants:
             return super().generate(rows, encoded, max_new_tokens)
         [row] = rows
         return [self._spoken(row, encoded, max_new_tokens)]
 
-    def _spoken(self, row: Row, encoded: Encoded, max_new_tokens: int) -> Stream | RowError:
+    def _spoken(
+        self, row: Row, encoded: Encoded, max_new_tokens: int
+    ) -> Stream | RowError:
         """The model's text and speech for one row."""
         try:
             return self._speak(row, encoded, max_new_tokens)
         except RowError as error:
             return error
-        except (AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError) as error:
+        except (
+            AttributeError,
+            LookupError,
+            MemoryError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ) as error:
             if is_out_of_memory(error):
                 raise
             [written] = super().generate([row], encoded, max_new_tokens)
-            if isinstance(written, Stream) and not written.ids:  # the library cannot speak an empty text
-                return Spoken(written.ids, written.finish_reason, written.used, notes=("no words, so no speech",))
-            return RowError("internal", f"the text could not be spoken ({in_a_line(error)})")
+            if (
+                isinstance(written, Stream) and not written.ids
+            ):  # the library cannot speak an empty text
+                return Spoken(
+                    written.ids,
+                    written.finish_reason,
+                    written.used,
+                    notes=("no words, so no speech",),
+                )
+            return RowError(
+                "internal", f"the text could not be spoken ({in_a_line(error)})"
+            )
 
     def _speak(self, row: Row, encoded: Encoded, max_new_tokens: int) -> Stream:
         import torch
@@ -141,10 +170,17 @@ class QwenOmniAdapter(ChatAdapter):
             "logits_processor": [*self.logits_processors([row]), sampler, bound.words],
             **self.generation_arguments(request),
         }
-        with torch.inference_mode(), seeded(request.seed, self.model.device), _unpunished():
+        with (
+            torch.inference_mode(),
+            seeded(request.seed, self.model.device),
+            _unpunished(),
+        ):
             given = placed(encoded, self.model)
             whole, speech = self.whole.generate(
-                **{f"thinker_{name}" if name in _FOR_THE_THINKER else name: value for name, value in given.items()},
+                **{
+                    f"thinker_{name}" if name in _FOR_THE_THINKER else name: value
+                    for name, value in given.items()
+                },
                 **{f"thinker_{name}": value for name, value in thinker.items()},
                 **_talker_arguments(request.params),
                 talker_max_new_tokens=bound.most,
@@ -155,10 +191,23 @@ class QwenOmniAdapter(ChatAdapter):
             )
         if sampler.broken[0]:
             raise broken
-        said = cut(whole[0, given["input_ids"].shape[1] :].tolist(), self.own, max_new_tokens)
+        said = cut(
+            whole[0, given["input_ids"].shape[1] :].tolist(), self.own, max_new_tokens
+        )
         unfinished = watch.steps >= bound.codes
-        notes = (f"the speech was cut after {bound.codes} codes; {MAX_CODES} allows more",) if unfinished else ()
-        return Spoken(said.ids, said.finish_reason, said.used, to_sound(speech, RATE), unfinished, notes)
+        notes = (
+            (f"the speech was cut after {bound.codes} codes; {MAX_CODES} allows more",)
+            if unfinished
+            else ()
+        )
+        return Spoken(
+            said.ids,
+            said.finish_reason,
+            said.used,
+            to_sound(speech, RATE),
+            unfinished,
+            notes,
+        )
 
     def _response(self, row: Row, stream: Stream, length: int) -> Response:
         response = super()._response(row, stream, length)
@@ -166,13 +215,26 @@ class QwenOmniAdapter(ChatAdapter):
             return response
         wants = row.request.wants
         words = response.output.parts if "text" in wants or "code" in wants else ()
-        if stream.speech is None and not words and not ("text" in wants or "code" in wants):
-            return Response.failed("internal", f"no speech came: {'; '.join(stream.notes)}")
+        if (
+            stream.speech is None
+            and not words
+            and not ("text" in wants or "code" in wants)
+        ):
+            return Response.failed(
+                "internal", f"no speech came: {'; '.join(stream.notes)}"
+            )
         speech = () if stream.speech is None else (media_part(stream.speech),)
         notes = stream.notes
         if row.request.params.stop and response.finish_reason == "stop":
-            notes = (*notes, "the speech may end with the stop sequence, which the text leaves out")
-        said = replace(response, output=Interleaved((*words, *speech)), warnings=(*response.warnings, *notes))
+            notes = (
+                *notes,
+                "the speech may end with the stop sequence, which the text leaves out",
+            )
+        said = replace(
+            response,
+            output=Interleaved((*words, *speech)),
+            warnings=(*response.warnings, *notes),
+        )
         return replace(said, finish_reason="length") if stream.unfinished else said
 
     def _voice(self, params: GenerationParams) -> str:
@@ -182,7 +244,9 @@ class QwenOmniAdapter(ChatAdapter):
         voice = next((name for name in known if name.lower() == asked.lower()), None)
         if voice is None:
             hint = did_you_mean(asked, known) or f"; known: {', '.join(known)}"
-            raise RowError("bad_request", f"{VOICE}={asked!r} is no voice of this model{hint}")
+            raise RowError(
+                "bad_request", f"{VOICE}={asked!r} is no voice of this model{hint}"
+            )
         return voice
 
     @property
@@ -228,7 +292,9 @@ class _WithoutVoices:
     def from_pretrained(folder: Any, **given: Any) -> Any:
         from transformers import PreTrainedModel, Qwen2_5OmniForConditionalGeneration
 
-        return PreTrainedModel.from_pretrained.__func__(Qwen2_5OmniForConditionalGeneration, folder, **given)
+        return PreTrainedModel.from_pretrained.__func__(
+            Qwen2_5OmniForConditionalGeneration, folder, **given
+        )
 
 
 class Qwen3OmniAdapter(QwenOmniAdapter):
@@ -273,7 +339,11 @@ class _Bound:
 
     @property
     def codes(self) -> int:
-        return min(self.most, CODES_TO_BEGIN + CODES_A_TOKEN * self._tokens) if self._by_words else self.most
+        return (
+            min(self.most, CODES_TO_BEGIN + CODES_A_TOKEN * self._tokens)
+            if self._by_words
+            else self.most
+        )
 
     def words(self, _input_ids: Any, scores: Any) -> Any:
         """A logits processor of the thinker that changes nothing: one more token of text."""
@@ -291,7 +361,9 @@ def _unpunished() -> Iterator[None]:
     """Without the library's remark on how Qwen3-Omni's talker punishes repetitions.
     It punishes those of its own codes alone, as it should."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Passing `repetition_penalty` with `inputs_embeds`")
+        warnings.filterwarnings(
+            "ignore", message="Passing `repetition_penalty` with `inputs_embeds`"
+        )
         yield
 
 
@@ -301,7 +373,11 @@ def _talker_arguments(params: GenerationParams) -> dict[str, Any]:
     given: dict[str, Any] = {}
     if TEMPERATURE in options:
         temperature = number_option(params, TEMPERATURE, 1.0, least=0.0)
-        given = {"talker_temperature": temperature} if temperature else {"talker_do_sample": False}
+        given = (
+            {"talker_temperature": temperature}
+            if temperature
+            else {"talker_do_sample": False}
+        )
     if TOP_P in options:
         given["talker_top_p"] = min(1.0, number_option(params, TOP_P, 1.0, least=0.0))
     if TOP_K in options:

@@ -38,7 +38,11 @@ from mmeval.records import Request
 
 DIGITS = 8
 """Of a medium's digest, which the model reads in its place."""
-_OPENED: Mapping[str, Callable[[Media], object]] = {"image": image, "audio": audio, "video": video_info}
+_OPENED: Mapping[str, Callable[[Media], object]] = {
+    "image": image,
+    "audio": audio,
+    "video": video_info,
+}
 """What finds a damaged medium."""
 
 
@@ -51,7 +55,10 @@ class TinyAdapter(ChatAdapter):
 
     @cached_property
     def capabilities(self) -> Capabilities:
-        return replace(Capabilities.of(["text", *MEDIA], ["text", "image", "audio"]), options=frozenset())
+        return replace(
+            Capabilities.of(["text", *MEDIA], ["text", "image", "audio"]),
+            options=frozenset(),
+        )
 
     def load(self) -> None:
         import transformers
@@ -59,12 +66,23 @@ class TinyAdapter(ChatAdapter):
         super().load()
         exact = replace(self.settings, dtype="float32")
         whole = self.files.folder
-        self._pictures = load_weights(replace(self.files, folder=whole / PICTURES), exact, transformers.Emu3VQVAE)
-        self._sounds = load_weights(replace(self.files, folder=whole / SOUNDS), exact, transformers.EncodecModel)
+        self._pictures = load_weights(
+            replace(self.files, folder=whole / PICTURES), exact, transformers.Emu3VQVAE
+        )
+        self._sounds = load_weights(
+            replace(self.files, folder=whole / SOUNDS), exact, transformers.EncodecModel
+        )
         ids = self.tokenizer.get_vocab()
-        said = {"end": [self.tokenizer.eos_token], "ending": ENDINGS, "code": PROGRAMS, **CODES}
+        said = {
+            "end": [self.tokenizer.eos_token],
+            "ending": ENDINGS,
+            "code": PROGRAMS,
+            **CODES,
+        }
         said |= {f"before {kind}": phrases for kind, phrases in OPENINGS.items()}
-        self._ids = {name: [ids[token] for token in tokens] for name, tokens in said.items()}
+        self._ids = {
+            name: [ids[token] for token in tokens] for name, tokens in said.items()
+        }
         self._kind_of = {at: kind for kind in RUNS for at in self._ids[kind]}
 
     def read_intake(self, kinds: frozenset[PartKind]) -> Intake:
@@ -79,7 +97,9 @@ class TinyAdapter(ChatAdapter):
 
     def split(self, request: Request, ids: Sequence[int]) -> Made:
         runs = groupby(ids, key=self._kind)
-        return woven([self._said(kind, list(run)) for kind, run in runs], self.stops(request))
+        return woven(
+            [self._said(kind, list(run)) for kind, run in runs], self.stops(request)
+        )
 
     def _kind(self, token: int) -> PartKind:
         return self._kind_of.get(token, "text")
@@ -89,9 +109,15 @@ class TinyAdapter(ChatAdapter):
             return self.text_of(ids)
         if kind == "code":
             raw = self.text_of(ids)
-            return Part("code", text=raw.removeprefix(FENCE).removesuffix(FENCE_END), raw=raw)
+            return Part(
+                "code", text=raw.removeprefix(FENCE).removesuffix(FENCE_END), raw=raw
+            )
         if len(ids) < RUNS[kind]:
-            return BrokenBlock(f"a {kind} is cut off: {len(ids)} of its {RUNS[kind]} codes are there", True, kind)
+            return BrokenBlock(
+                f"a {kind} is cut off: {len(ids)} of its {RUNS[kind]} codes are there",
+                True,
+                kind,
+            )
         codes = [self._ids[kind].index(token) for token in ids]
         return self._picture(codes) if kind == "image" else self._sound(codes)
 
@@ -99,14 +125,19 @@ class TinyAdapter(ChatAdapter):
         import torch
 
         with torch.inference_mode():
-            drawn = self._pictures.decode(torch.tensor(codes, device=self._pictures.device).view(1, ROWS, COLUMNS))
+            drawn = self._pictures.decode(
+                torch.tensor(codes, device=self._pictures.device).view(1, ROWS, COLUMNS)
+            )
         return to_picture(drawn[0], "-1..1")
 
     def _sound(self, codes: Sequence[int]) -> Media:
         import torch
 
         with torch.inference_mode():
-            played = self._sounds.decode(torch.tensor(codes, device=self._sounds.device).view(1, 1, 1, -1), [None])
+            played = self._sounds.decode(
+                torch.tensor(codes, device=self._sounds.device).view(1, 1, 1, -1),
+                [None],
+            )
         return to_sound(played.audio_values, self._sounds.config.sampling_rate)
 
 
@@ -142,7 +173,9 @@ def _digits(kind: str, media: Media) -> str:
     """What the model reads of a medium. Raises ContentError for a damaged one."""
     look = page_count if media.mime == "application/pdf" else _OPENED.get(kind)
     if look is not None:
-        with suppress(MissingExtraError):  # its packages may be missing: the answer does not depend on what is shown
+        with suppress(
+            MissingExtraError
+        ):  # its packages may be missing: the answer does not depend on what is shown
             look(media)
     return "".join(CODES[kind][int(digit, 16)] for digit in media.sha256[:DIGITS])
 

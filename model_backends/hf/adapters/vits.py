@@ -12,7 +12,11 @@ from mmeval.backend import Capabilities
 from mmeval.content import Interleaved, media_part
 from mmeval.errors import MissingExtraError, UsageError, is_out_of_memory
 from mmeval.model_backends.hf.adapter import Adapter
-from mmeval.model_backends.hf.checkpoint.loading import load_processor, load_weights, tokenizer_of
+from mmeval.model_backends.hf.checkpoint.loading import (
+    load_processor,
+    load_weights,
+    tokenizer_of,
+)
 from mmeval.model_backends.hf.conversation.messages import words_of
 from mmeval.model_backends.hf.failures import RowError, in_a_line
 from mmeval.model_backends.hf.generation.draws import seeded
@@ -57,7 +61,9 @@ class VitsAdapter(Adapter):
             )
         self._tokenizer = tokenizer_of(load_processor(self.files, self.settings))
         _check_phonemes(self._tokenizer)
-        self.model = load_weights(self.files, self.settings, transformers.AutoModelForTextToWaveform)
+        self.model = load_weights(
+            self.files, self.settings, transformers.AutoModelForTextToWaveform
+        )
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
         for position, request in enumerate(requests):
@@ -77,11 +83,18 @@ class VitsAdapter(Adapter):
     def _speech(self, request: Request) -> Response:
         voice = count_option(request.params, VOICE, 0, least=0)
         if voice >= self._voices:
-            raise RowError("bad_request", f"{VOICE} must be a number from 0 to {self._voices - 1}, given: {voice}")
+            raise RowError(
+                "bad_request",
+                f"{VOICE} must be a number from 0 to {self._voices - 1}, given: {voice}",
+            )
         script = self._script(request)
-        waveform = self._spoken(script, request.seed, {"speaker_id": voice} if self._voices > 1 else {})
+        waveform = self._spoken(
+            script, request.seed, {"speaker_id": voice} if self._voices > 1 else {}
+        )
         said = Interleaved((media_part(to_sound(waveform, self._rate)),))
-        return Response(said, usage=Usage(script.ids.shape[1], 0), warnings=script.warnings)
+        return Response(
+            said, usage=Usage(script.ids.shape[1], 0), warnings=script.warnings
+        )
 
     def _spoken(self, script: Script, seed: int, given: Mapping[str, Any]) -> Any:
         """The waveform of a script: floats of shape (1, n)."""
@@ -90,32 +103,59 @@ class VitsAdapter(Adapter):
         try:
             with torch.inference_mode(), seeded(seed, self.model.device):
                 output = self.model(input_ids=script.ids.to(self.model.device), **given)
-        except (AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError) as error:
+        except (
+            AttributeError,
+            LookupError,
+            MemoryError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ) as error:
             if is_out_of_memory(error):
                 raise
-            raise RowError("internal", f"the text could not be spoken ({in_a_line(error)})") from None
+            raise RowError(
+                "internal", f"the text could not be spoken ({in_a_line(error)})"
+            ) from None
         waveform = getattr(output, "waveform", None)
         if waveform is None:
             kind = type(self.model).__name__
-            raise RowError("unsupported", f"a pass of {kind} ends in no waveform; this adapter cannot speak with it")
+            raise RowError(
+                "unsupported",
+                f"a pass of {kind} ends in no waveform; this adapter cannot speak with it",
+            )
         return waveform
 
     def _script(self, request: Request) -> Script:
         """The words of a request as tokens. Raises RowError where none can be spoken."""
         text, warnings = _text(request)
         if not text:
-            raise RowError("bad_request", "the prompt holds no words that could be spoken")
-        tokens = [token for token in self._tokenizer.tokenize(text) if token != self._tokenizer.pad_token]
+            raise RowError(
+                "bad_request", "the prompt holds no words that could be spoken"
+            )
+        tokens = [
+            token
+            for token in self._tokenizer.tokenize(text)
+            if token != self._tokenizer.pad_token
+        ]
         lost = _lost(text, tokens, self._tokenizer)
         told = some([*map(repr, lost)], SHOWN)
-        if not any(token.strip() and token != self._tokenizer.unk_token for token in tokens):
-            raise RowError("bad_request", f"no character of the prompt is in the model's vocabulary: {told}")
+        if not any(
+            token.strip() and token != self._tokenizer.unk_token for token in tokens
+        ):
+            raise RowError(
+                "bad_request",
+                f"no character of the prompt is in the model's vocabulary: {told}",
+            )
         if lost:
-            warnings = (*warnings, f"not spoken, as the model's vocabulary lacks them: {told}")
+            warnings = (
+                *warnings,
+                f"not spoken, as the model's vocabulary lacks them: {told}",
+            )
         ids = self._tokenizer(text, return_tensors="pt")["input_ids"]
         if self.settings.max_length and ids.shape[1] > self.settings.max_length:
             raise RowError(
-                "too_long", f"the text has {ids.shape[1]} tokens, max_length allows {self.settings.max_length}"
+                "too_long",
+                f"the text has {ids.shape[1]} tokens, max_length allows {self.settings.max_length}",
             )
         return Script(ids, warnings)
 
@@ -125,17 +165,27 @@ def sampling_rate(config: Mapping[str, Any]) -> int:
     rate = config.get("sampling_rate")
     if isinstance(rate, int) and rate > 0:
         return rate
-    inner = [value for name, value in config.items() if name.endswith("_config") and isinstance(value, Mapping)]
+    inner = [
+        value
+        for name, value in config.items()
+        if name.endswith("_config") and isinstance(value, Mapping)
+    ]
     return next((found for part in inner if (found := sampling_rate(part))), 0)
 
 
 def _text(request: Request) -> tuple[str, tuple[str, ...]]:
     """All words except system messages, and warnings for omissions.
     They are joined with single blanks: a vocabulary may lack the line end, which would join words."""
-    for part in (part for message in request.messages for part in message.content.parts):
+    for part in (
+        part for message in request.messages for part in message.content.parts
+    ):
         if part.media is not None:
             raise RowError("unsupported", f"this model takes text, no {part.kind}")
-    spoken = ["".join(map(words_of, m.content.parts)) for m in request.messages if m.role != "system"]
+    spoken = [
+        "".join(map(words_of, m.content.parts))
+        for m in request.messages
+        if m.role != "system"
+    ]
     told = any(m.role == "system" and m.content.text.strip() for m in request.messages)
     note = "the system message was left out: this model speaks its prompt and follows no instructions"
     return " ".join(" ".join(spoken).split()), (note,) if told else ()
@@ -146,9 +196,15 @@ def _lost(text: str, tokens: Sequence[str], tokenizer: Any) -> list[str]:
     For another tokenizer, its unknown pieces."""
     if getattr(tokenizer, "phonemize", False) or getattr(tokenizer, "is_uroman", False):
         known = tokenizer.get_vocab()
-        return sorted({token for token in tokens if token not in known and token.strip()})
-    kept = {letter for token in tokens if token != tokenizer.unk_token for letter in token}
-    return sorted({one for one in text if not one.isspace() and not {one, one.lower()} & kept})
+        return sorted(
+            {token for token in tokens if token not in known and token.strip()}
+        )
+    kept = {
+        letter for token in tokens if token != tokenizer.unk_token for letter in token
+    }
+    return sorted(
+        {one for one in text if not one.isspace() and not {one, one.lower()} & kept}
+    )
 
 
 def _check_phonemes(tokenizer: Any) -> None:

@@ -19,7 +19,9 @@ _NUMBERED = re.compile(r"(cuda|xpu|npu|mlu|musa):([0-9]+)")
 """A device in torch's spelling, of a kind that may have several."""
 
 
-def placed_copies(settings: Settings, count: int, commit: str = "") -> tuple[Mapping[str, Any], ...]:
+def placed_copies(
+    settings: Settings, count: int, commit: str = ""
+) -> tuple[Mapping[str, Any], ...]:
     """The arguments of ``count`` copies of a model, each on a device of its own.
     Of a model of the hub all run the same ``commit``. Empty for one copy, which runs in this process.
 
@@ -31,16 +33,29 @@ def placed_copies(settings: Settings, count: int, commit: str = "") -> tuple[Map
     if not settings.device and settings.device_map != "auto":
         placed = f"device_map={settings.device_map}"
         kind = settings.device_map.partition(":")[0]
-        instead = f"write device={kind} in the place of {placed}" if kind in _KINDS else f"leave {placed} out"
-        raise UsageError(f"{placed} places one copy, {many} runs several; {instead}, or leave out {many}")
+        instead = (
+            f"write device={kind} in the place of {placed}"
+            if kind in _KINDS
+            else f"leave {placed} out"
+        )
+        raise UsageError(
+            f"{placed} places one copy, {many} runs several; {instead}, or leave out {many}"
+        )
     kind = settings.device or _usual_device()
     if _NUMBERED.fullmatch(kind):
         one = kind.partition(":")[0]
-        raise UsageError(f"device={kind} is one device, and {many} needs as many; write device={one}, or leave one out")
+        raise UsageError(
+            f"device={kind} is one device, and {many} needs as many; write device={one}, or leave one out"
+        )
     if kind == "mps":
-        raise UsageError(f"{many}: this machine has one accelerator; leave it out, or give device=cpu")
+        raise UsageError(
+            f"{many}: this machine has one accelerator; leave it out, or give device=cpu"
+        )
     same = {"data_parallel_size": 1, **({"revision": commit} if commit else {})}
-    return tuple({"device": kind if kind == "cpu" else f"{kind}:{number}", **same} for number in range(count))
+    return tuple(
+        {"device": kind if kind == "cpu" else f"{kind}:{number}", **same}
+        for number in range(count)
+    )
 
 
 def _usual_device() -> str:
@@ -60,7 +75,9 @@ def check_device(device: str) -> None:
     if number < there:
         return
     if not there:
-        raise UsageError(f"device={device}: torch finds no device of the kind {kind} on this machine; give device=cpu")
+        raise UsageError(
+            f"device={device}: torch finds no device of the kind {kind} on this machine; give device=cpu"
+        )
     last = f"{kind}:{there - 1}"
     raise UsageError(
         f"device={device}: this machine has {there} of this kind, the last is {last}; name one of them, or give "

@@ -31,7 +31,16 @@ SMALL_FILES = ("*.json", "*.jinja", "*.txt", "*.model", "*.py")
 SMALL_SUFFIXES = tuple(pattern.removeprefix("*") for pattern in SMALL_FILES)
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt")
 OTHER_WEIGHTS = (
-    *("*.gguf", "*.h5", "*.msgpack", "*.onnx", "*.onnx_data", "*.ot", "*.tflite", "*.mlmodel"),
+    *(
+        "*.gguf",
+        "*.h5",
+        "*.msgpack",
+        "*.onnx",
+        "*.onnx_data",
+        "*.ot",
+        "*.tflite",
+        "*.mlmodel",
+    ),
     *("onnx/*", "*openvino*", "original/*", "consolidated*", "optimizer.*"),
 )
 """The same weights for other libraries, which repositories often hold, and the state of a training."""
@@ -68,14 +77,20 @@ class ModelFiles:
         path = self.folder / name
         if not path.is_file():
             if required:
-                raise MissingDataError(f"{path}: there is no such file; {_what_is_there(self.folder)}")
+                raise MissingDataError(
+                    f"{path}: there is no such file; {_what_is_there(self.folder)}"
+                )
             return {}
         try:
             found = json.loads(path.read_text("utf-8"))
         except (OSError, ValueError, RecursionError) as error:
-            raise UsageError(f"{path}: it cannot be read ({error}); fetch the model again") from None
+            raise UsageError(
+                f"{path}: it cannot be read ({error}); fetch the model again"
+            ) from None
         if not isinstance(found, dict):
-            raise UsageError(f"{path}: a JSON object is expected; fetch the model again")
+            raise UsageError(
+                f"{path}: a JSON object is expected; fetch the model again"
+            )
         return found
 
     @cached_property
@@ -86,13 +101,21 @@ class ModelFiles:
         a gigabyte in all, evenly spread parts of each file are hashed, including its head."""
         if self.commit or self.version:
             return self.commit or self.version
-        files = sorted(path for path in self.folder.rglob("*") if path.is_file() and not _hidden(path, self.folder))
+        files = sorted(
+            path
+            for path in self.folder.rglob("*")
+            if path.is_file() and not _hidden(path, self.folder)
+        )
         whole = sum(path.stat().st_size for path in files) <= WHOLE_BYTES
         digest = hashlib.sha256()
         for path in files:
             size = path.stat().st_size
-            digest.update(f"{path.relative_to(self.folder).as_posix()}\0{size}\0".encode())
-            for part in _parts(path, size, whole=whole or path.suffix in SMALL_SUFFIXES):
+            digest.update(
+                f"{path.relative_to(self.folder).as_posix()}\0{size}\0".encode()
+            )
+            for part in _parts(
+                path, size, whole=whole or path.suffix in SMALL_SUFFIXES
+            ):
                 digest.update(part)
         return digest.hexdigest()[:DIGEST_CHARS]
 
@@ -100,7 +123,11 @@ class ModelFiles:
     def components(self) -> frozenset[str]:
         """The folders of a pipeline's parts; a repository may hold other folders."""
         index = self.json(PIPELINE_INDEX)
-        return frozenset(name for name, made_of in index.items() if isinstance(made_of, list) and name[:1] != "_")
+        return frozenset(
+            name
+            for name, made_of in index.items()
+            if isinstance(made_of, list) and name[:1] != "_"
+        )
 
     def fetch_weights(self) -> None:
         """Fetch what is missing of a model of the hub. Raises MissingDataError."""
@@ -108,7 +135,12 @@ class ModelFiles:
             return
         names = hub.file_names(self.name, self.commit, kind="model")
         if names or self._lacking():
-            hub.snapshot(self.name, self.commit, kind="model", without=unneeded(names, self.components))
+            hub.snapshot(
+                self.name,
+                self.commit,
+                kind="model",
+                without=unneeded(names, self.components),
+            )
         if lacking := self._lacking():
             raise MissingDataError(
                 f"{self.name} at {self.commit}: there are {lacking} in what the hub gave; check the name, or run again "
@@ -117,14 +149,22 @@ class ModelFiles:
 
     def _lacking(self) -> str:
         """The missing weights of the model or a part, also by an index; empty if complete."""
-        names = {path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*") if path.is_file()}
+        names = {
+            path.relative_to(self.folder).as_posix()
+            for path in self.folder.rglob("*")
+            if path.is_file()
+        }
         weights = {posixpath.dirname(name) for name in names if name.endswith(WEIGHTS)}
         parts = {part for part in self.components if f"{part}/config.json" in names}
         for part in sorted(parts) if PIPELINE_INDEX in names else [""]:
             if part not in weights:
                 return f"no weights in {part}" if part else "no weights"
-            for index in (name for name in names if name.endswith(".safetensors.index.json")):
-                if posixpath.dirname(index) == part and (gone := self._shards(index) - names):
+            for index in (
+                name for name in names if name.endswith(".safetensors.index.json")
+            ):
+                if posixpath.dirname(index) == part and (
+                    gone := self._shards(index) - names
+                ):
                     return f"no weights {min(gone)}"
         return ""
 
@@ -163,14 +203,20 @@ def find_files(given: str, revision: str, *, index: str = MODEL_INDEX) -> ModelF
         folder = folder.expanduser()
     if os.path.isdir(folder):  # noqa: PTH112  unlike Path.is_dir, false for a name that no file can have
         if revision != "main":
-            raise UsageError(f"revision={revision}: pretrained={given} is a folder, which has no others; leave it out")
+            raise UsageError(
+                f"revision={revision}: pretrained={given} is a folder, which has no others; leave it out"
+            )
         return _with_index(ModelFiles(folder.resolve().name, folder), index)
     if given.startswith((".", "/", "~")) or given.count("/") > 1:
-        raise MissingDataError(f"pretrained={given}: there is no such folder; give one with {index} and weights in it")
+        raise MissingDataError(
+            f"pretrained={given}: there is no such folder; give one with {index} and weights in it"
+        )
     try:
         snapshot = hub.snapshot(given, revision, kind="model", only=SMALL_FILES)
     except MissingDataError as error:
-        raise MissingDataError(f"{sentence(error)} A folder of that name is not here either") from None
+        raise MissingDataError(
+            f"{sentence(error)} A folder of that name is not here either"
+        ) from None
     return _with_index(ModelFiles(given, snapshot, commit=snapshot.name), index)
 
 
@@ -192,11 +238,19 @@ def unneeded(names: Sequence[str], components: Set[str] = frozenset()) -> list[s
 def _twins(names: Sequence[str]) -> Iterator[str]:
     """Weights in torch's older format besides the safe one, and variants.
     Variants (``model.fp16.safetensors``) count only besides their original."""
-    stems = {name: _PART.sub("", name) for name in names if name.endswith((".safetensors", ".bin"))}
+    stems = {
+        name: _PART.sub("", name)
+        for name in names
+        if name.endswith((".safetensors", ".bin"))
+    }
     safe = {posixpath.dirname(name) for name in stems if name.endswith(".safetensors")}
     for name, stem in stems.items():
         variant = stem.rpartition(".")[0] in stems.values()
-        old = posixpath.dirname(name) in safe and "pytorch_model" in posixpath.basename(name) and name.endswith(".bin")
+        old = (
+            posixpath.dirname(name) in safe
+            and "pytorch_model" in posixpath.basename(name)
+            and name.endswith(".bin")
+        )
         if variant or old:
             yield name
 

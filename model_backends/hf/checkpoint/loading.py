@@ -8,7 +8,14 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mmeval.errors import Caught, MissingDataError, MissingError, MmevalError, UsageError, is_out_of_memory
+from mmeval.errors import (
+    Caught,
+    MissingDataError,
+    MissingError,
+    MmevalError,
+    UsageError,
+    is_out_of_memory,
+)
 from mmeval.metric import damaged_files, gaps
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles
 from mmeval.model_backends.hf.checkpoint.videoless import processor_without_video
@@ -80,7 +87,14 @@ def tokenizer_of(processor: Any) -> Any:
 
 def part_for(processor: Any, kind: str) -> Any:
     """The part of a processor for one kind of media; None where it ignores that kind."""
-    return next((part for name in _PARTS[kind] if (part := getattr(processor, name, None)) is not None), None)
+    return next(
+        (
+            part
+            for name in _PARTS[kind]
+            if (part := getattr(processor, name, None)) is not None
+        ),
+        None,
+    )
 
 
 def without_torchvision() -> bool:
@@ -94,19 +108,34 @@ def general_class(files: ModelFiles, settings: Settings) -> Any:
     import transformers
 
     config = transformers.AutoConfig.from_pretrained(
-        files.folder, trust_remote_code=settings.trust_remote_code, local_files_only=True
+        files.folder,
+        trust_remote_code=settings.trust_remote_code,
+        local_files_only=True,
     )
     own: Mapping[str, str] = getattr(config, "auto_map", None) or {}
     usual = transformers.AutoModelForCausalLM
-    kinds = (transformers.AutoModelForMultimodalLM, usual, transformers.AutoModelForSeq2SeqLM)
-    return next((kind for kind in kinds if type(config) in kind._model_mapping or kind.__name__ in own), usual)
+    kinds = (
+        transformers.AutoModelForMultimodalLM,
+        usual,
+        transformers.AutoModelForSeq2SeqLM,
+    )
+    return next(
+        (
+            kind
+            for kind in kinds
+            if type(config) in kind._model_mapping or kind.__name__ in own
+        ),
+        usual,
+    )
 
 
 def ask_for_same_digits() -> None:
     """Make torch use only deterministic algorithms."""
     import torch
 
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS needs it, and reads it at its first use
+    os.environ.setdefault(
+        "CUBLAS_WORKSPACE_CONFIG", ":4096:8"
+    )  # cuBLAS needs it, and reads it at its first use
     torch.use_deterministic_algorithms(True)
     torch.backends.cudnn.benchmark = False
 
@@ -145,7 +174,9 @@ def _processor(transformers: Any, files: ModelFiles, settings: Settings) -> Any:
     except ValueError as error:
         if "Unrecognized processing class" not in str(error):
             raise
-        return transformers.AutoTokenizer.from_pretrained(files.folder, **given)  # its error names the reason
+        return transformers.AutoTokenizer.from_pretrained(
+            files.folder, **given
+        )  # its error names the reason
 
 
 def _refuse_broken_torchvision() -> None:
@@ -174,17 +205,31 @@ def _placed(settings: Settings) -> dict[str, Any]:
     return given
 
 
-_TOLD: Mapping[str, Any] = {"output_loading_info": True, "ignore_mismatched_sizes": True}
+_TOLD: Mapping[str, Any] = {
+    "output_loading_info": True,
+    "ignore_mismatched_sizes": True,
+}
 """Unfit weights are reported by name and refused here, since the library's own message has no names."""
 
 
-_DAMAGED = ("safetensor", "pytorchstreamreader", "no file named", "the backend tokenizer")
+_DAMAGED = (
+    "safetensor",
+    "pytorchstreamreader",
+    "no file named",
+    "the backend tokenizer",
+)
 """Words of the library about files that are missing or cut short."""
 
 
-def _explained(files: ModelFiles, what: str, settings: Settings, error: BaseException) -> MmevalError:
-    kind, how_to_fix = _how_to_fix(files, settings, error, f"{type(error).__name__}: {error}".lower())
-    return kind(f"{files.name}: {what} cannot be loaded ({in_a_line(error)}); {how_to_fix}")
+def _explained(
+    files: ModelFiles, what: str, settings: Settings, error: BaseException
+) -> MmevalError:
+    kind, how_to_fix = _how_to_fix(
+        files, settings, error, f"{type(error).__name__}: {error}".lower()
+    )
+    return kind(
+        f"{files.name}: {what} cannot be loaded ({in_a_line(error)}); {how_to_fix}"
+    )
 
 
 def _fetch_again(files: ModelFiles) -> str:
@@ -205,7 +250,11 @@ def _how_to_fix(
             UsageError,
             "memory does not suffice: give dtype=bfloat16, device_map=auto, or a smaller model",
         ),
-        (isinstance(error, ImportError), MissingError, "install the package that is missing, then run again"),
+        (
+            isinstance(error, ImportError),
+            MissingError,
+            "install the package that is missing, then run again",
+        ),
         (
             "trust_remote_code" in said,
             UsageError,
@@ -222,7 +271,8 @@ def _how_to_fix(
             f"for the type {model_type!r} the library has no such class: give another model, or name another adapter",
         ),
         (
-            any(one in said for one in _DAMAGED) or isinstance(error, EOFError | OSError),
+            any(one in said for one in _DAMAGED)
+            or isinstance(error, EOFError | OSError),
             MissingDataError,
             _fetch_again(files),
         ),
@@ -233,4 +283,7 @@ def _how_to_fix(
         ),
     )
     found = ((kind, way) for holds, kind, way in ways if holds)
-    return next(found, (UsageError, "look at the model's files, or name another adapter or dtype"))
+    return next(
+        found,
+        (UsageError, "look at the model's files, or name another adapter or dtype"),
+    )

@@ -15,7 +15,12 @@ _LOADERS = {
     "feature_extractor": "AutoFeatureExtractor",
     "tokenizer": "AutoTokenizer",
 }
-_NAMED_IN = ("processor_config.json", "preprocessor_config.json", "tokenizer_config.json", "config.json")
+_NAMED_IN = (
+    "processor_config.json",
+    "preprocessor_config.json",
+    "tokenizer_config.json",
+    "config.json",
+)
 
 
 def processor_without_video(files: ModelFiles, given: Mapping[str, Any]) -> Any:
@@ -30,8 +35,15 @@ def processor_without_video(files: ModelFiles, given: Mapping[str, Any]) -> Any:
     kept = [name for name in own.get_attributes() if name != _VIDEO]
     unknown = [name for name in kept if name not in _LOADERS]
     if unknown:
-        raise UsageError(f"{files.name}: its processor needs torchvision; run: pip install torchvision")
-    parts = {name: getattr(transformers, _LOADERS[name]).from_pretrained(files.folder, **given) for name in kept}
+        raise UsageError(
+            f"{files.name}: its processor needs torchvision; run: pip install torchvision"
+        )
+    parts = {
+        name: getattr(transformers, _LOADERS[name]).from_pretrained(
+            files.folder, **given
+        )
+        for name in kept
+    }
     settings, _ = own.get_processor_dict(files.folder, local_files_only=True)
     arguments = [parts.get(name) for name in own.get_attributes()]
     processor = _videoless(own).from_args_and_dict(arguments, settings)
@@ -46,10 +58,15 @@ def _class_of(files: ModelFiles) -> Any:
     from transformers.models.auto import processing_auto as known
 
     named = (str(files.json(name).get("processor_class", "")) for name in _NAMED_IN)
-    name = next((name for name in named if name), known.PROCESSOR_MAPPING_NAMES.get(files.model_type, ""))
+    name = next(
+        (name for name in named if name),
+        known.PROCESSOR_MAPPING_NAMES.get(files.model_type, ""),
+    )
     found = known.processor_class_from_name(name) if name else None
     if found is None:
-        raise UsageError(f"{files.name}: its processor needs torchvision; run: pip install torchvision")
+        raise UsageError(
+            f"{files.name}: its processor needs torchvision; run: pip install torchvision"
+        )
     return found
 
 
@@ -58,7 +75,15 @@ def _videoless(own: Any) -> Any:
     """The class with a constructor that accepts None for the video part."""
 
     def check(self: Any, name: str, part: Any) -> Any:
-        return None if name == _VIDEO else super(made, self).check_argument_for_proper_class(name, part)
+        return (
+            None
+            if name == _VIDEO
+            else super(made, self).check_argument_for_proper_class(name, part)
+        )
 
-    made: Any = type(f"{own.__name__}WithoutVideo", (own,), {"check_argument_for_proper_class": check})
+    made: Any = type(
+        f"{own.__name__}WithoutVideo",
+        (own,),
+        {"check_argument_for_proper_class": check},
+    )
     return made

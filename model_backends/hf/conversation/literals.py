@@ -19,15 +19,24 @@ class Literals:
     """
 
     def __init__(
-        self, tokens: Iterable[str], survives: Callable[[str, str], bool] = lambda _text, _token: False
+        self,
+        tokens: Iterable[str],
+        survives: Callable[[str, str], bool] = lambda _text, _token: False,
     ) -> None:
         self._tokens = frozenset(token for token in tokens if _is_control(token))
         self._lengths: dict[str, set[int]] = {}
         for token in self._tokens:
             self._lengths.setdefault(token[0], set()).add(len(token))
-        self._first = re.compile("[" + re.escape("".join(self._lengths)) + "]") if self._lengths else re.compile("(?!)")
+        self._first = (
+            re.compile("[" + re.escape("".join(self._lengths)) + "]")
+            if self._lengths
+            else re.compile("(?!)")
+        )
         tried = sorted(self._tokens)[:_TRIED]
-        self._break = next((b for b in BREAKS if not any(survives(_broken(t, b), t) for t in tried)), BREAKS[-1])
+        self._break = next(
+            (b for b in BREAKS if not any(survives(_broken(t, b), t) for t in tried)),
+            BREAKS[-1],
+        )
 
     def neutral(self, text: str) -> tuple[str, tuple[str, ...]]:
         """The text without control tokens, and those that were found, once each."""
@@ -46,7 +55,9 @@ class Literals:
     def _at(self, text: str, here: int) -> str | None:
         """The longest control token that is written at a place."""
         lengths = self._lengths.get(text[here], ())
-        written = (text[here : here + length] for length in sorted(lengths, reverse=True))
+        written = (
+            text[here : here + length] for length in sorted(lengths, reverse=True)
+        )
         return next((token for token in written if token in self._tokens), None)
 
 
@@ -63,8 +74,14 @@ def literals_of(processor: Any) -> Literals:
     """A processor's control tokens: its tokenizer's special ones and placeholders."""
     tokenizer = getattr(processor, "tokenizer", processor)
     added = getattr(tokenizer, "added_tokens_decoder", {}).values()
-    names = {*tokenizer.all_special_tokens, *(token.content for token in added if token.special)}
-    names |= {getattr(processor, f"{kind}_token", None) or "" for kind in ("image", "audio", "video")}
+    names = {
+        *tokenizer.all_special_tokens,
+        *(token.content for token in added if token.special),
+    }
+    names |= {
+        getattr(processor, f"{kind}_token", None) or ""
+        for kind in ("image", "audio", "video")
+    }
 
     def survives(text: str, token: str) -> bool:
         read: list[int] = tokenizer.encode(text, add_special_tokens=False)

@@ -44,10 +44,14 @@ class Intake:
     reader: Callable[[str, Media], Any] | None = None
 
     @classmethod
-    def of(cls, processor: Any, kinds: frozenset[PartKind], literals: Literals) -> Intake:
+    def of(
+        cls, processor: Any, kinds: frozenset[PartKind], literals: Literals
+    ) -> Intake:
         """The intake by a processor's settings. Raises UsageError for unreadable kinds."""
         unread = sorted(
-            kind for kind in kinds - {"text", "code"} if kind not in _DECODERS or not part_for(processor, kind)
+            kind
+            for kind in kinds - {"text", "code"}
+            if kind not in _DECODERS or not part_for(processor, kind)
         )
         if unread:
             raise UsageError(
@@ -55,7 +59,10 @@ class Intake:
                 "torchvision); leave it out, or give it in another form with convert=..."
             )
         pictures, sounds = part_for(processor, "image"), part_for(processor, "audio")
-        patch, merge = getattr(pictures, "patch_size", 0), getattr(pictures, "merge_size", 0)
+        patch, merge = (
+            getattr(pictures, "patch_size", 0),
+            getattr(pictures, "merge_size", 0),
+        )
         side = patch * merge if isinstance(patch, int) and isinstance(merge, int) else 0
         rate = int(getattr(sounds, "sampling_rate", 0) or cls.sound_rate)
         longest = (getattr(sounds, "n_samples", 0) or 0) / rate
@@ -90,12 +97,19 @@ def to_chat(request: Request, intake: Intake) -> Chat:
     """
     writer = _Writer(intake)
     contents = [writer.items(message) for message in request.messages]
-    if not any(item["type"] != "text" or item["text"].strip() for items in contents for item in items):
+    if not any(
+        item["type"] != "text" or item["text"].strip()
+        for items in contents
+        for item in items
+    ):
         raise RowError(
-            "bad_request", "the prompt is empty: it holds neither words nor media; look at the sample's input"
+            "bad_request",
+            "the prompt is empty: it holds neither words nor media; look at the sample's input",
         )
     turns = zip(request.messages, contents, strict=True)
-    messages = tuple({"role": message.role, "content": items} for message, items in turns)
+    messages = tuple(
+        {"role": message.role, "content": items} for message, items in turns
+    )
     return Chat(messages, tuple(dict.fromkeys(writer.warnings)))
 
 
@@ -123,22 +137,32 @@ class _Writer:
             return item
         text, found = self._intake.literals.neutral(item["text"])
         if found:
-            self.warnings.append(f"control tokens in the text were made plain words: {some(found, 3)}")
+            self.warnings.append(
+                f"control tokens in the text were made plain words: {some(found, 3)}"
+            )
         return {"type": "text", "text": text}
 
     def _medium(self, part: Part, media: Media) -> Item:
         reader = self._intake.reader
-        if part.kind not in self._intake.kinds or (part.kind not in _DECODERS and reader is None):
+        if part.kind not in self._intake.kinds or (
+            part.kind not in _DECODERS and reader is None
+        ):
             raise RowError("unsupported", f"this model takes no {part.kind}")
         try:
             return {
                 "type": part.kind,
-                part.kind: reader(part.kind, media) if reader else _DECODERS[part.kind](self, media),
+                part.kind: reader(part.kind, media)
+                if reader
+                else _DECODERS[part.kind](self, media),
             }
         except ContentError as error:
-            raise RowError("bad_request", f"the prompt's {part.kind} cannot be used: {error}") from None
+            raise RowError(
+                "bad_request", f"the prompt's {part.kind} cannot be used: {error}"
+            ) from None
         except MissingError as error:
-            raise RowError("internal", f"the prompt's {part.kind} cannot be read: {error}") from None
+            raise RowError(
+                "internal", f"the prompt's {part.kind} cannot be read: {error}"
+            ) from None
 
     def _picture(self, media: Media) -> Any:
         """An RGB picture of PIL, on white where it is transparent."""
@@ -178,7 +202,9 @@ class _Writer:
             mono = soxr.resample(mono, sound.rate, rate)
         lacking = int(LEAST_SECONDS * rate) - len(mono)
         if lacking > 0:
-            self.warnings.append(f"a sound of {sound.seconds * 1000:.1f} ms was followed by silence up to 100 ms")
+            self.warnings.append(
+                f"a sound of {sound.seconds * 1000:.1f} ms was followed by silence up to 100 ms"
+            )
             mono = numpy.pad(mono, (0, lacking))
         return numpy.ascontiguousarray(mono, dtype=numpy.float32)
 
@@ -189,13 +215,19 @@ class _Writer:
 
         frames = even_frames(media, VIDEO_FRAMES, limits=self._intake.limits)
         pictures = [self._enlarged(Image.fromarray(frame.rgb)) for frame in frames]
-        pictures = [picture.resize(pictures[0].size) for picture in pictures]  # the size may change within a stream
+        pictures = [
+            picture.resize(pictures[0].size) for picture in pictures
+        ]  # the size may change within a stream
         span = frames[-1].time - frames[0].time
         rate = (len(frames) - 1) / span if span else 1.0
         return Film(numpy.stack([numpy.asarray(picture) for picture in pictures]), rate)
 
 
-_DECODERS: Mapping[str, Any] = {"image": _Writer._picture, "audio": _Writer._sound, "video": _Writer._video}
+_DECODERS: Mapping[str, Any] = {
+    "image": _Writer._picture,
+    "audio": _Writer._sound,
+    "video": _Writer._video,
+}
 
 
 def words_of(part: Part) -> str:

@@ -25,4 +25,6 @@ def check_syntax(source: str, what: str) -> None:
     try:
         Environment(extensions=[Generation, "jinja2.ext.loopcontrols"]).parse(source)
     except TemplateSyntaxError as error:
-        raise UsageError(f"{what}:{error.lineno}: it is no chat template (Jinja): {error.message}") from None
+        raise UsageError(
+            f"{what}:{error.lineno}: it is no chat template (Jinja): {error.message}"
+        ) from None

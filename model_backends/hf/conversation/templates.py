@@ -84,21 +84,35 @@ class ChatTemplate:
     def _turn(self, turn: Turn) -> Turn:
         """The message with content in the template's form: a list of items, or one text."""
         items = turn["content"]
-        if any(item["type"] != "text" for item in items) or not self._wants_plain(turn["role"]):
+        if any(item["type"] != "text" for item in items) or not self._wants_plain(
+            turn["role"]
+        ):
             return turn
-        return {"role": turn["role"], "content": "".join(item["text"] for item in items)}
+        return {
+            "role": turn["role"],
+            "content": "".join(item["text"] for item in items),
+        }
 
     def _wants_plain(self, role: str) -> bool:
         """Whether texts of a role must be plain, since a list would fail or be a literal."""
         if role not in self._plain:
-            self._plain[role] = not self._tells(role, _items(_MARK)) and self._tells(role, _MARK)
+            self._plain[role] = not self._tells(role, _items(_MARK)) and self._tells(
+                role, _MARK
+            )
         return self._plain[role]
 
     def _tells(self, role: str, content: Any) -> bool:
         """Whether the template writes a message's words, but not their list as a literal."""
         tried = {"role": role, "content": content}
-        question = tried if role == "user" else self._turn({"role": "user", "content": _items("?")})
-        turns = {"system": [tried, question], "assistant": [question, tried, question]}.get(role, [tried])
+        question = (
+            tried
+            if role == "user"
+            else self._turn({"role": "user", "content": _items("?")})
+        )
+        turns = {
+            "system": [tried, question],
+            "assistant": [question, tried, question],
+        }.get(role, [tried])
         with Caught():  # it refuses them
             text = self._render(turns)
             return _MARK in text and not _LISTED.search(text)
@@ -106,13 +120,20 @@ class ChatTemplate:
 
     def _fault(self, turns: Sequence[Turn]) -> tuple[str, str]:
         """What the template drops or moves in such a conversation; found once per shape."""
-        shape = tuple((turn["role"], tuple(item["type"] for item in turn["content"])) for turn in turns)
+        shape = tuple(
+            (turn["role"], tuple(item["type"] for item in turn["content"]))
+            for turn in turns
+        )
         if shape not in self._faults:
             self._faults[shape] = self._tried(shape)
         return self._faults[shape]
 
     def _tried(self, shape: Shape) -> tuple[str, str]:
-        places = [(turn, item) for turn, (_, kinds) in enumerate(shape) for item in range(len(kinds))]
+        places = [
+            (turn, item)
+            for turn, (_, kinds) in enumerate(shape)
+            for item in range(len(kinds))
+        ]
         whole = self._written(_example(shape))
         gone: list[str] = []
         moved: list[str] = []
@@ -129,7 +150,11 @@ class ChatTemplate:
                 texts += role != "system"
             elif less and _where(whole, less) != texts:
                 moved.append(_part_name(role, kinds, item))
-        notes = f"the model's chat template puts {moved[0]} in another place than the prompt does" if moved else ""
+        notes = (
+            f"the model's chat template puts {moved[0]} in another place than the prompt does"
+            if moved
+            else ""
+        )
         return " and ".join(gone), notes
 
 
@@ -147,7 +172,9 @@ def _example(shape: Shape, without: tuple[int, int] = (-1, -1)) -> list[Turn]:
         for item, kind in enumerate(kinds):
             if kind == "text":
                 mark = (_SYSTEM_MARK if role == "system" else _MARK).format(marks)
-                items.append({"type": "text", "text": "" if (turn, item) == without else mark})
+                items.append(
+                    {"type": "text", "text": "" if (turn, item) == without else mark}
+                )
                 marks += 1
             elif (turn, item) != without:
                 items.append({"type": kind, kind: None})
@@ -157,7 +184,10 @@ def _example(shape: Shape, without: tuple[int, int] = (-1, -1)) -> list[Turn]:
 
 def _where(whole: str, less: str) -> int:
     """The number of texts, except system messages, before the place of a loss."""
-    at = next((n for n, (a, b) in enumerate(zip(whole, less, strict=False)) if a != b), min(len(whole), len(less)))
+    at = next(
+        (n for n, (a, b) in enumerate(zip(whole, less, strict=False)) if a != b),
+        min(len(whole), len(less)),
+    )
     return len(_MARKS.findall(whole, 0, at))
 
 
@@ -166,14 +196,25 @@ def _part_name(role: str, kinds: Sequence[str], item: int) -> str:
     alike = [place for place, kind in enumerate(kinds) if kind == kinds[item]]
     if kinds[item] == "text" and len(kinds) == 1:
         return f"the {role} message"
-    number = f"{kinds[item]} {alike.index(item) + 1}" if len(alike) > 1 else f"the {kinds[item]}"
+    number = (
+        f"{kinds[item]} {alike.index(item) + 1}"
+        if len(alike) > 1
+        else f"the {kinds[item]}"
+    )
     return f"{number} of the {role} message"
 
 
 def _listed(text: str, turns: Sequence[Turn]) -> bool:
     """Whether a list of items was written as a literal that is not in the words."""
-    words = (item["text"] for turn in turns for item in turn["content"] if item["type"] == "text")
-    return bool(_LISTED.search(text)) and not any(_LISTED.search(word) for word in words)
+    words = (
+        item["text"]
+        for turn in turns
+        for item in turn["content"]
+        if item["type"] == "text"
+    )
+    return bool(_LISTED.search(text)) and not any(
+        _LISTED.search(word) for word in words
+    )
 
 
 def _missing_words(turns: Sequence[Turn], text: str) -> str:
@@ -186,13 +227,17 @@ def _missing_words(turns: Sequence[Turn], text: str) -> str:
             for word in item["text"].split() if item["type"] == "text" else ():
                 found = text.find(word, here)
                 if found < 0:
-                    return f"words of the {turn['role']} message (such as {word[:40]!r})"
+                    return (
+                        f"words of the {turn['role']} message (such as {word[:40]!r})"
+                    )
                 here = found + len(word)
         at = at if turn["role"] == "system" else here
     return ""
 
 
-def template_of(processor: Any, files: ModelFiles, arguments: Mapping[str, Any]) -> ChatTemplate:
+def template_of(
+    processor: Any, files: ModelFiles, arguments: Mapping[str, Any]
+) -> ChatTemplate:
     """The chat template of a processor or tokenizer, with the user's values for it.
 
     Raises UsageError for a model without a template, and for values that the template does not read.
@@ -205,11 +250,17 @@ def template_of(processor: Any, files: ModelFiles, arguments: Mapping[str, Any])
         )
     for name in arguments:
         if name in _OURS or not re.search(rf"\b{re.escape(name)}\b", source):
-            raise UsageError(f"chat_template_args: the model's chat template reads no value {name!r} of a user's")
+            raise UsageError(
+                f"chat_template_args: the model's chat template reads no value {name!r} of a user's"
+            )
 
     def render(source: str, turns: Sequence[Turn]) -> str:
         written: str = processor.apply_chat_template(
-            list(turns), chat_template=source, tokenize=False, add_generation_prompt=True, **arguments
+            list(turns),
+            chat_template=source,
+            tokenize=False,
+            add_generation_prompt=True,
+            **arguments,
         )
         return written
 

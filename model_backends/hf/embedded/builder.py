@@ -20,7 +20,9 @@ ADAPTER_KEY = "mmeval_adapter"
 
 MEDIA: tuple[PartKind, ...] = ("image", "audio", "video", "document", "3d")
 """The kinds with codes of their own. It reads all of them, and writes the first two."""
-CODES: Mapping[str, tuple[str, ...]] = {kind: tuple(f"<|{kind} {code:x}|>" for code in range(16)) for kind in MEDIA}
+CODES: Mapping[str, tuple[str, ...]] = {
+    kind: tuple(f"<|{kind} {code:x}|>" for code in range(16)) for kind in MEDIA
+}
 """The tokens of a kind: one for each hexadecimal digit of a medium's digest."""
 ROWS, COLUMNS = 6, 8
 """Codes of a picture, each for 8 x 8 pixels."""
@@ -33,13 +35,22 @@ OPENINGS = {
     "image": ("Here is a picture: ", "Look at this: ", "My drawing follows: "),
     "audio": ("Here is a sound: ", "Listen to this: ", "It goes like that: "),
     "code": ("Here is a program:\n", "Run this:\n", "It takes two lines:\n"),
-    "text": ("You asked for words, and words you get.", "I have thought about it.", "There is much to say."),
+    "text": (
+        "You asked for words, and words you get.",
+        "I have thought about it.",
+        "There is much to say.",
+    ),
 }
 """What it says before each kind that it gives; where text alone is wanted, before the end."""
-ENDINGS = (" That was all there is.", " More of this costs extra.", " So much for that.")
+ENDINGS = (
+    " That was all there is.",
+    " More of this costs extra.",
+    " So much for that.",
+)
 FENCE, FENCE_END = "```python\n", "```\n"
 PROGRAMS = tuple(
-    f"{FENCE}for number in range(9):\n    print({what})\n{FENCE_END}" for what in ("number", "number**2", "'noise'")
+    f"{FENCE}for number in range(9):\n    print({what})\n{FENCE_END}"
+    for what in ("number", "number**2", "'noise'")
 )
 """Each sentence and each program is one token."""
 
@@ -62,7 +73,11 @@ _TEMPLATE = (
 def build(folder: Path) -> None:
     """Write the model into a folder, as ``save_pretrained`` would. The same bytes on every call on one machine.
     Raises MissingExtraError without torch or transformers, OSError when the disk is full."""
-    torch, transformers, safetensors = need("torch", "hf"), need("transformers", "hf"), need("safetensors", "hf")
+    torch, transformers, safetensors = (
+        need("torch", "hf"),
+        need("transformers", "hf"),
+        need("safetensors", "hf"),
+    )
     transformers.utils.logging.disable_progress_bar()  # the run has its own
     tokenizer = _tokenizer(transformers)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
@@ -95,15 +110,26 @@ def _tokenizer(transformers: Any) -> Any:
         padding_side="left",
         model_max_length=CONTEXT,
     )
-    tokenizer.add_tokens([code for codes in CODES.values() for code in codes], special_tokens=True)
-    said = [*(phrase for phrases in OPENINGS.values() for phrase in phrases), *ENDINGS, *PROGRAMS]
-    tokenizer.add_tokens([tokenizers.AddedToken(phrase, normalized=False) for phrase in said])
+    tokenizer.add_tokens(
+        [code for codes in CODES.values() for code in codes], special_tokens=True
+    )
+    said = [
+        *(phrase for phrases in OPENINGS.values() for phrase in phrases),
+        *ENDINGS,
+        *PROGRAMS,
+    ]
+    tokenizer.add_tokens(
+        [tokenizers.AddedToken(phrase, normalized=False) for phrase in said]
+    )
     tokenizer.chat_template = _TEMPLATE
     return tokenizer
 
 
 def _language_model(transformers: Any, tokenizer: Any) -> Any:
-    ends = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
+    ends = {
+        f"{name}_token_id": getattr(tokenizer, f"{name}_token_id")
+        for name in ("bos", "eos", "pad")
+    }
     config = transformers.LlamaConfig(
         vocab_size=len(tokenizer),
         hidden_size=HIDDEN,
@@ -116,7 +142,9 @@ def _language_model(transformers: Any, tokenizer: Any) -> Any:
         **{ADAPTER_KEY: "tiny"},
     )
     model = transformers.LlamaForCausalLM(config)
-    model.generation_config = transformers.GenerationConfig(**ends, do_sample=True, max_new_tokens=512)
+    model.generation_config = transformers.GenerationConfig(
+        **ends, do_sample=True, max_new_tokens=512
+    )
     return model
 
 
@@ -148,5 +176,7 @@ def _sound_decoder(transformers: Any) -> Any:
         num_lstm_layers=1,
     )
     model = transformers.EncodecModel(config)
-    model.quantizer.layers[0].codebook.embed.normal_(0, LOUDNESS)  # the library makes them all zero
+    model.quantizer.layers[0].codebook.embed.normal_(
+        0, LOUDNESS
+    )  # the library makes them all zero
     return model

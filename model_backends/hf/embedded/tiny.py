@@ -24,7 +24,9 @@ def tiny_model(cache: Path | None = None) -> Path:
     ``cache`` is the user's cache of mmeval unless given. Raises StorageError when nothing can be written there,
     MissingExtraError without torch or transformers.
     """
-    log.warning("pretrained=tiny tests the installation: it answers with noise, and its scores mean nothing")
+    log.warning(
+        "pretrained=tiny tests the installation: it answers with noise, and its scores mean nothing"
+    )
     root = (cache or own_cache()) / "models"
     folder = root / f"tiny-{VERSION}"
     try:

@@ -34,7 +34,13 @@ class BlockTokens:
     @cached_property
     def never_in_text(self) -> frozenset[int]:
         """The tokens that have a meaning only inside of blocks."""
-        return self.codes | {self.wrapper, self.line_end, self.frame_end, self.end, self.placeholder}
+        return self.codes | {
+            self.wrapper,
+            self.line_end,
+            self.frame_end,
+            self.end,
+            self.placeholder,
+        }
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,11 @@ def split(ids: Sequence[int], tokens: BlockTokens) -> Iterator[Piece]:
                 at += 1
             yield BrokenBlock("picture codes stand outside of a picture")
         else:
-            while at < len(ids) and ids[at] != tokens.begin and ids[at] not in tokens.never_in_text:
+            while (
+                at < len(ids)
+                and ids[at] != tokens.begin
+                and ids[at] not in tokens.never_in_text
+            ):
                 at += 1
             yield Words(tuple(ids[start:at]))
 
@@ -108,7 +118,9 @@ def split_runs(ids: Sequence[int], tokens: BlockTokens, length: int) -> Iterator
         if at < len(ids) and ids[at] == tokens.end and len(codes) == length:
             yield Block(1, length, codes)
         else:
-            yield _broken(f"{len(codes)} of its {length} codes are there", cut=at == len(ids))
+            yield _broken(
+                f"{len(codes)} of its {length} codes are there", cut=at == len(ids)
+            )
         at += at < len(ids) and ids[at] == tokens.end
     if text:
         yield Words(tuple(text))
@@ -130,7 +142,9 @@ def _block_end(ids: Sequence[int], at: int, tokens: BlockTokens) -> int:
     return at
 
 
-def _block(inside: Sequence[int], tokens: BlockTokens, *, ended: bool) -> Block | BrokenBlock:
+def _block(
+    inside: Sequence[int], tokens: BlockTokens, *, ended: bool
+) -> Block | BrokenBlock:
     """The picture inside a block; ``ended`` if the stream goes on after the block."""
     cut = not ended and tokens.end not in inside
     if tokens.wrapper not in inside:

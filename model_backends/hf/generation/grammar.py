@@ -34,9 +34,20 @@ class PictureRule:
 class RowState:
     """The state of one answer in the grammar, advanced by its tokens one by one."""
 
-    __slots__ = ("_ends", "_place", "_rule", "_size", "_spelt", "_tokens", "_written", "pictures")
+    __slots__ = (
+        "_ends",
+        "_place",
+        "_rule",
+        "_size",
+        "_spelt",
+        "_tokens",
+        "_written",
+        "pictures",
+    )
 
-    def __init__(self, tokens: BlockTokens, rule: PictureRule, ends: Collection[int] = ()) -> None:
+    def __init__(
+        self, tokens: BlockTokens, rule: PictureRule, ends: Collection[int] = ()
+    ) -> None:
         self._tokens, self._rule, self._ends = tokens, rule, ends
         self._place = "text"
         self._size, self._spelt, self._written = "", 0, 0
@@ -48,7 +59,11 @@ class RowState:
         if self._place == "text":
             if not rule.text:
                 return ("over", "") if self.pictures else ("begin", "")
-            return ("text", "") if rule.pictures and self.pictures < MAX_PICTURES else ("text only", "")
+            return (
+                ("text", "")
+                if rule.pictures and self.pictures < MAX_PICTURES
+                else ("text only", "")
+            )
         if self._place == "over":
             return ("over", "")
         if self._place == "size":
@@ -87,7 +102,14 @@ class RunState(RowState):
 
     __slots__ = ("_length",)
 
-    def __init__(self, tokens: BlockTokens, rule: PictureRule, ends: Collection[int], *, length: int) -> None:
+    def __init__(
+        self,
+        tokens: BlockTokens,
+        rule: PictureRule,
+        ends: Collection[int],
+        *,
+        length: int,
+    ) -> None:
         super().__init__(tokens, rule, ends)
         self._length = length
 
@@ -136,8 +158,14 @@ class BlockMasks:
         tokens = self.tokens
         if place == "size":
             fits = _fits(rule.max_codes)
-            allowed = [token for token, piece in self.tokens.size_pieces.items() if fits(spelt + piece)]
-            return [*allowed, self.tokens.wrapper] if spelt.partition("*")[2] else allowed
+            allowed = [
+                token
+                for token, piece in self.tokens.size_pieces.items()
+                if fits(spelt + piece)
+            ]
+            return (
+                [*allowed, self.tokens.wrapper] if spelt.partition("*")[2] else allowed
+            )
         if place == "fixed":
             return (*rule.fixed, tokens.wrapper)[int(spelt) :][:1]
         chosen: dict[str, Iterable[int]] = {
@@ -158,13 +186,17 @@ def _fits(max_codes: int) -> Callable[[str], bool]:
         height, star, width = text.partition("*")
         if not _number(height) or (width and not _number(width)):
             return False
-        return int(height) * (int(width) if width else 1) <= max_codes and (not star or text.count("*") == 1)
+        return int(height) * (int(width) if width else 1) <= max_codes and (
+            not star or text.count("*") == 1
+        )
 
     return fits
 
 
 def _number(digits: str) -> bool:
-    return digits.isascii() and digits.isdigit() and digits[0] != "0" and len(digits) <= 6
+    return (
+        digits.isascii() and digits.isdigit() and digits[0] != "0" and len(digits) <= 6
+    )
 
 
 MakeState: TypeAlias = Callable[[BlockTokens, PictureRule, Collection[int]], RowState]
@@ -174,7 +206,13 @@ class BlockGrammar:
     """A logits processor that restricts the rows of one batch to the grammar.
     It is made for each call of ``generate`` and comes before sampling. ``state`` makes the state of a row."""
 
-    def __init__(self, masks: BlockMasks, rule: PictureRule, rows: int, state: MakeState = RowState) -> None:
+    def __init__(
+        self,
+        masks: BlockMasks,
+        rule: PictureRule,
+        rows: int,
+        state: MakeState = RowState,
+    ) -> None:
         self._masks, self._rule = masks, rule
         self.rows = [state(masks.tokens, rule, masks.ends) for _ in range(rows)]
         self._begun = False

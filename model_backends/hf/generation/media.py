@@ -18,7 +18,10 @@ def _kept(what: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise RowError("internal", f"the {what} cannot be kept: {error}; try dtype=float32 or dtype=bfloat16") from None
+        raise RowError(
+            "internal",
+            f"the {what} cannot be kept: {error}; try dtype=float32 or dtype=bfloat16",
+        ) from None
 
 
 @_kept("picture")
@@ -33,7 +36,9 @@ def to_picture(pixels: Any, span: Span = "0..255") -> Media:
     from PIL import Image
 
     if isinstance(pixels, Image.Image):
-        return png(pixels if pixels.mode in ("RGB", "RGBA", "L") else pixels.convert("RGB"))
+        return png(
+            pixels if pixels.mode in ("RGB", "RGBA", "L") else pixels.convert("RGB")
+        )
     import numpy
 
     tensor = hasattr(pixels, "detach")
@@ -54,7 +59,9 @@ def to_sound(samples: Any, rate: int) -> Media:
         samples = samples.detach().float().cpu().numpy()
     array = numpy.asarray(samples, dtype=numpy.float32)
     if array.size != max(array.shape, default=0):
-        raise ValueError(f"no sound of one channel: an array of shape {tuple(array.shape)}")
+        raise ValueError(
+            f"no sound of one channel: an array of shape {tuple(array.shape)}"
+        )
     return wav(array.reshape(-1), rate)
 
 
@@ -66,7 +73,11 @@ def _channels_last(array: Any, *, tensor: bool) -> Any:
             array = array.transpose(1, 2, 0)
     if array.ndim == 3 and array.shape[-1] == 1:
         array = array[..., 0]
-    if not array.size or array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[-1] not in (3, 4)):
+    if (
+        not array.size
+        or array.ndim not in (2, 3)
+        or (array.ndim == 3 and array.shape[-1] not in (3, 4))
+    ):
         raise ValueError(f"no picture: an array of shape {tuple(array.shape)}")
     return array
 
@@ -83,4 +94,6 @@ def _bytes(array: Any, span: Span) -> Any:
         values = (values + 1.0) / 2.0
     if span != "0..255":
         values = values * 255.0
-    return numpy.ascontiguousarray(numpy.rint(numpy.clip(values, 0.0, 255.0)).astype(numpy.uint8))
+    return numpy.ascontiguousarray(
+        numpy.rint(numpy.clip(values, 0.0, 255.0)).astype(numpy.uint8)
+    )

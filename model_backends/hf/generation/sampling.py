@@ -58,24 +58,39 @@ class Sampling:
         """The sampling of a checkpoint's ``GenerationConfig``: greedy unless it samples.
         Missing values have no effect (the library itself would keep the fifty best tokens)."""
         said = {name: getattr(config, name, None) for name in ("temperature", *CUTS)}
-        given: dict[str, Any] = {name: float(value) for name, value in said.items() if value is not None}
-        own = replace(cls(temperature=1.0), **given | {"top_k": int(given.get("top_k", 0))})
-        return own if getattr(config, "do_sample", None) else replace(own, temperature=0.0)
+        given: dict[str, Any] = {
+            name: float(value) for name, value in said.items() if value is not None
+        }
+        own = replace(
+            cls(temperature=1.0), **given | {"top_k": int(given.get("top_k", 0))}
+        )
+        return (
+            own if getattr(config, "do_sample", None) else replace(own, temperature=0.0)
+        )
 
     def under(self, params: GenerationParams) -> tuple[Sampling, tuple[str, ...]]:
         """The sampling overridden by a request, and warnings for unused parameters.
         Raises RowError ``bad_request`` for invalid values."""
-        asked = {name: getattr(params, name) for name in ("temperature", "top_k", "top_p")}
+        asked = {
+            name: getattr(params, name) for name in ("temperature", "top_k", "top_p")
+        }
         given = {name: value for name, value in asked.items() if value is not None}
         chosen = replace(self, **given)
-        if not 0 <= chosen.temperature < math.inf or not 0 <= chosen.top_p <= 1 or chosen.top_k < 0:
+        if (
+            not 0 <= chosen.temperature < math.inf
+            or not 0 <= chosen.top_p <= 1
+            or chosen.top_k < 0
+        ):
             raise RowError(
-                "bad_request", f"temperature and top_k must be at least 0 and top_p within 0..1, given: {given}"
+                "bad_request",
+                f"temperature and top_k must be at least 0 and top_p within 0..1, given: {given}",
             )
         idle = [name for name in ("top_k", "top_p") if name in given]
         if not chosen.greedy or "temperature" in given or not idle:
             return chosen, ()
-        return chosen, (f"{', '.join(idle)} had no effect: this model answers greedily unless temperature is given",)
+        return chosen, (
+            f"{', '.join(idle)} had no effect: this model answers greedily unless temperature is given",
+        )
 
     def warpers(self, device: Any) -> list[Callable[[Any, Any], Any]]:
         """The library's own processors for these values, in its order."""
@@ -152,10 +167,14 @@ class RowSampler:
             self._warpers = self._sampling.warpers(scores.device)
         for warp in self._warpers:
             scores = warp(input_ids, scores)
-        exact = torch.float32 if scores.device.type == "mps" else torch.float64  # this device lacks the other
+        exact = (
+            torch.float32 if scores.device.type == "mps" else torch.float64
+        )  # this device lacks the other
         summed = scores.to(torch.float32).softmax(dim=-1).to(exact).cumsum(dim=-1)
         point = self._uniform(scores.device, exact)[:, None] * summed[:, -1:]
-        drawn = torch.searchsorted(summed, point, right=True).clamp_(max=scores.shape[-1] - 1)
+        drawn = torch.searchsorted(summed, point, right=True).clamp_(
+            max=scores.shape[-1] - 1
+        )
         return torch.full_like(scores, -torch.inf).scatter_(1, drawn, 0.0)
 
     def _uniform(self, device: Any, dtype: Any) -> Tensor:
@@ -163,10 +182,15 @@ class RowSampler:
         import torch
 
         if not self._generators:
-            self._generators = [torch.Generator().manual_seed(seed & _SEED_BITS) for seed in self._seeds]
+            self._generators = [
+                torch.Generator().manual_seed(seed & _SEED_BITS) for seed in self._seeds
+            ]
         at = self._step % _DRAWS
         if at == 0:
-            drawn = [torch.rand(_DRAWS, generator=g, dtype=torch.float64) for g in self._generators]
+            drawn = [
+                torch.rand(_DRAWS, generator=g, dtype=torch.float64)
+                for g in self._generators
+            ]
             self._block = torch.stack(drawn).to(device=device, dtype=dtype)
         block: Tensor = self._block
         return block[:, at]

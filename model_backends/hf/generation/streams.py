@@ -75,7 +75,9 @@ def settle(model: Any, tokenizer: Any) -> Own:
         ends=tuple(ends),
         pad=_padding(config, tokenizer, ends),
         context=context_of(model.config),
-        stop=(config.stop_strings,) if isinstance(config.stop_strings, str) else tuple(config.stop_strings or ()),
+        stop=(config.stop_strings,)
+        if isinstance(config.stop_strings, str)
+        else tuple(config.stop_strings or ()),
         left_out=tuple(_asked_in_vain(config)),
     )
     for name, value in {**_PLAIN, **_LEFT_OUT}.items():
@@ -100,7 +102,11 @@ def cut(generated: Sequence[int], own: Own, limit: int) -> Stream:
     count = len(generated)
     while count and generated[count - 1] == own.pad:
         count -= 1
-    return Stream(generated[:count], "length" if len(generated) >= limit and count == len(generated) else "stop", count)
+    return Stream(
+        generated[:count],
+        "length" if len(generated) >= limit and count == len(generated) else "stop",
+        count,
+    )
 
 
 def words_that_end(tokenizer: Any, stop: Sequence[str]) -> Any | None:
@@ -139,7 +145,11 @@ def _padding(config: Any, tokenizer: Any, ends: Sequence[int]) -> int:
     """The token after the end of an answer; if possible none that ends an answer.
     That would count as a token of an answer that a stop word has ended."""
     named = (config.pad_token_id, tokenizer.pad_token_id, *ends, 0)
-    usual: int = next(token for token in named if token is not None and token >= 0)  # some checkpoints say -1
+    usual: int = next(
+        token for token in named if token is not None and token >= 0
+    )  # some checkpoints say -1
     if usual not in ends:
         return usual
-    return next((token for token in tokenizer.all_special_ids if token not in ends), usual)
+    return next(
+        (token for token in tokenizer.all_special_ids if token not in ends), usual
+    )

@@ -20,14 +20,19 @@ def woven(said: Sequence[Said], stop: Sequence[str] = ()) -> Made:
     broken = [piece for piece in shown if isinstance(piece, BrokenBlock)]
     text = "".join(piece for piece in shown if isinstance(piece, str))
     if any(tag.kind == "image" for tag in find(text)):
-        parts = Interleaved.from_reply(text, [piece for piece in shown if isinstance(piece, Media)]).parts
+        parts = Interleaved.from_reply(
+            text, [piece for piece in shown if isinstance(piece, Media)]
+        ).parts
         dangling = sum(part.kind == "image" and part.dangling for part in parts)
         parts = (*parts, *[Part("image")] * (len(broken) - dangling))
     else:
         parts = tuple(part for piece in shown for part in _parts(piece))
     return Made(
         parts,
-        tuple(f"{one.reason}; raise max_tokens" if one.cut else one.reason for one in broken),
+        tuple(
+            f"{one.reason}; raise max_tokens" if one.cut else one.reason
+            for one in broken
+        ),
         "stop" if stopped else None,
     )
 
@@ -36,7 +41,11 @@ def _until(said: Sequence[Said], stop: Sequence[str]) -> tuple[list[Said], bool]
     """The pieces before the first stop word, and whether there is one."""
     shown: list[Said] = []
     for piece in said:
-        ends = [at for word in stop if (at := piece.find(word)) >= 0] if isinstance(piece, str) else []
+        ends = (
+            [at for word in stop if (at := piece.find(word)) >= 0]
+            if isinstance(piece, str)
+            else []
+        )
         if isinstance(piece, str) and ends:
             return [*shown, piece[: min(ends)]], True
         shown.append(piece)

@@ -31,10 +31,17 @@ class Example(NamedTuple):
     replies: Mapping[str, str]
 
 
-def examples_for(stage: str, subtask: str, texts: Sequence[str], count: int) -> list[Example]:
+def examples_for(
+    stage: str, subtask: str, texts: Sequence[str], count: int
+) -> list[Example]:
     """Rows of the same category for a stage, of the same subtask first, without the row that is asked about."""
-    alike = next((names.subtasks for names in CATEGORIES.values() if subtask in names.subtasks), {})
-    rows = (row for row in _rows() if stage in row.replies and row.texts != tuple(texts))
+    alike = next(
+        (names.subtasks for names in CATEGORIES.values() if subtask in names.subtasks),
+        {},
+    )
+    rows = (
+        row for row in _rows() if stage in row.replies and row.texts != tuple(texts)
+    )
     others = [row for row in rows if row.subtask in alike or not alike]
     return sorted(others, key=lambda row: row.subtask != subtask)[:count]
 

@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.errors import UsageError
-from mmeval.interchange import AnsweredRun, AnswerFormat, Exported, ExportFolder, ScoredTrial
+from mmeval.interchange import (
+    AnsweredRun,
+    AnswerFormat,
+    Exported,
+    ExportFolder,
+    ScoredTrial,
+)
 from mmeval.judge import strict_json
 from mmeval.metrics.judged.isg.rows import CATEGORY, GRAPH
 from mmeval.records import Sample
@@ -33,7 +39,13 @@ def write_questions(run: AnsweredRun, folder: Path) -> Exported:
 class _Writer(ExportFolder):
     """Collects the rows of each repeat."""
 
-    benchmark, entry, unanswered, gaps, notes = "isg_graph", "line", "no line", GAPS, NOTES
+    benchmark, entry, unanswered, gaps, notes = (
+        "isg_graph",
+        "line",
+        "no line",
+        GAPS,
+        NOTES,
+    )
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -46,8 +58,14 @@ class _Writer(ExportFolder):
         trial, sample = one.trial, one.trial.sample
         predict = None if trial.output is None else strict_json(trial.output.text)
         if isinstance(predict, dict):
-            head = {"id": sample.id, "Category": sample.metadata[CATEGORY], **sample.metadata[ROW]}
-            row = from_line(to_line({**head, GRAPH: predict}))  # models write NaN, which becomes null
+            head = {
+                "id": sample.id,
+                "Category": sample.metadata[CATEGORY],
+                **sample.metadata[ROW],
+            }
+            row = from_line(
+                to_line({**head, GRAPH: predict})
+            )  # models write NaN, which becomes null
             self._rows.setdefault(trial.repeat, []).append(row)
         elif trial.output is not None:
             self.counts["without"] += 1
@@ -56,7 +74,9 @@ class _Writer(ExportFolder):
 
     def finish(self) -> Sequence[str]:
         if not self._rows:
-            raise UsageError("nothing of this run has a place in the layout: no answer of isg_graph has questions")
+            raise UsageError(
+                "nothing of this run has a place in the layout: no answer of isg_graph has questions"
+            )
         for repeat, rows in self._rows.items():
             self.write_lines(REPEAT.format(repeat) if repeat else FILE, rows)
         return ()

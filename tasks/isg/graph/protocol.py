@@ -15,26 +15,48 @@ from typing import Annotated, Any, TypeAlias
 
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.judge import accepts
-from mmeval.metrics.judged.isg.rows import BLOCK_QUESTIONS, CATEGORY, IMAGE_QUESTIONS, tokens_between
-from mmeval.program import Ask, Call, JudgePrompt, Program, PromptFile, Reply, Written, ask_all, ask_one
+from mmeval.metrics.judged.isg.rows import (
+    BLOCK_QUESTIONS,
+    CATEGORY,
+    IMAGE_QUESTIONS,
+    tokens_between,
+)
+from mmeval.program import (
+    Ask,
+    Call,
+    JudgePrompt,
+    Program,
+    PromptFile,
+    Reply,
+    Written,
+    ask_all,
+    ask_one,
+)
 from mmeval.system import ZeroOrMore
 from mmeval.tasks.isg.graph import stages
 from mmeval.tasks.isg.graph.examples import Example, examples_for
 from mmeval.tasks.isg.graph.stages import FORMS, Structure
 from mmeval.tasks.isg.subtasks import requirement_of
 
-StagePrompt: TypeAlias = Annotated[Written, JudgePrompt("query", "structure", "triples", "examples", "requirement")]
+StagePrompt: TypeAlias = Annotated[
+    Written, JudgePrompt("query", "structure", "triples", "examples", "requirement")
+]
 CaptionPrompt: TypeAlias = Annotated[Written, JudgePrompt("picture", form=False)]
 _RELATION = ["<gen_text1>", "<gen_img1>", "describes"]
 _EXAMPLES = {
     "relations": {"relation": [_RELATION]},
     "block_questions": {
         "questions": [
-            {**dict(zip(("subject", "object", "relation"), _RELATION, strict=True)), "Question": "Does it describe it?"}
+            {
+                **dict(zip(("subject", "object", "relation"), _RELATION, strict=True)),
+                "Question": "Does it describe it?",
+            }
         ]
     },
     "tuples": {"tuple": [["entity", "lamp", "<gen_img1>"]]},
-    "image_questions": {"questions": [{"image": "<gen_img1>", "Question": "Is there a lamp?", "id": 0}]},
+    "image_questions": {
+        "questions": [{"image": "<gen_img1>", "Question": "Is there a lamp?", "id": 0}]
+    },
 }
 """Replies after which every stage is asked, for a dry run."""
 
@@ -54,32 +76,65 @@ class Stages:
         """Whether stages 4 and 5 are asked, if the answer has pictures."""
         return requirement_of(self.subtask) != "none"
 
-    def call(self, stage: str, read: Callable[[str], Any], values: Mapping[str, Any], example: str = "") -> Call:
+    def call(
+        self,
+        stage: str,
+        read: Callable[[str], Any],
+        values: Mapping[str, Any],
+        example: str = "",
+    ) -> Call:
         """The call of a stage, whose reply is one that ``read`` takes."""
         texts = [part.text or "" for part in self.query.values() if part.kind == "text"]
         rows = examples_for(stage, self.subtask, texts, self.examples)
-        shown = [{"query": one.query, "reply": one.replies[stage], **_given(stage, one)} for one in rows]
-        given = {"query": "", "structure": "", "triples": "", "requirement": requirement_of(self.subtask), **values}
+        shown = [
+            {"query": one.query, "reply": one.replies[stage], **_given(stage, one)}
+            for one in rows
+        ]
+        given = {
+            "query": "",
+            "structure": "",
+            "triples": "",
+            "requirement": requirement_of(self.subtask),
+            **values,
+        }
         call = self._ask(stage, {**given, "examples": shown, "form": FORMS[stage]})
-        return replace(call, accept=accepts(read), example=example or json.dumps(_EXAMPLES[stage]))
+        return replace(
+            call, accept=accepts(read), example=example or json.dumps(_EXAMPLES[stage])
+        )
 
     def captions(self) -> Program[dict[str, str]]:
         """The pictures of the task in words, by their tokens."""
-        pictures = {token: part for token, part in self.query.items() if part.kind == "image"}
-        calls = [self._ask("caption", {"picture": Interleaved((part,))}) for part in pictures.values()]
+        pictures = {
+            token: part for token, part in self.query.items() if part.kind == "image"
+        }
+        calls = [
+            self._ask("caption", {"picture": Interleaved((part,))})
+            for part in pictures.values()
+        ]
         replies = (yield from ask_all(calls)) if calls else []
-        return {token: " ".join(_text(reply).split()) for token, reply in zip(pictures, replies, strict=True)}
+        return {
+            token: " ".join(_text(reply).split())
+            for token, reply in zip(pictures, replies, strict=True)
+        }
 
     def questions(
-        self, structure: Structure, about_blocks: Interleaved, about_pictures: Interleaved
+        self,
+        structure: Structure,
+        about_blocks: Interleaved,
+        about_pictures: Interleaved,
     ) -> Program[Interleaved]:
         """The stages after the first, and what all have written."""
-        given, told = {"structure": json.dumps(structure.written)}, bool(structure.pictures) and self.tells_of_pictures
+        given, told = (
+            {"structure": json.dumps(structure.written)},
+            bool(structure.pictures) and self.tells_of_pictures,
+        )
         relations_of = partial(stages.read_relations, structure=structure)
         tuples_of = partial(stages.read_tuples, structure=structure)
         calls = [self.call("relations", relations_of, {"query": about_blocks, **given})]
         if told:
-            calls.append(self.call("tuples", tuples_of, {"query": about_pictures, **given}))
+            calls.append(
+                self.call("tuples", tuples_of, {"query": about_pictures, **given})
+            )
         replies = yield from ask_all(calls)
         relations = relations_of(_text(replies[0]))
         tuples = tuples_of(_text(replies[1])) if told else []
@@ -88,16 +143,32 @@ class Stages:
         image_questions_of = partial(stages.read_image_questions, tuples=tuples)
         calls = []
         if relations:
-            calls.append(self.call("block_questions", block_questions_of, {"triples": json.dumps(relations)}))
+            calls.append(
+                self.call(
+                    "block_questions",
+                    block_questions_of,
+                    {"triples": json.dumps(relations)},
+                )
+            )
         if tuples:
-            calls.append(self.call("image_questions", image_questions_of, {"triples": json.dumps(tuples)}))
+            calls.append(
+                self.call(
+                    "image_questions",
+                    image_questions_of,
+                    {"triples": json.dumps(tuples)},
+                )
+            )
         replies = (yield from ask_all(calls)) if calls else []
         predict = {
             "structure": structure.written,
             "block_tuple": {"relation": relations},
-            BLOCK_QUESTIONS: {"questions": block_questions_of(_text(replies[0])) if relations else []},
+            BLOCK_QUESTIONS: {
+                "questions": block_questions_of(_text(replies[0])) if relations else []
+            },
             "image_tuple": tuples,
-            IMAGE_QUESTIONS: {"questions": image_questions_of(_text(replies[-1])) if tuples else []},
+            IMAGE_QUESTIONS: {
+                "questions": image_questions_of(_text(replies[-1])) if tuples else []
+            },
         }
         return Interleaved((text_part(json.dumps(predict, ensure_ascii=False)),))
 
@@ -126,8 +197,18 @@ def isg_graph(
     pictures of the task; without them they read captions by the same model. ``examples`` are rows of the same category
     in each prompt. Stages 4 and 5 are not asked of subtasks whose pictures nothing is required of.
     """
-    query = Interleaved(tuple(p for message in ask.messages if message.role == "user" for p in message.content.parts))
-    blocks, subtask = tokens_between(query, None), str(ask.sample.metadata.get(CATEGORY, ""))
+    query = Interleaved(
+        tuple(
+            p
+            for message in ask.messages
+            if message.role == "user"
+            for p in message.content.parts
+        )
+    )
+    blocks, subtask = (
+        tokens_between(query, None),
+        str(ask.sample.metadata.get(CATEGORY, "")),
+    )
     prompts = {
         "structure": structure_prompt,
         "relations": relations_prompt,
@@ -140,17 +221,22 @@ def isg_graph(
     seen_alone = block_pictures and (image_pictures or not row.tells_of_pictures)
     captions = {} if seen_alone else (yield from row.captions())
     about_blocks, about_pictures = (
-        named_blocks(blocks, None if seen else captions) for seen in (block_pictures, image_pictures)
+        named_blocks(blocks, None if seen else captions)
+        for seen in (block_pictures, image_pictures)
     )
 
     read_structure = partial(stages.read_structure, query=[*blocks])
     usual = json.dumps(Structure((*blocks,), ("<gen_text1>", "<gen_img1>")).written)
-    reply = yield from ask_one(row.call("structure", read_structure, {"query": about_blocks}, usual))
+    reply = yield from ask_one(
+        row.call("structure", read_structure, {"query": about_blocks}, usual)
+    )
     structure = read_structure(_text(reply))
     return (yield from row.questions(structure, about_blocks, about_pictures))
 
 
-def named_blocks(query: Mapping[str, Part], captions: Mapping[str, str] | None = None) -> Interleaved:
+def named_blocks(
+    query: Mapping[str, Part], captions: Mapping[str, str] | None = None
+) -> Interleaved:
     """A task with its blocks named: with captions in place of its pictures, or with them (None)."""
     parts: list[Part] = []
     for token, part in query.items():
@@ -168,7 +254,10 @@ def named_blocks(query: Mapping[str, Part], captions: Mapping[str, str] | None =
 def _given(stage: str, example: Example) -> dict[str, str]:
     """What an example has before its reply, besides its task."""
     before = {"block_questions": "relations", "image_questions": "tuples"}.get(stage)
-    return {"structure": example.replies["structure"], "triples": example.replies[before] if before else ""}
+    return {
+        "structure": example.replies["structure"],
+        "triples": example.replies[before] if before else "",
+    }
 
 
 def _text(reply: Reply) -> str:

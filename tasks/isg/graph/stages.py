@@ -54,7 +54,9 @@ class Structure(NamedTuple):
 def read_structure(text: str, query: Sequence[str] | None = None) -> Structure:
     """The first stage, of a task with these blocks; without them, whatever the reply calls those of the task."""
     if _is_whole(text):
-        raise ReplyError("the reply is that of all stages, as --model reference gives it: ask with --protocol single")
+        raise ReplyError(
+            "the reply is that of all stages, as --model reference gives it: ask with --protocol single"
+        )
     found = read_object(text, ("Query", "Answer"))
     asked, answer = (_texts(found[key], key) for key in ("Query", "Answer"))
     if query is not None and sorted(asked) != sorted(query):
@@ -64,9 +66,13 @@ def read_structure(text: str, query: Sequence[str] | None = None) -> Structure:
         kind = "img" if token.startswith("<gen_img") else "text"
         counts[kind] += 1
         if token != f"<gen_{kind}{counts[kind]}>":
-            raise ReplyError(f"block {number + 1} of Answer is {token!r:.40}, not <gen_{kind}{counts[kind]}>")
+            raise ReplyError(
+                f"block {number + 1} of Answer is {token!r:.40}, not <gen_{kind}{counts[kind]}>"
+            )
         if kind == "text" and number and "_text" in answer[number - 1]:
-            raise ReplyError(f"{answer[number - 1]} and {token} follow each other: neighbouring texts are one block")
+            raise ReplyError(
+                f"{answer[number - 1]} and {token} follow each other: neighbouring texts are one block"
+            )
     if not answer:
         raise ReplyError("Answer has no blocks")
     return Structure(asked, answer)
@@ -90,7 +96,9 @@ def read_relations(text: str, structure: Structure) -> list[list[str]]:
     return [[*row] for row in rows]
 
 
-def read_block_questions(text: str, relations: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+def read_block_questions(
+    text: str, relations: Sequence[Sequence[str]]
+) -> list[dict[str, Any]]:
     """The third stage: a question for each relation, about blocks of these relations."""
     blocks = {token for relation in relations for token in relation[:2]}
     keys = ("subject", "object", "relation", "Question")
@@ -108,7 +116,9 @@ def read_tuples(text: str, structure: Structure) -> list[list[str]]:
     rows = [_texts(row, "a tuple") for row in _rows(text, "tuple")]
     for row in rows:
         if not row or len(row) != _PIECES.get(row[0]):
-            raise ReplyError(f"{_short(row)} is no entity, attribute or relation of a picture")
+            raise ReplyError(
+                f"{_short(row)} is no entity, attribute or relation of a picture"
+            )
         if row[-1] not in structure.pictures:
             raise ReplyError(f"{row[-1]!r:.40} is no picture of the answer")
     _check_twice([tuple(map(plain_name, row)) for row in rows])
@@ -123,7 +133,9 @@ def read_tuples(text: str, structure: Structure) -> list[list[str]]:
     return found
 
 
-def read_image_questions(text: str, tuples: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+def read_image_questions(
+    text: str, tuples: Sequence[Sequence[str]]
+) -> list[dict[str, Any]]:
     """The fifth stage: a question about a picture for each of these tuples, below those about its entities."""
     shown = {one[-1] for one in tuples}
     rows: list[dict[str, Any]] = []
@@ -131,13 +143,23 @@ def read_image_questions(text: str, tuples: Sequence[Sequence[str]]) -> list[dic
         words = _fields(row, ("image", "Question"))
         own, parents = row.get("id"), row.get("Preliminary") or []
         if words["image"] not in shown:
-            raise ReplyError(f"{words['image']!r:.40} is no picture of these statements")
-        if not is_id(own) or not isinstance(parents, list) or not all(map(is_id, parents)):
-            raise ReplyError(f"question {own!r:.40} has no id, or no list of ids as Preliminary")
+            raise ReplyError(
+                f"{words['image']!r:.40} is no picture of these statements"
+            )
+        if (
+            not is_id(own)
+            or not isinstance(parents, list)
+            or not all(map(is_id, parents))
+        ):
+            raise ReplyError(
+                f"question {own!r:.40} has no id, or no list of ids as Preliminary"
+            )
         rows.append({**words, "id": own, "Preliminary": parents})
     pictures = {row["id"]: row["image"] for row in rows}
     if len(pictures) < len(rows) or not rows:
-        raise ReplyError("two questions have one id" if rows else "there is no question")
+        raise ReplyError(
+            "two questions have one id" if rows else "there is no question"
+        )
     for row in rows:
         for parent in row["Preliminary"]:
             if parent == row["id"] or pictures.get(parent) != row["image"]:
@@ -164,7 +186,9 @@ def _rows(text: str, key: str) -> list[Any]:
 
 
 def _texts(value: Any, what: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
+    if not isinstance(value, list) or not all(
+        isinstance(one, str) and one.strip() for one in value
+    ):
         raise ReplyError(f"{what} is {value!r:.80}, not a list of texts")
     return tuple(value)
 
@@ -172,7 +196,9 @@ def _texts(value: Any, what: str) -> tuple[str, ...]:
 def _fields(row: Any, keys: Sequence[str]) -> dict[str, Any]:
     """The texts of an object under some keys."""
     values = {key: row.get(key) for key in keys} if isinstance(row, Mapping) else {}
-    if not values or not all(isinstance(value, str) and value.strip() for value in values.values()):
+    if not values or not all(
+        isinstance(value, str) and value.strip() for value in values.values()
+    ):
         raise ReplyError(f"{row!r:.80} is no question with {', '.join(keys)}")
     return values
 

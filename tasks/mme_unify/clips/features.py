@@ -12,7 +12,13 @@ from mmeval.metric import loaded
 from mmeval.metrics.image.networks.convolutions import AT_ONCE, Layers
 from mmeval.metrics.image.networks.vector_memory import embedded_once
 from mmeval.metrics.models import bound
-from mmeval.metrics.produced import Missing, counted, media_of, the_only_medium, undecodable
+from mmeval.metrics.produced import (
+    Missing,
+    counted,
+    media_of,
+    the_only_medium,
+    undecodable,
+)
 from mmeval.records import Sample, Score, Trial
 from mmeval.tasks.mme_unify.video import BEST, WORST, video_score
 
@@ -49,20 +55,29 @@ class Features(NamedTuple):
 
 
 def features_of(
-    network: Network, model: Model, key: tuple[Hashable, ...], pictures: Callable[[], Sequence[Pixels]]
+    network: Network,
+    model: Model,
+    key: tuple[Hashable, ...],
+    pictures: Callable[[], Sequence[Pixels]],
 ) -> Features:
     """The features of pictures, of ``side`` pixels each; computed once in a process.
     ``key`` says which pictures these are; they are made only where they are needed."""
     whole = (bound(model)["fingerprint"], network.load, *key)
-    return embedded_once([whole], lambda _: [_seen(network, bound(model), pictures())])[0]
+    return embedded_once([whole], lambda _: [_seen(network, bound(model), pictures())])[
+        0
+    ]
 
 
-def _seen(network: Network, model: Mapping[str, Any], pictures: Sequence[Pixels]) -> Features:
+def _seen(
+    network: Network, model: Mapping[str, Any], pictures: Sequence[Pixels]
+) -> Features:
     import numpy as np
 
     layers = loaded(model, network.load)
     rows = [
-        row for at in range(0, len(pictures), AT_ONCE) for row in network.features(layers, pictures[at : at + AT_ONCE])
+        row
+        for at in range(0, len(pictures), AT_ONCE)
+        for row in network.features(layers, pictures[at : at + AT_ONCE])
     ]
     table = np.stack(rows).astype(np.float64)
     mean = table.mean(0)
@@ -72,10 +87,14 @@ def _seen(network: Network, model: Mapping[str, Any], pictures: Sequence[Pixels]
 def reference_clip(sample: Sample) -> Media | Score:
     """The first clip of the first reference."""
     found = media_of(sample.references[0], "video") if sample.references else ()
-    return found[0] if found else Score.unscored("the sample has no reference with a clip")
+    return (
+        found[0] if found else Score.unscored("the sample has no reference with a clip")
+    )
 
 
-def scored_clip(trial: Trial, missing: Missing, score: Callable[[Media], Score]) -> Score:
+def scored_clip(
+    trial: Trial, missing: Missing, score: Callable[[Media], Score]
+) -> Score:
     """The score of an answer's only clip; that of an answer without one by the switch ``missing``."""
     clip = the_only_medium(trial, "video", "clips")
     if isinstance(clip, Score):
@@ -87,4 +106,6 @@ def scored_clip(trial: Trial, missing: Missing, score: Callable[[Media], Score])
 
 
 def distance_score(distance: float, frames: int) -> Score:
-    return Score(video_score([distance])[0], evidence={"distance": distance, "frames": frames})
+    return Score(
+        video_score([distance])[0], evidence={"distance": distance, "frames": frames}
+    )

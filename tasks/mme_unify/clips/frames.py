@@ -34,13 +34,19 @@ def key_frames(clip: Media) -> list[bytes]:
     16 evenly spaced ones take their place; more are thinned evenly. A clip of fewer frames gives all. Raises the errors
     of ``mmeval.decode``.
     """
-    return remembered_all([clip], "mme_unify key frames", lambda some: [_key_frames(one) for one in some])[0]
+    return remembered_all(
+        [clip], "mme_unify key frames", lambda some: [_key_frames(one) for one in some]
+    )[0]
 
 
 def even_frames(clip: Media, wanted: int, make: Callable[[Pixels], T]) -> list[T]:
     """What ``make`` gives for evenly spaced frames of a clip; of a clip with fewer frames some twice."""
     return _chosen(
-        clip, even_indices(_declared(clip), wanted), lambda _, __: False, lambda n: even_indices(n, wanted), make
+        clip,
+        even_indices(_declared(clip), wanted),
+        lambda _, __: False,
+        lambda n: even_indices(n, wanted),
+        make,
     )
 
 
@@ -69,7 +75,11 @@ def _key_frames(clip: Media) -> list[bytes]:
         return len(changed) <= _HELD
 
     return _chosen(
-        clip, even_indices(_declared(clip), MOST), is_key, lambda count: chosen_places(changed, count), _as_jpeg
+        clip,
+        even_indices(_declared(clip), MOST),
+        is_key,
+        lambda count: chosen_places(changed, count),
+        _as_jpeg,
     )
 
 
@@ -93,7 +103,10 @@ def _chosen(
 
     held = {frame.index: make(frame.rgb) for frame in frames_by_change(clip, wanted)}
     chosen = places(count)
-    held |= {frame.index: make(frame.rgb) for frame in frames_at(clip, set(chosen) - held.keys())}
+    held |= {
+        frame.index: make(frame.rgb)
+        for frame in frames_at(clip, set(chosen) - held.keys())
+    }
     return [held[index] for index in chosen]
 
 

@@ -9,7 +9,13 @@ from typing import Any
 from mmeval.content import Media
 from mmeval.errors import ContentError
 from mmeval.metric import metric
-from mmeval.metrics.image.networks.clip import CLIP_L14, Shown, clip_needs, cosines, embedder
+from mmeval.metrics.image.networks.clip import (
+    CLIP_L14,
+    Shown,
+    clip_needs,
+    cosines,
+    embedder,
+)
 from mmeval.metrics.produced import Missing
 from mmeval.records import Sample, Score, Trial
 from mmeval.system import PathOrName
@@ -27,7 +33,11 @@ def _needs(switches: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     key = switches["text_key"]
-    return "" if isinstance(sample.metadata.get(key), str) else f"the row's label {key!r} must be a text"
+    return (
+        ""
+        if isinstance(sample.metadata.get(key), str)
+        else f"the row's label {key!r} must be a text"
+    )
 
 
 @metric(
@@ -55,7 +65,11 @@ def mme_unify_clipsim(
     """
     if fault := _fault(trial.sample, {"text_key": text_key}):
         return Score.unscored(fault)
-    return scored_clip(trial, missing, partial(_score, shortened(trial.sample.metadata[text_key]), model, vectors))
+    return scored_clip(
+        trial,
+        missing,
+        partial(_score, shortened(trial.sample.metadata[text_key]), model, vectors),
+    )
 
 
 def shortened(text: str) -> str:
@@ -85,4 +99,7 @@ def _whole(clip: Media) -> Shown:
 
 
 def _frames(clip: Media) -> list[Shown]:
-    return [Shown(clip, ("key", at), partial(pixels_of, one)) for at, one in enumerate(key_frames(clip))]
+    return [
+        Shown(clip, ("key", at), partial(pixels_of, one))
+        for at, one in enumerate(key_frames(clip))
+    ]

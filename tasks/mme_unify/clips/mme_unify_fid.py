@@ -65,7 +65,9 @@ def mme_unify_fid(
     (``first_ref_frame``), or not at all (``none``, inapplicable), as in the released scripts, which compute no FID of
     TVG. Evidence: the ``distance`` and the number of ``frames``.
     """
-    return scored_clip(trial, missing, partial(_score, trial, model=model, tvg_fid=tvg_fid))
+    return scored_clip(
+        trial, missing, partial(_score, trial, model=model, tvg_fid=tvg_fid)
+    )
 
 
 def _score(trial: Trial, clip: Media, *, model: Model, tvg_fid: Tvg) -> Score:
@@ -78,7 +80,10 @@ def _score(trial: Trial, clip: Media, *, model: Model, tvg_fid: Tvg) -> Score:
         if isinstance(anchor, Score):
             return anchor
     found = features_of(
-        _NETWORK, model, (clip.sha256, "key"), lambda: [squeezed(pixels_of(one), SIDE) for one in key_frames(clip)]
+        _NETWORK,
+        model,
+        (clip.sha256, "key"),
+        lambda: [squeezed(pixels_of(one), SIDE) for one in key_frames(clip)],
     )
     picture = anchor
     try:

@@ -10,7 +10,13 @@ from mmeval.content import Media
 from mmeval.errors import ContentError
 from mmeval.metric import metric
 from mmeval.metrics.image.networks.convolutions import squeezed
-from mmeval.metrics.image.networks.resnet50 import RESNET50, RESNET50_NAME, SIDE, resnet50, resnet50_features
+from mmeval.metrics.image.networks.resnet50 import (
+    RESNET50,
+    RESNET50_NAME,
+    SIDE,
+    resnet50,
+    resnet50_features,
+)
 from mmeval.metrics.produced import Missing
 from mmeval.records import Score, Trial
 from mmeval.tasks.mme_unify.clips.features import (
@@ -28,7 +34,12 @@ from mmeval.tasks.mme_unify.clips.frames import even_frames, key_frames, pixels_
 _NETWORK = Network(resnet50, resnet50_features, SIDE)
 
 
-@metric(range=RANGE, version="1", source="MME-Unify, section 3.2 and the released scripts", needs=NEEDS)
+@metric(
+    range=RANGE,
+    version="1",
+    source="MME-Unify, section 3.2 and the released scripts",
+    needs=NEEDS,
+)
 def mme_unify_fvd(
     trial: Trial,
     *,
@@ -51,14 +62,19 @@ def _score(trial: Trial, clip: Media, *, model: Model) -> Score:
     if isinstance(reference, Score):
         return reference
     found = features_of(
-        _NETWORK, model, (clip.sha256, "key"), lambda: [squeezed(pixels_of(one), SIDE) for one in key_frames(clip)]
+        _NETWORK,
+        model,
+        (clip.sha256, "key"),
+        lambda: [squeezed(pixels_of(one), SIDE) for one in key_frames(clip)],
     )
     try:
         wanted = features_of(
             _NETWORK,
             model,
             (reference.sha256, "even", found.pictures),
-            lambda: even_frames(reference, found.pictures, lambda pixels: squeezed(pixels, SIDE)),
+            lambda: even_frames(
+                reference, found.pictures, lambda pixels: squeezed(pixels, SIDE)
+            ),
         )
     except ContentError as error:
         return Score.unscored(f"the reference: {error}")

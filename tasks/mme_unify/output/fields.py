@@ -54,7 +54,9 @@ def _parts(task: str, row: Mapping[str, Any], find: Find) -> Iterator[Part]:
     output = row.get(OUTPUT)
     if task == "vcot":
         outputs = row.get(TURNS)
-        yield from answer_of(_turns(outputs if isinstance(outputs, dict) else {}, find)).parts
+        yield from answer_of(
+            _turns(outputs if isinstance(outputs, dict) else {}, find)
+        ).parts
     elif task in CATEGORIES["understanding"].values():
         yield from _text(output)
     elif task in VIDEO:
@@ -67,10 +69,14 @@ def _parts(task: str, row: Mapping[str, Any], find: Find) -> Iterator[Part]:
         if isinstance(output, dict):
             yield from _text(output.get(keys.text))
             if task == "iee" and keys.picture in output and not output[keys.picture]:
-                yield Part("image")  # the script asks whether the key is there, not for its value
+                yield Part(
+                    "image"
+                )  # the script asks whether the key is there, not for its value
             yield from _medium(output.get(keys.picture), find)
     else:
-        yield from _medium(output.get("output_image") if isinstance(output, dict) else output, find)
+        yield from _medium(
+            output.get("output_image") if isinstance(output, dict) else output, find
+        )
 
 
 def _text(value: Any) -> Iterator[Part]:
@@ -91,22 +97,35 @@ def _turns(outputs: Mapping[str, Any], find: Find) -> Iterator[Turn]:
             continue
         action, location, picture = (turn.get(key) for key in _TURN[:3])
         yield Turn(
-            int(step[:9]), action if isinstance(action, str) else "", location, next(_medium(picture, find), None)
+            int(step[:9]),
+            action if isinstance(action, str) else "",
+            location,
+            next(_medium(picture, find), None),
         )
 
 
-def fields_of(task: str, output: Interleaved, files: Mapping[str, str], options: Sequence[str]) -> dict[str, Any]:
+def fields_of(
+    task: str, output: Interleaved, files: Mapping[str, str], options: Sequence[str]
+) -> dict[str, Any]:
     """The fields of an answer; ``files`` are those of its media by digest. A letter is written bare, since the scripts
     read no other; an answer without one has an empty text."""
     if task == "vcot":
-        return {TURNS: {f"output_step_{turn.step}": _written(turn, files) for turn in turns_of(output).values()}}
+        return {
+            TURNS: {
+                f"output_step_{turn.step}": _written(turn, files)
+                for turn in turns_of(output).values()
+            }
+        }
     words = output.words
     picture = next((files[medium.sha256] for medium in output.media("image")), None)
     if task in CATEGORIES["understanding"].values():
         return {OUTPUT: letter_of(words, options) or ""}
     if task in VIDEO:
         clip = next((files[medium.sha256] for medium in output.media("video")), "")
-        return {OUTPUT: clip, FRAMES: [files[medium.sha256] for medium in output.media("image")]}
+        return {
+            OUTPUT: clip,
+            FRAMES: [files[medium.sha256] for medium in output.media("image")],
+        }
     if task not in UNIFY:
         return {OUTPUT: {"output_image": picture}}
     keys = UNIFY[task]
@@ -115,7 +134,13 @@ def fields_of(task: str, output: Interleaved, files: Mapping[str, str], options:
         given = {"text": (keys.text, words), "image": (keys.picture, picture)}
         return {OUTPUT: dict(field for kind, field in given.items() if kind in kinds)}
     text = letter_of(words, options) or ""
-    return {OUTPUT: {keys.text: text, keys.picture: picture, **({"explanation": ""} if task == "sd" else {})}}
+    return {
+        OUTPUT: {
+            keys.text: text,
+            keys.picture: picture,
+            **({"explanation": ""} if task == "sd" else {}),
+        }
+    }
 
 
 def _written(turn: Turn, files: Mapping[str, str]) -> dict[str, Any]:

@@ -96,18 +96,27 @@ class OutputAnswers:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        return {_named(file, self._folder): len(entries) for file, entries in self._files.items()}
+        return {
+            _named(file, self._folder): len(entries)
+            for file, entries in self._files.items()
+        }
 
     def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:  # noqa: ARG002
         entry = self._entry(sample, repeat)
         if entry is None:
-            return Absent(f"{self._folder} has no answer to the question of {sample.id!r}")
+            return Absent(
+                f"{self._folder} has no answer to the question of {sample.id!r}"
+            )
         place = AnswerPlace(_named(entry.file, self._folder), entry.number)
         try:
             response = self._response(entry)
         except UsageError as error:
             raise UsageError(f"{entry.file}, row {entry.number + 1}: {error}") from None
-        return Absent(response, place) if isinstance(response, str) else StoredAnswer(place, response)
+        return (
+            Absent(response, place)
+            if isinstance(response, str)
+            else StoredAnswer(place, response)
+        )
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -115,11 +124,17 @@ class OutputAnswers:
     def _entry(self, sample: Sample, repeat: int) -> Entry | None:
         if TASK not in sample.metadata:
             return None
-        task, name, words, media = _key(sample.metadata[TASK], question_of(sample.metadata))
+        task, name, words, media = _key(
+            sample.metadata[TASK], question_of(sample.metadata)
+        )
         for key in ((words, media), (words, None), (None, media), (None, None)):
             if found := self._found.get((repeat, task, name, *key)):
-                at = sample.id.rpartition("/")[2]  # of equal questions the one in the same place
-                return next((entry for entry in found if str(entry.number) == at), found[0])
+                at = sample.id.rpartition("/")[
+                    2
+                ]  # of equal questions the one in the same place
+                return next(
+                    (entry for entry in found if str(entry.number) == at), found[0]
+                )
         return None
 
     def _read(self, file: Path) -> list[Entry]:
@@ -137,7 +152,9 @@ class OutputAnswers:
             key = (int(repeated[1]) if repeated else 0, *_key(task, row))
             self._found.setdefault(key, []).append(entries[-1])
         if strange := len(rows) - len(entries):
-            self.remarks.append(f"{file}: {counted(strange, 'row')} of no task passed over")
+            self.remarks.append(
+                f"{file}: {counted(strange, 'row')} of no task passed over"
+            )
         return entries
 
     def _response(self, entry: Entry) -> Response | str:
@@ -149,7 +166,10 @@ class OutputAnswers:
             return Response(output=Interleaved(()))
         left_out = kinds_of(own.get("left_out"))
         if "parts" in own and own.get("of") == seal(row):
-            parts = (exact_part(part, lambda name: self._medium(entry.file, name)) for part in own["parts"])
+            parts = (
+                exact_part(part, lambda name: self._medium(entry.file, name))
+                for part in own["parts"]
+            )
             return Response(output=Interleaved(tuple(parts)), left_out=left_out)
         output = answer_in(entry.task, row, lambda name: self._medium(entry.file, name))
         return Response(output=output, left_out=left_out)
@@ -160,7 +180,9 @@ class OutputAnswers:
         roots = (file.parent, self._folder, Path.cwd())
         for root in roots:
             inner = (
-                PurePath(name).relative_to(root.absolute()) if PurePath(name).is_relative_to(root.absolute()) else name
+                PurePath(name).relative_to(root.absolute())
+                if PurePath(name).is_relative_to(root.absolute())
+                else name
             )
             try:
                 return medium_inside(root, str(inner))
@@ -175,8 +197,13 @@ class OutputAnswers:
     def _digests(self, file: Path) -> Iterator[str]:
         yield Media.from_path(file).sha256
         for entry in self._files[file]:
-            parts = (part for part in entry.own.get("parts", ()) if isinstance(part, dict))
-            names = (*paths_in(entry.task, entry.row), *(str(part["file"]) for part in parts if "file" in part))
+            parts = (
+                part for part in entry.own.get("parts", ()) if isinstance(part, dict)
+            )
+            names = (
+                *paths_in(entry.task, entry.row),
+                *(str(part["file"]) for part in parts if "file" in part),
+            )
             for name in dict.fromkeys(names):
                 with contextlib.suppress(UsageError):
                     medium = self._medium(file, name)
@@ -184,8 +211,16 @@ class OutputAnswers:
 
 
 def _files(folder: Path) -> list[Path]:
-    found = (file for inner in _FOLDERS for file in sorted(folder.glob(f"{inner}/*.json" if inner else "*.json")))
-    named = [file.relative_to(folder).as_posix() for file in found if file.name != MANIFEST and file.is_file()]
+    found = (
+        file
+        for inner in _FOLDERS
+        for file in sorted(folder.glob(f"{inner}/*.json" if inner else "*.json"))
+    )
+    named = [
+        file.relative_to(folder).as_posix()
+        for file in found
+        if file.name != MANIFEST and file.is_file()
+    ]
     return [path_inside(folder, name) for name in named]
 
 
@@ -202,12 +237,25 @@ def _task(row: Mapping[str, Any]) -> str:
         return task
     if "choice" in row and "data" in row:
         return "iee" if "edited_image" in data else "csq"
-    return task_of("understanding", row.get("category")) or task_of("generation", row.get("category"))
+    return task_of("understanding", row.get("category")) or task_of(
+        "generation", row.get("category")
+    )
 
 
-def _key(task: str, row: Mapping[str, Any]) -> tuple[str, str, str | None, tuple[str, ...] | None]:
+def _key(
+    task: str, row: Mapping[str, Any]
+) -> tuple[str, str, str | None, tuple[str, ...] | None]:
     """What names a question: its task, id, words and the names of its media; None for what is not in the row."""
     words, data = row.get("question", row.get(PROMPT)), row.get("data")
     paths = row.get("image", [*data.values()] if isinstance(data, dict) else None)
-    media = tuple(PurePath(path).stem for path in paths if isinstance(path, str)) if isinstance(paths, list) else None
-    return task, str(row.get("question_id", row.get("id"))), words if isinstance(words, str) else None, media
+    media = (
+        tuple(PurePath(path).stem for path in paths if isinstance(path, str))
+        if isinstance(paths, list)
+        else None
+    )
+    return (
+        task,
+        str(row.get("question_id", row.get("id"))),
+        words if isinstance(words, str) else None,
+        media,
+    )

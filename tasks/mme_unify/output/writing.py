@@ -14,7 +14,14 @@ from typing import Any
 
 from mmeval.content import Media
 from mmeval.errors import ContentError, MissingExtraError
-from mmeval.interchange import OWN, AnsweredRun, Exported, ExportFolder, ScoredTrial, stem_of
+from mmeval.interchange import (
+    OWN,
+    AnsweredRun,
+    Exported,
+    ExportFolder,
+    ScoredTrial,
+    stem_of,
+)
 from mmeval.records import Sample, Trial
 from mmeval.tasks.mme_unify.clips.frames import key_frames
 from mmeval.tasks.mme_unify.loader import CATEGORIES, TASK, question_of
@@ -61,15 +68,21 @@ class _Writer(ExportFolder):
 
     def add(self, one: ScoredTrial) -> None:
         trial, sample = one.trial, one.trial.sample
-        name = NAMES[sample.metadata[TASK]] + (f"_repeat{trial.repeat}" if trial.repeat else "")
+        name = NAMES[sample.metadata[TASK]] + (
+            f"_repeat{trial.repeat}" if trial.repeat else ""
+        )
         at = int(sample.id.rpartition("/")[2])
-        self._rows.setdefault(name, {})[at] = question_of(sample.metadata) | self._fields(trial)
+        self._rows.setdefault(name, {})[at] = question_of(
+            sample.metadata
+        ) | self._fields(trial)
 
     def finish(self) -> Sequence[str]:
         """Write the files, their rows in the order of the data."""
         for name, rows in self._rows.items():
             document = [row for _, row in sorted(rows.items())]
-            (self.path / f"{name}.json").write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
+            (self.path / f"{name}.json").write_text(
+                json.dumps(document, indent=1, allow_nan=False) + "\n"
+            )
         return ()
 
     def _fields(self, trial: Trial) -> dict[str, Any]:
@@ -77,7 +90,10 @@ class _Writer(ExportFolder):
         if output is None:
             return {OWN: own}
         stem = _stem(trial)
-        media = {self.put(medium, f"{stem}_{at}"): medium for at, medium in enumerate(dict.fromkeys(output.media()), 1)}
+        media = {
+            self.put(medium, f"{stem}_{at}"): medium
+            for at, medium in enumerate(dict.fromkeys(output.media()), 1)
+        }
         files = {medium.sha256: file for file, medium in media.items()}
         fields = fields_of(task, output, files, trial.sample.metadata.get(CHOICE, ()))
         if FRAMES in fields and not fields[FRAMES]:
@@ -90,7 +106,10 @@ class _Writer(ExportFolder):
         """The files of the key frames of a clip, which the scripts read in place of it."""
         try:
             frames = key_frames(clips[0]) if clips else []
-        except (ContentError, MissingExtraError):  # it cannot be decoded, or nothing here can
+        except (
+            ContentError,
+            MissingExtraError,
+        ):  # it cannot be decoded, or nothing here can
             self.counts["unframed"] += 1
             return
         for number, frame in enumerate(frames, 1):

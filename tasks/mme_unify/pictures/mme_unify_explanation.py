@@ -21,9 +21,15 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 def _fault(sample: Sample, _switches: object = None) -> str:
     """Why no answer to a sample could be scored, or an empty text."""
     options, right = sample.metadata.get(CHOICE), sample.metadata.get(ANSWER)
-    if not isinstance(options, list) or not all(isinstance(option, str) for option in options):
+    if not isinstance(options, list) or not all(
+        isinstance(option, str) for option in options
+    ):
         return f"metadata {CHOICE!r} is no list of texts"
-    return "" if right in _letters_of(options) else f"metadata {ANSWER!r} is no letter before an option"
+    return (
+        ""
+        if right in _letters_of(options)
+        else f"metadata {ANSWER!r} is no letter before an option"
+    )
 
 
 @metric(
@@ -69,8 +75,12 @@ def mme_unify_explanation(
         options, right = trial.sample.metadata[CHOICE], trial.sample.metadata[ANSWER]
         answer, *rest = [next(read) for _ in (words, *options)]
         found = cosines(answer, rest)
-        place = (_letters_of(options) if letters == "written" else _LETTERS).index(right)
-        scores.append(Score(float(wins(found, place, tie)), evidence={"cosines": found}))
+        place = (_letters_of(options) if letters == "written" else _LETTERS).index(
+            right
+        )
+        scores.append(
+            Score(float(wins(found, place, tie)), evidence={"cosines": found})
+        )
     return scores
 
 
@@ -88,4 +98,8 @@ def _words(trial: Trial, *, both: bool) -> str | Score:
         return Score.unscored("there is no answer to score")
     if both and not pictures_in(trial.output.parts):
         return wrong("the answer has no picture")
-    return trial.output.words if trial.output.words.strip() else wrong("the answer has no explanation")
+    return (
+        trial.output.words
+        if trial.output.words.strip()
+        else wrong("the answer has no explanation")
+    )

@@ -27,7 +27,11 @@ Script: TypeAlias = Literal["csq", "al", "sd", "iee"]
 
 
 def _fault(sample: Sample, _switches: object = None) -> str:
-    return "" if len(sample.candidates) > 1 else "the sample has no candidates, of which the first is the right picture"
+    return (
+        ""
+        if len(sample.candidates) > 1
+        else "the sample has no candidates, of which the first is the right picture"
+    )
 
 
 @metric(
@@ -64,7 +68,10 @@ def mme_unify_image(
     asked = [_asked(trial, script, released=files == "released") for trial in trials]
     groups = [one.media for one in asked if isinstance(one, _Asked)]
     seen = iter(seen_together(embed, groups))
-    return [one if isinstance(one, Score) else _score(one, next(seen), script, tie, files) for one in asked]
+    return [
+        one if isinstance(one, Score) else _score(one, next(seen), script, tie, files)
+        for one in asked
+    ]
 
 
 class _Asked(NamedTuple):
@@ -83,10 +90,16 @@ def _asked(trial: Trial, script: Script, *, released: bool) -> _Asked | Score:
     if trial.output is None or _fault(trial.sample):
         return Score.unscored(_fault(trial.sample) or "there is no answer to score")
     candidates = candidates_of(trial.sample)
-    if None in candidates and not (released and script == "csq" and candidates[0] is not None):
+    if None in candidates and not (
+        released and script == "csq" and candidates[0] is not None
+    ):
         reason = "the file of a candidate's picture is missing"
         return wrong(reason) if released else Score.unscored(reason)
-    if released and script == "iee" and not any(part.kind == "text" for part in trial.output.parts):
+    if (
+        released
+        and script == "iee"
+        and not any(part.kind == "text" for part in trial.output.parts)
+    ):
         return wrong("the answer has no explanation")
     pictures: list[Media | None] = [*media_of(trial.output, "image")]
     pictures += [None for part in pictures_in(trial.output.parts) if part.media is None]
@@ -97,12 +110,18 @@ def _asked(trial: Trial, script: Script, *, released: bool) -> _Asked | Score:
     return _Asked(pictures[0], [one for one in candidates if one is not None])
 
 
-def _score(asked: _Asked, seen: Sequence[Seen], script: Script, tie: Tie, files: str) -> Score:
+def _score(
+    asked: _Asked, seen: Sequence[Seen], script: Script, tie: Tie, files: str
+) -> Score:
     if asked.answer is None:
         found = [0.0] * len(asked.candidates)
         return Score(float(wins(found, 0, tie)), evidence={"cosines": found})
     answer, *candidates = seen
-    compared = files == "released" and script != "iee" and not isinstance(answer, MediaLimitError)
+    compared = (
+        files == "released"
+        and script != "iee"
+        and not isinstance(answer, MediaLimitError)
+    )
     if isinstance(answer, ContentError) and not compared:
         return undecodable(asked.answer, answer)
     lost = next((one for one in candidates if isinstance(one, ContentError)), None)

@@ -35,7 +35,11 @@ def _fault(sample: Sample, _switches: object = None) -> str:
     if not isinstance(actions, list) or not actions:
         return f"{ACTION!r} is no list of words"
     count = len(sample.candidates)
-    return "" if count == len(actions) - 1 else f"it has {count} states of the maze for {len(actions)} actions"
+    return (
+        ""
+        if count == len(actions) - 1
+        else f"it has {count} states of the maze for {len(actions)} actions"
+    )
 
 
 @metric(
@@ -73,9 +77,16 @@ def mme_unify_maze_image(
     """
     embed = embedder(model, vectors)
     asked = [_asked(trial, vcot, step_images) for trial in trials]
-    groups = [[*one.pictures.values(), *one.states.values()] for one in asked if isinstance(one, _Asked)]
+    groups = [
+        [*one.pictures.values(), *one.states.values()]
+        for one in asked
+        if isinstance(one, _Asked)
+    ]
     seen = iter(seen_together(embed, groups))
-    return [one if isinstance(one, Score) else _score(one, next(seen), vcot, tie) for one in asked]
+    return [
+        one if isinstance(one, Score) else _score(one, next(seen), vcot, tie)
+        for one in asked
+    ]
 
 
 class _Asked(NamedTuple):
@@ -99,8 +110,14 @@ def _asked(trial: Trial, vcot: Vcot, step_images: StepImages) -> _Asked | Score:
     if not wanted:
         return Score.inapplicable("the maze is not drawn after its only move")
     if None in states and vcot == "paper":
-        return Score.unscored("the file of a state of the maze is missing", weight=len(wanted))
-    given = {step: turn.picture for step, turn in turns_of(trial.output).items() if step in wanted and turn.picture}
+        return Score.unscored(
+            "the file of a state of the maze is missing", weight=len(wanted)
+        )
+    given = {
+        step: turn.picture
+        for step, turn in turns_of(trial.output).items()
+        if step in wanted and turn.picture
+    }
     return _Asked(
         wanted,
         {step: part.media for step, part in given.items() if part.media is not None},
@@ -110,7 +127,9 @@ def _asked(trial: Trial, vcot: Vcot, step_images: StepImages) -> _Asked | Score:
     )
 
 
-def _wanted(states: int, vcot: Vcot, step_images: StepImages) -> Iterator[tuple[int, int]]:
+def _wanted(
+    states: int, vcot: Vcot, step_images: StepImages
+) -> Iterator[tuple[int, int]]:
     """The steps that are looked at, each with the number of the right state."""
     if vcot == "official":
         return ((step, step) for step in range(states + 1))
@@ -133,10 +152,18 @@ def _score(asked: _Asked, seen: Sequence[Seen], vcot: Vcot, tie: Tie) -> Score:
     if vcot == "official":
         pictures |= dict.fromkeys(asked.missing, nothing)
     else:
-        pictures = {step: one for step, one in pictures.items() if not isinstance(one, ContentError)}
+        pictures = {
+            step: one
+            for step, one in pictures.items()
+            if not isinstance(one, ContentError)
+        }
     wrong = [
         step
         for step, state in asked.wanted.items()
-        if step not in pictures or not states or not wins(similarities(pictures[step], states), state, tie)
+        if step not in pictures
+        or not states
+        or not wins(similarities(pictures[step], states), state, tie)
     ]
-    return Score((weight - len(wrong)) / weight, evidence={"wrong": wrong}, weight=weight)
+    return Score(
+        (weight - len(wrong)) / weight, evidence={"wrong": wrong}, weight=weight
+    )

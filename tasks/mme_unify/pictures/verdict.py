@@ -22,7 +22,9 @@ Seen: TypeAlias = "Vector | ContentError"
 def wins(similarities: Sequence[float], right: int, tie: Tie) -> bool:
     """Whether the right candidate is the nearest one."""
     top = max(similarities)
-    return similarities.index(top) == right and (tie == "first" or similarities.count(top) == 1)
+    return similarities.index(top) == right and (
+        tie == "first" or similarities.count(top) == 1
+    )
 
 
 def pictures_in(parts: Sequence[Part]) -> list[Part]:
@@ -36,7 +38,9 @@ def candidates_of(sample: Sample) -> list[Media | None]:
     return [parts[0].media if parts else None for parts in first]
 
 
-def seen_together(embed: Embedder, groups: Sequence[Sequence[Media]]) -> list[list[Seen]]:
+def seen_together(
+    embed: Embedder, groups: Sequence[Sequence[Media]]
+) -> list[list[Seen]]:
     """The embeddings of groups of pictures, computed in one go."""
     found = iter(embed.pictures([Shown.of(one) for group in groups for one in group]))
     return [[next(found) for _ in group] for group in groups]
@@ -45,6 +49,8 @@ def seen_together(embed: Embedder, groups: Sequence[Sequence[Media]]) -> list[li
 def similarities(answer: Seen, candidates: Sequence[Seen]) -> list[float]:
     """The cosine with each candidate; 0 where one of both cannot be decoded, as in the released scripts."""
     return [
-        0.0 if isinstance(answer, ContentError) or isinstance(one, ContentError) else cosines(answer, [one])[0]
+        0.0
+        if isinstance(answer, ContentError) or isinstance(one, ContentError)
+        else cosines(answer, [one])[0]
         for one in candidates
     ]

@@ -33,7 +33,9 @@ class Captions:
         self._lacking: list[str] = []
         self._index = lru_cache(maxsize=_KEPT)(self._read)
 
-    def find(self, record: Record, place: Place, identity: Identity, nth: int) -> Caption | None:
+    def find(
+        self, record: Record, place: Place, identity: Identity, nth: int
+    ) -> Caption | None:
         """The captions of a record: the ``nth`` (from 0) of its identity in its file.
         That file has the same relative path. Without such a file, or an entry there, the one of its identity in its
         domain's folder with the same words outside of the tags, since there an identity may be in several files."""
@@ -42,8 +44,14 @@ class Captions:
         same = () if file is None else self._index((file,)).get(name, ())
         if nth < len(same):
             return same[nth]
-        near = tuple(file for file in self._files if may_hold(file.relative_to(self._folder), identity.names))
-        fitting = {one: None for one in self._index(near).get(name, ()) if _fits(record, one)}
+        near = tuple(
+            file
+            for file in self._files
+            if may_hold(file.relative_to(self._folder), identity.names)
+        )
+        fitting = {
+            one: None for one in self._index(near).get(name, ()) if _fits(record, one)
+        }
         if len(fitting) == 1:
             return next(iter(fitting))
         self._lacking.append(name)
@@ -52,19 +60,26 @@ class Captions:
     def tell_missing(self) -> None:
         """Warn about the records without captions, where there is a caption variant."""
         if self._files and self._lacking:
-            _warn(f"{self._folder}: no captions of {len(self._lacking):,} records, the first is {self._lacking[0]}")
+            _warn(
+                f"{self._folder}: no captions of {len(self._lacking):,} records, the first is {self._lacking[0]}"
+            )
 
     def _read(self, files: tuple[Path, ...]) -> Index:
         index: dict[str, list[Caption]] = {}
         for file in files:
-            for name, caption in _captions_of(file, Place(self._root, self._folder, file)):
+            for name, caption in _captions_of(
+                file, Place(self._root, self._folder, file)
+            ):
                 index.setdefault(name, []).append(caption)
         return index
 
 
 def caption_of(record: Record) -> Caption | None:
     """The texts of a caption record; None where it has none."""
-    texts = [side.get("content") if isinstance(side, dict) else None for side in map(record.row.get, _SIDES)]
+    texts = [
+        side.get("content") if isinstance(side, dict) else None
+        for side in map(record.row.get, _SIDES)
+    ]
     if record.fault or not all(isinstance(text, str) for text in texts):
         return None
     return Caption(*map(str, texts))
@@ -82,7 +97,9 @@ def _captions_of(file: Path, place: Place) -> Iterator[tuple[str, Caption]]:
         else:
             unread.append(record.line)
     if unread:
-        _warn(f"{file}: {len(unread):,} caption records cannot be used, the first is at line {unread[0]}; repair them")
+        _warn(
+            f"{file}: {len(unread):,} caption records cannot be used, the first is at line {unread[0]}; repair them"
+        )
 
 
 @lru_cache(maxsize=1024)
@@ -97,7 +114,9 @@ def _fits(record: Record, caption: Caption) -> bool:
     texts = [side.get("content") if isinstance(side, dict) else None for side in sides]
     return all(
         isinstance(text, str) and _follows(_between_tags(text), caption_text)
-        for text, caption_text in zip(texts, (caption.question, caption.answer), strict=True)
+        for text, caption_text in zip(
+            texts, (caption.question, caption.answer), strict=True
+        )
     )
 
 

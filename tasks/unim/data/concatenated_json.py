@@ -19,7 +19,9 @@ _BETWEEN = re.compile(r"[ \t\r\n,\[\]]*+")
 """The text between two objects: blanks, and the marks of a list."""
 _HALF_ESCAPED = re.compile(r"\\u[dD]")
 """Possibly an escape of half a character."""
-_BROKEN_TEXT = "a text in it is no Unicode: bytes that are not UTF-8, or half a character"
+_BROKEN_TEXT = (
+    "a text in it is no Unicode: bytes that are not UTF-8, or half a character"
+)
 
 
 class Record(NamedTuple):
@@ -57,10 +59,14 @@ def _text(file: Path) -> str:
     try:
         size = file.stat().st_size
         if size > MAX_FILE_BYTES:
-            raise UsageError(f"{file}: {size} bytes are more than the {MAX_FILE_BYTES} that are read; split the file")
+            raise UsageError(
+                f"{file}: {size} bytes are more than the {MAX_FILE_BYTES} that are read; split the file"
+            )
         data = file.read_bytes()
     except OSError as error:
-        raise MissingDataError(f"{file}: the records cannot be read ({error.strerror}); fetch the file again") from None
+        raise MissingDataError(
+            f"{file}: the records cannot be read ({error.strerror}); fetch the file again"
+        ) from None
     if is_pointer(data):
         raise MissingDataError(f"{file} {TOLD}")
     try:
@@ -157,9 +163,13 @@ def _decoded(text: str, start: int) -> tuple[dict[str, Any], int]:
         row, end = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
         lines = text.count("\n", start, error.pos)
-        column = error.pos - (text.rfind("\n", start, error.pos) + 1 if lines else start) + 1
+        column = (
+            error.pos - (text.rfind("\n", start, error.pos) + 1 if lines else start) + 1
+        )
         where = f"in its line {lines + 1}, at character {column}"
-        raise _Unreadable(f"{error.msg.removesuffix(' starting at').removesuffix(' at')} {where}") from None
+        raise _Unreadable(
+            f"{error.msg.removesuffix(' starting at').removesuffix(' at')} {where}"
+        ) from None
     except RecursionError:
         raise _Unreadable("it is nested too deeply") from None
     except ValueError as error:

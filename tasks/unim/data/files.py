@@ -18,7 +18,8 @@ from mmeval.tasks.unim.labels import Names, field_words
 MATERIALS = "model/mtl"
 _LONGEST_PATH = 512
 _PATH_WITH_BLANKS = re.compile(
-    r"[a-z][a-z0-9+.-]*://.+|.*/.*\.(?:png|jpe?g|wav|mp3|mp4|webm|pdf|docx?|csv|txt|obj|mtl|off|ply)", re.IGNORECASE
+    r"[a-z][a-z0-9+.-]*://.+|.*/.*\.(?:png|jpe?g|wav|mp3|mp4|webm|pdf|docx?|csv|txt|obj|mtl|off|ply)",
+    re.IGNORECASE,
 )
 """A path or an address with blanks: no caption begins or ends like that."""
 _FIRM_SUFFIXES = (".pdf", ".doc", ".docx")
@@ -46,8 +47,15 @@ class Place:
         """A record's possible media folders, relative to the data set's, in trial order."""
         own = self.file.parent.relative_to(self.root).as_posix()
         domains = (names.domain, *self.folders[1:2])
-        nested = [f"{field}/{domain}" for field in field_words(names.field) for domain in domains if field and domain]
-        return tuple(dict.fromkeys((own, *(f"data/{pair}" for pair in nested), ".", *nested)))
+        nested = [
+            f"{field}/{domain}"
+            for field in field_words(names.field)
+            for domain in domains
+            if field and domain
+        ]
+        return tuple(
+            dict.fromkeys((own, *(f"data/{pair}" for pair in nested), ".", *nested))
+        )
 
 
 def find_medium(value: str, root: Path, folders: Sequence[str]) -> Media | None:
@@ -78,7 +86,9 @@ def find_medium(value: str, root: Path, folders: Sequence[str]) -> Media | None:
 
 
 def _looks_like_path(value: str) -> bool:
-    return len(value) <= _LONGEST_PATH and _PATH_WITH_BLANKS.fullmatch(value) is not None
+    return (
+        len(value) <= _LONGEST_PATH and _PATH_WITH_BLANKS.fullmatch(value) is not None
+    )
 
 
 def kind_fault(medium: Media, kind: str) -> str:
@@ -95,19 +105,23 @@ def kind_fault(medium: Media, kind: str) -> str:
         return f"{medium.path} {TOLD}"
     if may_be(kind, mime) and not (kind == "document" and _is_no_document(medium)):
         return ""
-    return (
-        f"{medium.path} is announced as {_announced(medium, kind)}, its content is {mime}; fetch it again, or repair it"
-    )
+    return f"{medium.path} is announced as {_announced(medium, kind)}, its content is {mime}; fetch it again, or repair it"
 
 
 def _is_pointer(medium: Media) -> bool:
     """Whether it is a pointer; reads the file only if it is small enough."""
-    return medium.mime.startswith("text/") and medium.size <= MAX_BYTES and is_pointer(medium.read())
+    return (
+        medium.mime.startswith("text/")
+        and medium.size <= MAX_BYTES
+        and is_pointer(medium.read())
+    )
 
 
 def _is_no_document(medium: Media) -> bool:
     """Whether it is HTML (a failed download), or plain text under another suffix."""
-    return medium.mime == "text/html" or (medium.mime.startswith("text/") and _suffix(medium) in _FIRM_SUFFIXES)
+    return medium.mime == "text/html" or (
+        medium.mime.startswith("text/") and _suffix(medium) in _FIRM_SUFFIXES
+    )
 
 
 def _announced(medium: Media, kind: str) -> str:
@@ -123,17 +137,24 @@ def _locate(value: str, root: Path, folders: Sequence[str]) -> Media | None:
     if not value or len(value) > _LONGEST_PATH or not value.isprintable():
         return None
     if value.startswith("/") or ".." in PurePosixPath(value).parts:
-        raise UsageError(f"{value!r} leads out of its folder; write a path downwards from it")
+        raise UsageError(
+            f"{value!r} leads out of its folder; write a path downwards from it"
+        )
     for folder in folders:
         relative = f"{folder}/{value}"
         try:
             state = os.lstat(f"{root}/{relative}")
             if linked := S_ISLNK(state.st_mode):
                 state = (root / relative).stat()
-        except (OSError, ValueError):  # missing, or a name that this file system cannot hold
+        except (
+            OSError,
+            ValueError,
+        ):  # missing, or a name that this file system cannot hold
             continue
         if S_ISREG(state.st_mode):
-            return Media(path=_inside(root, relative, linked=linked), size=state.st_size)
+            return Media(
+                path=_inside(root, relative, linked=linked), size=state.st_size
+            )
     return None
 
 

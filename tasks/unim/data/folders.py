@@ -37,10 +37,16 @@ def record_files(folder: Path) -> list[Path]:
 def _record_files(folder: Path) -> Iterator[Path]:
     for here, folders, names in os.walk(folder):
         others = _OTHER_FOLDERS if Path(here) == folder else ()
-        folders[:] = [name for name in folders if name not in others and not name.startswith(".")]
+        folders[:] = [
+            name for name in folders if name not in others and not name.startswith(".")
+        ]
         for name in names:
             path = Path(here, name)
-            if path.suffix.lower() in _SUFFIXES and not name.startswith(".") and path.is_file():
+            if (
+                path.suffix.lower() in _SUFFIXES
+                and not name.startswith(".")
+                and path.is_file()
+            ):
                 yield path_inside(folder, str(path.relative_to(folder)))
 
 
@@ -58,13 +64,19 @@ def may_hold(file: PurePath, wanted: Names) -> bool:
     if wanted.field and field and field != wanted.field:
         return False
     domain = word("".join(folders[1:2] if field else folders[:1]))
-    return not wanted.domain or domain_of(domain) is None or _same_domain(domain, wanted.domain)
+    return (
+        not wanted.domain
+        or domain_of(domain) is None
+        or _same_domain(domain, wanted.domain)
+    )
 
 
 def belongs(names: Names, wanted: Names) -> bool:
     """Whether a record is of the wanted field and domain; unknown ones are."""
     other_field = wanted.field and names.field and names.field != wanted.field
-    other_domain = wanted.domain and names.domain and not _same_domain(names.domain, wanted.domain)
+    other_domain = (
+        wanted.domain and names.domain and not _same_domain(names.domain, wanted.domain)
+    )
     return not other_field and not other_domain
 
 
@@ -91,12 +103,16 @@ def _read_once(read: Callable[..., _T], file: Path, *given: Place) -> _T:
         raise _unreadable(file, error) from None
     if time.time_ns() - state.st_mtime_ns < _SETTLED_NS:
         return read(*(given or (file,)))
-    found: _T = _kept(read, given or (file,), (state.st_ino, state.st_size, state.st_mtime_ns))
+    found: _T = _kept(
+        read, given or (file,), (state.st_ino, state.st_size, state.st_mtime_ns)
+    )
     return found
 
 
 @lru_cache(maxsize=16384)
-def _kept(read: Callable[..., _T], given: tuple[Any, ...], _state: tuple[int, int, int]) -> _T:
+def _kept(
+    read: Callable[..., _T], given: tuple[Any, ...], _state: tuple[int, int, int]
+) -> _T:
     return read(*given)
 
 
@@ -109,8 +125,12 @@ def _sha256(file: Path) -> str:
 
 
 def _counts(place: Place) -> Mapping[Names, int]:
-    return Counter(identity_of(record, place).names for record in read_records(place.file))
+    return Counter(
+        identity_of(record, place).names for record in read_records(place.file)
+    )
 
 
 def _unreadable(file: Path, error: OSError) -> MissingDataError:
-    return MissingDataError(f"{file}: the records cannot be read ({error.strerror}); fetch the file again")
+    return MissingDataError(
+        f"{file}: the records cannot be read ({error.strerror}); fetch the file again"
+    )

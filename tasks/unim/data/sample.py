@@ -11,7 +11,13 @@ from mmeval.records import Message, Sample
 from mmeval.tasks.unim.data.concatenated_json import Record
 from mmeval.tasks.unim.data.files import Place
 from mmeval.tasks.unim.data.sides import Side, read_side
-from mmeval.tasks.unim.labels import Names, capabilities_of, difficulty_of, names_of, number_of
+from mmeval.tasks.unim.labels import (
+    Names,
+    capabilities_of,
+    difficulty_of,
+    names_of,
+    number_of,
+)
 
 _LETTERS: Mapping[PartKind, str] = {
     "image": "I",
@@ -59,7 +65,12 @@ def identity_of(record: Record, place: Place) -> Identity:
 
 
 def sample_of(
-    record: Record, place: Place, identity: Identity, caption: Caption | None = None, *, as_captions: bool = False
+    record: Record,
+    place: Place,
+    identity: Identity,
+    caption: Caption | None = None,
+    *,
+    as_captions: bool = False,
 ) -> Sample:
     """The sample of a record.
     ``caption`` is its caption variant, whose question is asked in place of its own with ``as_captions``.
@@ -69,7 +80,11 @@ def sample_of(
     """
     faults: list[str] = []
     difficulty = difficulty_of(record.row, faults)
-    labels: dict[str, Any] = {"field": identity.names.field, "domain": identity.names.domain, "difficulty": difficulty}
+    labels: dict[str, Any] = {
+        "field": identity.names.field,
+        "domain": identity.names.domain,
+        "difficulty": difficulty,
+    }
     labels = {name: label for name, label in labels.items() if label}
     asked = expected = Interleaved()
     if record.fault:
@@ -78,14 +93,23 @@ def sample_of(
         faults = [*identity.faults, *faults]
         folders = place.media_folders(identity.names)
         # The media of a question are not needed when it is asked with captions.
-        given = read_side(record.row, "input", place.root, folders, [] if as_captions else faults)
+        given = read_side(
+            record.row, "input", place.root, folders, [] if as_captions else faults
+        )
         answer = read_side(record.row, "output", place.root, folders, faults)
         labels |= {**_of_sides(given, answer), **capabilities_of(record.row)}
-        asked, expected = _captioned(caption, faults) if as_captions else given.content, answer.content
+        asked, expected = (
+            _captioned(caption, faults) if as_captions else given.content,
+            answer.content,
+        )
         # Reported only for an otherwise valid record: an unreadable entry is named already.
         faults = faults or list(_lacking(Side() if as_captions else given, answer))
-        if not faults and all(part.kind == "text" and not part.raw.strip() for part in asked.parts):
-            faults.append("there is nothing in its question, neither words nor media; repair or remove it")
+        if not faults and all(
+            part.kind == "text" and not part.raw.strip() for part in asked.parts
+        ):
+            faults.append(
+                "there is nothing in its question, neither words nor media; repair or remove it"
+            )
     if caption is not None and caption.answer:
         labels["captioned_reference"] = caption.answer
     return Sample(
@@ -104,8 +128,13 @@ def _of_sides(given: Side, answer: Side) -> dict[str, Any]:
         "output_modalities": ["text", *_media_kinds(answer.content)],
     }
     if given.bundles or answer.bundles:
-        tags = dict.fromkeys((*given.bundles, *answer.bundles))  # the numbers of an answer may begin again
-        labels["bundles"] = {tag: [*given.bundles.get(tag, ()), *answer.bundles.get(tag, ())] for tag in tags}
+        tags = dict.fromkeys(
+            (*given.bundles, *answer.bundles)
+        )  # the numbers of an answer may begin again
+        labels["bundles"] = {
+            tag: [*given.bundles.get(tag, ()), *answer.bundles.get(tag, ())]
+            for tag in tags
+        }
         labels["bundled_tags"] = [*given.bundled_tags, *answer.bundled_tags]
     return labels
 
@@ -125,7 +154,11 @@ def _captioned(caption: Caption | None, faults: list[str]) -> Interleaved:
         faults.append(
             "qapairs_caption has no record of this field, domain and id; fetch it, or leave out variant: caption"
         )
-    return Interleaved((text_part(caption.question),)) if caption is not None and caption.question else Interleaved()
+    return (
+        Interleaved((text_part(caption.question),))
+        if caption is not None and caption.question
+        else Interleaved()
+    )
 
 
 def _told(record: Record, faults: list[str]) -> str:
@@ -145,4 +178,6 @@ def _media_kinds(content: Interleaved) -> list[PartKind]:
 
 def _letters(content: Interleaved) -> str:
     present = {part.kind for part in content.parts}
-    return "+".join(letter for kind, letter in _LETTERS.items() if kind in present) or "T"
+    return (
+        "+".join(letter for kind, letter in _LETTERS.items() if kind in present) or "T"
+    )

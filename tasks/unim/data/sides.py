@@ -37,7 +37,13 @@ class _Modal:
     captions: dict[str, str] = field(default_factory=dict)
 
 
-def read_side(row: Mapping[str, Any], side: str, root: Path, folders: Sequence[str], faults: list[str]) -> Side:
+def read_side(
+    row: Mapping[str, Any],
+    side: str,
+    root: Path,
+    folders: Sequence[str],
+    faults: list[str],
+) -> Side:
     """Read the content of one side; faults are added to ``faults``.
     Media are searched in ``folders`` under ``root``."""
     block = row.get(side)
@@ -54,9 +60,17 @@ def read_side(row: Mapping[str, Any], side: str, root: Path, folders: Sequence[s
             _read_entry(key, value, modal, root, folders)
         except (MissingDataError, UsageError) as error:
             faults.append(f"'{side}.modal.{key[:80]}'{error}")
-    bundles = bundles_of({label: medium for label, medium in modal.media.items() if label.startswith("3d")})
+    bundles = bundles_of(
+        {
+            label: medium
+            for label, medium in modal.media.items()
+            if label.startswith("3d")
+        }
+    )
     bundled = tuple(label for labels in bundles.values() for label in labels)
-    travelling = {label: medium for label, medium in modal.media.items() if label not in bundled}
+    travelling = {
+        label: medium for label, medium in modal.media.items() if label not in bundled
+    }
     for label, medium in travelling.items():
         if fault := kind_fault(medium, label.rstrip("0123456789")):
             faults.append(f"'{side}.modal.{modal.keys[label]}': {fault}")
@@ -64,12 +78,17 @@ def read_side(row: Mapping[str, Any], side: str, root: Path, folders: Sequence[s
     return Side(
         Interleaved.from_text(text, {**travelling, **modal.code}, spellings=_SPELLINGS),
         frozenset(modal.keys),
-        {modal.keys[label]: [modal.media[one].name for one in labels] for label, labels in bundles.items()},
+        {
+            modal.keys[label]: [modal.media[one].name for one in labels]
+            for label, labels in bundles.items()
+        },
         bundled,
     )
 
 
-def _read_entry(key: str, value: object, modal: _Modal, root: Path, folders: Sequence[str]) -> None:
+def _read_entry(
+    key: str, value: object, modal: _Modal, root: Path, folders: Sequence[str]
+) -> None:
     """Read an entry into ``modal``.
     Raises UsageError and MissingDataError with a message that follows the key."""
     if not isinstance(value, str):
@@ -78,9 +97,13 @@ def _read_entry(key: str, value: object, modal: _Modal, root: Path, folders: Seq
         return  # it has no tag, and is also in ``content``
     tag = next(find(f"<{key}>", _SPELLINGS), None)
     if tag is None or tag.raw != f"<{key}>":
-        raise UsageError(" is no tag; write a kind and a number, such as image1 or threeD2")
+        raise UsageError(
+            " is no tag; write a kind and a number, such as image1 or threeD2"
+        )
     if tag.label in modal.keys:
-        raise UsageError(f" is the same tag as '{modal.keys[tag.label][:80]}'; remove one of them")
+        raise UsageError(
+            f" is the same tag as '{modal.keys[tag.label][:80]}'; remove one of them"
+        )
     modal.keys[tag.label] = key
     if tag.kind == "code":
         modal.code[tag.label] = value
@@ -110,6 +133,8 @@ def with_captions(content: str, captions: Mapping[str, str]) -> str:
         if words is None or tag.raw.endswith(":"):
             continue
         opening = tag.raw.rstrip("> \t")
-        out.append(f"{content[at : tag.start]}{opening}: {words}{tag.raw[len(opening) :].lstrip()}")
+        out.append(
+            f"{content[at : tag.start]}{opening}: {words}{tag.raw[len(opening) :].lstrip()}"
+        )
         at = tag.end
     return "".join(out) + content[at:]

@@ -16,7 +16,10 @@ _TEXT = r'"(?:[^"\\\n]|\\[^\n])*+"'
 # twice.
 _MARK = re.compile(rf'{_TEXT}|"[^\n]*+|[\[{{]|[\]}}]|\n[ \t\r]*+\{{')
 _BEGINNING = re.compile(rf'\{{\s*+"(?:{"|".join(KEYS)})"\s*+:')
-_VALUES = {key: re.compile(rf'"{key}"\s*+:\s*+({_TEXT}|[0-9]{{1,18}}(?![0-9.eE]))') for key in KEYS}
+_VALUES = {
+    key: re.compile(rf'"{key}"\s*+:\s*+({_TEXT}|[0-9]{{1,18}}(?![0-9.eE]))')
+    for key in KEYS
+}
 _WIDEST_INDENT = 64
 
 
@@ -54,7 +57,11 @@ def _indent(text: str, start: int) -> int:
 def pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Cut a stretch where a record may begin: at a brace before a key of a record.
     A truncated record may have the next one on its line."""
-    cuts = [start, *(match.start() for match in _BEGINNING.finditer(text, start + 1, end)), end]
+    cuts = [
+        start,
+        *(match.start() for match in _BEGINNING.finditer(text, start + 1, end)),
+        end,
+    ]
     yield from pairwise(cuts)
 
 

@@ -47,7 +47,14 @@ WORDS: Mapping[str, str] = {
     "3d": "threeD",
 }
 """The words for a kind in tags, keys and folders."""
-SHORT = {"image": "img", "audio": "aud", "video": "vid", "document": "doc", "code": "cod", "3d": "thd"}
+SHORT = {
+    "image": "img",
+    "audio": "aud",
+    "video": "vid",
+    "document": "doc",
+    "code": "cod",
+    "3d": "thd",
+}
 """The prefixes of media files' names."""
 
 _SPELLINGS = ("tag",)
@@ -55,7 +62,9 @@ _KNOWN = re.compile(r"<((?:code|image|document|audio|video|threeD)[0-9]+)>")
 """A tag as the released scripts find it."""
 _TAGGED = re.compile(r"<++[^<>]*+>*+")
 """A tag, with or without a caption in it."""
-_LABEL = re.compile(r"(?P<kind>image|audio|video|document|code|3d)(?P<number>[0-9]{1,9})")
+_LABEL = re.compile(
+    r"(?P<kind>image|audio|video|document|code|3d)(?P<number>[0-9]{1,9})"
+)
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _NAME = re.compile(r"[a-z0-9_]{1,100}")
@@ -72,19 +81,29 @@ class AnswerKey(NamedTuple):
 def key_of(names: Names, number: str) -> AnswerKey:
     """The key of a question; known spellings of a domain are the same."""
     domain = domain_of(names.domain)
-    return AnswerKey(names.field, names.domain if domain is None else domain.name, number)
+    return AnswerKey(
+        names.field, names.domain if domain is None else domain.name, number
+    )
 
 
 def key_of_sample(sample: Sample) -> AnswerKey | None:
     """The key of a sample; None for other benchmarks."""
     names = names_of_sample(sample)
-    return None if names is None else key_of(names, sample.id.removeprefix(f"{names.field}/{names.domain}/"))
+    return (
+        None
+        if names is None
+        else key_of(names, sample.id.removeprefix(f"{names.field}/{names.domain}/"))
+    )
 
 
 def names_of_sample(sample: Sample) -> Names | None:
     """Field and domain in the labels of a sample."""
     names = Names(str(sample.metadata.get("field")), str(sample.metadata.get("domain")))
-    if not _NAME.fullmatch(names.domain) or field_of(names.field) != names.field or word(names.domain) != names.domain:
+    if (
+        not _NAME.fullmatch(names.domain)
+        or field_of(names.field) != names.field
+        or word(names.domain) != names.domain
+    ):
         return None
     return names if sample.id.startswith(f"{names.field}/{names.domain}/") else None
 
@@ -98,7 +117,13 @@ def same_question(said: str, sample: Sample) -> bool:
 def to_text(row: Mapping[str, Any]) -> bytes:
     """A record as one line of ASCII. The braces of its strings are escaped."""
     text = json.dumps(row, allow_nan=False)
-    return _STRING.sub(lambda string: string[0].replace("{", "\\u007b").replace("}", "\\u007d"), text).encode() + b"\n"
+    return (
+        _STRING.sub(
+            lambda string: string[0].replace("{", "\\u007b").replace("}", "\\u007d"),
+            text,
+        ).encode()
+        + b"\n"
+    )
 
 
 def seal(content: object, modal: object) -> str:
@@ -132,7 +157,14 @@ def read_flat(flat: Flat, lost: Mapping[str, PartKind] | None = None) -> Interle
     output = Interleaved.from_text(flat.content, flat.modal, spellings=_SPELLINGS)
     said = {part.label for part in output.parts}
     return Interleaved(
-        (*output.parts, *(Part(kind, label=label) for label, kind in (lost or {}).items() if label not in said))
+        (
+            *output.parts,
+            *(
+                Part(kind, label=label)
+                for label, kind in (lost or {}).items()
+                if label not in said
+            ),
+        )
     )
 
 
@@ -162,7 +194,9 @@ def _item(part: Part) -> Media | str | None:
 
 def _as_words(item: Media | str) -> str:
     """An item's text: code is a text in the layout, even if given as a file."""
-    return whole_text(item if isinstance(item, str) else item.read().decode(errors="replace"))
+    return whole_text(
+        item if isinstance(item, str) else item.read().decode(errors="replace")
+    )
 
 
 def _kind(part: Part) -> str:
@@ -180,9 +214,15 @@ def _tag(raw: str, key: str) -> str:
 def _keys(parts: list[Part], asked: set[str]) -> dict[int, str]:
     """The key of each part that has one, by its position.
     A part keeps its tag's number unless it is taken, also without a medium; media without a tag get free numbers."""
-    tagged = [at for at, part in enumerate(parts) if _item(part) is not None and part.raw]
-    loose = [at for at, part in enumerate(parts) if _item(part) is not None and not part.raw]
-    dangling = {name for part in parts if _item(part) is None for name in _names_in(part.raw)}
+    tagged = [
+        at for at, part in enumerate(parts) if _item(part) is not None and part.raw
+    ]
+    loose = [
+        at for at, part in enumerate(parts) if _item(part) is not None and not part.raw
+    ]
+    dangling = {
+        name for part in parts if _item(part) is None for name in _names_in(part.raw)
+    }
     keys = _Keys(dangling)
     named = {at: keys.own(parts[at]) for at in tagged}
     keys.taken_too({name for at in tagged for name in _names_in(parts[at].raw)})

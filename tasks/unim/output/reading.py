@@ -26,8 +26,18 @@ from mmeval.records import Sample
 from mmeval.system import to_line
 from mmeval.tasks.unim.data.concatenated_json import Record, read_records
 from mmeval.tasks.unim.labels import Names
-from mmeval.tasks.unim.output.layout import AnswerKey, key_of, key_of_sample, same_question
-from mmeval.tasks.unim.output.record import AnswerRecord, place_in, read_answer, read_key
+from mmeval.tasks.unim.output.layout import (
+    AnswerKey,
+    key_of,
+    key_of_sample,
+    same_question,
+)
+from mmeval.tasks.unim.output.record import (
+    AnswerRecord,
+    place_in,
+    read_answer,
+    read_key,
+)
 from mmeval.wording import counted
 
 _SUFFIXES = (".jsonl", ".json")
@@ -43,15 +53,24 @@ def read_output(path: Path, any_instruction: bool = False) -> OutputAnswers:
     if path.is_file():
         return OutputAnswers(path.parent, [path], any_instruction=any_instruction)
     folder = _one_export(path)
-    files = sorted(found for found in folder.rglob("*") if _may_hold_answers(found, folder))
+    files = sorted(
+        found for found in folder.rglob("*") if _may_hold_answers(found, folder)
+    )
     if not files and not read_manifest(folder).get("failed"):
-        raise MissingDataError(f"{path}: no answers, <field>/<domain>/<name>.jsonl; name their folder with path=")
+        raise MissingDataError(
+            f"{path}: no answers, <field>/<domain>/<name>.jsonl; name their folder with path="
+        )
     return OutputAnswers(folder, files, any_instruction=any_instruction)
 
 
 def _may_hold_answers(file: Path, folder: Path) -> bool:
     hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
-    return file.suffix.lower() in _SUFFIXES and file.name != MANIFEST and not hidden and file.is_file()
+    return (
+        file.suffix.lower() in _SUFFIXES
+        and file.name != MANIFEST
+        and not hidden
+        and file.is_file()
+    )
 
 
 def _one_export(path: Path) -> Path:
@@ -60,7 +79,9 @@ def _one_export(path: Path) -> Path:
     if (path / MANIFEST).is_file() or not below:
         return path
     if len(below) > 1:
-        raise UsageError(f"{path} holds answers of several models; name one with path=: {', '.join(map(str, below))}")
+        raise UsageError(
+            f"{path} holds answers of several models; name one with path=: {', '.join(map(str, below))}"
+        )
     return below[0]
 
 
@@ -79,7 +100,9 @@ class _Kept(NamedTuple):
 class OutputAnswers:
     """Answers of one model, checked on opening with their files, later read singly."""
 
-    def __init__(self, folder: Path, files: Sequence[Path], *, any_instruction: bool) -> None:
+    def __init__(
+        self, folder: Path, files: Sequence[Path], *, any_instruction: bool
+    ) -> None:
         self._folder, self._any_instruction = folder, any_instruction
         self._manifest = read_manifest(folder)
         self._records = KeptLines()
@@ -171,17 +194,26 @@ class OutputAnswers:
             count += 1
             key = read_key(record, place)
             if key is not None and key in self._kept:
-                again.append(f"{record.where} answers what {self._kept[key].where} has answered")
+                again.append(
+                    f"{record.where} answers what {self._kept[key].where} has answered"
+                )
                 continue
             found = read_answer(record, place)
             if key is None or found.fault:
-                faults.append(found.fault or f"{record.where}: it does not say by field, domain and id what it answers")
+                faults.append(
+                    found.fault
+                    or f"{record.where}: it does not say by field, domain and id what it answers"
+                )
             if key is not None:
                 self._keep(key, record, found)
         if faults:
-            self._remarks.append(f"of {counted(count, 'record')} {len(faults)} give no answer; the first: {faults[0]}")
+            self._remarks.append(
+                f"of {counted(count, 'record')} {len(faults)} give no answer; the first: {faults[0]}"
+            )
         if again:
-            self._remarks.append(f"{counted(len(again), 'record')} left out, as the first answer counts: {again[0]}")
+            self._remarks.append(
+                f"{counted(len(again), 'record')} left out, as the first answer counts: {again[0]}"
+            )
 
     def _keep(self, key: _Key, record: Record, found: AnswerRecord) -> None:
         if found.fault:
@@ -190,7 +222,9 @@ class OutputAnswers:
             return
         broken = self._broken.pop(key, None)
         span = self._records.put(found.to_json())
-        self._kept[key] = _Kept(span, self._next() if broken is None else broken[1], record.where)
+        self._kept[key] = _Kept(
+            span, self._next() if broken is None else broken[1], record.where
+        )
         self._lost.update(found.lost)
 
     def _next(self) -> int:
@@ -202,9 +236,16 @@ class OutputAnswers:
         rows = self._manifest.get("failed", [])
         try:
             for row in rows:
-                key = key_of(Names(str(row["field"]), str(row["domain"])), str(row["id"])), int(row["repeat"])
+                key = (
+                    key_of(
+                        Names(str(row["field"]), str(row["domain"])), str(row["id"])
+                    ),
+                    int(row["repeat"]),
+                )
                 error_of(row["error"])
                 if key not in self._kept and key not in self._broken:
                     self._failed[key] = (row["error"], self._next())
         except (TypeError, KeyError, ValueError, AttributeError, UsageError):
-            raise UsageError(f"{self._folder / MANIFEST}: 'failed' is damaged; export the answers again") from None
+            raise UsageError(
+                f"{self._folder / MANIFEST}: 'failed' is damaged; export the answers again"
+            ) from None

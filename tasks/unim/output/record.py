@@ -10,12 +10,27 @@ from typing import Any
 
 from mmeval.content import Interleaved, Media, PartKind
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange import DAMAGED, MAX_MEDIUM_BYTES, OWN, exact_part, kinds_of, medium_inside, own_of
+from mmeval.interchange import (
+    DAMAGED,
+    MAX_MEDIUM_BYTES,
+    OWN,
+    exact_part,
+    kinds_of,
+    medium_inside,
+    own_of,
+)
 from mmeval.records import Response
 from mmeval.tasks.unim.data.concatenated_json import Record
 from mmeval.tasks.unim.data.files import Place, find_medium
 from mmeval.tasks.unim.labels import field_of, names_of, number_of
-from mmeval.tasks.unim.output.layout import AnswerKey, Flat, key_of, read_flat, seal, tag_of
+from mmeval.tasks.unim.output.layout import (
+    AnswerKey,
+    Flat,
+    key_of,
+    read_flat,
+    seal,
+    tag_of,
+)
 
 _TEXT_KEY = "text"
 _SHOWN = 120
@@ -48,18 +63,31 @@ class AnswerRecord:
         return (path for path in self.paths.values() if path is not None)
 
     def to_json(self) -> list[Any]:
-        return [self.fault, self.question, self.content, self.items, self.paths, self.parts, *self.left_out]
+        return [
+            self.fault,
+            self.question,
+            self.content,
+            self.items,
+            self.paths,
+            self.parts,
+            *self.left_out,
+        ]
 
     @classmethod
     def from_json(cls, row: Sequence[Any]) -> AnswerRecord:
         fault, question, content, items, paths, parts, *left_out = row
-        entries = tuple((label, kind, said, is_file) for label, kind, said, is_file in items)
+        entries = tuple(
+            (label, kind, said, is_file) for label, kind, said, is_file in items
+        )
         return cls(fault, question, content, entries, paths, parts, tuple(left_out))
 
     def response(self, root: Path) -> Response:
         """The answer. Raises UsageError or MissingDataError for changed or damaged data."""
         output = self._exact(root) if self.parts else self._flat(root)
-        warnings = tuple(f"the answer names a file that is not there: {name[:_SHOWN]!r}" for name in self.lost)
+        warnings = tuple(
+            f"the answer names a file that is not there: {name[:_SHOWN]!r}"
+            for name in self.lost
+        )
         return Response(output=output, left_out=self.left_out, warnings=warnings)
 
     def _flat(self, root: Path) -> Interleaved:
@@ -74,7 +102,12 @@ class AnswerRecord:
         return read_flat(Flat(self.content, modal), lost)
 
     def _exact(self, root: Path) -> Interleaved:
-        return Interleaved(tuple(exact_part(row, lambda name: self._medium(name, root)) for row in _rows(self.parts)))
+        return Interleaved(
+            tuple(
+                exact_part(row, lambda name: self._medium(name, root))
+                for row in _rows(self.parts)
+            )
+        )
 
     def _medium(self, name: str, root: Path) -> Media | None:
         path = self.paths.get(name)
@@ -102,7 +135,9 @@ def read_answer(record: Record, place: Place) -> AnswerRecord:
 def place_in(root: Path, file: Path) -> Place:
     """The field and domain of a file of answers, by its folders.
     The field is the folder named like one, the domain the one below, even above the folder of the answers."""
-    below = next((folder.parent for folder in file.parents if field_of(folder.name)), None)
+    below = next(
+        (folder.parent for folder in file.parents if field_of(folder.name)), None
+    )
     return Place(root, root if below is None else below, file)
 
 
@@ -114,18 +149,39 @@ def _read(record: Record, place: Place) -> AnswerRecord:
     if not isinstance(block, dict) or not isinstance(block.get("content"), str):
         raise UsageError("'output' must be an object with a text under 'content'")
     modal = block.get("modal") or {}
-    if not isinstance(modal, dict) or not all(isinstance(value, str) for value in modal.values()):
-        raise UsageError("'output.modal' must be an object that maps tags to files and words, which are texts")
+    if not isinstance(modal, dict) or not all(
+        isinstance(value, str) for value in modal.values()
+    ):
+        raise UsageError(
+            "'output.modal' must be an object that maps tags to files and words, which are texts"
+        )
     own = own_of(record.row, parts=str)
     left_out = kinds_of(own.get("left_out"))
     folders = place.media_folders(names_of(record.row, place.folders, []))
     if own.get("parts") and own.get("of") == seal(block["content"], modal):
         named = {str(row["file"]) for row in _rows(own["parts"]) if "file" in row}
         paths = {name: _found(name, OWN, place, folders) for name in sorted(named)}
-        return AnswerRecord(question=_question(record.row), paths=paths, parts=own["parts"], left_out=left_out)
+        return AnswerRecord(
+            question=_question(record.row),
+            paths=paths,
+            parts=own["parts"],
+            left_out=left_out,
+        )
     items = tuple(_items(modal))
-    paths = {said: _found(said, label, place, folders) for label, _, said, is_file in items if is_file}
-    return AnswerRecord("", _question(record.row), _content(block["content"], modal), items, paths, "", left_out)
+    paths = {
+        said: _found(said, label, place, folders)
+        for label, _, said, is_file in items
+        if is_file
+    }
+    return AnswerRecord(
+        "",
+        _question(record.row),
+        _content(block["content"], modal),
+        items,
+        paths,
+        "",
+        left_out,
+    )
 
 
 def _question(row: Mapping[str, Any]) -> str:
@@ -141,7 +197,9 @@ def _items(modal: Mapping[str, str]) -> Iterator[tuple[str, PartKind, str, bool]
             continue
         tag = tag_of(key)
         if tag is None:
-            raise UsageError(f"'output.modal.{key[:_SHOWN]}' is no tag; write a kind and a number, such as image1")
+            raise UsageError(
+                f"'output.modal.{key[:_SHOWN]}' is no tag; write a kind and a number, such as image1"
+            )
         yield tag.label, tag.kind, value, tag.kind != "code"
 
 
@@ -149,7 +207,12 @@ def _content(content: str, modal: Mapping[str, str]) -> str:
     """An answer's text; if empty, that of keys such as ``text1``, which may repeat it."""
     if content.strip():
         return content
-    return "\n\n".join(value for key, value in modal.items() if key.lower().startswith(_TEXT_KEY)) or content
+    return (
+        "\n\n".join(
+            value for key, value in modal.items() if key.lower().startswith(_TEXT_KEY)
+        )
+        or content
+    )
 
 
 def _found(value: str, label: str, place: Place, folders: Sequence[str]) -> str | None:
@@ -169,7 +232,9 @@ def _found(value: str, label: str, place: Place, folders: Sequence[str]) -> str 
     if medium is None or medium.path is None:
         return None
     if medium.path.stat().st_size > MAX_MEDIUM_BYTES:
-        raise UsageError(f"{label}: {value[:_SHOWN]} is larger than {MAX_MEDIUM_BYTES >> 20} MiB, which no answer is")
+        raise UsageError(
+            f"{label}: {value[:_SHOWN]} is larger than {MAX_MEDIUM_BYTES >> 20} MiB, which no answer is"
+        )
     return medium.path.relative_to(place.root).as_posix()
 
 

@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.content import Interleaved, Media, suffix_for
-from mmeval.interchange import MANIFEST, OWN, AnsweredRun, Exported, ExportFolder, ScoredTrial, exact_parts, stem_of
+from mmeval.interchange import (
+    MANIFEST,
+    OWN,
+    AnsweredRun,
+    Exported,
+    ExportFolder,
+    ScoredTrial,
+    exact_parts,
+    stem_of,
+)
 from mmeval.records import Sample
 from mmeval.tasks.unim.labels import DIFFICULTIES, Names
 from mmeval.tasks.unim.output.layout import (
@@ -67,7 +76,11 @@ class _Writer(ExportFolder):
         sample, output = one.trial.sample, one.trial.output
         names = names_of_sample(sample)
         assert names is not None
-        slot = _Slot(names, sample.id.removeprefix(f"{names.field}/{names.domain}/"), one.trial.repeat)
+        slot = _Slot(
+            names,
+            sample.id.removeprefix(f"{names.field}/{names.domain}/"),
+            one.trial.repeat,
+        )
         own = self.own(one.trial)
         if output is None:
             self.manifest.setdefault("failed", []).append(
@@ -79,16 +92,24 @@ class _Writer(ExportFolder):
     def finish(self) -> Sequence[str]:
         return ()
 
-    def _record(self, sample: Sample, output: Interleaved, slot: _Slot, own: dict[str, Any]) -> None:
+    def _record(
+        self, sample: Sample, output: Interleaved, slot: _Slot, own: dict[str, Any]
+    ) -> None:
         place = self.path / slot.names.field / slot.names.domain
         files = _Files(place, slot, sample)
         answer = _answer(output, sample.question, files, self.counts, own)
-        row: dict[str, Any] = {"domain": slot.names.field, "subdomain": slot.names.domain, "id": slot.id}
+        row: dict[str, Any] = {
+            "domain": slot.names.field,
+            "subdomain": slot.names.domain,
+            "id": slot.id,
+        }
         if (level := _LEVELS.get(str(sample.metadata.get("difficulty")))) is not None:
             row["difficulty_level"] = level
         if slot.repeat:
             row["repeat"] = slot.repeat
-        _append(place, slot.repeat, to_text({**row, "input": _question(sample), **answer}))
+        _append(
+            place, slot.repeat, to_text({**row, "input": _question(sample), **answer})
+        )
         self.counts["media"] += files.written
 
 
@@ -97,7 +118,9 @@ def _append(place: Path, repeat: int, line: bytes) -> None:
     place.mkdir(parents=True, exist_ok=True)
     name, number = f"answers_repeat{repeat}" if repeat else "answers", 1
     while True:
-        file = place / (f"{name}.jsonl" if number == 1 else f"{name}_part{number}.jsonl")
+        file = place / (
+            f"{name}.jsonl" if number == 1 else f"{name}_part{number}.jsonl"
+        )
         if not file.exists() or file.stat().st_size + len(line) <= MAX_FILE_BYTES:
             break
         number += 1
@@ -111,7 +134,9 @@ def _question(sample: Sample) -> dict[str, Any]:
     for message in sample.input:
         for part in message.content.parts:
             kind = part.label.rstrip("0123456789")
-            name = f"{WORDS[kind]}{part.label.removeprefix(kind)}" if kind in WORDS else ""
+            name = (
+                f"{WORDS[kind]}{part.label.removeprefix(kind)}" if kind in WORDS else ""
+            )
             if part.kind == "code" and part.text is not None and name:
                 modal[name] = whole_text(part.text)
             elif part.media is not None and part.media.path is not None and name:
@@ -129,7 +154,9 @@ class _Files:
         name = f"{int(slot.id):04d}" if _NUMBER.fullmatch(slot.id) else slot.id
         self._stem = stem_of(name, slot.repeat)
         parts = (part for message in sample.input for part in message.content.parts)
-        self._numbers: Counter[str] = Counter(part.kind for part in parts if part.media is not None)
+        self._numbers: Counter[str] = Counter(
+            part.kind for part in parts if part.media is not None
+        )
 
     def put(self, medium: Media, kind: str) -> str:
         """The name of a medium's file, relative to the answers."""
@@ -152,12 +179,21 @@ class _Files:
 
 
 def _answer(
-    output: Interleaved, question: str, files: _Files, counts: Counter[str], own: dict[str, Any]
+    output: Interleaved,
+    question: str,
+    files: _Files,
+    counts: Counter[str],
+    own: dict[str, Any],
 ) -> dict[str, Any]:
     """``output`` of a record, and our own key for what it cannot hold, with ``own``."""
     flat = flattened(output, question)
-    modal = {name: item if isinstance(item, str) else files.put(item, _kind(name)) for name, item in flat.modal.items()}
-    counts["untagged"] += sum(part.raw == "" and part.media is not None for part in output.parts)
+    modal = {
+        name: item if isinstance(item, str) else files.put(item, _kind(name))
+        for name, item in flat.modal.items()
+    }
+    counts["untagged"] += sum(
+        part.raw == "" and part.media is not None for part in output.parts
+    )
     counts["dangling"] += sum(part.dangling for part in output.parts)
     row: dict[str, Any] = {"output": {"modal": modal, "content": flat.content}}
     if read_flat(flat) == output:

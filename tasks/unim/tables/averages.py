@@ -58,8 +58,16 @@ def macro(parts: Iterable[Sums]) -> Means:
     two others. Where all values were lost there is neither."""
     parts = list(parts)
     found = [micro(part) for part in parts]
-    tau, absolute, relative = (known_mean([mean[at] for mean in found]) for at in range(len(Means._fields)))
-    return Means(tau, absolute, None if absolute is None and any(part.supported for part in parts) else relative)
+    tau, absolute, relative = (
+        known_mean([mean[at] for mean in found]) for at in range(len(Means._fields))
+    )
+    return Means(
+        tau,
+        absolute,
+        None
+        if absolute is None and any(part.supported for part in parts)
+        else relative,
+    )
 
 
 def unim(
@@ -106,9 +114,15 @@ class _Part(NamedTuple):
             value = row.value
             taken = float(row.status != "unsupported")
             one = Sums(1.0, taken, float(value is not None), value or 0.0)
-            found[row.cluster] = found[row.cluster].plus(one) if row.cluster in found else one
+            found[row.cluster] = (
+                found[row.cluster].plus(one) if row.cluster in found else one
+            )
         clusters = tuple(found.values())
-        whole = Sums(*(math.fsum(column) for column in zip(*clusters, strict=True))) if clusters else Sums()
+        whole = (
+            Sums(*(math.fsum(column) for column in zip(*clusters, strict=True)))
+            if clusters
+            else Sums()
+        )
         return cls(clusters, micro(whole), whole)
 
     def value(self, kind: Literal["absolute", "relative"]) -> float | None:
@@ -121,7 +135,11 @@ class _Part(NamedTuple):
         if tau is None or absolute is None:
             return 0.0
         if kind == "absolute":
-            shifts = [(one.total - absolute * one.scored) / whole.scored for one in self.clusters if one.scored]
+            shifts = [
+                (one.total - absolute * one.scored) / whole.scored
+                for one in self.clusters
+                if one.scored
+            ]
         else:
             shifts = [
                 absolute * (one.supported - tau * one.asked) / whole.asked
@@ -129,4 +147,8 @@ class _Part(NamedTuple):
                 for one in self.clusters
             ]
         count = len(shifts)
-        return math.sqrt(count / (count - 1) * math.fsum(shift**2 for shift in shifts)) if count > 1 else None
+        return (
+            math.sqrt(count / (count - 1) * math.fsum(shift**2 for shift in shifts))
+            if count > 1
+            else None
+        )

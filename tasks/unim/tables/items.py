@@ -59,18 +59,37 @@ class ItemPool:
     unavailable: dict[str, None] = field(default_factory=dict)
     _seen: bytearray = field(default_factory=bytearray)
 
-    def add(self, trial: int, scores: Mapping[str, Mapping[str, Any]], given: Mapping[str, str], gq: str) -> None:
+    def add(
+        self,
+        trial: int,
+        scores: Mapping[str, Mapping[str, Any]],
+        given: Mapping[str, str],
+        gq: str,
+    ) -> None:
         """Add an answer's scores; of several tasks with it, the first with items counts.
         ``given``: its task's numbers, with reasons where they do not count; ``gq``: the number that pools items."""
         self._seen.extend(bytes(max(0, trial + 1 - len(self._seen))))
         if self._seen[trial]:
             return
-        found = {name: scores[name] for name in TITLES if name in scores and given.get(name) == ""}
-        self.unavailable |= {name: None for name, score in found.items() if score["status"] == "unavailable"}
-        listed = {name: items for name, score in found.items() if (items := _items(score))}
+        found = {
+            name: scores[name]
+            for name in TITLES
+            if name in scores and given.get(name) == ""
+        }
+        self.unavailable |= {
+            name: None
+            for name, score in found.items()
+            if score["status"] == "unavailable"
+        }
+        listed = {
+            name: items for name, score in found.items() if (items := _items(score))
+        }
         for name, items in listed.items():
             self.columns.setdefault(name, {})[trial] = items
-        without = [str(piece) for piece in scores.get(gq, {}).get("evidence", {}).get(WITHOUT, ())]
+        without = [
+            str(piece)
+            for piece in scores.get(gq, {}).get("evidence", {}).get(WITHOUT, ())
+        ]
         self.partial.update(without)
         self.partial_answers += bool(without)
         self._seen[trial] = bool(listed or without)
@@ -92,4 +111,6 @@ def _items(score: Mapping[str, Any]) -> Items | None:
         return None
     counted = [item for item in listed if not item.get(LEFT_OUT)]
     known = [float(item[QUALITY]) for item in counted if item.get(QUALITY) is not None]
-    return Items(1, len(known), sum(known), len(counted) - len(known), len(listed) - len(counted))
+    return Items(
+        1, len(known), sum(known), len(counted) - len(known), len(listed) - len(counted)
+    )

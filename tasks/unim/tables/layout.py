@@ -11,7 +11,19 @@ from mmeval.tasks.unim.domains import DOMAINS, FIELDS, LEVELS, domain_of
 from mmeval.tasks.unim.labels import CAPABILITIES
 from mmeval.tasks.unim.tables.averages import Means, macro, micro
 from mmeval.tasks.unim.tables.items import TITLES
-from mmeval.tasks.unim.tables.pool import GQ, HC, ICS, LES, SC, SH, SQCS, STS, Place, Pool, pooled
+from mmeval.tasks.unim.tables.pool import (
+    GQ,
+    HC,
+    ICS,
+    LES,
+    SC,
+    SH,
+    SQCS,
+    STS,
+    Place,
+    Pool,
+    pooled,
+)
 from mmeval.tasks.unim.tables.remarks import OF_ITEMS, OF_MEANS_NEEDS, remarks
 from mmeval.tasks.unim.tables.slices import Columns, Rows, Slice, in_order, together
 
@@ -70,8 +82,25 @@ FAMILIES = (
     ),
 )
 MODALITIES = "UniM: quality of items by modality (%)"
-ALL = Family("", tuple(column for family in FAMILIES for column in family.columns if column.kind != "of means"))
-SHORT: Mapping[str, str] = {SC: "SC", GQ: "GQ", SQCS: "SQCS", STS: "StS", LES: "LeS", HC: "HC", SH: "SH", ICS: "ICS"}
+ALL = Family(
+    "",
+    tuple(
+        column
+        for family in FAMILIES
+        for column in family.columns
+        if column.kind != "of means"
+    ),
+)
+SHORT: Mapping[str, str] = {
+    SC: "SC",
+    GQ: "GQ",
+    SQCS: "SQCS",
+    STS: "StS",
+    LES: "LeS",
+    HC: "HC",
+    SH: "SH",
+    ICS: "ICS",
+}
 """Numbers by the paper's letters."""
 
 
@@ -84,7 +113,11 @@ def layout(run: StoredRun) -> Iterator[Table]:
         return
     tables = _Tables(pool, Columns(pool), _eta(run))
     notes = remarks(run, pool, SHORT, tables.given)
-    families = [family for family in FAMILIES if family is FAMILIES[0] or tables.given.intersection(family.numbers)]
+    families = [
+        family
+        for family in FAMILIES
+        if family is FAMILIES[0] or tables.given.intersection(family.numbers)
+    ]
     for family in families:
         yield tables.by_field(family, notes)
         notes = ()  # they are about all tables, so they are written once
@@ -119,27 +152,54 @@ class _Tables:
     def by_field(self, family: Family, notes: Sequence[str]) -> Table:
         """The fields by the mean of domains and of instances, and the mean of all."""
         parts = self._by_place(family)
-        fields = [*FIELDS, *dict.fromkeys(place.field for place in self._places if place.field not in FIELDS)]
+        fields = [
+            *FIELDS,
+            *dict.fromkeys(
+                place.field for place in self._places if place.field not in FIELDS
+            ),
+        ]
         lines = [
             line
             for field in fields
             if (own := [part for place, part in parts.items() if place.field == field])
-            for line in self._field_lines(FIELDS.get(field, field), family, own, _domains_in(field, own), None)
+            for line in self._field_lines(
+                FIELDS.get(field, field), family, own, _domains_in(field, own), None
+            )
         ]
         (whole,) = self._slices(family, self._columns.everything(), 1)
-        total = sum(_domains_in(field, [place for place in parts if place.field == field]) for field in fields)
+        total = sum(
+            _domains_in(field, [place for place in parts if place.field == field])
+            for field in fields
+        )
         lines += self._field_lines("All", family, list(parts.values()), total, whole)
-        return self._table("Field", f"UniM by field: {family.title} (%)", family, lines, notes)
+        return self._table(
+            "Field", f"UniM by field: {family.title} (%)", family, lines, notes
+        )
 
     def _field_lines(
-        self, title: str, family: Family, parts: Sequence[Slice], domains: int, whole: Slice | None
+        self,
+        title: str,
+        family: Family,
+        parts: Sequence[Slice],
+        domains: int,
+        whole: Slice | None,
     ) -> Iterator[Line]:
         """A field's two lines; ``whole`` are its instances if more than its domains'."""
-        means = {number: macro(part.sums[number] for part in parts) for number in family.numbers}
+        means = {
+            number: macro(part.sums[number] for part in parts)
+            for number in family.numbers
+        }
         scored = sum(part.whole > 0 for part in parts)
         count = f"{scored}/{domains} domains"
-        yield Line(f"{title}: mean of domains", means, count, self._lacking_domains(family, parts))
-        yield self._line(f"{title}: mean of instances", family, whole or together(parts))
+        yield Line(
+            f"{title}: mean of domains",
+            means,
+            count,
+            self._lacking_domains(family, parts),
+        )
+        yield self._line(
+            f"{title}: mean of instances", family, whole or together(parts)
+        )
 
     def by_modality(self) -> Table:
         """The mean quality of the items of each modality, over the items of all answers."""
@@ -147,70 +207,125 @@ class _Tables:
         own = self._field_codes(fields)
         groups = [-1 if code < 0 else own[code] for code in self._pool.codes["place"]]
         items = self._pool.items
-        headers = ("Modality", "Items", "Answers", "Mean", *(FIELDS.get(field, field) for field in fields), "Lacks")
+        headers = (
+            "Modality",
+            "Items",
+            "Answers",
+            "Mean",
+            *(FIELDS.get(field, field) for field in fields),
+            "Lacks",
+        )
         rows: list[tuple[Cell, ...]] = []
         for name, title in TITLES.items():
             if name in items.columns or name in items.unavailable:
                 (whole,) = items.sums(name, bytes(len(self._pool)), 1)
                 parts = items.sums(name, groups, len(fields))
-                means = (None if mean is None else 100 * mean for mean in (one.mean for one in (whole, *parts)))
-                lacks = _lacking({"unscored": whole.unscored, "left out": whole.left_out})
+                means = (
+                    None if mean is None else 100 * mean
+                    for mean in (one.mean for one in (whole, *parts))
+                )
+                lacks = _lacking(
+                    {"unscored": whole.unscored, "left out": whole.left_out}
+                )
                 lacks = lacks or ("" if name in items.columns else "unavailable")
-                rows.append((title, f"{whole.known:,}", f"{whole.answers:,}", *means, lacks))
+                rows.append(
+                    (title, f"{whole.known:,}", f"{whole.answers:,}", *means, lacks)
+                )
         return Table(MODALITIES, headers, tuple(rows), (OF_ITEMS,), digits=1)
 
     def by_domain(self, family: Family) -> Table:
         """The run's domains; those of fields without instances of its levels are unknown."""
-        lines = {place: self._line(_title(place), family, part) for place, part in self._by_place(family).items()}
+        lines = {
+            place: self._line(_title(place), family, part)
+            for place, part in self._by_place(family).items()
+        }
         asked = {place.field for place in lines}
         known = {domain.name for place in lines if (domain := domain_of(place.domain))}
         levels = [level for level in LEVELS if level in self._pool.levels]
         empty = [
-            Line(f"{one.number} {one.title}", {}, "0/0", f"has no {' or '.join(levels)} instance")
+            Line(
+                f"{one.number} {one.title}",
+                {},
+                "0/0",
+                f"has no {' or '.join(levels)} instance",
+            )
             for one in DOMAINS
-            if one.field in asked and one.name not in known and levels and not any(map(one.count, levels))
+            if one.field in asked
+            and one.name not in known
+            and levels
+            and not any(map(one.count, levels))
         ]
         found = sorted([*lines.values(), *empty], key=_numbered)
-        return self._table("Domain", f"UniM by domain: {family.title} (%)", family, found)
+        return self._table(
+            "Domain", f"UniM by domain: {family.title} (%)", family, found
+        )
 
     def by_difficulty(self) -> Table:
-        levels = sorted(self._pool.levels, key=lambda level: LEVELS.index(level) if level in LEVELS else len(LEVELS))
+        levels = sorted(
+            self._pool.levels,
+            key=lambda level: LEVELS.index(level) if level in LEVELS else len(LEVELS),
+        )
         fields = list(dict.fromkeys(place.field for place in self._places))
         lines: list[Line] = []
-        own = self._slices(ALL, self._columns.by_label("difficulty"), len(self._pool.levels))
+        own = self._slices(
+            ALL, self._columns.by_label("difficulty"), len(self._pool.levels)
+        )
         both = self._columns.by_difficulty_and(self._field_codes(fields))
         crossed = self._slices(ALL, both, len(levels) * len(fields))
         for level in levels:
             code = self._pool.levels[level]
             lines.append(self._line(level, ALL, own[code]))
-            parts = ((field, crossed[code * len(fields) + at]) for at, field in enumerate(fields))
-            named = ((f"{level}, {FIELDS.get(field, field).lower()}", part) for field, part in parts)
-            lines += [self._line(title, ALL, part) for title, part in named if part.trials]
+            parts = (
+                (field, crossed[code * len(fields) + at])
+                for at, field in enumerate(fields)
+            )
+            named = (
+                (f"{level}, {FIELDS.get(field, field).lower()}", part)
+                for field, part in parts
+            )
+            lines += [
+                self._line(title, ALL, part) for title, part in named if part.trials
+            ]
         return self._table("Difficulty", "UniM by difficulty (%)", ALL, lines)
 
     def by_capability(self) -> Table:
         many = len(self._pool.capabilities)
         ways = {"": self._slices(ALL, self._columns.by_capability(soft=False), many)}
         if self._pool.weighted:
-            ways[", by weight"] = self._slices(ALL, self._columns.by_capability(soft=True), many)
+            ways[", by weight"] = self._slices(
+                ALL, self._columns.by_capability(soft=True), many
+            )
         known = {name: at for at, name in enumerate(CAPABILITIES)}
-        names = sorted(self._pool.capabilities, key=lambda name: (known.get(name, len(known)), name))
+        names = sorted(
+            self._pool.capabilities,
+            key=lambda name: (known.get(name, len(known)), name),
+        )
         lines = [
-            self._line(f"{name} {CAPABILITIES.get(name, '')}".strip() + way, ALL, parts[self._pool.capabilities[name]])
+            self._line(
+                f"{name} {CAPABILITIES.get(name, '')}".strip() + way,
+                ALL,
+                parts[self._pool.capabilities[name]],
+            )
             for name in names
             for way, parts in ways.items()
         ]
         notes = ["An instance counts in each of its capabilities, with weight 1."]
         if self._pool.weighted:
-            notes.append("By weight: with the weight that the data give the capability.")
+            notes.append(
+                "By weight: with the weight that the data give the capability."
+            )
         return self._table("Capability", "UniM by capability (%)", ALL, lines, notes)
 
     def by_combination(self) -> Table:
         codes = self._pool.combinations
         parts = self._slices(ALL, self._columns.by_label("combination"), len(codes))
         lines = [self._line(name, ALL, parts[codes[name]]) for name in sorted(codes)]
-        notes = ["Input->output, besides text: I image, V video, A audio, D document, C code, 3D."]
-        return self._table("Combination", "UniM by combination of modalities (%)", ALL, lines, notes)
+        notes = [
+            "Input->output, besides text: I image, V video, A audio, D document, C code, 3D."
+        ]
+        return self._table(
+            "Combination", "UniM by combination of modalities (%)", ALL, lines, notes
+        )
 
     # --- the slices behind them --------------------------------------------------------------------------------------
 
@@ -228,7 +343,10 @@ class _Tables:
 
     def _line(self, title: str, family: Family, part: Slice) -> Line:
         means = {number: micro(part.sums[number]) for number in family.numbers}
-        lacks = {state: getattr(part, state) for state in ("unsupported", "failed", "unscored", "unavailable", "bad")}
+        lacks = {
+            state: getattr(part, state)
+            for state in ("unsupported", "failed", "unscored", "unavailable", "bad")
+        }
         return Line(title, means, f"{part.whole}/{part.trials}", _lacking(lacks))
 
     def _lacking_domains(self, family: Family, parts: Sequence[Slice]) -> str:
@@ -236,17 +354,31 @@ class _Tables:
         asked = [part for part in parts if part.sums[family.numbers[0]].asked]
         taken = [part for part in asked if part.sums[family.numbers[0]].supported]
         numbers = [number for number in family.numbers if number in self.given]
-        lost = sum(any(not part.sums[number].scored for number in numbers) for part in taken)
+        lost = sum(
+            any(not part.sums[number].scored for number in numbers) for part in taken
+        )
         return _lacking(
-            {"unsupported": len(asked) - len(taken), "without a value": lost, "bad": len(parts) - len(asked)}
+            {
+                "unsupported": len(asked) - len(taken),
+                "without a value": lost,
+                "bad": len(parts) - len(asked),
+            }
         )
 
     def _table(
-        self, header: str, title: str, family: Family, lines: Sequence[Line], notes: Sequence[str] = ()
+        self,
+        header: str,
+        title: str,
+        family: Family,
+        lines: Sequence[Line],
+        notes: Sequence[str] = (),
     ) -> Table:
         columns = [column for column in family.columns if self._is_shown(column)]
         headers = (header, *(column.header for column in columns), "Scored", "Lacks")
-        rows = tuple((line.title, *self._cells(columns, line), line.scored, line.lacks) for line in lines)
+        rows = tuple(
+            (line.title, *self._cells(columns, line), line.scored, line.lacks)
+            for line in lines
+        )
         return Table(title, headers, rows, tuple(notes), digits=1)
 
     def _is_shown(self, column: Column) -> bool:
@@ -263,9 +395,17 @@ class _Tables:
     def _value(self, column: Column, means: Mapping[str, Means]) -> float | None:
         of = means.get(column.number, Means())
         if column.kind == "of means":
-            meaning, quality = (means.get(number, Means()).absolute for number in (SC, GQ))
-            return None if meaning is None or quality is None else meaning * (self._eta + (1 - self._eta) * quality)
-        return {"tau": of.tau, "absolute": of.absolute, "relative": of.relative}[column.kind]
+            meaning, quality = (
+                means.get(number, Means()).absolute for number in (SC, GQ)
+            )
+            return (
+                None
+                if meaning is None or quality is None
+                else meaning * (self._eta + (1 - self._eta) * quality)
+            )
+        return {"tau": of.tau, "absolute": of.absolute, "relative": of.relative}[
+            column.kind
+        ]
 
 
 def _lacking(counts: Mapping[str, int]) -> str:
@@ -274,7 +414,9 @@ def _lacking(counts: Mapping[str, int]) -> str:
 
 def _eta(run: StoredRun) -> float:
     """The share of SQCS that does not depend on quality, in the run's switches."""
-    metrics = (metrics.get(SQCS, {}) for metrics in run.ours.get("metrics", {}).values())
+    metrics = (
+        metrics.get(SQCS, {}) for metrics in run.ours.get("metrics", {}).values()
+    )
     found = (metric.get("switches", {}).get("eta") for metric in metrics)
     return next((float(eta) for eta in found if isinstance(eta, int | float)), ETA)
 
@@ -287,7 +429,11 @@ def _domains_in(field: str, present: Sequence[object]) -> int:
 def _title(place: Place) -> str:
     known = domain_of(place.domain)
     name = place.domain if known is None else f"{known.number} {known.title}"
-    return name if known is not None and known.field == place.field else f"{name} ({place.field})"
+    return (
+        name
+        if known is not None and known.field == place.field
+        else f"{name} ({place.field})"
+    )
 
 
 def _numbered(line: Line) -> tuple[int, str]:

@@ -86,7 +86,9 @@ class Pool:
     trials: bytearray = field(default_factory=bytearray)
     states: bytearray = field(default_factory=bytearray)
     values: array[float] = field(default_factory=lambda: array("d"))
-    codes: dict[str, array[int]] = field(default_factory=lambda: {name: array("q") for name in _LABELS})
+    codes: dict[str, array[int]] = field(
+        default_factory=lambda: {name: array("q") for name in _LABELS}
+    )
     capable: tuple[array[int], array[int], array[float]] = field(
         default_factory=lambda: (array("q"), array("q"), array("d"))
     )
@@ -95,7 +97,12 @@ class Pool:
     def __len__(self) -> int:
         return len(self.trials)
 
-    def add(self, row: Mapping[str, Any], given: Mapping[str, str], weights: Mapping[str, Mapping[str, Any]]) -> None:
+    def add(
+        self,
+        row: Mapping[str, Any],
+        given: Mapping[str, str],
+        weights: Mapping[str, Mapping[str, Any]],
+    ) -> None:
         """Add a score row. ``weights`` are those of capabilities by sample.
         ``given`` has the numbers of its task, with a reason for those that do not count."""
         key = (str(row["s"]), int(row["n"]))
@@ -113,26 +120,40 @@ class Pool:
         if trial == OK:
             self.items.add(known, row["scores"], given, GQ)
 
-    def _append(self, labels: Mapping[str, Any], weights: Mapping[str, Any] | None) -> None:
+    def _append(
+        self, labels: Mapping[str, Any], weights: Mapping[str, Any] | None
+    ) -> None:
         """Add the labels of a new trial."""
-        words = {name: str(labels.get(name) or "") for name in ("field", "domain", "difficulty", "combination")}
+        words = {
+            name: str(labels.get(name) or "")
+            for name in ("field", "domain", "difficulty", "combination")
+        }
         known = domain_of(words["domain"])
         place = Place(words["field"], words["domain"] if known is None else known.name)
         codes = self.codes
-        codes["place"].append(self.places.setdefault(place, len(self.places)) if all(place) else -1)
-        for name, numbered in (("difficulty", self.levels), ("combination", self.combinations)):
+        codes["place"].append(
+            self.places.setdefault(place, len(self.places)) if all(place) else -1
+        )
+        for name, numbered in (
+            ("difficulty", self.levels),
+            ("combination", self.combinations),
+        ):
             word = words[name]
             codes[name].append(numbered.setdefault(word, len(numbered)) if word else -1)
         found = labels.get("capabilities")
         for one in dict.fromkeys(map(str, found if isinstance(found, list) else ())):
             trials, capabilities, soft = self.capable
             trials.append(len(self))
-            capabilities.append(self.capabilities.setdefault(one, len(self.capabilities)))
+            capabilities.append(
+                self.capabilities.setdefault(one, len(self.capabilities))
+            )
             weight = _weight(weights, one)
             soft.append(1.0 if weight is None else weight)
             self.weighted = self.weighted or weight is not None
 
-    def _put(self, at: int, trial: int, row: Mapping[str, Any], given: Mapping[str, str]) -> None:
+    def _put(
+        self, at: int, trial: int, row: Mapping[str, Any], given: Mapping[str, str]
+    ) -> None:
         """Set the numbers of a trial. Those that another task has scored stay."""
         first = at * len(NUMBERS)
         new = len(self.states) == first
@@ -144,22 +165,34 @@ class Pool:
             elif state < self.states[place]:
                 self.states[place], self.values[place] = state, value
 
-    def _read(self, trial: int, name: str, row: Mapping[str, Any], given: Mapping[str, str]) -> tuple[int, float]:
+    def _read(
+        self, trial: int, name: str, row: Mapping[str, Any], given: Mapping[str, str]
+    ) -> tuple[int, float]:
         if trial != OK:
             return NO_ANSWER, 0.0
         why = given.get(name)
         if why is None:
             return UNAVAILABLE, 0.0
-        score = row["scores"].get(name) or {"status": "unscored", "reason": "not scored yet"}
+        score = row["scores"].get(name) or {
+            "status": "unscored",
+            "reason": "not scored yet",
+        }
         value = score.get("value")
-        if not why and score["status"] == "scored" and isinstance(value, (int, float)) and math.isfinite(value):
+        if (
+            not why
+            and score["status"] == "scored"
+            and isinstance(value, (int, float))
+            and math.isfinite(value)
+        ):
             return SCORED, float(value)
         if not why and score["status"] == "inapplicable":
             return INAPPLICABLE, 0.0
         lack = Lack(name, why or shortened(str(score.get("reason", "")), MAX_REASON))
         if lack in self.lacks or len(self.lacks) < MAX_REASONS:
             self.lacks[lack] += 1
-        return (UNAVAILABLE if score["status"] == "unavailable" and not why else UNSCORED), 0.0
+        return (
+            UNAVAILABLE if score["status"] == "unavailable" and not why else UNSCORED
+        ), 0.0
 
 
 def pooled(run: StoredRun) -> Pool:
@@ -189,14 +222,22 @@ def _is_bad(row: Mapping[str, Any]) -> bool:
 
 def unim_tasks(run: StoredRun) -> list[StoredTask]:
     """The tasks of a run whose samples are UniM's, or that name its layout."""
-    return [task for task in run.tasks if UNIM in (task.config.get("loader"), task.config.get("layout"))]
+    return [
+        task
+        for task in run.tasks
+        if UNIM in (task.config.get("loader"), task.config.get("layout"))
+    ]
 
 
 def _given(run: StoredRun, task: StoredTask) -> dict[str, str]:
     """The numbers of a task, each with a reason why it does not count, or empty.
     All of them without a results file; none counts where scoring was suspended."""
     metrics = run.ours.get("metrics", {}).get(task.name)
-    listed = () if metrics is None else (str(n) for one in metrics.values() for n in one.get("outputs", ()))
+    listed = (
+        ()
+        if metrics is None
+        else (str(n) for one in metrics.values() for n in one.get("outputs", ()))
+    )
     outputs = (*NUMBERS, *TITLES) if metrics is None else listed
     given = dict.fromkeys(outputs, "")
     for row in run.ours.get("results", ()):
@@ -210,13 +251,20 @@ def _soft_labels(task: StoredTask) -> dict[str, Mapping[str, Any]]:
     return {
         str(sample.get("id")): weights
         for sample in task.samples()
-        if isinstance(weights := (sample.get("metadata") or {}).get("capability_weights"), dict) and weights
+        if isinstance(
+            weights := (sample.get("metadata") or {}).get("capability_weights"), dict
+        )
+        and weights
     }
 
 
 def _weight(weights: Mapping[str, Any] | None, capability: str) -> float | None:
     """The weight of a capability; None without a valid one."""
     found = None if weights is None else weights.get(capability)
-    if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 <= found < math.inf:
+    if (
+        isinstance(found, bool)
+        or not isinstance(found, (int, float))
+        or not 0 <= found < math.inf
+    ):
         return None
     return float(found)

@@ -26,7 +26,9 @@ CUT = (
     "Numbers and slices are those of the paper's tables 3-5 (fields) and 25-30 (domains); how exactly these cut their "
     "rows is not known."
 )
-OF_MEANS = "SQCS of means: its formula on the row's SC and GQ, as some published rows have it."
+OF_MEANS = (
+    "SQCS of means: its formula on the row's SC and GQ, as some published rows have it."
+)
 OF_MEANS_NEEDS = frozenset({"semantic_correctness", "unim_gq"})
 """The numbers that the SQCS of means needs."""
 OF_ITEMS = (
@@ -42,7 +44,9 @@ SHOWN = 3
 """The most names that a remark lists."""
 
 
-def remarks(run: StoredRun, pool: Pool, letters: Mapping[str, str], given: Collection[str]) -> tuple[str, ...]:
+def remarks(
+    run: StoredRun, pool: Pool, letters: Mapping[str, str], given: Collection[str]
+) -> tuple[str, ...]:
     """The notes of a run; ``letters`` are the paper's names of the numbers.
     ``given`` are the numbers that some trial has."""
     of_means = (OF_MEANS,) if OF_MEANS_NEEDS.issubset(given) else ()
@@ -54,7 +58,9 @@ def _about_run(run: StoredRun) -> Iterator[str]:
     tasks = {task.name: task.alias for task in unim_tasks(run)}
     yield from paper_notes(run, tasks)
     for name, alias in tasks.items():
-        if (subset := run.ours.get("subset", {}).get(name)) and (note := Subset(**subset).note):
+        if (subset := run.ours.get("subset", {}).get(name)) and (
+            note := Subset(**subset).note
+        ):
             yield f"{alias}, {note} samples."
         if name in run.ours.get("unfinished", {}):
             yield f"The data of {alias} could not be read to their end."
@@ -63,16 +69,28 @@ def _about_run(run: StoredRun) -> Iterator[str]:
         yield f"Left out, no data here: {some(left_out, SHOWN)}."
 
 
-def _about_numbers(pool: Pool, letters: Mapping[str, str], given: Collection[str]) -> Iterator[str]:
+def _about_numbers(
+    pool: Pool, letters: Mapping[str, str], given: Collection[str]
+) -> Iterator[str]:
     """The numbers without a value, grouped by their most frequent reason."""
     alike: dict[str, list[str]] = {}
     for number, short in letters.items():
-        reasons = {lack.reason: count for lack, count in pool.lacks.items() if lack.number == number}
+        reasons = {
+            lack.reason: count
+            for lack, count in pool.lacks.items()
+            if lack.number == number
+        }
         if reasons or number not in given:
-            reason = max(reasons, key=lambda reason: reasons[reason]) if reasons else "these results have it of no task"
+            reason = (
+                max(reasons, key=lambda reason: reasons[reason])
+                if reasons
+                else "these results have it of no task"
+            )
             more = f" and {len(reasons) - 1} more" if len(reasons) > 1 else ""
             alike.setdefault(f"{reason or 'no reason is given'}{more}", []).append(
-                f"{short} of {sum(reasons.values()):,}" if number in given else f"{short} of all"
+                f"{short} of {sum(reasons.values()):,}"
+                if number in given
+                else f"{short} of all"
             )
     for reason, shorts in alike.items():
         yield f"Lacking: {', '.join(shorts)}: {reason}."
@@ -89,7 +107,10 @@ def _about_trials(pool: Pool) -> Iterator[str]:
         yield f"GQ is partial in {count:,} answers, without the items that they may have for {', '.join(of)}."
     if pool.shared:
         yield f"{pool.shared:,} trials belong to several tasks and count once."
-    unplaced = sum(code < 0 and trial != BAD for code, trial in zip(pool.codes["place"], pool.trials, strict=True))
+    unplaced = sum(
+        code < 0 and trial != BAD
+        for code, trial in zip(pool.codes["place"], pool.trials, strict=True)
+    )
     if unplaced:
         yield f"{unplaced:,} instances have no field or domain and count in the mean of all instances alone."
     unknown = [place.domain for place in pool.places if domain_of(place.domain) is None]

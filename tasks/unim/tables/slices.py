@@ -62,8 +62,12 @@ class Columns:
     def given(self) -> list[str]:
         """The numbers that some trial of the run has."""
         states = self._pool.states
-        own = {name: states[place :: len(NUMBERS)] for place, name in enumerate(NUMBERS)}
-        return [name for name, found in own.items() if SCORED in found or UNSCORED in found]
+        own = {
+            name: states[place :: len(NUMBERS)] for place, name in enumerate(NUMBERS)
+        }
+        return [
+            name for name, found in own.items() if SCORED in found or UNSCORED in found
+        ]
 
     def everything(self) -> Rows:
         """All trials as one slice."""
@@ -77,15 +81,27 @@ class Columns:
         """The trials by difficulty and field (``fields``: that of each place).
         Numbered as the difficulty times the number of all fields, plus the field."""
         many = max(fields, default=0) + 1
-        both = zip(self._pool.codes["difficulty"], self._pool.codes["place"], strict=True)
-        return Rows.of(array("q", (-1 if min(pair) < 0 else pair[0] * many + fields[pair[1]] for pair in both)))
+        both = zip(
+            self._pool.codes["difficulty"], self._pool.codes["place"], strict=True
+        )
+        return Rows.of(
+            array(
+                "q",
+                (
+                    -1 if min(pair) < 0 else pair[0] * many + fields[pair[1]]
+                    for pair in both
+                ),
+            )
+        )
 
     def by_capability(self, *, soft: bool) -> Rows:
         """The trials by capability, each in all of its own, with weight 1 or its label's."""
         trials, codes, weights = self._pool.capable
         return Rows(codes, trials, weights if soft else array("d", [1.0]) * len(codes))
 
-    def slices(self, rows: Rows, many: int, numbers: Sequence[str], asked_about: Iterable[str]) -> list[Slice]:
+    def slices(
+        self, rows: Rows, many: int, numbers: Sequence[str], asked_about: Iterable[str]
+    ) -> list[Slice]:
         """``many`` slices with sums of numbers; a whole trial has all ``asked_about``."""
         found = [_Growing(len(numbers)) for _ in range(many)]
         places = [NUMBERS.index(name) for name in numbers]
@@ -95,7 +111,13 @@ class Columns:
             if code >= 0:
                 first = trial * len(NUMBERS)
                 own = [states[first + place] for place in places]
-                found[code].add(trials[trial], own, [values[first + place] for place in places], weight, counted)
+                found[code].add(
+                    trials[trial],
+                    own,
+                    [values[first + place] for place in places],
+                    weight,
+                    counted,
+                )
         return [one.slice(numbers) for one in found]
 
 
@@ -110,7 +132,12 @@ class _Growing:
         self.counts = [0] * (len(Slice._fields) - 1)
 
     def add(
-        self, trial: int, states: Sequence[int], values: Sequence[float], weight: float, counted: Sequence[int]
+        self,
+        trial: int,
+        states: Sequence[int],
+        values: Sequence[float],
+        weight: float,
+        counted: Sequence[int],
     ) -> None:
         self.counts[0] += 1
         self.counts[_outcome(trial, [states[at] for at in counted])] += 1
@@ -125,7 +152,10 @@ class _Growing:
                     self.totals[at] += weight * values[at]
 
     def slice(self, numbers: Sequence[str]) -> Slice:
-        sums = (Sums(self.asked, self.taken, *own) for own in zip(self.scored, self.totals, strict=True))
+        sums = (
+            Sums(self.asked, self.taken, *own)
+            for own in zip(self.scored, self.totals, strict=True)
+        )
         return Slice(dict(zip(numbers, sums, strict=True)), *self.counts)
 
 
@@ -150,7 +180,10 @@ def together(slices: Sequence[Slice]) -> Slice:
     """Join slices without common trials."""
     names = slices[0].sums if slices else ()
     return Slice(
-        {name: Sums(*map(sum, zip(*(one.sums[name] for one in slices), strict=True))) for name in names},
+        {
+            name: Sums(*map(sum, zip(*(one.sums[name] for one in slices), strict=True)))
+            for name in names
+        },
         *(sum(counts) for counts in zip(*(one[1:] for one in slices), strict=True)),
     )
 
@@ -161,6 +194,10 @@ def in_order(places: Mapping[Place, int]) -> list[Place]:
 
     def key(place: Place) -> tuple[int, float, Place]:
         known = domain_of(place.domain)
-        return fields.get(place.field, len(fields)), float("inf") if known is None else known.number, place
+        return (
+            fields.get(place.field, len(fields)),
+            float("inf") if known is None else known.number,
+            place,
+        )
 
     return sorted(places, key=key)

@@ -23,16 +23,27 @@ def melody(seconds: float = 1.5) -> Samples:
     """Plucked chords."""
     t = np.arange(int(seconds * RATE)) / RATE
     roots = np.array([262, 330, 392, 349, 294, 440])[np.floor(t / 0.3).astype(int) % 6]
-    tones = sum(np.sin(2 * np.pi * roots * ratio * t) / ratio for ratio in (1, 1.25, 1.5, 2, 3))
+    tones = sum(
+        np.sin(2 * np.pi * roots * ratio * t) / ratio for ratio in (1, 1.25, 1.5, 2, 3)
+    )
     return np.asarray(0.25 * tones * np.exp(-5 * (t % 0.3)), np.float32)
 
 
 def noise(level: float = 0.1) -> Samples:
-    return (level * np.random.default_rng(3).standard_normal(int(1.5 * RATE))).astype(np.float32)
+    return (level * np.random.default_rng(3).standard_normal(int(1.5 * RATE))).astype(
+        np.float32
+    )
 
 
-def quality(*sounds: Samples | Media, rate: int = RATE, profile: str = "standard", **switches: Any) -> Score:
-    media = [sound if isinstance(sound, Media) else wav(sound, rate) for sound in sounds]
+def quality(
+    *sounds: Samples | Media,
+    rate: int = RATE,
+    profile: str = "standard",
+    **switches: Any,
+) -> Score:
+    media = [
+        sound if isinstance(sound, Media) else wav(sound, rate) for sound in sounds
+    ]
     answer = trial(Interleaved(tuple(media_part(one, "audio") for one in media)))
     return score_of(audio_quality, answer, profile, **switches)
 
@@ -43,33 +54,56 @@ def value_of(*sounds: Samples, **switches: Any) -> float:
     return value
 
 
-def test_an_answer_is_worth_the_mean_of_its_sounds_and_silence_or_damage_nothing() -> None:
+def test_an_answer_is_worth_the_mean_of_its_sounds_and_silence_or_damage_nothing() -> (
+    None
+):
     one, other = value_of(melody()), value_of(noise())
     assert one == value_of(melody())
-    assert [value_of(melody(), noise()), value_of(noise(), melody())] == pytest.approx([(one + other) / 2] * 2)
+    assert [value_of(melody(), noise()), value_of(noise(), melody())] == pytest.approx(
+        [(one + other) / 2] * 2
+    )
     assert score_of(audio_quality, trial("none")).status == "inapplicable"
     score = quality(np.zeros(RATE, np.float32))
     assert score.value == pytest.approx(0, abs=1e-5)
-    assert json.loads(json.dumps(score.to_json(), allow_nan=False))["evidence"]["items"][0]["lufs"] is None
+    assert (
+        json.loads(json.dumps(score.to_json(), allow_nan=False))["evidence"]["items"][
+            0
+        ]["lufs"]
+        is None
+    )
     assert value_of(np.zeros(RATE, np.float32), profile="official") == 0
-    for profile, found in (("standard", (0, "scored")), ("official", (None, "unscored"))):
-        scores = [quality(DAMAGED, profile=profile), score_of(audio_quality, trial("listen: <audio1>"), profile)]
+    for profile, found in (
+        ("standard", (0, "scored")),
+        ("official", (None, "unscored")),
+    ):
+        scores = [
+            quality(DAMAGED, profile=profile),
+            score_of(audio_quality, trial("listen: <audio1>"), profile),
+        ]
         assert [(score.value, score.status) for score in scores] == [found, found]
     assert quality(DAMAGED).evidence["items"][0]["reason"]
 
 
 @pytest.mark.parametrize("profile", ["standard", "official"])
-def test_less_than_a_block_of_loudness_and_more_than_a_quarter_of_an_hour_have_no_quality(profile: str) -> None:
+def test_less_than_a_block_of_loudness_and_more_than_a_quarter_of_an_hour_have_no_quality(
+    profile: str,
+) -> None:
     click = np.zeros(2 * RATE, np.float32)
     click[1000:1002] = (0.5, -0.5)  # the silence around a sound does not make it longer
     unscored = {
         "0.39 seconds": quality(melody(0.39), profile=profile),
         "0.399 seconds": quality(melody(0.4)[:-1], profile=profile),
         "0.4 are": quality(click, profile=profile),
-        "max_audio_seconds": quality(np.zeros(901 * 100, np.float32), rate=100, profile=profile),
+        "max_audio_seconds": quality(
+            np.zeros(901 * 100, np.float32), rate=100, profile=profile
+        ),
     }
     for reason, score in unscored.items():
-        assert (score.status, score.bounds, reason in score.reason) == ("unscored", (0, 1), True)
+        assert (score.status, score.bounds, reason in score.reason) == (
+            "unscored",
+            (0, 1),
+            True,
+        )
     assert quality(melody(0.41), profile=profile).status == "scored"
 
 
@@ -84,7 +118,13 @@ def test_what_is_beyond_full_scale_counts_as_it_is() -> None:
 
 
 def test_switches_have_their_ranges() -> None:
-    refused = {"hpss_margin": (0.9, 1001.0, math.nan), "final_power": (0.0, math.inf), "combination": ("mean",)}
-    for switch, value in [(switch, value) for switch, values in refused.items() for value in values]:
+    refused = {
+        "hpss_margin": (0.9, 1001.0, math.nan),
+        "final_power": (0.0, math.inf),
+        "combination": ("mean",),
+    }
+    for switch, value in [
+        (switch, value) for switch, values in refused.items() for value in values
+    ]:
         with pytest.raises(UsageError, match=switch):
             bind(audio_quality, {switch: value})

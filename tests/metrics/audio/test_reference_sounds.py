@@ -4,11 +4,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.errors import CorruptMediaError, MissingDataError, UnknownNameError, UsageError
+from mmeval.errors import (
+    CorruptMediaError,
+    MissingDataError,
+    UnknownNameError,
+    UsageError,
+)
 from mmeval.metric.model import bound_model
 from mmeval.metrics.audio import reference_sounds
 from mmeval.metrics.audio.clap import CLAP, embeddings
-from mmeval.metrics.audio.reference_sounds import REFERENCE_SOUNDS, class_embeddings, classes
+from mmeval.metrics.audio.reference_sounds import (
+    REFERENCE_SOUNDS,
+    class_embeddings,
+    classes,
+)
 from tests.support.hearing import class_folder, tiny
 from tests.support.sounds import tone
 
@@ -29,11 +38,16 @@ def references(tmp_path: Path) -> dict[str, str]:
 def test_classes_are_read_from_a_table_or_from_folders(tmp_path: Path) -> None:
     for at, table in enumerate(("meta/esc50.csv", "dataset.csv", "")):
         found = classes(class_folder(tmp_path / str(at), CLIPS, table=table))
-        assert {name: len(paths) for name, paths in found.items()} == {"door_wood_knock": 2, "rain": 1}
+        assert {name: len(paths) for name, paths in found.items()} == {
+            "door_wood_knock": 2,
+            "rain": 1,
+        }
         assert all(path.is_file() for paths in found.values() for path in paths)
 
 
-def test_a_table_leads_out_of_no_folder_and_of_a_folder_the_first_hundred_clips_count(tmp_path: Path) -> None:
+def test_a_table_leads_out_of_no_folder_and_of_a_folder_the_first_hundred_clips_count(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(MissingDataError, match="no clips by class"):
         classes(tmp_path)
     (tmp_path / "esc50.csv").write_text("name,kind\na,b\n")
@@ -46,17 +60,28 @@ def test_a_table_leads_out_of_no_folder_and_of_a_folder_the_first_hundred_clips_
     flutes.mkdir(parents=True)
     for at in range(103):
         (flutes / f"{at}.mp3").touch()
-    assert [path.name for path in classes(flutes.parent)["flute"]] == [f"{at}.mp3" for at in range(100)]
+    assert [path.name for path in classes(flutes.parent)["flute"]] == [
+        f"{at}.mp3" for at in range(100)
+    ]
 
 
-def test_a_label_with_blanks_is_a_class_with_underscores_and_unknown_ones_get_near_names(references: Any) -> None:
-    assert class_embeddings(references, "door wood knock", tiny("clap", CLAP)).shape == (2, 16)
+def test_a_label_with_blanks_is_a_class_with_underscores_and_unknown_ones_get_near_names(
+    references: Any,
+) -> None:
+    assert class_embeddings(
+        references, "door wood knock", tiny("clap", CLAP)
+    ).shape == (2, 16)
     with pytest.raises(UnknownNameError) as caught:
         class_embeddings(references, "rian", tiny("clap", CLAP))
-    assert (caught.value.name, caught.value.known) == ("rian", ("door_wood_knock", "rain"))
+    assert (caught.value.name, caught.value.known) == (
+        "rian",
+        ("door_wood_knock", "rain"),
+    )
 
 
-def test_embeddings_of_a_class_are_made_once_on_a_machine(references: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_embeddings_of_a_class_are_made_once_on_a_machine(
+    references: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clap, made = tiny("clap", CLAP), []
 
     def counted(clips: Any, model: Any) -> Any:
@@ -73,12 +98,22 @@ def test_embeddings_of_a_class_are_made_once_on_a_machine(references: Any, monke
     assert (made, again.tolist()) == ([1, 1], first.tolist())
 
 
-def test_a_set_has_a_fingerprint_of_its_names_and_sizes_and_a_damaged_clip_is_named(tmp_path: Path) -> None:
-    sets = {"one": CLIPS, "same": CLIPS, "longer": {**CLIPS, "rain": [np.concatenate([tone(0.5, 900), tone(1)])]}}
+def test_a_set_has_a_fingerprint_of_its_names_and_sizes_and_a_damaged_clip_is_named(
+    tmp_path: Path,
+) -> None:
+    sets = {
+        "one": CLIPS,
+        "same": CLIPS,
+        "longer": {**CLIPS, "rain": [np.concatenate([tone(0.5, 900), tone(1)])]},
+    }
     folders = [class_folder(tmp_path / name, clips) for name, clips in sets.items()]
-    marks = [bound_model(str(folder), REFERENCE_SOUNDS)["fingerprint"] for folder in folders]
+    marks = [
+        bound_model(str(folder), REFERENCE_SOUNDS)["fingerprint"] for folder in folders
+    ]
     assert marks[0] == marks[1] != marks[2]
     folder = class_folder(tmp_path / "set", CLIPS)
     (folder / "rain" / "0.wav").write_bytes(b"RIFF")
     with pytest.raises(CorruptMediaError, match=r"rain/0\.wav"):
-        class_embeddings(bound_model(str(folder), REFERENCE_SOUNDS), "rain", tiny("clap", CLAP))
+        class_embeddings(
+            bound_model(str(folder), REFERENCE_SOUNDS), "rain", tiny("clap", CLAP)
+        )

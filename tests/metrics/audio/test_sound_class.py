@@ -26,7 +26,9 @@ def lengths(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1)
 
     def class_embeddings(references: Any, label: str, model: Any) -> Any:
-        return np.array([{"dog": [1, 0], "rain": [0, 1]}[label]] * 10 + [[-1, 0]] * 5, np.float64)
+        return np.array(
+            [{"dog": [1, 0], "rain": [0, 1]}[label]] * 10 + [[-1, 0]] * 5, np.float64
+        )
 
     monkeypatch.setattr(module, "embeddings", embeddings)
     monkeypatch.setattr(module, "class_embeddings", class_embeddings)
@@ -50,7 +52,11 @@ def scored(answer: Samples, profile: str = "standard", **given: Any) -> Score:
         (0.5, {"threshold": 0.5}, 0),  # at it
         (0.615, {"threshold": 0.62, "exclude": True}, 1),
         (0.625, {"threshold": 0.62, "exclude": True}, 0),
-        (0.75, {"nearest": 15}, 0),  # of the references ten count, whatever the others are
+        (
+            0.75,
+            {"nearest": 15},
+            0,
+        ),  # of the references ten count, whatever the others are
     ],
 )
 def test_above_the_threshold_it_passes(
@@ -58,7 +64,11 @@ def test_above_the_threshold_it_passes(
 ) -> None:
     assert scored(loud(3, cosine), target="dog", **switches).value == value
     found = scored(loud(3, cosine), target="dog").evidence["target"]
-    assert found == {"class": "dog", "similarity": pytest.approx(cosine, abs=1e-3), "passes": cosine > 0.68}
+    assert found == {
+        "class": "dog",
+        "similarity": pytest.approx(cosine, abs=1e-3),
+        "passes": cosine > 0.68,
+    }
 
 
 def test_one_of_two_classes_is_half_and_an_unknown_one_unscored(
@@ -66,7 +76,11 @@ def test_one_of_two_classes_is_half_and_an_unknown_one_unscored(
 ) -> None:
     clip = np.concatenate([loud(4, 0.7), loud(4, 0.1)])
     labels = ({"start": "dog", "end": "dog"}, {"start": "dog"}, {"end": "dog"})
-    assert [scored(clip, window="begin_end", **one).value for one in labels] == [0.5, 1, 0]
+    assert [scored(clip, window="begin_end", **one).value for one in labels] == [
+        0.5,
+        1,
+        0,
+    ]
 
     def unknown(references: Any, label: str, model: Any) -> Any:
         raise UsageError(f"no class {label}")
@@ -76,16 +90,23 @@ def test_one_of_two_classes_is_half_and_an_unknown_one_unscored(
     assert (score.status, "cat" in score.reason) == ("unscored", True)
 
 
-def test_a_range_is_rounded_and_a_sound_below_two_seconds_whole_or_officially_begins_silent(lengths: list[int]) -> None:
+def test_a_range_is_rounded_and_a_sound_below_two_seconds_whole_or_officially_begins_silent(
+    lengths: list[int],
+) -> None:
     asked = {"window": "begin_end", "start": "dog", "end": "dog"}
-    values = [scored(loud(1.9, 0.7), profile, **asked).value for profile in ("standard", "official")]
+    values = [
+        scored(loud(1.9, 0.7), profile, **asked).value
+        for profile in ("standard", "official")
+    ]
     assert (values, lengths) == ([1, 0.5], [41895, 41895, 0, 41895])
     for count, part in ((1001, [0.5, 1.0]), (1001, [0.0, 0.5]), (1003, [0.25, 0.75])):
         scored(loud(1, 0.5)[:count], window="range", target="dog", range=part)
     assert lengths[4:] == [1001 - 500, 500, 752 - 251]
 
 
-def test_both_segments_around_a_pause_count_and_more_or_fewer_are_zero(lengths: list[int]) -> None:
+def test_both_segments_around_a_pause_count_and_more_or_fewer_are_zero(
+    lengths: list[int],
+) -> None:
     asked = {"window": "silence_segments", "start": "dog", "end": "rain"}
     assert scored(alternating(1.5, 2, 1.5), **asked).value == 0.5
     assert lengths == pytest.approx([1.5 * RATE, 1.5 * RATE], abs=1500)

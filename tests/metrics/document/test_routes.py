@@ -23,27 +23,55 @@ def gone(data: bytes, name: str = "", *, hints: bool = True) -> tuple[str, str]:
 
 def test_the_words_go_with_their_hints_and_of_a_long_document_the_beginning() -> None:
     text, about = gone(b"a,b\n1.5,2.25\n", "a.csv")
-    assert text == f"| a | b |\n| --- | --- |\n| 1.5 | 2.25 |\n\nHints: {INCONSISTENT_DECIMALS}; {NO_UNITS}"
-    assert [word in about for word in ("38 characters", "hints: ", "| 1.5 | 2.25 |';")] == [True] * 3
+    assert (
+        text
+        == f"| a | b |\n| --- | --- |\n| 1.5 | 2.25 |\n\nHints: {INCONSISTENT_DECIMALS}; {NO_UNITS}"
+    )
+    assert [
+        word in about for word in ("38 characters", "hints: ", "| 1.5 | 2.25 |';")
+    ] == [True] * 3
     text, about = gone(b"1.5 and 2.25", hints=False)
-    assert (text, "hints" in about, about[:13]) == ("1.5 and 2.25", False, "12 characters")
+    assert (text, "hints" in about, about[:13]) == (
+        "1.5 and 2.25",
+        False,
+        "12 characters",
+    )
     text, about = gone(b"long words " * 5000, hints=False)
-    assert (len(text), "40,000 characters" in about[:40], len(about) < 400) == (40_000, True, True)
+    assert (len(text), "40,000 characters" in about[:40], len(about) < 400) == (
+        40_000,
+        True,
+        True,
+    )
     assert gone(b"x" * 40_000, hints=False)[1].startswith("40,000 characters")
     with pytest.raises(CorruptMediaError, match=NOTHING_SAID):
         gone(b" \n ")
 
 
-def test_a_document_is_read_once_and_in_the_release_only_pictures_go(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_is_read_once_and_in_the_release_only_pictures_go(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     words = iter(["words"])
-    monkeypatch.setattr(routes, "document_markdown", lambda media, limits, *, ocr: next(words))
+    monkeypatch.setattr(
+        routes, "document_markdown", lambda media, limits, *, ocr: next(words)
+    )
     medium = Media.from_bytes(b"anything")
     ways = product(get_args(Extraction), get_args(Ocr), (True, False))
-    assert len({markdown_route(extraction, ocr, hints=hints).name for extraction, ocr, hints in ways}) == 8
+    assert (
+        len(
+            {
+                markdown_route(extraction, ocr, hints=hints).name
+                for extraction, ocr, hints in ways
+            }
+        )
+        == 8
+    )
     for hints in (True, False, True):
         markdown_route("by_type", "none", hints=hints).convert(medium, DEFAULT_LIMITS)
     monkeypatch.setattr(routes, "picture_markdown", lambda media, limits: "")
     route = markdown_route("pictures", "rapidocr", hints=False)
-    assert [route.reads(Media(mime=mime)) for mime in ("image/png", "text/csv")] == [True, False]
+    assert [route.reads(Media(mime=mime)) for mime in ("image/png", "text/csv")] == [
+        True,
+        False,
+    ]
     (part,), about = route.convert(Media.from_bytes(b"x"), DEFAULT_LIMITS)
     assert (part.text, about) == ("", "0 characters of Markdown;")

@@ -7,7 +7,10 @@ import pytest
 
 from mmeval.content.parts import Interleaved
 from mmeval.metric import Metric, bind
-from mmeval.metrics.image.clip_similarity import clip_image_similarity, clip_text_similarity
+from mmeval.metrics.image.clip_similarity import (
+    clip_image_similarity,
+    clip_text_similarity,
+)
 from mmeval.metrics.image.networks.clip import CLIP, Shown, cosines, embedder
 from mmeval.metrics.image.smaller import at_smaller_size
 from mmeval.records import Sample, Trial, user
@@ -33,60 +36,107 @@ def vector(model: dict[str, str], pixels: Any) -> Any:
 
 def test_pictures_are_compared_pair_by_pair(model: dict[str, str]) -> None:
     expected = cosines(vector(model, RED), [vector(model, NOISE)])[0]
-    score = score_of(clip_image_similarity, picture_trial(RED, WIDE, reference=(NOISE, WIDE)), model=model)
+    score = score_of(
+        clip_image_similarity,
+        picture_trial(RED, WIDE, reference=(NOISE, WIDE)),
+        model=model,
+    )
     assert score.evidence["cosines"] == pytest.approx([expected, 1])
     assert score.value == pytest.approx((expected + 1) / 2)
 
 
-def test_pictures_of_two_sizes_are_compared_as_they_are_or_at_the_smaller_one(model: dict[str, str]) -> None:
+def test_pictures_of_two_sizes_are_compared_as_they_are_or_at_the_smaller_one(
+    model: dict[str, str],
+) -> None:
     sized = picture_trial(WIDE, reference=(NOISE,))
     own = cosines(vector(model, WIDE), [vector(model, NOISE)])[0]
     bytes_of = [(side * 255).astype(np.uint8) for side in at_smaller_size(WIDE, NOISE)]
     smaller = cosines(vector(model, bytes_of[0]), [vector(model, bytes_of[1])])[0]
     assert own != pytest.approx(smaller)
-    assert score_of(clip_image_similarity, sized, model=model).value == pytest.approx(own)
-    assert score_of(clip_image_similarity, sized, model=model, size="smaller").value == pytest.approx(smaller)
+    assert score_of(clip_image_similarity, sized, model=model).value == pytest.approx(
+        own
+    )
+    assert score_of(
+        clip_image_similarity, sized, model=model, size="smaller"
+    ).value == pytest.approx(smaller)
     same = picture_trial(RED, reference=(NOISE,))
-    at_both = {score_of(clip_image_similarity, same, model=model, size=size).value for size in ("own", "smaller")}
+    at_both = {
+        score_of(clip_image_similarity, same, model=model, size=size).value
+        for size in ("own", "smaller")
+    }
     assert len(at_both) == 1
 
 
 def test_a_text_is_that_of_the_input_or_a_label(model: dict[str, str]) -> None:
-    (red,), (draw, blue) = [vector(model, RED)], embedder(model).texts(["draw", "a blue door"])
-    of_input = score_of(clip_text_similarity, asked("draw", RED, caption="a blue door"), model=model)
+    (red,), (draw, blue) = (
+        [vector(model, RED)],
+        embedder(model).texts(["draw", "a blue door"]),
+    )
+    of_input = score_of(
+        clip_text_similarity, asked("draw", RED, caption="a blue door"), model=model
+    )
     assert of_input.value == pytest.approx(cosines(red, [draw])[0])
     labelled = score_of(
-        clip_text_similarity, asked("draw", RED, caption="a blue door"), model=model, text_key="caption"
+        clip_text_similarity,
+        asked("draw", RED, caption="a blue door"),
+        model=model,
+        text_key="caption",
     )
     assert labelled.value == pytest.approx(cosines(red, [blue])[0])
     of_two = score_of(clip_text_similarity, asked("draw", RED, NOISE), model=model)
-    assert of_two.evidence["cosines"] == pytest.approx([of_input.value, cosines(vector(model, NOISE), [draw])[0]])
+    assert of_two.evidence["cosines"] == pytest.approx(
+        [of_input.value, cosines(vector(model, NOISE), [draw])[0]]
+    )
     assert bind(clip_text_similarity).sample_fault(asked("draw").sample) == ""
-    assert bind(clip_text_similarity, {"text_key": "caption"}).sample_fault(asked("draw", caption=3).sample)
+    assert bind(clip_text_similarity, {"text_key": "caption"}).sample_fault(
+        asked("draw", caption=3).sample
+    )
 
 
-def test_with_a_text_too_a_picture_may_be_brought_to_the_size_of_the_references(model: dict[str, str]) -> None:
+def test_with_a_text_too_a_picture_may_be_brought_to_the_size_of_the_references(
+    model: dict[str, str],
+) -> None:
     (draw,) = embedder(model).texts(["draw"])
     smaller = (at_smaller_size(WIDE, NOISE)[0] * 255).astype(np.uint8)
-    for reference, pixels in (((NOISE,), smaller), ((NOISE, NOISE), WIDE), ((), WIDE), ((DAMAGED,), WIDE)):
+    for reference, pixels in (
+        ((NOISE,), smaller),
+        ((NOISE, NOISE), WIDE),
+        ((), WIDE),
+        ((DAMAGED,), WIDE),
+    ):
         sized = picture_trial(WIDE, given=(), reference=reference)
         sample = Sample("s", (user("draw"),), sized.sample.references)
-        score = score_of(clip_text_similarity, Trial(sample, output=sized.output), model=model, size="smaller")
-        assert score.value == pytest.approx(cosines(vector(model, pixels), [draw])[0]), len(reference)
+        score = score_of(
+            clip_text_similarity,
+            Trial(sample, output=sized.output),
+            model=model,
+            size="smaller",
+        )
+        assert score.value == pytest.approx(
+            cosines(vector(model, pixels), [draw])[0]
+        ), len(reference)
 
 
-@pytest.mark.parametrize("metric", [clip_image_similarity, clip_text_similarity], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "metric", [clip_image_similarity, clip_text_similarity], ids=lambda one: one.name
+)
 def test_without_the_picture_it_is_zero_or_dropped_and_faults_of_data_are_unscored(
     metric: Metric, model: dict[str, str]
 ) -> None:
     of_images = metric is clip_image_similarity
     for answer in ((), (DAMAGED,), *(((RED, RED), (RED,) * 100) if of_images else ())):
         wrong = picture_trial(*answer, reference=(NOISE,))
-        assert (score_of(metric, wrong, model=model).value, list(score_of(metric, wrong, model=model).evidence)) == (
+        assert (
+            score_of(metric, wrong, model=model).value,
+            list(score_of(metric, wrong, model=model).evidence),
+        ) == (
             0,
             ["reason"],
         )
-        assert score_of(metric, wrong, model=model, missing="dropped").status == "inapplicable"
+        assert (
+            score_of(metric, wrong, model=model, missing="dropped").status
+            == "inapplicable"
+        )
     assert score_of(metric, trial(None, given="draw"), model=model).status == "unscored"
     fault = picture_trial(RED, reference=(DAMAGED,)) if of_images else asked("", RED)
     assert score_of(metric, fault, model=model, missing="dropped").status == "unscored"
@@ -94,30 +144,49 @@ def test_without_the_picture_it_is_zero_or_dropped_and_faults_of_data_are_unscor
 
 @pytest.mark.parametrize("size", ["own", "smaller"])
 def test_a_batch_scores_as_each_answer_alone(size: str, model: dict[str, str]) -> None:
-    trials = [picture_trial(noise(30 + at, 80 - at, at), reference=(NOISE,)) for at in range(20)]
+    trials = [
+        picture_trial(noise(30 + at, 80 - at, at), reference=(NOISE,))
+        for at in range(20)
+    ]
     trials[3] = picture_trial(reference=(NOISE,))
     trials[5] = picture_trial(DAMAGED, reference=(NOISE,))
-    together = [score.value for score in scored_together(clip_image_similarity, trials, model=model, size=size)]
-    alone = [score_of(clip_image_similarity, one, model=model, size=size).value for one in trials]
+    together = [
+        score.value
+        for score in scored_together(
+            clip_image_similarity, trials, model=model, size=size
+        )
+    ]
+    alone = [
+        score_of(clip_image_similarity, one, model=model, size=size).value
+        for one in trials
+    ]
     assert together == pytest.approx(alone, abs=1e-6)
     assert [at for at, value in enumerate(together) if value == 0] == [3, 5]
 
 
 def test_embeddings_of_a_file_need_no_model(tmp_path: Path) -> None:
     file = tmp_path / "vectors.jsonl"
-    of_pictures = [{"sha256": medium(RED).sha256, "vector": [1, 0]}, {"sha256": medium(NOISE).sha256, "vector": [3, 4]}]
+    of_pictures = [
+        {"sha256": medium(RED).sha256, "vector": [1, 0]},
+        {"sha256": medium(NOISE).sha256, "vector": [3, 4]},
+    ]
     rows: list[dict[str, Any]] = [*of_pictures, {"text": "draw", "vector": [0, 2]}]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     bound = bind(clip_image_similarity, {"vectors": str(file)})
     assert (bound.needs, bound.without_models(), bound.at_once) == ((), "", 0)
     pair = picture_trial(RED, reference=(NOISE,))
     assert score_of(clip_image_similarity, pair, vectors=str(file)).value == 0.6
-    assert score_of(clip_text_similarity, asked("draw", NOISE), vectors=str(file)).value == 0.8
+    assert (
+        score_of(clip_text_similarity, asked("draw", NOISE), vectors=str(file)).value
+        == 0.8
+    )
     lacking = score_of(clip_text_similarity, asked("other", NOISE), vectors=str(file))
     assert lacking.status == "unscored"
     assert "'other'" in lacking.reason
 
 
 def test_text_alone_has_no_picture(model: dict[str, str]) -> None:
-    answer = Trial(asked("draw").sample, output=Interleaved.from_text("<<image1>> here"))
+    answer = Trial(
+        asked("draw").sample, output=Interleaved.from_text("<<image1>> here")
+    )
     assert score_of(clip_text_similarity, answer, model=model).value == 0

@@ -34,50 +34,114 @@ def folder(tmp_path: Path) -> Path:
 
 def test_the_distance_is_that_of_the_released_package(ensemble: dict[str, str]) -> None:
     """dreamsim 0.2.1 with the same weights."""
-    pairs = [(noise(120, 160), noise(90, 90, 5)), (noise(120, 160), RED), (noise(120, 160), EDITED)]
-    scores = [score_of(dreamsim, picture_trial(one, reference=(other,)), model=ensemble) for one, other in pairs]
+    pairs = [
+        (noise(120, 160), noise(90, 90, 5)),
+        (noise(120, 160), RED),
+        (noise(120, 160), EDITED),
+    ]
+    scores = [
+        score_of(dreamsim, picture_trial(one, reference=(other,)), model=ensemble)
+        for one, other in pairs
+    ]
     distances = [0.1780338, 1.0050216, 0.0083393]
-    assert [score.evidence["distance"] for score in scores] == pytest.approx(distances, abs=1e-5)
-    assert [score.value for score in scores] == pytest.approx([1 - distance for distance in distances], abs=1e-5)
-    trials = [picture_trial(one, reference=(EDITED,)) for one in (EDITED, RED, noise(20, 300), even(1, 1, (9, 9, 9)))]
+    assert [score.evidence["distance"] for score in scores] == pytest.approx(
+        distances, abs=1e-5
+    )
+    assert [score.value for score in scores] == pytest.approx(
+        [1 - distance for distance in distances], abs=1e-5
+    )
+    trials = [
+        picture_trial(one, reference=(EDITED,))
+        for one in (EDITED, RED, noise(20, 300), even(1, 1, (9, 9, 9)))
+    ]
     trials.insert(1, picture_trial(reference=(EDITED,)))
-    together = [score.value for score in scored_together(dreamsim, trials, model=ensemble)]
+    together = [
+        score.value for score in scored_together(dreamsim, trials, model=ensemble)
+    ]
     assert together[:2] == [pytest.approx(1), 0]
-    assert together == pytest.approx([score_of(dreamsim, one, model=ensemble).value for one in trials], abs=1e-6)
+    assert together == pytest.approx(
+        [score_of(dreamsim, one, model=ensemble).value for one in trials], abs=1e-6
+    )
 
 
-def test_the_only_or_the_last_picture_or_a_padded_box_of_it_is_compared(ensemble: dict[str, str]) -> None:
+def test_the_only_or_the_last_picture_or_a_padded_box_of_it_is_compared(
+    ensemble: dict[str, str],
+) -> None:
     two = picture_trial(RED, EDITED, given=(EDITED,), reference=(RED,))
     assert list(score_of(dreamsim, two, model=ensemble).evidence) == ["reason"]
-    assert score_of(dreamsim, two, model=ensemble, pictures="last").value != pytest.approx(1, abs=0.1)
-    assert score_of(dreamsim, two, model=ensemble, pictures="last", against="input").value == pytest.approx(1)
+    assert score_of(
+        dreamsim, two, model=ensemble, pictures="last"
+    ).value != pytest.approx(1, abs=0.1)
+    assert score_of(
+        dreamsim, two, model=ensemble, pictures="last", against="input"
+    ).value == pytest.approx(1)
     elsewhere = painted(EDITED, slice(100, 120), slice(130, 160), (255, 255, 0))
-    asked = picture_trial(elsewhere, given=(RED,), reference=(EDITED,), bbox=[30, 20, 90, 60], other=[99, 99, 140, 110])
-    resized = picture_trial(np.repeat(np.repeat(EDITED, 2, 0), 2, 1), reference=(EDITED,), bbox=[30, 20, 90, 60])
-    assert score_of(dreamsim, asked, model=ensemble, region="bbox").value == pytest.approx(1)
-    assert score_of(dreamsim, resized, model=ensemble, region="bbox").value == pytest.approx(1, abs=0.02)
-    changed: list[dict[str, Any]] = [{"region": "whole"}, {"margin": 2}, {"bbox_key": "other"}, {"against": "input"}]
+    asked = picture_trial(
+        elsewhere,
+        given=(RED,),
+        reference=(EDITED,),
+        bbox=[30, 20, 90, 60],
+        other=[99, 99, 140, 110],
+    )
+    resized = picture_trial(
+        np.repeat(np.repeat(EDITED, 2, 0), 2, 1),
+        reference=(EDITED,),
+        bbox=[30, 20, 90, 60],
+    )
+    assert score_of(
+        dreamsim, asked, model=ensemble, region="bbox"
+    ).value == pytest.approx(1)
+    assert score_of(
+        dreamsim, resized, model=ensemble, region="bbox"
+    ).value == pytest.approx(1, abs=0.02)
+    changed: list[dict[str, Any]] = [
+        {"region": "whole"},
+        {"margin": 2},
+        {"bbox_key": "other"},
+        {"against": "input"},
+    ]
     for switches in changed:
-        changed_score = score_of(dreamsim, asked, model=ensemble, **{"region": "bbox", **switches})
+        changed_score = score_of(
+            dreamsim, asked, model=ensemble, **{"region": "bbox", **switches}
+        )
         assert changed_score.value != pytest.approx(1, abs=1e-6), switches
 
 
-def test_without_the_picture_it_is_zero_or_unscored(ensemble: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_picture_it_is_zero_or_unscored(
+    ensemble: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for answer, pictures in (([], "only"), ([], "last"), ([DAMAGED], "last")):
-        score = score_of(dreamsim, picture_trial(*answer, reference=(RED,)), model=ensemble, pictures=pictures)
+        score = score_of(
+            dreamsim,
+            picture_trial(*answer, reference=(RED,)),
+            model=ensemble,
+            pictures=pictures,
+        )
         assert (score.value, list(score.evidence)) == (0, ["reason"])
-    assert score_of(dreamsim, trial(None), model=ensemble, pictures="last").status == "unscored"
+    assert (
+        score_of(dreamsim, trial(None), model=ensemble, pictures="last").status
+        == "unscored"
+    )
     no_box = picture_trial(RED, reference=(RED,))
     assert score_of(dreamsim, picture_trial(RED), model=ensemble).status == "unscored"
-    assert score_of(dreamsim, picture_trial(RED, reference=(DAMAGED,)), model=ensemble).status == "unscored"
+    assert (
+        score_of(
+            dreamsim, picture_trial(RED, reference=(DAMAGED,)), model=ensemble
+        ).status
+        == "unscored"
+    )
     reason = score_of(dreamsim, no_box, model=ensemble, region="bbox").reason
-    assert reason == bind(dreamsim, {"region": "bbox"}).sample_fault(no_box.sample) != ""
+    assert (
+        reason == bind(dreamsim, {"region": "bbox"}).sample_fault(no_box.sample) != ""
+    )
     assert bind(dreamsim).sample_fault(no_box.sample) == ""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", "/nowhere")
     assert bind(dreamsim).without_models().startswith("ssundaram21/dreamsim ")
 
 
-def test_the_transformer_of_dino_may_be_inside_the_full_checkpoint_but_not_its_head_alone(folder: Path) -> None:
+def test_the_transformer_of_dino_may_be_inside_the_full_checkpoint_but_not_its_head_alone(
+    folder: Path,
+) -> None:
     import torch
 
     own = folder / "checkpoints" / "dino_vitbase16_pretrain.pth"
@@ -86,8 +150,14 @@ def test_the_transformer_of_dino_may_be_inside_the_full_checkpoint_but_not_its_h
     torch.save({"teacher": teacher, "student": {}}, folder / "dino_vitb16_pretrain.pth")
     before = embeddings(loaded_ensemble(folder, "cpu"), [picture(EDITED)])
     own.unlink()
-    assert embeddings(loaded_ensemble(folder, "cpu"), [picture(EDITED)]).tolist() == before.tolist()
-    torch.save({"student": {"module.head.mlp.0.bias": torch.zeros(1)}}, folder / "dino_vitb16_pretrain.pth")
+    assert (
+        embeddings(loaded_ensemble(folder, "cpu"), [picture(EDITED)]).tolist()
+        == before.tolist()
+    )
+    torch.save(
+        {"student": {"module.head.mlp.0.bias": torch.zeros(1)}},
+        folder / "dino_vitb16_pretrain.pth",
+    )
     with pytest.raises(UsageError, match=r"dino_vitbase16_pretrain\.pth .*checkpoints"):
         loaded_ensemble(folder, "cpu")
 
@@ -95,9 +165,16 @@ def test_the_transformer_of_dino_may_be_inside_the_full_checkpoint_but_not_its_h
 def test_corrections_are_added_and_none_may_lack(folder: Path) -> None:
     before = embeddings(loaded_ensemble(folder, "cpu"), [picture(EDITED)])
     settings = folder / "ensemble_lora" / "adapter_config.json"
-    settings.write_text(json.dumps({**json.loads(settings.read_text()), "lora_alpha": 0.1}))
-    assert embeddings(loaded_ensemble(folder, "cpu"), [picture(EDITED)]).tolist() != before.tolist()
-    (folder / "ensemble_lora" / "adapter_model.safetensors").write_bytes(b"\x02\0\0\0\0\0\0\0{}")
+    settings.write_text(
+        json.dumps({**json.loads(settings.read_text()), "lora_alpha": 0.1})
+    )
+    assert (
+        embeddings(loaded_ensemble(folder, "cpu"), [picture(EDITED)]).tolist()
+        != before.tolist()
+    )
+    (folder / "ensemble_lora" / "adapter_model.safetensors").write_bytes(
+        b"\x02\0\0\0\0\0\0\0{}"
+    )
     with pytest.raises(WeightsError, match="no corrections"):
         loaded_ensemble(folder, "cpu")
     with pytest.raises(ValueError, match="towers"):

@@ -29,9 +29,9 @@ def test_the_distance_is_that_of_the_released_package(model: dict[str, str]) -> 
         score = score_of(lpips, pair, model=model, **switches)
         assert score.evidence["distances"] == [pytest.approx(distance, abs=1e-6)]
         assert score.value == pytest.approx(1 - distance, abs=1e-6)
-    assert score_of(lpips, picture_trial(ONE, ONE, reference=(ONE, OTHER)), model=model).value == pytest.approx(
-        1 - STANDARD / 2, abs=1e-6
-    )
+    assert score_of(
+        lpips, picture_trial(ONE, ONE, reference=(ONE, OTHER)), model=model
+    ).value == pytest.approx(1 - STANDARD / 2, abs=1e-6)
 
 
 def test_a_batch_of_any_sizes_scores_as_each_answer_alone(
@@ -39,9 +39,15 @@ def test_a_batch_of_any_sizes_scores_as_each_answer_alone(
 ) -> None:
     monkeypatch.setattr(module, "_PIXELS", 20_000)  # two batches of the first size
     sizes = [(96, 130), (31, 31), (40, 200), (96, 130), (96, 130)]
-    trials = [picture_trial(noise(*size, at), reference=(ONE,)) for at, size in enumerate(sizes)]
+    trials = [
+        picture_trial(noise(*size, at), reference=(ONE,))
+        for at, size in enumerate(sizes)
+    ]
     trials.insert(1, picture_trial(reference=(ONE,)))
-    together = [score.value for score in scored_together(lpips, trials, model=model, size="smaller")]
+    together = [
+        score.value
+        for score in scored_together(lpips, trials, model=model, size="smaller")
+    ]
     alone = [score_of(lpips, one, model=model, size="smaller").value for one in trials]
     assert together == pytest.approx(alone, abs=1e-6)
     assert together[1] == 0
@@ -52,11 +58,15 @@ def test_a_batch_of_any_sizes_scores_as_each_answer_alone(
     [(), (ONE, ONE), (ONE,) * 100, (DAMAGED,), (ONE[:30],), (ONE[:40],)],
     ids=["none", "2", "100", "bad", "small", "other size"],
 )
-def test_an_answer_without_the_picture_is_zero_or_dropped(model: dict[str, str], pictures: tuple[Any, ...]) -> None:
+def test_an_answer_without_the_picture_is_zero_or_dropped(
+    model: dict[str, str], pictures: tuple[Any, ...]
+) -> None:
     wrong = picture_trial(*pictures, reference=(ONE,))
     score = score_of(lpips, wrong, model=model)
     assert (score.value, list(score.evidence)) == (0, ["reason"])
-    assert score_of(lpips, wrong, model=model, missing="dropped").status == "inapplicable"
+    assert (
+        score_of(lpips, wrong, model=model, missing="dropped").status == "inapplicable"
+    )
 
 
 def test_a_fault_of_the_data_is_unscored(model: dict[str, str]) -> None:
@@ -66,7 +76,9 @@ def test_a_fault_of_the_data_is_unscored(model: dict[str, str]) -> None:
         *(picture_trial(ONE, reference=(bad,)) for bad in (DAMAGED, small)),
         trial(None),
     ):
-        assert score_of(lpips, sample, model=model, missing="dropped").status == "unscored"
+        assert (
+            score_of(lpips, sample, model=model, missing="dropped").status == "unscored"
+        )
 
 
 def test_weights_of_another_kind_are_refused(tmp_path: Path) -> None:
@@ -77,6 +89,8 @@ def test_weights_of_another_kind_are_refused(tmp_path: Path) -> None:
     assert "features.0.weight" in score.reason
 
 
-def test_without_the_weights_it_says_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_weights_it_says_where_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", "/nowhere")
     assert "alex.pth" in bind(lpips).without_models()

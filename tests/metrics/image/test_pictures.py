@@ -38,13 +38,23 @@ def saved(picture: Image.Image, kind: str = "PNG", **options: Any) -> Media:
     return Media.from_bytes(file.getvalue())
 
 
-@pytest.mark.parametrize(("picture", "form", "first"), KINDS, ids=[picture.mode for picture, *_ in KINDS])
-def test_every_kind_becomes_red_green_and_blue(picture: Image.Image, form: str, first: tuple[int, int, int]) -> None:
+@pytest.mark.parametrize(
+    ("picture", "form", "first"), KINDS, ids=[picture.mode for picture, *_ in KINDS]
+)
+def test_every_kind_becomes_red_green_and_blue(
+    picture: Image.Image, form: str, first: tuple[int, int, int]
+) -> None:
     pixels = rgb(saved(picture, form))
-    assert (pixels.dtype, pixels.shape, tuple(pixels[0, 0])) == (np.uint8, (8, 8, 3), first)
+    assert (pixels.dtype, pixels.shape, tuple(pixels[0, 0])) == (
+        np.uint8,
+        (8, 8, 3),
+        first,
+    )
 
 
-def test_a_picture_is_decoded_once_and_cannot_be_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_is_decoded_once_and_cannot_be_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     media = medium(noise(9, 9))
     first = rgb(media)
     monkeypatch.delattr(pictures, "image")
@@ -56,25 +66,42 @@ def test_a_picture_is_decoded_once_and_cannot_be_changed(monkeypatch: pytest.Mon
 def test_a_file_that_has_changed_is_no_wrong_answer(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(DAMAGED.read())
     with pytest.raises(CorruptMediaError):
-        produced(Media.from_json({**medium(noise(9, 9)).to_json(), "path": str(tmp_path / "a.png")}, tmp_path))
+        produced(
+            Media.from_json(
+                {**medium(noise(9, 9)).to_json(), "path": str(tmp_path / "a.png")},
+                tmp_path,
+            )
+        )
 
 
 @pytest.mark.parametrize(
     ("answer", "words"),
-    [((), "0 pictures"), ((noise(8, 8), noise(8, 8)), "2 pictures"), ((DAMAGED,), "cannot be decoded")],
+    [
+        ((), "0 pictures"),
+        ((noise(8, 8), noise(8, 8)), "2 pictures"),
+        ((DAMAGED,), "cannot be decoded"),
+    ],
     ids=["none", "two", "damaged"],
 )
 def test_an_answer_without_a_usable_picture_is_zero(answer: Any, words: str) -> None:
     score = the_only(picture_trial(*answer))
     assert isinstance(score, Score)
-    assert (score.value, score.status, words in score.evidence["reason"]) == (0, "scored", True)
+    assert (score.value, score.status, words in score.evidence["reason"]) == (
+        0,
+        "scored",
+        True,
+    )
     pixels = noise(9, 12)
     assert (the_only(picture_trial(pixels)) == pixels).all()  # type: ignore[union-attr]
     assert resized(pixels, (9, 12), "LANCZOS") is pixels
-    assert (resized(pixels, (20, 30), "LANCZOS") != resized(pixels, (20, 30), "BICUBIC")).any()
+    assert (
+        resized(pixels, (20, 30), "LANCZOS") != resized(pixels, (20, 30), "BICUBIC")
+    ).any()
 
 
-def test_data_without_a_usable_picture_and_pictures_above_the_limits_are_unscored() -> None:
+def test_data_without_a_usable_picture_and_pictures_above_the_limits_are_unscored() -> (
+    None
+):
     plain, in_words = trial("x").sample, trial("x", "no picture").sample
     for score in (
         the_only(trial(None)),

@@ -27,20 +27,37 @@ def test_pictures_of_two_sizes_are_wrong_or_compared_at_the_smaller_one() -> Non
     assert (own.value, list(own.evidence)) == (0, ["reason"])
     first, second = at_smaller_size(one, other)
     error = ((first.astype(np.float64) - second) ** 2).mean()
-    assert score_of(psnr, sized, size="smaller").value == pytest.approx(-10 * np.log10(error), abs=1e-4)
+    assert score_of(psnr, sized, size="smaller").value == pytest.approx(
+        -10 * np.log10(error), abs=1e-4
+    )
 
 
-@pytest.mark.parametrize("pictures", [(), (BLACK, BLACK), (BLACK,) * 100, (DAMAGED,)], ids=["none", "2", "100", "bad"])
-def test_an_answer_without_the_picture_is_zero_or_dropped(pictures: tuple[np.ndarray, ...]) -> None:
+@pytest.mark.parametrize(
+    "pictures",
+    [(), (BLACK, BLACK), (BLACK,) * 100, (DAMAGED,)],
+    ids=["none", "2", "100", "bad"],
+)
+def test_an_answer_without_the_picture_is_zero_or_dropped(
+    pictures: tuple[np.ndarray, ...],
+) -> None:
     wrong = picture_trial(*pictures, reference=(GREY,))
-    assert (score_of(psnr, wrong).value, list(score_of(psnr, wrong).evidence)) == (0, ["reason"])
+    assert (score_of(psnr, wrong).value, list(score_of(psnr, wrong).evidence)) == (
+        0,
+        ["reason"],
+    )
     dropped = score_of(psnr, wrong, missing="dropped")
     assert (dropped.value, dropped.status) == (None, "inapplicable")
 
 
 def test_a_fault_of_the_data_is_unscored() -> None:
-    for sample in (picture_trial(GREY), picture_trial(GREY, reference=(DAMAGED,)), trial(None)):
+    for sample in (
+        picture_trial(GREY),
+        picture_trial(GREY, reference=(DAMAGED,)),
+        trial(None),
+    ):
         assert score_of(psnr, sample, missing="dropped").status == "unscored"
     white = even(20, 20, (255, 255, 255))
-    opposite = score_of(psnr, picture_trial(BLACK, reference=(white,)), missing="dropped")
+    opposite = score_of(
+        psnr, picture_trial(BLACK, reference=(white,)), missing="dropped"
+    )
     assert opposite.value == 0

@@ -11,10 +11,16 @@ def test_both_get_the_lesser_sides_as_torch_resizes() -> None:
         found = at_smaller_size(one, other)
         size = (min(one.shape[0], other.shape[0]), min(one.shape[1], other.shape[1]))
         for pixels, resized in zip((one, other), found, strict=True):
-            channels = torch.from_numpy(pixels.astype(np.float32) / 255).permute(2, 0, 1)[None]
-            expected = torch.nn.functional.interpolate(channels, size=size, mode="bilinear", align_corners=False)
+            channels = torch.from_numpy(pixels.astype(np.float32) / 255).permute(
+                2, 0, 1
+            )[None]
+            expected = torch.nn.functional.interpolate(
+                channels, size=size, mode="bilinear", align_corners=False
+            )
             assert resized.dtype == np.float32
-            np.testing.assert_allclose(resized, expected[0].permute(1, 2, 0).numpy(), atol=1e-6)
+            np.testing.assert_allclose(
+                resized, expected[0].permute(1, 2, 0).numpy(), atol=1e-6
+            )
 
 
 def test_pictures_of_one_size_keep_every_byte() -> None:

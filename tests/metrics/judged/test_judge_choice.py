@@ -17,16 +17,38 @@ def choice(name: str) -> str:
     return f'{{"reason": "r", "choice": "{name}"}}'
 
 
-def test_the_wanted_option_is_1_and_any_other_0_unless_each_has_a_value_or_the_row_its_own() -> None:
+def test_the_wanted_option_is_1_and_any_other_0_unless_each_has_a_value_or_the_row_its_own() -> (
+    None
+):
     for said, value in {"Dance.": 1.0, "song": 0.0}.items():
         votes = [choice(name) for name in (said, "song" if value else "dance", said)]
-        done = judged("judge_choice", trial(), *votes, options=["dance", "song"], wanted="dance", repeats=3)
-        assert (done.score.value, done.score.evidence["choice"]) == (value, "dance" if value else "song")
+        done = judged(
+            "judge_choice",
+            trial(),
+            *votes,
+            options=["dance", "song"],
+            wanted="dance",
+            repeats=3,
+        )
+        assert (done.score.value, done.score.evidence["choice"]) == (
+            value,
+            "dance" if value else "song",
+        )
     valued = {"options": ["a", "b"], "values": {"a": 0.25, "b": 0.75}}
-    sure, unsure = (judged("judge_choice", trial(), choice(said), **valued).score for said in ("b", "not sure"))
-    assert (sure.value, sure.bounds, unsure.value, unsure.bounds) == (0.75, None, None, (0.25, 0.75))
+    sure, unsure = (
+        judged("judge_choice", trial(), choice(said), **valued).score
+        for said in ("b", "not sure")
+    )
+    assert (sure.value, sure.bounds, unsure.value, unsure.bounds) == (
+        0.75,
+        None,
+        None,
+        (0.25, 0.75),
+    )
     row = trial(kinds={"dance": "it has steps", "song": ""}, right="song")
-    done = judged("judge_choice", row, choice("song"), options_key="kinds", wanted_key="right")
+    done = judged(
+        "judge_choice", row, choice("song"), options_key="kinds", wanted_key="right"
+    )
     assert '- "dance": it has steps\n- "song"\n' in done.questions[0]
     assert done.score.value == 1.0
 
@@ -34,13 +56,25 @@ def test_the_wanted_option_is_1_and_any_other_0_unless_each_has_a_value_or_the_r
 @pytest.mark.parametrize(
     ("switches", "words"),
     [
-        *[({"options_key": "gone", "wanted": "a"}, "'gone'"), ({"options": ["a"], "wanted": "a"}, "two options")],
-        *[({"options": ["a", "b"], "wanted": "c"}, "'c'"), ({"options": ["a", "b"], "values": {"a": 1}}, "'b'")],
+        *[
+            ({"options_key": "gone", "wanted": "a"}, "'gone'"),
+            ({"options": ["a"], "wanted": "a"}, "two options"),
+        ],
+        *[
+            ({"options": ["a", "b"], "wanted": "c"}, "'c'"),
+            ({"options": ["a", "b"], "values": {"a": 1}}, "'b'"),
+        ],
     ],
 )
-def test_options_that_do_not_fit_leave_it_unscored_or_are_refused(switches: dict[str, Any], words: str) -> None:
+def test_options_that_do_not_fit_leave_it_unscored_or_are_refused(
+    switches: dict[str, Any], words: str
+) -> None:
     done = judged("judge_choice", trial(), **switches)
-    assert (done.score.status, done.asked, words in done.score.reason) == ("unscored", [], True)
+    assert (done.score.status, done.asked, words in done.score.reason) == (
+        "unscored",
+        [],
+        True,
+    )
     for value in (1.1, -0.1, True):
         with pytest.raises(UsageError, match="'values'"):
             bind(load_metric("judge_choice"), {"values": {"a": value}})

@@ -15,22 +15,43 @@ def grade(value: Any) -> str:
     return f'{{"reason": "r", "grade": "{value}"}}'
 
 
-def test_a_grade_lies_between_the_levels_that_the_judge_reads_and_repeats_are_combined() -> None:
-    cases: list[tuple[Any, int, float]] = [(["bad", "fair", "good"], 2, 0.5), ({"-2": "bad", "2": "good"}, -1, 0.25)]
+def test_a_grade_lies_between_the_levels_that_the_judge_reads_and_repeats_are_combined() -> (
+    None
+):
+    cases: list[tuple[Any, int, float]] = [
+        (["bad", "fair", "good"], 2, 0.5),
+        ({"-2": "bad", "2": "good"}, -1, 0.25),
+    ]
     for levels, given, value in cases:
         score = judged("judge_grade", TRIAL, grade(given), levels=levels).score
         assert (score.value, score.evidence) == (value, {"reason": "r", "grade": given})
     for unfit in (["one"], {"low": "a", "high": "b"}, {"1": "a", "01": "b"}):
         with pytest.raises(UsageError, match="'levels'"):
             bind(load_metric("judge_grade"), {"levels": unfit})
-    (asked,) = judged("judge_grade", TRIAL, grade(4), levels={"4": "good", "-1": "bad"}, criterion="Style").questions
-    assert ["Style" in asked, "- -1: bad\n- 4: good" in asked, "from -1 to 4" in asked] == [True] * 3
+    (asked,) = judged(
+        "judge_grade",
+        TRIAL,
+        grade(4),
+        levels={"4": "good", "-1": "bad"},
+        criterion="Style",
+    ).questions
+    assert [
+        "Style" in asked,
+        "- -1: bad\n- 4: good" in asked,
+        "from -1 to 4" in asked,
+    ] == [True] * 3
     for combine, value in {"mean": 0.625, "median": 0.75, "majority": 0.75}.items():
-        done = judged("judge_grade", TRIAL, *map(grade, (4, 4, 4, 2)), repeats=4, combine=combine)
+        done = judged(
+            "judge_grade", TRIAL, *map(grade, (4, 4, 4, 2)), repeats=4, combine=combine
+        )
         assert done.score.value == value
 
 
 def test_without_a_grade_the_trial_is_unscored_within_the_whole_range() -> None:
     for said in (grade("not sure"), Response.failed("server", "no")):
         score = judged("judge_grade", TRIAL, said).score
-        assert (score.value, score.status, score.bounds) == (None, "unscored", (0.0, 1.0))
+        assert (score.value, score.status, score.bounds) == (
+            None,
+            "unscored",
+            (0.0, 1.0),
+        )

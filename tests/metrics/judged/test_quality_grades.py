@@ -14,7 +14,9 @@ from tests.support.judging import driven
 from tests.support.toy import reply
 
 LIGHT_AND_SOUND = grades.Dimensions(("light", "sound"), 0, 10)
-TENTHS = grades.Scale(grades.dimensions_form("all", LIGHT_AND_SOUND), "all", lambda number: number / 10)
+TENTHS = grades.Scale(
+    grades.dimensions_form("all", LIGHT_AND_SOUND), "all", lambda number: number / 10
+)
 MIDDLE = grades.dimensions_form("all", grades.Dimensions(("light",), 1, 5), absent=3.0)
 PROMPT = {"name": "p", "text": "{{ thing }} {{ form }}", "sha256": ""}
 
@@ -24,71 +26,139 @@ def said(text: str, scale: grades.Scale = TENTHS) -> ItemScore:
 
 
 def asked(thing: str, scale: grades.Scale = TENTHS, **seen: Any) -> grades.Asked:
-    return grades.Asked(Question(Role("judge"), scale.form, PROMPT, {"thing": thing}), seen)
+    return grades.Asked(
+        Question(Role("judge"), scale.form, PROMPT, {"thing": thing}), seen
+    )
 
 
-def together(items: list[tuple[str, ItemScore | grades.Asked]], *says: str | Response) -> tuple[Score, list[list[str]]]:
+def together(
+    items: list[tuple[str, ItemScore | grades.Asked]], *says: str | Response
+) -> tuple[Score, list[list[str]]]:
     """The score, and what was asked at each time."""
     waiting = list(says)
-    score, steps = driven(grades.judged_together(items, TENTHS, repeats=1, combine="mean"), lambda _: waiting.pop(0))
-    return score, [[call.request.messages[-1].content.text.split()[0] for call in calls] for calls in steps]
+    score, steps = driven(
+        grades.judged_together(items, TENTHS, repeats=1, combine="mean"),
+        lambda _: waiting.pop(0),
+    )
+    return score, [
+        [call.request.messages[-1].content.text.split()[0] for call in calls]
+        for calls in steps
+    ]
 
 
-@pytest.mark.parametrize(("number", "quality", "raw"), [(-5, 0, -0.5), (1e9, 1, 1e8), (0, 0, None), (10, 1, None)])
-def test_a_number_beyond_the_scale_counts_as_its_end(number: Any, quality: float, raw: float | None) -> None:
+@pytest.mark.parametrize(
+    ("number", "quality", "raw"),
+    [(-5, 0, -0.5), (1e9, 1, 1e8), (0, 0, None), (10, 1, None)],
+)
+def test_a_number_beyond_the_scale_counts_as_its_end(
+    number: Any, quality: float, raw: float | None
+) -> None:
     found = said(json.dumps({"all": number}))
-    beyond = {} if raw is None else {"raw": raw, "remarks": found.evidence["remarks"], "unread": 1}
-    assert (found.quality, found.evidence) == (quality, {"all": float(number), **beyond})
+    beyond = (
+        {}
+        if raw is None
+        else {"raw": raw, "remarks": found.evidence["remarks"], "unread": 1}
+    )
+    assert (found.quality, found.evidence) == (
+        quality,
+        {"all": float(number), **beyond},
+    )
 
 
 def test_an_item_without_a_verdict_has_no_quality_and_a_cause() -> None:
     lost = grades.item_score(Verdict(lost="server: down"), TENTHS)
     refused = grades.item_score(Verdict(lost="refusal: no", hopeless=True), TENTHS)
-    torn = grades.item_score(Verdict({"all": None, "reason": "so"}, votes=({"all": 1}, {"all": 2})), TENTHS)
+    torn = grades.item_score(
+        Verdict({"all": None, "reason": "so"}, votes=({"all": 1}, {"all": 2})), TENTHS
+    )
     assert [one.quality for one in (lost, refused, torn)] == [None] * 3
     assert [one.cause for one in (lost, refused, torn)] == ["lost", "final", "unsure"]
-    assert (lost.reason, torn.to_json("a")["reason"] in ("", "so")) == ("server: down", False)
+    assert (lost.reason, torn.to_json("a")["reason"] in ("", "so")) == (
+        "server: down",
+        False,
+    )
     assert torn.evidence["votes"] == [{"all": 1}, {"all": 2}]
-    assert grades.lowest_grade("nothing") == ItemScore(0.0, {"score": 1, "reason": "nothing"})
+    assert grades.lowest_grade("nothing") == ItemScore(
+        0.0, {"score": 1, "reason": "nothing"}
+    )
 
 
-def test_the_overall_number_is_believed_and_a_dimension_that_is_no_number_left_out() -> None:
+def test_the_overall_number_is_believed_and_a_dimension_that_is_no_number_left_out() -> (
+    None
+):
     found = said('{"light": 1, "sound": 99.5, "all": 8, "reason": "so", "more": 1}')
-    assert (found.quality, found.evidence) == (0.8, {"light": 1, "sound": 99.5, "all": 8, "reason": "so"})
+    assert (found.quality, found.evidence) == (
+        0.8,
+        {"light": 1, "sound": 99.5, "all": 8, "reason": "so"},
+    )
     for value in ("bright", True, None, 1e308):
         assert said(json.dumps({"light": value, "all": 8})).evidence == {"all": 8}
-    for value, form in product(("much", True, None, 1.01e9, -1.01e9), (TENTHS.form, MIDDLE)):
+    for value, form in product(
+        ("much", True, None, 1.01e9, -1.01e9), (TENTHS.form, MIDDLE)
+    ):
         with pytest.raises(ReplyError, match="all is"):
             form.read(json.dumps({"all": value}))
     assert MIDDLE.read('{"light": 5}') == {"light": 5, "all": 3.0, "unreadable": True}
-    for form, text in ((TENTHS.form, '{"light": 5}'), (MIDDLE, "three"), (MIDDLE, "[3]")):
+    for form, text in (
+        (TENTHS.form, '{"light": 5}'),
+        (MIDDLE, "three"),
+        (MIDDLE, "[3]"),
+    ):
         with pytest.raises(ReplyError):
             form.read(text)
 
 
 @pytest.mark.parametrize(
-    "text", ['```json\n{"all": 4}\n```', 'So: {"all": 4}', '{"all": "4"}'], ids=["fence", "words", "quotes"]
+    "text",
+    ['```json\n{"all": 4}\n```', 'So: {"all": 4}', '{"all": "4"}'],
+    ids=["fence", "words", "quotes"],
 )
 def test_a_reply_that_the_release_cannot_read_has_no_number(text: str) -> None:
-    for scale in (TENTHS, TENTHS._replace(form=MIDDLE), document_quality.SCALES["overall"]):
+    for scale in (
+        TENTHS,
+        TENTHS._replace(form=MIDDLE),
+        document_quality.SCALES["overall"],
+    ):
         found = said(text.replace("all", scale.key), scale)
         assert (found.quality, found.cause) == (None, "lost")
     assert said('```\n{"score": "4"}\n```', grades.GRADES).quality == 0.75
 
 
-def test_all_items_are_asked_about_at_the_same_time_and_a_lost_verdict_leaves_bounds() -> None:
+def test_all_items_are_asked_about_at_the_same_time_and_a_lost_verdict_leaves_bounds() -> (
+    None
+):
     items: list[tuple[str, ItemScore | grades.Asked]]
     items = [("a1", asked("one")), ("a2", ItemScore(0.0)), ("a3", asked("three"))]
     score, times = together(items, '{"all": 4}', '{"all": 8}')
     assert together([("a1", ItemScore(0.5))])[1] == []
     assert times == [["one", "three"]]
     assert score.value == pytest.approx(0.4)
-    assert [(one["label"], one["quality"]) for one in score.evidence["items"]] == [("a1", 0.4), ("a2", 0), ("a3", 0.8)]
+    assert [(one["label"], one["quality"]) for one in score.evidence["items"]] == [
+        ("a1", 0.4),
+        ("a2", 0),
+        ("a3", 0.8),
+    ]
     down = Response.failed("server", "down")
-    score, _ = together([("a1", asked("one", pages=2)), ("a2", asked("two"))], down, '{"all": 5}')
-    assert (score.status, score.bounds, score.cause) == ("unscored", (0.25, 0.75), "lost")
+    score, _ = together(
+        [("a1", asked("one", pages=2)), ("a2", asked("two"))], down, '{"all": 5}'
+    )
+    assert (score.status, score.bounds, score.cause) == (
+        "unscored",
+        (0.25, 0.75),
+        "lost",
+    )
     assert score.reason == "a1: server: down"
-    assert score.evidence["items"][0] == {"label": "a1", "quality": None, "reason": "server: down", "pages": 2}
+    assert score.evidence["items"][0] == {
+        "label": "a1",
+        "quality": None,
+        "reason": "server: down",
+        "pages": 2,
+    }
     score, _ = together([("a1", asked("one", pages=2, remarks=["cut"]))], '{"all": 50}')
     (item,) = score.evidence["items"]
-    assert (item["pages"], item["all"], item["remarks"][0], len(item["remarks"])) == (2, 50, "cut", 2)
+    assert (item["pages"], item["all"], item["remarks"][0], len(item["remarks"])) == (
+        2,
+        50,
+        "cut",
+        2,
+    )

@@ -8,8 +8,12 @@ from tests.support.judging import judged
 from tests.support.tiny_media import wav
 from tests.support.toy import picture, sample
 
-YES, NO, UNSURE = (f'{{"reason": "r", "met": "{word}"}}' for word in ("yes", "no", "not sure"))
-ANSWER = Interleaved((text_part("A hare "), media_part(picture()), media_part(Media.from_bytes(wav()))))
+YES, NO, UNSURE = (
+    f'{{"reason": "r", "met": "{word}"}}' for word in ("yes", "no", "not sure")
+)
+ANSWER = Interleaved(
+    (text_part("A hare "), media_part(picture()), media_part(Media.from_bytes(wav())))
+)
 UNUSABLE: list[tuple[Any, str]] = [
     ([], "list"),
     ([""], "criterion 1 "),
@@ -26,18 +30,35 @@ def trial(*criteria: Any, **labels: Any) -> Trial:
     return Trial(sample(rubric=list(criteria), **labels), output=ANSWER)
 
 
-def test_each_criterion_is_asked_by_itself_and_one_without_a_verdict_leaves_bounds() -> None:
-    done = judged("rubric_judge", trial("One.", {"id": "b", "criterion": "Two.", "weight": 3}), YES, NO)
+def test_each_criterion_is_asked_by_itself_and_one_without_a_verdict_leaves_bounds() -> (
+    None
+):
+    done = judged(
+        "rubric_judge",
+        trial("One.", {"id": "b", "criterion": "Two.", "weight": 3}),
+        YES,
+        NO,
+    )
     assert done.score.value == 0.25
-    assert [("One." in asked, "Two." in asked) for asked in done.questions] == [(True, False), (False, True)]
+    assert [("One." in asked, "Two." in asked) for asked in done.questions] == [
+        (True, False),
+        (False, True),
+    ]
     assert done.score.evidence["criteria"] == [
         {"id": "1", "criterion": "One.", "weight": 1.0, "met": True, "reason": "r"},
         {"id": "b", "criterion": "Two.", "weight": 3.0, "met": False, "reason": "r"},
     ]
     row = trial("One.", "Two.", {"id": "c", "criterion": "Three.", "weight": 2})
-    for third, cause in ((UNSURE, "unsure"), (Response.failed("timeout", "slow"), "lost")):
+    for third, cause in (
+        (UNSURE, "unsure"),
+        (Response.failed("timeout", "slow"), "lost"),
+    ):
         score = judged("rubric_judge", row, YES, NO, third).score
-        assert (score.value, score.status, score.bounds) == (None, "unscored", (0.25, 0.75))
+        assert (score.value, score.status, score.bounds) == (
+            None,
+            "unscored",
+            (0.25, 0.75),
+        )
         assert (score.cause, score.reason[:6]) == (cause, "1 of 3")
         assert [one["met"] for one in score.evidence["criteria"]] == [True, False, None]
 
@@ -51,18 +72,29 @@ def test_each_criterion_is_asked_by_itself_and_one_without_a_verdict_leaves_boun
         ({"kinds": ["audio"]}, ["text", "audio", "text"], "A hare"),
     ],
 )
-def test_the_judge_sees_the_side_that_a_criterion_speaks_of(row: dict[str, Any], kinds: list[str], words: Any) -> None:
+def test_the_judge_sees_the_side_that_a_criterion_speaks_of(
+    row: dict[str, Any], kinds: list[str], words: Any
+) -> None:
     (asked,) = judged("rubric_judge", trial({"criterion": "x", **row}), YES).asked
     content = asked.messages[-1].content
     assert [part.kind for part in content.parts] == kinds
     assert (words or "A hare") in content.raw if words else "A hare" not in content.raw
-    (asked,) = judged("rubric_judge", trial({"criterion": "x", **row}), YES, media=False).asked
+    (asked,) = judged(
+        "rubric_judge", trial({"criterion": "x", **row}), YES, media=False
+    ).asked
     assert "A hare <<image1>>" in asked.messages[-1].content.text
 
 
 def test_a_rubric_that_cannot_be_used_is_unscored_and_no_judge_is_asked() -> None:
     near = judged("rubric_judge", Trial(sample(rubrik=["met?"]), output=ANSWER))
-    assert [near.score.status == "unscored", '"rubrik"' in near.score.reason] == [True, True]
+    assert [near.score.status == "unscored", '"rubrik"' in near.score.reason] == [
+        True,
+        True,
+    ]
     for rubric, words in UNUSABLE:
         done = judged("rubric_judge", Trial(sample(rubric=rubric), output=ANSWER))
-        assert (done.score.status, done.asked, words in done.score.reason) == ("unscored", [], True)
+        assert (done.score.status, done.asked, words in done.score.reason) == (
+            "unscored",
+            [],
+            True,
+        )

@@ -1,49 +1,107 @@
 from mmeval.content import Interleaved, text_part
 from mmeval.metric import bind, load_metric
 from mmeval.records import Response, Trial
-from tests.support.unim_judging import BLUE, QUESTION, RED, answer_trial, graded, interleaved, judge_unim
+from tests.support.unim_judging import (
+    BLUE,
+    QUESTION,
+    RED,
+    answer_trial,
+    graded,
+    interleaved,
+    judge_unim,
+)
 
 CAPTIONED = "The red kettle: <<image1: a kettle, red>>"
 TRIAL = answer_trial(captioned_reference=CAPTIONED)
 
 
-def test_the_judge_sees_the_captioned_answer_and_the_reference_and_never_the_question() -> None:
+def test_the_judge_sees_the_captioned_answer_and_the_reference_and_never_the_question() -> (
+    None
+):
     done = judge_unim("semantic_correctness", TRIAL, graded(5))
     (asked,) = done.questions
     assert "candidate begins\nIt is <<image1: a red kettle>>.\n" in asked
     assert f"reference begins\n{CAPTIONED}\n" in asked
-    assert QUESTION not in "".join(str(call.request.messages) for calls in done.calls.values() for call in calls)
+    assert QUESTION not in "".join(
+        str(call.request.messages) for calls in done.calls.values() for call in calls
+    )
     assert not done.calls["judge"][0].request.messages[-1].content.media()
-    done = judge_unim("semantic_correctness", TRIAL, graded("4", "near"), graded(4, "near"), repeats=2)
+    done = judge_unim(
+        "semantic_correctness", TRIAL, graded("4", "near"), graded(4, "near"), repeats=2
+    )
     evidence = done.score.evidence
-    assert (done.score.value, evidence["score"], evidence["votes"][0]["reason"], done.captions) == (0.75, 4, "near", 1)
-    assert evidence["captions"] == [{"label": "image1", "kind": "image", "text": "a red kettle"}]
+    assert (
+        done.score.value,
+        evidence["score"],
+        evidence["votes"][0]["reason"],
+        done.captions,
+    ) == (0.75, 4, "near", 1)
+    assert evidence["captions"] == [
+        {"label": "image1", "kind": "image", "text": "a red kettle"}
+    ]
 
 
-def test_a_reference_with_captions_is_shown_as_it_is_and_the_data_sets_own_captions_come_first() -> None:
+def test_a_reference_with_captions_is_shown_as_it_is_and_the_data_sets_own_captions_come_first() -> (
+    None
+):
     text = "It sings <audio1: a whistle> by <image7>"
-    done = judge_unim("semantic_correctness", answer_trial(reference=Interleaved.from_text(text)), graded(5))
+    done = judge_unim(
+        "semantic_correctness",
+        answer_trial(reference=Interleaved.from_text(text)),
+        graded(5),
+    )
     assert f"reference begins\n{text}\n" in done.questions[0]
     assert "reference_captions" not in done.score.evidence
-    trial = answer_trial(reference=interleaved("<<image2>>"), captioned_reference=CAPTIONED)
+    trial = answer_trial(
+        reference=interleaved("<<image2>>"), captioned_reference=CAPTIONED
+    )
     done = judge_unim("semantic_correctness", trial, graded(5))
-    assert (done.captions, done.score.evidence["reference"]) == (1, "the label captioned_reference")
+    assert (done.captions, done.score.evidence["reference"]) == (
+        1,
+        "the label captioned_reference",
+    )
     assert "reference_captions" not in done.score.evidence
 
 
-def test_a_reference_without_captions_is_captioned_and_an_empty_answer_has_the_lowest_grade() -> None:
-    trial = answer_trial("<<image1>>", reference=interleaved("<<image1>> and <<image2>>"))
+def test_a_reference_without_captions_is_captioned_and_an_empty_answer_has_the_lowest_grade() -> (
+    None
+):
+    trial = answer_trial(
+        "<<image1>>", reference=interleaved("<<image1>> and <<image2>>")
+    )
     done = judge_unim("semantic_correctness", trial, graded(3))
-    assert "reference begins\n<<image1: a red kettle>> and <<image2: a blue kettle>>\n" in done.questions[0]
+    assert (
+        "reference begins\n<<image1: a red kettle>> and <<image2: a blue kettle>>\n"
+        in done.questions[0]
+    )
     assert done.captions == 2
     assert done.score.evidence["reference"] == "the first reference"
-    assert [one["text"] for one in done.score.evidence["reference_captions"]] == ["a red kettle", "a blue kettle"]
+    assert [one["text"] for one in done.score.evidence["reference_captions"]] == [
+        "a red kettle",
+        "a blue kettle",
+    ]
     trial = answer_trial("A kettle.", reference=interleaved("<<image1>>", BLUE))
-    done = judge_unim("semantic_correctness", trial, lost=BLUE, failure=Response.failed("bad_media", "b.png: damaged"))
-    assert (done.score.status, done.score.cause, done.calls["judge"]) == ("unscored", "final", [])
+    done = judge_unim(
+        "semantic_correctness",
+        trial,
+        lost=BLUE,
+        failure=Response.failed("bad_media", "b.png: damaged"),
+    )
+    assert (done.score.status, done.score.cause, done.calls["judge"]) == (
+        "unscored",
+        "final",
+        [],
+    )
     assert "image1: b.png" in done.score.reason
-    done = judge_unim("semantic_correctness", Trial(TRIAL.sample, output=Interleaved((text_part("  \n"),))))
-    assert (done.score.value, done.score.evidence["score"], done.calls) == (0.0, 1, {"judge": [], "captioner": []})
+    done = judge_unim(
+        "semantic_correctness",
+        Trial(TRIAL.sample, output=Interleaved((text_part("  \n"),))),
+    )
+    assert (done.score.value, done.score.evidence["score"], done.calls) == (
+        0.0,
+        1,
+        {"judge": [], "captioner": []},
+    )
 
 
 def test_without_a_reference_or_a_caption_it_is_unscored() -> None:
@@ -51,20 +109,45 @@ def test_without_a_reference_or_a_caption_it_is_unscored() -> None:
         bare = answer_trial(reference=reference, captioned_reference="")
         done = judge_unim("semantic_correctness", bare)
         assert (done.score.status, done.calls["captioner"]) == ("unscored", [])
-        assert bind(load_metric("sc")).sample_fault(bare.sample) == done.score.reason != ""
+        assert (
+            bind(load_metric("sc")).sample_fault(bare.sample) == done.score.reason != ""
+        )
     trial = answer_trial("<<image1>>", reference=interleaved("<<image1>>", BLUE))
     for medium, whose in ((RED, "answer"), (BLUE, "reference")):
         done = judge_unim("semantic_correctness", trial, lost=medium)
-        assert (done.score.status, done.score.bounds, done.score.cause) == ("unscored", (0.0, 1.0), "lost")
-        assert [whose in done.score.reason, "image1: server" in done.score.reason] == [True, True]
+        assert (done.score.status, done.score.bounds, done.score.cause) == (
+            "unscored",
+            (0.0, 1.0),
+            "lost",
+        )
+        assert [whose in done.score.reason, "image1: server" in done.score.reason] == [
+            True,
+            True,
+        ]
         assert done.calls["judge"] == []
 
 
 def test_the_standard_reading_refuses_what_the_authors_script_guesses() -> None:
-    read: dict[str, tuple[int | None, int | None]] = {'{"score": 4}': (4, 4), '{"score": 5.0}': (5, 5)}
-    read |= {'```json\n{"score": 2}\n```': (2, 2), "{'score': 3,}": (3, 3), "Grade: 4": (None, 4)}
-    read |= {"out of 5 I give 2": (None, 5), '{"score": 4.7}': (None, 4), '{"score": 7, "why": "2 gaps"}': (None, 2)}
-    read |= dict.fromkeys(['{"score": 45}', '{"score": true}', "[" * 100_000], (None, None))
+    read: dict[str, tuple[int | None, int | None]] = {
+        '{"score": 4}': (4, 4),
+        '{"score": 5.0}': (5, 5),
+    }
+    read |= {
+        '```json\n{"score": 2}\n```': (2, 2),
+        "{'score': 3,}": (3, 3),
+        "Grade: 4": (None, 4),
+    }
+    read |= {
+        "out of 5 I give 2": (None, 5),
+        '{"score": 4.7}': (None, 4),
+        '{"score": 7, "why": "2 gaps"}': (None, 2),
+    }
+    read |= dict.fromkeys(
+        ['{"score": 45}', '{"score": true}', "[" * 100_000], (None, None)
+    )
     for said, grades in read.items():
-        found = [judge_unim("sc", TRIAL, said, profile=profile).score for profile in ("standard", "official")]
+        found = [
+            judge_unim("sc", TRIAL, said, profile=profile).score
+            for profile in ("standard", "official")
+        ]
         assert tuple(one.evidence.get("score") for one in found) == grades, said[:40]

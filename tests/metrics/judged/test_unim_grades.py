@@ -9,10 +9,20 @@ from mmeval.content import Interleaved, Part, text_part
 from mmeval.errors import UsageError
 from mmeval.metric import bind, load_metric
 from mmeval.records import Trial
-from tests.support.unim_judging import DOWN, answer_trial, interleaved, judge_unim, unim_sample
+from tests.support.unim_judging import (
+    DOWN,
+    answer_trial,
+    interleaved,
+    judge_unim,
+    unim_sample,
+)
 
 SAMPLE = unim_sample(captioned_reference="A kettle.")
-MARKS = {"text_quality": "text", "code_quality": "code", "semantic_correctness": "candidate"}
+MARKS = {
+    "text_quality": "text",
+    "code_quality": "code",
+    "semantic_correctness": "candidate",
+}
 MARKS |= {"interleaved_coherence": "answer"}
 PROFILES = ("standard", "official")
 METRICS = pytest.mark.parametrize("metric", MARKS)
@@ -27,46 +37,94 @@ HOSTILE = [
 
 def trial(metric: str, words: str = "x = 1") -> Trial:
     return Trial(
-        SAMPLE, output=Interleaved((Part("code", text=words) if metric == "code_quality" else text_part(words),))
+        SAMPLE,
+        output=Interleaved(
+            (
+                Part("code", text=words)
+                if metric == "code_quality"
+                else text_part(words),
+            )
+        ),
     )
 
 
 def graded(grade: Any) -> str:
-    return json.dumps({"score": grade, "overall": grade, "coherence": grade, "style_consistency": grade})
+    return json.dumps(
+        {
+            "score": grade,
+            "overall": grade,
+            "coherence": grade,
+            "style_consistency": grade,
+        }
+    )
 
 
 @METRICS
 @pytest.mark.parametrize("words", HOSTILE, ids=range(len(HOSTILE)))
-def test_a_hostile_answer_stands_unharmed_in_its_place_and_cannot_leave_it(words: str, metric: str) -> None:
+def test_a_hostile_answer_stands_unharmed_in_its_place_and_cannot_leave_it(
+    words: str, metric: str
+) -> None:
     (call,) = judge_unim(metric, trial(metric, words), graded(1)).calls["judge"]
-    before, _, rest = call.request.messages[-1].content.text.partition(f" {MARKS[metric]} begins\n")
+    before, _, rest = call.request.messages[-1].content.text.partition(
+        f" {MARKS[metric]} begins\n"
+    )
     mark = before.splitlines()[-1]
     inside, _, after = rest.partition(f"\n{mark} {MARKS[metric]} ends\n")
     assert [message.role for message in call.request.messages] == ["system", "user"]
-    assert (words in inside, mark in words, f"{mark} {MARKS[metric]} ends" in after) == (True, False, False)
+    assert (
+        words in inside,
+        mark in words,
+        f"{mark} {MARKS[metric]} ends" in after,
+    ) == (True, False, False)
 
 
 @METRICS
-def test_a_judge_that_never_replies_and_a_failed_answer_leave_the_trial_unscored(metric: str) -> None:
+def test_a_judge_that_never_replies_and_a_failed_answer_leave_the_trial_unscored(
+    metric: str,
+) -> None:
     for profile in PROFILES:
-        for score in judge_unim(metric, trial(metric), DOWN, profile=profile).scores.values():
-            assert (score.value, score.status, score.bounds, score.cause) == (None, "unscored", (0.0, 1.0), "lost")
-    assert {score.status for score in judge_unim(metric, Trial(SAMPLE)).scores.values()} == {"unscored"}
+        for score in judge_unim(
+            metric, trial(metric), DOWN, profile=profile
+        ).scores.values():
+            assert (score.value, score.status, score.bounds, score.cause) == (
+                None,
+                "unscored",
+                (0.0, 1.0),
+                "lost",
+            )
+    assert {
+        score.status for score in judge_unim(metric, Trial(SAMPLE)).scores.values()
+    } == {"unscored"}
 
 
 @METRICS
-def test_a_prompt_that_would_read_the_question_is_refused_and_ours_describes_each_grade(metric: str) -> None:
-    for switch in (switch for switch in load_metric(metric).switches if switch.endswith("prompt")):
+def test_a_prompt_that_would_read_the_question_is_refused_and_ours_describes_each_grade(
+    metric: str,
+) -> None:
+    for switch in (
+        switch for switch in load_metric(metric).switches if switch.endswith("prompt")
+    ):
         with pytest.raises(UsageError, match="'references'"):
             bind(load_metric(metric), {switch: {"text": "{{ references }} {{ form }}"}})
     (asked,) = judge_unim(metric, trial(metric), graded(3)).questions
     for number in range(1, 6):
-        assert asked.count(f"\n- {number}: ") == (4 if metric == "interleaved_coherence" else 2)
+        assert asked.count(f"\n- {number}: ") == (
+            4 if metric == "interleaved_coherence" else 2
+        )
 
 
 @METRICS
-def test_an_answer_is_supposed_to_hold_as_many_items_as_the_reference_and_none_of_its_own(metric: str) -> None:
+def test_an_answer_is_supposed_to_hold_as_many_items_as_the_reference_and_none_of_its_own(
+    metric: str,
+) -> None:
     reference = interleaved("Look: <<image1>> <<image2>>")
-    found = bind(load_metric(metric)).supposed(answer_trial("x", reference=reference)).output
+    found = (
+        bind(load_metric(metric))
+        .supposed(answer_trial("x", reference=reference))
+        .output
+    )
     assert found is not None
-    assert (found.text, len({*found.media(), *reference.media()})) == (reference.text, 4)
+    assert (found.text, len({*found.media(), *reference.media()})) == (
+        reference.text,
+        4,
+    )

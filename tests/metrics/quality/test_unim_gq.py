@@ -16,7 +16,11 @@ def items(*qualities: float | str | None) -> Score:
     """A piece with items of these qualities; None is an unmeasured one, a word one that is left out."""
 
     def item(quality: float | str | None) -> ItemScore:
-        left_out = ItemScore.unavailable("no OCR") if isinstance(quality, str) else ItemScore.none("damaged")
+        left_out = (
+            ItemScore.unavailable("no OCR")
+            if isinstance(quality, str)
+            else ItemScore.none("damaged")
+        )
         return ItemScore(quality) if isinstance(quality, float) else left_out
 
     return together([(f"item{at}", item(one)) for at, one in enumerate(qualities)])
@@ -29,21 +33,44 @@ def gq(**pieces: Score) -> Score:
 
 def test_every_item_of_the_seven_modalities_counts_the_same() -> None:
     assert PIECES == unim_gq.switches["of"] == SEVEN
-    assert (unim_gq.range, unim_gq.version, unim_gq.takes_missing) == ((0, 1), "1", True)
+    assert (unim_gq.range, unim_gq.version, unim_gq.takes_missing) == (
+        (0, 1),
+        "1",
+        True,
+    )
     found = gq(text=items(1.0), image=items(0.0, 0.5, 0.5), audio=NONE)
     assert found.value == 0.5  # the mean of the three means would be another number
     image = {"count": 3, "mean": pytest.approx(1 / 3)}
-    assert found.evidence == {"modalities": {"text": {"count": 1, "mean": 1.0}, "image": image}}
-    assert gq(text=items(1.0, 1.0), other=Score(0.25)).value == 0.75  # a piece without items is one
+    assert found.evidence == {
+        "modalities": {"text": {"count": 1, "mean": 1.0}, "image": image}
+    }
+    assert (
+        gq(text=items(1.0, 1.0), other=Score(0.25)).value == 0.75
+    )  # a piece without items is one
 
 
-def test_items_without_a_scorer_are_left_out_and_without_any_it_is_unavailable() -> None:
+def test_items_without_a_scorer_are_left_out_and_without_any_it_is_unavailable() -> (
+    None
+):
     half = {"modalities": {"image": {"count": 1, "mean": 0.5}}, "gq_partial": True}
-    assert gq(text=NO_JUDGE, image=items(0.5)) == Score(0.5, evidence={**half, "without": ["text"]})
+    assert gq(text=NO_JUDGE, image=items(0.5)) == Score(
+        0.5, evidence={**half, "without": ["text"]}
+    )
     found = gq(document=items(0.25, "no OCR here"), image=items(0.75))
-    assert (found.value, found.evidence["gq_partial"], found.evidence["without"]) == (0.5, True, ["document"])
-    lost, document = gq(text=NO_JUDGE, image=NONE), gq(document=items("no OCR here"), image=NONE)
-    assert (lost.status, document.status, lost.reason[-5:]) == ("unavailable", "unavailable", " text")
+    assert (found.value, found.evidence["gq_partial"], found.evidence["without"]) == (
+        0.5,
+        True,
+        ["document"],
+    )
+    lost, document = (
+        gq(text=NO_JUDGE, image=NONE),
+        gq(document=items("no OCR here"), image=NONE),
+    )
+    assert (lost.status, document.status, lost.reason[-5:]) == (
+        "unavailable",
+        "unavailable",
+        " text",
+    )
     assert gq(text=NONE, image=NONE).status == "inapplicable"
 
 
@@ -54,16 +81,29 @@ def test_an_item_without_a_quality_or_a_failed_piece_leaves_bounds() -> None:
     assert "image: item1: damaged" in found.reason
     assert found.evidence["modalities"]["image"] == {"count": 1, "mean": 0.5}
     failed = Score.unscored("ValueError", bounds=(0.25, 1.0))
-    assert gq(text=items(0.5), image=failed).bounds == (0.25, 1.0)  # many pictures would outweigh the text
+    assert gq(text=items(0.5), image=failed).bounds == (
+        0.25,
+        1.0,
+    )  # many pictures would outweigh the text
     assert gq(image=failed).bounds == (0.25, 1.0)
     assert gq(text=items(0.5), image=Score.lost("the process died")).cause == "lost"
 
 
 def test_an_item_is_held_between_0_and_1_and_no_number_is_unknown() -> None:
     for quality, held in {1.5: 1.0, -0.5: 0.0}.items():
-        scored = Score(quality, evidence={"items": [{"label": "a", "quality": quality}]})
+        scored = Score(
+            quality, evidence={"items": [{"label": "a", "quality": quality}]}
+        )
         assert gq(text=scored).value == gq(text=Score(quality)).value == held
     for unknown in (math.nan, math.inf, "good"):
-        found = gq(theirs=Score(1.0, evidence={"items": [{"label": "a", "quality": unknown}]}))
+        found = gq(
+            theirs=Score(1.0, evidence={"items": [{"label": "a", "quality": unknown}]})
+        )
         assert (found.status, found.bounds) == ("unscored", (0.0, 1.0))
-    assert gq(text=Score(0.5, evidence={"items": 3}), image=Score(0.5, evidence={"items": []})).value == 0.5  # no items
+    assert (
+        gq(
+            text=Score(0.5, evidence={"items": 3}),
+            image=Score(0.5, evidence={"items": []}),
+        ).value
+        == 0.5
+    )  # no items

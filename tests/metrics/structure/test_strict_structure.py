@@ -15,18 +15,37 @@ CASES = json.loads((Path(__file__).parent / "parity.json").read_text())
 
 @pytest.mark.parametrize("mode", ["occurrences", "unique", "unique_no_echo"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
-def test_both_agree_with_the_published_cases_to_the_exact_fraction(case: dict[str, Any], mode: str) -> None:
-    scored, expected = trial(case["answer"], case["reference"], given=case["input"]), case["modes"][mode]
+def test_both_agree_with_the_published_cases_to_the_exact_fraction(
+    case: dict[str, Any], mode: str
+) -> None:
+    scored, expected = (
+        trial(case["answer"], case["reference"], given=case["input"]),
+        case["modes"][mode],
+    )
     for name in ("strict", "lenient"):
         score = score_of(load_metric(f"{name}_structure"), scored, mode=mode)
         assert score.evidence.get("fraction") == expected[name]
-        assert score.value == (None if expected[name] is None else float(Fraction(expected[name])))
-        assert (score.evidence["reference"], score.evidence["answer"]) == (expected["reference"], expected["answer"])
+        assert score.value == (
+            None if expected[name] is None else float(Fraction(expected[name]))
+        )
+        assert (score.evidence["reference"], score.evidence["answer"]) == (
+            expected["reference"],
+            expected["answer"],
+        )
 
 
 def test_without_modalities_it_is_undefined_and_not_zero() -> None:
     for name, answer in {"strict": "words", "lenient": "<<image1>>"}.items():
         score = score_of(load_metric(f"{name}_structure"), trial(answer, "other words"))
         found = {"image": 1} if name == "lenient" else {}
-        assert (score.value, score.status, score.evidence) == (None, "unscored", {"reference": {}, "answer": found})
-        assert score_of(load_metric(f"{name}_structure"), trial("", "<<image1>>")).evidence["fraction"] == "0/1"
+        assert (score.value, score.status, score.evidence) == (
+            None,
+            "unscored",
+            {"reference": {}, "answer": found},
+        )
+        assert (
+            score_of(
+                load_metric(f"{name}_structure"), trial("", "<<image1>>")
+            ).evidence["fraction"]
+            == "0/1"
+        )

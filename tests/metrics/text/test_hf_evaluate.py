@@ -30,8 +30,18 @@ class Library:
         if name == "far":
             raise OSError
         if name == "fussy":
-            return SimpleNamespace(compute=lambda predictions, **_: {"classes": 1 / (len(set(predictions)) - 1)})
-        return SimpleNamespace(compute=lambda **given: {"given": len(str(given)), "one": 1, **given.get("more", {})})
+            return SimpleNamespace(
+                compute=lambda predictions, **_: {
+                    "classes": 1 / (len(set(predictions)) - 1)
+                }
+            )
+        return SimpleNamespace(
+            compute=lambda **given: {
+                "given": len(str(given)),
+                "one": 1,
+                **given.get("more", {}),
+            }
+        )
 
 
 @pytest.fixture
@@ -49,26 +59,47 @@ def given(*references: str | list[str], **more: Any) -> int:
 
 
 def test_the_first_reference_is_compared_or_all(library: Library) -> None:
-    one, every = (score_of(hf_evaluate, TRIAL, name="own", field="given", all_references=it) for it in (False, True))
-    assert one == Score(given("b c"), evidence={"result": {"given": given("b c"), "one": 1.0}})
+    one, every = (
+        score_of(hf_evaluate, TRIAL, name="own", field="given", all_references=it)
+        for it in (False, True)
+    )
+    assert one == Score(
+        given("b c"), evidence={"result": {"given": given("b c"), "one": 1.0}}
+    )
     assert every.value == given(["b c", "x"])
     assert library.loaded == ["own"]  # once in a process
-    found = score_of(hf_evaluate, TRIAL, name="own", field="more", kwargs={"more": {"more": 0.5, "word": "w"}})
-    assert (found.value, sorted(found.evidence["result"])) == (0.5, ["given", "more", "one"])
+    found = score_of(
+        hf_evaluate,
+        TRIAL,
+        name="own",
+        field="more",
+        kwargs={"more": {"more": 0.5, "word": "w"}},
+    )
+    assert (found.value, sorted(found.evidence["result"])) == (
+        0.5,
+        ["given", "more", "one"],
+    )
     assert score_of(hf_evaluate, trial("a"), name="rouge").status == "unscored"
 
 
-def test_all_answers_are_computed_in_one_call_and_a_resample_with_its_own(library: Library) -> None:
+def test_all_answers_are_computed_in_one_call_and_a_resample_with_its_own(
+    library: Library,
+) -> None:
     own = {"name": "own", "field": "given", "kwargs": None, "trust_remote_code": False}
     scores = Scores(switches=own)
     for sample, answer in (("1", "a"), ("2", "bb"), ("3", None)):
-        score = score_of(hf_evaluate, trial(answer, "b c"), name="own", aggregation="hf_evaluate")
+        score = score_of(
+            hf_evaluate, trial(answer, "b c"), name="own", aggregation="hf_evaluate"
+        )
         scores.add(sample, 0, score)
     alone, every = (
-        len(str({"predictions": found, "references": ["b c"] * len(found)})) for found in (["a"], ["a", "bb"])
+        len(str({"predictions": found, "references": ["b c"] * len(found)}))
+        for found in (["a"], ["a", "bb"])
     )
     resample = scores.drawn([[0], [0]])
-    assert [together(some).value for some in (scores, scores.at([0, 2]), scores.at([2]))] == [every, alone, None]
+    assert [
+        together(some).value for some in (scores, scores.at([0, 2]), scores.at([2]))
+    ] == [every, alone, None]
     assert together(resample).value == every - 1
     assert [row.value for row in scores] == [None] * 3
     unlike = Scores()
@@ -89,11 +120,19 @@ def test_all_answers_are_computed_in_one_call_and_a_resample_with_its_own(librar
 )
 @pytest.mark.usefixtures("library")
 def test_where_the_library_fails_there_is_no_number_and_the_reason_is_logged_once(
-    name: str, answers: str, value: float | None, words: str, caplog: pytest.LogCaptureFixture
+    name: str,
+    answers: str,
+    value: float | None,
+    words: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    scores = Scores(switches={"name": name, "field": "", "kwargs": None, "trust_remote_code": False})
+    scores = Scores(
+        switches={"name": name, "field": "", "kwargs": None, "trust_remote_code": False}
+    )
     for sample, answer in enumerate(answers):
-        scores.add(str(sample), 0, Score(evidence={"prediction": answer, "reference": "b"}))
+        scores.add(
+            str(sample), 0, Score(evidence={"prediction": answer, "reference": "b"})
+        )
     found = summarise("task", "hf_evaluate", scores, together, bootstrap_iters=100)
     assert (found.value, found.stderr, found.scored) == (value, None, 3)
     [message] = caplog.messages
@@ -102,21 +141,37 @@ def test_where_the_library_fails_there_is_no_number_and_the_reason_is_logged_onc
 
 def test_one_number_is_picked_or_none() -> None:
     two = {"a": 0.5, "b": 0.25}
-    assert (_picked({"accuracy": 0.5}, "").value, _picked(two, "b").value) == (0.5, 0.25)
+    assert (_picked({"accuracy": 0.5}, "").value, _picked(two, "b").value) == (
+        0.5,
+        0.25,
+    )
     others: list[dict[str, Any]] = [two, {"label": "3"}, {"all": [1, 2], "one": True}]
     assert [_picked(result, "").value for result in others] == [None] * 3
     assert _picked({"a": 0.5}, "c").value is None
 
 
-@pytest.mark.parametrize(("name", "why"), [("needy", "no module rouge_score"), ("far", "OSError")])
-def test_a_metric_that_cannot_be_loaded_is_unavailable(name: str, why: str, library: Library) -> None:
+@pytest.mark.parametrize(
+    ("name", "why"), [("needy", "no module rouge_score"), ("far", "OSError")]
+)
+def test_a_metric_that_cannot_be_loaded_is_unavailable(
+    name: str, why: str, library: Library
+) -> None:
     found = score_of(hf_evaluate, TRIAL, name=name)
-    assert (found.status, name in found.reason, "\n" in found.reason) == ("unavailable", True, False)
+    assert (found.status, name in found.reason, "\n" in found.reason) == (
+        "unavailable",
+        True,
+        False,
+    )
     assert why in found.reason
 
 
-@pytest.mark.parametrize("name", ["owner/metric", "./overlap", "overlap/overlap.py", "..", "~/overlap", "rouge"])
-def test_foreign_code_needs_the_users_consent(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["owner/metric", "./overlap", "overlap/overlap.py", "..", "~/overlap", "rouge"],
+)
+def test_foreign_code_needs_the_users_consent(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     for own in ("rouge", "evaluate-metric/bleu"):
         assert _checked(own, trust_remote_code=False) == own
@@ -126,6 +181,9 @@ def test_foreign_code_needs_the_users_consent(name: str, tmp_path: Path, monkeyp
     (tmp_path / "rouge/rouge.py").touch()  # which the library would take before its own
     with pytest.raises(UsageError) as caught:
         _checked(name, trust_remote_code=False)
-    assert (caught.value.name, "--trust_remote_code" in str(caught.value)) == (name, True)
+    assert (caught.value.name, "--trust_remote_code" in str(caught.value)) == (
+        name,
+        True,
+    )
     path = {"./overlap": tmp_path / "overlap", "..": tmp_path.parent}.get(name, name)
     assert _checked(name, trust_remote_code=True) == str(path)

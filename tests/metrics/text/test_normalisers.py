@@ -14,19 +14,43 @@ SPOKEN = (
 
 
 def test_read_and_heard_text_is_normalised() -> None:
-    read = {"Hello, World!": "hello world", "  FOR SALE. ": "for sale", "Grüße aus Köln": "gruße aus koln"}
-    read |= {"Ångström naïve": "angstrom naive", "don't stop": "dont stop", "“quoted”": "“quoted”"}
+    read = {
+        "Hello, World!": "hello world",
+        "  FOR SALE. ": "for sale",
+        "Grüße aus Köln": "gruße aus koln",
+    }
+    read |= {
+        "Ångström naïve": "angstrom naive",
+        "don't stop": "dont stop",
+        "“quoted”": "“quoted”",
+    }
     read |= dict.fromkeys(["", " ?! ", "! !"], NO_WORDS)
     assert {text: ocr(text) for text in read} == read
-    heard = {"<|startoftranscript|><|en|> The old man sat.<|endoftext|>": "the old man sat", "": ""}
-    heard |= {"It's twenty-one (or so), Mr. Smith!": "it is 21 mister smith", "傍晚的湖面，夕阳。": "傍晚的湖面 夕阳"}
-    heard |= {"The colour of a grey dialogue, organised.": "the color of a gray dialog organized"}
+    heard = {
+        "<|startoftranscript|><|en|> The old man sat.<|endoftext|>": "the old man sat",
+        "": "",
+    }
+    heard |= {
+        "It's twenty-one (or so), Mr. Smith!": "it is 21 mister smith",
+        "傍晚的湖面，夕阳。": "傍晚的湖面 夕阳",
+    }
+    heard |= {
+        "The colour of a grey dialogue, organised.": "the color of a gray dialog organized"
+    }
     assert {text: speech(text) for text in heard} == heard
     assert han("“梦想”, dream 1 \u3400\u4e00\u9fff\ua000") == "梦想\u4e00\u9fff"
 
 
 def test_speech_is_normalised_as_the_released_scorer_does() -> None:
-    spellings = json.loads(files("whisper_normalizer").joinpath("normalizers/english.json").read_text())
+    spellings = json.loads(
+        files("whisper_normalizer").joinpath("normalizers/english.json").read_text()
+    )
     chance, released = random.Random(0), EnglishTextNormalizer(spellings)
-    for text in ["", *(" ".join(chance.choices(SPOKEN.split(), k=chance.randint(1, 12))) for _ in range(500))]:
+    for text in [
+        "",
+        *(
+            " ".join(chance.choices(SPOKEN.split(), k=chance.randint(1, 12)))
+            for _ in range(500)
+        ),
+    ]:
         assert speech(text) == released(text).strip()

@@ -21,7 +21,17 @@ surface: SMALLEST_CROSS=100*2.220446049250313e-16 SMALLEST_SQUARES=1e-12
 
 
 def test_every_constant_has_its_documented_value() -> None:
-    modules = [import_module(f"mmeval.metrics.three_d.{name}") for name in documented(DOCUMENTED)]
-    left_out = {"PLY", "LIMITS", *(name for module in modules for name in vars(module) if name.startswith("_"))}
+    modules = [
+        import_module(f"mmeval.metrics.three_d.{name}")
+        for name in documented(DOCUMENTED)
+    ]
+    left_out = {
+        "PLY",
+        "LIMITS",
+        *(name for module in modules for name in vars(module) if name.startswith("_")),
+    }
     assert defined(modules, left_out) == documented(DOCUMENTED)
-    assert (geometry.LIMITS.max_mesh_faces, geometry.LIMITS.max_mesh_vertices) == (1_000_000, 2_000_000)
+    assert (geometry.LIMITS.max_mesh_faces, geometry.LIMITS.max_mesh_vertices) == (
+        1_000_000,
+        2_000_000,
+    )

@@ -18,14 +18,23 @@ NO_FACES = np.empty((0, 3), np.int64)
     ],
     ids=["closed", "without one face", "three at an edge", "collapsed", "none"],
 )
-def test_edges_and_their_faces(faces: Indices, vertices: int, watertight: bool, shared: float, neighbours: int) -> None:
+def test_edges_and_their_faces(
+    faces: Indices, vertices: int, watertight: bool, shared: float, neighbours: int
+) -> None:
     edges = edges_of(faces, vertices)
-    assert (edges.watertight, edges.nonmanifold_share, len(edges.neighbours)) == (watertight, shared, neighbours)
+    assert (edges.watertight, edges.nonmanifold_share, len(edges.neighbours)) == (
+        watertight,
+        shared,
+        neighbours,
+    )
 
 
 def test_parts_and_valences_are_counted() -> None:
     points, faces = tetrahedra((0, 0, 0), (5, 0, 0), (0, 5, 0))
-    assert component_count(len(faces) - 1, edges_of(faces[1:], len(points)).neighbours) == 3
+    assert (
+        component_count(len(faces) - 1, edges_of(faces[1:], len(points)).neighbours)
+        == 3
+    )
     assert component_count(3, edges_of(FAN, 5).neighbours) == 3
     assert valences(edges_of(FAN, 7).ends, 7).tolist() == [4, 4, 2, 2, 2, 0, 0]
     assert valences(edges_of(np.array([[0, 1, 1]]), 2).ends, 2).tolist() == [1, 2]

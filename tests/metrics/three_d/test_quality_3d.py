@@ -36,11 +36,22 @@ def test_the_value_is_the_mean_over_the_items_and_each_is_scored_alone() -> None
 
 @pytest.mark.parametrize(
     "file",
-    [b"", BROKEN, off((np.full((3, 3), np.nan), np.array([[0, 1, 2]]))), ply(np.empty((0, 3)))],
+    [
+        b"",
+        BROKEN,
+        off((np.full((3, 3), np.nan), np.array([[0, 1, 2]]))),
+        ply(np.empty((0, 3))),
+    ],
     ids=["no file", "no such vertex", "not a number", "empty"],
 )
-def test_what_cannot_be_read_is_zero_and_has_no_score_under_official(file: bytes) -> None:
-    found = quality(file), quality(file, "official"), quality(file, "official", unreadable="zero")
+def test_what_cannot_be_read_is_zero_and_has_no_score_under_official(
+    file: bytes,
+) -> None:
+    found = (
+        quality(file),
+        quality(file, "official"),
+        quality(file, "official", unreadable="zero"),
+    )
     assert found == (0, None, 0)
 
 
@@ -48,31 +59,60 @@ def test_vertices_at_one_place_are_one_unless_they_stay_apart_as_at_a_texture_se
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert (item(SEAM)["watertight"], item(SEAM)["T"]) == (True, 1)
-    assert (item(SEAM, merge_vertices=False)["watertight"], item(SEAM, "official")["watertight"]) == (False, False)
-    faces, alone, points = ply(*torus()), off((sphere_cloud(100), np.empty((0, 3), int))), ply(sphere_cloud(100))
-    assert (item(faces)["type"], item(faces, "official")["type"], item(alone)["type"]) == ("mesh", "pcd", "pcd")
-    assert quality(alone, "official") is None and quality(points, "official") is not None
+    assert (
+        item(SEAM, merge_vertices=False)["watertight"],
+        item(SEAM, "official")["watertight"],
+    ) == (False, False)
+    faces, alone, points = (
+        ply(*torus()),
+        off((sphere_cloud(100), np.empty((0, 3), int))),
+        ply(sphere_cloud(100)),
+    )
+    assert (
+        item(faces)["type"],
+        item(faces, "official")["type"],
+        item(alone)["type"],
+    ) == ("mesh", "pcd", "pcd")
+    assert (
+        quality(alone, "official") is None and quality(points, "official") is not None
+    )
     same = ply(np.full((64, 3), 0.25))
-    assert (quality(same), quality(same, "official")) == (0, 0.79)  # merged they are one point
+    assert (quality(same), quality(same, "official")) == (
+        0,
+        0.79,
+    )  # merged they are one point
     monkeypatch.setattr(module, "MAX_AT_ONE_PLACE", 5)
-    assert (quality(same), quality(same, "official"), quality(same, merge_vertices=False)) == (0, None, None)
+    assert (
+        quality(same),
+        quality(same, "official"),
+        quality(same, merge_vertices=False),
+    ) == (0, None, None)
 
 
 @pytest.mark.parametrize("count", [0, 7, 8, 12, 13, 31, 32, 33])
-def test_under_official_a_search_for_neighbours_fails_for_some_counts(count: int) -> None:
+def test_under_official_a_search_for_neighbours_fails_for_some_counts(
+    count: int,
+) -> None:
     file = ply(sphere_cloud(count))
     assert (quality(file, "official") is None) == (count in (0, 8, 12, 32))
     assert (quality(file, "official", neighbours="present") is None) == (count == 0)
     assert quality(file) is not None
 
 
-def test_vertices_without_a_face_and_faces_that_are_lines_count_only_where_they_are_kept() -> None:
+def test_vertices_without_a_face_and_faces_that_are_lines_count_only_where_they_are_kept() -> (
+    None
+):
     points, faces = cube()
     more = off((np.concatenate([points, np.eye(3)[[0] * 9] * 0.3]), faces))
     alone = item(off(cube()))["valence_variation"]
     assert item(more, merge_vertices=False)["valence_variation"] == pytest.approx(alone)
     # The median of 17 valences is 0, their mean 36 / 17.
-    assert item(more, "official")["valence_variation"] == pytest.approx(1 - np.exp(-4 / (36 / 17)))
+    assert item(more, "official")["valence_variation"] == pytest.approx(
+        1 - np.exp(-4 / (36 / 17))
+    )
     lines = off((points, np.concatenate([faces, [[0, 1, 1], [3, 3, 3]]])))
-    assert (item(lines)["T"], item(lines, degenerate="kept")["watertight"]) == (1, False)
+    assert (item(lines)["T"], item(lines, degenerate="kept")["watertight"]) == (
+        1,
+        False,
+    )
     assert quality(off((points, np.array([[0, 1, 1]])))) == 0

@@ -14,8 +14,12 @@ def test_variation_the_share_far_out_and_a_clamped_weighted_sum() -> None:
     }
     found |= {(-1, 0, 0, 1, 3): 1 - math.exp(-1)}
     # Too few or equal numbers.
-    found |= dict.fromkeys([(), (1, 9, 100), (2, 2, 2, 2), (math.nan, 1, math.inf, 7, 9), (0, 0, 0, 0)], 0)
-    assert {numbers: variation(np.array(numbers, float)) for numbers in found} == pytest.approx(found)
+    found |= dict.fromkeys(
+        [(), (1, 9, 100), (2, 2, 2, 2), (math.nan, 1, math.inf, 7, 9), (0, 0, 0, 0)], 0
+    )
+    assert {
+        numbers: variation(np.array(numbers, float)) for numbers in found
+    } == pytest.approx(found)
     # Far out is beyond two and a half deviations: these have 3 from the mean, 2.449, none, nothing.
     numbers = [[0.0] * 9 + [1.0], [0.0] * 6 + [1.0], [0.1] * 9, []]
     assert [far_share(np.array(some)) for some in numbers] == [0.1, 0, 0, 0]

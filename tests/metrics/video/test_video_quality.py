@@ -9,7 +9,13 @@ import torch
 
 from mmeval.content import Interleaved, Media, media_part
 from mmeval.metric import bind, score_all
-from mmeval.metrics.video.video_quality import AESTHETIC, NETWORK, TECHNICAL, fused, video_quality
+from mmeval.metrics.video.video_quality import (
+    AESTHETIC,
+    NETWORK,
+    TECHNICAL,
+    fused,
+    video_quality,
+)
 from mmeval.records import Score, Trial
 from tests.support.tiny_media import clip
 from tests.support.trials import trial
@@ -20,8 +26,12 @@ BROKEN = b"\x00\x00\x00\x20ftypisom" + bytes(60)
 class Branches(torch.nn.Module):  # type: ignore[misc]  # torch's types are not followed
     """Takes both views and gives the lightness of each."""
 
-    def forward(self, technical: torch.Tensor, aesthetic: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        return technical.mean(dim=[1, 2, 3, 4]).unsqueeze(1) / 10, aesthetic.mean() / 10 + torch.zeros(1, 1)
+    def forward(
+        self, technical: torch.Tensor, aesthetic: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        return technical.mean(dim=[1, 2, 3, 4]).unsqueeze(
+            1
+        ) / 10, aesthetic.mean() / 10 + torch.zeros(1, 1)
 
 
 class OneBranch(torch.nn.Module):  # type: ignore[misc]
@@ -30,7 +40,9 @@ class OneBranch(torch.nn.Module):  # type: ignore[misc]
 
 
 class Nothing(torch.nn.Module):  # type: ignore[misc]
-    def forward(self, technical: torch.Tensor, aesthetic: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(
+        self, technical: torch.Tensor, aesthetic: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         return technical.mean() / 0.0, aesthetic.mean() * 0.0 / 0.0
 
 
@@ -46,43 +58,91 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def with_videos(*files: bytes) -> Trial:
-    return trial(Interleaved(tuple(media_part(Media.from_bytes(data), "video") for data in files)))
+    return trial(
+        Interleaved(
+            tuple(media_part(Media.from_bytes(data), "video") for data in files)
+        )
+    )
 
 
-def scored(trials: Sequence[Trial], profile: str = "standard", **switches: Any) -> list[Score]:
-    return [scores["video_quality"] for scores in score_all(bind(video_quality, switches, profile), trials)]
+def scored(
+    trials: Sequence[Trial], profile: str = "standard", **switches: Any
+) -> list[Score]:
+    return [
+        scores["video_quality"]
+        for scores in score_all(bind(video_quality, switches, profile), trials)
+    ]
 
 
-def test_videos_are_scored_by_the_means_of_both_branches_with_the_published_constants(model: str) -> None:
-    by_hand = 1 / (1 + math.exp(-0.6104 * (0.2 - 0.1107) / 0.07355 - 0.3896 * (-0.05 + 0.08285) / 0.03774))
-    qualities = {(TECHNICAL.mean, AESTHETIC.mean): 0.5, (0, 0): 0.484148, (0.2, -0.05): by_hand}
-    assert {branches: fused(*branches) for branches in qualities} == pytest.approx(qualities, abs=2e-6)
-    one, both = scored([with_videos(clip()), with_videos(clip(), clip(frames=1))], model=model)
+def test_videos_are_scored_by_the_means_of_both_branches_with_the_published_constants(
+    model: str,
+) -> None:
+    by_hand = 1 / (
+        1
+        + math.exp(
+            -0.6104 * (0.2 - 0.1107) / 0.07355 - 0.3896 * (-0.05 + 0.08285) / 0.03774
+        )
+    )
+    qualities = {
+        (TECHNICAL.mean, AESTHETIC.mean): 0.5,
+        (0, 0): 0.484148,
+        (0.2, -0.05): by_hand,
+    }
+    assert {branches: fused(*branches) for branches in qualities} == pytest.approx(
+        qualities, abs=2e-6
+    )
+    one, both = scored(
+        [with_videos(clip()), with_videos(clip(), clip(frames=1))], model=model
+    )
     item = one.evidence["items"][0]
     assert item["quality"] == pytest.approx(fused(item["technical"], item["aesthetic"]))
     first, second = (item["quality"] for item in both.evidence["items"])
     assert (one.value, both.value) == (first, pytest.approx((first + second) / 2))
     assert item["technical"] != second
-    again = [scored([with_videos(clip(frames=150))], model=model, seed=seed)[0].value for seed in (0, 0, 1)]
+    again = [
+        scored([with_videos(clip(frames=150))], model=model, seed=seed)[0].value
+        for seed in (0, 0, 1)
+    ]
     assert again[0] == again[1] != again[2]
 
 
-def test_without_a_video_an_answer_is_zero_and_without_weights_it_is_unavailable(model: str, tmp_path: Path) -> None:
+def test_without_a_video_an_answer_is_zero_and_without_weights_it_is_unavailable(
+    model: str, tmp_path: Path
+) -> None:
     trials = [with_videos(BROKEN), trial("See <video1>."), trial("words"), trial(None)]
-    found = [[(one.value, one.status) for one in scored(trials, p, model=model)] for p in ("standard", "official")]
+    found = [
+        [(one.value, one.status) for one in scored(trials, p, model=model)]
+        for p in ("standard", "official")
+    ]
     other = [(None, "inapplicable"), (None, "unscored")]
-    assert found == [[(0, "scored"), (0, "scored"), *other], [(None, "unscored"), (None, "unscored"), *other]]
-    nameless, empty = (bind(video_quality, switches).unavailable(()) for switches in ({}, {"model": str(tmp_path)}))
+    assert found == [
+        [(0, "scored"), (0, "scored"), *other],
+        [(None, "unscored"), (None, "unscored"), *other],
+    ]
+    nameless, empty = (
+        bind(video_quality, switches).unavailable(())
+        for switches in ({}, {"model": str(tmp_path)})
+    )
     assert "--metric_args" in nameless and f"lacks {NETWORK}" in empty
     folders = model, model, saved(tmp_path, OneBranch())
-    marks = [bind(video_quality, {"model": folder}).models["model"]["fingerprint"] for folder in folders]
+    marks = [
+        bind(video_quality, {"model": folder}).models["model"]["fingerprint"]
+        for folder in folders
+    ]
     assert marks[0] == marks[1] != marks[2]
 
 
 @pytest.mark.parametrize(
-    ("module", "word"), [(None, "cannot be loaded"), (OneBranch(), "two branches"), (Nothing(), "no number")]
+    ("module", "word"),
+    [
+        (None, "cannot be loaded"),
+        (OneBranch(), "two branches"),
+        (Nothing(), "no number"),
+    ],
 )
-def test_another_network_is_no_fault_of_the_answer(tmp_path: Path, module: torch.nn.Module | None, word: str) -> None:
+def test_another_network_is_no_fault_of_the_answer(
+    tmp_path: Path, module: torch.nn.Module | None, word: str
+) -> None:
     if module is None:
         (tmp_path / NETWORK).write_bytes(b"not a network")
     else:

@@ -14,7 +14,9 @@ HELPER = Role("helper", GenerationParams(temperature=1.0, max_tokens=7))
 ANSWER = Interleaved.from_text("done")
 
 
-def answer_of(program: AgentProgram, *replies: Response, **more: Any) -> tuple[Response, list[Call]]:
+def answer_of(
+    program: AgentProgram, *replies: Response, **more: Any
+) -> tuple[Response, list[Call]]:
     """The response that an agent comes to on these replies, and what it has asked."""
     driving = driven(program, **{"asks": ("helper",), "params": {}, **more})
     asked: list[Call] = []
@@ -30,7 +32,10 @@ def answer_of(program: AgentProgram, *replies: Response, **more: Any) -> tuple[R
             sent = Reply(next(left), str(step), f"key {step}")
         else:
             asked += calls
-            sent = [Reply(next(left), f"{step}.{at}", f"key {step}.{at}") for at, _ in enumerate(calls)]
+            sent = [
+                Reply(next(left), f"{step}.{at}", f"key {step}.{at}")
+                for at, _ in enumerate(calls)
+            ]
     raise AssertionError("endless")
 
 
@@ -46,16 +51,35 @@ def talk(*steps: Any, result: Any = ANSWER) -> Any:
 
 def test_an_answer_has_its_steps_with_their_costs_and_its_evidence() -> None:
     first = reply(usage=Usage(10, 2), latency=0.50004, warnings=("a", "b"))
-    parallel = [reply(usage=Usage(1, 1), latency=1, warnings=("a",)), Response.failed("timeout", "late", latency=2)]
+    parallel = [
+        reply(usage=Usage(1, 1), latency=1, warnings=("a",)),
+        Response.failed("timeout", "late", latency=2),
+    ]
     ask = HELPER.ask("more", title="plan")
     told = AgentAnswer(ANSWER, {"plan": [1]}, ["b", "c"])
-    found, _ = answer_of(talk(ask, [HELPER.ask("x"), HELPER.ask("y")], result=told), first, *parallel)
-    assert (found.text, found.usage, found.latency, found.warnings) == ("done", Usage(11, 3), 3.5, ("a", "b", "c"))
+    found, _ = answer_of(
+        talk(ask, [HELPER.ask("x"), HELPER.ask("y")], result=told), first, *parallel
+    )
+    assert (found.text, found.usage, found.latency, found.warnings) == (
+        "done",
+        Usage(11, 3),
+        3.5,
+        ("a", "b", "c"),
+    )
     assert found.trace == Trace(
         (
             TraceStep("0", "helper", "plan", 10, 2, 0.5, key="key 0"),
             TraceStep("1.0", "helper", "", 1, 1, 1, key="key 1.0"),
-            TraceStep("1.1", "helper", "", 0, 0, 2, ErrorInfo("timeout", "late"), key="key 1.1"),
+            TraceStep(
+                "1.1",
+                "helper",
+                "",
+                0,
+                0,
+                2,
+                ErrorInfo("timeout", "late"),
+                key="key 1.1",
+            ),
         ),
         {"plan": [1]},
     )
@@ -80,25 +104,46 @@ def requiring() -> AgentProgram:
         (raising(CallFailed(ErrorInfo("bad_sample", "no"))), "bad_sample"),
         (requiring(), "timeout"),
         (talk(HELPER.ask("x"), result="done"), "internal"),
-        (talk(HELPER.ask("x"), result=AgentAnswer(ANSWER, {"a": object()})), "internal"),
+        (
+            talk(HELPER.ask("x"), result=AgentAnswer(ANSWER, {"a": object()})),
+            "internal",
+        ),
         (talk(HELPER.ask("x"), result=AgentAnswer(ANSWER, [1])), "internal"),  # type: ignore[arg-type]
-        (talk(HELPER.ask("x"), result=AgentAnswer(ANSWER, {"a": 1}, error=ErrorInfo("no_answer", "no"))), "no_answer"),
+        (
+            talk(
+                HELPER.ask("x"),
+                result=AgentAnswer(
+                    ANSWER, {"a": 1}, error=ErrorInfo("no_answer", "no")
+                ),
+            ),
+            "no_answer",
+        ),
         (talk(HELPER.ask("x"), "more"), "internal"),
         (talk(HELPER.ask("x"), 5), "internal"),
         (talk(HELPER.ask("x"), [HELPER.ask("y"), 5]), "internal"),
         (talk(HELPER.ask("x"), Role("other").ask("y")), "internal"),
     ],
 )
-def test_what_an_agent_does_that_is_no_answer_is_a_failure_with_its_trace(program: AgentProgram, kind: str) -> None:
+def test_what_an_agent_does_that_is_no_answer_is_a_failure_with_its_trace(
+    program: AgentProgram, kind: str
+) -> None:
     found, asked = answer_of(program, Response.failed("timeout", "late"))
-    assert (found.output, found.error and found.error.kind, len(asked)) == (None, kind, 1)
-    assert found.trace is not None and [step.path for step in found.trace.steps] == ["0"]
+    assert (found.output, found.error and found.error.kind, len(asked)) == (
+        None,
+        kind,
+        1,
+    )
+    assert found.trace is not None and [step.path for step in found.trace.steps] == [
+        "0"
+    ]
     assert found.trace.evidence == ({"a": 1} if kind == "no_answer" else {})
 
 
 def test_an_error_of_an_agent_names_its_line() -> None:
     found, _ = answer_of(raising(ValueError("no")), reply())
-    assert found.error is not None and found.error.message.startswith("ValueError: no (test_answer.py:")
+    assert found.error is not None and found.error.message.startswith(
+        "ValueError: no (test_answer.py:"
+    )
 
 
 def test_no_step_at_all_and_an_empty_one_are_fine() -> None:
@@ -115,10 +160,19 @@ def nested(calls: int) -> Response:
     [
         (AnswerLimits(2), [reply()] * 2, 2),
         (AnswerLimits(3), [nested(1), reply()], 2),
-        (AnswerLimits(9, 100), [reply(usage=Usage(40, 9)), reply(usage=Usage(50, 1))], 2),
+        (
+            AnswerLimits(9, 100),
+            [reply(usage=Usage(40, 9)), reply(usage=Usage(50, 1))],
+            2,
+        ),
         (AnswerLimits(9, 100), [nested(4)], 1),
     ],
-    ids=["calls", "calls of an agent that it asks", "tokens", "tokens of an agent that it asks"],
+    ids=[
+        "calls",
+        "calls of an agent that it asks",
+        "tokens",
+        "tokens of an agent that it asks",
+    ],
 )
 def test_a_limit_ends_an_answer_by_what_came_before(
     limits: AnswerLimits, replies: Sequence[Response], steps: int
@@ -128,15 +182,27 @@ def test_a_limit_ends_an_answer_by_what_came_before(
     assert found.trace is not None and len(found.trace.steps) == steps
 
 
-def test_parallel_calls_that_exceed_the_limit_are_not_begun_and_the_last_allowed_ones_are_made() -> None:
+def test_parallel_calls_that_exceed_the_limit_are_not_begun_and_the_last_allowed_ones_are_made() -> (
+    None
+):
     found, asked = answer_of(talk([HELPER.ask("x")] * 3), limits=AnswerLimits(2))
     assert (found.error and found.error.kind, asked) == ("over_limit", [])
-    assert answer_of(talk([HELPER.ask("x")] * 2), reply(), reply(), limits=AnswerLimits(2))[0].text == "done"
+    assert (
+        answer_of(
+            talk([HELPER.ask("x")] * 2), reply(), reply(), limits=AnswerLimits(2)
+        )[0].text
+        == "done"
+    )
 
 
 def test_parameters_of_the_user_win_over_those_of_a_call() -> None:
     given = GenerationParams(temperature=0.0, options={"image.size": "1x1"})
-    own = Role("helper", GenerationParams(temperature=1.0, max_tokens=7, options={"image.size": "9x9", "image.n": 1}))
+    own = Role(
+        "helper",
+        GenerationParams(
+            temperature=1.0, max_tokens=7, options={"image.size": "9x9", "image.n": 1}
+        ),
+    )
     _, (asked,) = answer_of(talk(own.ask("x")), reply(), params={"helper": given})
     assert asked.request.params == GenerationParams(
         temperature=0.0, max_tokens=7, options={"image.size": "1x1", "image.n": 1}

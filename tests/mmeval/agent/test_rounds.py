@@ -16,9 +16,20 @@ from mmeval.records.response import answered
         ([[1], [], [0, 1], [2]], [[1], [0], [2], [3]], []),
         ([None, [0], [1], []], [[3]], [1, 2]),
         ([[0], [2], [1], [7]], [], [0, 1, 2, 3]),
-        ([[at - 1] if at else [] for at in range(2000)], [[at] for at in range(2000)], []),
+        (
+            [[at - 1] if at else [] for at in range(2000)],
+            [[at] for at in range(2000)],
+            [],
+        ),
     ],
-    ids=["none", "independent", "a chain", "no item", "circles and what is not there", "a long chain"],
+    ids=[
+        "none",
+        "independent",
+        "a chain",
+        "no item",
+        "circles and what is not there",
+        "a long chain",
+    ],
 )
 def test_an_item_is_made_as_soon_as_all_that_it_needs_is_there(
     needs: list[list[int] | None], order: list[list[int]], never: list[int]
@@ -40,11 +51,25 @@ def test_a_round_is_asked_at_once_and_what_either_side_gives_up_is_missing() -> 
             calls = asked[-1]
             assert isinstance(calls, list)
             asked.append(
-                program.send([Reply(answered([text_part(call.request.messages[0].content.text)])) for call in calls])
+                program.send(
+                    [
+                        Reply(
+                            answered([text_part(call.request.messages[0].content.text)])
+                        )
+                        for call in calls
+                    ]
+                )
             )
-    texts = [[call.request.messages[0].content.text for call in calls] for calls in asked if isinstance(calls, list)]
+    texts = [
+        [call.request.messages[0].content.text for call in calls]
+        for calls in asked
+        if isinstance(calls, list)
+    ]
     assert texts == [["0 of []"], ["2 of [0]", "3 of [0]"]]
-    assert {at: part.text for at, part in done.value.value.items()} == {0: "0 of []", 2: "2 of [0]"}
+    assert {at: part.text for at, part in done.value.value.items()} == {
+        0: "0 of []",
+        2: "2 of [0]",
+    }
 
 
 def test_a_round_without_calls_asks_nothing() -> None:

@@ -23,25 +23,46 @@ def scores(*rows: list[float], lost: int = 0) -> Scores:
     return found
 
 
-def test_the_interval_of_repeats_is_that_of_the_released_scorer_and_bounds_are_those_of_the_mean() -> None:
-    found = summarise("t", "m", scores([1, 0, 1, 1], [0, 0, 1, 0], [1, 1, 1, 1]), repeats, bootstrap_iters=100)
+def test_the_interval_of_repeats_is_that_of_the_released_scorer_and_bounds_are_those_of_the_mean() -> (
+    None
+):
+    found = summarise(
+        "t",
+        "m",
+        scores([1, 0, 1, 1], [0, 0, 1, 0], [1, 1, 1, 1]),
+        repeats,
+        bootstrap_iters=100,
+    )
     assert found.value == pytest.approx(2 / 3)
     assert found.ci95 == pytest.approx((2 / 3 - HALF_WIDTH, 2 / 3 + HALF_WIDTH))
-    assert (found.stderr, found.bootstrap_iters) == (pytest.approx(HALF_WIDTH / 1.96), 0)
-    assert summarise("t", "m", scores([1, 0], [1, 0], lost=2), repeats).bounds == pytest.approx((1 / 3, 2 / 3))
+    assert (found.stderr, found.bootstrap_iters) == (
+        pytest.approx(HALF_WIDTH / 1.96),
+        0,
+    )
+    assert summarise(
+        "t", "m", scores([1, 0], [1, 0], lost=2), repeats
+    ).bounds == pytest.approx((1 / 3, 2 / 3))
 
 
 @pytest.mark.parametrize(
     ("given", "value", "ci95"),
     [
-        *((scores([1, 0], [1, 1]), 0.75, (0.75 - 0.49, 0.75 + 0.49)), (scores([1, 1], [0, 0]), 0.5, (0.5, 0.5))),
+        *(
+            (scores([1, 0], [1, 1]), 0.75, (0.75 - 0.49, 0.75 + 0.49)),
+            (scores([1, 1], [0, 0]), 0.5, (0.5, 0.5)),
+        ),
         *((scores([1], [0], [1]), 2 / 3, None), (Scores(), None, None)),
     ],
     ids=["not cut", "no spread", "one repeat", "no score"],
 )
-def test_the_interval_of_repeats(given: Scores, value: float | None, ci95: tuple[float, float] | None) -> None:
+def test_the_interval_of_repeats(
+    given: Scores, value: float | None, ci95: tuple[float, float] | None
+) -> None:
     found = summarise("t", "m", given, repeats, bootstrap_iters=100)
-    assert (found.value, found.ci95) == (pytest.approx(value), ci95 and pytest.approx(ci95))
+    assert (found.value, found.ci95) == (
+        pytest.approx(value),
+        ci95 and pytest.approx(ci95),
+    )
 
 
 def of_files(**parts: list[float | None]) -> Scores:
@@ -54,9 +75,14 @@ def of_files(**parts: list[float | None]) -> Scores:
     return found
 
 
-def test_parts_of_different_size_count_the_same_with_the_standard_error_of_a_mean_of_means() -> None:
+def test_parts_of_different_size_count_the_same_with_the_standard_error_of_a_mean_of_means() -> (
+    None
+):
     uneven = of_files(zh=[1.0], de=[0.0, 0.0, 0.0])
-    assert [macro_mean(uneven, by=label).value for label in ("file", "language")] == [0.5, 0.25]
+    assert [macro_mean(uneven, by=label).value for label in ("file", "language")] == [
+        0.5,
+        0.25,
+    ]
     assert macro_mean(of_files(zh=[None], de=[0.25, 0.75]), by="file").value == 0.5
     assert macro_mean(of_files(zh=[None]), by="file").value is None
     found = macro_mean(of_files(zh=[0.0, 1.0], de=[0.0, 0.5]), by="file")
@@ -76,7 +102,9 @@ def of_steps(*more: Score | Literal["failed"]) -> Scores:
     return found
 
 
-def test_a_weighted_mean_is_the_mean_of_what_stands_behind_the_scores_with_samples_as_clusters() -> None:
+def test_a_weighted_mean_is_the_mean_of_what_stands_behind_the_scores_with_samples_as_clusters() -> (
+    None
+):
     one_by_one = Scores(range=(0, 1))
     for name, steps in STEPS.items():
         for at, value in enumerate(steps):
@@ -86,7 +114,9 @@ def test_a_weighted_mean_is_the_mean_of_what_stands_behind_the_scores_with_sampl
     assert found.stderr == pytest.approx(expected.stderr)
     assert mean(of_steps()).value != found.value
     assert [row.weight for row in of_steps().drawn([[2], [0]])] == [5, 3]
-    assert weighted_mean(Scores()).value is weighted_mean(of_steps().at([3])).value is None
+    assert (
+        weighted_mean(Scores()).value is weighted_mean(of_steps().at([3])).value is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,8 +126,14 @@ def test_a_weighted_mean_is_the_mean_of_what_stands_behind_the_scores_with_sampl
         (Score.lost("lost", bounds=(0.5, 1), weight=2), (5 / 11, 6 / 11)),
         ("failed", (4 / 14, 9 / 14)),
     ],
-    ids=["its own weight", "its own bounds", "a weight that nobody knows is the greatest"],
+    ids=[
+        "its own weight",
+        "its own bounds",
+        "a weight that nobody knows is the greatest",
+    ],
 )
-def test_the_bounds_of_a_weighted_mean(lost: Score | Literal["failed"], bounds: tuple[float, float]) -> None:
+def test_the_bounds_of_a_weighted_mean(
+    lost: Score | Literal["failed"], bounds: tuple[float, float]
+) -> None:
     found = summarise("t", "m", of_steps(lost), weighted_mean)
     assert (found.value, found.bounds) == (pytest.approx(4 / 9), pytest.approx(bounds))

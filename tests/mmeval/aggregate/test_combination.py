@@ -18,17 +18,28 @@ FAR = (-math.inf, math.inf)
 
 
 def part(
-    name: str, *rows: Any, clusters: str = "", range: Any = (0, 1), by: Aggregator = mean, **more: Any
+    name: str,
+    *rows: Any,
+    clusters: str = "",
+    range: Any = (0, 1),
+    by: Aggregator = mean,
+    **more: Any,
 ) -> Averaged:
     scores = Scores(range=range)
     for i, row in enumerate(rows):
         score: Any = row if isinstance(row, (Score, str)) else Score(row)
         scores.add(f"s{i}", 0, score, cluster=clusters[i] if clusters else "")
-    return Averaged(summarise("t", name, scores, by, bootstrap_iters=200, **more), scores, by, {})
+    return Averaged(
+        summarise("t", name, scores, by, bootstrap_iters=200, **more), scores, by, {}
+    )
 
 
-def made(*parts: Averaged, skip: bool = False, range: Any = (0, 1), **more: Any) -> Result:
-    return mean_of("t", "both", parts, skip=skip, range=range, bootstrap_iters=400, **more)
+def made(
+    *parts: Averaged, skip: bool = False, range: Any = (0, 1), **more: Any
+) -> Result:
+    return mean_of(
+        "t", "both", parts, skip=skip, range=range, bootstrap_iters=400, **more
+    )
 
 
 def test_each_part_is_averaged_over_its_own_trials() -> None:
@@ -39,26 +50,53 @@ def test_each_part_is_averaged_over_its_own_trials() -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [(NONE, NONE), (GONE, GONE), (GONE, NONE)], ids=["inapplicable", "unavailable", "both"]
+    "other",
+    [(NONE, NONE), (GONE, GONE), (GONE, NONE)],
+    ids=["inapplicable", "unavailable", "both"],
 )
-def test_a_part_with_nothing_to_be_made_of_is_skipped_or_leaves_the_whole_unknown(other: Any) -> None:
+def test_a_part_with_nothing_to_be_made_of_is_skipped_or_leaves_the_whole_unknown(
+    other: Any,
+) -> None:
     first = part("a", 0, 1)
     found = made(first, part("b", *other), skip=True)
-    assert (found.value, found.scored, found.unavailable, found.weights) == (0.5, 2, 0, {"a": 1.0})
-    assert (found.stderr, found.ci95, found.bounds) == (first.result.stderr, first.result.ci95, (0.5, 0.5))
+    assert (found.value, found.scored, found.unavailable, found.weights) == (
+        0.5,
+        2,
+        0,
+        {"a": 1.0},
+    )
+    assert (found.stderr, found.ci95, found.bounds) == (
+        first.result.stderr,
+        first.result.ci95,
+        (0.5, 0.5),
+    )
     unknown = made(first, part("b", *other))
-    assert (unknown.value, unknown.ci95, unknown.bounds, unknown.weights) == (None, None, None, {"a": 1.0})
+    assert (unknown.value, unknown.ci95, unknown.bounds, unknown.weights) == (
+        None,
+        None,
+        None,
+        {"a": 1.0},
+    )
 
 
 @pytest.mark.parametrize("skip", [True, False])
 def test_a_part_that_was_lost_leaves_the_whole_within_its_bounds(skip: bool) -> None:
     found = made(part("a", 0, 1), part("b", LOST, LOST), skip=skip)
-    assert (found.value, found.unscored, found.scored, found.bounds) == (None, 2, 0, (0.25, 0.75))
+    assert (found.value, found.unscored, found.scored, found.bounds) == (
+        None,
+        2,
+        0,
+        (0.25, 0.75),
+    )
 
 
 def test_a_part_that_no_answer_has_is_left_out_whatever_failed() -> None:
     found = made(part("a", 0, 1, "failed"), part("b", NONE, NONE, "failed"), skip=True)
-    assert (found.value, found.failed, found.bounds) == (0.5, 1, pytest.approx((1 / 3, 2 / 3)))
+    assert (found.value, found.failed, found.bounds) == (
+        0.5,
+        1,
+        pytest.approx((1 / 3, 2 / 3)),
+    )
     assert made(part("a", "failed"), part("b", "failed"), skip=True).bounds == (0, 1)
 
 
@@ -72,7 +110,13 @@ def test_trials_that_are_lost_in_part_are_in_the_bounds() -> None:
 
 def test_what_is_unavailable_has_no_value_whatever_is_known() -> None:
     found = made(part("a", 0, 1, "failed"), skip=True, unavailable=True)
-    assert (found.value, found.bounds, found.unavailable, found.failed, found.n) == (None, None, 2, 1, 3)
+    assert (found.value, found.bounds, found.unavailable, found.failed, found.n) == (
+        None,
+        None,
+        2,
+        1,
+        3,
+    )
 
 
 def test_a_suspended_part_suspends_the_whole() -> None:
@@ -90,21 +134,31 @@ def test_the_same_clusters_are_drawn_for_all_parts() -> None:
     rows = [i % 5 / 4 for i in range(40)]
     alike = made(part("a", *rows), part("b", *rows))
     single = part("a", *rows).result
-    assert alike.stderr == pytest.approx(single.stderr, rel=0.1)  # of independent parts it would be 0.71 of that
+    assert alike.stderr == pytest.approx(
+        single.stderr, rel=0.1
+    )  # of independent parts it would be 0.71 of that
     assert alike.bootstrap_iters == 400
     against = made(part("a", *rows), part("b", *(1 - row for row in rows)))
     assert (against.value, against.stderr) == (pytest.approx(0.5), 0.0)
-    assert against.ci95 == pytest.approx((0.5 - 0.5 * (1 - 0.05 ** (1 / 40)), 0.5 + 0.5 * (1 - 0.05 ** (1 / 40))))
+    assert against.ci95 == pytest.approx(
+        (0.5 - 0.5 * (1 - 0.05 ** (1 / 40)), 0.5 + 0.5 * (1 - 0.05 ** (1 / 40)))
+    )
 
 
 def test_rows_of_a_cluster_go_together_and_other_aggregators_have_their_part() -> None:
     rows, clusters = [0, 0, 1, 1] * 10, "".join(chr(65 + i // 2) for i in range(40))
     apart = made(part("a", *rows), part("b", *rows))
-    together = made(part("a", *rows, clusters=clusters), part("b", *rows, clusters=clusters))
+    together = made(
+        part("a", *rows, clusters=clusters), part("b", *rows, clusters=clusters)
+    )
     assert apart.stderr is not None and together.stderr is not None
     assert (together.clusters, together.stderr > 1.2 * apart.stderr) == (20, True)
     mixed = made(part("a", *rows), part("b", *rows, by=median))
-    assert (mixed.value, mixed.bootstrap_iters, mixed.ci95 is not None) == (0.5, 400, True)
+    assert (mixed.value, mixed.bootstrap_iters, mixed.ci95 is not None) == (
+        0.5,
+        400,
+        True,
+    )
 
 
 def test_a_draw_without_a_part_is_that_of_the_others_or_unknown() -> None:
@@ -123,7 +177,9 @@ def test_an_aggregator_that_is_no_mean_is_drawn_with_all_rows() -> None:
     rows = (1, 1, LOST, LOST)
     found = made(part("a", *rows, by=strict), part("b", *rows, by=strict))
     assert found.value == 0.5
-    assert found.stderr == pytest.approx(0.25, rel=0.15)  # of the trials with a value alone it would be 0
+    assert found.stderr == pytest.approx(
+        0.25, rel=0.15
+    )  # of the trials with a value alone it would be 0
 
 
 def test_a_range_without_ends_gives_no_bounds() -> None:

@@ -13,12 +13,21 @@ from mmeval.aggregate.statistics import FEWEST_DRAWS, Sureness
 from mmeval.records.score import Score
 
 
-def column(values: Sequence[float | None], clusters: Sequence[int] = (), *, repeats: int = 1) -> Scores:
+def column(
+    values: Sequence[float | None], clusters: Sequence[int] = (), *, repeats: int = 1
+) -> Scores:
     """Scores of samples, each repeated; None for an unscored one."""
     scores = Scores()
     for i, value in enumerate(values):
-        given = Score.unscored("lost") if value is None else Score(value, weight=1 + i % 3)
-        scores.add(f"s{i // repeats}", i % repeats, given, cluster=str(clusters[i]) if clusters else "")
+        given = (
+            Score.unscored("lost") if value is None else Score(value, weight=1 + i % 3)
+        )
+        scores.add(
+            f"s{i // repeats}",
+            i % repeats,
+            given,
+            cluster=str(clusters[i]) if clusters else "",
+        )
     return scores
 
 
@@ -32,18 +41,30 @@ def unknown(aggregator: Aggregator) -> Aggregator:
 
 
 @pytest.mark.parametrize("aggregator", [mean, median, weighted_mean])
-@pytest.mark.parametrize(("levels", "size"), [(2, 60), (1000, 61)], ids=["ties", "distinct"])
-def test_many_draws_at_once_give_what_draws_one_by_one_give(aggregator: Aggregator, levels: int, size: int) -> None:
+@pytest.mark.parametrize(
+    ("levels", "size"), [(2, 60), (1000, 61)], ids=["ties", "distinct"]
+)
+def test_many_draws_at_once_give_what_draws_one_by_one_give(
+    aggregator: Aggregator, levels: int, size: int
+) -> None:
     draw = random.Random(size + levels)
-    scores = column([draw.randrange(levels) for _ in range(size)], [draw.randrange(17) for _ in range(size)])
-    at_once, one_by_one = (resampled(scores, by, 300) for by in (aggregator, unknown(aggregator)))
+    scores = column(
+        [draw.randrange(levels) for _ in range(size)],
+        [draw.randrange(17) for _ in range(size)],
+    )
+    at_once, one_by_one = (
+        resampled(scores, by, 300) for by in (aggregator, unknown(aggregator))
+    )
     assert at_once.stderr == pytest.approx(one_by_one.stderr, rel=1e-9)
     assert at_once.ci95 == pytest.approx(one_by_one.ci95, rel=1e-9)
 
 
 def test_clusters_are_drawn_and_not_their_trials() -> None:
     clusters = [i // 5 for i in range(100)]  # twenty clusters of five equal values
-    apart, together = (resampled(column([float(i) for i in clusters], given), mean, 1000) for given in ((), clusters))
+    apart, together = (
+        resampled(column([float(i) for i in clusters], given), mean, 1000)
+        for given in ((), clusters)
+    )
     assert together.stderr / apart.stderr == pytest.approx(math.sqrt(5), rel=0.1)
 
 
@@ -61,7 +82,9 @@ def test_a_sample_that_is_drawn_twice_is_two_samples() -> None:
     assert found.stderr == pytest.approx(math.sqrt(1 / 80), rel=0.05)
 
 
-def test_an_unknown_aggregator_gets_fewer_draws_of_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_aggregator_gets_fewer_draws_of_many_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert (resampling.ROWS, FEWEST_DRAWS) == (500_000, 100)
     monkeypatch.setattr(resampling, "ROWS", 10_000)
     seen: list[int] = []
@@ -70,26 +93,44 @@ def test_an_unknown_aggregator_gets_fewer_draws_of_many_rows(monkeypatch: pytest
         seen.append(len(scores))
         return Estimate(float(len(scores)))
 
-    few, many, most = (resampled(column([0.0] * rows), size, 1000).bootstrap_iters for rows in (10, 50, 200))
+    few, many, most = (
+        resampled(column([0.0] * rows), size, 1000).bootstrap_iters
+        for rows in (10, 50, 200)
+    )
     assert (few, many, most) == (1000, 200, FEWEST_DRAWS)
     assert sum(seen) == 2 * 10_000 + FEWEST_DRAWS * 200
-    assert resample(column([1.0, 0.0, None, None, None]), unknown(mean), {}, 1000) == Sureness()
+    assert (
+        resample(column([1.0, 0.0, None, None, None]), unknown(mean), {}, 1000)
+        == Sureness()
+    )
 
 
-@pytest.mark.parametrize("aggregator", [mean, median, unknown(mean)], ids=["mean", "median", "unknown"])
+@pytest.mark.parametrize(
+    "aggregator", [mean, median, unknown(mean)], ids=["mean", "median", "unknown"]
+)
 def test_equal_numbers_drawn_together_are_drawn_as_one_alone(
     aggregator: Aggregator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scores = column([float(i % 7) for i in range(50)] + [None] * 10, [i % 30 for i in range(60)])
+    scores = column(
+        [float(i % 7) for i in range(50)] + [None] * 10, [i % 30 for i in range(60)]
+    )
     alone = resample(scores, aggregator, {}, 300)
     assert (alone.stderr or 0) > 0
     assert resample_together([(scores, aggregator, {})] * 2, 300, skip=True) == alone
     monkeypatch.setattr(resampling, "ROWS", 1)
-    together = resample_together([(scores, mean, {}), (scores, aggregator, {})], 300, skip=True)
-    assert together.bootstrap_iters == (300 if aggregator in (mean, median) else FEWEST_DRAWS)
+    together = resample_together(
+        [(scores, mean, {}), (scores, aggregator, {})], 300, skip=True
+    )
+    assert together.bootstrap_iters == (
+        300 if aggregator in (mean, median) else FEWEST_DRAWS
+    )
 
 
 def test_a_draw_without_a_value_of_a_median_is_that_of_the_other_number() -> None:
     sparse = column([3.0, None, None, None])
-    found = resample_together([(sparse, median, {}), (column([1.0, 1.0, 1.0, 1.0]), mean, {})], 300, skip=True)
-    assert found.ci95 == (1.0, 2.0), "1 where the sample of the median is not drawn, else (3 + 1) / 2"
+    found = resample_together(
+        [(sparse, median, {}), (column([1.0, 1.0, 1.0, 1.0]), mean, {})], 300, skip=True
+    )
+    assert found.ci95 == (1.0, 2.0), (
+        "1 where the sample of the median is not drawn, else (3 + 1) / 2"
+    )

@@ -26,7 +26,10 @@ def score(given: Given) -> Any:
 
 
 def column(
-    *rows: Given, clusters: Sequence[str] = "", labels: Sequence[Mapping[str, Any]] = (), range: Any = (0, 1)
+    *rows: Given,
+    clusters: Sequence[str] = "",
+    labels: Sequence[Mapping[str, Any]] = (),
+    range: Any = (0, 1),
 ) -> Scores:
     scores = Scores(range=range)
     for i, row in enumerate(rows):
@@ -55,39 +58,98 @@ def partly(low: float, high: float) -> Score:
         (column(None), Estimate(None)),
         (column(*STATUSES), Estimate(None)),
     ],
-    ids=["plain", "repeats", "uneven clusters", "one", "one cluster", "empty", "unscored", "not asked"],
+    ids=[
+        "plain",
+        "repeats",
+        "uneven clusters",
+        "one",
+        "one cluster",
+        "empty",
+        "unscored",
+        "not asked",
+    ],
 )
-def test_the_mean_has_the_standard_error_of_independent_clusters(scores: Scores, expected: Estimate) -> None:
+def test_the_mean_has_the_standard_error_of_independent_clusters(
+    scores: Scores, expected: Estimate
+) -> None:
     assert mean(scores) == expected
 
 
 def test_the_median_is_the_middle_or_between_the_two_in_the_middle() -> None:
-    given: list[tuple[Given, ...]] = [(3, 1, 2), (4, 1, 2, 3), (7, None, "failed"), (), (None,)]
-    assert [median(column(*rows)) for rows in given] == [Estimate(value) for value in (2, 2.5, 7, None, None)]
+    given: list[tuple[Given, ...]] = [
+        (3, 1, 2),
+        (4, 1, 2, 3),
+        (7, None, "failed"),
+        (),
+        (None,),
+    ]
+    assert [median(column(*rows)) for rows in given] == [
+        Estimate(value) for value in (2, 2.5, 7, None, None)
+    ]
 
 
 def test_everything_that_was_lost_is_counted_and_widens_the_bounds() -> None:
-    found = summarise("t", "m", column(1, 0, None, *STATUSES, Score.inapplicable("no sound")))
-    counts = (found.scored, found.unscored, found.failed, found.unsupported, found.unavailable, found.inapplicable)
-    assert (found.task, found.metric, found.n, counts) == ("t", "m", 7, (2, 1, 1, 1, 1, 1))
-    assert (found.value, found.bounds, found.suspended, found.higher_is_better) == (0.5, (0.25, 0.75), False, True)
+    found = summarise(
+        "t", "m", column(1, 0, None, *STATUSES, Score.inapplicable("no sound"))
+    )
+    counts = (
+        found.scored,
+        found.unscored,
+        found.failed,
+        found.unsupported,
+        found.unavailable,
+        found.inapplicable,
+    )
+    assert (found.task, found.metric, found.n, counts) == (
+        "t",
+        "m",
+        7,
+        (2, 1, 1, 1, 1, 1),
+    )
+    assert (found.value, found.bounds, found.suspended, found.higher_is_better) == (
+        0.5,
+        (0.25, 0.75),
+        False,
+        True,
+    )
 
 
 @pytest.mark.parametrize(
     ("scores", "clusters", "expected"),
     [
         # The 97.5 % quantile of t with 3 degrees of freedom is 3.1824, with 1 it is 12.7062.
-        (column(0, 1, 1, 1, range=ANY), 4, (0.75 - 3.1824 * 0.25, 0.75 + 3.1824 * 0.25)),
-        (column(1, 1, 0, 0, clusters="aabb", range=(-99, 99)), 2, (0.5 - 12.7062 * 0.5, 0.5 + 12.7062 * 0.5)),
+        (
+            column(0, 1, 1, 1, range=ANY),
+            4,
+            (0.75 - 3.1824 * 0.25, 0.75 + 3.1824 * 0.25),
+        ),
+        (
+            column(1, 1, 0, 0, clusters="aabb", range=(-99, 99)),
+            2,
+            (0.5 - 12.7062 * 0.5, 0.5 + 12.7062 * 0.5),
+        ),
         (column(0, 1, 1, 1), 4, (0, 1)),
         # Twenty right answers in a row happen once in twenty times when 86 % are right: 0.8609 ** 20 = 0.05.
         (column(*[1.0] * 20), 20, (0.8609, 1)),
-        (column(*[0.0] * 40, clusters="aabbccddeeffgghhiijjkkllmmnnooppqqrrsstt"), 20, (0, 1 - 0.8609)),
+        (
+            column(*[0.0] * 40, clusters="aabbccddeeffgghhiijjkkllmmnnooppqqrrsstt"),
+            20,
+            (0, 1 - 0.8609),
+        ),
         (column(3, 3, 3, range=OPEN), 3, (3, 3)),
     ],
-    ids=["student", "repeats", "cut at the range", "all right", "all wrong", "one value without a range"],
+    ids=[
+        "student",
+        "repeats",
+        "cut at the range",
+        "all right",
+        "all wrong",
+        "one value without a range",
+    ],
 )
-def test_the_interval_of_a_mean(scores: Scores, clusters: int, expected: tuple[float, float]) -> None:
+def test_the_interval_of_a_mean(
+    scores: Scores, clusters: int, expected: tuple[float, float]
+) -> None:
     found = summarise("t", "m", scores)
     assert (found.clusters, found.ci95) == (clusters, pytest.approx(expected, abs=1e-4))
 
@@ -99,13 +161,25 @@ HALF = (pytest.approx(0.2907, abs=1e-4), pytest.approx(0.7093, abs=1e-4))
     ("given", "value", "stderr", "ci95"),
     [
         (Estimate(50.0, 5.0, (41.0, 60.0)), 50.0, 5.0, (41.0, 60.0)),
-        (Estimate(50.0, 5.0), 50.0, 5.0, pytest.approx((50 - 2.093 * 5, 50 + 2.093 * 5), abs=1e-2)),
+        (
+            Estimate(50.0, 5.0),
+            50.0,
+            5.0,
+            pytest.approx((50 - 2.093 * 5, 50 + 2.093 * 5), abs=1e-2),
+        ),
         (Estimate(NAN, 0.1, (0.0, 1.0)), None, None, None),
         (Estimate(math.inf), None, None, None),
         (Estimate(0.5, NAN), 0.5, None, None),
         (Estimate(0.5, 0.1, (NAN, 1.0)), 0.5, 0.1, HALF),
     ],
-    ids=["its own interval", "another scale", "NaN", "infinite", "NaN error", "NaN interval"],
+    ids=[
+        "its own interval",
+        "another scale",
+        "NaN",
+        "infinite",
+        "NaN error",
+        "NaN interval",
+    ],
 )
 def test_what_an_aggregator_knows_is_kept_and_what_is_no_number_is_unknown(
     given: Estimate, value: Any, stderr: Any, ci95: Any
@@ -117,10 +191,14 @@ def test_what_an_aggregator_knows_is_kept_and_what_is_no_number_is_unknown(
 
 def test_a_number_without_a_formula_is_bootstrapped_when_that_is_asked_for() -> None:
     scores = column(*[i / 100 for i in range(100)])
-    without, resampled = (summarise("t", "m", scores, median, bootstrap_iters=n) for n in (0, 1000))
+    without, resampled = (
+        summarise("t", "m", scores, median, bootstrap_iters=n) for n in (0, 1000)
+    )
     assert (without.stderr, without.ci95, without.bootstrap_iters) == (None, None, 0)
     assert resampled.bootstrap_iters == 1000
-    assert resampled.stderr == pytest.approx(0.05, rel=0.2)  # sqrt(1 / 4n) over a density of 1
+    assert resampled.stderr == pytest.approx(
+        0.05, rel=0.2
+    )  # sqrt(1 / 4n) over a density of 1
     assert resampled.ci95 == pytest.approx((0.4, 0.6), abs=0.03)
 
 
@@ -135,47 +213,93 @@ def at_most(scores: Scores, *, cap: float = 0.75) -> Estimate:
         (column(3, None, range=OPEN), mean, 3, None),
         (column(3, range=OPEN), mean, 3, None),
         (column(0.5, None), at_most, 0.5, (0.5, 0.75)),
-        (column(1, partly(0.5, 0.75), None), mean, 1, (pytest.approx(1.5 / 3), pytest.approx(2.75 / 3))),
+        (
+            column(1, partly(0.5, 0.75), None),
+            mean,
+            1,
+            (pytest.approx(1.5 / 3), pytest.approx(2.75 / 3)),
+        ),
         (column(3, partly(1, 2), range=OPEN), mean, 3, (2, 2.5)),
         (column(1, None), lambda s: Estimate(1 - (mean(s).value or 0)), 0, (0, 0.5)),
         (column(0.5, Score.inapplicable("no sound"), None), mean, 0.5, (0.25, 0.75)),
     ],
-    ids=["all lost", "no range", "no range, none lost", "aggregator", "partly", "own range", "falls", "inapplicable"],
+    ids=[
+        "all lost",
+        "no range",
+        "no range, none lost",
+        "aggregator",
+        "partly",
+        "own range",
+        "falls",
+        "inapplicable",
+    ],
 )
-def test_bounds_are_those_of_what_was_lost(scores: Scores, aggregator: Any, value: Any, bounds: Any) -> None:
+def test_bounds_are_those_of_what_was_lost(
+    scores: Scores, aggregator: Any, value: Any, bounds: Any
+) -> None:
     found = summarise("t", "m", scores, aggregator)
     assert (found.value, found.bounds) == (value, bounds)
 
 
 def test_a_breakdown_takes_rows_by_label_and_by_each_of_several_labels() -> None:
     labels: list[dict[str, Any]] = [
-        *({"level": "hard", "tags": ["a", "b"]}, {"level": "easy", "tags": ["b", "b"]}, {"tags": None})
+        *(
+            {"level": "hard", "tags": ["a", "b"]},
+            {"level": "easy", "tags": ["b", "b"]},
+            {"tags": None},
+        )
     ]
     scores = column(1, 0, 0.5, labels=labels)
-    found = {key: {level: part.values for level, part in scores.by_level(key).items()} for key in ("tags", "level")}
-    assert found == {"tags": {"a": [1], "b": [1, 0]}, "level": {"easy": [0], "hard": [1]}}
+    found = {
+        key: {level: part.values for level, part in scores.by_level(key).items()}
+        for key in ("tags", "level")
+    }
+    assert found == {
+        "tags": {"a": [1], "b": [1, 0]},
+        "level": {"easy": [0], "hard": [1]},
+    }
     assert list(scores.by_level("level")) == ["easy", "hard"]
     assert scores.by_level("none") == {}
 
 
 def test_rows_of_a_slice_keep_bounds_and_what_could_not_be_asked() -> None:
-    scores = column(0.5, partly(0.25, 0.5), labels=[{"level": "a"}, {"level": ["a", "b"]}])
+    scores = column(
+        0.5, partly(0.25, 0.5), labels=[{"level": "a"}, {"level": ["a", "b"]}]
+    )
     scores.add("s2", 0, "failed", labels={"level": "b"}, faulty=True)
-    assert {level: list(places) for level, places in scores.places("level").items()} == {"a": [0, 1], "b": [1, 2]}
+    assert {
+        level: list(places) for level, places in scores.places("level").items()
+    } == {"a": [0, 1], "b": [1, 2]}
     part = scores.by_level("level")["b"]
-    assert [(row.sample, row.status, row.faulty) for row in part] == [("s1", "unscored", False), ("s2", "failed", True)]
+    assert [(row.sample, row.status, row.faulty) for row in part] == [
+        ("s1", "unscored", False),
+        ("s2", "failed", True),
+    ]
     assert part.filled(1).values == [0.5, 1.0]
     assert [row.faulty for row in part.drawn([[1], [0]])] == [True, False]
     assert summarise("t", "m", part).bounds == (0.125, 0.75)
 
 
-def member(name: str, value: float | None, low: float | None = None, high: float | None = None, **more: Any) -> Result:
+def member(
+    name: str,
+    value: float | None,
+    low: float | None = None,
+    high: float | None = None,
+    **more: Any,
+) -> Result:
     """A task's result of ten trials, with bounds if given."""
     bounds = None if low is None or high is None else (low, high)
-    return Result(name, "m", value, **{"n": 10, "scored": 10 if value is not None else 0, "bounds": bounds, **more})
+    return Result(
+        name,
+        "m",
+        value,
+        **{"n": 10, "scored": 10 if value is not None else 0, "bounds": bounds, **more},
+    )
 
 
-def check_group(*members: Result, by_size: bool = False, absent: bool = False, **expected: Any) -> None:
+def check_group(
+    *members: Result, by_size: bool = False, absent: bool = False, **expected: Any
+) -> None:
     group = combine("g", "m", members, weight_by_size=by_size, counts_absent=absent)
     assert {name: getattr(group, name) for name in expected} == expected
 
@@ -186,65 +310,172 @@ A_TENTH = pytest.approx(0.1)
 
 
 def test_a_group_is_the_mean_of_its_tasks_or_weighted_by_their_trials() -> None:
-    both = member("a", 1.0, n=30, scored=30, stderr=0.1), member("b", 0.0, stderr=0.3, higher_is_better=False)
+    both = (
+        member("a", 1.0, n=30, scored=30, stderr=0.1),
+        member("b", 0.0, stderr=0.3, higher_is_better=False),
+    )
     stderr = pytest.approx(math.hypot(0.1, 0.3) / 2)
-    check_group(*both, value=0.5, stderr=stderr, weights=EVEN, n=40, scored=40, suspended=False, higher_is_better=False)
+    check_group(
+        *both,
+        value=0.5,
+        stderr=stderr,
+        weights=EVEN,
+        n=40,
+        scored=40,
+        suspended=False,
+        higher_is_better=False,
+    )
     stderr = pytest.approx(math.hypot(30 * 0.1, 10 * 0.3) / 40)
-    check_group(*both, by_size=True, value=0.75, stderr=stderr, weights={"a": 0.75, "b": 0.25})
+    check_group(
+        *both, by_size=True, value=0.75, stderr=stderr, weights={"a": 0.75, "b": 0.25}
+    )
 
 
 def test_the_interval_and_bounds_of_a_group_add_up_those_of_all_its_tasks() -> None:
     # Below: half of hypot(0.3, 0.4); above: half of hypot(0.1, 0.4).
     ci95 = pytest.approx((0.65 - 0.25, 0.65 + math.hypot(0.1, 0.4) / 2))
-    check_group(member("a", 0.8, ci95=(0.5, 0.9)), member("b", 0.5, ci95=(0.1, 0.9)), ci95=ci95)
-    check_group(member("a", 0.5, 0.4, 0.6), member("b", 0.7, 0.6, 1.0), bounds=pytest.approx((0.5, 0.8)))
+    check_group(
+        member("a", 0.8, ci95=(0.5, 0.9)), member("b", 0.5, ci95=(0.1, 0.9)), ci95=ci95
+    )
+    check_group(
+        member("a", 0.5, 0.4, 0.6),
+        member("b", 0.7, 0.6, 1.0),
+        bounds=pytest.approx((0.5, 0.8)),
+    )
     check_group(KNOWN, member("b", 0.7), stderr=None, ci95=None, bounds=None)
 
 
-def test_lost_and_bad_trials_do_not_move_the_weights_and_what_could_not_be_asked_weighs_nothing() -> None:
+def test_lost_and_bad_trials_do_not_move_the_weights_and_what_could_not_be_asked_weighs_nothing() -> (
+    None
+):
     lost = member("a", 1.0, n=30, scored=10, failed=20)
     some = member("b", 0.0, n=50, scored=10, unsupported=30, unavailable=10)
-    check_group(lost, some, by_size=True, value=0.75, failed=20, unsupported=30, unavailable=10)
+    check_group(
+        lost, some, by_size=True, value=0.75, failed=20, unsupported=30, unavailable=10
+    )
     bad = member("a", 1.0, 1 / 3, 1.0, n=30, scored=10, failed=20, faulty=20)
     as_if_all_were_asked = pytest.approx((0.25, 0.75))
     check_group(
-        bad, member("b", 0.0, 0.0, 0.0), by_size=True, value=0.5, weights=EVEN, faulty=20, bounds=as_if_all_were_asked
+        bad,
+        member("b", 0.0, 0.0, 0.0),
+        by_size=True,
+        value=0.5,
+        weights=EVEN,
+        faulty=20,
+        bounds=as_if_all_were_asked,
     )
 
 
-def test_a_task_without_a_value_leaves_a_group_unknown_unless_nothing_of_it_could_be_asked_or_scored() -> None:
-    bad, lost = (member("b", None, 0.0, 1.0, failed=10, faulty=faulty) for faulty in (10, 0))
-    check_group(KNOWN, bad, value=0.5, stderr=A_TENTH, weights={"a": 1.0}, n=20, failed=10, bounds=(0.25, 0.75))
+def test_a_task_without_a_value_leaves_a_group_unknown_unless_nothing_of_it_could_be_asked_or_scored() -> (
+    None
+):
+    bad, lost = (
+        member("b", None, 0.0, 1.0, failed=10, faulty=faulty) for faulty in (10, 0)
+    )
+    check_group(
+        KNOWN,
+        bad,
+        value=0.5,
+        stderr=A_TENTH,
+        weights={"a": 1.0},
+        n=20,
+        failed=10,
+        bounds=(0.25, 0.75),
+    )
     check_group(KNOWN, lost, value=None, stderr=None, bounds=(0.25, 0.75), failed=10)
-    check_group(KNOWN, member("b", None, unsupported=10), value=0.5, stderr=A_TENTH, bounds=(0.5, 0.5), unsupported=10)
+    check_group(
+        KNOWN,
+        member("b", None, unsupported=10),
+        value=0.5,
+        stderr=A_TENTH,
+        bounds=(0.5, 0.5),
+        unsupported=10,
+    )
     check_group(member("a", None), by_size=True, value=None, stderr=None, ci95=None)
-    heard, silent = member("a", 0.5, 0.5, 0.5, scored=4, inapplicable=6), member("b", None, inapplicable=10)
+    heard, silent = (
+        member("a", 0.5, 0.5, 0.5, scored=4, inapplicable=6),
+        member("b", None, inapplicable=10),
+    )
     other = member("c", 1.0, 1.0, 1.0, n=4, scored=4)
     weights = {"a": 0.5, "c": 0.5}
-    check_group(heard, silent, other, by_size=True, value=0.75, weights=weights, inapplicable=16, bounds=(0.75, 0.75))
+    check_group(
+        heard,
+        silent,
+        other,
+        by_size=True,
+        value=0.75,
+        weights=weights,
+        inapplicable=16,
+        bounds=(0.75, 0.75),
+    )
 
 
-def test_where_absent_counts_what_a_model_cannot_do_is_zero_and_all_else_stays_unknown() -> None:
+def test_where_absent_counts_what_a_model_cannot_do_is_zero_and_all_else_stays_unknown() -> (
+    None
+):
     """The published rule of a mean over abilities: 68.05, 69.62, 87.61 and three without any give 37.55 of 6."""
     done = [
-        member(name, value, value, value, stderr=0.0) for name, value in (("a", 0.6805), ("b", 0.6962), ("c", 0.8761))
+        member(name, value, value, value, stderr=0.0)
+        for name, value in (("a", 0.6805), ("b", 0.6962), ("c", 0.8761))
     ]
     cannot = [member(name, None, unsupported=10) for name in "de"]
     bad_too = member("f", None, 0.0, 1.0, unsupported=8, failed=2, faulty=2)
     value = pytest.approx(2.2528 / 6)
-    check_group(*done, *cannot, bad_too, absent=True, value=value, bounds=(value, value), stderr=0.0, unsupported=28)
+    check_group(
+        *done,
+        *cannot,
+        bad_too,
+        absent=True,
+        value=value,
+        bounds=(value, value),
+        stderr=0.0,
+        unsupported=28,
+    )
     check_group(*cannot, absent=True, value=0.0, ci95=(0.0, 0.0), bounds=(0.0, 0.0))
     bigger = member("b", None, n=30, unsupported=30)
-    check_group(KNOWN, bigger, absent=True, by_size=True, value=0.125, weights={"a": 0.25, "b": 0.75})
-    check_group(KNOWN, member("b", None, 0.0, 1.0, failed=10), absent=True, value=None, bounds=(0.25, 0.75))
-    check_group(member("a", None, n=0), absent=True, by_size=True, value=None, bounds=None)
-    for unknown in ({"unavailable": 10}, {"inapplicable": 10}, {"unsupported": 5, "inapplicable": 5}, {"n": 0}):
-        check_group(KNOWN, *cannot, member("b", None, **unknown), absent=True, value=None, stderr=None, bounds=None)
+    check_group(
+        KNOWN,
+        bigger,
+        absent=True,
+        by_size=True,
+        value=0.125,
+        weights={"a": 0.25, "b": 0.75},
+    )
+    check_group(
+        KNOWN,
+        member("b", None, 0.0, 1.0, failed=10),
+        absent=True,
+        value=None,
+        bounds=(0.25, 0.75),
+    )
+    check_group(
+        member("a", None, n=0), absent=True, by_size=True, value=None, bounds=None
+    )
+    for unknown in (
+        {"unavailable": 10},
+        {"inapplicable": 10},
+        {"unsupported": 5, "inapplicable": 5},
+        {"n": 0},
+    ):
+        check_group(
+            KNOWN,
+            *cannot,
+            member("b", None, **unknown),
+            absent=True,
+            value=None,
+            stderr=None,
+            bounds=None,
+        )
 
 
 def test_a_group_with_suspended_scoring_has_no_number() -> None:
     scores = column(1, 0, None)
     members = [summarise("t", "m", scores), summarise("u", "m", scores, suspended=True)]
     group = combine("g", "m", members, weight_by_size=False)
-    assert (group.value, group.stderr, group.ci95, group.suspended) == (None, None, None, True)
+    assert (group.value, group.stderr, group.ci95, group.suspended) == (
+        None,
+        None,
+        None,
+        True,
+    )
     assert (group.unscored, group.bounds) == (2, pytest.approx((1 / 3, 2 / 3)))

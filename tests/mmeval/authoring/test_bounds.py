@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from mmeval.authoring.bounds import ENOUGH, Bounds, Doubt, Which, measure, shuffled_answers
+from mmeval.authoring.bounds import (
+    ENOUGH,
+    Bounds,
+    Doubt,
+    Which,
+    measure,
+    shuffled_answers,
+)
 from mmeval.metric.contract import load_metric
 from mmeval.records.score import Result
 from mmeval.run.options import RunOptions
@@ -21,14 +28,21 @@ WHICH: tuple[Which, ...] = ("reference", "shuffled", "empty")
 
 @pytest.fixture(autouse=True)
 def _in_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmeval.authoring.bounds.RunOptions", partial(RunOptions, score_workers=0))
+    monkeypatch.setattr(
+        "mmeval.authoring.bounds.RunOptions", partial(RunOptions, score_workers=0)
+    )
 
 
 def task_with(folder: Path, *references: str | None, more: str = "") -> Task:
     """A task with a sample for each reference; None leaves it without."""
-    rows = [{"id": str(i), "input": f"q{i}", "level": i % 2} for i in range(len(references))]
+    rows = [
+        {"id": str(i), "input": f"q{i}", "level": i % 2} for i in range(len(references))
+    ]
     given = ({} if text is None else {"reference": text} for text in references)
-    write_rows(folder / "rows", *({**row, **reference} for row, reference in zip(rows, given, strict=True)))
+    write_rows(
+        folder / "rows",
+        *({**row, **reference} for row, reference in zip(rows, given, strict=True)),
+    )
     return built(folder, f"dataset_path: rows\n{more}")
 
 
@@ -36,7 +50,9 @@ def numbers(bounds: Bounds) -> list[float | None]:
     return [bounds.value(which) for which in WHICH]
 
 
-def test_right_answers_are_known_from_those_of_other_samples_and_from_none(tmp_path: Path) -> None:
+def test_right_answers_are_known_from_those_of_other_samples_and_from_none(
+    tmp_path: Path,
+) -> None:
     (found,) = measure([task_with(tmp_path, "a", "b", "c", more="repeats: 4")], {})
     assert (numbers(found), list(found.doubts())) == ([1.0, 0.0, 0.0], [])
     assert found.results["reference"].n == 3, "each sample is asked once"
@@ -47,16 +63,28 @@ def test_right_answers_are_known_from_those_of_other_samples_and_from_none(tmp_p
         assert (found.only_one, found.value("shuffled")) == (True, None)
 
 
-def test_every_sample_that_filter_limit_and_faults_leave_gets_the_reference_of_another(tmp_path: Path) -> None:
-    first, second = (shuffled_answers([task_with(tmp_path, *"abcdefgh")])["t"] for _ in range(2))
+def test_every_sample_that_filter_limit_and_faults_leave_gets_the_reference_of_another(
+    tmp_path: Path,
+) -> None:
+    first, second = (
+        shuffled_answers([task_with(tmp_path, *"abcdefgh")])["t"] for _ in range(2)
+    )
     assert sorted(answer.text for answer in first.values()) == [*"abcdefgh"]
     assert all(answer.text != "abcdefgh"[int(name)] for name, answer in first.items())
     assert first == second, "the draw has a seed"
     filtered = task_with(tmp_path, *"abcdefgh", more="filter: {level: 0}")
     assert shuffled_answers([filtered], limit=3)["t"].keys() == {"0", "2", "4"}
-    rows = [replace(one, fault="torn" if one.id == "2" else "") for one in task_with(tmp_path, *"abcd").dataset()]
-    given = shuffled_answers([replace(filtered, filter={}, dataset=lambda: Rows(rows))])["t"]
-    assert (given.keys(), "c" in {answer.text for answer in given.values()}) == ({"0", "1", "3"}, False)
+    rows = [
+        replace(one, fault="torn" if one.id == "2" else "")
+        for one in task_with(tmp_path, *"abcd").dataset()
+    ]
+    given = shuffled_answers(
+        [replace(filtered, filter={}, dataset=lambda: Rows(rows))]
+    )["t"]
+    assert (given.keys(), "c" in {answer.text for answer in given.values()}) == (
+        {"0", "1", "3"},
+        False,
+    )
 
 
 def test_what_cannot_be_computed_here_is_listed_with_the_reason() -> None:
@@ -70,51 +98,102 @@ def of(results: dict[Which, Result], **more: Any) -> list[Doubt]:
     return list(Bounds(toy_task(), "m", True, results, **more).doubts())
 
 
-def measured(right: float, shuffled: float, scored: int = 30, **more: Any) -> tuple[bool | None, str]:
+def measured(
+    right: float, shuffled: float, scored: int = 30, **more: Any
+) -> tuple[bool | None, str]:
     """What is doubted of means with the standard errors of a coin: whether the number is wrong, and beside what."""
     means: dict[Which, float] = {"reference": right, "shuffled": shuffled, "empty": 0.0}
     error = math.sqrt(0.25 / scored)
-    found = of({which: Result("t", "m", mean, scored, scored, stderr=error) for which, mean in means.items()}, **more)
+    found = of(
+        {
+            which: Result("t", "m", mean, scored, scored, stderr=error)
+            for which, mean in means.items()
+        },
+        **more,
+    )
     assert len(found) <= 1
-    return (found[0].wrong, "empty" if "from empty" in found[0].message else "shuffled") if found else (None, "")
+    return (
+        (found[0].wrong, "empty" if "from empty" in found[0].message else "shuffled")
+        if found
+        else (None, "")
+    )
 
 
 def test_two_standard_errors_decide_of_enough_samples() -> None:
     sound = ((0.6, 400), (0.52, ENOUGH - 1))
     doubted = ((0.52, 400), (0.52, ENOUGH), (0.5, ENOUGH - 1), (0.48, 400))
     assert [measured(right, 0.5, scored) for right, scored in sound] == [(None, "")] * 2
-    assert [measured(right, 0.5, scored) for right, scored in doubted] == [(False, "shuffled")] * 4
-    assert [measured(0.3, 0.5, scored) for scored in (400, 10)] == [(True, "shuffled")] * 2
+    assert [measured(right, 0.5, scored) for right, scored in doubted] == [
+        (False, "shuffled")
+    ] * 4
+    assert [measured(0.3, 0.5, scored) for scored in (400, 10)] == [
+        (True, "shuffled")
+    ] * 2
 
 
 def test_a_metric_of_the_answer_alone_is_compared_with_empty_answers_alone() -> None:
     assert measured(0.3, 0.9, reference_free=True) == (None, "")
     assert measured(0.0, 0.0, reference_free=True) == (False, "empty")
-    assert all(load_metric(name).reference_free for name in ("image_quality", "niqe", "unim_gq"))
+    assert all(
+        load_metric(name).reference_free
+        for name in ("image_quality", "niqe", "unim_gq")
+    )
 
 
 @pytest.mark.parametrize(
     ("result", "judged", "expected"),
     [
-        (Result("t", "m", None, 3, 0, unscored=3), False, [(True, "0 of 3", "no JSON")]),
-        (Result("t", "m", None, 3, 1, unscored=2, suspended=True), False, [(True, "1 of 3", "stopped")]),
+        (
+            Result("t", "m", None, 3, 0, unscored=3),
+            False,
+            [(True, "0 of 3", "no JSON")],
+        ),
+        (
+            Result("t", "m", None, 3, 1, unscored=2, suspended=True),
+            False,
+            [(True, "1 of 3", "stopped")],
+        ),
         (Result("t", "m", None, 3, 0, unsupported=3), False, []),
         (Result("t", "m", None, 3, 0, inapplicable=3), True, []),
-        (Result("t", "m", None, 3, 0, inapplicable=2, unscored=1), False, [(True, "0 of 1", "no JSON")]),
+        (
+            Result("t", "m", None, 3, 0, inapplicable=2, unscored=1),
+            False,
+            [(True, "0 of 1", "no JSON")],
+        ),
         (Result("t", "m", 1.0, 3, 2, unscored=1), True, [(False, "1 of 3", "no JSON")]),
         (Result("t", "m", 1.0, 3, 2, unscored=1), False, []),
     ],
-    ids=["no verdict", "suspended", "no reference", "nothing to score", "one left", "judged", "not judged"],
+    ids=[
+        "no verdict",
+        "suspended",
+        "no reference",
+        "nothing to score",
+        "one left",
+        "judged",
+        "not judged",
+    ],
 )
 def test_references_without_a_number_are_doubted(
     result: Result, judged: bool, expected: list[tuple[bool, str, str]]
 ) -> None:
     doubts = of({"reference": result}, lost={"reference": "no JSON"}, judged=judged)
     assert [one.wrong for one in doubts] == [wrong for wrong, *_ in expected]
-    assert all(word in one.message for one, (_, *words) in zip(doubts, expected, strict=True) for word in words)
+    assert all(
+        word in one.message
+        for one, (_, *words) in zip(doubts, expected, strict=True)
+        for word in words
+    )
 
 
 def test_verdicts_that_a_judge_did_not_give_are_a_warning() -> None:
     right, none = Result("t", "m", 1.0, 3, 3), Result("t", "m", None, 3, 0, unscored=3)
-    (doubt,) = of({"reference": right, "shuffled": none}, lost={"shuffled": "no JSON"}, judged=True)
-    assert (doubt.wrong, "3 of 3 shuffled" in doubt.message, "no JSON" in doubt.message) == (False, True, True)
+    (doubt,) = of(
+        {"reference": right, "shuffled": none},
+        lost={"shuffled": "no JSON"},
+        judged=True,
+    )
+    assert (
+        doubt.wrong,
+        "3 of 3 shuffled" in doubt.message,
+        "no JSON" in doubt.message,
+    ) == (False, True, True)

@@ -17,10 +17,14 @@ PICTURE: Row = {**ROW, "input": "see <<image1>>", "media": {"image1": "p.png"}}
 MEDIA = {
     "p.png": tiny_media.picture(),
     "page.bin": tiny_media.picture("JPEG"),
-    **{f"{number}.wav": b"RIFF\x04\x00\x00\x00WAVE" for number in range(MAX_DAMAGED + 2)},
+    **{
+        f"{number}.wav": b"RIFF\x04\x00\x00\x00WAVE"
+        for number in range(MAX_DAMAGED + 2)
+    },
 }
 SOUNDS = [
-    {**PLAIN, "id": f"{i}", "input": "<<audio1>>", "media": {"audio1": f"{i}.wav"}} for i in range(MAX_DAMAGED + 2)
+    {**PLAIN, "id": f"{i}", "input": "<<audio1>>", "media": {"audio1": f"{i}.wav"}}
+    for i in range(MAX_DAMAGED + 2)
 ]
 
 
@@ -28,7 +32,9 @@ def named(**more: Any) -> Row:
     return {**PLAIN, "id": "a", **more}
 
 
-def findings(folder: Path, more: str = "", *rows: Row, **options: Any) -> list[TaskFinding]:
+def findings(
+    folder: Path, more: str = "", *rows: Row, **options: Any
+) -> list[TaskFinding]:
     """The findings of one task with these lines (the file's own are 1 to 5) and rows."""
     write_files(folder, {"t.yaml": task("t", f"dataset_path: rows\n{more}")})
     write_rows(folder / "rows", *(rows or (ROW,)))
@@ -47,7 +53,10 @@ def findings(folder: Path, more: str = "", *rows: Row, **options: Any) -> list[T
         ("", {**ROW, "input": "read <<document1>>", "media": {"document1": "p.png"}}),
         ("", {**ROW, "input": "turn <<3d2>>", "bundled_tags": ["3d2"]}),
         ("", {"input": "q", "reference": "r", "preference": "x", "median": 2}),
-        ("output_modalities: [text]", {**ROW, "references": ["a <<code1>>"], "media": {}}),
+        (
+            "output_modalities: [text]",
+            {**ROW, "references": ["a <<code1>>"], "media": {}},
+        ),
     ],
     ids=["all keys", "a page as PNG", "a texture", "labels like keys", "code is text"],
 )
@@ -55,36 +64,61 @@ def test_a_sound_task_has_no_finding(tmp_path: Path, more: str, row: Row) -> Non
     assert findings(tmp_path, more, row) == []
 
 
-def test_only_the_samples_that_are_asked_hold_the_kinds_of_the_task(tmp_path: Path) -> None:
+def test_only_the_samples_that_are_asked_hold_the_kinds_of_the_task(
+    tmp_path: Path,
+) -> None:
     keys = "input_modalities: [text]\nfilter: {level: hard}"
     assert findings(tmp_path, keys, PICTURE, {**PLAIN, "level": "hard"}) == []
     assert len(findings(tmp_path, keys, {**PICTURE, "level": "hard"})) == 1
 
 
 def test_the_prompt_is_made_of_the_first_samples_alone(tmp_path: Path) -> None:
-    rows = [named(id=f"{i}") if i < PROMPTED_ROWS else {**PLAIN, "id": f"{i}"} for i in range(PROMPTED_ROWS + 2)]
+    rows = [
+        named(id=f"{i}") if i < PROMPTED_ROWS else {**PLAIN, "id": f"{i}"}
+        for i in range(PROMPTED_ROWS + 2)
+    ]
     prompts = [
-        one for one in findings(tmp_path, "prompt_fields: gone\nprompt: '{{ gone }}'", *rows) if one.check == "prompt"
+        one
+        for one in findings(
+            tmp_path, "prompt_fields: gone\nprompt: '{{ gone }}'", *rows
+        )
+        if one.check == "prompt"
     ]
     assert len(prompts) == PROMPTED_ROWS
 
 
-def test_a_row_that_cannot_be_asked_has_no_other_findings_and_as_many_rows_are_read_as_asked(tmp_path: Path) -> None:
-    torn = {"id": "b", "input": "<<image1>>", "media": {"image1": "gone.png"}, "level": "easy"}
+def test_a_row_that_cannot_be_asked_has_no_other_findings_and_as_many_rows_are_read_as_asked(
+    tmp_path: Path,
+) -> None:
+    torn = {
+        "id": "b",
+        "input": "<<image1>>",
+        "media": {"image1": "gone.png"},
+        "level": "easy",
+    }
     more, tally = "breakdown: [level, field]\nfilter: {level: easy}", CheckTally()
     rows = ({**ROW, "field": "law"}, torn, {"input": "q", "level": "hard"})
-    assert [(one.check, "row 2" in one.message) for one in findings(tmp_path, more, *rows, tally=tally)] == [
-        ("rows", True)
-    ]
+    assert [
+        (one.check, "row 2" in one.message)
+        for one in findings(tmp_path, more, *rows, tally=tally)
+    ] == [("rows", True)]
     assert (tally.tasks, tally.samples, tally.media, tally.sound) == (1, 2, 0, [])
     bare = {"id": "b", "input": "q"}
-    assert findings(tmp_path, "breakdown: gone", ROW, bare, rows=1) == [], "what some later row may have is not missed"
-    assert [one.check for one in findings(tmp_path, "", ROW, bare, rows=2)] == ["references"]
+    assert findings(tmp_path, "breakdown: gone", ROW, bare, rows=1) == [], (
+        "what some later row may have is not missed"
+    )
+    assert [one.check for one in findings(tmp_path, "", ROW, bare, rows=2)] == [
+        "references"
+    ]
 
 
 def test_damaged_media_are_named_a_few_times_and_counted(tmp_path: Path) -> None:
     found = findings(tmp_path, "", *SOUNDS)
-    assert ({one.check for one in found}, len(found), len({one.severity for one in found})) == (
+    assert (
+        {one.check for one in found},
+        len(found),
+        len({one.severity for one in found}),
+    ) == (
         {"decoding"},
         MAX_DAMAGED + 1,
         1,
@@ -92,45 +126,89 @@ def test_damaged_media_are_named_a_few_times_and_counted(tmp_path: Path) -> None
     assert "2 more" in found[-1].message
 
 
-def test_rows_without_a_label_that_others_have_are_counted_after_the_first(tmp_path: Path) -> None:
-    rows = [named(id=f"{i}", **({} if i else {"level": None})) for i in range(MAX_REPEATED + 2)]
+def test_rows_without_a_label_that_others_have_are_counted_after_the_first(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        named(id=f"{i}", **({} if i else {"level": None}))
+        for i in range(MAX_REPEATED + 2)
+    ]
     for key in ("breakdown: [level]", "cluster_key: level"):
         (found,) = findings(tmp_path, key, ROW, *rows)
-        assert "7 of 8" in found.message and found.message.endswith("row 6, sample '4'; and 2 more")
+        assert "7 of 8" in found.message and found.message.endswith(
+            "row 6, sample '4'; and 2 more"
+        )
 
 
-def test_a_data_set_of_the_hub_needs_a_commit_and_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmeval.dataset.hub.snapshot", lambda *_words, **_more: pytest.fail("fetched"))
+def test_a_data_set_of_the_hub_needs_a_commit_and_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "mmeval.dataset.hub.snapshot", lambda *_words, **_more: pytest.fail("fetched")
+    )
     for revision, pins in (("main", 1), ("a" * 40, 0), ("a" * 39, 1)):
-        write_files(tmp_path, {"t.yaml": task("t", f"dataset_path: org/absent\nrevision: {revision}")})
+        write_files(
+            tmp_path,
+            {"t.yaml": task("t", f"dataset_path: org/absent\nrevision: {revision}")},
+        )
         tally = CheckTally()
         *pinned, absent = check(["t"], [tmp_path], tally=tally)
-        assert [(one.check, one.severity, one.line) for one in pinned] == [("revision", "warning", 6)] * pins
-        assert (absent.check, absent.severity, tally.sound) == ("dataset", "warning", [])
+        assert [(one.check, one.severity, one.line) for one in pinned] == [
+            ("revision", "warning", 6)
+        ] * pins
+        assert (absent.check, absent.severity, tally.sound) == (
+            "dataset",
+            "warning",
+            [],
+        )
     write_rows(tmp_path / "data", ROW)
-    assert list(check(["t"], [tmp_path], TaskOverrides(data_dir=tmp_path / "data"))) == []
+    assert (
+        list(check(["t"], [tmp_path], TaskOverrides(data_dir=tmp_path / "data"))) == []
+    )
 
 
-def test_a_task_package_that_cannot_be_imported_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = {"__init__.py": "raise RuntimeError('broken on import')", "t.yaml": task("vt", "dataset_path: rows")}
+def test_a_task_package_that_cannot_be_imported_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        "__init__.py": "raise RuntimeError('broken on import')",
+        "t.yaml": task("vt", "dataset_path: rows"),
+    }
     with installed(tmp_path, monkeypatch, {"validate_me": files}) as folders:
         write_rows(folders["validate_me"] / "rows", ROW)
         (found,) = check(["vt"])
     assert (found.check, "broken on import" in found.message) == ("package", True)
 
 
-def test_every_fault_of_a_file_or_group_is_reported_once_and_does_not_hide_the_next_file(tmp_path: Path) -> None:
-    assert [(one.check, one.line) for one in findings(tmp_path, "repeats: 0\nprofile: x\n")] == [
-        *(("schema", 6), ("schema", 7))
-    ]
+def test_every_fault_of_a_file_or_group_is_reported_once_and_does_not_hide_the_next_file(
+    tmp_path: Path,
+) -> None:
+    assert [
+        (one.check, one.line) for one in findings(tmp_path, "repeats: 0\nprofile: x\n")
+    ] == [*(("schema", 6), ("schema", 7))]
     number = "aggregate_metric_list:\n  - metric: exact_mach\n"
-    write_files(tmp_path, {"g.yaml": "group: g\ntask: [t, u]\n", "h.yaml": f"group: h\ntask: t\n{number}"})
-    write_files(tmp_path, {"u.yaml": task("u", "repeats: 0"), "v.yaml": task("v", "dataset_path: rwos")})
+    write_files(
+        tmp_path,
+        {
+            "g.yaml": "group: g\ntask: [t, u]\n",
+            "h.yaml": f"group: h\ntask: t\n{number}",
+        },
+    )
+    write_files(
+        tmp_path,
+        {"u.yaml": task("u", "repeats: 0"), "v.yaml": task("v", "dataset_path: rwos")},
+    )
     findings(tmp_path)
     found = {
-        name: [(one.file.name, one.line, one.check) for one in check([name], [tmp_path])] for name in ("g,t,u", "h")
+        name: [
+            (one.file.name, one.line, one.check) for one in check([name], [tmp_path])
+        ]
+        for name in ("g,t,u", "h")
     }
-    assert found == {"g,t,u": [("u.yaml", 5, "schema")], "h": [("h.yaml", 4, "plugins")]}
+    assert found == {
+        "g,t,u": [("u.yaml", 5, "schema")],
+        "h": [("h.yaml", 4, "plugins")],
+    }
     (misspelt,) = check(["v"], [tmp_path])
     assert (str(misspelt).count("v.yaml"), "'rwos'" in misspelt.message) == (1, True)
 
@@ -141,7 +219,9 @@ def test_a_folder_here_is_taken_before_what_is_installed_under_its_name(
     files = {"t.yaml": task("both_words", "dataset_path: rows")}
     with installed(tmp_path, monkeypatch, {"two_places": files}) as folders:
         write_rows(folders["two_places"] / "rows", ROW)
-        write_files(tmp_path / "here", {"both_words/t.yaml": task("both_words", "loader: gone")})
+        write_files(
+            tmp_path / "here", {"both_words/t.yaml": task("both_words", "loader: gone")}
+        )
         monkeypatch.chdir(tmp_path / "here")
         with caplog.at_level("INFO", "mmeval"):
             found = list(check(["both_words"]))
@@ -149,14 +229,30 @@ def test_a_folder_here_is_taken_before_what_is_installed_under_its_name(
         installed_ones = list(check(["both_words"]))
     assert ([one.check for one in found], installed_ones) == (["plugins"], [])
     (record,) = caplog.records
-    assert all(name in record.getMessage() for name in ("both_words: ", "two_places/both_words"))
+    assert all(
+        name in record.getMessage()
+        for name in ("both_words: ", "two_places/both_words")
+    )
 
 
-def test_parameters_of_a_misspelt_role_are_warned_of_with_their_line(tmp_path: Path) -> None:
-    metrics = "[{metric: rubric_judge, criteria: level}, {metric: semantic_correctness}]"
+def test_parameters_of_a_misspelt_role_are_warned_of_with_their_line(
+    tmp_path: Path,
+) -> None:
+    metrics = (
+        "[{metric: rubric_judge, criteria: level}, {metric: semantic_correctness}]"
+    )
     roles = "{juge: {top_k: 1}, other: {top_k: 1}, captioner.audio: {top_k: 1}}"
     lines = f"metric_list: {metrics}\nroles: {roles}\n"
-    write_files(tmp_path, {"t.yaml": f"task: t\nmetadata: {{version: 1}}\ndataset_path: rows\n{lines}"})
+    write_files(
+        tmp_path,
+        {"t.yaml": f"task: t\nmetadata: {{version: 1}}\ndataset_path: rows\n{lines}"},
+    )
     write_rows(tmp_path / "rows", ROW)
-    found = [f for f in check(["t"], [tmp_path], roles=frozenset({"judge"})) if "asks this role" in f.message]
-    assert [(f.severity, f.line, '"judge"' in f.message) for f in found] == [("warning", 5, True)]
+    found = [
+        f
+        for f in check(["t"], [tmp_path], roles=frozenset({"judge"}))
+        if "asks this role" in f.message
+    ]
+    assert [(f.severity, f.line, '"judge"' in f.message) for f in found] == [
+        ("warning", 5, True)
+    ]

@@ -23,19 +23,31 @@ def asked(*wants: PartKind, pictures: int = 0, text: str = "look") -> Request:
     [
         (SEES, asked(pictures=1), []),
         (SEES, asked("text", "audio"), ["gives no audio"]),
-        (Capabilities(), asked("image", pictures=1), ["takes no image", "gives no image"]),
+        (
+            Capabilities(),
+            asked("image", pictures=1),
+            ["takes no image", "gives no image"],
+        ),
         (Capabilities(), asked(text="describe <image1>"), []),
     ],
     ids=["fits", "output", "both", "a placeholder without a medium"],
 )
-def test_what_is_missing_is_listed_kind_by_kind(capabilities: Capabilities, request_: Request, gaps: list[str]) -> None:
+def test_what_is_missing_is_listed_kind_by_kind(
+    capabilities: Capabilities, request_: Request, gaps: list[str]
+) -> None:
     assert capabilities.missing(request_) == gaps
 
 
 def test_a_kind_that_may_be_declared_is_listed_with_the_argument_for_it() -> None:
-    capabilities = replace(Capabilities.of(("text",), ("text",), "single"), declarable=frozenset(("text", "audio")))
+    capabilities = replace(
+        Capabilities.of(("text",), ("text",), "single"),
+        declarable=frozenset(("text", "audio")),
+    )
     gap, how_to_fix = capabilities.missing(asked("audio"))
-    assert (gap, how_to_fix.rpartition(" ")[2]) == ("gives no audio", "outputs=text+audio")
+    assert (gap, how_to_fix.rpartition(" ")[2]) == (
+        "gives no audio",
+        "outputs=text+audio",
+    )
     assert capabilities.missing(asked("video")) == ["gives no video"]
 
 
@@ -51,8 +63,12 @@ def test_a_kind_that_may_be_declared_is_listed_with_the_argument_for_it() -> Non
         ("interleaved", ("text", "image"), True),
     ],
 )
-def test_several_kinds_need_a_mode_that_gives_them(mode: OutputMode, wants: Sequence[PartKind], fits: bool) -> None:
-    assert (Capabilities.of(("text",), ("text", "image"), mode).missing(asked(*wants)) == []) is fits
+def test_several_kinds_need_a_mode_that_gives_them(
+    mode: OutputMode, wants: Sequence[PartKind], fits: bool
+) -> None:
+    assert (
+        Capabilities.of(("text",), ("text", "image"), mode).missing(asked(*wants)) == []
+    ) is fits
 
 
 def test_a_model_of_one_kind_a_call_names_the_protocol_that_asks_it_for_more() -> None:
@@ -68,8 +84,16 @@ def test_a_model_of_one_kind_a_call_names_the_protocol_that_asks_it_for_more() -
 def test_limits_of_number_and_size_hold() -> None:
     for limit, gap in (
         *((Limit(max_items=2), []), (Limit(max_items=1), ["1", "image", "2"])),
-        *((Limit(max_bytes=picture().size), []), (Limit(max_bytes=10), ["10", "image", f"{picture().size}"])),
+        *(
+            (Limit(max_bytes=picture().size), []),
+            (Limit(max_bytes=10), ["10", "image", f"{picture().size}"]),
+        ),
     ):
-        found = Capabilities({"text": Limit(), "image": limit}, {"text": Limit()}).missing(asked(pictures=2))
-        words = [[word for word in one.replace(",", "").split() if word in gap] for one in found]
+        found = Capabilities(
+            {"text": Limit(), "image": limit}, {"text": Limit()}
+        ).missing(asked(pictures=2))
+        words = [
+            [word for word in one.replace(",", "").split() if word in gap]
+            for one in found
+        ]
         assert words == ([gap] if gap else [])

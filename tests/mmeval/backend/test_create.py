@@ -15,7 +15,10 @@ def test_an_unknown_name_is_refused_with_what_to_write() -> None:
     cases: tuple[tuple[str, dict[str, Any], str, str], ...] = (
         ("toy", {"modle": "x"}, "modle", "It takes: model, log, "),
         ("empty", {"model": "x"}, "model", "It takes no arguments."),
-        *(("openia", {}, "openia", '"openai"'), ("local_completions", {}, "local_completions", ": --model openai ")),
+        *(
+            ("openia", {}, "openia", '"openai"'),
+            ("local_completions", {}, "local_completions", ": --model openai "),
+        ),
     )
     for backend, args, name, words in cases:
         with pytest.raises(UnknownNameError) as caught:
@@ -25,9 +28,15 @@ def test_an_unknown_name_is_refused_with_what_to_write() -> None:
 
 def test_an_argument_of_another_type_is_refused() -> None:
     for given, model in (("toy-9", "toy-9"), (1234567, "1234567")):
-        assert create_backend("toy", {"model": given}).identity == {"backend": "toy", "model": model}
+        assert create_backend("toy", {"model": given}).identity == {
+            "backend": "toy",
+            "model": model,
+        }
     cases: tuple[tuple[str, str, Any, str], ...] = (
-        *(("toy", "model", 1234e56, "1.234e+59"), ("toy_local", "memory", True, "not True")),
+        *(
+            ("toy", "model", 1234e56, "1.234e+59"),
+            ("toy_local", "memory", True, "not True"),
+        ),
         ("toy_local", "memory", "much", "not 'much'"),
     )
     for backend, name, value, fault in cases:
@@ -36,13 +45,17 @@ def test_an_argument_of_another_type_is_refused() -> None:
         assert (caught.value.name, fault in str(caught.value)) == (name, True)
 
 
-def test_a_class_that_is_no_backend_is_named_with_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_class_that_is_no_backend_is_named_with_what_it_lacks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("mmeval.plugins.load", lambda *_: object)
     with pytest.raises(PluginError, match=r"'openai' lacks capabilities"):
         create_backend("openai", {})
 
 
-def test_a_wrapper_that_passes_on_what_it_does_not_have_is_a_backend(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrapper_that_passes_on_what_it_does_not_have_is_a_backend(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Wrapper:
         def __getattr__(self, name: str) -> object:
             return name
@@ -51,13 +64,18 @@ def test_a_wrapper_that_passes_on_what_it_does_not_have_is_a_backend(monkeypatch
     assert isinstance(create_backend("openai", {}), Wrapper)
 
 
-def test_a_backend_that_cannot_be_awaited_when_it_is_closed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backend_that_cannot_be_awaited_when_it_is_closed_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Sync(Toy):
         def close(self) -> None:  # type: ignore[override]  # what an author may have written
             """Forgot that it is a coroutine."""
 
     odd: Any = Sync()
     monkeypatch.setattr("mmeval.plugins.load", lambda *_: Sync)
-    for made in (lambda: create_backend("openai", {}), lambda: Backends({"model": BackendSpec("", instance=odd)})):
+    for made in (
+        lambda: create_backend("openai", {}),
+        lambda: Backends({"model": BackendSpec("", instance=odd)}),
+    ):
         with pytest.raises(PluginError, match="async def close"):
             made()

@@ -22,8 +22,13 @@ def test_a_tool_is_asked_as_the_role_of_its_name_for_what_it_makes() -> None:
 
 
 def test_an_instruction_stands_in_a_system_message() -> None:
-    spoken, plain = (PAINTER.call("Hello.", system=how).request.messages for how in ("slowly", ""))
-    assert [(message.role, message.content.text) for message in spoken] == [("system", "slowly"), ("user", "Hello.")]
+    spoken, plain = (
+        PAINTER.call("Hello.", system=how).request.messages for how in ("slowly", "")
+    )
+    assert [(message.role, message.content.text) for message in spoken] == [
+        ("system", "slowly"),
+        ("user", "Hello."),
+    ]
     assert [message.role for message in plain] == ["user"]
 
 
@@ -32,7 +37,10 @@ def test_an_instruction_stands_in_a_system_message() -> None:
     [
         (answered([text_part("Here:"), media_part(picture())]), True),
         (answered([text_part("Here.")]), "painter gave text, no image"),
-        (answered([Part("image", raw="<<image1>>"), Part("reasoning", text="hm")]), "painter gave nothing, no image"),
+        (
+            answered([Part("image", raw="<<image1>>"), Part("reasoning", text="hm")]),
+            "painter gave nothing, no image",
+        ),
         (Response.failed("timeout", "too slow"), "painter failed (timeout: too slow)"),
     ],
     ids=["a picture", "words", "a placeholder", "an error"],
@@ -47,15 +55,30 @@ def test_what_a_tool_has_made_is_the_first_part_of_its_kind_or_why_there_is_none
 def test_all_that_a_tool_has_made_may_be_several_parts() -> None:
     several = [media_part(picture()), text_part("and"), media_part(picture())]
     assert PAINTER.all_made(Reply(answered(several))) == [several[0], several[2]]
-    assert PAINTER.all_made(Reply(answered([text_part("Here.")]))) == "painter gave text, no image"
+    assert (
+        PAINTER.all_made(Reply(answered([text_part("Here.")])))
+        == "painter gave text, no image"
+    )
 
 
-def test_tools_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tools_are_found_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tool = load_tool("text_to_image")
-    assert (tool.name, tool.makes, tool.backend) == ("text_to_image", "image", "diffusers")
+    assert (tool.name, tool.makes, tool.backend) == (
+        "text_to_image",
+        "image",
+        "diffusers",
+    )
     with pytest.raises(UnknownNameError) as caught:
         load_tool("text_to_imag")
-    assert (caught.value.name, "text_to_image" in caught.value.known) == ("text_to_imag", True)
+    assert (caught.value.name, "text_to_image" in caught.value.known) == (
+        "text_to_imag",
+        True,
+    )
     odd = "[mmeval.tools]\nodd = tests.support.toy:picture\n"
-    with installed(tmp_path, monkeypatch, {"odd": {}}, more=odd), pytest.raises(PluginError, match="'odd'"):
+    with (
+        installed(tmp_path, monkeypatch, {"odd": {}}, more=odd),
+        pytest.raises(PluginError, match="'odd'"),
+    ):
         load_tool("odd")

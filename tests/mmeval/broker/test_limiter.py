@@ -31,14 +31,19 @@ async def dropped(tasks: list[asyncio.Task[None]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_the_whole_limit_is_open_at_once_and_a_released_place_goes_to_the_first_that_waits() -> None:
+async def test_the_whole_limit_is_open_at_once_and_a_released_place_goes_to_the_first_that_waits() -> (
+    None
+):
     limiter = Limiter(4)
     waiting = await calls(limiter, 6)
     assert [task.done() for task in waiting] == [True] * 4 + [False] * 2
     limiter.release()
     again = asyncio.create_task(limiter.acquire())  # before the fifth has had its turn
     await turns()
-    assert ([task.done() for task in [*waiting[4:], again]], limiter.in_flight) == ([True, False, False], 4)
+    assert ([task.done() for task in [*waiting[4:], again]], limiter.in_flight) == (
+        [True, False, False],
+        4,
+    )
     await dropped([*waiting, again])
 
 
@@ -55,7 +60,9 @@ async def test_a_cancelled_call_gives_its_place_to_the_next() -> None:
     assert pausing.in_flight == 0
 
 
-async def test_one_burst_of_refusals_halves_the_limit_once_and_never_below_one() -> None:
+async def test_one_burst_of_refusals_halves_the_limit_once_and_never_below_one() -> (
+    None
+):
     limiter, allowed = Limiter(5), []
     for seconds in (0, 0.5, 0.1, 0.6, 0.6, 0.6):
         await asyncio.sleep(seconds)
@@ -65,20 +72,32 @@ async def test_one_burst_of_refusals_halves_the_limit_once_and_never_below_one()
     await limiter.acquire()
 
 
-@pytest.mark.parametrize(("limit", "refusals", "left"), [(8, 8, 8), (8, 9, 4), (64, 32, 64), (64, 33, 32)])
-async def test_the_limit_falls_when_more_than_half_of_a_round_is_refused(limit: int, refusals: int, left: int) -> None:
+@pytest.mark.parametrize(
+    ("limit", "refusals", "left"), [(8, 8, 8), (8, 9, 4), (64, 32, 64), (64, 33, 32)]
+)
+async def test_the_limit_falls_when_more_than_half_of_a_round_is_refused(
+    limit: int, refusals: int, left: int
+) -> None:
     limiter = Limiter(limit)
-    for _ in range(3 * limit):  # few refusals among the answers of each round slow no call down
+    for _ in range(
+        3 * limit
+    ):  # few refusals among the answers of each round slow no call down
         limiter.refused(0.0)
         for _ in range(3):
             limiter.succeeded()
     for _ in range(refusals):
         limiter.refused(0.0)
-    assert (limiter.allowed, module.SMALLEST_ROUND, module.BURST_SECONDS) == (left, 16, 0.5)
+    assert (limiter.allowed, module.SMALLEST_ROUND, module.BURST_SECONDS) == (
+        left,
+        16,
+        0.5,
+    )
     assert [limiter.refused(asked) for asked in (0.1, None, 1e9)] == [0.1, 1.0, 120.0]
 
 
-async def test_the_limit_climbs_by_one_for_each_round_of_answers_up_to_where_it_began() -> None:
+async def test_the_limit_climbs_by_one_for_each_round_of_answers_up_to_where_it_began() -> (
+    None
+):
     limiter = Limiter(8)
     crowded(limiter, 0.0)
     for _ in range(4):
@@ -89,8 +108,12 @@ async def test_the_limit_climbs_by_one_for_each_round_of_answers_up_to_where_it_
     assert limiter.allowed == 8
 
 
-@pytest.mark.parametrize(("asked", "least", "most"), [(0.1, 0.1, 0.2), (10, 10, 11), (1e9, 120, 121)])
-async def test_where_most_are_refused_every_call_pauses(asked: float, least: float, most: float) -> None:
+@pytest.mark.parametrize(
+    ("asked", "least", "most"), [(0.1, 0.1, 0.2), (10, 10, 11), (1e9, 120, 121)]
+)
+async def test_where_most_are_refused_every_call_pauses(
+    asked: float, least: float, most: float
+) -> None:
     limiter = Limiter(1)
     _, second = await calls(limiter, 2)  # one that waits for its place pauses too
     crowded(limiter, asked)

@@ -41,9 +41,14 @@ def runtime(backend: Toy, *, retries: int = 0, limit: int = 8) -> BackendRuntime
     return BackendRuntime(backend, limit=limit, retries=retries, live=lambda: 1)
 
 
-async def asked(role: BackendRuntime, count: int) -> list[asyncio.Task[tuple[Response, int]]]:
+async def asked(
+    role: BackendRuntime, count: int
+) -> list[asyncio.Task[tuple[Response, int]]]:
     """So many calls, under way for a moment."""
-    calls = [asyncio.create_task(role.ask(request(f"question {i}"), Ticket(f"t{i}"))) for i in range(count)]
+    calls = [
+        asyncio.create_task(role.ask(request(f"question {i}"), Ticket(f"t{i}")))
+        for i in range(count)
+    ]
     await asyncio.sleep(0.03)
     return calls
 
@@ -54,18 +59,25 @@ async def lost(call: Awaitable[object]) -> str:
     return str(caught.value)
 
 
-async def test_calls_wait_while_the_backend_is_away(caplog: pytest.LogCaptureFixture) -> None:
+async def test_calls_wait_while_the_backend_is_away(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     backend, heard = Away(), list[str]()
     role = runtime(backend)
     role.plays(["judge", "captioner"])
     role.on_outage = heard.append
     calls = await asked(role, 20)
     await asyncio.sleep(3)
-    assert (any(call.done() for call in calls), heard) == (False, ["the judge and captioner"])
+    assert (any(call.done() for call in calls), heard) == (
+        False,
+        ["the judge and captioner"],
+    )
     assert role.limiter.in_flight <= 1, "calls that wait hold no connection"
     backend.away = False
     replies = await asyncio.gather(*calls)
-    assert [(response.text, failures) for response, failures in replies] == [(f"answer {i}", 0) for i in range(20)]
+    assert [(response.text, failures) for response, failures in replies] == [
+        (f"answer {i}", 0) for i in range(20)
+    ]
     assert heard[1:] == [""]
     began, ended = caplog.messages
     assert began.startswith("the judge and captioner: ")
@@ -73,22 +85,34 @@ async def test_calls_wait_while_the_backend_is_away(caplog: pytest.LogCaptureFix
     assert ended.startswith("the judge and captioner ")
 
 
-async def test_one_call_at_a_time_tests_the_backend_and_each_of_them_in_turn(caplog: pytest.LogCaptureFixture) -> None:
+async def test_one_call_at_a_time_tests_the_backend_and_each_of_them_in_turn(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     backend = Away()
     calls = await asked(runtime(backend), 4)
     backend.asked.clear()
     backend.most = 0
     await asyncio.sleep(20)
-    assert (backend.most, sorted(map(asked_text, backend.asked[:4]))) == (1, [f"question {i}" for i in range(4)])
+    assert (backend.most, sorted(map(asked_text, backend.asked[:4]))) == (
+        1,
+        [f"question {i}" for i in range(4)],
+    )
     calls[0].cancel()
     calls[1].cancel()
     backend.away = False
     assert [(await call)[0].error for call in calls[2:]] == [None, None]
-    assert caplog.messages[0].startswith("no such host; "), "a role that has no name is not named"
+    assert caplog.messages[0].startswith("no such host; "), (
+        "a role that has no name is not named"
+    )
 
 
 async def test_the_pauses_double_up_to_the_longest_and_end_with_patience() -> None:
-    usual = (outage.FIRST_PAUSE, outage.LONGEST_PAUSE, outage.START_SECONDS, outage.OUTAGE_SECONDS)
+    usual = (
+        outage.FIRST_PAUSE,
+        outage.LONGEST_PAUSE,
+        outage.START_SECONDS,
+        outage.OUTAGE_SECONDS,
+    )
     assert usual == (0.5, 5, 30, 300)
     found = Outage()
     for _ in range(2):  # the next outage begins with the shortest pause again
@@ -113,55 +137,91 @@ async def test_the_pauses_double_up_to_the_longest_and_end_with_patience() -> No
 @pytest.mark.parametrize(
     ("error", "pauses"),
     [
-        (ErrorInfo("server", "no"), [(end / 2, end) for end in (0.5, 1, 2, 4, 8, 16, 30, 30)]),
-        (ErrorInfo("rate_limit", "no", 0.0), [(0.05 * 2**i, 1.25 * 0.05 * 2**i) for i in range(8)]),
+        (
+            ErrorInfo("server", "no"),
+            [(end / 2, end) for end in (0.5, 1, 2, 4, 8, 16, 30, 30)],
+        ),
+        (
+            ErrorInfo("rate_limit", "no", 0.0),
+            [(0.05 * 2**i, 1.25 * 0.05 * 2**i) for i in range(8)],
+        ),
         (ErrorInfo("rate_limit", "no", 3.0), [(3.0, 3.75)] * 6),
     ],
     ids=str,
 )
-async def test_a_call_waits_longer_before_each_try(error: ErrorInfo, pauses: list[tuple[float, float]]) -> None:
+async def test_a_call_waits_longer_before_each_try(
+    error: ErrorInfo, pauses: list[tuple[float, float]]
+) -> None:
     times: list[float] = []
 
     def answer(_: Request) -> Response:
         times.append(now())
         return Response(error=error) if len(times) <= len(pauses) else reply("at last")
 
-    response, tries = await runtime(Toy(answers=answer), retries=len(pauses)).ask(request(), Ticket("t"))
+    response, tries = await runtime(Toy(answers=answer), retries=len(pauses)).ask(
+        request(), Ticket("t")
+    )
     assert (response.text, tries) == ("at last", len(pauses))
     for (least, most), before, after in zip(pauses, times, times[1:], strict=False):
         assert least - 1e-9 <= after - before <= most + 1e-9
 
 
-@pytest.mark.parametrize(("answered", "seconds"), [(False, 30), (True, 300)], ids=["never answered", "has answered"])
-async def test_a_backend_that_stays_away_is_given_up_for_every_call(answered: bool, seconds: int) -> None:
+@pytest.mark.parametrize(
+    ("answered", "seconds"),
+    [(False, 30), (True, 300)],
+    ids=["never answered", "has answered"],
+)
+async def test_a_backend_that_stays_away_is_given_up_for_every_call(
+    answered: bool, seconds: int
+) -> None:
     backend = Away(away=False)
     role = runtime(backend)
     if answered:
-        assert (await role.ask(request("question 0"), Ticket("before")))[0].error is None
+        assert (await role.ask(request("question 0"), Ticket("before")))[
+            0
+        ].error is None
     backend.away = True
     reasons = [await lost(call) for call in await asked(role, 5)]
     assert seconds <= now() < seconds + 1
-    assert all(f" {seconds} s" in reason and ("address" in reason) is not answered for reason in reasons)
+    assert all(
+        f" {seconds} s" in reason and ("address" in reason) is not answered
+        for reason in reasons
+    )
     tries = len(backend.asked)
     await lost(role.ask(request("another"), Ticket("t")))
     assert len(backend.asked) == tries
 
 
-@pytest.mark.parametrize(("kind", "on"), [("connection", True), ("timeout", True), ("server", False)])
-async def test_a_test_that_is_lost_on_the_way_is_a_failed_try_and_no_sign_of_life(kind: ErrorKind, on: bool) -> None:
+@pytest.mark.parametrize(
+    ("kind", "on"), [("connection", True), ("timeout", True), ("server", False)]
+)
+async def test_a_test_that_is_lost_on_the_way_is_a_failed_try_and_no_sign_of_life(
+    kind: ErrorKind, on: bool
+) -> None:
     backend = Away()
     role = runtime(backend, retries=2)
     [waiting] = await asked(role, 1)
     backend.kind = kind
     response, tries = await waiting
-    assert (response.error and response.error.kind, tries, role._outage.on) == (kind, 2, on)
+    assert (response.error and response.error.kind, tries, role._outage.on) == (
+        kind,
+        2,
+        on,
+    )
 
 
 @pytest.mark.parametrize(
     ("backend", "retries"),
     [
         (Away(), 0),
-        (Toy(answers=lambda _: Response(error=ErrorInfo("rate_limit", "slow down", retry_after=60.0))), 0),
+        (
+            Toy(
+                answers=lambda _: Response(
+                    error=ErrorInfo("rate_limit", "slow down", retry_after=60.0)
+                )
+            ),
+            0,
+        ),
         (Toy(answers=lambda _: Response.failed("server", "no")), 5),
     ],
     ids=["away", "refused", "to be sent again"],

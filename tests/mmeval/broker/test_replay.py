@@ -29,22 +29,34 @@ def scope() -> Scope:
     return Scope("toy", sample())
 
 
-@pytest.mark.parametrize(("asked", "found"), [(0, "open"), (1, "open"), (2, "open"), (3, "kept")])
-async def test_an_episode_is_kept_when_its_last_turn_is_answered(asked: int, found: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("asked", "found"), [(0, "open"), (1, "open"), (2, "open"), (3, "kept")]
+)
+async def test_an_episode_is_kept_when_its_last_turn_is_answered(
+    asked: int, found: str, tmp_path: Path
+) -> None:
     async with brokered(tmp_path, model=Toy(answers=lambda _: reply("yes"))) as broker:
         if asked:
             await broker.run(turns(asked), scope())
         kept = len(broker.journal)
-        assert (standing(turns(3), scope(), broker), len(broker.journal)) == (found, kept), "nothing is asked"
+        assert (standing(turns(3), scope(), broker), len(broker.journal)) == (
+            found,
+            kept,
+        ), "nothing is asked"
 
 
-async def test_each_of_several_questions_must_be_answered_and_by_an_answer_to_itself(tmp_path: Path) -> None:
+async def test_each_of_several_questions_must_be_answered_and_by_an_answer_to_itself(
+    tmp_path: Path,
+) -> None:
     async with brokered(tmp_path, model=Toy(answers=lambda _: reply("yes"))) as broker:
         await broker.run(at_once("a", "b"), scope())
         assert standing(at_once("a", "b"), scope(), broker) == "kept"
         assert standing(at_once("a", "c"), scope(), broker) == "open"
         await broker.run(asks("begin", "a"), scope())
-        assert [standing(asks("begin", text), scope(), broker) for text in "ab"] == ["kept", "open"]
+        assert [standing(asks("begin", text), scope(), broker) for text in "ab"] == [
+            "kept",
+            "open",
+        ]
 
 
 async def test_what_cannot_be_asked_is_neither_kept_nor_open_and_what_fails_is_left_for_its_turn(

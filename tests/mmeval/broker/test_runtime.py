@@ -5,7 +5,14 @@ import pytest
 
 from mmeval.broker.batcher import BatchRow, Deliver
 from mmeval.broker.runtime import BackendRuntime
-from mmeval.errors import EXIT_UNEXPECTED, EXIT_USAGE, MissingDataError, StartFailedError, StoppedError, UsageError
+from mmeval.errors import (
+    EXIT_UNEXPECTED,
+    EXIT_USAGE,
+    MissingDataError,
+    StartFailedError,
+    StoppedError,
+    UsageError,
+)
 from mmeval.records.response import Response
 from mmeval.store.ticket import Ticket
 from tests.support.in_loop import now
@@ -40,27 +47,47 @@ class Failing:
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
         self.attempts.append(batch[0].ticket.attempt)
         await asyncio.sleep(1)
-        deliver(0, reply("at last") if len(self.attempts) > 1 else Response.failed("timeout", "slow"))
+        deliver(
+            0,
+            reply("at last")
+            if len(self.attempts) > 1
+            else Response.failed("timeout", "slow"),
+        )
         return 0
 
     async def close(self) -> None: ...
 
 
-def runtime(backend: Toy | ToyLocal, retries: int = 0, answerer: Failing | None = None) -> BackendRuntime:
-    return BackendRuntime(backend, limit=8, retries=retries, live=lambda: 1, answerer=answerer)
+def runtime(
+    backend: Toy | ToyLocal, retries: int = 0, answerer: Failing | None = None
+) -> BackendRuntime:
+    return BackendRuntime(
+        backend, limit=8, retries=retries, live=lambda: 1, answerer=answerer
+    )
 
 
 @pytest.mark.parametrize(
     ("trouble", "message", "code"),
-    [(MissingDataError("no weights"), "no weights", 4), (ValueError("odd"), "ValueError: odd", EXIT_UNEXPECTED)],
+    [
+        (MissingDataError("no weights"), "no weights", 4),
+        (ValueError("odd"), "ValueError: odd", EXIT_UNEXPECTED),
+    ],
 )
-async def test_a_backend_is_started_once_or_every_call_fails(trouble: Exception, message: str, code: int) -> None:
+async def test_a_backend_is_started_once_or_every_call_fails(
+    trouble: Exception, message: str, code: int
+) -> None:
     heard: list[tuple[str, bool]] = []
     role = runtime(backend := Loaded())
     role.on_loading = lambda model, seconds: heard.append((model, seconds is None))
     assert backend.starts == 0
-    await asyncio.gather(*(role.ask(request(f"question {i}"), Ticket(f"t{i}")) for i in range(3)))
-    assert (backend.starts, len(backend.asked), heard) == (1, 3, [(role.billed, True), (role.billed, False)])
+    await asyncio.gather(
+        *(role.ask(request(f"question {i}"), Ticket(f"t{i}")) for i in range(3))
+    )
+    assert (backend.starts, len(backend.asked), heard) == (
+        1,
+        3,
+        [(role.billed, True), (role.billed, False)],
+    )
     backend = Loaded(trouble)
     role = runtime(backend)
     role.on_loading = lambda model, seconds: heard.append((model, seconds is None))
@@ -69,15 +96,25 @@ async def test_a_backend_is_started_once_or_every_call_fails(trouble: Exception,
         with pytest.raises(StartFailedError) as lost:
             await role.ask(request(), Ticket("t"))
     assert heard[2:] == [(role.billed, True), ("", True)]
-    assert (str(lost.value), lost.value.reason.startswith("the judge ")) == (message, True)
-    assert (lost.value.exit_code, backend.starts, backend.asked, lost.value.__cause__) == (code, 1, [], trouble)
+    assert (str(lost.value), lost.value.reason.startswith("the judge ")) == (
+        message,
+        True,
+    )
+    assert (
+        lost.value.exit_code,
+        backend.starts,
+        backend.asked,
+        lost.value.__cause__,
+    ) == (code, 1, [], trouble)
 
 
 async def test_what_is_to_be_done_first_keeps_a_backend_from_being_asked() -> None:
     def refuse() -> None:
         raise UsageError("a node does not see the folder", name="node")
 
-    role = BackendRuntime(backend := Toy(), limit=8, retries=0, live=lambda: 1, first=refuse)
+    role = BackendRuntime(
+        backend := Toy(), limit=8, retries=0, live=lambda: 1, first=refuse
+    )
     with pytest.raises(StartFailedError) as lost:
         await role.ask(request(), Ticket("t"))
     assert (lost.value.exit_code, backend.asked) == (EXIT_USAGE, [])
@@ -85,13 +122,18 @@ async def test_what_is_to_be_done_first_keeps_a_backend_from_being_asked() -> No
 
 async def test_a_worker_is_given_the_number_of_tries_that_failed_before() -> None:
     failing = Failing()
-    response, tries = await runtime(ToyLocal(), retries=1, answerer=failing).ask(request(), Ticket("t"))
+    response, tries = await runtime(ToyLocal(), retries=1, answerer=failing).ask(
+        request(), Ticket("t")
+    )
     assert (response.text, tries, failing.attempts) == ("at last", 1, [0, 1])
 
 
 async def test_a_stopped_role_gives_up_the_calls_that_wait_for_a_batch() -> None:
     role = runtime(ToyLocal(max_batch_size=1), answerer=Failing())
-    calls = [asyncio.create_task(role.ask(request(f"question {i}"), Ticket(f"t{i}"))) for i in range(2)]
+    calls = [
+        asyncio.create_task(role.ask(request(f"question {i}"), Ticket(f"t{i}")))
+        for i in range(2)
+    ]
     await asyncio.sleep(0.5)
     role.stop()
     (first, _), second = await asyncio.gather(*calls, return_exceptions=True)  # type: ignore[misc]  # the first is no error
@@ -100,7 +142,12 @@ async def test_a_stopped_role_gives_up_the_calls_that_wait_for_a_batch() -> None
 
 
 async def test_a_call_that_outlives_the_run_is_not_made_again() -> None:
-    role = runtime(backend := Toy(answers=lambda _: Response.failed("connection", "the session is closed")), retries=3)
+    role = runtime(
+        backend := Toy(
+            answers=lambda _: Response.failed("connection", "the session is closed")
+        ),
+        retries=3,
+    )
     call = asyncio.ensure_future(role.ask(request(), Ticket("t")))
     await asyncio.sleep(0.1)
     await role.close()
@@ -113,10 +160,15 @@ async def test_a_server_that_gives_no_response_has_failed() -> None:
     role = runtime(Toy(answers=lambda _: "hello"))  # type: ignore[arg-type,return-value]  # what an author may have written
     answered, _ = await role.ask(request(), Ticket("t"))
     assert answered.error is not None
-    assert (answered.error.kind, "'hello', which is no Response" in answered.error.message) == ("internal", True)
+    assert (
+        answered.error.kind,
+        "'hello', which is no Response" in answered.error.message,
+    ) == ("internal", True)
 
 
-async def test_no_call_waits_for_a_model_that_is_not_asked_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_call_waits_for_a_model_that_is_not_asked_any_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(Failing, "start", lambda _self: asyncio.sleep(60))
     role = runtime(ToyLocal(), answerer=Failing())
     asyncio.get_running_loop().call_later(1, role.stop)

@@ -19,7 +19,9 @@ HOURS = 7200.0
 class Batches:
     """Answers after hours, in words that tell the batch; ``left_out`` are failures by the request's words."""
 
-    def __init__(self, max_rows: int = 100, **left_out: Response | BaseException) -> None:
+    def __init__(
+        self, max_rows: int = 100, **left_out: Response | BaseException
+    ) -> None:
         self.max_rows, self.left_out = max_rows, left_out
         self.sent: list[tuple[float, int]] = []
 
@@ -50,7 +52,13 @@ class Server(Toy):
 
 
 def runtime(batches: Batches, live: int, retries: int = 0) -> BackendRuntime:
-    return BackendRuntime(Server(batches), limit=2, retries=retries, live=lambda: live, notes=Path("notes"))
+    return BackendRuntime(
+        Server(batches),
+        limit=2,
+        retries=retries,
+        live=lambda: live,
+        notes=Path("notes"),
+    )
 
 
 async def ask(role: BackendRuntime, *words: str) -> list[Response | BaseException]:
@@ -60,7 +68,9 @@ async def ask(role: BackendRuntime, *words: str) -> list[Response | BaseExceptio
 
 
 @pytest.mark.parametrize(("live", "quiet"), [(3, QUIET), (4, LONG_QUIET)])
-async def test_calls_of_all_kinds_go_together_once_no_more_come(live: int, quiet: float) -> None:
+async def test_calls_of_all_kinds_go_together_once_no_more_come(
+    live: int, quiet: float
+) -> None:
     role = runtime(batches := Batches(), live)
     said: list[str] = []
     role.on_outage = said.append
@@ -79,18 +89,28 @@ async def test_more_calls_than_a_batch_holds_go_at_once_in_several() -> None:
     assert batches.sent[0][0] == batches.sent[1][0] == 0
 
 
-async def test_what_a_batch_leaves_out_or_does_not_take_is_asked_alone_without_a_failed_try() -> None:
-    lost, refused = Response.failed("server", "expired"), Response.failed("bad_request", "no")
+async def test_what_a_batch_leaves_out_or_does_not_take_is_asked_alone_without_a_failed_try() -> (
+    None
+):
+    lost, refused = (
+        Response.failed("server", "expired"),
+        Response.failed("bad_request", "no"),
+    )
     role = runtime(batches := Batches(b=lost, c=refused), live=4)
     a, b, c, d = await ask(role, "a", "b", "c", "picture")
     assert isinstance(role.backend, Server)
-    assert [one if isinstance(one, BaseException) else one.error for one in (a, b, c, d)] == [
+    assert [
+        one if isinstance(one, BaseException) else one.error for one in (a, b, c, d)
+    ] == [
         None,
         None,
         refused.error,
         None,
     ]
-    assert [asked.messages[0].content.text for asked in role.backend.asked] == ["picture", "b"]
+    assert [asked.messages[0].content.text for asked in role.backend.asked] == [
+        "picture",
+        "b",
+    ]
     assert [count for _, count in batches.sent] == [3]
 
 
@@ -98,11 +118,17 @@ async def test_what_ends_a_batch_ends_each_of_its_calls() -> None:
     down = BackendDownError("gone", "bring it up")
     assert await ask(runtime(Batches(a=down), live=2), "a", "b") == [down, down]
     [first, second] = await ask(runtime(Batches(b=ValueError("odd")), live=2), "a", "b")
-    assert isinstance(first, Response) and isinstance(second, Response) and second.error is not None
+    assert (
+        isinstance(first, Response)
+        and isinstance(second, Response)
+        and second.error is not None
+    )
     assert (first.text, second.error.kind) == ("batched", "internal")
 
 
-async def test_a_stop_leaves_a_batch_at_its_server_at_once_and_a_later_call_is_refused() -> None:
+async def test_a_stop_leaves_a_batch_at_its_server_at_once_and_a_later_call_is_refused() -> (
+    None
+):
     role = runtime(batches := Batches(), live=2)
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(ask(role, "d", "e"), QUIET / 2)
@@ -117,5 +143,9 @@ async def test_a_stop_leaves_a_batch_at_its_server_at_once_and_a_later_call_is_r
     assert [type(one) for one in (*await calls, *await waiting)] == [StoppedError] * 3
     with pytest.raises(StoppedError):
         await late
-    assert (role.in_flight, now(), [count for _, count in batches.sent]) == (0, 200 + QUIET / 2, [2])
+    assert (role.in_flight, now(), [count for _, count in batches.sent]) == (
+        0,
+        200 + QUIET / 2,
+        [2],
+    )
     await role.close()

@@ -11,7 +11,13 @@ from mmeval.backend.contract import ModelDiedError
 from mmeval.broker import worker as module
 from mmeval.broker.batcher import BatchRow
 from mmeval.broker.worker import END_SECONDS, WorkerProcess
-from mmeval.broker.worker_desk import AnswerRow, BatchDone, WorkerJob, WorkerMessage, WorkerStartError
+from mmeval.broker.worker_desk import (
+    AnswerRow,
+    BatchDone,
+    WorkerJob,
+    WorkerMessage,
+    WorkerStartError,
+)
 from mmeval.errors import StorageError
 from mmeval.store.ticket import Ticket
 from tests.support.toy import reply, request
@@ -28,7 +34,13 @@ class Process:
     script: Sequence[object] = ()
     made: list["Process"]
 
-    def __init__(self, *, target: Callable[..., None], args: tuple[WorkerJob, Connection], name: str) -> None:
+    def __init__(
+        self,
+        *,
+        target: Callable[..., None],
+        args: tuple[WorkerJob, Connection],
+        name: str,
+    ) -> None:
         self.exitcode: int | None = None
         self.line = Connection(os.dup(args[1].fileno()))
         self.made.append(self)
@@ -54,16 +66,30 @@ class Process:
 def worker(monkeypatch: pytest.MonkeyPatch) -> WorkerProcess:
     monkeypatch.setattr(Process, "made", [], raising=False)
     monkeypatch.setattr("mmeval.broker.worker_desk._logged", set())
-    monkeypatch.setattr(module, "FreshContext", lambda: SimpleNamespace(Process=Process))
+    monkeypatch.setattr(
+        module, "FreshContext", lambda: SimpleNamespace(Process=Process)
+    )
     folder = Path("unused")
-    return WorkerProcess(WorkerJob("worker 1", "toy", {}, "", folder, folder, folder, folder / "1.log", 1))
+    return WorkerProcess(
+        WorkerJob(
+            "worker 1", "toy", {}, "", folder, folder, folder, folder / "1.log", 1
+        )
+    )
 
 
-async def test_a_worker_is_started_answers_and_is_ended(worker: WorkerProcess, monkeypatch: Any, caplog: Any) -> None:
-    monkeypatch.setattr(Process, "script", (WARNING, READY, WARNING, ROW, [ROW, ROW, DONE]))
+async def test_a_worker_is_started_answers_and_is_ended(
+    worker: WorkerProcess, monkeypatch: Any, caplog: Any
+) -> None:
+    monkeypatch.setattr(
+        Process, "script", (WARNING, READY, WARNING, ROW, [ROW, ROW, DONE])
+    )
     await worker.start()
     rows: list[Any] = []
-    assert (await worker.answer(BATCH, rows.append), rows, worker.segment) == (3, [ROW] * 3, Path("segment"))
+    assert (await worker.answer(BATCH, rows.append), rows, worker.segment) == (
+        3,
+        [ROW] * 3,
+        Path("segment"),
+    )
     assert caplog.messages == ["a warning"], "copies of one backend warn of the same"
     (process,) = Process.made
     assert process.line.recv() == BATCH
@@ -95,7 +121,12 @@ async def test_a_start_that_fails(
     [
         ([[ROW, StorageError("disk full")]], StorageError, "disk full", None),
         ([ROW, END], ModelDiedError, "status 3", 3),
-        ([[ROW, ModelDiedError("its program ended")]], ModelDiedError, "its program ended; .*1.log", None),
+        (
+            [[ROW, ModelDiedError("its program ended")]],
+            ModelDiedError,
+            "its program ended; .*1.log",
+            None,
+        ),
         ([ROW, GARBLED], ModelDiedError, "1.log", -9),
     ],
     ids=["cannot write", "dies", "its model dies", "garbled"],
@@ -114,12 +145,16 @@ async def test_a_batch_that_cannot_be_answered_raises(
     with pytest.raises(error, match=words):
         await worker.answer(BATCH, rows.append)
     assert Process.made[0].exitcode == exitcode
-    assert rows == ([] if END in script else [ROW]), "one that was gone before it was asked has told nothing"
+    assert rows == ([] if END in script else [ROW]), (
+        "one that was gone before it was asked has told nothing"
+    )
     await worker.end()
 
 
 @pytest.mark.parametrize("early", [True, False])
-async def test_a_worker_that_is_given_up_is_killed(early: bool, worker: WorkerProcess, monkeypatch: Any) -> None:
+async def test_a_worker_that_is_given_up_is_killed(
+    early: bool, worker: WorkerProcess, monkeypatch: Any
+) -> None:
     monkeypatch.setattr(Process, "script", (READY,))
     if early:
         worker.kill()

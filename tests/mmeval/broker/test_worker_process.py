@@ -15,7 +15,14 @@ from mmeval import plugins
 from mmeval.broker.batcher import BatchRow
 from mmeval.broker.worker_desk import BatchDone, WorkerDesk, WorkerJob, WorkerMessage
 from mmeval.broker.worker_pool import worker_jobs
-from mmeval.errors import EXIT_MISSING, EXIT_UNEXPECTED, EXIT_USAGE, StartFailedError, StorageError, UsageError
+from mmeval.errors import (
+    EXIT_MISSING,
+    EXIT_UNEXPECTED,
+    EXIT_USAGE,
+    StartFailedError,
+    StorageError,
+    UsageError,
+)
 from mmeval.records.request import Request
 from mmeval.run.options import BackendSpec, RunOutcome
 from mmeval.store.journal import Journal
@@ -30,8 +37,13 @@ pytestmark = pytest.mark.usefixtures("toys")
 
 def run(folder: Path, *texts: str, copies: int = 1, **args: Any) -> RunOutcome:
     """A run of questions by copies of the toy model."""
-    rows = [sample(f"s{i}", text, text.replace("question", "answer")) for i, text in enumerate(texts)]
-    model = BackendSpec("toy_parallel", {"folder": str(folder), "copies": copies, **args})
+    rows = [
+        sample(f"s{i}", text, text.replace("question", "answer"))
+        for i, text in enumerate(texts)
+    ]
+    model = BackendSpec(
+        "toy_parallel", {"folder": str(folder), "copies": copies, **args}
+    )
     return run_toy(folder, task(rows=rows), model=model, max_unscored=1000.0)
 
 
@@ -47,50 +59,85 @@ def go_on(folder: Path) -> None:
 
 def lines(folder: Path) -> list[dict[str, Any]]:
     files = folder.glob("runs/*/default/journal/*.jsonl")
-    return [from_line(line) for file in files for line in file.read_bytes().splitlines()]
+    return [
+        from_line(line) for file in files for line in file.read_bytes().splitlines()
+    ]
 
 
 def test_two_copies_answer_each_into_a_segment_of_its_own_and_what_they_answered_is_kept(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("mmeval.broker.worker_desk._logged", set())
     both_are_ready = threading.Thread(target=go_on, args=(tmp_path,))
     both_are_ready.start()
-    outcome = run(tmp_path, "<think>hm</think>question 0", *questions(16)[1:], copies=2, most=1)
+    outcome = run(
+        tmp_path, "<think>hm</think>question 0", *questions(16)[1:], copies=2, most=1
+    )
     both_are_ready.join()
-    assert (outcome.exit_code, outcome.counts.new, len(answered(tmp_path))) == (0, 16, 16)
+    assert (outcome.exit_code, outcome.counts.new, len(answered(tmp_path))) == (
+        0,
+        16,
+        16,
+    )
     assert [bill.spent.calls for bill in outcome.bills] == [16]
     assert {note.copy for note in notes(tmp_path, "answer")} == {1, 2}
     assert os.getpid() not in {note.pid for note in notes(tmp_path, "answer")}
     assert sorted(note.copy for note in notes(tmp_path, "close")) == [0, 1, 2]
-    assert len([*tmp_path.glob("runs/*/default/journal/*.jsonl")]) == 3, "one is that of this process"
+    assert len([*tmp_path.glob("runs/*/default/journal/*.jsonl")]) == 3, (
+        "one is that of this process"
+    )
     # The answer with its reasoning in it is written by the worker, and again as it is kept.
     assert len(lines(tmp_path)) == 17
     (kept,) = (line for line in lines(tmp_path) if "w" not in line)
-    assert (kept["to"], [part["type"] for part in kept["r"]["output"]]) == ([], ["reasoning", "text"])
+    assert (kept["to"], [part["type"] for part in kept["r"]["output"]]) == (
+        [],
+        ["reasoning", "text"],
+    )
     assert caplog.messages == ["this model is a toy"]
     assert "a model may print" not in capfd.readouterr().out
-    logs = [file.read_text() for file in tmp_path.glob("runs/*/default/workers/model-*.log")]
+    logs = [
+        file.read_text() for file in tmp_path.glob("runs/*/default/workers/model-*.log")
+    ]
     assert ["a model may print" in log for log in logs] == [True, True]
-    again = run(tmp_path, "<think>hm</think>question 0", *questions(16)[1:], copies=2, broken="missing")
-    assert (again.counts.kept, len(notes(tmp_path, "start"))) == (16, 2), "nothing is loaded"
+    again = run(
+        tmp_path,
+        "<think>hm</think>question 0",
+        *questions(16)[1:],
+        copies=2,
+        broken="missing",
+    )
+    assert (again.counts.kept, len(notes(tmp_path, "start"))) == (16, 2), (
+        "nothing is loaded"
+    )
 
 
-def test_a_model_that_cannot_be_loaded_ends_the_run_and_blames_no_sample(tmp_path: Path) -> None:
+def test_a_model_that_cannot_be_loaded_ends_the_run_and_blames_no_sample(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(StartFailedError, match="weights") as error:
         run(tmp_path, *questions(3), copies=0, broken="missing")
     assert (error.value.exit_code, lines(tmp_path)) == (4, [])
     again = run(tmp_path, *questions(3), copies=0)
     assert (again.counts.new, again.counts.kept, again.counts.failed) == (3, 0, 0)
     judge = BackendSpec("toy_parallel", {"folder": str(tmp_path), "broken": "missing"})
-    outcome = run_toy(tmp_path, task(metrics=["exact_match", "toy_verdict"]), roles={"judge": judge})
-    assert (outcome.exit_code, outcome.counts.new) == (4, 3), "of a judge it suspends the scores"
+    outcome = run_toy(
+        tmp_path, task(metrics=["exact_match", "toy_verdict"]), roles={"judge": judge}
+    )
+    assert (outcome.exit_code, outcome.counts.new) == (4, 3), (
+        "of a judge it suspends the scores"
+    )
     (complaint,) = outcome.complaints
     assert ("toy_verdict" in complaint, "3 trials" in complaint) == (True, True)
 
 
 def batch(*requests: Request, remarks: tuple[str, ...] = ()) -> list[BatchRow]:
-    return [BatchRow(one, Ticket("t", f"k{i}", remarks=remarks)) for i, one in enumerate(requests)]
+    return [
+        BatchRow(one, Ticket("t", f"k{i}", remarks=remarks))
+        for i, one in enumerate(requests)
+    ]
 
 
 @contextmanager
@@ -104,7 +151,13 @@ def desk(job: WorkerJob) -> Iterator[tuple[WorkerDesk, list[Any]]]:
 
 def job(folder: Path, **args: Any) -> WorkerJob:
     backend = ToyParallel(folder=str(folder), copies=1)
-    (made,) = worker_jobs("model", backend, "toy_parallel", {"folder": str(folder), **args}, folder / "run")
+    (made,) = worker_jobs(
+        "model",
+        backend,
+        "toy_parallel",
+        {"folder": str(folder), **args},
+        folder / "run",
+    )
     return made
 
 
@@ -118,7 +171,9 @@ def job(folder: Path, **args: Any) -> WorkerJob:
     ],
     ids=str,
 )
-def test_a_worker_that_cannot_start(args: Any, code: int, message: str, tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_worker_that_cannot_start(
+    args: Any, code: int, message: str, tmp_path: Path, monkeypatch: Any
+) -> None:
     monkeypatch.setattr(logging.getLogger("mmeval"), "handlers", [])
     made = job(tmp_path)
     with desk(replace(made, args={**made.args, **args})) as (broken, told):
@@ -127,10 +182,15 @@ def test_a_worker_that_cannot_start(args: Any, code: int, message: str, tmp_path
     assert (heard.exit_code, message in str(heard)) == (code, True)
     with desk(made) as (well, told):
         assert well.open()
-        assert told == [WorkerMessage(logging.WARNING, "this model is a toy"), well.segment.path]
+        assert told == [
+            WorkerMessage(logging.WARNING, "this model is a toy"),
+            well.segment.path,
+        ]
 
 
-def test_a_worker_writes_an_answer_before_it_reports_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_writes_an_answer_before_it_reports_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object) -> None:
         raise StorageError("disk full")
 
@@ -138,18 +198,34 @@ def test_a_worker_writes_an_answer_before_it_reports_it(tmp_path: Path, monkeypa
     with desk(job(tmp_path)) as (at, told):
         at.open()
         told.clear()
-        assert at.answer(batch(request("question 1"), request("odd 2"), remarks=("made smaller",)))
+        assert at.answer(
+            batch(request("question 1"), request("odd 2"), remarks=("made smaller",))
+        )
         good, odd, done = told
-        assert (good.position, good.response.text, good.response.warnings) == (0, "answer 1", ("made smaller",))
+        assert (good.position, good.response.text, good.response.warnings) == (
+            0,
+            "answer 1",
+            ("made smaller",),
+        )
         assert good.written.line in at.segment.path.read_bytes()
-        assert (odd.position, odd.written, odd.response.error.kind, done) == (1, None, "internal", BatchDone(0))
+        assert (odd.position, odd.written, odd.response.error.kind, done) == (
+            1,
+            None,
+            "internal",
+            BatchDone(0),
+        )
         told.clear()
         monkeypatch.setattr(at.segment, "keep", full)
         assert at.answer(batch(request("question 3"), request("question 4")))
-    assert (repr(told), answered(tmp_path)[1:]) == ("[StorageError('disk full')]", ["question 1", "question 3"])
+    assert (repr(told), answered(tmp_path)[1:]) == (
+        "[StorageError('disk full')]",
+        ["question 1", "question 3"],
+    )
 
 
-def test_a_row_is_reported_while_its_batch_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_is_reported_while_its_batch_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def note(journal: Journal, *row: Any) -> None:
         (tmp_path / "go").touch()
         adopt(journal, *row)
@@ -157,15 +233,26 @@ def test_a_row_is_reported_while_its_batch_goes_on(tmp_path: Path, monkeypatch: 
     adopt = Journal.adopt
     monkeypatch.setattr(Journal, "adopt", note)
     outcome = run(tmp_path, *questions(4), most=1)
-    assert (outcome.counts.new, [note.text for note in notes(tmp_path, "begin")]) == (4, ["4"])
+    assert (outcome.counts.new, [note.text for note in notes(tmp_path, "begin")]) == (
+        4,
+        ["4"],
+    )
 
 
-def test_an_answer_that_cannot_be_written_fails_its_own_row_alone_in_this_process_too(tmp_path: Path) -> None:
+def test_an_answer_that_cannot_be_written_fails_its_own_row_alone_in_this_process_too(
+    tmp_path: Path,
+) -> None:
     outcome = run(tmp_path, "question 0", "odd 1", "question 2", copies=0)
-    assert (outcome.counts.new, outcome.counts.failed, len(notes(tmp_path, "start"))) == (2, 1, 1)
+    assert (
+        outcome.counts.new,
+        outcome.counts.failed,
+        len(notes(tmp_path, "start")),
+    ) == (2, 1, 1)
 
 
-def test_copies_that_other_processes_cannot_make_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_that_other_processes_cannot_make_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = ToyParallel(folder=str(tmp_path), copies=2)
     with pytest.raises(UsageError) as caught:
         run_toy(tmp_path, task(), model=BackendSpec("toy_parallel", instance=made))
@@ -173,5 +260,9 @@ def test_copies_that_other_processes_cannot_make_are_refused(tmp_path: Path, mon
     mine = plugins._Registered("mmeval.model_backends", "mine", ToyParallel)
     monkeypatch.setitem(plugins._of_script["mmeval.model_backends"], "mine", mine)
     with pytest.raises(UsageError) as caught:
-        run_toy(tmp_path, task(), model=BackendSpec("mine", {"folder": str(tmp_path), "copies": 2}))
+        run_toy(
+            tmp_path,
+            task(),
+            model=BackendSpec("mine", {"folder": str(tmp_path), "copies": 2}),
+        )
     assert (caught.value.name, (tmp_path / "runs").exists()) == ("mine", False)

@@ -13,7 +13,11 @@ def parser() -> Parser:
 
 
 def test_hyphens_are_as_good_as_underscores() -> None:
-    for words in (["--max-connections", "5"], ["--max_connections=5"], ["--max-connections=5"]):
+    for words in (
+        ["--max-connections", "5"],
+        ["--max_connections=5"],
+        ["--max-connections=5"],
+    ):
         assert vars(parser().read(words)) == {"max_connections": "5"}
 
 
@@ -28,7 +32,9 @@ def test_hyphens_are_as_good_as_underscores() -> None:
     ],
     ids=str,
 )
-def test_a_switch_or_a_list_does_not_swallow_the_word_after_it(words: str, given: dict[str, object]) -> None:
+def test_a_switch_or_a_list_does_not_swallow_the_word_after_it(
+    words: str, given: dict[str, object]
+) -> None:
     made = Parser("mmeval score", "a test")
     made.add_argument("folder")
     add_flags(made, FLAGS)
@@ -38,7 +44,9 @@ def test_a_switch_or_a_list_does_not_swallow_the_word_after_it(words: str, given
 def test_the_help_names_every_flag_and_a_refused_one_is_never_offered() -> None:
     text = parser().format_help()
     assert [flag.name for flag in FLAGS if f"--{flag.name}" not in text] == []
-    assert [name for name in REFUSED if f"--{name} " in text or f"--{name}\n" in text] == []
+    assert [
+        name for name in REFUSED if f"--{name} " in text or f"--{name}\n" in text
+    ] == []
     with pytest.raises(UsageError) as complaint:
         parser().read(["--num_fewshots", "5"])
     assert "--num_fewshot " not in str(complaint.value)

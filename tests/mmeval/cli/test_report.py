@@ -13,10 +13,21 @@ from tests.support.stored_run import Told, text, write_run
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     slices = [
-        {"task": "told", "metric": "right", "value": 0.5, "n": 1, "scored": 1, "slice": name}
+        {
+            "task": "told",
+            "metric": "right",
+            "value": 0.5,
+            "n": 1,
+            "scored": 1,
+            "slice": name,
+        }
         for name in ("", "level=easy", "level=hard")
     ]
-    return write_run(Path("runs/teller/default"), [Told([text("a")], [text("b")])], results={"results": slices})
+    return write_run(
+        Path("runs/teller/default"),
+        [Told([text("a")], [text("b")])],
+        results={"results": slices},
+    )
 
 
 def mmeval(*words: object) -> int:
@@ -24,22 +35,44 @@ def mmeval(*words: object) -> int:
         return main(["report", *map(str, words)])
 
 
-def test_every_chart_is_a_file_and_one_that_is_cut_says_so(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_chart_is_a_file_and_one_that_is_cut_says_so(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     slices = [
-        {"task": "told", "metric": "right", "value": 0.5, "n": 1, "scored": 1, "slice": f"label{at}=level{level}"}
+        {
+            "task": "told",
+            "metric": "right",
+            "value": 0.5,
+            "n": 1,
+            "scored": 1,
+            "slice": f"label{at}=level{level}",
+        }
         for at in range(MOST_CHARTS + 3)
         for level in range(2 if at else MOST_BARS + 1)
     ]
     many = write_run(run.with_name("many"), [], results={"results": slices})
     assert mmeval(many, "--format", "svg") == 0
     captured = capsys.readouterr()
-    assert len(set(captured.out.splitlines())) == len(list(Path(many).glob("report/charts/*.svg"))) == MOST_CHARTS + 3
+    assert (
+        len(set(captured.out.splitlines()))
+        == len(list(Path(many).glob("report/charts/*.svg")))
+        == MOST_CHARTS + 3
+    )
     assert captured.err.count("right-label0.svg") == captured.err.count("60 of 61") == 1
 
 
-def test_charts_whose_names_are_one_as_files_are_all_written(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_charts_whose_names_are_one_as_files_are_all_written(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     slices = [
-        {"task": "told", "metric": "right", "value": 0.5, "n": 1, "scored": 1, "slice": f"{label}={level}"}
+        {
+            "task": "told",
+            "metric": "right",
+            "value": 0.5,
+            "n": 1,
+            "scored": 1,
+            "slice": f"{label}={level}",
+        }
         for label in ("a?b", "a:b", "A?b", "a?b-2")
         for level in ("easy", "hard")
     ]

@@ -24,12 +24,16 @@ def results(tmp_path: Path) -> dict[str, Any]:
     return latest(tmp_path / "runs")[0]
 
 
-def test_samples_are_written_if_asked_for_and_only_those_of_this_run(command: list[str], tmp_path: Path) -> None:
+def test_samples_are_written_if_asked_for_and_only_those_of_this_run(
+    command: list[str], tmp_path: Path
+) -> None:
     main(command)
     main([*command, "--limit", "2", "--log_samples"])
     _, samples = latest(tmp_path / "runs")
     rows = read_samples(samples["tiny"])
-    assert [(row["doc_id"], row["target"], row["resps"], row["exact_match"]) for row in rows] == [
+    assert [
+        (row["doc_id"], row["target"], row["resps"], row["exact_match"]) for row in rows
+    ] == [
         (0, "answer 0", [["answer 0"]], 1.0),
         (1, "answer 1", [["answer 1"]], 1.0),
     ]
@@ -38,27 +42,52 @@ def test_samples_are_written_if_asked_for_and_only_those_of_this_run(command: li
 
 def test_the_configuration_that_is_shown_can_be_read_back(tmp_path: Path) -> None:
     given = {
-        **{"model": "openai", "model_args": ["model=m,n=2"], "tasks": ["a,b"], "role": ["judge=empty,x=1"]},
-        **{"samples": '{"a": [1]}', "reasoning_tags": "none", "batch_size": "auto", "metric_args": '{"m": {"s": 1}}'},
-        **{"gen_kwargs": ['stop=["a", "no"]'], "include_path": ["x"], "seed": "3", "strict": "true"},
+        **{
+            "model": "openai",
+            "model_args": ["model=m,n=2"],
+            "tasks": ["a,b"],
+            "role": ["judge=empty,x=1"],
+        },
+        **{
+            "samples": '{"a": [1]}',
+            "reasoning_tags": "none",
+            "batch_size": "auto",
+            "metric_args": '{"m": {"s": 1}}',
+        },
+        **{
+            "gen_kwargs": ['stop=["a", "no"]'],
+            "include_path": ["x"],
+            "seed": "3",
+            "strict": "true",
+        },
     }
     settings = read_settings(given, {})
     file = tmp_path / "run.yaml"
     file.write_text(show_config(settings))
     again = read_settings({"config": str(file)}, {})
-    values = {name: setting.value for name, setting in again.items() if name != "config"}
-    assert values == {name: setting.value for name, setting in settings.items() if name != "config"}
+    values = {
+        name: setting.value for name, setting in again.items() if name != "config"
+    }
+    assert values == {
+        name: setting.value for name, setting in settings.items() if name != "config"
+    }
 
 
-def test_the_environment_can_name_a_run(command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_can_name_a_run(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for flag, value in zip(command[::2], command[1::2], strict=True):
         monkeypatch.setenv(f"MMEVAL_{flag.removeprefix('--').upper()}", value)
     assert main([]) == 0
     assert [number.value for number in read_numbers(results(tmp_path))] == [1.0]
 
 
-def test_the_command_that_is_recorded_is_the_one_that_was_given(command: list[str], tmp_path: Path) -> None:
+def test_the_command_that_is_recorded_is_the_one_that_was_given(
+    command: list[str], tmp_path: Path
+) -> None:
     main([*command, "--metadata", '{"api_key": "sk-1"}'])
-    record = json.loads((tmp_path / "runs" / "reference" / "default" / "run.json").read_text())
+    record = json.loads(
+        (tmp_path / "runs" / "reference" / "default" / "run.json").read_text()
+    )
     assert record["sessions"][0]["command"].startswith("mmeval --model reference")
     assert "sk-1" not in json.dumps(record)

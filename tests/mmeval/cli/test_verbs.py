@@ -17,7 +17,19 @@ def test_every_verb_is_terminated_as_it_is_interrupted(
         signal.raise_signal(signal.SIGTERM)
         return 0
 
-    words = {name: ["x"] for name in ("validate", "score", "merge", "report", "compare", "export", "prepare", "agent")}
+    words = {
+        name: ["x"]
+        for name in (
+            "validate",
+            "score",
+            "merge",
+            "report",
+            "compare",
+            "export",
+            "prepare",
+            "agent",
+        )
+    }
     words |= {"metric": ["wer"], "init": ["metric", "x"], "check-backend": ["hf"]}
     words |= {"trace": ["x", "--task", "t", "--sample", "s"]}
     monkeypatch.setattr(module_of(verb), "run", long_work)
@@ -27,9 +39,26 @@ def test_every_verb_is_terminated_as_it_is_interrupted(
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
-def test_the_folder_above_the_only_run_stands_for_it_in_every_verb(tmp_path: Path) -> None:
-    task, runs, out = "mmmg_audio_text_order", str(tmp_path / "runs"), str(tmp_path / "out")
-    command = ["-M", "reference", "-t", task, "--data", "bundled", "--output_path", runs, "--score_workers", "0"]
+def test_the_folder_above_the_only_run_stands_for_it_in_every_verb(
+    tmp_path: Path,
+) -> None:
+    task, runs, out = (
+        "mmmg_audio_text_order",
+        str(tmp_path / "runs"),
+        str(tmp_path / "out"),
+    )
+    command = [
+        "-M",
+        "reference",
+        "-t",
+        task,
+        "--data",
+        "bundled",
+        "--output_path",
+        runs,
+        "--score_workers",
+        "0",
+    ]
     assert main(command) == 0
     verbs = (
         ("score", runs, "--score_workers", "0"),
@@ -40,10 +69,14 @@ def test_the_folder_above_the_only_run_stands_for_it_in_every_verb(tmp_path: Pat
     )
     assert [main(verb) for verb in verbs] == [0] * len(verbs)
     assert main([*command, "--run_id", "other"]) == 0
-    assert [main(verb) for verb in verbs] == [4] * len(verbs), "of two runs, one has to be named"
+    assert [main(verb) for verb in verbs] == [4] * len(verbs), (
+        "of two runs, one has to be named"
+    )
 
 
-def test_a_plugin_that_ends_the_process_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plugin_that_ends_the_process_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def leave(_args: object) -> int:
         raise SystemExit(0)
 

@@ -13,11 +13,19 @@ from mmeval.settings import values
         ("local", None),
         ("ray", RayEngine()),
         ("ray,workers=auto", RayEngine()),
-        ("ray,address=10.0.0.1:6379,workers=4,gpus=0", RayEngine("10.0.0.1:6379", 4, gpus=0)),
-        ("ray,cpus=2,gpus=0.5,score_workers=3", RayEngine(cpus=2, gpus=0.5, score_workers=3)),
+        (
+            "ray,address=10.0.0.1:6379,workers=4,gpus=0",
+            RayEngine("10.0.0.1:6379", 4, gpus=0),
+        ),
+        (
+            "ray,cpus=2,gpus=0.5,score_workers=3",
+            RayEngine(cpus=2, gpus=0.5, score_workers=3),
+        ),
     ],
 )
-def test_an_engine_is_read_and_written_as_the_flag_has_it(written: str, read: RayEngine | None) -> None:
+def test_an_engine_is_read_and_written_as_the_flag_has_it(
+    written: str, read: RayEngine | None
+) -> None:
     assert values.engine(written) == read
     assert read is None or values.engine(str(read)) == read
 

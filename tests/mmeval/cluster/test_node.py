@@ -17,19 +17,29 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shared:
     return Shared(str(tmp_path), token, "secret", ("toy",), code_digest(("toy",)))
 
 
-def test_a_node_that_shares_everything_enters_and_leaves_nothing(shared: Shared, tmp_path: Path) -> None:
+def test_a_node_that_shares_everything_enters_and_leaves_nothing(
+    shared: Shared, tmp_path: Path
+) -> None:
     enter(shared)
     assert [*tmp_path.glob("token*")] == [shared.token]
 
 
 @pytest.mark.parametrize("what", ["cwd", "token", "secret"])
-def test_a_node_that_sees_other_folders_says_which(what: str, shared: Shared, tmp_path: Path) -> None:
-    other = {"cwd": str(tmp_path / "none"), "token": tmp_path / "none" / "token", "secret": "another"}
+def test_a_node_that_sees_other_folders_says_which(
+    what: str, shared: Shared, tmp_path: Path
+) -> None:
+    other = {
+        "cwd": str(tmp_path / "none"),
+        "token": tmp_path / "none" / "token",
+        "secret": "another",
+    }
     with pytest.raises(UsageError, match="token-1" if what == "secret" else "none"):
         enter(shared._replace(**{what: other[what]}))  # type: ignore[arg-type]
 
 
-def test_a_node_with_other_code_names_both(shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_with_other_code_names_both(
+    shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(OtherCodeError) as caught:
         enter(shared._replace(backends=()))
     assert code_digest() in str(caught.value) and shared.code in str(caught.value)

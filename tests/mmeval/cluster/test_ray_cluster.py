@@ -30,7 +30,9 @@ def test_workers_leave_room_for_the_processes_that_score(
 
 
 @pytest.mark.parametrize("by", ["argument", "environment"])
-def test_an_address_at_which_nobody_listens_is_refused_at_once(by: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_at_which_nobody_listens_is_refused_at_once(
+    by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{closed.getsockname()[1]}"

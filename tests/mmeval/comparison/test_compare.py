@@ -11,7 +11,12 @@ from mmeval.comparison.number import Number
 from mmeval.errors import MissingDataError, UsageError
 from tests.support.stored_run import Json, Told, text, write_run
 
-METRIC: Json = {"outputs": ["right"], "range": [0, 1], "version": "1", "aggregation": "mean"}
+METRIC: Json = {
+    "outputs": ["right"],
+    "range": [0, 1],
+    "version": "1",
+    "aggregation": "mean",
+}
 
 JUDGED_BY: Json = {"told": [{"role": "judge", "served": "j-2"}]}
 
@@ -19,20 +24,36 @@ JUDGED_BY: Json = {"told": [{"role": "judge", "served": "j-2"}]}
 def told(value: float | None, place: int, **more: Any) -> Told:
     """A sample with this score; None: the metric gave none."""
     score: Json = {"value": value, "status": "unscored" if value is None else "scored"}
-    return Told([text("?")], [text("!")], {"right": score}, sample=f"s{place}", place=place, **more)
+    return Told(
+        [text("?")],
+        [text("!")],
+        {"right": score},
+        sample=f"s{place}",
+        place=place,
+        **more,
+    )
 
 
 def failed(place: int) -> Told:
-    return replace(told(None, place), answer=None, scores={}, error={"kind": "timeout", "message": "late"})
+    return replace(
+        told(None, place),
+        answer=None,
+        scores={},
+        error={"kind": "timeout", "message": "late"},
+    )
 
 
 def values(found: Iterable[float], **more: Any) -> list[Told]:
     return [told(value, place, **more) for place, value in enumerate(found)]
 
 
-def run(folder: Path, trials: Sequence[Told], *, metric: Mapping[str, Any] = {}, **ours: Any) -> Path:
+def run(
+    folder: Path, trials: Sequence[Told], *, metric: Mapping[str, Any] = {}, **ours: Any
+) -> Path:
     metrics = {"told": {"right": {**METRIC, **metric}}}
-    return write_run(folder, trials, results={"metrics": metrics, **ours}, model=folder.name)
+    return write_run(
+        folder, trials, results={"metrics": metrics, **ours}, model=folder.name
+    )
 
 
 def one(found: Comparison) -> Number:
@@ -40,32 +61,65 @@ def one(found: Comparison) -> Number:
     return number
 
 
-def compared(folder: Path, a: Sequence[Told], b: Sequence[Told], **options: Any) -> Number:
+def compared(
+    folder: Path, a: Sequence[Told], b: Sequence[Told], **options: Any
+) -> Number:
     return one(compare(run(folder / "a", a), run(folder / "b", b), **options))
 
 
 def test_a_difference_is_that_of_the_other_run_from_the_first(tmp_path: Path) -> None:
     number = compared(tmp_path, values([0.0] * 12), values([1.0] * 12))
-    assert (number.a, number.b, number.difference, number.pairs, number.clusters) == (0.0, 1.0, 1.0, 12, 12)
-    assert (number.run, number.verdict, number.p, number.bounds) == ("b", "better", 2 / 2**12, (1.0, 1.0))
+    assert (number.a, number.b, number.difference, number.pairs, number.clusters) == (
+        0.0,
+        1.0,
+        1.0,
+        12,
+        12,
+    )
+    assert (number.run, number.verdict, number.p, number.bounds) == (
+        "b",
+        "better",
+        2 / 2**12,
+        (1.0, 1.0),
+    )
     back = one(compare(tmp_path / "b", tmp_path / "a"))
     assert (back.difference, back.verdict) == (-1.0, "worse")
 
 
 def test_trials_are_paired_by_name_whatever_their_order(tmp_path: Path) -> None:
     scores = [0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0]
-    turned = [replace(one, place=7 - at, digest=f"{at:032x}") for at, one in enumerate(values(scores))]
+    turned = [
+        replace(one, place=7 - at, digest=f"{at:032x}")
+        for at, one in enumerate(values(scores))
+    ]
     number = compared(tmp_path, values(scores), turned[::-1])
-    assert (number.pairs, number.difference, number.stderr, number.left_out) == (8, 0.0, 0.0, {})
+    assert (number.pairs, number.difference, number.stderr, number.left_out) == (
+        8,
+        0.0,
+        0.0,
+        {},
+    )
     assert number.ci95 is not None
     assert number.ci95[0] < 0 < number.ci95[1]
 
 
-def test_what_one_run_lacks_leaves_the_pair_and_widens_the_bounds(tmp_path: Path) -> None:
-    a = [told(1.0, 0), told(1.0, 1), told(0.0, 2), told(None, 3), told(1.0, 4), told(1.0, 5)]
+def test_what_one_run_lacks_leaves_the_pair_and_widens_the_bounds(
+    tmp_path: Path,
+) -> None:
+    a = [
+        told(1.0, 0),
+        told(1.0, 1),
+        told(0.0, 2),
+        told(None, 3),
+        told(1.0, 4),
+        told(1.0, 5),
+    ]
     b = [told(1.0, 0), failed(1), told(1.0, 2), told(1.0, 3), told(0.0, 4)]
     number = compared(tmp_path, a, b)
-    assert (number.pairs, number.left_out) == (3, {"failed": 1, "unscored": 1, "not_asked": 1})
+    assert (number.pairs, number.left_out) == (
+        3,
+        {"failed": 1, "unscored": 1, "not_asked": 1},
+    )
     assert number.bounds == pytest.approx(((3 - 5) / 6, (4 - 3) / 6))
     assert "turn" not in number.why
     other = one(compare(tmp_path / "a", run(tmp_path / "c", b[:4])))
@@ -79,12 +133,29 @@ def test_an_unscored_trial_has_bounds_of_its_own(tmp_path: Path) -> None:
     assert number.bounds == (0.25, 0.375)
 
 
-def test_another_prompt_is_unlike_and_a_changed_sample_in_no_pair(tmp_path: Path) -> None:
+def test_another_prompt_is_unlike_and_a_changed_sample_in_no_pair(
+    tmp_path: Path,
+) -> None:
     a = values([1.0] * 4)
-    number = compared(tmp_path, a, [replace(one, digest=f"{at + 9:032x}") for at, one in enumerate(a)])
-    assert (number.verdict, number.pairs, number.left_out) == ("unlike", 0, {"asked_otherwise": 4})
-    other = one(compare(tmp_path / "a", run(tmp_path / "c", [replace(a[0], digest="f" * 32), *a[1:]])))
-    assert (other.verdict, other.pairs, other.left_out) == ("not_seen", 3, {"asked_otherwise": 1})
+    number = compared(
+        tmp_path, a, [replace(one, digest=f"{at + 9:032x}") for at, one in enumerate(a)]
+    )
+    assert (number.verdict, number.pairs, number.left_out) == (
+        "unlike",
+        0,
+        {"asked_otherwise": 4},
+    )
+    other = one(
+        compare(
+            tmp_path / "a",
+            run(tmp_path / "c", [replace(a[0], digest="f" * 32), *a[1:]]),
+        )
+    )
+    assert (other.verdict, other.pairs, other.left_out) == (
+        "not_seen",
+        3,
+        {"asked_otherwise": 1},
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,7 +163,13 @@ def test_another_prompt_is_unlike_and_a_changed_sample_in_no_pair(tmp_path: Path
     [
         ({"protocols": {"told": "episode"}}, "protocol"),
         ({"metric": {"version": "2"}}, "definition"),
-        ({"metric": {"judged": True}, "judges": {"told": [{"role": "judge", "served": "j-2"}]}}, "judge"),
+        (
+            {
+                "metric": {"judged": True},
+                "judges": {"told": [{"role": "judge", "served": "j-2"}]},
+            },
+            "judge",
+        ),
         ({"not_comparable": ["told"]}, ""),
     ],
     ids=["protocol", "definition", "judge", "data"],
@@ -100,39 +177,71 @@ def test_another_prompt_is_unlike_and_a_changed_sample_in_no_pair(tmp_path: Path
 def test_numbers_made_in_another_way_are_compared_only_across_it(
     changes: dict[str, Any], aspect: str, tmp_path: Path
 ) -> None:
-    runs = run(tmp_path / "a", values([0.0] * 8)), run(tmp_path / "b", values([1.0] * 8), **changes)
+    runs = (
+        run(tmp_path / "a", values([0.0] * 8)),
+        run(tmp_path / "b", values([1.0] * 8), **changes),
+    )
     found = compare(*runs)
-    assert (one(found).verdict, one(found).difference, one(found).p, found.exit_code) == ("unlike", None, None, 3)
+    assert (
+        one(found).verdict,
+        one(found).difference,
+        one(found).p,
+        found.exit_code,
+    ) == ("unlike", None, None, 3)
     assert one(found).why
-    across = compare(*runs, across=[aspect] if aspect else ["judge", "definition", "protocol"])
-    assert (one(across).verdict, across.exit_code) == (("better", 0) if aspect else ("unlike", 3))
+    across = compare(
+        *runs, across=[aspect] if aspect else ["judge", "definition", "protocol"]
+    )
+    assert (one(across).verdict, across.exit_code) == (
+        ("better", 0) if aspect else ("unlike", 3)
+    )
 
 
 def test_trials_of_one_cluster_count_once(tmp_path: Path) -> None:
-    a, b = ([replace(one, cluster=f"c{at // 4}") for at, one in enumerate(values([end] * 16))] for end in (0.0, 1.0))
+    a, b = (
+        [
+            replace(one, cluster=f"c{at // 4}")
+            for at, one in enumerate(values([end] * 16))
+        ]
+        for end in (0.0, 1.0)
+    )
     number = compared(tmp_path, a, b)
     assert (number.pairs, number.clusters, number.p) == (16, 4, 2 / 2**4)
 
 
 def test_repeats_of_a_sample_are_one_cluster(tmp_path: Path) -> None:
-    trials = [told(1.0, place, repeat=repeat) for place in range(8) for repeat in range(2)]
+    trials = [
+        told(1.0, place, repeat=repeat) for place in range(8) for repeat in range(2)
+    ]
     asked = {"asked": {"told": {"repeats": 2, "samples": None}}}
-    found = compare(run(tmp_path / "a", trials, **asked), run(tmp_path / "b", trials, **asked))
+    found = compare(
+        run(tmp_path / "a", trials, **asked), run(tmp_path / "b", trials, **asked)
+    )
     assert (one(found).pairs, one(found).clusters) == (16, 8)
-    fewer = compare(tmp_path / "a", run(tmp_path / "c", trials, asked={"told": {"repeats": 1, "samples": None}}))
+    fewer = compare(
+        tmp_path / "a",
+        run(tmp_path / "c", trials, asked={"told": {"repeats": 1, "samples": None}}),
+    )
     assert (one(fewer).pairs, one(fewer).left_out) == (8, {"not_asked": 8})
 
 
 def test_a_median_is_compared_by_draws(tmp_path: Path) -> None:
-    a, b = ([(place * 7 % 31) / 100 + more for place in range(31)] for more in (0.0, 0.5))
+    a, b = (
+        [(place * 7 % 31) / 100 + more for place in range(31)] for more in (0.0, 0.5)
+    )
     runs = [
-        run(tmp_path / name, values(found), metric={"aggregation": "median"}) for name, found in (("a", a), ("b", b))
+        run(tmp_path / name, values(found), metric={"aggregation": "median"})
+        for name, found in (("a", a), ("b", b))
     ]
     number = one(compare(*runs))
     assert (number.difference, number.verdict) == (pytest.approx(0.5), "better")
 
 
-@pytest.mark.parametrize(("weights", "difference"), [((1, 3), 0.75), ((0, 0), None)], ids=["weighed", "weightless"])
+@pytest.mark.parametrize(
+    ("weights", "difference"),
+    [((1, 3), 0.75), ((0, 0), None)],
+    ids=["weighed", "weightless"],
+)
 def test_a_weighted_mean_counts_what_stands_behind_a_score(
     weights: tuple[int, int], difference: float | None, tmp_path: Path
 ) -> None:
@@ -141,10 +250,14 @@ def test_a_weighted_mean_counts_what_stands_behind_a_score(
         for trial in (mine, other):
             trial.scores["right"]["weight"] = weights[at % 2]
     runs = [
-        run(tmp_path / name, found, metric={"aggregation": "weighted_mean"}) for name, found in (("a", a), ("b", b))
+        run(tmp_path / name, found, metric={"aggregation": "weighted_mean"})
+        for name, found in (("a", a), ("b", b))
     ]
     number = one(compare(*runs))
-    assert (number.difference, number.verdict) == (difference, "better" if difference else "no_pairs")
+    assert (number.difference, number.verdict) == (
+        difference,
+        "better" if difference else "no_pairs",
+    )
 
 
 def test_runs_are_ranked_by_their_weighted_means(tmp_path: Path) -> None:
@@ -153,14 +266,32 @@ def test_runs_are_ranked_by_their_weighted_means(tmp_path: Path) -> None:
         trials = values(pair * 10)
         for at, trial in enumerate(trials):
             trial.scores["right"]["weight"] = (1, 3)[at % 2]
-        runs.append(run(tmp_path / name, trials, metric={"aggregation": "weighted_mean"}))
+        runs.append(
+            run(tmp_path / name, trials, metric={"aggregation": "weighted_mean"})
+        )
     (ranking,) = compare(*runs).rankings
-    assert [(one.run, one.value) for one in ranking.runs] == [("c", 0.75), ("b", 0.25), ("a", 0.0)]
+    assert [(one.run, one.value) for one in ranking.runs] == [
+        ("c", 0.75),
+        ("b", 0.25),
+        ("a", 0.0),
+    ]
 
 
 def test_a_lower_value_may_be_the_better_one(tmp_path: Path) -> None:
-    rows = [{"task": "told", "metric": "right", "value": 0.5, "n": 8, "scored": 8, "higher_is_better": False}]
-    runs = [run(tmp_path / name, values([end] * 8), results=rows) for name, end in (("a", 1.0), ("b", 0.0))]
+    rows = [
+        {
+            "task": "told",
+            "metric": "right",
+            "value": 0.5,
+            "n": 8,
+            "scored": 8,
+            "higher_is_better": False,
+        }
+    ]
+    runs = [
+        run(tmp_path / name, values([end] * 8), results=rows)
+        for name, end in (("a", 1.0), ("b", 0.0))
+    ]
     assert one(compare(*runs)).verdict == "better"
     assert compare(*runs, fail_if_worse=0.0).exit_code == 0
     assert compare(*runs[::-1], fail_if_worse=0.0).exit_code == 5
@@ -168,7 +299,10 @@ def test_a_lower_value_may_be_the_better_one(tmp_path: Path) -> None:
 
 def test_slices_are_a_family_of_their_own(tmp_path: Path) -> None:
     def half(end: float) -> list[Told]:
-        return [told(end if at < 12 else 0.0, at, labels={"level": "ab"[at // 12]}) for at in range(24)]
+        return [
+            told(end if at < 12 else 0.0, at, labels={"level": "ab"[at // 12]})
+            for at in range(24)
+        ]
 
     runs = run(tmp_path / "a", half(0.0)), run(tmp_path / "b", half(1.0))
     found = {number.slice: number for number in compare(*runs, by="level").numbers}
@@ -183,9 +317,14 @@ def test_slices_are_a_family_of_their_own(tmp_path: Path) -> None:
 
 
 def test_a_label_that_is_no_breakdown_makes_slices_too(tmp_path: Path) -> None:
-    trials = [told(1.0, at, metadata={"colour": ["red", "blue"] if at else "red"}) for at in range(4)]
+    trials = [
+        told(1.0, at, metadata={"colour": ["red", "blue"] if at else "red"})
+        for at in range(4)
+    ]
     runs = run(tmp_path / "a", trials), run(tmp_path / "b", trials)
-    counts = {number.slice: number.pairs for number in compare(*runs, by="colour").numbers}
+    counts = {
+        number.slice: number.pairs for number in compare(*runs, by="colour").numbers
+    }
     assert counts == {"": 4, "colour=blue": 3, "colour=red": 4}
 
 
@@ -206,7 +345,10 @@ def test_a_gate_shuts_on_what_is_surely_worse_or_not_surely_within(
     runs = run(tmp_path / "a", a), run(tmp_path / "b", b)
     options: dict[str, Any] = {gate: margin}
     found = compare(*runs, **options)
-    assert (found.exit_code, found.gate is not None and found.gate.passed) == (code, code == 0)
+    assert (found.exit_code, found.gate is not None and found.gate.passed) == (
+        code,
+        code == 0,
+    )
 
 
 def test_a_gate_that_could_not_see_its_margin_says_so(tmp_path: Path) -> None:
@@ -234,50 +376,101 @@ def judged(folder: Path, judge: str, trials: Sequence[Told]) -> Path:
     return run(folder, trials, metric={"judged": True}, judges=judges)
 
 
-def test_the_shift_of_a_judge_is_measured_on_equal_answers_alone(tmp_path: Path) -> None:
+def test_the_shift_of_a_judge_is_measured_on_equal_answers_alone(
+    tmp_path: Path,
+) -> None:
     scores = [(at * 7 % 11) / 20 for at in range(60)]
     mine, others = (
-        [replace(told(score, at), answer=[text(f"{at} {name if at % 2 else ''}")]) for at, score in enumerate(scores)]
+        [
+            replace(told(score, at), answer=[text(f"{at} {name if at % 2 else ''}")])
+            for at, score in enumerate(scores)
+        ]
         for name in ("mine", "other")
     )
     for at, trial in enumerate(others):
-        trial.scores["right"]["value"] += 0.3 + (0.2 if at % 2 else 0.01 * (-1) ** (at // 2))
-    found = one(compare(judged(tmp_path / "a", "j-1", mine), judged(tmp_path / "b", "j-2", others)))
+        trial.scores["right"]["value"] += 0.3 + (
+            0.2 if at % 2 else 0.01 * (-1) ** (at // 2)
+        )
+    found = one(
+        compare(
+            judged(tmp_path / "a", "j-1", mine), judged(tmp_path / "b", "j-2", others)
+        )
+    )
     shift = found.judge_shift
     assert (found.verdict, shift is not None) == ("unlike", True)
     assert shift is not None and shift["pairs"] == 30
     assert shift["ci95"][0] < 0.3 < shift["ci95"][1]
     assert shift["rest"]["difference"] == pytest.approx(0.5)
-    unequal = [replace(trial, answer=[text(f"new {at}")]) for at, trial in enumerate(others)]
-    nothing = one(compare(tmp_path / "a", judged(tmp_path / "c", "j-2", unequal), across=["judge"]))
+    unequal = [
+        replace(trial, answer=[text(f"new {at}")]) for at, trial in enumerate(others)
+    ]
+    nothing = one(
+        compare(
+            tmp_path / "a", judged(tmp_path / "c", "j-2", unequal), across=["judge"]
+        )
+    )
     assert (nothing.judge_shift, nothing.verdict) == (None, "better")
 
 
 def test_what_changed_is_named_and_the_rest_is_the_same(tmp_path: Path) -> None:
-    runs = run(tmp_path / "a", values([1.0])), run(tmp_path / "b", values([1.0]), protocols={"told": "episode"})
+    runs = (
+        run(tmp_path / "a", values([1.0])),
+        run(tmp_path / "b", values([1.0]), protocols={"told": "episode"}),
+    )
     changes = compare(*runs).changes
     assert [(one.what, one.before, one.now) for one in changes.changed] == [
         ("model", "a", "b"),
         ("protocol", "single", "episode"),
     ]
-    assert set(changes.same) == {"weights", "generation", "prompts", "version", "data", "judge", "definition"}
+    assert set(changes.same) == {
+        "weights",
+        "generation",
+        "prompts",
+        "version",
+        "data",
+        "judge",
+        "definition",
+    }
 
 
 @pytest.mark.parametrize(
     ("change", "what", "values"),
     [
-        ({"identity": {"model": {"weights": "b"}}}, "weights", ("weights a", "weights b")),
-        ({"identity": {"model": {"weights": "a"}, "seed": 1}}, "generation", ("seed none", "seed 1")),
-        ({"config": {"generation_kwargs": {"temperature": 1}}}, "generation", ("none", "temperature")),
+        (
+            {"identity": {"model": {"weights": "b"}}},
+            "weights",
+            ("weights a", "weights b"),
+        ),
+        (
+            {"identity": {"model": {"weights": "a"}, "seed": 1}},
+            "generation",
+            ("seed none", "seed 1"),
+        ),
+        (
+            {"config": {"generation_kwargs": {"temperature": 1}}},
+            "generation",
+            ("none", "temperature"),
+        ),
         ({"config": {"prompt": "Well: {{ input }}"}}, "prompts", ("", "")),
         ({"config": {"dataset_path": "other"}}, "data", ("none", "other")),
         (
-            {"results": {"metrics": {"told": {"right": {**METRIC, "judged": True}}}, "judges": JUDGED_BY}},
+            {
+                "results": {
+                    "metrics": {"told": {"right": {**METRIC, "judged": True}}},
+                    "judges": JUDGED_BY,
+                }
+            },
             "judge",
             ("none", "judge j-2"),
         ),
         (
-            {"results": {"metrics": {"told": {"right": {**METRIC, "switches": {"strict": True}}}}}},
+            {
+                "results": {
+                    "metrics": {
+                        "told": {"right": {**METRIC, "switches": {"strict": True}}}
+                    }
+                }
+            },
             "definition",
             ("strict none", "strict true"),
         ),
@@ -290,28 +483,46 @@ def test_each_thing_that_changed_has_its_name(
     before: dict[str, Any] = {"identity": {"model": {"weights": "a"}}, "model": "m"}
     before["results"] = {"metrics": {"told": {"right": METRIC}}}
     trials = [told(1.0, 0)]
-    runs = [write_run(tmp_path / name, trials, **given) for name, given in (("a", before), ("b", {**before, **change}))]
+    runs = [
+        write_run(tmp_path / name, trials, **given)
+        for name, given in (("a", before), ("b", {**before, **change}))
+    ]
     (found,) = compare(*runs).changes.changed
-    assert (found.what, values[0] in found.before, values[1] in found.now) == (what, True, True)
+    assert (found.what, values[0] in found.before, values[1] in found.now) == (
+        what,
+        True,
+        True,
+    )
 
 
-def test_several_runs_are_ranked_and_what_is_not_told_apart_stands_together(tmp_path: Path) -> None:
+def test_several_runs_are_ranked_and_what_is_not_told_apart_stands_together(
+    tmp_path: Path,
+) -> None:
     noise = [(at * 13 % 29) / 100 for at in range(40)]
     levels = {"low": 0.0, "high": 0.5, "near": 0.49}
     runs = [
-        run(tmp_path / name, values([level + noise[(at * 5 + turn) % 40] for at in range(40)]))
+        run(
+            tmp_path / name,
+            values([level + noise[(at * 5 + turn) % 40] for at in range(40)]),
+        )
         for turn, (name, level) in enumerate(levels.items())
     ]
     found = compare(*runs)
     (ranking,) = found.rankings
-    assert [(one.rank, one.ci95) for one in ranking.runs] == [(1, (1, 2)), (2, (1, 2)), (3, (3, 3))]
+    assert [(one.rank, one.ci95) for one in ranking.runs] == [
+        (1, (1, 2)),
+        (2, (1, 2)),
+        (3, (3, 3)),
+    ]
     assert [sorted(group) for group in ranking.groups] == [["high", "near"], ["low"]]
     cell = ranking.differences[0][1]
     assert cell is not None and cell["p_adjusted"] == found.numbers[0].p_adjusted
     assert cell["difference"] == pytest.approx(found.numbers[0].difference)
 
 
-def test_the_samples_needed_are_there_where_a_difference_is_to_be_seen(tmp_path: Path) -> None:
+def test_the_samples_needed_are_there_where_a_difference_is_to_be_seen(
+    tmp_path: Path,
+) -> None:
     runs = [run(tmp_path / name, values([1.0] * 8)) for name in "ab"]
     found = compare(*runs, detect=0.05)
     assert (one(found).samples_needed or 0) > 8
@@ -322,12 +533,24 @@ def test_the_samples_needed_are_there_where_a_difference_is_to_be_seen(tmp_path:
 @pytest.mark.parametrize(
     "options",
     [
-        *({"metrics": ["rihgt"]}, {"tasks": ["tld"]}, {"across": ["model"]}, {"correction": "bonferroni"}),
-        *({"alpha": 5}, {"detect": 0}, {"fail_if_worse": -1}, {"fail_unless_within": math.nan}),
+        *(
+            {"metrics": ["rihgt"]},
+            {"tasks": ["tld"]},
+            {"across": ["model"]},
+            {"correction": "bonferroni"},
+        ),
+        *(
+            {"alpha": 5},
+            {"detect": 0},
+            {"fail_if_worse": -1},
+            {"fail_unless_within": math.nan},
+        ),
     ],
     ids=str,
 )
-def test_what_cannot_be_meant_is_refused(options: dict[str, Any], tmp_path: Path) -> None:
+def test_what_cannot_be_meant_is_refused(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
     runs = [run(tmp_path / name, values([1.0])) for name in "ab"]
     with pytest.raises(UsageError, match="--"):
         compare(*runs, **options)
@@ -343,28 +566,72 @@ def test_a_run_that_is_not_there_or_has_no_results_is_refused(tmp_path: Path) ->
         compare(there)
 
 
-def test_a_number_of_numbers_is_the_mean_of_its_parts_over_the_same_samples(tmp_path: Path) -> None:
+def test_a_number_of_numbers_is_the_mean_of_its_parts_over_the_same_samples(
+    tmp_path: Path,
+) -> None:
     def trials(a: float, b: float) -> list[Told]:
         found = values([0.0] * 20)
         for at, trial in enumerate(found):
-            of_b: Json = {"value": b, "status": "scored"} if at % 2 else {"value": None, "status": "inapplicable"}
+            of_b: Json = (
+                {"value": b, "status": "scored"}
+                if at % 2
+                else {"value": None, "status": "inapplicable"}
+            )
             trial.scores = {"a": {"value": a, "status": "scored"}, "b": of_b}
         return found
 
     one_part = {"range": [0, 1], "version": "1", "aggregation": "mean"}
-    made = {"outputs": ["both"], "pieces": ["a", "b"], "of_averages": True, "version": "", "aggregation": "mean"}
-    metrics = {"told": {**{name: {**one_part, "outputs": [name]} for name in "ab"}, "both": made}}
-    rows = [{"task": "told", "metric": "both", "value": 0.5, "n": 20, "scored": 20, "weights": {"a": 0.5, "b": 0.5}}]
+    made = {
+        "outputs": ["both"],
+        "pieces": ["a", "b"],
+        "of_averages": True,
+        "version": "",
+        "aggregation": "mean",
+    }
+    metrics = {
+        "told": {
+            **{name: {**one_part, "outputs": [name]} for name in "ab"},
+            "both": made,
+        }
+    }
+    rows = [
+        {
+            "task": "told",
+            "metric": "both",
+            "value": 0.5,
+            "n": 20,
+            "scored": 20,
+            "weights": {"a": 0.5, "b": 0.5},
+        }
+    ]
     runs = [
-        write_run(tmp_path / name, trials(*found), results={"metrics": metrics, "results": rows}, model=name)
+        write_run(
+            tmp_path / name,
+            trials(*found),
+            results={"metrics": metrics, "results": rows},
+            model=name,
+        )
         for name, found in (("x", (0.0, 0.5)), ("y", (0.2, 1.0)))
     ]
     number = one(compare(*runs, metrics="both"))
-    assert (number.difference, number.pairs, number.clusters) == (pytest.approx(0.35), 20, 20)
+    assert (number.difference, number.pairs, number.clusters) == (
+        pytest.approx(0.35),
+        20,
+        20,
+    )
     assert (number.verdict, number.left_out) == ("better", {})
 
 
-def test_a_plugin_that_is_not_installed_leaves_its_number_untested(tmp_path: Path) -> None:
-    runs = [run(tmp_path / name, values([1.0] * 4), metric={"aggregation": "not_here"}) for name in "ab"]
+def test_a_plugin_that_is_not_installed_leaves_its_number_untested(
+    tmp_path: Path,
+) -> None:
+    runs = [
+        run(tmp_path / name, values([1.0] * 4), metric={"aggregation": "not_here"})
+        for name in "ab"
+    ]
     found = compare(*runs)
-    assert (one(found).verdict, "not_here" in one(found).why, found.exit_code) == ("unlike", True, 3)
+    assert (one(found).verdict, "not_here" in one(found).why, found.exit_code) == (
+        "unlike",
+        True,
+        3,
+    )

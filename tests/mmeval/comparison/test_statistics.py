@@ -24,11 +24,18 @@ from mmeval.comparison.statistics import (
 
 
 def part(
-    a: Sequence[float], b: Sequence[float], clusters: Sequence[str] = (), *, share: float = 1.0, stratum: str = "t"
+    a: Sequence[float],
+    b: Sequence[float],
+    clusters: Sequence[str] = (),
+    *,
+    share: float = 1.0,
+    stratum: str = "t",
 ) -> Part:
     one = np.ones(len(a))
     names = clusters or [str(at) for at in range(len(a))]
-    return Part(stratum, share, names, np.asarray(a, float), np.asarray(b, float), one, one)
+    return Part(
+        stratum, share, names, np.asarray(a, float), np.asarray(b, float), one, one
+    )
 
 
 def all_right(count: int) -> Paired:
@@ -39,25 +46,36 @@ def spread(count: int, seed: int = 0) -> NDArray[np.float64]:
     return np.random.default_rng(seed).normal(size=count)
 
 
-@pytest.mark.parametrize(("won", "lost"), [(0, 0), (0, 1), (5, 5), (0, 9), (3, 17), (40, 41), (900, 1_000)])
+@pytest.mark.parametrize(
+    ("won", "lost"), [(0, 0), (0, 1), (5, 5), (0, 9), (3, 17), (40, 41), (900, 1_000)]
+)
 def test_mcnemar_is_that_of_statsmodels(won: int, lost: int) -> None:
     expected = other_mcnemar([[7, won], [lost, 7]], exact=True).pvalue
     assert mcnemar(won, lost) == pytest.approx(min(1.0, float(expected)), abs=1e-9)
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [("holm", "holm"), ("bh", "fdr_bh")])
-def test_corrected_values_are_those_of_statsmodels(ours: Correction, theirs: str) -> None:
+def test_corrected_values_are_those_of_statsmodels(
+    ours: Correction, theirs: str
+) -> None:
     values = [0.01, 0.04, 0.0001, 0.04, 0.9, 0.03, 1.0]
-    assert corrected(values, ours) == pytest.approx(multipletests(values, method=theirs)[1].tolist(), abs=1e-9)
+    assert corrected(values, ours) == pytest.approx(
+        multipletests(values, method=theirs)[1].tolist(), abs=1e-9
+    )
     assert corrected([], ours) == []
     assert corrected(values, "none") == values
 
 
 def test_every_way_to_flip_the_signs_is_counted() -> None:
     values = spread(9) + 0.5
-    ways = [abs(float(values @ signs)) >= abs(values.sum()) - 1e-9 for signs in product((1, -1), repeat=9)]
+    ways = [
+        abs(float(values @ signs)) >= abs(values.sum()) - 1e-9
+        for signs in product((1, -1), repeat=9)
+    ]
     assert sign_flip(values) == pytest.approx(np.mean(ways))
-    assert [sign_flip(np.array(found, float)) for found in ([0] * 6, [1] * 6, [1, 0, 0])] == [1.0, 2 / 64, 1.0]
+    assert [
+        sign_flip(np.array(found, float)) for found in ([0] * 6, [1] * 6, [1, 0, 0])
+    ] == [1.0, 2 / 64, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -65,9 +83,15 @@ def test_every_way_to_flip_the_signs_is_counted() -> None:
     [(40, 1, "mcnemar"), (40, 2, "sign_flip"), (80, 2, "t")],
     ids=["right or wrong", "few clusters", "many"],
 )
-def test_the_test_follows_from_the_scores_and_the_clusters(pairs: int, per_cluster: int, method: str) -> None:
-    a, b = (np.random.default_rng(seed).integers(2, size=pairs).tolist() for seed in (0, 1))
-    found = compare_means([part(a, b, [str(at // per_cluster) for at in range(pairs)])], 1.0)
+def test_the_test_follows_from_the_scores_and_the_clusters(
+    pairs: int, per_cluster: int, method: str
+) -> None:
+    a, b = (
+        np.random.default_rng(seed).integers(2, size=pairs).tolist() for seed in (0, 1)
+    )
+    found = compare_means(
+        [part(a, b, [str(at // per_cluster) for at in range(pairs)])], 1.0
+    )
     assert (found.method, found.clusters) == (method, pairs // per_cluster)
 
 
@@ -75,7 +99,9 @@ def test_the_error_of_single_trials_is_that_of_their_differences() -> None:
     a, b = spread(50), spread(50, 1)
     found = compare_means([part(a.tolist(), b.tolist())], math.inf)
     assert found.stderr == pytest.approx(float((b - a).std(ddof=1)) / math.sqrt(50))
-    assert found.ci95 is not None and sum(found.ci95) / 2 == pytest.approx(found.difference)
+    assert found.ci95 is not None and sum(found.ci95) / 2 == pytest.approx(
+        found.difference
+    )
 
 
 def test_a_mean_of_two_means_over_the_same_samples_is_that_of_their_means() -> None:
@@ -84,16 +110,26 @@ def test_a_mean_of_two_means_over_the_same_samples_is_that_of_their_means() -> N
     parts = [part(zeros, values.tolist(), share=0.5) for values in (one, two)]
     whole = compare_means([part(zeros, ((one + two) / 2).tolist())], math.inf)
     found = compare_means(parts, math.inf)
-    assert (found.difference, found.stderr, found.p) == pytest.approx((whole.difference, whole.stderr, whole.p))
+    assert (found.difference, found.stderr, found.p) == pytest.approx(
+        (whole.difference, whole.stderr, whole.p)
+    )
 
 
 def test_tasks_of_a_group_are_independent() -> None:
     zeros = [0.0] * 40
     tasks = [spread(40), spread(40, 1)]
-    errors = [compare_means([part(zeros, values.tolist())], math.inf).stderr for values in tasks]
-    parts = [part(zeros, values.tolist(), share=0.5, stratum=name) for name, values in zip("ab", tasks, strict=True)]
+    errors = [
+        compare_means([part(zeros, values.tolist())], math.inf).stderr
+        for values in tasks
+    ]
+    parts = [
+        part(zeros, values.tolist(), share=0.5, stratum=name)
+        for name, values in zip("ab", tasks, strict=True)
+    ]
     found = compare_means(parts, math.inf)
-    assert found.stderr == pytest.approx(math.hypot(*(0.5 * (error or 0) for error in errors)))
+    assert found.stderr == pytest.approx(
+        math.hypot(*(0.5 * (error or 0) for error in errors))
+    )
     assert (found.clusters, 39 < found.freedom <= 78) == (80, True)
 
 
@@ -124,11 +160,15 @@ def test_too_few_samples_see_nothing(alpha: float) -> None:
     assert seen[0] is None
     assert 0 < (seen[2] or 0) < (seen[1] or 0) < 1
     found = [
-        compare_means([part([0.1] * len(names), [0.1] * len(names), list(names))], 1.0) for names in ("aabb", "a" * 9)
+        compare_means([part([0.1] * len(names), [0.1] * len(names), list(names))], 1.0)
+        for names in ("aabb", "a" * 9)
     ]
     assert [one.smallest_seen(alpha, 0.8) for one in found] == [None, None]
     twelve = compare_means([part([0.1] * 12, [0.1] * 12)], 1.0)
-    assert (twelve.method, 0.5 < (twelve.smallest_seen(alpha, 0.8) or 0) < 1) == ("sign_flip", True)
+    assert (twelve.method, 0.5 < (twelve.smallest_seen(alpha, 0.8) or 0) < 1) == (
+        "sign_flip",
+        True,
+    )
 
 
 def test_the_samples_that_are_needed_are_as_many_as_see_the_difference() -> None:
@@ -137,7 +177,9 @@ def test_the_samples_that_are_needed_are_as_many_as_see_the_difference() -> None
     assert found.clusters_needed(seen, 0.05, 0.8) == pytest.approx(400, rel=0.02)
     assert found.clusters_needed(seen / 2, 0.05, 0.8) == pytest.approx(1600, rel=0.02)
     needed = all_right(20).clusters_needed(0.1, 0.05, 0.8) or 0
-    assert (all_right(needed).smallest_seen(0.05, 0.8) or 1) == pytest.approx(0.1, rel=0.05)
+    assert (all_right(needed).smallest_seen(0.05, 0.8) or 1) == pytest.approx(
+        0.1, rel=0.05
+    )
 
 
 def test_medians_are_drawn_together() -> None:
@@ -155,5 +197,11 @@ def test_medians_are_drawn_together() -> None:
 
 
 def test_ranks_are_as_sure_as_their_draws() -> None:
-    draws = np.array([3.0, 1.0, 1.1]) + 0.2 * np.random.default_rng(0).normal(size=(1000, 3))
-    assert [tuple(one) for one in ranks([3.0, 1.0, 1.1], draws)] == [(1, (1, 1)), (3, (2, 3)), (2, (2, 3))]
+    draws = np.array([3.0, 1.0, 1.1]) + 0.2 * np.random.default_rng(0).normal(
+        size=(1000, 3)
+    )
+    assert [tuple(one) for one in ranks([3.0, 1.0, 1.1], draws)] == [
+        (1, (1, 1)),
+        (3, (2, 3)),
+        (2, (2, 3)),
+    ]

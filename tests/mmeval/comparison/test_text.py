@@ -13,25 +13,49 @@ LONG = "an-organisation-with-a-long-name/a-model-of-many-words-and-numbers-72b-i
 
 def runs(folder: Path, count: int, scale: float) -> list[Path]:
     """Runs with long names of which some trials are lost, with scores as large as ``scale``."""
-    metric = {"outputs": ["right"], "range": None, "version": "1", "aggregation": "mean", "judged": True}
+    metric = {
+        "outputs": ["right"],
+        "range": None,
+        "version": "1",
+        "aggregation": "mean",
+        "judged": True,
+    }
     found = []
     for at in range(count):
         trials = [
-            Told([text("?")], [text("!")], {"right": {"value": -scale * ((place * 7 + at) % 11), "status": "scored"}})
+            Told(
+                [text("?")],
+                [text("!")],
+                {
+                    "right": {
+                        "value": -scale * ((place * 7 + at) % 11),
+                        "status": "scored",
+                    }
+                },
+            )
             for place in range(1_200)
         ]
         trials[at].scores["right"] = {"value": None, "status": "unscored"}
         ours: dict[str, Any] = {"metrics": {"told": {"right": metric}}, "judges": {}}
         if at == count - 1:
             ours["judges"] = {"told": [{"role": "judge", "served": LONG}]}
-        found.append(write_run(folder / f"{at}", trials, results=ours, model=f"{LONG}-{at}"))
+        found.append(
+            write_run(folder / f"{at}", trials, results=ours, model=f"{LONG}-{at}")
+        )
     return found
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0, 123.456])
 @pytest.mark.parametrize("count", [2, 3, 15])
-def test_no_line_is_longer_than_80_columns(count: int, scale: float, tmp_path: Path) -> None:
-    found = compare(*runs(tmp_path, count, scale), across=["judge"], detect=0.01, fail_unless_within=0.5)
+def test_no_line_is_longer_than_80_columns(
+    count: int, scale: float, tmp_path: Path
+) -> None:
+    found = compare(
+        *runs(tmp_path, count, scale),
+        across=["judge"],
+        detect=0.01,
+        fail_unless_within=0.5,
+    )
     lines = comparison_text(found, 80).splitlines()
     assert [line for line in lines if len(line) > 80] == []
     assert len(lines) > 5
@@ -40,8 +64,16 @@ def test_no_line_is_longer_than_80_columns(count: int, scale: float, tmp_path: P
 def test_a_name_that_steers_a_terminal_is_shown_harmless(tmp_path: Path) -> None:
     names = ["\x1b[2Jred", "=cmd()"]
     trials = [Told([text("?")], [text("!")], sample=f"{at}") for at in range(3)]
-    found = compare(*(write_run(tmp_path / f"{at}", trials, results={}, model=name) for at, name in enumerate(names)))
-    texts = [comparison_text(found, 80), *(render(tables_of_comparison(found)) for render in RENDERED.values())]
+    found = compare(
+        *(
+            write_run(tmp_path / f"{at}", trials, results={}, model=name)
+            for at, name in enumerate(names)
+        )
+    )
+    texts = [
+        comparison_text(found, 80),
+        *(render(tables_of_comparison(found)) for render in RENDERED.values()),
+    ]
     assert [text for text in texts if "\x1b" in text] == []
     assert "\n=cmd" not in texts[-1]
     assert ",=cmd" not in texts[-1]

@@ -20,7 +20,13 @@ def test_a_sound_comes_back_with_its_channels_and_what_is_too_loud_is_clipped() 
     heard = audio(wav(samples, 8000))
     assert heard.rate == 8000
     assert np.allclose(heard.samples, np.clip(samples, -1, 1), atol=1e-4)
-    none: list[tuple[object, int]] = [([], 8000), ([0.1], 0), ([float("nan")], 8000), (0.5, 8000), ([[[0.5]]], 8000)]
+    none: list[tuple[object, int]] = [
+        ([], 8000),
+        ([0.1], 0),
+        ([float("nan")], 8000),
+        (0.5, 8000),
+        ([[[0.5]]], 8000),
+    ]
     for sound, rate in none:
         with pytest.raises(ValueError, match=rf"{rate} Hz|NaN"):
             wav(np.array(sound, np.float32), rate)

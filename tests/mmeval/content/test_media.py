@@ -5,7 +5,12 @@ from pathlib import Path
 import pytest
 
 from mmeval.content.media import Media, kind_for, may_be, path_inside
-from mmeval.errors import CorruptMediaError, MediaLimitError, MissingDataError, UsageError
+from mmeval.errors import (
+    CorruptMediaError,
+    MediaLimitError,
+    MissingDataError,
+    UsageError,
+)
 from tests.support import tiny_media as tiny
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -22,7 +27,13 @@ OUTSIDE = (
         "a/../../" + "x" * 5000,
         "x" * 5000,
     ),
-    *("file:///etc/passwd", "file:/etc/passwd", "http://127.0.0.1:9/a", "//127.0.0.1/a", "data:text/plain,a"),
+    *(
+        "file:///etc/passwd",
+        "file:/etc/passwd",
+        "http://127.0.0.1:9/a",
+        "//127.0.0.1/a",
+        "data:text/plain,a",
+    ),
     *("\\\\host\\share\\a", "C:\\a", "C:/a", "..\\a", "../a.. ."),
 )
 
@@ -37,52 +48,93 @@ def recorded(file: Path) -> Media:
     return Media.from_json(Media.from_path(file).to_json(), file.parent)
 
 
-def test_a_medium_has_a_kind_and_is_called_by_its_path_else_its_name_else_its_digest(file: Path) -> None:
+def test_a_medium_has_a_kind_and_is_called_by_its_path_else_its_name_else_its_digest(
+    file: Path,
+) -> None:
     kinds = {
-        **{"image/svg+xml": "image", "audio/mpeg": "audio", "video/webm": "video", "model/stl": "3d"},
+        **{
+            "image/svg+xml": "image",
+            "audio/mpeg": "audio",
+            "video/webm": "video",
+            "model/stl": "3d",
+        },
         **{"text/html": "document", "application/octet-stream": "document"},
     }
     assert {mime: kind_for(mime) for mime in kinds} == kinds
-    assert may_be("image", "image/png") and may_be("document", "application/pdf") and may_be("document", "image/jpeg")
-    wrong = (("image", "application/pdf"), ("document", "image/gif"), ("3d", "image/png"))
+    assert (
+        may_be("image", "image/png")
+        and may_be("document", "application/pdf")
+        and may_be("document", "image/jpeg")
+    )
+    wrong = (
+        ("image", "application/pdf"),
+        ("document", "image/gif"),
+        ("3d", "image/png"),
+    )
     assert not any(may_be(kind, mime) for kind, mime in wrong)
-    media = Media.from_path(file), Media.from_bytes(b"x", "b.png"), Media.from_bytes(b"x")
+    media = (
+        Media.from_path(file),
+        Media.from_bytes(b"x", "b.png"),
+        Media.from_bytes(b"x"),
+    )
     assert [one.label for one in media] == [str(file), "b.png", "medium 2d711642b726"]
     assert [*map(repr, media)] == [f"Media({file})", "Media(1 bytes)", "Media(1 bytes)"]
 
 
-def test_a_medium_is_not_read_before_it_is_needed_and_equal_bytes_are_equal_media(file: Path) -> None:
-    stored, made, later = Media.from_path(file), Media.from_bytes(PNG, "other"), Media.from_path(file)
+def test_a_medium_is_not_read_before_it_is_needed_and_equal_bytes_are_equal_media(
+    file: Path,
+) -> None:
+    stored, made, later = (
+        Media.from_path(file),
+        Media.from_bytes(PNG, "other"),
+        Media.from_path(file),
+    )
     assert stored == made
     assert len({stored, made, Media.from_bytes(b"different")}) == 2
     file.write_bytes(tiny.wav())
     assert (later.mime, later.size) == ("audio/wav", len(tiny.wav()))
 
 
-def test_a_file_of_gigabytes_is_refused_before_it_is_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_gigabytes_is_refused_before_it_is_read(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("hashlib.file_digest", lambda *_: 1 / 0)
     os.truncate(file, 8 * 2**30)  # it takes no room on the disk
     for ask in (lambda: Media.from_path(file).sha256, Media.from_path(file).read):
         with pytest.raises(MediaLimitError, match=r"a\.png.*8,589,934,592"):
             ask()
-    assert (Media.from_path(file).size, Media.from_path(file).mime) == (8 * 2**30, "image/png")
+    assert (Media.from_path(file).size, Media.from_path(file).mime) == (
+        8 * 2**30,
+        "image/png",
+    )
 
 
-def test_a_file_that_has_gone_is_named_and_a_path_without_one_refused(file: Path, tmp_path: Path) -> None:
+def test_a_file_that_has_gone_is_named_and_a_path_without_one_refused(
+    file: Path, tmp_path: Path
+) -> None:
     gone = {ask: Media.from_path(file) for ask in ("data", "mime", "size", "sha256")}
     file.unlink()
     for ask, media in gone.items():
         with pytest.raises(MissingDataError, match=r"a\.png: .* has gone"):
             media.read() if ask == "data" else getattr(media, ask)
-    for read in (lambda: Media.from_path(tmp_path), Media(path=tmp_path).read, Media().read):
+    for read in (
+        lambda: Media.from_path(tmp_path),
+        Media(path=tmp_path).read,
+        Media().read,
+    ):
         with pytest.raises(MissingDataError):
             read()
     for sha256 in ("../../etc/passwd", "A" * 64, "a" * 63):
         with pytest.raises(UsageError, match="SHA-256"):
-            Media.from_json({"sha256": sha256, "mime": "image/png", "size": 1, "path": "a"}, tmp_path)
+            Media.from_json(
+                {"sha256": sha256, "mime": "image/png", "size": 1, "path": "a"},
+                tmp_path,
+            )
 
 
-def test_a_recorded_medium_survives_json_and_a_pickle_without_its_memo(file: Path) -> None:
+def test_a_recorded_medium_survives_json_and_a_pickle_without_its_memo(
+    file: Path,
+) -> None:
     media = recorded(file)
     media.memo["decoded"] = lambda: "this cannot be sent anywhere"
     sent = pickle.loads(pickle.dumps(media))
@@ -90,7 +142,12 @@ def test_a_recorded_medium_survives_json_and_a_pickle_without_its_memo(file: Pat
     assert (media.mime, media.name, media.read()) == ("image/png", "a.png", PNG)
     file.write_bytes(b"new")  # what has been compared once is not compared again
     assert media.read() == b"new"
-    assert (sent.sha256, sent.path, sent.mime, sent.memo) == (media.sha256, file, "image/png", {})
+    assert (sent.sha256, sent.path, sent.mime, sent.memo) == (
+        media.sha256,
+        file,
+        "image/png",
+        {},
+    )
 
 
 def test_a_file_changed_since_it_was_recorded_is_noticed(file: Path) -> None:
@@ -98,15 +155,21 @@ def test_a_file_changed_since_it_was_recorded_is_noticed(file: Path) -> None:
         file.write_bytes(PNG)
         media = recorded(file)
         file.write_bytes(changed)
-        with pytest.raises(CorruptMediaError, match=rf"a\.png: .*\b{len(changed)} bytes"):
+        with pytest.raises(
+            CorruptMediaError, match=rf"a\.png: .*\b{len(changed)} bytes"
+        ):
             media.read()
 
 
-def test_a_path_leads_out_of_its_root_only_to_the_blobs_of_a_hub_snapshot(tmp_path: Path) -> None:
+def test_a_path_leads_out_of_its_root_only_to_the_blobs_of_a_hub_snapshot(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "root").mkdir()
     (tmp_path / "root" / "link").symlink_to(tmp_path)
     (tmp_path / "root" / "loop").symlink_to("loop")
-    assert [path_inside(tmp_path, relative) for relative in INSIDE] == [tmp_path / relative for relative in INSIDE]
+    assert [path_inside(tmp_path, relative) for relative in INSIDE] == [
+        tmp_path / relative for relative in INSIDE
+    ]
     for relative in OUTSIDE:
         with pytest.raises(UsageError):
             path_inside(tmp_path / "root", relative)

@@ -23,19 +23,35 @@ def test_a_text_borrows_media_by_its_tags_and_those_of_the_content_itself_win() 
     assert found == [("text", None), ("image", PNG), ("text", None), ("audio", None)]
     assert reader.unnamed() == ["image2"]
     reader = ContentReader(only_png, {"code1": "shared"})
-    content = reader.read({"text": "<<code1>>", "media": {"code1": "own", "image7": "a.png"}}, "input")
+    content = reader.read(
+        {"text": "<<code1>>", "media": {"code1": "own", "image7": "a.png"}}, "input"
+    )
     own = Part("code", text="own", raw="<<code1>>", label="code1")
     assert content.parts == (own, Part("image", media=PNG, label="image7"))
 
 
-def test_a_list_of_parts_is_taken_as_it_is_and_labels_in_their_usual_spellings() -> None:
-    code, picture = {"type": "code", "text": "x = 1"}, {"type": "image", "path": "a.png"}
+def test_a_list_of_parts_is_taken_as_it_is_and_labels_in_their_usual_spellings() -> (
+    None
+):
+    code, picture = (
+        {"type": "code", "text": "x = 1"},
+        {"type": "image", "path": "a.png"},
+    )
     parts = [{"type": "text", "text": "<<image1>>"}, code, picture]
-    read = (text_part("<<image1>>"), Part("code", text="x = 1", raw="x = 1"), Part("image", media=PNG))
+    read = (
+        text_part("<<image1>>"),
+        Part("code", text="x = 1", raw="x = 1"),
+        Part("image", media=PNG),
+    )
     assert ContentReader(only_png).read(parts, "input").parts == read
-    filled = {"text": "hi", "media": {"image1": None}}  # as Parquet writes what is absent
+    filled = {
+        "text": "hi",
+        "media": {"image1": None},
+    }  # as Parquet writes what is absent
     assert ContentReader(only_png).read(filled, "input").parts == (text_part("hi"),)
-    spelt = ContentReader(only_png, dict.fromkeys(("image1", "IMG_2", "threeD1", "3d 4", "audio01"), PNG))
+    spelt = ContentReader(
+        only_png, dict.fromkeys(("image1", "IMG_2", "threeD1", "3d 4", "audio01"), PNG)
+    )
     assert spelt.unnamed() == ["image1", "image2", "3d1", "3d4", "audio1"]
 
 
@@ -56,10 +72,16 @@ def test_a_list_of_parts_is_taken_as_it_is_and_labels_in_their_usual_spellings()
         ([{"type": "imagee", "path": "a.png"}], "imagee", '"image"'),
         ([{"type": "image"}], "input[0]", '"path", which is missing'),
         ([{"type": "text"}], "input[0]", '"text", which is missing'),
-        ([{"type": "text", "text": "x"}, {"type": "image", "path": "b.png"}], "input[1]", "b.png"),
+        (
+            [{"type": "text", "text": "x"}, {"type": "image", "path": "b.png"}],
+            "input[1]",
+            "b.png",
+        ),
     ],
 )
-def test_wrong_content_is_refused_with_its_place(written: Any, name: str, word: str) -> None:
+def test_wrong_content_is_refused_with_its_place(
+    written: Any, name: str, word: str
+) -> None:
     with pytest.raises(UsageError) as caught:
         ContentReader(only_png).read(written, "input")
     assert caught.value.name == name

@@ -46,12 +46,17 @@ def flipped(file: Path) -> Path:
     return file
 
 
-def test_an_archive_is_unpacked_once_and_again_when_it_has_changed(tmp_path: Path, cache: Path) -> None:
+def test_an_archive_is_unpacked_once_and_again_when_it_has_changed(
+    tmp_path: Path, cache: Path
+) -> None:
     archive = zipped(tmp_path / "a.zip", one=b"1")
     folder = unpacked(archive)
     assert (folder / "images/one.png").read_bytes() == b"1"
     (folder / "images/one.png").write_bytes(b"seen")
-    assert (unpacked(archive), (folder / "images/one.png").read_bytes()) == (folder, b"seen")
+    assert (unpacked(archive), (folder / "images/one.png").read_bytes()) == (
+        folder,
+        b"seen",
+    )
     (tmp_path / "link.zip").symlink_to(archive)
     assert unpacked(tmp_path / "link.zip") == folder
     zipped(archive, one=b"1", two=b"22")
@@ -90,7 +95,9 @@ def test_a_disk_without_room_is_named_before_anything_is_written(
     assert list(cache.iterdir()) == []
 
 
-def test_prepare_unpacks_and_a_run_finds_what_it_left(tmp_path: Path, cache: Path) -> None:
+def test_prepare_unpacks_and_a_run_finds_what_it_left(
+    tmp_path: Path, cache: Path
+) -> None:
     rows = [{"input": [{"type": "image", "path": "images/one.png"}], "reference": "a"}]
     write_rows(tmp_path / "data", *rows)
     archive = zipped(tmp_path / "data/all.zip", one=picture().read())
@@ -103,6 +110,14 @@ def test_prepare_unpacks_and_a_run_finds_what_it_left(tmp_path: Path, cache: Pat
     assert done.code == 0, done.out + done.err
     (folder,) = cache.iterdir()
     assert folder == unpacked(archive)
-    done = mmeval("--tasks", tmp_path / "t.yaml", "--model", "reference", "-o", tmp_path / "runs", env=env)
+    done = mmeval(
+        "--tasks",
+        tmp_path / "t.yaml",
+        "--model",
+        "reference",
+        "-o",
+        tmp_path / "runs",
+        env=env,
+    )
     assert done.code == 0, done.out + done.err
     assert [*cache.iterdir()] == [folder]

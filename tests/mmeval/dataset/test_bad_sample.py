@@ -47,12 +47,26 @@ class Stuck(Rows):
 
 def test_a_row_that_cannot_be_read_is_a_sample_with_that_fault() -> None:
     known = RowError("row 3: odd", id="c", labels={"level": "hard"})
-    found = list(rows_of(Bumpy([sample("a"), RowError("row 2: torn"), known, RowError("")])))
-    assert [(one.id, one.fault) for one in found[:3]] == [("a", ""), ("row 2", "row 2: torn"), ("c", "row 3: odd")]
-    assert (found[1].input, found[1].metadata, found[2].metadata) == ((), {}, {"level": "hard"})
+    found = list(
+        rows_of(Bumpy([sample("a"), RowError("row 2: torn"), known, RowError("")]))
+    )
+    assert [(one.id, one.fault) for one in found[:3]] == [
+        ("a", ""),
+        ("row 2", "row 2: torn"),
+        ("c", "row 3: odd"),
+    ]
+    assert (found[1].input, found[1].metadata, found[2].metadata) == (
+        (),
+        {},
+        {"level": "hard"},
+    )
     assert found[3].fault, "an error without words is a fault too"
     again = pickle.loads(pickle.dumps(known))
-    assert (str(again), again.id, again.labels) == ("row 3: odd", "c", {"level": "hard"})
+    assert (str(again), again.id, again.labels) == (
+        "row 3: odd",
+        "c",
+        {"level": "hard"},
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,27 +79,41 @@ def test_a_row_that_cannot_be_read_is_a_sample_with_that_fault() -> None:
     ],
     ids=["a generator", "its last row", "errors for ever", "another error"],
 )
-def test_a_loader_that_does_not_go_on(dataset: Bumpy | Rows, before: list[str], error: type[Exception]) -> None:
+def test_a_loader_that_does_not_go_on(
+    dataset: Bumpy | Rows, before: list[str], error: type[Exception]
+) -> None:
     rows = rows_of(dataset)
     assert [next(rows).id for _ in before] == before
     with pytest.raises(error):
         next(rows)
 
 
-def test_bad_samples_are_named_once_for_all_their_tasks_and_the_last_ones_counted() -> None:
+def test_bad_samples_are_named_once_for_all_their_tasks_and_the_last_ones_counted() -> (
+    None
+):
     bad = BadSamples()
     for number in range(MAX_NAMED + 3):
         bad.add("t", Sample(f"s{number}", (), fault="torn"), repeats=2)
     lines = list(bad.lines())
     assert bad.said.startswith(f"{MAX_NAMED + 3} samples ({2 * MAX_NAMED + 6} trials)")
-    assert (lines[0], lines[-1], len(lines)) == ("t: sample 's0': torn", "and 3 more", MAX_NAMED + 1)
+    assert (lines[0], lines[-1], len(lines)) == (
+        "t: sample 's0': torn",
+        "and 3 more",
+        MAX_NAMED + 1,
+    )
     bad = BadSamples()
     for name in ("easy", "medium", "hard", "math"):
         bad.add(name, Sample("s", (), fault="torn"))
     bad.add("math", Sample("s", (), fault="burnt"))
     torn, burnt = bad.lines()
-    assert (bad.said.startswith("2 samples (5 trials)"), torn.startswith("easy, medium, hard and 1")) == (True, True)
-    assert (torn.endswith("sample 's': torn"), burnt) == (True, "math: sample 's': burnt")
+    assert (
+        bad.said.startswith("2 samples (5 trials)"),
+        torn.startswith("easy, medium, hard and 1"),
+    ) == (True, True)
+    assert (torn.endswith("sample 's': torn"), burnt) == (
+        True,
+        "math: sample 's': burnt",
+    )
 
 
 def test_words_of_data_cannot_steer_a_terminal() -> None:

@@ -26,16 +26,31 @@ def test_a_draw_has_every_sample_once_and_its_seed_decides_the_order() -> None:
     assert (sorted(one), one) == (list(range(50)), same)
     assert len({tuple(one), tuple(other), tuple(range(50))}) == 3
     more = list(enumerate([sample("new"), *(one for _, one in found)]))
-    assert [one for one in drawn(Draw(3), more) if one.id != "new"] == drawn(Draw(3), found), "others keep their places"
+    assert [one for one in drawn(Draw(3), more) if one.id != "new"] == drawn(
+        Draw(3), found
+    ), "others keep their places"
 
 
 @pytest.mark.parametrize("count", [1, 8, 20, 50])
-def test_a_stratified_draw_is_proportional_and_random_within_a_stratum(count: int) -> None:
+def test_a_stratified_draw_is_proportional_and_random_within_a_stratum(
+    count: int,
+) -> None:
     sizes = {"a": 60, "b": 30, "c": 10}
     found, draw = rows(**sizes), Draw(0, ("kind",))
     kinds = Counter(one.metadata["kind"] for one in drawn(draw, found)[:count])
-    assert all(abs(kinds[kind] - size * count / 100) < (1 if count % 10 else 0.1) for kind, size in sizes.items())
-    assert len({tuple(sorted(Draw(seed, ("kind",)).order(found)[:count])) for seed in range(5)}) > 1
+    assert all(
+        abs(kinds[kind] - size * count / 100) < (1 if count % 10 else 0.1)
+        for kind, size in sizes.items()
+    )
+    assert (
+        len(
+            {
+                tuple(sorted(Draw(seed, ("kind",)).order(found)[:count]))
+                for seed in range(5)
+            }
+        )
+        > 1
+    )
 
 
 def test_several_labels_make_a_stratum_of_each_combination() -> None:
@@ -43,12 +58,19 @@ def test_several_labels_make_a_stratum_of_each_combination() -> None:
     pairs = Counter((one.metadata["kind"], one.metadata["half"]) for one in first)
     assert pairs == {(kind, half): 2 for kind in "ab" for half in (0, 1)}
     # A missing label and a list are values too.
-    found = [(0, sample("x", kind=["a", "b"])), (1, sample("y")), (2, sample("z", kind=None))]
+    found = [
+        (0, sample("x", kind=["a", "b"])),
+        (1, sample("y")),
+        (2, sample("z", kind=None)),
+    ]
     assert sorted(Draw(0, ("kind",)).order(found)) == [0, 1, 2]
     with pytest.raises(UsageError, match=r"'levle'.* half, kind"):
         Draw(0, ("kind", "levle")).order(rows(a=3))
 
 
 def test_a_subset_notes_what_it_left_out() -> None:
-    notes = [Subset(whole, part, ("limit",)).note for whole, part in ((31026, 3000), (None, 3000), (7, 7))]
+    notes = [
+        Subset(whole, part, ("limit",)).note
+        for whole, part in ((31026, 3000), (None, 3000), (7, 7))
+    ]
     assert notes == ["subset: 3,000 of 31,026", "subset: 3,000", ""]

@@ -24,9 +24,13 @@ from tests.support import tiny_media as tiny
 TEXT = Media.from_bytes(b"words", "a.txt")
 
 
-def steps(what: str, limits: DecodeLimits = DEFAULT_LIMITS, **options: object) -> Iterator[Step]:
+def steps(
+    what: str, limits: DecodeLimits = DEFAULT_LIMITS, **options: object
+) -> Iterator[Step]:
     """The steps of a decoder made for these tests, which stands where the process apart looks for it."""
-    return steps_apart(f"mmeval.decode.toy_decoder:{what}", TEXT, b"words", limits, **options)
+    return steps_apart(
+        f"mmeval.decode.toy_decoder:{what}", TEXT, b"words", limits, **options
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -63,16 +67,25 @@ def pid() -> int:
     return int(step.facts["pid"])
 
 
-def test_the_steps_of_a_decoder_come_from_another_process_that_sees_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_steps_of_a_decoder_come_from_another_process_that_sees_no_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    assert [*steps("echo", times=2)] == [({"number": 0}, (b"words",)), ({"number": 1}, (b"words",))]
+    assert [*steps("echo", times=2)] == [
+        ({"number": 0}, (b"words",)),
+        ({"number": 1}, (b"words",)),
+    ]
     (one,), other = steps("process"), steps("process")
     assert "OPENAI_API_KEY" not in one.facts["environ"]
     assert one.facts["pid"] == next(other).facts["pid"] != os.getpid()
-    assert next(steps("process")).facts["pid"] != one.facts["pid"], "two open streams have a process each"
+    assert next(steps("process")).facts["pid"] != one.facts["pid"], (
+        "two open streams have a process each"
+    )
 
 
-def test_the_process_lives_on_from_one_medium_to_the_next_until_it_is_old(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_process_lives_on_from_one_medium_to_the_next_until_it_is_old(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     first = pid()
     stream = iter(steps("echo", times=9))
     next(stream)
@@ -88,7 +101,13 @@ def test_the_process_lives_on_from_one_medium_to_the_next_until_it_is_old(monkey
 @pytest.mark.parametrize(
     ("what", "limits", "options", "error", "words"),
     [
-        ("spin", replace(DEFAULT_LIMITS, max_step_seconds=0.2), {}, MediaLimitError, r"0\.2 seconds"),
+        (
+            "spin",
+            replace(DEFAULT_LIMITS, max_step_seconds=0.2),
+            {},
+            MediaLimitError,
+            r"0\.2 seconds",
+        ),
         ("hoard", DEFAULT_LIMITS, {"size": 200 * 2**20}, MediaLimitError, "memory"),
         ("die", DEFAULT_LIMITS, {}, CorruptMediaError, r"a\.txt: .*SIGSEGV"),
         ("write", DEFAULT_LIMITS, {"path": "out"}, CorruptMediaError, "File too large"),
@@ -96,7 +115,12 @@ def test_the_process_lives_on_from_one_medium_to_the_next_until_it_is_old(monkey
     ids=["time", "memory", "crash", "a file"],
 )
 def test_a_decoder_that_goes_too_far_is_ended_and_the_next_medium_is_decoded(
-    what: str, limits: DecodeLimits, options: dict[str, Any], error: type[Exception], words: str, tmp_path: Path
+    what: str,
+    limits: DecodeLimits,
+    options: dict[str, Any],
+    error: type[Exception],
+    words: str,
+    tmp_path: Path,
 ) -> None:
     if "path" in options:
         options = {"path": str(tmp_path / options["path"])}
@@ -105,26 +129,38 @@ def test_a_decoder_that_goes_too_far_is_ended_and_the_next_medium_is_decoded(
     assert len(list(steps("hoard", size=100 * 2**20))) == 1
 
 
-def test_a_process_that_is_gone_costs_one_medium_and_threads_and_workers_have_their_own() -> None:
+def test_a_process_that_is_gone_costs_one_medium_and_threads_and_workers_have_their_own() -> (
+    None
+):
     os.kill(pid(), signal.SIGKILL)
     with pytest.raises(CorruptMediaError, match="SIGKILL"):
         list(steps("echo"))
     assert len(list(steps("echo"))) == 1
     text = partial(decode.document_text, Media.from_bytes(tiny.pdf()))
     with ThreadPoolExecutor(3) as pool:
-        assert [job.result() for job in [pool.submit(text) for _ in range(3)]] == ["Hello"] * 3
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as forks:
-        assert [job.result() for job in [forks.submit(text) for _ in range(2)]] == ["Hello"] * 2
+        assert [job.result() for job in [pool.submit(text) for _ in range(3)]] == [
+            "Hello"
+        ] * 3
+    with ProcessPoolExecutor(
+        2, mp_context=multiprocessing.get_context("fork")
+    ) as forks:
+        assert [job.result() for job in [forks.submit(text) for _ in range(2)]] == [
+            "Hello"
+        ] * 2
     assert text() == "Hello"
 
 
-def test_a_script_without_a_guard_is_not_run_again_and_leaves_no_process(tmp_path: Path) -> None:
+def test_a_script_without_a_guard_is_not_run_again_and_leaves_no_process(
+    tmp_path: Path,
+) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "from mmeval import decode\nfrom mmeval.decode import apart\nfrom mmeval.content.media import Media\n"
         f"print('begun', decode.document_text(Media.from_bytes({tiny.pdf()!r})), apart._crew._idle[0]._process.pid)\n"
     )
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=True
+    )
     begun, text, process = done.stdout.split()
     assert (begun, text, done.stderr) == ("begun", "Hello", "")
     assert not Path("/proc", process).exists()

@@ -8,14 +8,24 @@ from mmeval.errors import MissingExtraError
 from tests.support import tiny_media as tiny
 
 
-def test_a_medium_that_is_cut_short_has_a_fault_and_when_the_seconds_are_over_the_rest_is_counted() -> None:
+def test_a_medium_that_is_cut_short_has_a_fault_and_when_the_seconds_are_over_the_rest_is_counted() -> (
+    None
+):
     look = MediaLook()
     whole = (tiny.picture(), tiny.wav(), tiny.pdf(), b"words")
     assert [look.fault(Media.from_bytes(data)) for data in whole] == [""] * 4
     assert "cut short" in look.fault(Media.from_bytes(tiny.wav()[:-10], "cut.wav"))
-    assert (look.looked_at, look.passed_over, look.warnings(), look.remark()) == (5, 0, [], "")
+    assert (look.looked_at, look.passed_over, look.warnings(), look.remark()) == (
+        5,
+        0,
+        [],
+        "",
+    )
     look = MediaLook(seconds=1e-9)
-    media = [Media.from_bytes(tiny.picture()), Media.from_bytes(b"\x89PNG\r\n\x1a\n broken")]
+    media = [
+        Media.from_bytes(tiny.picture()),
+        Media.from_bytes(b"\x89PNG\r\n\x1a\n broken"),
+    ]
     assert [*map(look.fault, media)] == ["", ""]
     assert (look.looked_at, look.passed_over) == (1, 1)
     assert look.remark().startswith("1 of 2 media")
@@ -23,21 +33,33 @@ def test_a_medium_that_is_cut_short_has_a_fault_and_when_the_seconds_are_over_th
 
 def test_a_medium_of_another_kind_than_its_part_is_a_problem() -> None:
     cases: tuple[tuple[PartKind, bytes, str], ...] = (
-        *(("image", tiny.picture(), ""), ("document", tiny.picture(), ""), ("code", b"x = 1", "")),
-        *(("image", b"", "is empty"), ("image", b"\0\1", "no known type"), ("code", tiny.picture(), "image/png")),
+        *(
+            ("image", tiny.picture(), ""),
+            ("document", tiny.picture(), ""),
+            ("code", b"x = 1", ""),
+        ),
+        *(
+            ("image", b"", "is empty"),
+            ("image", b"\0\1", "no known type"),
+            ("code", tiny.picture(), "image/png"),
+        ),
     )
     for kind, data, word in cases:
         found = medium_problem(Part(kind), Media.from_bytes(data, "a.bin"))
         assert (word in found, bool(found)) == (True, bool(word))
 
 
-def test_a_package_that_is_not_installed_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_that_is_not_installed_is_named_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def absent(_media: Media) -> None:
         raise MissingExtraError("av", "video")
 
     monkeypatch.setattr(check, "_DECODERS", {"image": absent, "audio": absent})
     look = MediaLook()
-    assert [look.fault(Media.from_bytes(data)) for data in (tiny.picture(), tiny.wav())] == ["", ""]
+    assert [
+        look.fault(Media.from_bytes(data)) for data in (tiny.picture(), tiny.wav())
+    ] == ["", ""]
     (warning,) = look.warnings()
     assert warning.startswith("audio, image: ")
     assert "av" in warning

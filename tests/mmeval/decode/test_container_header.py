@@ -8,21 +8,39 @@ from mmeval.decode.container_header import MAX_EDITS, check_tables, missing_byte
 from tests.support import tiny_media as tiny
 
 CONTAINERS = {
-    **{"wav": tiny.wav(), "aiff": tiny.sound("AIFF"), "vorbis": tiny.sound("OGG", "VORBIS")},
-    **{"opus": tiny.sound("OGG", "OPUS"), "mp4": tiny.clip("mp4"), "mov": tiny.clip("mov")},
+    **{
+        "wav": tiny.wav(),
+        "aiff": tiny.sound("AIFF"),
+        "vorbis": tiny.sound("OGG", "VORBIS"),
+    },
+    **{
+        "opus": tiny.sound("OGG", "OPUS"),
+        "mp4": tiny.clip("mp4"),
+        "mov": tiny.clip("mov"),
+    },
     **{"webm": tiny.clip("webm", "libvpx-vp9"), "avi": tiny.clip("avi")},
 }
 
 
 @pytest.mark.parametrize("name", CONTAINERS)
-def test_a_whole_file_lacks_nothing_and_one_cut_short_at_least_its_end(name: str) -> None:
+def test_a_whole_file_lacks_nothing_and_one_cut_short_at_least_its_end(
+    name: str,
+) -> None:
     data, mime = CONTAINERS[name], Media.from_bytes(CONTAINERS[name]).mime
-    assert missing_bytes(data, mime) == missing_bytes(data + b"left over by a writer", mime) == 0
+    assert (
+        missing_bytes(data, mime)
+        == missing_bytes(data + b"left over by a writer", mime)
+        == 0
+    )
     assert min(missing_bytes(data[:-cut], mime) for cut in (1, 100)) > 0
-    assert all(missing_bytes(data[:end], mime) >= 0 for end in range(min(len(data), 400)))
+    assert all(
+        missing_bytes(data[:end], mime) >= 0 for end in range(min(len(data), 400))
+    )
 
 
-def test_an_mp3_lacks_what_its_first_frame_counts_and_a_stream_with_open_sizes_nothing() -> None:
+def test_an_mp3_lacks_what_its_first_frame_counts_and_a_stream_with_open_sizes_nothing() -> (
+    None
+):
     data = tiny.sound("MP3")
     noted = b"ID3\x04\0\0\0\0\x01\x02" + bytes(130) + data
     assert missing_bytes(data, "audio/mpeg") == missing_bytes(noted, "audio/mpeg") == 0
@@ -48,26 +66,46 @@ def run(samples: int) -> bytes:
 
 
 TABLES: dict[str, Callable[[int], bytes]] = {
-    "samples": lambda count: box(b"moov", box(b"trak", box(b"stsz", numbers(0, 1, count)))),
-    "bytes": lambda count: box(b"moov", box(b"trak", box(b"stsz", numbers(0, count // 5, 5)))),
-    "small samples": lambda count: box(b"moov", box(b"trak", box(b"stz2", numbers(0, 9, count)))),
+    "samples": lambda count: box(
+        b"moov", box(b"trak", box(b"stsz", numbers(0, 1, count)))
+    ),
+    "bytes": lambda count: box(
+        b"moov", box(b"trak", box(b"stsz", numbers(0, count // 5, 5)))
+    ),
+    "small samples": lambda count: box(
+        b"moov", box(b"trak", box(b"stz2", numbers(0, 9, count)))
+    ),
     "fragments together": lambda count: box(b"moof", run(count - 2000), run(2000)),
     "behind a version": lambda count: box(b"meta", numbers(0), run(count)),
-    "in a codec": lambda count: box(b"moov", box(b"stsd", numbers(0, 1), box(b"mp4a", bytes(28), run(count)))),
+    "in a codec": lambda count: box(
+        b"moov", box(b"stsd", numbers(0, 1), box(b"mp4a", bytes(28), run(count)))
+    ),
     "clipped": lambda count: numbers(0x7FFFFFFF) + b"moov" + run(count),
     "long size": lambda count: struct.pack(">I4sQ", 1, b"moov", 16 + 16) + run(count),
 }
 
 
-def test_more_samples_than_bytes_are_refused_edits_are_limited_and_usual_files_pass() -> None:
+def test_more_samples_than_bytes_are_refused_edits_are_limited_and_usual_files_pass() -> (
+    None
+):
     for table in TABLES.values():
         check_tables(table(4000).ljust(4000, b"\0"))
         with pytest.raises(ValueError, match=r"\d+ samples in 4000 bytes"):
             check_tables(table(4005).ljust(4000, b"\0"))
     check_tables(box(b"moov", box(b"elst", numbers(0, MAX_EDITS))))
-    for tables, words in ((box(b"elst", numbers(0, MAX_EDITS + 1)), "1000 edits"), (box(b"cmov"), "packed")):
+    for tables, words in (
+        (box(b"elst", numbers(0, MAX_EDITS + 1)), "1000 edits"),
+        (box(b"cmov"), "packed"),
+    ):
         with pytest.raises(ValueError, match=words):
             check_tables(box(b"moov", tables))
-    check_tables(box(b"moov", box(b"udta", box(b"name", b"a trunk full of words, elsters, stsz"))))
-    for usual in (tiny.clip("mov", with_sound=True), tiny.sound_clip(movflags="frag_keyframe+empty_moov")):
+    check_tables(
+        box(
+            b"moov", box(b"udta", box(b"name", b"a trunk full of words, elsters, stsz"))
+        )
+    )
+    for usual in (
+        tiny.clip("mov", with_sound=True),
+        tiny.sound_clip(movflags="frag_keyframe+empty_moov"),
+    ):
         check_tables(usual)

@@ -16,8 +16,18 @@ from tests.support.decoders import every_frame, every_page
 WHOLE = {
     "image": (decode.image, tiny.picture(), Image, "open"),
     "audio": (decode.audio, tiny.wav(), soundfile, "SoundFile"),
-    "mesh": (decode.raw_mesh_arrays, tiny.PLAIN_OFF, import_module("mmeval.decode.mesh"), "steps_apart"),
-    "document_text": (decode.document_text, tiny.pdf(), import_module("mmeval.decode.document"), "steps_apart"),
+    "mesh": (
+        decode.raw_mesh_arrays,
+        tiny.PLAIN_OFF,
+        import_module("mmeval.decode.mesh"),
+        "steps_apart",
+    ),
+    "document_text": (
+        decode.document_text,
+        tiny.pdf(),
+        import_module("mmeval.decode.document"),
+        "steps_apart",
+    ),
 }
 
 
@@ -35,10 +45,17 @@ def counted(monkeypatch: pytest.MonkeyPatch, library: Any, name: str) -> list[An
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_medium_is_decoded_once_for_its_limits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_medium_is_decoded_once_for_its_limits(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     decoder, data, library, function = WHOLE[name]
     calls, media = counted(monkeypatch, library, function), Media.from_bytes(data)
-    for limits in (DecodeLimits(), DecodeLimits(), DecodeLimits(max_bytes=10_000), DecodeLimits()):
+    for limits in (
+        DecodeLimits(),
+        DecodeLimits(),
+        DecodeLimits(max_bytes=10_000),
+        DecodeLimits(),
+    ):
         decoder(media, limits=limits)
     assert len(calls) == 2
     monkeypatch.setattr(memo, "MAX_KEPT_BYTES", 5)
@@ -47,7 +64,9 @@ def test_a_medium_is_decoded_once_for_its_limits(name: str, monkeypatch: pytest.
     assert large.memo == {}
 
 
-def test_errors_and_streams_are_not_kept_and_results_go_with_their_medium(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_and_streams_are_not_kept_and_results_go_with_their_medium(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     opened = counted(monkeypatch, Image, "open")
     media = Media.from_bytes(tiny.picture(size=(64, 64))[:60])
     for _ in range(2):
@@ -67,4 +86,7 @@ def test_a_picture_that_one_metric_changes_is_whole_for_the_next() -> None:
     media = Media.from_bytes(tiny.picture(colour=(9, 9, 9)))
     decode.image(media).putpixel((0, 0), (1, 2, 3))
     decode.image(media).thumbnail((2, 2))
-    assert (decode.image(media).size, decode.image(media).getpixel((0, 0))) == ((8, 4), (9, 9, 9))
+    assert (decode.image(media).size, decode.image(media).getpixel((0, 0))) == (
+        (8, 4),
+        (9, 9, 9),
+    )

@@ -21,21 +21,36 @@ def sideways() -> Media:
     return medium("JPEG", exif=note)
 
 
-def test_a_picture_of_every_common_format_becomes_rgb_and_keeps_its_transparency() -> None:
+def test_a_picture_of_every_common_format_becomes_rgb_and_keeps_its_transparency() -> (
+    None
+):
     for form in ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF"):
-        assert (decode.image(medium(form)).mode, decode.image(medium(form)).size) == ("RGB", (8, 4))
+        assert (decode.image(medium(form)).mode, decode.image(medium(form)).size) == (
+            "RGB",
+            (8, 4),
+        )
     assert decode.image(medium(mode="P", transparency=0)).mode == "RGBA"
     for mode, colour, expected in (
-        *(("L", 9, (9, 9, 9)), ("LA", (9, 5), (9, 9, 9, 5)), ("RGBA", (1, 2, 3, 4), (1, 2, 3, 4))),
+        *(
+            ("L", 9, (9, 9, 9)),
+            ("LA", (9, 5), (9, 9, 9, 5)),
+            ("RGBA", (1, 2, 3, 4), (1, 2, 3, 4)),
+        ),
         *(("1", 1, (255, 255, 255)), ("I;16", 40000, (156, 156, 156))),
     ):
         media = medium(mode=mode, colour=colour)
-        assert decode.image(media).getpixel((0, 0)) == stored_image(media).getpixel((0, 0)) == expected
+        assert (
+            decode.image(media).getpixel((0, 0))
+            == stored_image(media).getpixel((0, 0))
+            == expected
+        )
 
 
 @pytest.mark.parametrize("decoder", [decode.image, stored_image])
 def test_the_limits_are_inclusive_and_damage_is_a_typed_error(decoder: Any) -> None:
-    assert decoder(medium(), limits=DecodeLimits(max_pixels=32, max_step_bytes=32 * 5)).size == (8, 4)
+    assert decoder(
+        medium(), limits=DecodeLimits(max_pixels=32, max_step_bytes=32 * 5)
+    ).size == (8, 4)
     with pytest.raises(MediaLimitError, match="max_pixels = 31"):
         decoder(medium(), limits=DecodeLimits(max_pixels=31))
     with pytest.raises(MediaLimitError, match="max_step_bytes"):
@@ -44,22 +59,41 @@ def test_the_limits_are_inclusive_and_damage_is_a_typed_error(decoder: Any) -> N
         decoder(Media.from_bytes(tiny.picture()[:40]))
 
 
-ANIMATED = medium("WEBP", save_all=True, append_images=[Image.new("RGB", (8, 4), "red")])
+ANIMATED = medium(
+    "WEBP", save_all=True, append_images=[Image.new("RGB", (8, 4), "red")]
+)
 BYTES = {
-    **{"webp": (medium("WEBP"), 13), "tiff": (medium("TIFF"), 8), "avif": (medium("AVIF"), 11)},
-    **{"progressive": (medium("JPEG", progressive=True), 11), "sixteen bits": (medium(mode="I;16", colour=9), 8)},
-    **{"alpha": (medium(mode="RGBA"), 5), "floats": (medium("TIFF", mode="F"), 12), "turned": (sideways(), 8)},
+    **{
+        "webp": (medium("WEBP"), 13),
+        "tiff": (medium("TIFF"), 8),
+        "avif": (medium("AVIF"), 11),
+    },
+    **{
+        "progressive": (medium("JPEG", progressive=True), 11),
+        "sixteen bits": (medium(mode="I;16", colour=9), 8),
+    },
+    **{
+        "alpha": (medium(mode="RGBA"), 5),
+        "floats": (medium("TIFF", mode="F"), 12),
+        "turned": (sideways(), 8),
+    },
     "animation": (ANIMATED, 17),
 }
 
 
-def test_readers_need_so_many_bytes_for_each_pixel_and_a_stored_picture_is_not_turned() -> None:
+def test_readers_need_so_many_bytes_for_each_pixel_and_a_stored_picture_is_not_turned() -> (
+    None
+):
     for media, each in BYTES.values():
         decode.image(media, limits=DecodeLimits(max_step_bytes=32 * each))
         with pytest.raises(MediaLimitError, match="max_step_bytes"):
             decode.image(media, limits=DecodeLimits(max_step_bytes=32 * each - 1))
     media = sideways()
-    assert [decode.image(media).size, decode.image(media).size, stored_image(media).size] == [(4, 8), (4, 8), (8, 4)]
+    assert [
+        decode.image(media).size,
+        decode.image(media).size,
+        stored_image(media).size,
+    ] == [(4, 8), (4, 8), (8, 4)]
     stored_image(media).putpixel((0, 0), (1, 2, 3))
     assert stored_image(media).getpixel((0, 0)) == (0, 0, 0)
     before = Image.MAX_IMAGE_PIXELS

@@ -21,11 +21,15 @@ def chunks(count: int) -> bytes:
 
 
 @pytest.mark.parametrize("form", ["PNG", "GIF", "JPEG", "BMP"])
-def test_the_size_in_a_header_is_checked_without_the_pixels(form: str, tmp_path: Path) -> None:
+def test_the_size_in_a_header_is_checked_without_the_pixels(
+    form: str, tmp_path: Path
+) -> None:
     (tmp_path / "a").write_bytes(tiny.picture(form, size=(30, 20)))
     (tmp_path / "cut").write_bytes(tiny.picture(form)[:9])
     check_size(Media.from_path(tmp_path / "a"), limits=DecodeLimits(max_pixels=600))
-    check_size(Media.from_bytes(tiny.picture(form)), limits=DecodeLimits(max_pixels=1))  # it is not a file
+    check_size(
+        Media.from_bytes(tiny.picture(form)), limits=DecodeLimits(max_pixels=1)
+    )  # it is not a file
     with pytest.raises(MediaLimitError, match="max_pixels = 599"):
         check_size(Media.from_path(tmp_path / "a"), limits=DecodeLimits(max_pixels=599))
     cut = Media(path=tmp_path / "cut", mime=Media.from_bytes(tiny.picture(form)).mime)
@@ -33,8 +37,15 @@ def test_the_size_in_a_header_is_checked_without_the_pixels(form: str, tmp_path:
         check_size(cut, limits=DecodeLimits())
 
 
-def test_a_picture_of_too_many_pieces_is_refused_and_what_follows_it_is_not_counted() -> None:
-    for form, progressive in (("PNG", False), ("GIF", False), ("JPEG", False), ("JPEG", True)):
+def test_a_picture_of_too_many_pieces_is_refused_and_what_follows_it_is_not_counted() -> (
+    None
+):
+    for form, progressive in (
+        ("PNG", False),
+        ("GIF", False),
+        ("JPEG", False),
+        ("JPEG", True),
+    ):
         check_pieces(tiny.picture(form, size=(500, 300), progressive=progressive), form)
     check_pieces(scans(MAX_SCANS, behind=SCAN * 1000), "JPEG")
     check_pieces(chunks(MAX_PIECES - 2), "PNG")

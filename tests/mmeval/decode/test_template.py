@@ -45,27 +45,41 @@ NOT_PLAIN = (
 )
 
 
-@pytest.mark.parametrize(("sources", "plain"), [(PLAIN, True), (NOT_PLAIN, False)], ids=["plain", "not plain"])
-def test_a_template_has_the_same_text_here_and_in_the_decoding_process(sources: tuple[str, ...], plain: bool) -> None:
+@pytest.mark.parametrize(
+    ("sources", "plain"),
+    [(PLAIN, True), (NOT_PLAIN, False)],
+    ids=["plain", "not plain"],
+)
+def test_a_template_has_the_same_text_here_and_in_the_decoding_process(
+    sources: tuple[str, ...], plain: bool
+) -> None:
     for source in sources:
         template = BoundedTemplate(source)
         assert template._is_plain is plain, source
         here = [module._WAYS[what](source, VALUES) for what in ("render", "value")]
-        assert [module._apart(source, what, VALUES) for what in ("render", "value")] == here
+        assert [
+            module._apart(source, what, VALUES) for what in ("render", "value")
+        ] == here
         assert [template.render(VALUES), template.value(VALUES)] == here
 
 
 def test_the_prompts_of_judges_are_plain() -> None:
     files = sorted((ROOT / "metrics").rglob("prompts/*.jinja"))
     assert files
-    assert [file.name for file in files if not BoundedTemplate(file.read_text("utf-8"))._is_plain] == []
+    assert [
+        file.name
+        for file in files
+        if not BoundedTemplate(file.read_text("utf-8"))._is_plain
+    ] == []
 
 
 HOSTILE = {
     "loops": "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
     "a product of values": "{% for word in words %}{% if word in input %}{% endif %}{% endfor %}",
     "comparisons": "{% for word in words %}{% if words == words %}{% endif %}{% endfor %}",
-    "loops over written lists": "".join(f"{{% for {name} in [{'1, ' * 50}] %}}" for name in "abcde")
+    "loops over written lists": "".join(
+        f"{{% for {name} in [{'1, ' * 50}] %}}" for name in "abcde"
+    )
     + "{% endfor %}" * 5,
     "calls": "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(40) }}",
     "repetition": "{{ 'a' * 10000000000 }}",
@@ -78,13 +92,20 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("case", HOSTILE)
-def test_a_template_that_takes_too_much_time_or_memory_is_refused(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_template_that_takes_too_much_time_or_memory_is_refused(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     limits = dataclasses.replace(DEFAULT_LIMITS, max_step_seconds=0.3)
     monkeypatch.setattr(module, "DEFAULT_LIMITS", limits)
-    values = {"input": "word " * 100_000, "words": [str(number) for number in range(100_000)]}
+    values = {
+        "input": "word " * 100_000,
+        "words": [str(number) for number in range(100_000)],
+    }
     template = BoundedTemplate(HOSTILE[case])
     assert template.reads <= values.keys()
-    with pytest.raises(TemplateError, match=r"0\.3 seconds of processor time or 184 MiB|longer than"):
+    with pytest.raises(
+        TemplateError, match=r"0\.3 seconds of processor time or 184 MiB|longer than"
+    ):
         template.render(values)
 
 
@@ -92,14 +113,30 @@ def test_a_template_that_takes_too_much_time_or_memory_is_refused(case: str, mon
     ("source", "error", "words"),
     [
         ("a\n{% if %}", TemplateSyntaxError, "Expected an expression"),
-        ("{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}", TemplateError, "nested too deeply"),
+        (
+            "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}",
+            TemplateError,
+            "nested too deeply",
+        ),
         ("{% if 1 %}" * 150 + "{% endif %}" * 150, TemplateError, "indentation"),
-        ("{% for a in range(9) %}" * 30 + "{% endfor %}" * 30, TemplateError, "nested blocks"),
-        *((source, UndefinedError, "no attribute 'x'") for source in ("{{ options.x }}", "{{ (options * 2).x }}")),
-        *((source, TemplateError, "longer than") for source in ("{{ 'a' * 5000000 }}", "{{ ['a' * 5000000] }}")),
+        (
+            "{% for a in range(9) %}" * 30 + "{% endfor %}" * 30,
+            TemplateError,
+            "nested blocks",
+        ),
+        *(
+            (source, UndefinedError, "no attribute 'x'")
+            for source in ("{{ options.x }}", "{{ (options * 2).x }}")
+        ),
+        *(
+            (source, TemplateError, "longer than")
+            for source in ("{{ 'a' * 5000000 }}", "{{ ['a' * 5000000] }}")
+        ),
     ],
 )
-def test_what_is_wrong_with_a_template_is_an_error_of_jinja(source: str, error: type[Exception], words: str) -> None:
+def test_what_is_wrong_with_a_template_is_an_error_of_jinja(
+    source: str, error: type[Exception], words: str
+) -> None:
     for way in (BoundedTemplate.render, BoundedTemplate.value):
         with pytest.raises(error, match=words):
             way(BoundedTemplate(source), VALUES)

@@ -25,7 +25,16 @@ from mmeval.store.shard import Shard
 from mmeval.task.task import FixedKinds, Selection, Task
 from tests.support import tiny_media
 from tests.support.task_folder import installed
-from tests.support.toy import PLUGINS, Rows, picture, run_toy, sample, samples, task, three_turns
+from tests.support.toy import (
+    PLUGINS,
+    Rows,
+    picture,
+    run_toy,
+    sample,
+    samples,
+    task,
+    three_turns,
+)
 
 JUDGE = {"judge": BackendSpec("toy", {"model": "judge"})}
 
@@ -48,28 +57,37 @@ def counting(_request: Request, helper: Role) -> AgentProgram:
 @agent(takes=("text", "video"), gives=("text",), version="1")
 def watching(request: Request, helper: Role) -> AgentProgram:
     """Shows its helper frames of a video."""
-    reply: Reply = yield helper.ask(request.messages[0].content, convert=("video->frames",))
+    reply: Reply = yield helper.ask(
+        request.messages[0].content, convert=("video->frames",)
+    )
     return reply.require()
 
 
 @pytest.fixture(autouse=True)
 def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     agents = "".join(
-        f"{name} = tests.mmeval.forecast.test_dry_run:{name}\n" for name in ("endless", "counting", "watching")
+        f"{name} = tests.mmeval.forecast.test_dry_run:{name}\n"
+        for name in ("endless", "counting", "watching")
     )
     plugins = f"{PLUGINS}\n{agents}"
     with installed(tmp_path / "site", monkeypatch, {"toys": {}}, more=plugins):
         yield
 
 
-def ahead(folder: Path, *tasks: Task, model: BackendSpec | None = None, **options: Any) -> Forecast:
-    chosen = RunOptions(model=model or BackendSpec("toy"), output_path=folder / "runs", **options)
+def ahead(
+    folder: Path, *tasks: Task, model: BackendSpec | None = None, **options: Any
+) -> Forecast:
+    chosen = RunOptions(
+        model=model or BackendSpec("toy"), output_path=folder / "runs", **options
+    )
     return forecast(Selection(tasks), chosen)
 
 
 def calls(found: Forecast, task: int = 0) -> dict[str, tuple[float, float]]:
     """By role, the calls that are to be made and those that are kept."""
-    return {role: (load.calls, load.kept) for role, load in found.tasks[task].loads.items()}
+    return {
+        role: (load.calls, load.kept) for role, load in found.tasks[task].loads.items()
+    }
 
 
 def load(found: Forecast, role: str = "model") -> Load:
@@ -80,11 +98,15 @@ def with_picture(file: Path) -> Sample:
     return Sample("p", (user("see", Media.from_path(file)),))
 
 
-def test_a_shard_has_its_own_answers_and_those_of_others_beside_them(tmp_path: Path) -> None:
+def test_a_shard_has_its_own_answers_and_those_of_others_beside_them(
+    tmp_path: Path,
+) -> None:
     one = task(rows=5)
     run_toy(tmp_path, one, shard=Shard(2, 1), args={"log": "", "broken": ""})
     toy = BackendSpec("toy", {"log": "", "broken": ""})
-    found = [ahead(tmp_path, one, model=toy, shard=Shard(2, number)) for number in (1, 2)]
+    found = [
+        ahead(tmp_path, one, model=toy, shard=Shard(2, number)) for number in (1, 2)
+    ]
     assert [(one.answers, one.answers_beside) for one in found] == [(3, 0), (0, 3)]
 
 
@@ -94,10 +116,23 @@ def test_an_extra_that_converts_media_and_is_missing_is_a_problem_of_the_trials_
     (tmp_path / "clip.mp4").write_bytes(tiny_media.clip())
     rows = [with_picture(tmp_path / "clip.mp4"), sample("words")]
     there = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *_: None if name == "av" else there(name))
-    found = ahead(tmp_path, task(rows=rows), model=BackendSpec("watching"), roles={"helper": BackendSpec("toy")})
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *_: None if name == "av" else there(name),
+    )
+    found = ahead(
+        tmp_path,
+        task(rows=rows),
+        model=BackendSpec("watching"),
+        roles={"helper": BackendSpec("toy")},
+    )
     ((problem, count),) = found.tasks[0].problems.items()
-    assert (install_command("video") in problem, count, calls(found)["helper"]) == (True, 1, (2, 0))
+    assert (install_command("video") in problem, count, calls(found)["helper"]) == (
+        True,
+        1,
+        (2, 0),
+    )
 
 
 class Broken(Rows):
@@ -114,38 +149,76 @@ def files(folder: Path) -> dict[str, tuple[int, int]]:
     return {str(path): (stat.st_size, stat.st_mtime_ns) for path, stat in found.items()}
 
 
-def test_calls_are_counted_by_sample_turn_and_repeat_and_what_the_folder_answers_is_kept(tmp_path: Path) -> None:
+def test_calls_are_counted_by_sample_turn_and_repeat_and_what_the_folder_answers_is_kept(
+    tmp_path: Path,
+) -> None:
     assert calls(ahead(tmp_path, task(rows=3))) == {"model": (3, 0)}
-    assert calls(ahead(tmp_path, task(rows=3, protocol=three_turns, repeats=2))) == {"model": (18, 0)}
+    assert calls(ahead(tmp_path, task(rows=3, protocol=three_turns, repeats=2))) == {
+        "model": (18, 0)
+    }
     found = ahead(tmp_path, task(rows=5), limit=2)
-    assert (calls(found), found.tasks[0].samples, found.tasks[0].rows) == ({"model": (2, 0)}, 2, 5)
+    assert (calls(found), found.tasks[0].samples, found.tasks[0].rows) == (
+        {"model": (2, 0)},
+        2,
+        5,
+    )
     turns = task(rows=3, protocol=three_turns, metrics=("toy_verdict",))
     run_toy(tmp_path, turns, limit=1, roles=JUDGE, args={"log": "", "broken": ""})
-    found = ahead(tmp_path, turns, roles=JUDGE, model=BackendSpec("toy", {"log": "", "broken": ""}))
+    found = ahead(
+        tmp_path,
+        turns,
+        roles=JUDGE,
+        model=BackendSpec("toy", {"log": "", "broken": ""}),
+    )
     assert calls(found) == {"model": (6, 3), "judge": (2, 1)}
     assert found.answers == 4
 
 
-def test_judges_are_counted_where_their_metric_can_be_computed_and_scores_are_wanted(tmp_path: Path) -> None:
+def test_judges_are_counted_where_their_metric_can_be_computed_and_scores_are_wanted(
+    tmp_path: Path,
+) -> None:
     judged = task(rows=3, metrics=("exact_match", "toy_verdict"))
     [plain, verdict] = judged.metrics
-    lacking = replace(judged, metrics=(plain, replace(verdict, unavailable="it asks the role 'judge'")))
-    assert calls(ahead(tmp_path, judged, roles=JUDGE)) == {"model": (3, 0), "judge": (3, 0)}
-    assert calls(ahead(tmp_path, judged, roles=JUDGE, predict_only=True)) == {"model": (3, 0)}
+    lacking = replace(
+        judged,
+        metrics=(plain, replace(verdict, unavailable="it asks the role 'judge'")),
+    )
+    assert calls(ahead(tmp_path, judged, roles=JUDGE)) == {
+        "model": (3, 0),
+        "judge": (3, 0),
+    }
+    assert calls(ahead(tmp_path, judged, roles=JUDGE, predict_only=True)) == {
+        "model": (3, 0)
+    }
     assert calls(ahead(tmp_path, lacking)) == {"model": (3, 0)}
 
 
-def test_large_judged_tasks_and_endless_programs_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_judged_tasks_and_endless_programs_are_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("mmeval.forecast.dry_run.JUDGED_SAMPLES", 4)
     found = ahead(tmp_path, task(rows=10, metrics=("toy_verdict",)), roles=JUDGE)
-    assert (load(found, "judge").calls, load(found, "judge").estimated) == (pytest.approx(10), True)
+    assert (load(found, "judge").calls, load(found, "judge").estimated) == (
+        pytest.approx(10),
+        True,
+    )
     assert not load(found).estimated
-    found = ahead(tmp_path, task(rows=2), model=BackendSpec("endless"), roles={"helper": BackendSpec("toy")})
+    found = ahead(
+        tmp_path,
+        task(rows=2),
+        model=BackendSpec("endless"),
+        roles={"helper": BackendSpec("toy")},
+    )
     assert (found.tasks[0].endless, load(found, "helper").calls) == (2, 400)
 
 
-def test_a_dry_run_follows_an_agent_by_the_examples_of_its_calls(tmp_path: Path) -> None:
-    asked: dict[str, Any] = {"model": BackendSpec("counting"), "roles": {"helper": BackendSpec("toy")}}
+def test_a_dry_run_follows_an_agent_by_the_examples_of_its_calls(
+    tmp_path: Path,
+) -> None:
+    asked: dict[str, Any] = {
+        "model": BackendSpec("counting"),
+        "roles": {"helper": BackendSpec("toy")},
+    }
     found = ahead(tmp_path, task(rows=2), **asked)
     assert (calls(found)["helper"], found.tasks[0].endless) == ((8, 0), 0)
     limited = ahead(tmp_path, task(rows=2), **asked, max_calls_per_answer=2)
@@ -153,17 +226,27 @@ def test_a_dry_run_follows_an_agent_by_the_examples_of_its_calls(tmp_path: Path)
 
 
 def test_every_question_of_a_graph_is_counted(tmp_path: Path) -> None:
-    chain = [{"id": at, "question": f"{at}?", "parents": [at - 1] if at else []} for at in range(300)]
+    chain = [
+        {"id": at, "question": f"{at}?", "parents": [at - 1] if at else []}
+        for at in range(300)
+    ]
     rows = [
         sample("a", questions=chain),
-        sample("b", questions=["x", {"question": "y", "part": "image2", "parents": [1]}]),
+        sample(
+            "b", questions=["x", {"question": "y", "part": "image2", "parents": [1]}]
+        ),
     ]
-    graph = replace(task(rows=rows, metrics=("question_graph",)), wanted=FixedKinds(("text", "image")))
+    graph = replace(
+        task(rows=rows, metrics=("question_graph",)),
+        wanted=FixedKinds(("text", "image")),
+    )
     found = ahead(tmp_path, graph, roles=JUDGE)
     assert (calls(found)["judge"], found.tasks[0].endless) == ((302, 0), 0)
 
 
-def test_an_answer_that_is_kept_is_counted_once_however_often_it_is_used(tmp_path: Path) -> None:
+def test_an_answer_that_is_kept_is_counted_once_however_often_it_is_used(
+    tmp_path: Path,
+) -> None:
     judged = [task(name, 3, metrics=("toy_verdict",), repeats=2) for name in ("a", "b")]
     for one in judged:
         run_toy(tmp_path, one, roles=JUDGE, model=BackendSpec("reference"))
@@ -177,26 +260,47 @@ def test_media_are_weighed_by_their_files_and_not_read(tmp_path: Path) -> None:
     with (tmp_path / "large.png").open("wb") as file:
         file.write(picture().read())
         file.truncate(10 * 2**30)
-    found = ahead(tmp_path, task(rows=[with_picture(tmp_path / "large.png"), *samples(1)]))
+    found = ahead(
+        tmp_path, task(rows=[with_picture(tmp_path / "large.png"), *samples(1)])
+    )
     assert load(found).media_bytes == 10 * 2**30
 
 
 def test_dollars_are_those_of_the_prices_for_what_is_estimated(tmp_path: Path) -> None:
     prices = tmp_path / "prices.yaml"
     prices.write_text("models:\n  toy-1: {input: 0, output: 1000000, per_call: 2}\n")
-    found = ahead(tmp_path, task(rows=3, params=GenerationParams(max_tokens=80)), model_cost_config=prices)
-    unknown, reference = ahead(tmp_path, task()), ahead(tmp_path, task(), model=BackendSpec("reference"))
+    found = ahead(
+        tmp_path,
+        task(rows=3, params=GenerationParams(max_tokens=80)),
+        model_cost_config=prices,
+    )
+    unknown, reference = (
+        ahead(tmp_path, task()),
+        ahead(tmp_path, task(), model=BackendSpec("reference")),
+    )
     costs = [one.dollars("model", load(one)) for one in (found, unknown, reference)]
-    assert [cost and (cost.low, cost.high) for cost in costs] == [(3 * (10 + 2), 3 * (80 + 2)), None, (0, 0)]
+    assert [cost and (cost.low, cost.high) for cost in costs] == [
+        (3 * (10 + 2), 3 * (80 + 2)),
+        None,
+        (0, 0),
+    ]
 
 
-def test_samples_that_cannot_be_asked_are_counted_and_not_driven(tmp_path: Path) -> None:
+def test_samples_that_cannot_be_asked_are_counted_and_not_driven(
+    tmp_path: Path,
+) -> None:
     def prompt(row: Sample) -> Any:
         return (row.input[0],)  # which a sample without content has not
 
     bad = Sample("torn", (), fault="row 2: torn")
-    found = ahead(tmp_path, replace(task(rows=[*samples(2), bad], repeats=2), prompt=prompt))
-    assert (calls(found), found.tasks[0].trials, found.tasks[0].problems) == ({"model": (4, 0)}, 6, {})
+    found = ahead(
+        tmp_path, replace(task(rows=[*samples(2), bad], repeats=2), prompt=prompt)
+    )
+    assert (calls(found), found.tasks[0].trials, found.tasks[0].problems) == (
+        {"model": (4, 0)},
+        6,
+        {},
+    )
     assert list(found.tasks[0].bad.lines()) == ["toy: sample 'torn': row 2: torn"]
 
 
@@ -214,27 +318,46 @@ def test_what_fails_is_counted_by_its_reason(tmp_path: Path) -> None:
         raise ValueError(f"no number in {answer.text[:2]}")
 
     found = ahead(tmp_path, replace(task(rows=3), prompt=prompt))  # type: ignore[arg-type]
-    assert (calls(found), found.tasks[0].problems) == ({"model": (2, 0)}, {"KeyError: 'colour'": 1})
+    assert (calls(found), found.tasks[0].problems) == (
+        {"model": (2, 0)},
+        {"KeyError: 'colour'": 1},
+    )
     assert found.exit_code == 0
-    both = forecast_text(replace(found, tasks=found.tasks * 2))  # what several tasks share is one line
+    both = forecast_text(
+        replace(found, tasks=found.tasks * 2)
+    )  # what several tasks share is one line
     assert [line for line in both.splitlines() if "colour" in line] == [
         "problem: toy, toy: 2 of 6 trials: KeyError: 'colour'"
     ]
     problems = ahead(tmp_path, replace(task(rows=30), prompt=failing)).tasks[0].problems  # type: ignore[arg-type]
     assert (len(problems), problems["other reasons"]) == (11, 20)
-    ((reason, count),) = ahead(tmp_path, task(rows=3, protocol=picky)).tasks[0].problems.items()
-    assert (reason.partition(" (")[0], "stand-in" in reason, count) == ("ValueError: no number in xx", True, 3)
+    ((reason, count),) = (
+        ahead(tmp_path, task(rows=3, protocol=picky)).tasks[0].problems.items()
+    )
+    assert (reason.partition(" (")[0], "stand-in" in reason, count) == (
+        "ValueError: no number in xx",
+        True,
+        3,
+    )
     (tmp_path / "p.png").write_bytes(picture().read())
     rows = [with_picture(tmp_path / "p.png"), *samples(2)]
-    found = ahead(tmp_path, task(rows=rows), model=BackendSpec("toy", {"takes": "text"}))
+    found = ahead(
+        tmp_path, task(rows=rows), model=BackendSpec("toy", {"takes": "text"})
+    )
     ((reason, count),) = found.tasks[0].problems.items()
     assert (calls(found), reason[-6:], count) == ({"model": (2, 0)}, " image", 1)
 
 
-def test_data_that_cannot_be_read_to_their_end_end_the_dry_run_as_they_would_end_the_run(tmp_path: Path) -> None:
+def test_data_that_cannot_be_read_to_their_end_end_the_dry_run_as_they_would_end_the_run(
+    tmp_path: Path,
+) -> None:
     broken = Broken(samples(3))
     found = ahead(tmp_path, replace(task(), dataset=lambda: broken), task("b", 2))
-    assert (found.tasks[0].samples, str(found.cannot_read), found.exit_code) == (2, "row 3", 2)
+    assert (found.tasks[0].samples, str(found.cannot_read), found.exit_code) == (
+        2,
+        "row 3",
+        2,
+    )
     twice = ahead(tmp_path, task(rows=[sample("a"), sample("a")]))
     assert (twice.exit_code, "'a'" in str(twice.cannot_read)) == (2, True)
 
@@ -242,8 +365,14 @@ def test_data_that_cannot_be_read_to_their_end_end_the_dry_run_as_they_would_end
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        *(({"roles": {"jugde": BackendSpec("toy")}}, UsageError), ({"offset": 99}, UsageError)),
-        *(({"budget_usd": 1.0}, UsageError), ({"model": BackendSpec("toy", {"nonsense": 1})}, UsageError)),
+        *(
+            ({"roles": {"jugde": BackendSpec("toy")}}, UsageError),
+            ({"offset": 99}, UsageError),
+        ),
+        *(
+            ({"budget_usd": 1.0}, UsageError),
+            ({"model": BackendSpec("toy", {"nonsense": 1})}, UsageError),
+        ),
         *(({"strict": True}, MissingError), ({"seed": 7}, IdentityChangedError)),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
@@ -252,9 +381,19 @@ def test_what_refuses_a_run_refuses_its_dry_run(
     options: dict[str, Any], error: type[Exception], tmp_path: Path
 ) -> None:
     toy = task(rows=3, metrics=("exact_match", "toy_verdict"))
-    toy = replace(toy, metrics=(toy.metrics[0], replace(toy.metrics[1], unavailable="it asks the role 'judge'")))
+    toy = replace(
+        toy,
+        metrics=(
+            toy.metrics[0],
+            replace(toy.metrics[1], unavailable="it asks the role 'judge'"),
+        ),
+    )
     run_toy(tmp_path, toy, args={"log": "", "broken": ""})
     before = files(tmp_path)
     with pytest.raises(error):
-        ahead(tmp_path, toy, **{"model": BackendSpec("toy", {"log": "", "broken": ""}), **options})
+        ahead(
+            tmp_path,
+            toy,
+            **{"model": BackendSpec("toy", {"log": "", "broken": ""}), **options},
+        )
     assert files(tmp_path) == before

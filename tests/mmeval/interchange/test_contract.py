@@ -8,7 +8,14 @@ from mmeval.backend.contract import WholeAnswers
 from mmeval.backend.create import create_backend
 from mmeval.content.parts import text_part
 from mmeval.errors import PluginError, UnknownNameError, UsageError
-from mmeval.interchange.contract import Absent, AnswerFormat, AnswerPlace, StoredAnswer, load_format, open_answers
+from mmeval.interchange.contract import (
+    Absent,
+    AnswerFormat,
+    AnswerPlace,
+    StoredAnswer,
+    load_format,
+    open_answers,
+)
 from mmeval.records.request import Request
 from mmeval.records.response import answered
 from mmeval.records.sample import Sample, user
@@ -49,18 +56,32 @@ def formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def test_a_third_partys_format_is_replayed_with_its_own_arguments(tmp_path: Path) -> None:
-    backend = create_backend("replay", {"path": str(tmp_path), "format": "parrot", "word": "ahoy"})
+def test_a_third_partys_format_is_replayed_with_its_own_arguments(
+    tmp_path: Path,
+) -> None:
+    backend = create_backend(
+        "replay", {"path": str(tmp_path), "format": "parrot", "word": "ahoy"}
+    )
     assert isinstance(backend, WholeAnswers)
-    first, second = (backend.answer("t", SAMPLE, repeat, Request(SAMPLE.input)) for repeat in (0, 1))
+    first, second = (
+        backend.answer("t", SAMPLE, repeat, Request(SAMPLE.input)) for repeat in (0, 1)
+    )
     assert first.text == "ahoy"
     assert second.error is not None
     assert (second.error.kind, second.error.message) == ("no_answer", "once is enough")
-    assert backend.identity == {"backend": "replay", "format": "parrot", "word": "ahoy", "answers": "0" * 32}
+    assert backend.identity == {
+        "backend": "replay",
+        "format": "parrot",
+        "word": "ahoy",
+        "answers": "0" * 32,
+    }
 
 
 def test_arguments_are_checked_by_the_readers_own_types(tmp_path: Path) -> None:
-    wrong: list[tuple[str, dict[str, Any], str]] = [("parrot", {"word": 7}, "word"), ("silent", {}, "silent")]
+    wrong: list[tuple[str, dict[str, Any], str]] = [
+        ("parrot", {"word": 7}, "word"),
+        ("silent", {}, "silent"),
+    ]
     for form, options, name in wrong:
         with pytest.raises(UsageError) as caught:
             open_answers(form, tmp_path, options)

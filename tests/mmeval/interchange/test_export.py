@@ -25,7 +25,12 @@ def written(tmp_path: Path, what: str, **options: Any) -> list[Any]:
         return Exported(len(found), 0)
 
     stored = StoredRun(outcome.folder)
-    export(stored, AnswerFormat("Is written only.", write=write), tmp_path / "out", force=False)
+    export(
+        stored,
+        AnswerFormat("Is written only.", write=write),
+        tmp_path / "out",
+        force=False,
+    )
     stored.close()
     return found
 
@@ -37,9 +42,17 @@ def test_a_writer_that_asks_has_the_scores_beside_the_trials(tmp_path: Path) -> 
 
 
 def test_a_run_without_scores_is_written_too(tmp_path: Path) -> None:
-    assert [one.scores for one in written(tmp_path, "scored", predict_only=True)] == [{}, {}]
+    assert [one.scores for one in written(tmp_path, "scored", predict_only=True)] == [
+        {},
+        {},
+    ]
 
 
-def test_a_writer_that_does_not_ask_reads_no_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmeval.results.stored_run._score_rows", lambda folder: pytest.fail("scores were read"))
+def test_a_writer_that_does_not_ask_reads_no_scores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "mmeval.results.stored_run._score_rows",
+        lambda folder: pytest.fail("scores were read"),
+    )
     assert len(written(tmp_path, "trials")) == 2

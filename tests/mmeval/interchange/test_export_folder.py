@@ -7,12 +7,23 @@ import pytest
 
 from mmeval.content import Interleaved
 from mmeval.errors import UsageError
-from mmeval.interchange import AnsweredRun, AnsweredTask, ExportFolder, ScoredTrial, stem_of
+from mmeval.interchange import (
+    AnsweredRun,
+    AnsweredTask,
+    ExportFolder,
+    ScoredTrial,
+    stem_of,
+)
 from mmeval.records import ErrorInfo, Sample, Trial
 from tests.support.answered import task_of
 
-FAILED, UNASKED = ErrorInfo("timeout", "no reply"), ErrorInfo("unsupported", "it takes no audio")
-DAMAGED = Trial(Sample("7", (), fault="no JSON"), error=ErrorInfo("bad_sample", "no JSON"))
+FAILED, UNASKED = (
+    ErrorInfo("timeout", "no reply"),
+    ErrorInfo("unsupported", "it takes no audio"),
+)
+DAMAGED = Trial(
+    Sample("7", (), fault="no JSON"), error=ErrorInfo("bad_sample", "no JSON")
+)
 
 
 class Lines(ExportFolder):
@@ -39,7 +50,9 @@ class Lines(ExportFolder):
         self.came_again.append(one.trial.sample.id)
 
     def finish(self) -> Sequence[str]:
-        (self.path / "lines.txt").write_text("".join(f"{name} {said}\n" for name, said in self.lines.items()))
+        (self.path / "lines.txt").write_text(
+            "".join(f"{name} {said}\n" for name, said in self.lines.items())
+        )
         return ()
 
 
@@ -61,18 +74,31 @@ def test_a_task_with_one_foreign_sample_is_left_out_whole(tmp_path: Path) -> Non
     assert (tmp_path / "lines.txt").read_text() == "2 c\n"
 
 
-@pytest.mark.parametrize("tasks", [(task("quiz", trial("x", "a")),), (task("own", DAMAGED),)])
-def test_a_run_without_a_place_is_refused(tasks: tuple[AnsweredTask, ...], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "tasks", [(task("quiz", trial("x", "a")),), (task("own", DAMAGED),)]
+)
+def test_a_run_without_a_place_is_refused(
+    tasks: tuple[AnsweredTask, ...], tmp_path: Path
+) -> None:
     with pytest.raises(UsageError, match="nothing of this run"):
         Lines(tmp_path).fill(AnsweredRun("m", tasks))
     assert not (tmp_path / "lines.txt").exists()
 
 
-def test_tasks_that_ask_the_same_share_an_answer_of_which_one_may_have_failed(tmp_path: Path) -> None:
-    tasks = task("one", trial("1", "a"), trial("2", FAILED)), task("other", trial("1", FAILED), trial("2", "b"))
+def test_tasks_that_ask_the_same_share_an_answer_of_which_one_may_have_failed(
+    tmp_path: Path,
+) -> None:
+    tasks = (
+        task("one", trial("1", "a"), trial("2", FAILED)),
+        task("other", trial("1", FAILED), trial("2", "b")),
+    )
     lines = Lines(tmp_path)
     done = lines.fill(AnsweredRun("m", (*tasks, task("third", trial("1", "a")))))
-    assert (done.answers, done.gaps, (tmp_path / "lines.txt").read_text()) == (2, (), "1 a\n2 b\n")
+    assert (done.answers, done.gaps, (tmp_path / "lines.txt").read_text()) == (
+        2,
+        (),
+        "1 a\n2 b\n",
+    )
     assert lines.came_again == ["1"]
 
 
@@ -82,8 +108,13 @@ def test_different_answers_in_one_place_are_refused(tmp_path: Path) -> None:
         Lines(tmp_path).fill(AnsweredRun("m", tasks))
 
 
-def test_what_failed_was_not_asked_or_is_damaged_is_counted_once_each(tmp_path: Path) -> None:
-    tasks = task("one", trial("1", FAILED), trial("2", UNASKED), DAMAGED), task("other", trial("1", FAILED), DAMAGED)
+def test_what_failed_was_not_asked_or_is_damaged_is_counted_once_each(
+    tmp_path: Path,
+) -> None:
+    tasks = (
+        task("one", trial("1", FAILED), trial("2", UNASKED), DAMAGED),
+        task("other", trial("1", FAILED), DAMAGED),
+    )
     done = Lines(tmp_path).fill(AnsweredRun("m", tasks))
     assert [gap.split(";")[0] for gap in done.gaps] == [
         "1 answer: the model had failed",
@@ -93,7 +124,9 @@ def test_what_failed_was_not_asked_or_is_damaged_is_counted_once_each(tmp_path: 
 
 
 def test_a_note_is_of_what_it_counts(tmp_path: Path) -> None:
-    assert Lines(tmp_path).fill(AnsweredRun("m", (task("own", trial("1", "a b")),))).notes == ("2 words: counted",)
+    assert Lines(tmp_path).fill(
+        AnsweredRun("m", (task("own", trial("1", "a b")),))
+    ).notes == ("2 words: counted",)
 
 
 @pytest.mark.parametrize("name", ["../../x", "é", "x" * 300, "a b"])

@@ -28,7 +28,14 @@ def changed(file: Path, **changes: Any) -> None:
     file.write_text(json.dumps({**json.loads(file.read_text()), **changes}) + "\n")
 
 
-def stored(folder: Path, *, words: str = "Draw.", sample: str = "s", task: str = "told", repeat: int = 0) -> Any:
+def stored(
+    folder: Path,
+    *,
+    words: str = "Draw.",
+    sample: str = "s",
+    task: str = "told",
+    repeat: int = 0,
+) -> Any:
     """``Any``: a StoredAnswer or an Absent, which the test inspects."""
     answers = read_own(folder)
     try:
@@ -42,17 +49,29 @@ def test_an_answer_has_its_parts_and_the_model_that_gave_it(tmp_path: Path) -> N
     assert isinstance(found, StoredAnswer)
     assert found.response.output is not None
     assert found.response.output.parts == (Part("text", "a hare", raw="a hare"),)
-    assert (found.response.served, found.response.usage.input_tokens, found.response.latency) == ("teller-1", 0, 0.0)
+    assert (
+        found.response.served,
+        found.response.usage.input_tokens,
+        found.response.latency,
+    ) == ("teller-1", 0, 0.0)
     assert (run.model, run.counts, run.remarks) == ("teller", {"told": 1}, [])
     renamed = stored(tmp_path, task="renamed")  # known by its questions
     assert (renamed.place, renamed.response.text) == (("told", 0), "a hare")
     error = {"kind": "unsupported", "message": "takes no image"}
-    assert stored(write_run(tmp_path / "failed", [drawn(None, error=error)])).response.error.to_json() == error
+    assert (
+        stored(
+            write_run(tmp_path / "failed", [drawn(None, error=error)])
+        ).response.error.to_json()
+        == error
+    )
 
 
 def test_there_is_no_answer_to_what_was_not_asked(tmp_path: Path) -> None:
     asked: dict[str, dict[str, Any]] = {
-        **{"task other; ": {"task": "other", "words": "Paint."}, "'t', repeat 0": {"sample": "t"}},
+        **{
+            "task other; ": {"task": "other", "words": "Paint."},
+            "'t', repeat 0": {"sample": "t"},
+        },
         **{"'s', repeat 1": {"repeat": 1}, "another question": {"words": "Paint."}},
     }
     folder = one(tmp_path)
@@ -65,9 +84,19 @@ def test_there_is_no_answer_to_what_was_not_asked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("part", "words"),
     [
-        *(({"type": "smell"}, "'smell'"), ({"type": "text", "text": 7}, "no text"), ("words", "not str")),
-        *(({"type": "text", "text": "a", "raw": 7}, "no text"), ({"type": "image", "label": 7}, "no text")),
-        *(({"type": "image", "media": {**PNG, "sha256": "../../x"}}, "SHA-256"), ({"type": "image", "media": 7}, "")),
+        *(
+            ({"type": "smell"}, "'smell'"),
+            ({"type": "text", "text": 7}, "no text"),
+            ("words", "not str"),
+        ),
+        *(
+            ({"type": "text", "text": "a", "raw": 7}, "no text"),
+            ({"type": "image", "label": 7}, "no text"),
+        ),
+        *(
+            ({"type": "image", "media": {**PNG, "sha256": "../../x"}}, "SHA-256"),
+            ({"type": "image", "media": 7}, ""),
+        ),
         ({"type": "image", "media": PNG}, "folder media/"),
     ],
 )
@@ -77,10 +106,17 @@ def test_a_damaged_answer_is_none(part: Any, words: str, tmp_path: Path) -> None
     assert words in found.reason
 
 
-def test_a_medium_is_found_in_the_store_of_the_folder_and_another_file_is_never_taken_for_it(tmp_path: Path) -> None:
+def test_a_medium_is_found_in_the_store_of_the_folder_and_another_file_is_never_taken_for_it(
+    tmp_path: Path,
+) -> None:
     made = picture(1)
     (tmp_path / "secret").write_bytes(b"a" * made.size)
-    row = {**PNG, "sha256": made.sha256, "size": made.size, "path": str(tmp_path / "secret")}
+    row = {
+        **PNG,
+        "sha256": made.sha256,
+        "size": made.size,
+        "path": str(tmp_path / "secret"),
+    }
     folder = write_run(tmp_path / "run", [drawn([{"type": "image", "media": row}])])
     with pytest.raises(CorruptMediaError):
         stored(folder).response.output.media()[0].read()
@@ -88,18 +124,30 @@ def test_a_medium_is_found_in_the_store_of_the_folder_and_another_file_is_never_
     place.parent.mkdir(parents=True)
     place.write_bytes(made.read())
     (tmp_path / "secret").unlink()
-    assert [taken.read() for taken in stored(folder).response.output.media()] == [made.read()]
+    assert [taken.read() for taken in stored(folder).response.output.media()] == [
+        made.read()
+    ]
     place.write_bytes(b"cut")
     assert isinstance(stored(folder), Absent)
 
 
-def test_the_digest_is_that_of_the_answers_and_not_of_their_place(tmp_path: Path) -> None:
+def test_the_digest_is_that_of_the_answers_and_not_of_their_place(
+    tmp_path: Path,
+) -> None:
     same = write_run(tmp_path / "same", [drawn([text("a hare")])], results={})
-    more = write_run(tmp_path / "more", [drawn([text("a hare")]), Told([text("?")], [text("b")])])
-    assert read_own(one(tmp_path / "one")).digest == read_own(same).digest != read_own(more).digest
+    more = write_run(
+        tmp_path / "more", [drawn([text("a hare")]), Told([text("?")], [text("b")])]
+    )
+    assert (
+        read_own(one(tmp_path / "one")).digest
+        == read_own(same).digest
+        != read_own(more).digest
+    )
 
 
-def test_the_only_run_below_a_folder_is_found_and_of_several_one_has_to_be_named(tmp_path: Path) -> None:
+def test_the_only_run_below_a_folder_is_found_and_of_several_one_has_to_be_named(
+    tmp_path: Path,
+) -> None:
     one(tmp_path / "runs/m/default")
     assert read_own(tmp_path / "runs").model == "teller"
     one(tmp_path / "runs/n/default")
@@ -112,7 +160,9 @@ def test_the_only_run_below_a_folder_is_found_and_of_several_one_has_to_be_named
         read_own(tmp_path / "runs/n/default")
 
 
-def test_a_damaged_trial_has_no_answer_and_a_damaged_sample_is_left_out(tmp_path: Path) -> None:
+def test_a_damaged_trial_has_no_answer_and_a_damaged_sample_is_left_out(
+    tmp_path: Path,
+) -> None:
     file = one(tmp_path) / "trials" / "told.jsonl"
     rewritten(file, x=[7])
     found = stored(tmp_path)
@@ -121,4 +171,7 @@ def test_a_damaged_trial_has_no_answer_and_a_damaged_sample_is_left_out(tmp_path
     rewritten(file, x=[["0", "model", "lost"]])
     assert "journal" in stored(tmp_path).reason
     rewritten(tmp_path / "samples" / "told.jsonl", sample={"id": "s"})
-    assert (read_own(tmp_path).counts, len(read_own(tmp_path).remarks)) == ({"told": 0}, 1)
+    assert (read_own(tmp_path).counts, len(read_own(tmp_path).remarks)) == (
+        {"told": 0},
+        1,
+    )

@@ -12,23 +12,34 @@ from mmeval.records.sample import Sample, user
 TIME = "2026-01-31T12-00-00.000000"
 
 
-def write(folder: Path, *rows: dict[str, Any], task: str = "t", time: str = TIME) -> Path:
+def write(
+    folder: Path, *rows: dict[str, Any], task: str = "t", time: str = TIME
+) -> Path:
     file = folder / f"samples_{task}_{time}.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return file
 
 
 def row(*answers: str | None, id_: str = "1", **more: Any) -> dict[str, Any]:
-    parts = [None if words is None else [{"type": "text", "text": words}] for words in answers]
+    parts = [
+        None if words is None else [{"type": "text", "text": words}]
+        for words in answers
+    ]
     return {"doc": Sample(id_, (user("?"),)).to_json(), "parts": parts, **more}
 
 
-def words_of(answers: Answers, task: str = "t", id_: str = "1", repeat: int = 0, words: str = "?") -> str:
+def words_of(
+    answers: Answers, task: str = "t", id_: str = "1", repeat: int = 0, words: str = "?"
+) -> str:
     """The words of an answer, or the reason why there is none."""
     found = answers.answer(task, Sample(id_, (user(words),)), repeat)
     if isinstance(found, Absent):
         return found.reason
-    return found.response.text if found.response.error is None else found.response.error.kind
+    return (
+        found.response.text
+        if found.response.error is None
+        else found.response.error.kind
+    )
 
 
 def test_answers_are_known_by_task_sample_and_repeat(tmp_path: Path) -> None:
@@ -37,7 +48,12 @@ def test_answers_are_known_by_task_sample_and_repeat(tmp_path: Path) -> None:
     write(tmp_path, row("a", "b"), bad, row("c", id_="2"))
     write(tmp_path, row("d"), task="u")
     answers = read_own(tmp_path)
-    asked_for: tuple[dict[str, Any], ...] = ({}, {"repeat": 1}, {"id_": "2"}, {"task": "u"})
+    asked_for: tuple[dict[str, Any], ...] = (
+        {},
+        {"repeat": 1},
+        {"id_": "2"},
+        {"task": "u"},
+    )
     assert [words_of(answers, **asked) for asked in asked_for] == [*"abcd"]
     found = answers.answer("t", Sample("2", (user("?"),)), 0)
     assert (answers.counts, found.place) == ({"t": 3, "u": 1}, AnswerPlace("t", 2))
@@ -50,7 +66,9 @@ def test_answers_are_known_by_task_sample_and_repeat(tmp_path: Path) -> None:
         assert words in words_of(answers, **asked)
 
 
-def test_of_several_files_of_a_task_the_newest_is_read_with_a_remark(tmp_path: Path) -> None:
+def test_of_several_files_of_a_task_the_newest_is_read_with_a_remark(
+    tmp_path: Path,
+) -> None:
     write(tmp_path, row("new"), time=TIME.replace("2026", "2027"))
     old = write(tmp_path, row("old"))
     answers = read_own(tmp_path)
@@ -64,11 +82,20 @@ def test_of_several_files_of_a_task_the_newest_is_read_with_a_remark(tmp_path: P
 
 def test_what_else_a_line_has_of_an_answer_is_kept(tmp_path: Path) -> None:
     error = {"kind": "too_long", "message": "too long"}
-    more: dict[str, Any] = {"error": [None, error], "finish_reason": ["length", "error"], "warnings": [["cut"], []]}
-    answers = read_own(write(tmp_path, row("a", None, **more), row("b", id_="2", finish_reason=["?"])))
+    more: dict[str, Any] = {
+        "error": [None, error],
+        "finish_reason": ["length", "error"],
+        "warnings": [["cut"], []],
+    }
+    answers = read_own(
+        write(tmp_path, row("a", None, **more), row("b", id_="2", finish_reason=["?"]))
+    )
     found, other = (answers.answer("t", Sample(id_, (user("?"),)), 0) for id_ in "12")
     assert not isinstance(found, Absent) and not isinstance(other, Absent)
-    assert (found.response.finish_reason, found.response.warnings) == ("length", ("cut",))
+    assert (found.response.finish_reason, found.response.warnings) == (
+        "length",
+        ("cut",),
+    )
     assert (other.response.finish_reason, other.response.warnings) == ("stop", ())
     assert words_of(answers, repeat=1) == "too_long"
 
@@ -77,22 +104,39 @@ def test_what_else_a_line_has_of_an_answer_is_kept(tmp_path: Path) -> None:
     ("line", "words"),
     [
         ('{"doc": {"id": "1"', "cut off"),
-        *((f'{{"doc": {doc}, "parts": {parts}}}', "no line") for doc, parts in (('{"id": 1}', "[]"), ("[]", "[]"))),
+        *(
+            (f'{{"doc": {doc}, "parts": {parts}}}', "no line")
+            for doc, parts in (('{"id": 1}', "[]"), ("[]", "[]"))
+        ),
         ('{"doc": {"id": "1"}, "parts": {}}', "no line"),
         ('{"doc": {"id": "1"}, "parts": []}', "question is damaged"),
-        ('{"doc": {"id": "1", "input": [{"role": "user", "content": [7]}]}, "parts": []}', "question is damaged"),
+        (
+            '{"doc": {"id": "1", "input": [{"role": "user", "content": [7]}]}, "parts": []}',
+            "question is damaged",
+        ),
     ],
 )
-def test_a_damaged_file_is_refused_with_its_line(line: str, words: str, tmp_path: Path) -> None:
+def test_a_damaged_file_is_refused_with_its_line(
+    line: str, words: str, tmp_path: Path
+) -> None:
     (tmp_path / f"samples_t_{TIME}.jsonl").write_text(line)
     with pytest.raises(UsageError, match=f":1: .*{words}"):
         read_own(tmp_path)
 
 
 @pytest.mark.parametrize(
-    "more", [{"warnings": [7]}, {"parts": [7]}, {"parts": [[7]]}, {"parts": [None]}, {"parts": [None], "error": [{}]}]
+    "more",
+    [
+        {"warnings": [7]},
+        {"parts": [7]},
+        {"parts": [[7]]},
+        {"parts": [None]},
+        {"parts": [None], "error": [{}]},
+    ],
 )
-def test_a_line_with_fields_of_other_types_has_no_answer(more: dict[str, Any], tmp_path: Path) -> None:
+def test_a_line_with_fields_of_other_types_has_no_answer(
+    more: dict[str, Any], tmp_path: Path
+) -> None:
     answers = read_own(write(tmp_path, row("a", **more)))
     found = answers.answer("t", Sample("1", (user("?"),)), 0)
     assert isinstance(found, Absent)

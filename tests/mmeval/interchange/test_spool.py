@@ -8,7 +8,9 @@ from mmeval.errors import StorageError
 from mmeval.interchange.spool import KeptLines, Span
 
 
-def test_values_come_back_in_any_order_and_leave_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_come_back_in_any_order_and_leave_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     values = [{"a": [1, None]}, "half \ud83d", "x" * 100_000, []]
     kept = KeptLines()
@@ -20,7 +22,9 @@ def test_values_come_back_in_any_order_and_leave_no_file(tmp_path: Path, monkeyp
     kept.close()
 
 
-def test_a_full_disk_and_a_folder_that_is_gone_are_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_and_a_folder_that_is_gone_are_one_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, "No space left")
 

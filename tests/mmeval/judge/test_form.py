@@ -11,20 +11,39 @@ from tests.support.toy import reply
 def test_the_form_says_what_is_asked_for() -> None:
     share = Number("share", 0, 1, whole=False)
     grade = Number("grade", 1, 5, unsure=True)
-    form = ReplyForm((Text("why", "words"), grade, share, Choice("kind", ("a", "b")), YesNo("met")))
+    form = ReplyForm(
+        (Text("why", "words"), grade, share, Choice("kind", ("a", "b")), YesNo("met"))
+    )
     fields = ('"why": <words>', '"grade": <a whole number from 1 to 5, or "not sure">')
-    more = ('"share": <a number from 0 to 1>', '"kind": <one of "a", "b">', '"met": <"yes" or "no">')
+    more = (
+        '"share": <a number from 0 to 1>',
+        '"kind": <one of "a", "b">',
+        '"met": <"yes" or "no">',
+    )
     assert form.asked == "{" + ", ".join((*fields, *more)) + "}"
 
 
 @pytest.mark.parametrize(
     ("field", "text", "value"),
     [
-        *((Number("x", 1, 5), "4", 4), (Number("x", 1, 5), "5.0", 5), (Number("x", 1, 5), '"1"', 1)),
-        *((Number("x", 0, 1, whole=False), "0.25", 0.25), (Number("x", 1, 5, unsure=True), '"Not sure."', None)),
-        *((Choice("x", ("Good", "not bad")), '"good"', "Good"), (Choice("x", ("a", "not b")), '" Not  b. "', "not b")),
+        *(
+            (Number("x", 1, 5), "4", 4),
+            (Number("x", 1, 5), "5.0", 5),
+            (Number("x", 1, 5), '"1"', 1),
+        ),
+        *(
+            (Number("x", 0, 1, whole=False), "0.25", 0.25),
+            (Number("x", 1, 5, unsure=True), '"Not sure."', None),
+        ),
+        *(
+            (Choice("x", ("Good", "not bad")), '"good"', "Good"),
+            (Choice("x", ("a", "not b")), '" Not  b. "', "not b"),
+        ),
         *((YesNo("x"), '"Yes."', True), (YesNo("x"), "false", False)),
-        *((YesNo("x", unsure=True), '"not_sure"', None), (Text("x"), '"because"', "because")),
+        *(
+            (YesNo("x", unsure=True), '"not_sure"', None),
+            (Text("x"), '"because"', "because"),
+        ),
         (Text("x"), f'"{"a" * 2001}"', "a" * MAX_TEXT_CHARS),
         (Number("x", 1, 5), f'"{"0" * 38}4"', 4),
     ],
@@ -35,15 +54,30 @@ def test_a_value_that_fits_is_read(field: Any, text: str, value: Any) -> None:
     assert MAX_TEXT_CHARS == 2000
 
 
-NUMBERS = ("0", "6", "3.5", "true", "null", '"4/5"', '"1e999"', '"not sure"', f'"{"0" * 39}4"')
+NUMBERS = (
+    "0",
+    "6",
+    "3.5",
+    "true",
+    "null",
+    '"4/5"',
+    '"1e999"',
+    '"not sure"',
+    f'"{"0" * 39}4"',
+)
 MISFITS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     *((Number("x", 1, 5), NUMBERS), (Choice("x", ("a", "b")), ('"c"', "1"))),
-    *((YesNo("x"), ('"maybe"', "1", '"not sure"')), (Text("x", optional=False), ("3",))),
+    *(
+        (YesNo("x"), ('"maybe"', "1", '"not sure"')),
+        (Text("x", optional=False), ("3",)),
+    ),
 )
 
 
 @pytest.mark.parametrize(("field", "texts"), MISFITS)
-def test_a_value_that_does_not_fit_is_refused_by_name(field: Any, texts: tuple[str, ...]) -> None:
+def test_a_value_that_does_not_fit_is_refused_by_name(
+    field: Any, texts: tuple[str, ...]
+) -> None:
     for text in texts:
         with pytest.raises(ReplyError, match=r"^x is .*, not "):
             ReplyForm((field,)).read(f'{{"x": {text}}}')

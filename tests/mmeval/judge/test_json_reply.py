@@ -7,53 +7,115 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmeval.content.parts import text_part
-from mmeval.judge.json_reply import ReplyError, accepts, read_object, read_objects, strict_json
+from mmeval.judge.json_reply import (
+    ReplyError,
+    accepts,
+    read_object,
+    read_objects,
+    strict_json,
+)
 from mmeval.records.response import answered
 
 READ: dict[str, tuple[str, dict[str, Any]]] = {
     "nothing else": ('{"grade": 4}', {"grade": 4}),
-    "prose around it": ('I weigh {both sides}. {"grade": 4} That is all.', {"grade": 4}),
-    "single quotes": ("{'grade': 4, 'why': 'it is \"fine\"'}", {"grade": 4, "why": 'it is "fine"'}),
+    "prose around it": (
+        'I weigh {both sides}. {"grade": 4} That is all.',
+        {"grade": 4},
+    ),
+    "single quotes": (
+        "{'grade': 4, 'why': 'it is \"fine\"'}",
+        {"grade": 4, "why": 'it is "fine"'},
+    ),
     "trailing commas": ('{"grade": 4, "list": [1, 2,],}', {"grade": 4, "list": [1, 2]}),
-    "words of Python": ('{"grade": None, "a": True, "b": False}', {"grade": None, "a": True, "b": False}),
+    "words of Python": (
+        '{"grade": None, "a": True, "b": False}',
+        {"grade": None, "a": True, "b": False},
+    ),
     "a line break in a text": ('{"grade": "a\nb"}', {"grade": "a\nb"}),
     "escapes": (r'{"grade": "\u00e9\ud83d\ude00\n\"\/"}', {"grade": 'é😀\n"/'}),
     "escapes that are none": (r'{"grade": "\alpha \d"}', {"grade": r"\alpha \d"}),
     "half a surrogate": (r'{"grade": "\ud83d"}', {"grade": "\ufffd"}),
-    "the key as a word": ('My grade: 4, for "grade" means {grade}. {"grade": 4}', {"grade": 4}),
+    "the key as a word": (
+        'My grade: 4, for "grade" means {grade}. {"grade": 4}',
+        {"grade": 4},
+    ),
     "doubled braces": ('{{"grade": 4}}', {"grade": 4}),
-    "the same object twice": ('{"grade": 4, "a": 1} so {"a": 1, "grade": 4}', {"a": 1, "grade": 4}),
+    "the same object twice": (
+        '{"grade": 4, "a": 1} so {"a": 1, "grade": 4}',
+        {"a": 1, "grade": 4},
+    ),
     "escapes of blanks": (r'{"grade": "\t\r\b\f\\"}', {"grade": "\t\r\b\f\\"}),
-    "as deep as it may be": ('{"grade": ' + "[" * 32 + "]" * 32 + "}", {"grade": json.loads("[" * 32 + "]" * 32)}),
+    "as deep as it may be": (
+        '{"grade": ' + "[" * 32 + "]" * 32 + "}",
+        {"grade": json.loads("[" * 32 + "]" * 32)},
+    ),
     "as long as it may be": ('{"grade": 4}'.ljust(200_000), {"grade": 4}),
-    "as many digits as there may be": ('{"grade": %s}' % ("1" * 64), {"grade": int("1" * 64)}),
+    "as many digits as there may be": (
+        '{"grade": %s}' % ("1" * 64),
+        {"grade": int("1" * 64)},
+    ),
 }
 
 
 @pytest.mark.parametrize(("text", "found"), READ.values(), ids=READ)
-def test_an_object_is_read_however_it_is_dressed_up(text: str, found: dict[str, Any]) -> None:
+def test_an_object_is_read_however_it_is_dressed_up(
+    text: str, found: dict[str, Any]
+) -> None:
     assert read_object(text, ["grade"]) == found
 
 
 REFUSED = {
     "no object": ("four", "holds no JSON object"),
-    "two different answers": ('{"grade": 4} or {"grade": 5}', "several different answers"),
+    "two different answers": (
+        '{"grade": 4} or {"grade": 5}',
+        "several different answers",
+    ),
     "true is not 1": ('{"grade": true} or {"grade": 1}', "several different answers"),
     "cut off in a value": ('{"grade": 4', "ends in the middle"),
     "cut off after a whole one": ('{"grade": 4} no: {"grade": ', "ends in the middle"),
     "cut off around a whole one": ('{"first": {"grade": 4}', "ends in the middle"),
     "a piece of a broken one": ('{"first": {"grade": 4}, oops}', "malformed"),
     "a key twice": ('{"grade": 4, "grade": 5}', "stands twice"),
-    "a quotation in a broken one": ('{"why": "it says "{"grade": 4}" itself", "grade": 1}', "malformed"),
-    "a quotation in one without quotes": ('{why: "it says {"grade": 4}", grade: 1}', "malformed"),
-    "a quotation that ends what it stands in": ('{"why": "it says "}{"grade": 4}" itself", "grade": 1}', "malformed"),
-    "a broken one after a quotation": ('It says {"grade": 4}. {"grade": one}', "malformed"),
-    "a piece of a broken one without a wanted key": ('{"a": {"b": 4}, oops}', "holds no JSON object"),
-    "cut off in a word, after a brace in a text": ("""{"}": {"grade": 4}, "b": {"grade": 5}, "c": nul""", "malformed"),
-    "a piece of a text that is cut off after a brace": ("""{"a": x, "b": "} {'grade': 4} \\""", "malformed"),
-    "a first key that lacks a mark": ("""{grade': 1, 'why': "} {'grade': 5}", 'b': "'"}""", "malformed"),
-    "a quotation in an escaped one": (r"""{\"grade\": 1, \"why\": \"says {'grade': 5}\"}""", "malformed"),
-    "the rest of an escaped one": (r"""{\"why\": \"says } {'grade': 5}\", \"grade\": 1}""", "malformed"),
+    "a quotation in a broken one": (
+        '{"why": "it says "{"grade": 4}" itself", "grade": 1}',
+        "malformed",
+    ),
+    "a quotation in one without quotes": (
+        '{why: "it says {"grade": 4}", grade: 1}',
+        "malformed",
+    ),
+    "a quotation that ends what it stands in": (
+        '{"why": "it says "}{"grade": 4}" itself", "grade": 1}',
+        "malformed",
+    ),
+    "a broken one after a quotation": (
+        'It says {"grade": 4}. {"grade": one}',
+        "malformed",
+    ),
+    "a piece of a broken one without a wanted key": (
+        '{"a": {"b": 4}, oops}',
+        "holds no JSON object",
+    ),
+    "cut off in a word, after a brace in a text": (
+        """{"}": {"grade": 4}, "b": {"grade": 5}, "c": nul""",
+        "malformed",
+    ),
+    "a piece of a text that is cut off after a brace": (
+        """{"a": x, "b": "} {'grade': 4} \\""",
+        "malformed",
+    ),
+    "a first key that lacks a mark": (
+        """{grade': 1, 'why': "} {'grade': 5}", 'b': "'"}""",
+        "malformed",
+    ),
+    "a quotation in an escaped one": (
+        r"""{\"grade\": 1, \"why\": \"says {'grade': 5}\"}""",
+        "malformed",
+    ),
+    "the rest of an escaped one": (
+        r"""{\"why\": \"says } {'grade': 5}\", \"grade\": 1}""",
+        "malformed",
+    ),
     "no number of JSON": ('{"grade": NaN}', "malformed"),
     "leading zeros": ('{"grade": 04}', "malformed"),
     "a number without end": ('{"grade": 1e999}', "too large"),
@@ -71,15 +133,23 @@ def test_what_would_be_a_guess_is_refused_with_the_reason(text: str, why: str) -
 
 LISTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
     "nothing else": ('[{"a": 1}, {"a": 2}]', [{"a": 1}, {"a": 2}]),
-    "prose and fences": ("Here [so to say]:\n```json\n[{'a': ']',},]\n``` Done [1].", [{"a": "]"}]),
-    "lists of other things": ('[1, 2] [] ["a"] [{"a": 1}, 2] [{"b": [1]}]', [{"b": [1]}]),
+    "prose and fences": (
+        "Here [so to say]:\n```json\n[{'a': ']',},]\n``` Done [1].",
+        [{"a": "]"}],
+    ),
+    "lists of other things": (
+        '[1, 2] [] ["a"] [{"a": 1}, 2] [{"b": [1]}]',
+        [{"b": [1]}],
+    ),
     "two lists": ('[{"a": 1}] no: [{"a": 2}]', [{"a": 1}]),
     "in an object": ('{"plan": [{"a": 1}]}', [{"a": 1}]),
 }
 
 
 @pytest.mark.parametrize(("text", "found"), LISTS.values(), ids=LISTS)
-def test_the_first_list_of_objects_is_read(text: str, found: list[dict[str, Any]]) -> None:
+def test_the_first_list_of_objects_is_read(
+    text: str, found: list[dict[str, Any]]
+) -> None:
     assert read_objects(text) == found
 
 
@@ -100,7 +170,10 @@ def test_a_list_that_would_be_a_guess_is_refused(text: str, why: str) -> None:
 
 
 def test_a_call_accepts_what_a_reader_can_read() -> None:
-    good, bad = (accepts(read_object)(answered([text_part(text)])) for text in ('{"a": 1}', "none"))
+    good, bad = (
+        accepts(read_object)(answered([text_part(text)]))
+        for text in ('{"a": 1}', "none")
+    )
     assert (good, bool(bad)) == ("", True)
 
 
@@ -113,9 +186,16 @@ WITH_BRACES = st.text(st.sampled_from("{}\"'\\:, aé\n"), max_size=12)
 QUICKLY = settings(max_examples=50, deadline=None)
 
 
-@given(st.dictionaries(WITH_BRACES, WITH_BRACES | st.dictionaries(WITH_BRACES, WITH_BRACES), min_size=1), st.data())
+@given(
+    st.dictionaries(
+        WITH_BRACES, WITH_BRACES | st.dictionaries(WITH_BRACES, WITH_BRACES), min_size=1
+    ),
+    st.data(),
+)
 @QUICKLY
-def test_an_object_that_is_cut_off_anywhere_is_never_read(meant: dict[str, Any], data: st.DataObject) -> None:
+def test_an_object_that_is_cut_off_anywhere_is_never_read(
+    meant: dict[str, Any], data: st.DataObject
+) -> None:
     text = json.dumps(meant)
     with pytest.raises(ReplyError):
         read_object(text[: data.draw(st.integers(0, len(text) - 1))])

@@ -14,16 +14,29 @@ from tests.support.judging import driven
 FORM = ReplyForm((Text("reason"), YesNo("verdict", unsure=True)))
 PROMPT = PromptFile("p", "[user]\n{{ question }} {{ form }}").to_json()
 YES, NO, UNSURE = (f'{{"verdict": "{word}"}}' for word in ("yes", "no", "not sure"))
-FAILED, UNREAD = Response.failed("timeout", "slow"), Response.failed("bad_reply", "prose")
+FAILED, UNREAD = (
+    Response.failed("timeout", "slow"),
+    Response.failed("bad_reply", "prose"),
+)
 
 
-def graph(parents: Mapping[GraphId, Sequence[GraphId]], unaskable: str = "") -> list[GraphQuestion]:
-    asked = {id: Question(Role("judge"), FORM, PROMPT, {"question": f"<{id}>"}) for id in parents}
-    return [GraphQuestion(id, None if id == unaskable else asked[id], above) for id, above in parents.items()]
+def graph(
+    parents: Mapping[GraphId, Sequence[GraphId]], unaskable: str = ""
+) -> list[GraphQuestion]:
+    asked = {
+        id: Question(Role("judge"), FORM, PROMPT, {"question": f"<{id}>"})
+        for id in parents
+    }
+    return [
+        GraphQuestion(id, None if id == unaskable else asked[id], above)
+        for id, above in parents.items()
+    ]
 
 
 def answered(
-    questions: Sequence[GraphQuestion], replies: Mapping[str, str | Response] | None = None, **options: Any
+    questions: Sequence[GraphQuestion],
+    replies: Mapping[str, str | Response] | None = None,
+    **options: Any,
 ) -> tuple[AnsweredGraph, list[int]]:
     """The verdicts where all but the ``replies`` by id are yes, and how many calls each wave has."""
 
@@ -36,7 +49,9 @@ def answered(
 
 
 def words(found: AnsweredGraph) -> str:
-    return "".join({True: "y", False: "n", None: "?"}[one.yes] for one in found.verdicts)
+    return "".join(
+        {True: "y", False: "n", None: "?"}[one.yes] for one in found.verdicts
+    )
 
 
 def test_what_is_ready_is_asked_at_once_and_parents_before_children() -> None:
@@ -52,13 +67,25 @@ def test_below_a_no_all_are_no_and_nobody_is_asked() -> None:
     assert found.evidence["verdicts"] == {"1": "no", "2": "no", "3": "no", "4": "yes"}
 
 
-@pytest.mark.parametrize(("reply", "cause"), [(FAILED, "lost"), (UNREAD, "lost"), (UNSURE, "unsure")])
-def test_below_an_unknown_all_are_unknown_and_the_bounds_hold_them(reply: Any, cause: str) -> None:
+@pytest.mark.parametrize(
+    ("reply", "cause"), [(FAILED, "lost"), (UNREAD, "lost"), (UNSURE, "unsure")]
+)
+def test_below_an_unknown_all_are_unknown_and_the_bounds_hold_them(
+    reply: Any, cause: str
+) -> None:
     found, waves = answered(graph({1: [], 2: [1], 3: [2], 4: []}), {"1": reply})
     score = found.share()
     assert (waves, words(found), found.asked) == ([2], "???y", (1, 4))
-    assert (score.status, score.bounds, score.cause, score.reason[:6]) == ("unscored", (0.25, 1.0), cause, "3 of 4")
-    assert (list(found.evidence["lost"]), list(found.evidence["not_asked"])) == (["1"], ["2", "3"])
+    assert (score.status, score.bounds, score.cause, score.reason[:6]) == (
+        "unscored",
+        (0.25, 1.0),
+        cause,
+        "3 of 4",
+    )
+    assert (list(found.evidence["lost"]), list(found.evidence["not_asked"])) == (
+        ["1"],
+        ["2", "3"],
+    )
 
 
 def test_of_two_parents_a_no_decides() -> None:
@@ -78,7 +105,10 @@ def test_what_is_in_a_cycle_or_below_one_is_no_and_not_asked() -> None:
 def test_parents_that_cannot_be_are_left_out_and_reported() -> None:
     found, waves = answered(graph({1: [9], 2: [2, 1]}))
     assert (waves, words(found)) == ([1, 1], "yy")
-    assert found.faults == ("1 has the parent 9, which does not exist", "2 is its own parent")
+    assert found.faults == (
+        "1 has the parent 9, which does not exist",
+        "2 is its own parent",
+    )
     twice = [*graph({1: []}), *graph({1: [], 2: [1]})]
     found, _ = answered(twice, {"1": NO})
     assert (words(found), found.faults) == ("nnn", ("2 questions have the id 1",))
@@ -86,7 +116,9 @@ def test_parents_that_cannot_be_are_left_out_and_reported() -> None:
 
 
 def test_what_cannot_be_asked_is_no_even_below_an_unknown() -> None:
-    found, waves = answered(graph({"a": [], "b": ["a"], "c": ["b"]}, unaskable="b"), {"a": FAILED})
+    found, waves = answered(
+        graph({"a": [], "b": ["a"], "c": ["b"]}, unaskable="b"), {"a": FAILED}
+    )
     assert (waves, words(found)) == ([1], "?nn")
     assert found.evidence["not_asked"] == {"b": "it cannot be asked", "c": "b is no"}
 
@@ -98,9 +130,17 @@ def test_where_dependencies_are_not_followed_what_has_parents_is_no() -> None:
     assert answered(questions)[0].asked == (1, 2, 0)
 
 
-def test_a_reply_that_cannot_be_used_may_count_as_no_and_a_judge_that_failed_never_does() -> None:
-    found, _ = answered(graph({1: [], 2: [1], 3: []}), {"1": UNREAD, "3": FAILED}, lost_is_no=True)
-    assert (words(found), found.evidence["unread"], found.share().bounds) == ("nn?", 1, (0.0, 1 / 3))
+def test_a_reply_that_cannot_be_used_may_count_as_no_and_a_judge_that_failed_never_does() -> (
+    None
+):
+    found, _ = answered(
+        graph({1: [], 2: [1], 3: []}), {"1": UNREAD, "3": FAILED}, lost_is_no=True
+    )
+    assert (words(found), found.evidence["unread"], found.share().bounds) == (
+        "nn?",
+        1,
+        (0.0, 1 / 3),
+    )
 
 
 def test_each_question_is_asked_so_often_and_the_majority_decides() -> None:

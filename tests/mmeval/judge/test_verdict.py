@@ -5,7 +5,14 @@ import pytest
 from mmeval.content.parts import Interleaved, Part, media_part, text_part
 from mmeval.errors import UsageError
 from mmeval.judge.form import Choice, Number, ReplyForm, Text, YesNo
-from mmeval.judge.verdict import Combine, Question, Verdict, ask_verdicts, combined, shown
+from mmeval.judge.verdict import (
+    Combine,
+    Question,
+    Verdict,
+    ask_verdicts,
+    combined,
+    shown,
+)
 from mmeval.program.calls import Call, Reply, Role
 from mmeval.program.prompt import PromptError
 from mmeval.records.response import Response
@@ -39,9 +46,15 @@ MAJORITY: dict[str, tuple[list[Reply], Any, float]] = {
 
 
 @pytest.mark.parametrize(("given", "value", "spread"), MAJORITY.values(), ids=MAJORITY)
-def test_the_majority_decides_and_a_tie_is_not_sure(given: list[Reply], value: Any, spread: float) -> None:
+def test_the_majority_decides_and_a_tie_is_not_sure(
+    given: list[Reply], value: Any, spread: float
+) -> None:
     verdict = combined(YES, given)
-    assert (verdict.values, verdict.lost, verdict.cause) == ({"met": value}, "", "unsure")
+    assert (verdict.values, verdict.lost, verdict.cause) == (
+        {"met": value},
+        "",
+        "unsure",
+    )
     assert verdict.spread["met"] == pytest.approx(spread)
     assert bool(verdict.unknown("met")) is (value is None)
 
@@ -49,25 +62,43 @@ def test_the_majority_decides_and_a_tie_is_not_sure(given: list[Reply], value: A
 @pytest.mark.parametrize(
     ("combine", "given", "value", "spread"),
     [
-        *(("mean", grades(2, 3, 5), 10 / 3, 1.527525), ("median", grades(2, 3, 5), 3.0, 1.527525)),
-        *(("majority", grades(5, 3, 5), 5, 1 / 3), ("mean", grades(4, "not sure"), None, 0.0)),
+        *(
+            ("mean", grades(2, 3, 5), 10 / 3, 1.527525),
+            ("median", grades(2, 3, 5), 3.0, 1.527525),
+        ),
+        *(
+            ("majority", grades(5, 3, 5), 5, 1 / 3),
+            ("mean", grades(4, "not sure"), None, 0.0),
+        ),
         ("median", grades(2, 4, "not sure"), None, 1.414214),
     ],
 )
-def test_grades_are_combined(combine: Combine, given: list[Reply], value: Any, spread: float) -> None:
+def test_grades_are_combined(
+    combine: Combine, given: list[Reply], value: Any, spread: float
+) -> None:
     verdict = combined(GRADE, given, combine)
     assert verdict.values["grade"] == (None if value is None else pytest.approx(value))
     assert verdict.spread["grade"] == pytest.approx(spread, abs=1e-6)
     # Yes counts as one, and of words the majority is taken.
-    assert combined(YES, votes("yes", "no", "yes", "yes"), "mean").values == {"met": 0.75}
+    assert combined(YES, votes("yes", "no", "yes", "yes"), "mean").values == {
+        "met": 0.75
+    }
     kinds = ReplyForm((Choice("kind", ("a", "b")),))
-    assert combined(kinds, replies(*(f'{{"kind": "{word}"}}' for word in "aba")), "mean").values == {"kind": "a"}
+    assert combined(
+        kinds, replies(*(f'{{"kind": "{word}"}}' for word in "aba")), "mean"
+    ).values == {"kind": "a"}
 
 
 def test_a_lost_vote_loses_the_verdict_unless_a_majority_stands_without_it() -> None:
     losing: list[tuple[Combine, list[Reply]]] = [
-        *(("majority", [*votes("yes"), FAILED, FAILED]), ("majority", [*votes("yes", "no"), FAILED])),
-        *(("mean", [*votes("yes", "yes"), FAILED]), ("median", [*votes("yes", "yes"), FAILED])),
+        *(
+            ("majority", [*votes("yes"), FAILED, FAILED]),
+            ("majority", [*votes("yes", "no"), FAILED]),
+        ),
+        *(
+            ("mean", [*votes("yes", "yes"), FAILED]),
+            ("median", [*votes("yes", "yes"), FAILED]),
+        ),
     ]
     for combine, given in losing:
         verdict = combined(YES, given, combine)
@@ -79,18 +110,30 @@ def test_a_lost_vote_loses_the_verdict_unless_a_majority_stands_without_it() -> 
 def test_a_lost_verdict_has_a_cause() -> None:
     down = [Reply(Response.failed("server", "down"))]
     for given, cause, replied in (
-        *((replies("perhaps"), "lost", True), ([REFUSED, REFUSED], "final", False), ([REFUSED, FAILED], "lost", False)),
+        *(
+            (replies("perhaps"), "lost", True),
+            ([REFUSED, REFUSED], "final", False),
+            ([REFUSED, FAILED], "lost", False),
+        ),
         (down, "lost", False),
     ):
         verdict = combined(YES, given)
-        assert (verdict.cause, verdict.replied, bool(verdict.lost)) == (cause, replied, True)
-        lost = Score(status="unscored", reason=verdict.lost, bounds=(0, 1), cause=verdict.cause)
+        assert (verdict.cause, verdict.replied, bool(verdict.lost)) == (
+            cause,
+            replied,
+            True,
+        )
+        lost = Score(
+            status="unscored", reason=verdict.lost, bounds=(0, 1), cause=verdict.cause
+        )
         assert verdict.unscored("met", (0, 1)) == lost
 
 
 def test_fields_that_may_be_left_out_are_left_out_where_no_vote_has_them() -> None:
     form = ReplyForm((YesNo("met", optional=True), Text("reason")))
-    assert combined(form, replies('{"reason": "x"}')) == Verdict({"reason": "x"}, votes=({"reason": "x"},))
+    assert combined(form, replies('{"reason": "x"}')) == Verdict(
+        {"reason": "x"}, votes=({"reason": "x"},)
+    )
     assert combined(form, [FAILED]).lost == "bad_reply: no object"
 
 
@@ -99,21 +142,34 @@ def test_evidence_holds_the_votes_where_there_are_several() -> None:
     each = [{"met": True}, {"met": True}, {"met": False}]
     several = {"met": True, "votes": each, "spread": {"met": pytest.approx(1 / 3)}}
     assert combined(YES, votes("yes", "yes", "no")).evidence == several
-    form = ReplyForm((Text("reason"), YesNo("met", unsure=True)))  # the reason is that of a vote for what was agreed on
-    given = [f'{{"reason": "{word}!", "met": "{word}"}}' for word in ("no", "yes", "yes")]
+    form = ReplyForm(
+        (Text("reason"), YesNo("met", unsure=True))
+    )  # the reason is that of a vote for what was agreed on
+    given = [
+        f'{{"reason": "{word}!", "met": "{word}"}}' for word in ("no", "yes", "yes")
+    ]
     assert combined(form, replies(*given)).values == {"reason": "yes!", "met": True}
     assert combined(form, replies(*given[:2])).values == {"reason": "no!", "met": None}
 
 
 def test_every_question_is_asked_at_once_as_often_as_it_shall_be() -> None:
     prompt = {"name": "p", "sha256": "", "text": "{{ q }} {{ form }}"}
-    questions = [Question(Role("judge"), YES, prompt, {"q": text}) for text in ("a", "b")]
+    questions = [
+        Question(Role("judge"), YES, prompt, {"q": text}) for text in ("a", "b")
+    ]
     program = ask_verdicts(questions, repeats=2)
     calls = next(program)
     assert not isinstance(calls, Call)
-    assert [call.request.messages[0].content.text[0] for call in calls] == ["a", "a", "b", "b"]
+    assert [call.request.messages[0].content.text[0] for call in calls] == [
+        "a",
+        "a",
+        "b",
+        "b",
+    ]
     accepts = [call.accept for call in calls if call.accept is not None]
-    assert [(bool(fault(reply("hm"))), fault(reply('{"met": "yes"}'))) for fault in accepts] == [(True, "")] * 4
+    assert [
+        (bool(fault(reply("hm"))), fault(reply('{"met": "yes"}'))) for fault in accepts
+    ] == [(True, "")] * 4
     with pytest.raises(StopIteration) as done:
         program.send(votes("yes", "yes", "no", "no"))
     assert [verdict.values["met"] for verdict in done.value.value] == [True, False]
@@ -127,7 +183,13 @@ def test_what_cannot_be_asked_is_refused() -> None:
 
 
 def test_a_judge_never_sees_hidden_reasoning() -> None:
-    answer = Interleaved((Part("reasoning", text="hm", raw="hm"), text_part("see "), media_part(picture())))
+    answer = Interleaved(
+        (
+            Part("reasoning", text="hm", raw="hm"),
+            text_part("see "),
+            media_part(picture()),
+        )
+    )
     assert [part.kind for part in shown(answer).parts] == ["text", "image"]
     assert shown(answer, media=False) == Interleaved((text_part("see <<image1>>"),))
     assert shown(None) == Interleaved()

@@ -16,7 +16,9 @@ from mmeval.system.time_limit import TimeLimit
 
 Function = Callable[[Sequence[Trial]], Any]
 OF_CUDA = "CUDA out of memory. Tried to allocate 2.00 GiB"
-OF_THE_PROCESSOR = "DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."
+OF_THE_PROCESSOR = (
+    "DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."
+)
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +27,10 @@ def _no_size_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def trials(*texts: str) -> list[Trial]:
-    return [Trial(Sample(f"s{i}", ()), output=Interleaved.from_text(text)) for i, text in enumerate(texts)]
+    return [
+        Trial(Sample(f"s{i}", ()), output=Interleaved.from_text(text))
+        for i, text in enumerate(texts)
+    ]
 
 
 def words(trial: Trial) -> str:
@@ -35,7 +40,9 @@ def words(trial: Trial) -> str:
 class Lengths:
     """A batched metric: the length of each answer. It notes the sizes of its batches."""
 
-    def __init__(self, *, fits: int = 99, batch: int = 4, message: str = OF_CUDA) -> None:
+    def __init__(
+        self, *, fits: int = 99, batch: int = 4, message: str = OF_CUDA
+    ) -> None:
         self.sizes: list[int] = []
 
         def lengths(trials: Sequence[Trial]) -> list[float]:
@@ -46,7 +53,9 @@ class Lengths:
                 raise RuntimeError(message)
             return [float(len(words(trial))) for trial in trials]
 
-        self.bound = bind(metric(range=(0, 9), version="1", source="test", batch=batch)(lengths))
+        self.bound = bind(
+            metric(range=(0, 9), version="1", source="test", batch=batch)(lengths)
+        )
 
     def scores(self, *texts: str) -> list[Score]:
         return [scores["lengths"] for scores in score_all(self.bound, trials(*texts))]
@@ -59,10 +68,14 @@ def given(function: Function) -> BoundMetric:
     def named(trials: Sequence[Trial]) -> Any:
         return function(trials)
 
-    return bind(metric(range=(0, 1), version="1", source="test", name="given", batch=9)(named))
+    return bind(
+        metric(range=(0, 1), version="1", source="test", name="given", batch=9)(named)
+    )
 
 
-def test_answers_are_scored_in_batches_and_in_order_and_a_bad_one_costs_only_itself() -> None:
+def test_answers_are_scored_in_batches_and_in_order_and_a_bad_one_costs_only_itself() -> (
+    None
+):
     lengths, some = Lengths(), Lengths()
     assert lengths.values("a", "bb", "ccc", "dd", "e", "ffff") == [1, 2, 3, 2, 1, 4]
     assert score_one(lengths.bound, trials("abc")[0])["lengths"].value == 3
@@ -70,11 +83,17 @@ def test_answers_are_scored_in_batches_and_in_order_and_a_bad_one_costs_only_its
     (good, bad, also) = some.scores("a", "bad", "ccc")
     assert (good.value, also.value, some.sizes) == (1, 3, [3, 1, 1, 1])
     assert bad.reason.startswith("ValueError: no such luck (test_")
-    one = metric(range=(0, 9), version="1", source="test", name="one")(lambda trial: len(words(trial)))
-    assert [scores["one"].value for scores in score_all(bind(one), trials("a", "bb"))] == [1, 2]
+    one = metric(range=(0, 9), version="1", source="test", name="one")(
+        lambda trial: len(words(trial))
+    )
+    assert [
+        scores["one"].value for scores in score_all(bind(one), trials("a", "bb"))
+    ] == [1, 2]
 
 
-def test_a_batch_for_which_memory_is_short_is_halved_and_the_size_is_remembered() -> None:
+def test_a_batch_for_which_memory_is_short_is_halved_and_the_size_is_remembered() -> (
+    None
+):
     lengths = Lengths(fits=2, batch=8)
     assert lengths.values(*["a"] * 9) == [1.0] * 9
     assert lengths.values(*["a"] * 4) == [1.0] * 4
@@ -82,16 +101,26 @@ def test_a_batch_for_which_memory_is_short_is_halved_and_the_size_is_remembered(
 
 
 @pytest.mark.parametrize("message", [OF_CUDA, OF_THE_PROCESSOR])
-def test_one_answer_for_which_memory_is_short_is_unscored_and_may_be_tried_again(message: str) -> None:
+def test_one_answer_for_which_memory_is_short_is_unscored_and_may_be_tried_again(
+    message: str,
+) -> None:
     found = Lengths(fits=0, batch=2, message=message).scores("a", "b")
     assert [score.cause for score in found] == ["lost"] * 2
     assert found[0].reason.startswith("MemoryError") and message in found[0].reason
 
 
 @pytest.mark.parametrize(
-    ("result", "word"), [([1.0], "1 scores"), ([1.0] * 3, "3 scores"), ("ab", "a str"), ({0: 1.0, 1: 1.0}, "a dict")]
+    ("result", "word"),
+    [
+        ([1.0], "1 scores"),
+        ([1.0] * 3, "3 scores"),
+        ("ab", "a str"),
+        ({0: 1.0, 1: 1.0}, "a dict"),
+    ],
 )
-def test_another_number_of_scores_than_of_answers_is_the_plugins_fault(result: Any, word: str) -> None:
+def test_another_number_of_scores_than_of_answers_is_the_plugins_fault(
+    result: Any, word: str
+) -> None:
     calls: list[int] = []
 
     def wrong(trials: Sequence[Trial]) -> Any:
@@ -99,16 +128,24 @@ def test_another_number_of_scores_than_of_answers_is_the_plugins_fault(result: A
         return result
 
     for scores in score_all(given(wrong), trials("a", "b")):
-        assert scores["given"].reason.startswith("PluginError: ") and word in scores["given"].reason
+        assert (
+            scores["given"].reason.startswith("PluginError: ")
+            and word in scores["given"].reason
+        )
     assert calls == [2], "it is not tried answer by answer"
 
 
 def test_a_value_that_is_none_or_outside_the_range_concerns_its_answer_alone() -> None:
-    found = score_all(given(lambda trials: iter([1.0, 7.0, "x", float("nan"), Score(0.5)])), trials(*"abcde"))
+    found = score_all(
+        given(lambda trials: iter([1.0, 7.0, "x", float("nan"), Score(0.5)])),
+        trials(*"abcde"),
+    )
     assert [scores["given"].value for scores in found] == [1.0, None, None, None, 0.5]
 
 
-def test_a_batch_has_the_time_of_its_answers_and_one_that_hangs_is_scored_alone() -> None:
+def test_a_batch_has_the_time_of_its_answers_and_one_that_hangs_is_scored_alone() -> (
+    None
+):
     allowed: list[float] = []
 
     class Noting(TimeLimit):
@@ -134,16 +171,28 @@ def test_a_batch_has_the_time_of_its_answers_and_one_that_hangs_is_scored_alone(
 @pytest.mark.parametrize(
     ("text", "batch"),
     [
-        *(("def tool(trial): ...", 4), ("def tool(): ...", 4), ("def tool(*, trials=()): ...", 4)),
-        *(("def tool(trials): ...", None), ("def tool(trials): ...", 0), ("def tool(trials): ...", True)),
+        *(
+            ("def tool(trial): ...", 4),
+            ("def tool(): ...", 4),
+            ("def tool(*, trials=()): ...", 4),
+        ),
+        *(
+            ("def tool(trials): ...", None),
+            ("def tool(trials): ...", 0),
+            ("def tool(trials): ...", True),
+        ),
         *(("def tool(scores, *, of=()): ...", 4), ("def tool(trials, judge): ...", 4)),
         ("def tool(trials):\n  yield 1", 4),
     ],
 )
-def test_a_function_that_cannot_be_batched_is_refused_when_it_is_described(text: str, batch: Any) -> None:
+def test_a_function_that_cannot_be_batched_is_refused_when_it_is_described(
+    text: str, batch: Any
+) -> None:
     space: dict[str, Any] = {}
     exec(f"{text}\ndef right(_trials): ...", space)
     with pytest.raises(PluginError, match="many answers"):
         metric(range=(0, 1), version="1", source="test", batch=batch)(space["tool"])
-    described = metric(range=(0, 1), version="1", source="test", batch=1)(space["right"])
+    described = metric(range=(0, 1), version="1", source="test", batch=1)(
+        space["right"]
+    )
     assert (described.batch, described.judged, described.derived) == (1, False, False)

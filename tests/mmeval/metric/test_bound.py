@@ -22,7 +22,11 @@ from tests.support.trials import score_of, trial
 
 @metric(range=(0, 1), version="1", source="made for tests")
 def picky(
-    trial: Trial, *, mode: Literal["loud", "quiet"] = "loud", strict: bool = False, trust_remote_code: bool = False
+    trial: Trial,
+    *,
+    mode: Literal["loud", "quiet"] = "loud",
+    strict: bool = False,
+    trust_remote_code: bool = False,
 ) -> float:
     return 1.0
 
@@ -34,22 +38,35 @@ def both(trial: Trial, judge: Role, captioner: Role) -> Iterator[Any]:
 
 @pytest.mark.parametrize(
     ("profile", "given", "word"),
-    [("unheard-of", {}, "yes"), ("official", {}, "oui"), ("official", {"word": "si"}, "si")],
+    [
+        ("unheard-of", {}, "yes"),
+        ("official", {}, "oui"),
+        ("official", {"word": "si"}, "si"),
+    ],
 )
-def test_switches_are_those_of_the_profile_unless_given(profile: str, given: dict[str, str], word: str) -> None:
+def test_switches_are_those_of_the_profile_unless_given(
+    profile: str, given: dict[str, str], word: str
+) -> None:
     assert bind(toy_yes, given, profile).params == {"word": word}
     assert score_of(toy_yes, trial(f"{word}, of course"), profile, **given).value == 1
 
 
 def test_the_key_names_the_definition_and_not_the_profile_that_led_to_it() -> None:
     plain = bind(toy_yes)
-    assert bind(toy_yes, {"word": "oui"}).key == bind(toy_yes, profile="official").key != plain.key
+    assert (
+        bind(toy_yes, {"word": "oui"}).key
+        == bind(toy_yes, profile="official").key
+        != plain.key
+    )
     assert bind(toy_yes, {"word": "yes"}).key == plain.key != bind(toy_pair).key
     assert len(plain.key) == 12
 
 
 def test_consent_is_the_users_and_of_no_file() -> None:
-    assert picky.consented({"mode": "loud"}, trust=True) == {"mode": "loud", "trust_remote_code": True}
+    assert picky.consented({"mode": "loud"}, trust=True) == {
+        "mode": "loud",
+        "trust_remote_code": True,
+    }
     assert picky.consented({"mode": "loud"}, trust=False) == {"mode": "loud"}
     assert toy_yes.consented({}, trust=True) == {}
     with pytest.raises(UsageError) as caught:
@@ -60,24 +77,42 @@ def test_consent_is_the_users_and_of_no_file() -> None:
 @pytest.mark.parametrize(
     ("needs", "command"),
     [
-        *(((), ""), (("json",), ""), (("json", "no_such_module.sub:a"), install_command("a"))),
+        *(
+            ((), ""),
+            (("json",), ""),
+            (("json", "no_such_module.sub:a"), install_command("a")),
+        ),
         (("no_such_module:hf", "no_such_module:video"), install_command("hf,video")),
         (("no_such_module",), 'pip install "no_such_module"'),
     ],
 )
-def test_a_metric_is_unavailable_without_the_packages_that_it_needs(needs: tuple[str, ...], command: str) -> None:
+def test_a_metric_is_unavailable_without_the_packages_that_it_needs(
+    needs: tuple[str, ...], command: str
+) -> None:
     def spoken(trial: Trial, *, aloud: bool = True) -> float:
         return 1.0
 
-    found: Metric = metric(range=(0, 1), version="1", source="", needs=lambda of: needs if of["aloud"] else ())(spoken)
-    for bound in (bind(metric(range=(0, 1), version="1", source="", needs=needs)(spoken)), bind(found)):
+    found: Metric = metric(
+        range=(0, 1),
+        version="1",
+        source="",
+        needs=lambda of: needs if of["aloud"] else (),
+    )(spoken)
+    for bound in (
+        bind(metric(range=(0, 1), version="1", source="", needs=needs)(spoken)),
+        bind(found),
+    ):
         assert bound.unavailable(()).endswith(command)
-        assert {error.package for error in bound.missing()} == ({"no_such_module"} if command else set())
+        assert {error.package for error in bound.missing()} == (
+            {"no_such_module"} if command else set()
+        )
         assert bool(bound.unavailable(())) is bool(command)
     assert bind(found, {"aloud": False}).unavailable(()) == ""
 
 
-def test_the_reason_names_all_that_a_metric_lacks_and_behind_it_how_to_supply_each() -> None:
+def test_the_reason_names_all_that_a_metric_lacks_and_behind_it_how_to_supply_each() -> (
+    None
+):
     lacking = bind(replace(both, needs=("no_such_module:hf",)))
     why, _, ways = lacking.unavailable(("captioner",)).partition("; ")
     assert "no_such_module" in why and "'judge'" in why
@@ -86,10 +121,16 @@ def test_the_reason_names_all_that_a_metric_lacks_and_behind_it_how_to_supply_ea
 
 def test_all_roles_that_lack_are_named_at_once() -> None:
     for roles, lacking in (
-        *(((), ["judge", "captioner"]), (("judge", "captioner.audio"), []), (("judge.audio", "captioner"), ["judge"])),
+        *(
+            ((), ["judge", "captioner"]),
+            (("judge", "captioner.audio"), []),
+            (("judge.audio", "captioner"), ["judge"]),
+        ),
     ):
         reason = bind(both).unavailable(roles)
-        assert reason.partition("; add ")[2] == " ".join(f"--role {role}=BACKEND" for role in lacking)
+        assert reason.partition("; add ")[2] == " ".join(
+            f"--role {role}=BACKEND" for role in lacking
+        )
         assert bool(reason) is bool(lacking)
     other = replace(bind(both), asks={"judge": "model", "captioner": "seer"})
     assert (other.roles, other.by_kind) == (("model", "seer"), ("seer",))
@@ -105,32 +146,55 @@ def test_a_metric_may_check_samples_and_suppose_an_answer() -> None:
         return "" if len(sample.references) >= switches["least"] else "too few"
 
     words = Interleaved.from_text("supposed")
-    described = metric(range=(0, 1), version="1", source="", check=check, supposed=lambda trial, switches: words)
+    described = metric(
+        range=(0, 1),
+        version="1",
+        source="",
+        check=check,
+        supposed=lambda trial, switches: words,
+    )
     bound, given, plain = bind(described(strict)), trial(None, "right"), bind(toy_yes)
-    assert (bound.sample_fault(given.sample), bound.sample_fault(trial(None).sample)) == ("", "too few")
+    assert (
+        bound.sample_fault(given.sample),
+        bound.sample_fault(trial(None).sample),
+    ) == ("", "too few")
     assert (plain.sample_fault(given.sample), plain.supposed(given)) == ("", given)
     assert bound.supposed(given) == replace(given, output=words)
 
 
 def test_a_range_may_follow_from_the_switches() -> None:
-    @metric(range=lambda _pieces, switches: (0, 10 if switches["wide"] else 1), version="1", source="here")
+    @metric(
+        range=lambda _pieces, switches: (0, 10 if switches["wide"] else 1),
+        version="1",
+        source="here",
+    )
     def spread(_trial: Trial, *, wide: bool = False) -> float:
         return 7.0 if wide else 1.0
 
-    assert [bind(spread, {"wide": wide}).metric.range for wide in (False, True)] == [(0, 1), (0, 10)]
+    assert [bind(spread, {"wide": wide}).metric.range for wide in (False, True)] == [
+        (0, 1),
+        (0, 10),
+    ]
     assert spread.range == (0, 1)
 
 
 def test_each_output_may_have_a_range_of_its_own() -> None:
     ranges = {"share": (0.0, 1.0), "grade": (1.0, 10.0)}
 
-    @metric(range=lambda _pieces, _switches: ranges, outputs=("share", "grade"), version="1", source="here")
+    @metric(
+        range=lambda _pieces, _switches: ranges,
+        outputs=("share", "grade"),
+        version="1",
+        source="here",
+    )
     def two(trial: Trial) -> dict[str, float]:
         return {"share": 2.0, "grade": 2.0}
 
     bound = bind(two)
     assert bound.metric.range == (0, 10)
-    assert {name: bound.metric.range_for(name) for name in bound.metric.outputs} == ranges
+    assert {
+        name: bound.metric.range_for(name) for name in bound.metric.outputs
+    } == ranges
     scores = score_one(bound, trial("x"))
     assert (scores["share"].status, scores["grade"].value) == ("unscored", 2)
 
@@ -151,4 +215,7 @@ def test_a_file_counts_by_its_content_and_not_by_its_place(tmp_path: Path) -> No
     second = bind(listed, {"words": str(file)})
     assert second.key != first.key
     assert _as_scored(second.described) != _as_scored(first.described)
-    assert [one.unavailable(()) for one in (second, bind(listed), bind(listed, {"words": "rouge"}))] == [""] * 3
+    assert [
+        one.unavailable(())
+        for one in (second, bind(listed), bind(listed, {"words": "rouge"}))
+    ] == [""] * 3

@@ -28,10 +28,15 @@ def scored(value: Any, *outputs: str) -> MetricScores:
     def given(trial: Trial) -> Any:
         return value
 
-    return score_one(bind(metric(range=(0, 1), version="1", source="test", outputs=outputs)(given)), trial("x"))
+    return score_one(
+        bind(metric(range=(0, 1), version="1", source="test", outputs=outputs)(given)),
+        trial("x"),
+    )
 
 
-@pytest.mark.parametrize("value", [1, True, np.float32(0.5), Score(_NUMPY), 1.0 + 1e-7, -1e-7], ids=repr)
+@pytest.mark.parametrize(
+    "value", [1, True, np.float32(0.5), Score(_NUMPY), 1.0 + 1e-7, -1e-7], ids=repr
+)
 def test_every_number_in_the_range_becomes_a_plain_score(value: Any) -> None:
     score = scored(value)["given"]
     assert (type(score.value), score.status) == (float, "scored")
@@ -49,52 +54,97 @@ def test_every_number_in_the_range_becomes_a_plain_score(value: Any) -> None:
             (Score(evidence={"why": "?"}), "gave None"),
             (Score(-math.inf), "gave -inf"),
         ),
-        *((None, "returned None"), ("good", "returned 'good'"), ({"other": 1}, "['other'], not ['given']")),
-        *((7, "gave 7, outside its range 0..1"), (-0.5, "-0.5"), (1 + 1e-5, "1.00001"), (-1e-5, "-1e-05")),
+        *(
+            (None, "returned None"),
+            ("good", "returned 'good'"),
+            ({"other": 1}, "['other'], not ['given']"),
+        ),
+        *(
+            (7, "gave 7, outside its range 0..1"),
+            (-0.5, "-0.5"),
+            (1 + 1e-5, "1.00001"),
+            (-1e-5, "-1e-05"),
+        ),
     ],
     ids=repr,
 )
-def test_what_is_no_number_in_the_range_is_unscored_and_never_zero(value: Any, words: str) -> None:
+def test_what_is_no_number_in_the_range_is_unscored_and_never_zero(
+    value: Any, words: str
+) -> None:
     score = scored(value)["given"]
     assert (score.value, score.status) == (None, "unscored")
     assert words in score.reason
-    assert scored(Score(math.nan, evidence={"seen": 3}))["given"].evidence == {"seen": 3}
+    assert scored(Score(math.nan, evidence={"seen": 3}))["given"].evidence == {
+        "seen": 3
+    }
 
 
-def test_a_metric_may_say_itself_that_there_is_no_value_with_bounds_in_the_range() -> None:
+def test_a_metric_may_say_itself_that_there_is_no_value_with_bounds_in_the_range() -> (
+    None
+):
     for score in (
-        *(Score.unavailable("no weights"), Score.unscored("one is lost", bounds=(0.25, 1.0), verdicts=["yes"])),
-        *(Score.unscored("lost", bounds=(-1e-7, 1.0 + 1e-7)), Score.unscored("all but one", bounds=(0.5, 0.5))),
+        *(
+            Score.unavailable("no weights"),
+            Score.unscored("one is lost", bounds=(0.25, 1.0), verdicts=["yes"]),
+        ),
+        *(
+            Score.unscored("lost", bounds=(-1e-7, 1.0 + 1e-7)),
+            Score.unscored("all but one", bounds=(0.5, 0.5)),
+        ),
     ):
         assert scored(score) == {"given": score}
 
 
 def test_bounds_that_cannot_be_are_left_out_and_the_reason_names_them() -> None:
-    for low, high in ((-1e-5, 1), (0, 1 + 1e-5), (0.7, 0.3), (math.nan, 1), (0, math.inf)):
+    for low, high in (
+        (-1e-5, 1),
+        (0, 1 + 1e-5),
+        (0.7, 0.3),
+        (math.nan, 1),
+        (0, math.inf),
+    ):
         found = scored(Score.unscored("one is lost", bounds=(low, high)))["given"]
         assert (found.status, found.bounds) == ("unscored", None)
-        assert found.reason.startswith("one is lost (") and f" {low:g}..{high:g} " in found.reason
+        assert (
+            found.reason.startswith("one is lost (")
+            and f" {low:g}..{high:g} " in found.reason
+        )
 
 
 def test_a_metric_may_give_several_numbers_by_name_and_must_name_them() -> None:
     scores = score_one(bind(toy_pair), trial("abc"))
-    assert {name: score.value for name, score in scores.items()} == {"toy_first": 1, "toy_second": 1}
+    assert {name: score.value for name, score in scores.items()} == {
+        "toy_first": 1,
+        "toy_second": 1,
+    }
     vague = scored(1.0, "a", "b")
-    assert [(name, score.status) for name, score in vague.items()] == [("a", "unscored"), ("b", "unscored")]
+    assert [(name, score.status) for name, score in vague.items()] == [
+        ("a", "unscored"),
+        ("b", "unscored"),
+    ]
     assert "['a', 'b']" in vague["a"].reason
 
 
-@pytest.mark.parametrize(("answer", "value"), [("yes", 1.0), ("no", 0.0), ("perhaps", None)])
-def test_a_judged_metric_is_a_program_over_its_roles(answer: str, value: float | None) -> None:
+@pytest.mark.parametrize(
+    ("answer", "value"), [("yes", 1.0), ("no", 0.0), ("perhaps", None)]
+)
+def test_a_judged_metric_is_a_program_over_its_roles(
+    answer: str, value: float | None
+) -> None:
     program = score_judged(bind(toy_verdict), trial("an answer"), Role)
     call = next(program)
-    assert (call.role, call.request.messages[0].content.text) == ("judge", "an answer met?")  # type: ignore[union-attr]
+    assert (call.role, call.request.messages[0].content.text) == (
+        "judge",
+        "an answer met?",
+    )  # type: ignore[union-attr]
     with pytest.raises(StopIteration) as end:
         program.send(Reply(reply(answer)))
     assert end.value.value["toy_verdict"].value == value
 
 
-def test_a_plugin_that_is_no_metric_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plugin_that_is_no_metric_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lines = "[mmeval.metrics]\nplain = tests.support.trials:content\n"
     with (
         installed(tmp_path, monkeypatch, {"x": {}}, more=lines),
@@ -103,7 +153,9 @@ def test_a_plugin_that_is_no_metric_is_named(tmp_path: Path, monkeypatch: pytest
         load_metric("plain")
 
 
-def modelled(trial: Trial, judge: Role, *, model: Annotated[str, HubModel(("a",))] = "o/n") -> Iterator[Any]:
+def modelled(
+    trial: Trial, judge: Role, *, model: Annotated[str, HubModel(("a",))] = "o/n"
+) -> Iterator[Any]:
     yield []
 
 
@@ -119,10 +171,16 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("function", "more", "words"), REFUSED, ids=[words for _, _, words in REFUSED])
-def test_a_function_that_cannot_be_a_metric_is_refused(function: Any, more: dict[str, Any], words: str) -> None:
+@pytest.mark.parametrize(
+    ("function", "more", "words"), REFUSED, ids=[words for _, _, words in REFUSED]
+)
+def test_a_function_that_cannot_be_a_metric_is_refused(
+    function: Any, more: dict[str, Any], words: str
+) -> None:
     with pytest.raises(PluginError, match=words):
-        metric(**{"range": (0, 1), "version": "1", "source": "", "name": "odd", **more})(function)
+        metric(
+            **{"range": (0, 1), "version": "1", "source": "", "name": "odd", **more}
+        )(function)
     for right in (lambda trial: 1.0, lambda _trial: 1.0, lambda _: 1.0):
         made = metric(range=(0, 1), version="1", source="", name="even")(right)
         assert score_of(made, trial("x")).value == 1

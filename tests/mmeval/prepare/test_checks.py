@@ -16,7 +16,9 @@ from tests.support.task_folder import write_rows
 from tests.support.tiny_media import picture
 
 CONTENT = b"content of a file"
-LARGE = HubFile("a.bin", len(CONTENT), hashlib.sha256(CONTENT).hexdigest(), is_large=True)
+LARGE = HubFile(
+    "a.bin", len(CONTENT), hashlib.sha256(CONTENT).hexdigest(), is_large=True
+)
 
 
 @dataclass
@@ -39,34 +41,70 @@ def pictured(*paths: Path) -> Sample:
     return Sample("s", input=(user("look"),), references=(Interleaved(parts),))
 
 
-def test_media_count_once_however_many_rows_name_them_and_empty_and_missing_ones_are_named(tmp_path: Path) -> None:
+def test_media_count_once_however_many_rows_name_them_and_empty_and_missing_ones_are_named(
+    tmp_path: Path,
+) -> None:
     for name, content in {"a": b"x", "b": b"x", "empty": b""}.items():
         (tmp_path / name).write_bytes(content)
-    found = count(Rows([pictured(tmp_path / "a", tmp_path / "b"), pictured(tmp_path / "a")]), [])
+    found = count(
+        Rows([pictured(tmp_path / "a", tmp_path / "b"), pictured(tmp_path / "a")]), []
+    )
     assert (found.rows, found.media, found.faults) == (2, {"image": 2}, [])
-    empty, gone = count(Rows([pictured(tmp_path / "empty", tmp_path / "gone")]), []).faults
-    assert empty.startswith(str(tmp_path / "empty")) and gone.startswith(str(tmp_path / "gone"))
+    empty, gone = count(
+        Rows([pictured(tmp_path / "empty", tmp_path / "gone")]), []
+    ).faults
+    assert empty.startswith(str(tmp_path / "empty")) and gone.startswith(
+        str(tmp_path / "gone")
+    )
 
 
-def test_rows_that_cannot_be_read_are_named_up_to_a_number_and_counted_behind_it(tmp_path: Path) -> None:
+def test_rows_that_cannot_be_read_are_named_up_to_a_number_and_counted_behind_it(
+    tmp_path: Path,
+) -> None:
     torn = {"input": "<<image1>>", "media": {"image1": "a.png"}}
-    found = count(load(DataSource("t", write_rows(tmp_path, {"input": "q"}, torn, {"id": "x"}, {"input": "q"}))), [])
-    assert [fault.partition("test.jsonl: ")[2].partition(":")[0] for fault in found.faults] == ["row 2", "row 3"]
+    found = count(
+        load(
+            DataSource(
+                "t",
+                write_rows(tmp_path, {"input": "q"}, torn, {"id": "x"}, {"input": "q"}),
+            )
+        ),
+        [],
+    )
+    assert [
+        fault.partition("test.jsonl: ")[2].partition(":")[0] for fault in found.faults
+    ] == ["row 2", "row 3"]
     assert (found.rows, len(found.bad_marks), found.read) == (4, 2, True)
-    assert bounded(map(str, range(MAX_NAMED + 1500)), " (x)")[-2:] == ["9", "and 1,500 more like these (x)"]
+    assert bounded(map(str, range(MAX_NAMED + 1500)), " (x)")[-2:] == [
+        "9",
+        "and 1,500 more like these (x)",
+    ]
     assert bounded(map(str, range(MAX_NAMED))) == [*map(str, range(MAX_NAMED))]
 
 
-def test_a_sample_that_is_wrong_is_reported_once_and_a_row_that_cannot_be_read_ends_the_count(tmp_path: Path) -> None:
+def test_a_sample_that_is_wrong_is_reported_once_and_a_row_that_cannot_be_read_ends_the_count(
+    tmp_path: Path,
+) -> None:
     bad = replace(pictured(tmp_path / "gone"), fault="row 1: its picture has gone")
     found = count(Rows([bad]), [])
-    assert (found.rows, len(found.bad_marks), found.faults, found.media) == (1, 1, [bad.fault], {})
+    assert (found.rows, len(found.bad_marks), found.faults, found.media) == (
+        1,
+        1,
+        [bad.fault],
+        {},
+    )
     found.samples["t"] = 1
     (fault,) = unexpected(ExpectedKeys(rows=5, media={"image": 1}), found, "t")
     assert fault.startswith("1 row is there")
     found = count(Rows([pictured()], RuntimeError("row 2 is odd")), [])
-    assert (found.rows, found.read, found.faults[0].startswith("row 2 and")) == (1, False, True)
-    assert [*unexpected(ExpectedKeys(rows=5), found, "t")] == [], "a count of a part is not compared"
+    assert (found.rows, found.read, found.faults[0].startswith("row 2 and")) == (
+        1,
+        False,
+        True,
+    )
+    assert [*unexpected(ExpectedKeys(rows=5), found, "t")] == [], (
+        "a count of a part is not compared"
+    )
 
 
 def test_files_are_compared_with_those_of_the_hub(tmp_path: Path) -> None:
@@ -76,7 +114,12 @@ def test_files_are_compared_with_those_of_the_hub(tmp_path: Path) -> None:
             (tmp_path / "a.bin").write_bytes(content)
         faults.append("".join(damaged([LARGE], tmp_path)))
     gone, sound, cut, other = faults
-    assert ("missing" in gone, sound, "5 bytes of 17" in cut, "content" in other) == (True, "", True, True)
+    assert ("missing" in gone, sound, "5 bytes of 17" in cut, "content" in other) == (
+        True,
+        "",
+        True,
+        True,
+    )
     (tmp_path / "a.bin").rename(tmp_path / "blob")
     (tmp_path / "a.bin").symlink_to("blob")
     (fault,) = damaged([LARGE], tmp_path)
@@ -87,18 +130,30 @@ def test_files_are_compared_with_those_of_the_hub(tmp_path: Path) -> None:
 
 
 def test_damaged_media_are_named_each_once(tmp_path: Path) -> None:
-    whole, cut, page = tmp_path / "whole.png", tmp_path / "cut.png", tmp_path / "page.png"
+    whole, cut, page = (
+        tmp_path / "whole.png",
+        tmp_path / "cut.png",
+        tmp_path / "page.png",
+    )
     whole.write_bytes(picture(size=(64, 64)))
     cut.write_bytes(whole.read_bytes()[:60])
     page.write_bytes(b"<!doctype html><html>not found</html>")
-    found = count(Rows([pictured(whole, cut), pictured(cut, page)]), [], look=MediaLook())
-    assert [(str(cut) in fault, str(page) in fault) for fault in found.faults] == [(True, False), (False, True)]
+    found = count(
+        Rows([pictured(whole, cut), pictured(cut, page)]), [], look=MediaLook()
+    )
+    assert [(str(cut) in fault, str(page) in fault) for fault in found.faults] == [
+        (True, False),
+        (False, True),
+    ]
     assert count(Rows([pictured(cut)]), []).faults == [], "nothing is decoded unasked"
 
 
 def test_a_label_is_summed_over_all_rows_and_compared() -> None:
     rows = [Sample(str(at), (user("?"),), metadata={"criteria": at}) for at in range(4)]
-    odd = [Sample("x", (user("?"),)), Sample("y", (user("?"),), metadata={"criteria": "7"})]
+    odd = [
+        Sample("x", (user("?"),)),
+        Sample("y", (user("?"),), metadata={"criteria": "7"}),
+    ]
     found = count(Rows([*rows, *odd]), [], totals=["criteria"])
     assert found.totals == {"criteria": 6}
     found.samples["t"] = 6

@@ -13,7 +13,12 @@ from tests.support.task_folder import task, write_files
 from tests.support.tiny_media import picture
 
 ROWS = [
-    {"input": "Look: <<image1>>", "reference": "oak", "media": {"image1": "a.png"}, "level": "easy"},
+    {
+        "input": "Look: <<image1>>",
+        "reference": "oak",
+        "media": {"image1": "a.png"},
+        "level": "easy",
+    },
     {"input": "Which?", "reference": "ash", "level": "hard"},
 ]
 HARD = "data\nfilter: {level: hard}"
@@ -23,7 +28,9 @@ def write(folder: Path, expected: str, **tasks: str) -> Path:
     """A group of tasks, each with the folder of its data, and further keys on lines of their own."""
     for name, more in tasks.items():
         data = folder / more.partition("\n")[0]
-        write_files(data, {"test.jsonl": "".join(f"{json.dumps(row)}\n" for row in ROWS)})
+        write_files(
+            data, {"test.jsonl": "".join(f"{json.dumps(row)}\n" for row in ROWS)}
+        )
         (data / "a.png").write_bytes(picture())
         write_files(folder, {f"{name}.yaml": task(name, f"dataset_path: {more}")})
     group = f"group: all\ntask: [{', '.join(tasks)}]\n{expected}\n"
@@ -32,16 +39,39 @@ def write(folder: Path, expected: str, **tasks: str) -> Path:
 
 def found(group: Path) -> list[Together]:
     chosen = choose([str(group)], TaskIndex())
-    return list(together(chosen, list(readiness(wanted(chosen, TaskOverrides()), {}, weights=False))))
+    return list(
+        together(
+            chosen, list(readiness(wanted(chosen, TaskOverrides()), {}, weights=False))
+        )
+    )
 
 
-def test_different_rows_and_media_are_compared_with_what_the_group_expects(tmp_path: Path) -> None:
-    alike = write(tmp_path / "alike", "expected: {rows: 2, media: {image: 1}}", one="data", two=HARD)
+def test_different_rows_and_media_are_compared_with_what_the_group_expects(
+    tmp_path: Path,
+) -> None:
+    alike = write(
+        tmp_path / "alike",
+        "expected: {rows: 2, media: {image: 1}}",
+        one="data",
+        two=HARD,
+    )
     assert found(alike) == [Together("all", 2, {"image": 1})]
-    apart = write(tmp_path / "apart", "expected: {rows: 4, media: {image: 2}}", one="data", two="others")
+    apart = write(
+        tmp_path / "apart",
+        "expected: {rows: 4, media: {image: 2}}",
+        one="data",
+        two="others",
+    )
     assert found(apart) == [Together("all", 4, {"image": 2})]
-    (whole,) = found(write(tmp_path, "expected: {rows: 5, media: {audio: 1}}", one="data", two="data"))
-    assert [fault.partition(" are")[0] for fault in whole.faults] == ["2 rows", "0 audio files"]
+    (whole,) = found(
+        write(
+            tmp_path, "expected: {rows: 5, media: {audio: 1}}", one="data", two="data"
+        )
+    )
+    assert [fault.partition(" are")[0] for fault in whole.faults] == [
+        "2 rows",
+        "0 audio files",
+    ]
     assert (found(apart)[0].ready, whole.ready) == (True, False)
 
 
@@ -53,10 +83,18 @@ def test_where_data_are_missing_there_is_no_number_of_the_whole(tmp_path: Path) 
     assert ("1 of its 2" in whole.uncounted, whole.ready) == (True, False)
 
 
-def test_rows_that_cannot_be_asked_are_counted_once_beside_the_others(tmp_path: Path) -> None:
-    group = write(tmp_path, "expected: {rows: 2, media: {image: 1}}", one="data", two=HARD)
+def test_rows_that_cannot_be_asked_are_counted_once_beside_the_others(
+    tmp_path: Path,
+) -> None:
+    group = write(
+        tmp_path, "expected: {rows: 2, media: {image: 1}}", one="data", two=HARD
+    )
     (tmp_path / "data/a.png").unlink()
     assert found(group) == [Together("all", 2, {}, bad=1)]
     done = mmeval("prepare", group)
     shown = done.out.splitlines()[-2]
-    assert (done.code, shown.split()[:3], re.findall(r"\d+", shown)) == (4, ["not", "ready", "all"], ["2", "1"])
+    assert (done.code, shown.split()[:3], re.findall(r"\d+", shown)) == (
+        4,
+        ["not", "ready", "all"],
+        ["2", "1"],
+    )

@@ -17,9 +17,13 @@ def sample(*parts: Part | Media | str, **metadata: object) -> Sample:
     return Sample("s1", (user(*parts),), (), metadata)
 
 
-def rendered(template: str, *parts: Part | Media | str, **metadata: object) -> list[object]:
+def rendered(
+    template: str, *parts: Part | Media | str, **metadata: object
+) -> list[object]:
     """The parts of the one user message: words, or media."""
-    (made,) = TemplatePrompt(user=template, fields=tuple(metadata))(sample(*parts, **metadata))
+    (made,) = TemplatePrompt(user=template, fields=tuple(metadata))(
+        sample(*parts, **metadata)
+    )
     assert module._NONCE not in made.content.raw
     return [part.media or part.text for part in made.content.parts]
 
@@ -29,22 +33,38 @@ def rendered(template: str, *parts: Part | Media | str, **metadata: object) -> l
     [
         ("Q: {{ input }}", ["what?"], ["Q: what?"]),
         ("{{ id }}/{{ input|upper }}", ["what?"], ["s1/WHAT?"]),
-        ("{% if level > 1 %}hard {% endif %}{{ input }}\n", ["what?"], ["hard what?\n"]),
+        (
+            "{% if level > 1 %}hard {% endif %}{{ input }}\n",
+            ["what?"],
+            ["hard what?\n"],
+        ),
         ("no question", ["what?"], ["no question"]),
-        ("{{ input|upper }}.", ["see ", PICTURE, " and ", SOUND, "?"], ["SEE ", PICTURE, " AND ", SOUND, "?."]),
+        (
+            "{{ input|upper }}.",
+            ["see ", PICTURE, " and ", SOUND, "?"],
+            ["SEE ", PICTURE, " AND ", SOUND, "?."],
+        ),
         ("{{ input }}|{{ input }}", ["a", PICTURE], ["a", PICTURE, "|a", PICTURE]),
         ("{{ input }}", [HOSTILE, PICTURE], [HOSTILE, PICTURE]),
     ],
     ids=lambda value: str(value)[:22],
 )
-def test_what_a_template_sees(template: str, parts: list[Media | str], found: list[object]) -> None:
+def test_what_a_template_sees(
+    template: str, parts: list[Media | str], found: list[object]
+) -> None:
     assert rendered(template, *parts, level=2) == found
 
 
 def test_placeholders_and_code_keep_their_parts() -> None:
-    dangling, code = Part("image", raw="<<image1>>", label="image1"), Part("code", text="x = 1", raw="<<code1>>")
+    dangling, code = (
+        Part("image", raw="<<image1>>", label="image1"),
+        Part("code", text="x = 1", raw="<<code1>>"),
+    )
     (made,) = TemplatePrompt(user="[{{ input }}]")(sample("a", dangling, code))
-    assert (made.content.parts[1:3], made.content.raw) == ((dangling, code), "[a<<image1>><<code1>>]")
+    assert (made.content.parts[1:3], made.content.raw) == (
+        (dangling, code),
+        "[a<<image1>><<code1>>]",
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,7 +81,9 @@ def test_placeholders_and_code_keep_their_parts() -> None:
     ],
     ids=lambda text: text[:22],
 )
-def test_a_template_cannot_leave_its_sandbox_drop_media_or_send_what_is_too_long(template: str, fault: str) -> None:
+def test_a_template_cannot_leave_its_sandbox_drop_media_or_send_what_is_too_long(
+    template: str, fault: str
+) -> None:
     with pytest.raises(UsageError, match=f"sample 's1'.*({fault})"):
         TemplatePrompt(user=template)(sample("abcdef", PICTURE, answer="42"))
 
@@ -92,6 +114,14 @@ def test_a_template_is_checked_before_any_sample(template: str, fault: str) -> N
 def test_each_user_turn_is_asked_in_the_same_words_and_other_roles_stay() -> None:
     turns = Sample("s", (user("one"), message("assistant", "first"), user("two")))
     made = TemplatePrompt(user="<{{ input }}>")(turns)
-    assert [(m.role, m.content.raw) for m in made] == [("user", "<one>"), ("assistant", "first"), ("user", "<two>")]
-    system = TemplatePrompt(system="Level {{ level }}.", fields=("level",))(sample("q", PICTURE, level=3))
-    assert system == (message("system", "Level 3."), user("q", PICTURE)), "alone it leaves the input as it is"
+    assert [(m.role, m.content.raw) for m in made] == [
+        ("user", "<one>"),
+        ("assistant", "first"),
+        ("user", "<two>"),
+    ]
+    system = TemplatePrompt(system="Level {{ level }}.", fields=("level",))(
+        sample("q", PICTURE, level=3)
+    )
+    assert system == (message("system", "Level 3."), user("q", PICTURE)), (
+        "alone it leaves the input as it is"
+    )

@@ -10,8 +10,13 @@ from mmeval.records.request import GenerationParams, Request
 from mmeval.records.sample import message, user
 from tests.support import tiny_media as tiny
 
-PICTURE, OTHER = (Media.from_bytes(tiny.picture(colour=colour)) for colour in ((200, 30, 30), (0, 0, 1)))
-ASKED = Request((user("What is this?", PICTURE),), GenerationParams(max_tokens=8), ("text",))
+PICTURE, OTHER = (
+    Media.from_bytes(tiny.picture(colour=colour))
+    for colour in ((200, 30, 30), (0, 0, 1))
+)
+ASKED = Request(
+    (user("What is this?", PICTURE),), GenerationParams(max_tokens=8), ("text",)
+)
 CHANGES = {
     "word": replace(ASKED, messages=(user("What is that?", PICTURE),)),
     "byte": replace(ASKED, messages=(user("What is this?", OTHER),)),
@@ -21,32 +26,45 @@ CHANGES = {
     "message": replace(ASKED, messages=(*ASKED.messages, user())),
     "parts": replace(ASKED, messages=(user("What is ", "this?", PICTURE),)),
     "parameter": replace(ASKED, params=GenerationParams(max_tokens=9)),
-    "option": replace(ASKED, params=GenerationParams(max_tokens=8, options={"image.size": "a"})),
+    "option": replace(
+        ASKED, params=GenerationParams(max_tokens=8, options={"image.size": "a"})
+    ),
     "wanted kind": replace(ASKED, wants=("text", "image")),
 }
 
 
 def test_a_request_that_differs_has_another_digest() -> None:
-    assert len({changed.digest for changed in (ASKED, *CHANGES.values())}) == 1 + len(CHANGES)
+    assert len({changed.digest for changed in (ASKED, *CHANGES.values())}) == 1 + len(
+        CHANGES
+    )
 
 
 def test_neither_seed_nor_file_name_nor_place_changes_a_digest(tmp_path: Path) -> None:
     (tmp_path / "b.png").write_bytes(PICTURE.read())
-    moved = replace(ASKED, messages=(user("What is this?", Media.from_path(tmp_path / "b.png")),), seed=7)
+    moved = replace(
+        ASKED,
+        messages=(user("What is this?", Media.from_path(tmp_path / "b.png")),),
+        seed=7,
+    )
     seeded = ASKED.with_seed(3)
     assert (moved.digest, seeded.digest, seeded.seed) == (ASKED.digest, ASKED.digest, 3)
 
 
 def test_requests_whose_parameters_come_and_go_keep_their_digests() -> None:
     def digests() -> list[str]:
-        return [Request(ASKED.messages, GenerationParams(max_tokens=n)).digest for n in range(1, 200)]
+        return [
+            Request(ASKED.messages, GenerationParams(max_tokens=n)).digest
+            for n in range(1, 200)
+        ]
 
     first = digests()
     assert len(set(first)) == len(first)
     assert digests() == first
 
 
-def test_two_requests_never_read_alike_where_words_contain_what_separates_fields() -> None:
+def test_two_requests_never_read_alike_where_words_contain_what_separates_fields() -> (
+    None
+):
     texts = ["a", "a1:b", "1:a", "", "a\x00b", "4:text"]
     digests = {Request((user(one, other),)).digest for one in texts for other in texts}
     assert len(digests) == len(texts) ** 2
@@ -56,38 +74,67 @@ def test_two_requests_never_read_alike_where_words_contain_what_separates_fields
     ("values", "expected"),
     [
         (
-            {"max_gen_toks": "16", "until": "END", "do_sample": False, "top_p": 1, "image.size": "1024x1024"},
-            GenerationParams(16, 0.0, 1.0, stop=("END",), options={"image.size": "1024x1024"}),
+            {
+                "max_gen_toks": "16",
+                "until": "END",
+                "do_sample": False,
+                "top_p": 1,
+                "image.size": "1024x1024",
+            },
+            GenerationParams(
+                16, 0.0, 1.0, stop=("END",), options={"image.size": "1024x1024"}
+            ),
         ),
         ({"do_sample": False, "temperature": 0.8}, GenerationParams(temperature=0.0)),
         ({"temperature": 0.8, "do_sample": False}, GenerationParams(temperature=0.0)),
-        ({"max_tokens": 1, "temperature": 0, "do_sample": True}, GenerationParams(max_tokens=1, temperature=0.0)),
+        (
+            {"max_tokens": 1, "temperature": 0, "do_sample": True},
+            GenerationParams(max_tokens=1, temperature=0.0),
+        ),
         ({"top_k": 3.0, "stop": ["a", 1]}, GenerationParams(top_k=3, stop=("a", "1"))),
     ],
     ids=["known names", "no sampling before", "no sampling after", "lowest", "whole"],
 )
-def test_parameters_of_other_harnesses_are_understood(values: dict[str, Any], expected: GenerationParams) -> None:
+def test_parameters_of_other_harnesses_are_understood(
+    values: dict[str, Any], expected: GenerationParams
+) -> None:
     assert GenerationParams.from_mapping(values) == expected
 
 
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        *(({"max_tokens": "many"}, "max_tokens='many'.* whole"), ({"stop": 5}, "stop=5.* words")),
-        *(({"max_tokens": 2.9}, "max_tokens=2.9.* whole"), ({"top_k": "1.5"}, "top_k='1.5'.* whole")),
+        *(
+            ({"max_tokens": "many"}, "max_tokens='many'.* whole"),
+            ({"stop": 5}, "stop=5.* words"),
+        ),
+        *(
+            ({"max_tokens": 2.9}, "max_tokens=2.9.* whole"),
+            ({"top_k": "1.5"}, "top_k='1.5'.* whole"),
+        ),
         ({"temperature": float("nan")}, "temperature=nan.* a number"),
-        *(({"top_p": "inf"}, "top_p='inf'.* a number"), ({"max_gen_toks": 0}, "max_tokens=0.* 1")),
-        *(({"temperature": -0.1}, "temperature=-0.1.* 0"), ({"top_p": 0}, "top_p=0.* above 0")),
+        *(
+            ({"top_p": "inf"}, "top_p='inf'.* a number"),
+            ({"max_gen_toks": 0}, "max_tokens=0.* 1"),
+        ),
+        *(
+            ({"temperature": -0.1}, "temperature=-0.1.* 0"),
+            ({"top_p": 0}, "top_p=0.* above 0"),
+        ),
         ({"top_p": 1.5}, "top_p=1.5.* at most 1"),
     ],
     ids=str,
 )
-def test_a_wrong_value_is_refused_with_its_name_and_range(values: dict[str, Any], words: str) -> None:
+def test_a_wrong_value_is_refused_with_its_name_and_range(
+    values: dict[str, Any], words: str
+) -> None:
     with pytest.raises(UsageError, match=words):
         GenerationParams.from_mapping(values)
 
 
 def test_the_options_of_one_modality_lack_its_prefix() -> None:
-    params = GenerationParams(options={"image.size": "8x8", "image.quality": "low", "3d.faces": 9})
+    params = GenerationParams(
+        options={"image.size": "8x8", "image.quality": "low", "3d.faces": 9}
+    )
     assert params.options_of("image") == {"size": "8x8", "quality": "low"}
     assert (params.options_of("3d"), params.options_of("audio")) == ({"faces": 9}, {})

@@ -18,12 +18,42 @@ PICTURE = Media.from_bytes(tiny.picture())
 SEEN = Interleaved.from_reply("see <image1>", [PICTURE])
 RECORDS = (
     Message("assistant", Interleaved.from_text("an answer")),
-    Sample("a", (user("q", PICTURE),), (Interleaved.from_text("a"),), {"k": [1, None]}, "torn", (SEEN,)),
-    Response(SEEN, None, "length", Usage(7, 3), latency=0.25, served="m-2", warnings=("cut",), fingerprint="fp"),
+    Sample(
+        "a",
+        (user("q", PICTURE),),
+        (Interleaved.from_text("a"),),
+        {"k": [1, None]},
+        "torn",
+        (SEEN,),
+    ),
+    Response(
+        SEEN,
+        None,
+        "length",
+        Usage(7, 3),
+        latency=0.25,
+        served="m-2",
+        warnings=("cut",),
+        fingerprint="fp",
+    ),
     *(Response.failed(kind, "no", latency=1.5) for kind in ERROR_KINDS),
-    *(Score(0.5, status, "why", {"seen": 3}, (0.0, 1.0)) for status in get_args(ScoreStatus)),
+    *(
+        Score(0.5, status, "why", {"seen": 3}, (0.0, 1.0))
+        for status in get_args(ScoreStatus)
+    ),
     Score(0.5, weight=7),
-    Result("t", "m", None, 3, 2, ci95=(0.0, 1.0), bounds=(0.25, 0.5), slice="s", suspended=True, weights={"a": 0.5}),
+    Result(
+        "t",
+        "m",
+        None,
+        3,
+        2,
+        ci95=(0.0, 1.0),
+        bounds=(0.25, 0.5),
+        slice="s",
+        suspended=True,
+        weights={"a": 0.5},
+    ),
     Result("t", "m", 0.5, 3, 3),
 )
 
@@ -55,11 +85,17 @@ def test_everything_in_a_sample_counts_in_its_digest() -> None:
 
 
 def exchange(text: str = "x", *media: Media, asked: str = "asked") -> Exchange:
-    return Exchange("0", "model", asked, Response(output=Interleaved.from_reply(text, media)))
+    return Exchange(
+        "0", "model", asked, Response(output=Interleaved.from_reply(text, media))
+    )
 
 
-def made(*exchanges: Exchange, repeat: int = 0, of: str = "q", output: str = "out") -> Trial:
-    return Trial(Sample("a", (user(of),)), repeat, exchanges, Interleaved.from_text(output))
+def made(
+    *exchanges: Exchange, repeat: int = 0, of: str = "q", output: str = "out"
+) -> Trial:
+    return Trial(
+        Sample("a", (user(of),)), repeat, exchanges, Interleaved.from_text(output)
+    )
 
 
 FAILED = Exchange("0", "model", "asked", Response.failed("timeout", "late"))

@@ -23,33 +23,56 @@ GROUP = Group("g", "g", ("a", "b"), (GroupMetric("half"),))
 A, B = task("a"), task("b")
 
 
-def baseline(folder: Path, *results: Result, tasks: tuple[Task, ...] = (A,), **more: Any) -> Baseline:
+def baseline(
+    folder: Path, *results: Result, tasks: tuple[Task, ...] = (A,), **more: Any
+) -> Baseline:
     folder = folder / "before"
-    publish(outcome(folder, *results, tasks=tasks, **more), ReportContext("m"), moment=BEFORE)
+    publish(
+        outcome(folder, *results, tasks=tasks, **more),
+        ReportContext("m"),
+        moment=BEFORE,
+    )
     return read_baseline(folder)
 
 
 def beside(found: Baseline, now: RunOutcome) -> Beside:
-    return found.beside(json.loads(json.dumps(results_document(now, ReportContext("m"), {}))))
+    return found.beside(
+        json.loads(json.dumps(results_document(now, ReportContext("m"), {})))
+    )
 
 
 def shown(found: Baseline, now: RunOutcome) -> dict[str, float | None]:
     """The column by the names of tasks, groups and slices."""
     column = beside(found, now).column
     assert column is not None
-    others = {row.slice or row.task: column.values.get(Key.of(row)) for row in (*now.results, *now.group_results)}
-    return {name: None if other is None else other.value for name, other in others.items()}
+    others = {
+        row.slice or row.task: column.values.get(Key.of(row))
+        for row in (*now.results, *now.group_results)
+    }
+    return {
+        name: None if other is None else other.value for name, other in others.items()
+    }
 
 
-def test_a_number_stands_beside_the_one_of_the_same_task_metric_and_slice(tmp_path: Path) -> None:
-    before = baseline(tmp_path, result("a", 0.75), result("a", 0.25, slice="level=easy"))
-    found = [result("a"), result("a", slice="level=easy"), result("a", slice="level=hard")]
+def test_a_number_stands_beside_the_one_of_the_same_task_metric_and_slice(
+    tmp_path: Path,
+) -> None:
+    before = baseline(
+        tmp_path, result("a", 0.75), result("a", 0.25, slice="level=easy")
+    )
+    found = [
+        result("a"),
+        result("a", slice="level=easy"),
+        result("a", slice="level=hard"),
+    ]
     now = outcome(tmp_path, *found, tasks=(A,))
     assert shown(before, now) == {"a": 0.75, "level=easy": 0.25, "level=hard": None}
     assert beside(before, now)[1:] == ((), ())
 
 
-def test_the_column_bears_the_name_of_the_model_or_the_last_part_of_its_folder(tmp_path: Path) -> None:
+def test_the_column_bears_the_name_of_the_model_or_the_last_part_of_its_folder(
+    tmp_path: Path,
+) -> None:
     names = ("org/model", "/models/tiny-llava", "./tiny-llava", "~/models/tiny-llava/")
     headers = [Baseline(tmp_path, {"model_name": name}).header for name in names]
     assert headers == ["org/model", *["tiny-llava"] * 3]
@@ -62,9 +85,15 @@ def test_what_another_baseline_lacks_is_noted(tmp_path: Path) -> None:
     assert f"({tmp_path / 'before'})" in note and note.endswith(" other of a, task b")
 
 
-def test_a_baseline_over_another_number_of_trials_is_one_note_a_task(tmp_path: Path) -> None:
+def test_a_baseline_over_another_number_of_trials_is_one_note_a_task(
+    tmp_path: Path,
+) -> None:
     def made(n: int) -> list[Result]:
-        return [result(name, metric=metric, n=n) for name in "ab" for metric in ("half", "other")]
+        return [
+            result(name, metric=metric, n=n)
+            for name in "ab"
+            for metric in ("half", "other")
+        ]
 
     before = baseline(tmp_path, *made(20), tasks=(A, B))
     notes = beside(before, outcome(tmp_path, *made(10), tasks=(A, B))).notes
@@ -74,9 +103,13 @@ def test_a_baseline_over_another_number_of_trials_is_one_note_a_task(tmp_path: P
     ] == [(True, True, True)] * 2
 
 
-def test_a_number_that_was_made_in_another_way_is_left_out_with_its_reason(tmp_path: Path) -> None:
+def test_a_number_that_was_made_in_another_way_is_left_out_with_its_reason(
+    tmp_path: Path,
+) -> None:
     before = baseline(tmp_path, result("a"))
-    now = outcome(tmp_path, result("a"), tasks=(replace(A, protocol_name="text_then_media"),))
+    now = outcome(
+        tmp_path, result("a"), tasks=(replace(A, protocol_name="text_then_media"),)
+    )
     (reason,) = beside(before, now).unlike
     assert (shown(before, now), "protocol" in reason) == ({"a": None}, True)
 
@@ -85,30 +118,54 @@ def test_a_group_is_left_out_when_a_task_in_it_is(tmp_path: Path) -> None:
     three = [result("g"), result("a"), result("b")]
     before = baseline(tmp_path, *three, tasks=(A, B), groups=(GROUP,))
     same, other = (
-        shown(before, outcome(tmp_path, *three[:2], tasks=(A, replace(B, version=version)), groups=(GROUP,)))
+        shown(
+            before,
+            outcome(
+                tmp_path,
+                *three[:2],
+                tasks=(A, replace(B, version=version)),
+                groups=(GROUP,),
+            ),
+        )
         for version in ("1.0", "2.0")
     )
     assert (same, other) == ({"a": 0.5, "g": 0.5}, {"a": 0.5, "g": None})
 
 
-def test_a_derived_number_compares_with_one_of_the_same_pieces_alone(tmp_path: Path) -> None:
+def test_a_derived_number_compares_with_one_of_the_same_pieces_alone(
+    tmp_path: Path,
+) -> None:
     def made_of(version: str) -> tuple[Task, ...]:
         piece = task("a", metric=replace(half, version=version))
-        whole = replace(piece.metrics[0], bound=bind(load_metric("overall"), {"of": ["half"]}))
+        whole = replace(
+            piece.metrics[0], bound=bind(load_metric("overall"), {"of": ["half"]})
+        )
         return (replace(piece, metrics=(*piece.metrics, whole)),)
 
     found = result("a", metric="overall")
     before = baseline(tmp_path, found, tasks=made_of("1"))
-    same, other = (shown(before, outcome(tmp_path, found, tasks=made_of(version))) for version in ("1", "2"))
+    same, other = (
+        shown(before, outcome(tmp_path, found, tasks=made_of(version)))
+        for version in ("1", "2")
+    )
     assert (same, other) == ({"a": 0.5}, {"a": None})
 
 
 @pytest.mark.parametrize(
     "content",
-    ["", "[]", "{}", '{"mmeval": {}}', '{"mmeval": {"results": [{"task": 1}]}}', "[" * 100_000],
+    [
+        "",
+        "[]",
+        "{}",
+        '{"mmeval": {}}',
+        '{"mmeval": {"results": [{"task": 1}]}}',
+        "[" * 100_000,
+    ],
     ids=["empty", "list", "object", "no results", "no result", "deep"],
 )
-def test_a_file_that_is_no_results_file_is_refused(content: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_results_file_is_refused(
+    content: str, tmp_path: Path
+) -> None:
     with pytest.raises(MissingDataError, match="--baseline"):
         read_baseline(tmp_path)
     (tmp_path / "results_x.json").write_text(content)

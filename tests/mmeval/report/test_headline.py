@@ -13,13 +13,24 @@ NO_JUDGE: dict[str, Any] = {"value": None, "scored": 0, "unavailable": 4}
 def benchmark(total: dict[str, Any], **metrics: Any) -> dict[str, Any]:
     """A structure that needs nothing, a quality made of two looks, and a total made of a verdict and the quality."""
     made_of: dict[str, Any] = {
-        "quality": {"outputs": ["quality"], "pieces": ["look", "sound"], "without": {"sound": "no weights"}},
+        "quality": {
+            "outputs": ["quality"],
+            "pieces": ["look", "sound"],
+            "without": {"sound": "no weights"},
+        },
         "total": {"outputs": ["total"], "pieces": ["verdict", "quality"]},
         **metrics,
     }
-    rows = [result("a", "structure"), result("a", "verdict", **total), result("a", "look"), result("a", "quality")]
+    rows = [
+        result("a", "structure"),
+        result("a", "verdict", **total),
+        result("a", "look"),
+        result("a", "quality"),
+    ]
     slices = [result("a", "structure", slice="level=easy")]
-    return document(*rows, result("a", "total", **total), *slices, metrics={"a": made_of})
+    return document(
+        *rows, result("a", "total", **total), *slices, metrics={"a": made_of}
+    )
 
 
 def chosen(*documents: dict[str, Any]) -> list[tuple[str, str, str]]:
@@ -35,20 +46,50 @@ def chosen(*documents: dict[str, Any]) -> list[tuple[str, str, str]]:
         ([benchmark({}), benchmark({})], "total"),
         ([benchmark({}), benchmark(NO_JUDGE)], "structure"),
         ([benchmark({}), {}], "total"),
-        ([document(result("a", "x", **NO_JUDGE), result("a", "y"), result("a", "z"))], "y"),
+        (
+            [
+                document(
+                    result("a", "x", **NO_JUDGE), result("a", "y"), result("a", "z")
+                )
+            ],
+            "y",
+        ),
         ([document(result("a", "x", **NO_JUDGE), result("a", "y", **NO_JUDGE))], "x"),
-        ([document(result("a", "x", value=None, scored=3, unscored=1), result("a", "y"))], "x"),
+        (
+            [
+                document(
+                    result("a", "x", value=None, scored=3, unscored=1), result("a", "y")
+                )
+            ],
+            "x",
+        ),
     ],
-    ids=["total", "no judge", "two runs", "one without judge", "one unfinished", "first with a value", "none", "lost"],
+    ids=[
+        "total",
+        "no judge",
+        "two runs",
+        "one without judge",
+        "one unfinished",
+        "first with a value",
+        "none",
+        "lost",
+    ],
 )
-def test_a_total_stands_for_its_task_else_the_first_number(given: Sequence[dict[str, Any]], metric: str) -> None:
+def test_a_total_stands_for_its_task_else_the_first_number(
+    given: Sequence[dict[str, Any]], metric: str
+) -> None:
     assert chosen(*given) == [("a", metric, "")]
 
 
 def test_a_number_of_averages_stands_before_another_total() -> None:
     parts = {"pieces": ["x", "y"]}
-    made_of = {"both": {"outputs": ["both"], **parts}, "mean": {"outputs": ["mean"], "of_averages": True, **parts}}
-    rows = [result(name, metric) for name in "ga" for metric in ("x", "y", "both", "mean")]
+    made_of = {
+        "both": {"outputs": ["both"], **parts},
+        "mean": {"outputs": ["mean"], "of_averages": True, **parts},
+    }
+    rows = [
+        result(name, metric) for name in "ga" for metric in ("x", "y", "both", "mean")
+    ]
     assert chosen(document(*rows, groups={"g": ["a"]}, metrics={"a": made_of})) == [
         ("g", "mean", ""),
         ("a", "mean", ""),
@@ -56,12 +97,25 @@ def test_a_number_of_averages_stands_before_another_total() -> None:
 
 
 def test_a_partial_total_is_no_headline_of_a_task_nor_of_its_group() -> None:
-    part = {"a": {"total": {"outputs": ["total"], "pieces": ["x", "y"], "without": {"y": "no weights"}}}}
+    part = {
+        "a": {
+            "total": {
+                "outputs": ["total"],
+                "pieces": ["x", "y"],
+                "without": {"y": "no weights"},
+            }
+        }
+    }
     rows = [result(name, metric) for name in ("g", "a") for metric in ("total", "x")]
-    given = document(*rows, result("b", "total"), groups={"g": ["a", "b"]}, metrics=part)
+    given = document(
+        *rows, result("b", "total"), groups={"g": ["a", "b"]}, metrics=part
+    )
     assert chosen(given) == [("g", "x", ""), ("a", "x", ""), ("b", "total", "")]
 
 
 def test_a_task_without_any_number_keeps_its_row() -> None:
     given = document(result("a"))
-    assert chosen({**given, "group_subtasks": {"a": [], "b": []}}) == [("a", "m", ""), ("b", "", "")]
+    assert chosen({**given, "group_subtasks": {"a": [], "b": []}}) == [
+        ("a", "m", ""),
+        ("b", "", ""),
+    ]

@@ -24,14 +24,35 @@ FAILED = [result(name, None, failed=10) for name in "bcdef"]
         ([KNOWN, LOST], None, "ab", ["b (4 failed, 6 unscored)"]),
         ([result("a", None, unscored=10), LOST], None, "ab", []),
         ([KNOWN, result("b", None, failed=10, faulty=10)], 0.5, "a", ["bad: b"]),
-        ([KNOWN, result("b", None, failed=8, faulty=8, unsupported=2)], 0.5, "a", ["bad: b"]),
+        (
+            [KNOWN, result("b", None, failed=8, faulty=8, unsupported=2)],
+            0.5,
+            "a",
+            ["bad: b"],
+        ),
         ([KNOWN, result("b", None, unsupported=10)], 0.5, "a", []),
         ([KNOWN, result("b", None, unsupported=10)], 0.25, "ab", ["as 0: b"]),
-        ([KNOWN, result("b", None, unsupported=10)], None, "abc", ["without c", "as 0: b"]),
-        ([KNOWN, *FAILED], None, "abcdef", ["b (10 failed), c (10 failed), d (10 ", "and 2 more"]),
+        (
+            [KNOWN, result("b", None, unsupported=10)],
+            None,
+            "abc",
+            ["without c", "as 0: b"],
+        ),
+        (
+            [KNOWN, *FAILED],
+            None,
+            "abcdef",
+            ["b (10 failed), c (10 failed), d (10 ", "and 2 more"],
+        ),
     ],
     ids=[
-        *("a task without a value", "none has one", "all samples bad", "bad or not asked", "not asked"),
+        *(
+            "a task without a value",
+            "none has one",
+            "all samples bad",
+            "bad or not asked",
+            "not asked",
+        ),
         *("counted as 0", "counted as 0 beside one not asked", "only a few"),
     ],
 )
@@ -39,7 +60,9 @@ def test_tasks_without_a_value_are_named(
     members: Sequence[Result], value: float | None, weighed: str, words: list[str]
 ) -> None:
     group = result("g", value, weights=dict.fromkeys(weighed, 0.5))
-    note = NumberReasons((*members, group), {"g": [one.task for one in members]}, {}).of(group)
+    note = NumberReasons(
+        (*members, group), {"g": [one.task for one in members]}, {}
+    ).of(group)
     assert (bool(note), [one for one in words if one not in note]) == (bool(words), [])
 
 
@@ -49,11 +72,17 @@ def test_a_number_has_the_counts_of_what_it_leaves_out() -> None:
         ({"inapplicable": 9, "failed": 1}, ["1 failed", "9 inapplicable"]),
         ({"inapplicable": 8, "unsupported": 2}, ["8 inapplicable", "2 unsupported"]),
         ({"unsupported": 3, "bounds": (0.5, 0.5)}, ["3 unsupported"]),
-        ({"suspended": True, "unscored": 4, "bounds": (0.3, 0.7)}, ["4 unscored", "0.3000", "0.7000"]),
+        (
+            {"suspended": True, "unscored": 4, "bounds": (0.3, 0.7)},
+            ["4 unscored", "0.3000", "0.7000"],
+        ),
         ({"failed": 2, "unavailable": 1}, ["2 failed", "1 unavailable"]),
     ]
     for counts, found in left_out:
-        assert re.findall(r"\d+ \w{5,}|\d\.\d+", missing(result("a", None, **counts))) == found
+        assert (
+            re.findall(r"\d+ \w{5,}|\d\.\d+", missing(result("a", None, **counts)))
+            == found
+        )
     assert missing(result("a", None)) == ""
 
 
@@ -62,7 +91,10 @@ def test_a_number_and_its_groups_name_the_pieces_that_they_are_without() -> None
     inner, outer = result("g", 0.5, weights={"a": 0.5, "b": 0.5}), result("h", 0.5)
     members = {"g": ["a", "b"], "h": ["g"]}
     reasons = NumberReasons((KNOWN, result("b", 0.5), inner, outer), members, without)
-    ends = [reasons.of(one).partition("without ")[2] for one in (KNOWN, inner, outer, replace(KNOWN, slice="x=y"))]
+    ends = [
+        reasons.of(one).partition("without ")[2]
+        for one in (KNOWN, inner, outer, replace(KNOWN, slice="x=y"))
+    ]
     assert ends == ["text, code", "text, code, film", "text, code, film", ""]
     assert NumberReasons([LOST], {}, {("b", "half"): ["text"]}).of(LOST) == ""
     assert NumberReasons([KNOWN], {"g": ["a"]}, {}).of(KNOWN) == ""
@@ -87,29 +119,57 @@ def slice_of(whole: Result, **counts: Any) -> Result:
         ([PIECE, WHOLE], PIECES, {Key("a", "piece")}),
         ([replace(PIECE, unscored=1), WHOLE], PIECES, set()),
         ([PIECE, WHOLE], {("a", "overall"): ["piece", "other"]}, set()),
-        ([UNAVAILABLE, slice_of(UNAVAILABLE, unavailable=0, unsupported=2)], PIECES, {EASY}),
+        (
+            [UNAVAILABLE, slice_of(UNAVAILABLE, unavailable=0, unsupported=2)],
+            PIECES,
+            {EASY},
+        ),
         ([replace(UNAVAILABLE, scored=1), slice_of(UNAVAILABLE)], PIECES, set()),
         ([replace(UNAVAILABLE, unscored=1), slice_of(UNAVAILABLE)], PIECES, set()),
-        ([replace(UNAVAILABLE, unavailable=0, failed=9), slice_of(UNAVAILABLE)], PIECES, set()),
+        (
+            [replace(UNAVAILABLE, unavailable=0, failed=9), slice_of(UNAVAILABLE)],
+            PIECES,
+            set(),
+        ),
         ([SILENT, slice_of(SILENT, inapplicable=2, unsupported=0)], PIECES, {EASY}),
         ([replace(SILENT, scored=1, inapplicable=7), slice_of(SILENT)], PIECES, set()),
     ],
     ids=[
-        *("the only piece", "another count", "two pieces", "unavailable", "some scored", "some unscored", "failed"),
+        *(
+            "the only piece",
+            "another count",
+            "two pieces",
+            "unavailable",
+            "some scored",
+            "some unscored",
+            "failed",
+        ),
         *("nothing to score", "something to score"),
     ],
 )
-def test_a_row_that_repeats_another_is_found(results: list[Result], pieces: Any, found: set[Key]) -> None:
+def test_a_row_that_repeats_another_is_found(
+    results: list[Result], pieces: Any, found: set[Key]
+) -> None:
     assert repeated(results, pieces) == found
 
 
 def rows(*runs: Sequence[Result], **options: Any) -> list[str]:
-    documents = [document(*(one.to_json() for one in run), metrics=MADE) for run in runs]
-    return [row.metric for row in number_rows(documents, [str(at) for at in range(len(runs))], **options)]
+    documents = [
+        document(*(one.to_json() for one in run), metrics=MADE) for run in runs
+    ]
+    return [
+        row.metric
+        for row in number_rows(
+            documents, [str(at) for at in range(len(runs))], **options
+        )
+    ]
 
 
 def test_tables_leave_it_out_in_all_runs_alike_and_files_for_scripts_do_not() -> None:
     assert rows([PIECE, WHOLE]) == ["overall"]
     assert rows([PIECE, WHOLE], every_slice=True) == ["piece", "overall"]
     assert rows([PIECE, WHOLE], every_slice=True, repeats=False) == ["overall"]
-    assert rows([PIECE, WHOLE], [replace(PIECE, value=0.1), WHOLE]) == ["piece", "overall"]
+    assert rows([PIECE, WHOLE], [replace(PIECE, value=0.1), WHOLE]) == [
+        "piece",
+        "overall",
+    ]

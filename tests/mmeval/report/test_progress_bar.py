@@ -5,14 +5,18 @@ from mmeval.report.progress_bar import ProgressBar, Quiet, for_stderr
 Captured = pytest.CaptureFixture[str]
 
 
-def test_a_bar_shows_how_far_the_run_is_how_many_failed_and_what_it_waits_for(capsys: Captured) -> None:
+def test_a_bar_shows_how_far_the_run_is_how_many_failed_and_what_it_waits_for(
+    capsys: Captured,
+) -> None:
     bar = ProgressBar()
     bar.start(4, 1)
     for ok in (True, False, True):
         bar.advance(ok=ok)
     bar.waiting("the judge")
     shown = capsys.readouterr().err
-    assert [words in shown for words in ("answered 4/4", "failed 1, ", "for the judge")] == [True] * 3
+    assert [
+        words in shown for words in ("answered 4/4", "failed 1, ", "for the judge")
+    ] == [True] * 3
     bar.waiting("")
     bar.note("something to know")
     bar.close()
@@ -29,7 +33,9 @@ def test_a_bar_shows_what_is_judged_and_what_is_loaded(capsys: Captured) -> None
         bar.judged()
     bar.close()
     shown = capsys.readouterr().err
-    assert [words in shown for words in ("answered 0/9", "judged 5/5", "00:00 left")] == [True] * 3
+    assert [
+        words in shown for words in ("answered 0/9", "judged 5/5", "00:00 left")
+    ] == [True] * 3
     bar = ProgressBar()
     bar.start(2, 0)
     bar.loading("my-model", None)
@@ -37,7 +43,10 @@ def test_a_bar_shows_what_is_judged_and_what_is_loaded(capsys: Captured) -> None
     bar.loading("my-model", 12.34)
     bar.close()
     shown = capsys.readouterr().err
-    assert ("loaded my-model in 12 s\n" in shown, "loading" in shown.rpartition("\n")[2]) == (True, False)
+    assert (
+        "loaded my-model in 12 s\n" in shown,
+        "loading" in shown.rpartition("\n")[2],
+    ) == (True, False)
 
 
 def test_without_a_terminal_there_are_notes_and_no_bar(capsys: Captured) -> None:
@@ -53,4 +62,6 @@ def test_without_a_terminal_there_are_notes_and_no_bar(capsys: Captured) -> None
     for seconds in (None, 1.26, 99.9):
         progress.loading("m", seconds)
     progress.loading("", None)
-    assert capsys.readouterr().err == "loading m\nloaded m in 1.3 s\nloaded m in 100 s\n"
+    assert (
+        capsys.readouterr().err == "loading m\nloaded m in 1.3 s\nloaded m in 100 s\n"
+    )

@@ -18,7 +18,9 @@ from tests.support.outcomes import CONTEXT, TASKS, THREE, document, outcome, res
 MOMENT = datetime(2026, 1, 31, 12, 0, 0, 5)
 
 
-def test_a_reader_of_the_layout_finds_every_number_and_the_rest_stands_beside_it() -> None:
+def test_a_reader_of_the_layout_finds_every_number_and_the_rest_stands_beside_it() -> (
+    None
+):
     made = document(*THREE)
     assert read_numbers(made) == [
         Number("a", "half", "none", 0.25, 0.1, "1.0", True),
@@ -26,30 +28,70 @@ def test_a_reader_of_the_layout_finds_every_number_and_the_rest_stands_beside_it
         Number("g", "half", "none", 0.4, None, "3", True),
     ]
     assert [number.task for number in read_numbers(made, "groups")] == ["g"]
-    lost = result("a", failed=2, unscored=1, bounds=(0.35, 0.65), ci95=(0.3, 0.7), bootstrap_iters=200)
+    lost = result(
+        "a",
+        failed=2,
+        unscored=1,
+        bounds=(0.35, 0.65),
+        ci95=(0.3, 0.7),
+        bootstrap_iters=200,
+    )
     ours = document(lost, result("a", slice="level=hard"))["mmeval"]
-    counts = {"n": 10, "scored": 7, "failed": 2, "unscored": 1, "bounds": [0.35, 0.65], "ci95": [0.3, 0.7]}
+    counts = {
+        "n": 10,
+        "scored": 7,
+        "failed": 2,
+        "unscored": 1,
+        "bounds": [0.35, 0.65],
+        "ci95": [0.3, 0.7],
+    }
     counts |= {"bootstrap_iters": 200}
     assert {name: ours["results"][0][name] for name in counts} == counts
-    assert (ours["results"][1]["slice"], ours["not_comparable"], ours["counts"]["new"]) == ("level=hard", ["b"], 9)
+    assert (
+        ours["results"][1]["slice"],
+        ours["not_comparable"],
+        ours["counts"]["new"],
+    ) == ("level=hard", ["b"], 9)
     told = (replace(TASKS[0], uses_reference=True), TASKS[1])
-    marked = [document(result("a"), tasks=own)["mmeval"]["uses_reference"] for own in (TASKS, told)]
+    marked = [
+        document(result("a"), tasks=own)["mmeval"]["uses_reference"]
+        for own in (TASKS, told)
+    ]
     assert marked == [[], ["a"]]
     metric = ours["metrics"]["a"]["half"]
-    assert (metric["version"], metric["range"], metric["outputs"], metric["judged"]) == ("2", [0, 1], ["half"], False)
-    lacks = replace(TASKS[0].metrics[0], unavailable="no judge", needs=(Need("role", "judge"),))
-    judged = document(result("a"), tasks=(replace(TASKS[0], metrics=(lacks,)), TASKS[1]))["mmeval"]["metrics"]
-    assert [[*judged[task]["half"]["needs"]] for task in "ab"] == [[["role", "judge"]], []]
+    assert (
+        metric["version"],
+        metric["range"],
+        metric["outputs"],
+        metric["judged"],
+    ) == ("2", [0, 1], ["half"], False)
+    lacks = replace(
+        TASKS[0].metrics[0], unavailable="no judge", needs=(Need("role", "judge"),)
+    )
+    judged = document(
+        result("a"), tasks=(replace(TASKS[0], metrics=(lacks,)), TASKS[1])
+    )["mmeval"]["metrics"]
+    assert [[*judged[task]["half"]["needs"]] for task in "ab"] == [
+        [["role", "judge"]],
+        [],
+    ]
 
 
 @pytest.mark.parametrize(
     ("missing", "status", "without"),
-    [("skip", "inapplicable", ["y"]), ("inapplicable", "inapplicable", []), ("inapplicable", "unsupported", ["y"])],
+    [
+        ("skip", "inapplicable", ["y"]),
+        ("inapplicable", "inapplicable", []),
+        ("inapplicable", "unsupported", ["y"]),
+    ],
 )
 def test_a_number_that_leaves_out_what_does_not_apply_is_not_without_it(
     missing: Literal["skip", "inapplicable"], status: str, without: list[str]
 ) -> None:
-    made = replace(TASKS[0], numbers=(CombinedNumber("mean", ("half", "y"), (0, 1), missing=missing),))
+    made = replace(
+        TASKS[0],
+        numbers=(CombinedNumber("mean", ("half", "y"), (0, 1), missing=missing),),
+    )
     parts = (
         result("a"),
         result("a", None, metric="y", **{status: 10}),
@@ -59,32 +101,59 @@ def test_a_number_that_leaves_out_what_does_not_apply_is_not_without_it(
     assert [*ours["metrics"]["a"]["mean"]["without"]] == without
 
 
-def test_a_subset_and_which_samples_were_asked_are_described_without_opening_the_data_set() -> None:
+def test_a_subset_and_which_samples_were_asked_are_described_without_opening_the_data_set() -> (
+    None
+):
     subset = Subset(10, 4, ("limit", "stratify"))
     chosen = {"a": lambda index, repeat: index in (0, 1, 2, 5)}
     ours = document(result("a"), subsets={"a": subset}, chosen=chosen)["mmeval"]
-    assert ours["subset"] == {"a": {"of": 10, "chosen": 4, "how": ["limit", "stratify"]}}
+    assert ours["subset"] == {
+        "a": {"of": 10, "chosen": 4, "how": ["limit", "stratify"]}
+    }
     assert ours["asked"]["a"] == {"repeats": 1, "samples": [[0, 2], [5, 5]]}
     assert ours["asked"]["b"]["samples"] is None
 
     def gone() -> NoReturn:
         raise AssertionError("opened")
 
-    made = document(result("a", n=4), result("b", n=0), tasks=(replace(TASKS[0], dataset=gone), TASKS[1]))
-    assert made["n-samples"] == {"a": {"original": 10, "effective": 4}, "b": {"original": 10, "effective": 0}}
+    made = document(
+        result("a", n=4),
+        result("b", n=0),
+        tasks=(replace(TASKS[0], dataset=gone), TASKS[1]),
+    )
+    assert made["n-samples"] == {
+        "a": {"original": 10, "effective": 4},
+        "b": {"original": 10, "effective": 0},
+    }
 
 
-def test_settings_are_recorded_without_secrets_and_the_users_words_cannot_replace_them() -> None:
+def test_settings_are_recorded_without_secrets_and_the_users_words_cannot_replace_them() -> (
+    None
+):
     config = document(context=replace(CONTEXT, bootstrap_iters=500))["config"]
-    expected = {"model_args": "model=m,api_key=***", "limit": 5, "note": "nightly", "random_seed": 0}
-    assert {**expected, "team": {"api_key": "***"}, "bootstrap_iters": 500}.items() <= config.items()
+    expected = {
+        "model_args": "model=m,api_key=***",
+        "limit": 5,
+        "note": "nightly",
+        "random_seed": 0,
+    }
+    assert {
+        **expected,
+        "team": {"api_key": "***"},
+        "bootstrap_iters": 500,
+    }.items() <= config.items()
     refuse_taken({"note": "x"}, "--metadata")
     with pytest.raises(UsageError, match=r"--metadata: .* limit, model "):
         refuse_taken({"model": "gpt-9", "limit": 1, "note": "x"}, "--metadata")
 
 
-def test_the_file_is_named_by_its_time_and_lies_where_the_context_puts_it(tmp_path: Path) -> None:
-    for context, path in ((CONTEXT, "results"), (replace(CONTEXT, stem="mine", folder=tmp_path / "here"), "here/mine")):
+def test_the_file_is_named_by_its_time_and_lies_where_the_context_puts_it(
+    tmp_path: Path,
+) -> None:
+    for context, path in (
+        (CONTEXT, "results"),
+        (replace(CONTEXT, stem="mine", folder=tmp_path / "here"), "here/mine"),
+    ):
         written = write_results(outcome(tmp_path, tasks=TASKS), context, moment=MOMENT)
         assert written == tmp_path / f"{path}_2026-01-31T12-00-00.000005.json"
     assert json.loads(written.read_text())["model_name_sanitized"] == "org__model"

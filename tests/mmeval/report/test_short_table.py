@@ -18,16 +18,25 @@ from tests.support.outcomes import outcome, result, task
 
 GROUP = Group("g", "All of it", ("a", "b"), (GroupMetric("half"),))
 A, B = task("a"), task("b")
-JUDGED = replace(B, metrics=(replace(B.metrics[0], unavailable="no judge", needs=(Need("role", "judge"),)),))
+JUDGED = replace(
+    B,
+    metrics=(
+        replace(B.metrics[0], unavailable="no judge", needs=(Need("role", "judge"),)),
+    ),
+)
 
 
-def shown(*results: Result, width: int = 80, tasks: tuple[Task, ...] = (A, B), **more: Any) -> list[str]:
+def shown(
+    *results: Result, width: int = 80, tasks: tuple[Task, ...] = (A, B), **more: Any
+) -> list[str]:
     baseline, left_out = more.pop("baseline", None), more.pop("left_out", ())
     context = ReportContext("openai", settings=more.pop("settings", {}))
     made = outcome(Path("runs/m"), *results, tasks=tasks, **more)
     made = replace(made, selection=replace(made.selection, left_out=left_out))
     document = json.loads(json.dumps(results_document(made, context, {})))
-    return short_table(document, made, context, baseline=baseline, width=width).splitlines()
+    return short_table(
+        document, made, context, baseline=baseline, width=width
+    ).splitlines()
 
 
 def cells(line: str) -> list[str]:
@@ -55,7 +64,11 @@ def test_what_has_no_number_is_no_row_and_each_remedy_one_line() -> None:
     lost = result("b", None, unavailable=10)
     lines = shown(result("a"), lost, tasks=(A, JUDGED))
     assert [cells(line)[0] for line in lines[:2]] == ["org/model", "a, half"]
-    assert [("b." in line, "--judge" in line) for line in lines[-3:]] == [(True, False), (False, False), (False, True)]
+    assert [("b." in line, "--judge" in line) for line in lines[-3:]] == [
+        (True, False),
+        (False, False),
+        (False, True),
+    ]
     assert shown(lost, tasks=(JUDGED,))[0] == "There is no number."
 
 
@@ -66,33 +79,65 @@ def test_a_group_without_a_number_stands_above_its_members_with_one() -> None:
     )
     outer = replace(GROUP, members=("a", "i", "o"))
     none = [result(name, None, unsupported=10) for name in ("g", "a", "i", "o", "c")]
-    lines = shown(*none, result("b"), tasks=(A, B, task("c")), groups=(outer, inner, other))
-    assert [line[:12].rstrip() for line in lines[1:4]] == ["All of it, h", "  Inner", "    b"]
+    lines = shown(
+        *none, result("b"), tasks=(A, B, task("c")), groups=(outer, inner, other)
+    )
+    assert [line[:12].rstrip() for line in lines[1:4]] == [
+        "All of it, h",
+        "  Inner",
+        "    b",
+    ]
     assert [cells(line)[1] for line in lines[1:4]] == ["-", "-", "0.500"]
     assert not any(cells(line)[0] == "Other" for line in lines)
 
 
 def test_a_number_that_was_lost_has_a_row_and_one_of_a_part_its_bounds() -> None:
-    assert cells(shown(result("a", None, failed=10, bounds=(0.0, 1.0)))[-1]) == ["a, half", "-", "-", "0/10"]
-    assert shown(result("a", 0.5, failed=2, bounds=(0.4, 0.6)))[-1].endswith("0.400 to 0.600.")
+    assert cells(shown(result("a", None, failed=10, bounds=(0.0, 1.0)))[-1]) == [
+        "a, half",
+        "-",
+        "-",
+        "0/10",
+    ]
+    assert shown(result("a", 0.5, failed=2, bounds=(0.4, 0.6)))[-1].endswith(
+        "0.400 to 0.600."
+    )
 
 
 def test_a_mean_over_some_members_of_a_group_says_of_how_many() -> None:
     for weights, counted in ({"a": 1.0}, True), ({"a": 0.5, "b": 0.5}, False):
-        lines = shown(replace(result("g"), weights=weights), result("a"), groups=(GROUP,))
+        lines = shown(
+            replace(result("g"), weights=weights), result("a"), groups=(GROUP,)
+        )
         assert lines[-1].endswith("All of it 1 of 2.") == counted
 
 
 def test_a_member_that_counts_as_zero_is_named() -> None:
     cannot = result("b", None, unsupported=10)
     for weights, is_named in ({"a": 1.0}, False), ({"a": 0.5, "b": 0.5}, True):
-        lines = shown(replace(result("g"), weights=weights), result("a"), cannot, groups=(GROUP,))
-        assert any(line.startswith("Counted as 0") and line.endswith(": b.") for line in lines) == is_named
-    assert not any("Counted" in line for line in shown(result("g", None, weights={"b": 1.0}), cannot, groups=(GROUP,)))
+        lines = shown(
+            replace(result("g"), weights=weights), result("a"), cannot, groups=(GROUP,)
+        )
+        assert (
+            any(
+                line.startswith("Counted as 0") and line.endswith(": b.")
+                for line in lines
+            )
+            == is_named
+        )
+    assert not any(
+        "Counted" in line
+        for line in shown(
+            result("g", None, weights={"b": 1.0}), cannot, groups=(GROUP,)
+        )
+    )
 
 
 def test_a_trial_that_the_model_could_not_be_asked_is_no_row_and_one_line() -> None:
-    lines = shown(result("a"), result("b", None, unsupported=10), not_asked=("10 trials not asked",))
+    lines = shown(
+        result("a"),
+        result("b", None, unsupported=10),
+        not_asked=("10 trials not asked",),
+    )
     assert [cells(line)[0] for line in lines] == [
         "org/model",
         "a, half",
@@ -103,30 +148,54 @@ def test_a_trial_that_the_model_could_not_be_asked_is_no_row_and_one_line() -> N
 
 
 def test_a_group_that_lacks_pieces_is_named_so() -> None:
-    partial = replace(B, metrics=(replace(B.metrics[0], without={"other": "no judge"}),))
-    lines = shown(result("g"), result("a"), result("b"), tasks=(A, partial), groups=(GROUP,))
+    partial = replace(
+        B, metrics=(replace(B.metrics[0], without={"other": "no judge"}),)
+    )
+    lines = shown(
+        result("g"), result("a"), result("b"), tasks=(A, partial), groups=(GROUP,)
+    )
     assert lines[-1].startswith("Made without some pieces: All of it, b.")
 
 
 def test_what_holds_for_all_rows_stands_once_and_else_names_its_tasks() -> None:
     one, other = task("a", comparable=False), task("b", comparable=False)
     bundled: dict[str, Any] = {"settings": {"data": "bundled"}}
-    (both,) = [line for line in shown(result("a"), result("b"), tasks=(one, other), **bundled) if "compares" in line]
-    (alone,) = [line for line in shown(result("a"), result("b"), tasks=(one, B), **bundled) if "compares" in line]
+    (both,) = [
+        line
+        for line in shown(result("a"), result("b"), tasks=(one, other), **bundled)
+        if "compares" in line
+    ]
+    (alone,) = [
+        line
+        for line in shown(result("a"), result("b"), tasks=(one, B), **bundled)
+        if "compares" in line
+    ]
     assert (both.endswith("."), alone.endswith(": a.")) == (True, True)
     told = replace(one, uses_reference=True, comparable=True)
-    assert shown(result("a"), result("b"), tasks=(told, B))[-1] == "The prompt uses reference information: a."
-    absent = (UnavailableTask("c", "C", "1.0", "no rows"),)
-    assert shown(result("a"), tasks=(A,), groups=(replace(GROUP, members=("a", "c")),), left_out=absent)[-1].endswith(
-        "C."
+    assert (
+        shown(result("a"), result("b"), tasks=(told, B))[-1]
+        == "The prompt uses reference information: a."
     )
+    absent = (UnavailableTask("c", "C", "1.0", "no rows"),)
+    assert shown(
+        result("a"),
+        tasks=(A,),
+        groups=(replace(GROUP, members=("a", "c")),),
+        left_out=absent,
+    )[-1].endswith("C.")
 
 
 def test_a_baseline_is_a_column_with_a_verdict_beyond_chance() -> None:
     other = Column("org/other", {Key("a", "half"): result("a", 0.1, ci95=(0.05, 0.2))})
-    header, first, second, _, legend = shown(result("a", 0.5, ci95=(0.4, 0.6)), result("b"), baseline=other)
+    header, first, second, _, legend = shown(
+        result("a", 0.5, ci95=(0.4, 0.6)), result("b"), baseline=other
+    )
     assert legend.startswith("better:")
-    assert (cells(header)[-1], cells(first)[-1], cells(second)[-1]) == ("org/other", "0.100 better", "-")
+    assert (cells(header)[-1], cells(first)[-1], cells(second)[-1]) == (
+        "org/other",
+        "0.100 better",
+        "-",
+    )
 
 
 @pytest.mark.parametrize(
@@ -145,16 +214,30 @@ def test_a_number_is_better_or_worse_where_the_interval_of_the_difference_leaves
     own: tuple[Any, ...], other: tuple[Any, ...], higher: bool, said: str
 ) -> None:
     def number(value: float, low: float | None, high: float) -> Result:
-        return result("a", value, ci95=None if low is None else (low, high), higher_is_better=higher)
+        return result(
+            "a",
+            value,
+            ci95=None if low is None else (low, high),
+            higher_is_better=higher,
+        )
 
     assert verdict(number(*own), number(*other)) == said
 
 
 @pytest.mark.parametrize("width", [80, 60, 40])
 def test_lines_fit_the_width_and_nothing_is_cut(width: int) -> None:
-    tasks = (task("a", alias="A task with a name of very many words that goes on and on, further still"), JUDGED)
+    tasks = (
+        task(
+            "a",
+            alias="A task with a name of very many words that goes on and on, further still",
+        ),
+        JUDGED,
+    )
     numbers = (result("a", ci95=(0.25, 0.75)), result("b", None, unavailable=10))
-    other = Column("baseline/of-another-model", {Key("a", "half"): result("a", 0.1, ci95=(0.05, 0.2))})
+    other = Column(
+        "baseline/of-another-model",
+        {Key("a", "half"): result("a", 0.1, ci95=(0.05, 0.2))},
+    )
     lines = shown(*numbers, tasks=tasks, baseline=other, width=width)
     assert max(map(len, lines)) <= width
     whole = "".join("".join(lines).split())
@@ -163,21 +246,51 @@ def test_lines_fit_the_width_and_nothing_is_cut(width: int) -> None:
 
 def test_the_last_lines_name_the_files_and_commands_that_can_be_pasted() -> None:
     made = outcome(Path("my runs/m"), result("a"), tasks=(replace(A, layout="paper"),))
-    given = {"results": Path("my runs/m/results.json"), "page": Path("my runs/m/report/index.html")}
+    given = {
+        "results": Path("my runs/m/results.json"),
+        "page": Path("my runs/m/report/index.html"),
+    }
     context = ReportContext("m", settings={"tasks": ["a"]})
     lines = last_lines(made, context, **given, width=200).splitlines()
     labels = [line.split()[0] for line in lines if line]
     assert labels == ["page", "results", "tables", "more", "next"]
     assert "mmeval report 'my runs/m' --layout paper" in lines[3]
     narrow = last_lines(made, context, **given, width=40)
-    commands = re.findall(r"^(?:tables|more|next) +((?:.*\\\n)*.*)$", narrow, re.MULTILINE)
-    assert [shlex.split(command.replace("\\\n", ""))[-1] for command in commands] == ["paper", "markdown", "BACKEND"]
+    commands = re.findall(
+        r"^(?:tables|more|next) +((?:.*\\\n)*.*)$", narrow, re.MULTILINE
+    )
+    assert [shlex.split(command.replace("\\\n", ""))[-1] for command in commands] == [
+        "paper",
+        "markdown",
+        "BACKEND",
+    ]
 
 
 def test_another_model_is_asked_for_the_same_samples() -> None:
-    settings = {"tasks": ["a"], "limit": 5, "offset": 0, "stratify": ["level", "kind"], "samples": {"a": [0, 1]}}
+    settings = {
+        "tasks": ["a"],
+        "limit": 5,
+        "offset": 0,
+        "stratify": ["level", "kind"],
+        "samples": {"a": [0, 1]},
+    }
     made = outcome(Path("runs/m"), result("a"), tasks=(A,))
-    last = last_lines(made, ReportContext("m", settings=settings), results=Path("r"), page=None, width=200)
+    last = last_lines(
+        made,
+        ReportContext("m", settings=settings),
+        results=Path("r"),
+        page=None,
+        width=200,
+    )
     words = shlex.split(last.splitlines()[-1])
-    wanted = ["--limit", "5", "--samples", '{"a": [0, 1]}', "--stratify", "level,kind", "--baseline", "runs/m"]
+    wanted = [
+        "--limit",
+        "5",
+        "--samples",
+        '{"a": [0, 1]}',
+        "--stratify",
+        "level,kind",
+        "--baseline",
+        "runs/m",
+    ]
     assert words[1:4] + words[4:-2] == ["mmeval", "--tasks", "a", *wanted]

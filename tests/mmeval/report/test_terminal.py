@@ -11,5 +11,7 @@ def test_a_reader_of_stderr_that_has_gone_does_not_hide_the_exit_code() -> None:
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "wb") as pipe:
-        done = subprocess.run([sys.executable, "-c", script], stderr=pipe, cwd=ROOT, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", script], stderr=pipe, cwd=ROOT, check=False
+        )
     assert done.returncode == 3

@@ -30,9 +30,14 @@ def shard(tmp_path: Path) -> Path:
     return tmp_path / "run" / "shards" / "1-of-2"
 
 
-def test_a_failure_does_not_replace_an_answer_and_an_answer_replaces_a_failure(shard: Path) -> None:
+def test_a_failure_does_not_replace_an_answer_and_an_answer_replaces_a_failure(
+    shard: Path,
+) -> None:
     run = shard.parent.parent
-    for trial, scores, more, more_scores in ((ANSWERED, SCORED, FAILED, LOST), (FAILED, LOST, ANSWERED, SCORED)):
+    for trial, scores, more, more_scores in (
+        (ANSWERED, SCORED, FAILED, LOST),
+        (FAILED, LOST, ANSWERED, SCORED),
+    ):
         lines(run / "trials" / "t.jsonl", trial)
         lines(run / "scores" / "t" / "set" / "scores.jsonl", scores)
         lines(shard / "trials" / "t.jsonl", more)
@@ -51,11 +56,18 @@ def test_joining_twice_adds_nothing(shard: Path) -> None:
     lines(shard / "journal" / "host-1-a.jsonl", {"k": "key"})
     for _ in range(2):
         join(run, [shard])
-        assert (rows(run / "trials" / "t.jsonl"), len(rows(run / "samples" / "t.jsonl"))) == ([ANSWERED], 1)
-    assert (run / "journal" / "host-1-a.jsonl").samefile(shard / "journal" / "host-1-a.jsonl")
+        assert (
+            rows(run / "trials" / "t.jsonl"),
+            len(rows(run / "samples" / "t.jsonl")),
+        ) == ([ANSWERED], 1)
+    assert (run / "journal" / "host-1-a.jsonl").samefile(
+        shard / "journal" / "host-1-a.jsonl"
+    )
 
 
-def test_files_are_copied_where_no_link_can_be_had(shard: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_copied_where_no_link_can_be_had(
+    shard: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def hardlink_to(self: Path, _target: Path) -> None:
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), str(self))
 

@@ -4,7 +4,13 @@ import pytest
 
 from mmeval.results.compare import unlike
 
-METRIC = {"version": "1", "switches": {"a": 1}, "aggregation": "mean", "outputs": ["n"], "judged": True}
+METRIC = {
+    "version": "1",
+    "switches": {"a": 1},
+    "aggregation": "mean",
+    "outputs": ["n"],
+    "judged": True,
+}
 OTHER_JUDGE: dict[str, Any] = {"judges": {"t": [{"role": "judge", "served": "j-2"}]}}
 
 
@@ -25,14 +31,30 @@ def metric(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        *(({}, []), ({"version": "2.0"}, ["t ", "1.0", "2.0"]), ({"not_comparable": ["t"]}, ["bundled"])),
+        *(
+            ({}, []),
+            ({"version": "2.0"}, ["t ", "1.0", "2.0"]),
+            ({"not_comparable": ["t"]}, ["bundled"]),
+        ),
         ({"uses_reference": ["t"]}, ["reference information", "t"]),
         ({"protocols": {"t": "episode"}}, ["t ", "protocol", "single", "episode"]),
         (metric(version="2"), ["metric", "version"]),
-        (metric(switches={}, aggregation="median"), ["metric differs in a, aggregation"]),
+        (
+            metric(switches={}, aggregation="median"),
+            ["metric differs in a, aggregation"],
+        ),
         (OTHER_JUDGE, ["another judge"]),
     ],
-    ids=["alike", "version", "data", "reference", "protocol", "metric", "switches", "judge"],
+    ids=[
+        "alike",
+        "version",
+        "data",
+        "reference",
+        "protocol",
+        "metric",
+        "switches",
+        "judge",
+    ],
 )
 def test_a_difference_is_named(changes: dict[str, Any], words: list[str]) -> None:
     found = unlike(document(), document(**changes), ["t"], "n")
@@ -46,5 +68,8 @@ def test_a_model_of_a_metric_is_its_files_whatever_it_is_called() -> None:
         return document(**metric(switches={"model": model}))
 
     mine = made_with("me/scorer", "f1")
-    found = [unlike(mine, made_with("./copy", fingerprint), ["t"], "n") for fingerprint in ("f1", "f2")]
+    found = [
+        unlike(mine, made_with("./copy", fingerprint), ["t"], "n")
+        for fingerprint in ("f1", "f2")
+    ]
     assert [reason == "" for reason in found] == [True, False]

@@ -22,30 +22,56 @@ def _layouts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def stored(folder: Path, *values: float, **more: Any) -> StoredRun:
     trials = [
-        Told([text("a")], [text("b")], scores={"right": {"value": value, "status": "scored"}}) for value in values
+        Told(
+            [text("a")],
+            [text("b")],
+            scores={"right": {"value": value, "status": "scored"}},
+        )
+        for value in values
     ]
     return StoredRun(write_run(folder, trials, **{"results": {}, **more}))
 
 
-def test_the_layouts_of_a_run_are_those_of_its_groups_and_tasks_and_not_of_earlier_groups(tmp_path: Path) -> None:
+def test_the_layouts_of_a_run_are_those_of_its_groups_and_tasks_and_not_of_earlier_groups(
+    tmp_path: Path,
+) -> None:
     run = stored(tmp_path, 1.0, config={"layout": "plain"})
-    run.record["groups"] = {"all": {"layout": "mmmg"}, "bare": {"layout": ""}, "earlier": {"layout": "other"}}
+    run.record["groups"] = {
+        "all": {"layout": "mmmg"},
+        "bare": {"layout": ""},
+        "earlier": {"layout": "other"},
+    }
     run.results["group_subtasks"].update(all=[], bare=[])
     assert layouts_of(run) == ["mmmg", "plain"]
 
 
-def test_a_layout_makes_its_tables_and_the_first_has_the_provenance_and_what_is_left_out(tmp_path: Path) -> None:
-    (table,) = tables_of(stored(tmp_path, 1.0, results={"left_aside": {"told": ["other"]}}), "plain")
-    made, lacks = table.notes
-    assert (table.rows, "teller" in made, lacks[:6] == "These " and "without other" in lacks) == (
-        *((("told",),), True, True),
+def test_a_layout_makes_its_tables_and_the_first_has_the_provenance_and_what_is_left_out(
+    tmp_path: Path,
+) -> None:
+    (table,) = tables_of(
+        stored(tmp_path, 1.0, results={"left_aside": {"told": ["other"]}}), "plain"
     )
+    made, lacks = table.notes
+    assert (
+        table.rows,
+        "teller" in made,
+        lacks[:6] == "These " and "without other" in lacks,
+    ) == (*((("told",),), True, True),)
 
 
-def test_a_number_is_read_as_the_results_file_has_it_and_a_row_of_another_length_is_refused(tmp_path: Path) -> None:
+def test_a_number_is_read_as_the_results_file_has_it_and_a_row_of_another_length_is_refused(
+    tmp_path: Path,
+) -> None:
     run = stored(tmp_path, 1.0)
-    found, other = result_of(run, run.tasks[0], "right"), scores_of(run, run.tasks[0], "other")
+    found, other = (
+        result_of(run, run.tasks[0], "right"),
+        scores_of(run, run.tasks[0], "other"),
+    )
     assert (found and found.value, found and found.ci95) == (0.5, (0.4, 0.6))
-    assert (other.values, other.count("unscored"), result_of(run, run.tasks[0], "other")) == ([], 1, None)
+    assert (
+        other.values,
+        other.count("unscored"),
+        result_of(run, run.tasks[0], "other"),
+    ) == ([], 1, None)
     with pytest.raises(ValueError, match="2 cells below 1"):
         Table("t", ("A",), (("a", 1.0),))

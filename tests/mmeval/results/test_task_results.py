@@ -8,7 +8,12 @@ import pytest
 from mmeval.aggregate.summary import combine
 from mmeval.errors import PluginError
 from mmeval.records.score import Result, Score
-from mmeval.results.task_results import TaskNumbers, group_results, task_results, unscored_reasons
+from mmeval.results.task_results import (
+    TaskNumbers,
+    group_results,
+    task_results,
+    unscored_reasons,
+)
 from mmeval.scoring.score_set import ScoreSet
 from mmeval.system.json_lines import sealed, to_line
 from mmeval.task.task import Group, GroupMetric, Task
@@ -17,8 +22,18 @@ from tests.support.toy import task
 
 def row(index: int, value: float | None = None, **more: Any) -> dict[str, Any]:
     """A score row; without a value its score is missing."""
-    scores = {} if value is None else {"exact_match": {"value": value, "status": "scored"}}
-    return {"i": index, "n": 0, "s": f"s{index}", "d": "d", "status": "ok", "scores": scores, **more}
+    scores = (
+        {} if value is None else {"exact_match": {"value": value, "status": "scored"}}
+    )
+    return {
+        "i": index,
+        "n": 0,
+        "s": f"s{index}",
+        "d": "d",
+        "status": "ok",
+        "scores": scores,
+        **more,
+    }
 
 
 def results(run: Path, of: Task, *rows: Mapping[str, Any], **more: Any) -> list[Result]:
@@ -26,19 +41,35 @@ def results(run: Path, of: Task, *rows: Mapping[str, Any], **more: Any) -> list[
     for one in rows:
         scores.add(sealed(to_line(one)))
     scores.finish()
-    return task_results(TaskNumbers.of(of), scores.folder, lambda index, repeat: index < 100, **more)
+    return task_results(
+        TaskNumbers.of(of), scores.folder, lambda index, repeat: index < 100, **more
+    )
 
 
 def named(task_name: str, value: float | None, n: int = 10) -> Result:
     return Result(task_name, "m", value, n=n, scored=n)
 
 
-def test_a_suspended_number_has_counts_and_bounds_whole_and_in_each_slice(tmp_path: Path) -> None:
+def test_a_suspended_number_has_counts_and_bounds_whole_and_in_each_slice(
+    tmp_path: Path,
+) -> None:
     rows = (row(0, 1, labels={"level": "hard"}), row(1, labels={"level": "hard"}))
-    for result in results(tmp_path / "own", task(breakdown=("level",)), *rows, suspended=["exact_match"]):
-        assert (result.suspended, result.value, result.stderr, result.ci95) == (True, None, None, None)
+    for result in results(
+        tmp_path / "own", task(breakdown=("level",)), *rows, suspended=["exact_match"]
+    ):
+        assert (result.suspended, result.value, result.stderr, result.ci95) == (
+            True,
+            None,
+            None,
+            None,
+        )
         assert (result.scored, result.unscored, result.bounds) == (1, 1, (0.5, 1))
-    assert results(tmp_path / "other", task(), row(0, 1), suspended=["story_rubric"])[0].value == 1
+    assert (
+        results(tmp_path / "other", task(), row(0, 1), suspended=["story_rubric"])[
+            0
+        ].value
+        == 1
+    )
 
 
 def with_options(**options: Any) -> Task:
@@ -46,20 +77,38 @@ def with_options(**options: Any) -> Task:
     return replace(task(), metrics=(replace(metric, options=options),))
 
 
-def test_a_number_is_made_by_the_aggregator_and_options_that_the_task_names(tmp_path: Path) -> None:
+def test_a_number_is_made_by_the_aggregator_and_options_that_the_task_names(
+    tmp_path: Path,
+) -> None:
     rows = [row(i, i % 2) for i in range(20)]
-    (asked,) = results(tmp_path / "asked", with_options(interval="bootstrap"), *rows, bootstrap_iters=300)
+    (asked,) = results(
+        tmp_path / "asked",
+        with_options(interval="bootstrap"),
+        *rows,
+        bootstrap_iters=300,
+    )
     (usual,) = results(tmp_path / "usual", with_options(interval="bootstrap"), *rows)
-    assert (asked.value, asked.bootstrap_iters, usual.bootstrap_iters) == (0.5, 300, 1000)
+    assert (asked.value, asked.bootstrap_iters, usual.bootstrap_iters) == (
+        0.5,
+        300,
+        1000,
+    )
 
 
-@pytest.mark.parametrize("given", [{"range": (0, 1)}, {"interval": None, "no_such": 1}], ids=str)
-def test_an_aggregator_that_fails_is_named(tmp_path: Path, given: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "given", [{"range": (0, 1)}, {"interval": None, "no_such": 1}], ids=str
+)
+def test_an_aggregator_that_fails_is_named(
+    tmp_path: Path, given: dict[str, Any]
+) -> None:
     with pytest.raises(PluginError, match=r"toy: .*'mean'.* \(TypeError: "):
         results(tmp_path, with_options(**given), row(0, 1))
 
 
-INNER, BARE = Group("inner", "Inner", ("b", "c"), (GroupMetric("m"),)), Group("inner", "Inner", ("b", "c"))
+INNER, BARE = (
+    Group("inner", "Inner", ("b", "c"), (GroupMetric("m"),)),
+    Group("inner", "Inner", ("b", "c")),
+)
 WHOLE = [named("a", 1.0), named("b", 0.0), named("c", 0.5)]
 
 
@@ -80,8 +129,12 @@ WHOLE = [named("a", 1.0), named("b", 0.0), named("c", 0.5)]
     ],
     ids=["tasks and groups", "no member", "a task twice"],
 )
-def test_tasks_count_once(groups: list[Group], members: list[Result], expected: dict[str, tuple[float, int]]) -> None:
-    assert {one.task: (one.value, one.scored) for one in group_results(groups, members)} == expected
+def test_tasks_count_once(
+    groups: list[Group], members: list[Result], expected: dict[str, tuple[float, int]]
+) -> None:
+    assert {
+        one.task: (one.value, one.scored) for one in group_results(groups, members)
+    } == expected
 
 
 def test_a_group_inside_a_group_weighs_its_own_as_it_says() -> None:
@@ -100,11 +153,16 @@ def test_a_group_inside_a_group_weighs_its_own_as_it_says() -> None:
     by_size = (GroupMetric("m", weight_by_size=True),)
     found = of(False, by_size, b)
     assert (found["inner"].value, found["outer"].value) == (0.75, 0.625)
-    assert (found["inner"].weights, found["outer"].weights) == ({"b": 0.75, "c": 0.25}, {"a": 0.5, "inner": 0.5})
+    assert (found["inner"].weights, found["outer"].weights) == (
+        {"b": 0.75, "c": 0.25},
+        {"a": 0.5, "inner": 0.5},
+    )
     nested = combine("outer", "m", [a, found["inner"]], weight_by_size=False)
     assert found["outer"] == nested
     assert found["inner"].stderr == pytest.approx((0.15**2 + 0.1**2) ** 0.5)
-    assert of(True, (GroupMetric("m"),), b)["outer"].value == pytest.approx((20 * 0.5 + 40 * 0.5) / 60)
+    assert of(True, (GroupMetric("m"),), b)["outer"].value == pytest.approx(
+        (20 * 0.5 + 40 * 0.5) / 60
+    )
     assert of(True, (), b)["outer"].value == pytest.approx((20 * 0.5 + 40 * 0.75) / 60)
     lost = replace(named("b", None, 30), scored=0, unscored=30, bounds=(0.0, 1.0))
     gone = of(False, by_size, lost)
@@ -112,18 +170,28 @@ def test_a_group_inside_a_group_weighs_its_own_as_it_says() -> None:
     assert (gone["outer"].value, gone["outer"].bounds) == (None, (0.25, 0.625))
 
 
-def test_where_absent_counts_a_member_that_was_not_asked_leaves_every_group_around_it_unknown() -> None:
+def test_where_absent_counts_a_member_that_was_not_asked_leaves_every_group_around_it_unknown() -> (
+    None
+):
     cannot = replace(named("b", None), scored=0, unsupported=10)
     all_of_them = (GroupMetric("m", counts_absent=True),)
-    groups = [Group("outer", "Outer", ("a", "inner"), all_of_them), Group("inner", "Inner", ("b", "c"))]
+    groups = [
+        Group("outer", "Outer", ("a", "inner"), all_of_them),
+        Group("inner", "Inner", ("b", "c")),
+    ]
     found = [
-        {one.task: one.value for one in group_results(groups, [named("a", 1.0), *members])}
+        {
+            one.task: one.value
+            for one in group_results(groups, [named("a", 1.0), *members])
+        }
         for members in ([cannot, named("c", 0.5)], [cannot], [])
     ]
     assert found == [{"outer": 0.625}, {"outer": None}, {"outer": None}]
 
 
-def test_the_reasons_of_what_is_unscored_are_counted_over_the_wanted_trials(tmp_path: Path) -> None:
+def test_the_reasons_of_what_is_unscored_are_counted_over_the_wanted_trials(
+    tmp_path: Path,
+) -> None:
     scores = ScoreSet(tmp_path, "toy", {"metrics": [], "outputs": ["exact_match"]})
     lost, final = Score.lost("boom").to_json(), Score.unscored("bang").to_json()
     for at, score in enumerate([lost, lost, final, Score(1).to_json(), lost]):

@@ -21,41 +21,69 @@ class Drawing(Toy):
 
     def __init__(self, **args: Any) -> None:
         super().__init__(**args)
-        self.capabilities = replace(Capabilities.of(("text",), ("text", "image")), options=frozenset({"image.size"}))
+        self.capabilities = replace(
+            Capabilities.of(("text",), ("text", "image")),
+            options=frozenset({"image.size"}),
+        )
 
 
 def asked_with(*given: str, **options: Any) -> Any:
     """A task with options, of which some were given on the command line."""
-    return task(params=GenerationParams(options=options), given_options=frozenset(given))
+    return task(
+        params=GenerationParams(options=options), given_options=frozenset(given)
+    )
 
 
-def test_an_option_of_the_command_line_that_the_model_does_not_know_is_refused() -> None:
+def test_an_option_of_the_command_line_that_the_model_does_not_know_is_refused() -> (
+    None
+):
     with pytest.raises(UnknownNameError) as caught:
-        check_options({"model": Drawing()}, [asked_with("image.sise", **{"image.sise": 1})])
+        check_options(
+            {"model": Drawing()}, [asked_with("image.sise", **{"image.sise": 1})]
+        )
     assert (caught.value.name, caught.value.known) == ("image.sise", ("image.size",))
 
 
-def test_an_option_that_only_task_files_give_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_option_that_only_task_files_give_is_warned_of_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     unknown = asked_with(**{"image.size": "1x1", "image.steps": 5})
     check_options({"model": Drawing()}, [unknown, replace(unknown, name="other")])
-    of_judge = task(roles={"judge": GenerationParams(options={"image.steps": 5}), "absent": GenerationParams()})
+    of_judge = task(
+        roles={
+            "judge": GenerationParams(options={"image.steps": 5}),
+            "absent": GenerationParams(),
+        }
+    )
     check_options({"model": Toy(), "judge": Drawing()}, [of_judge])
-    check_options({"model": Toy()}, [asked_with("image.steps", **{"image.steps": 5})])  # which may know anything
-    assert [message.partition("model")[0].partition("judge")[0] for message in caplog.messages] == [
-        *("toy and 1 more: the ", "toy: the ")
-    ]
-    assert all("image.steps" in message and "image.size" not in message for message in caplog.messages)
+    check_options(
+        {"model": Toy()}, [asked_with("image.steps", **{"image.steps": 5})]
+    )  # which may know anything
+    assert [
+        message.partition("model")[0].partition("judge")[0]
+        for message in caplog.messages
+    ] == [*("toy and 1 more: the ", "toy: the ")]
+    assert all(
+        "image.steps" in message and "image.size" not in message
+        for message in caplog.messages
+    )
 
 
-def test_an_option_that_is_left_out_is_not_sent_and_is_noted_in_the_answer(tmp_path: Path) -> None:
+def test_an_option_that_is_left_out_is_not_sent_and_is_noted_in_the_answer(
+    tmp_path: Path,
+) -> None:
     model = Drawing()
     made = asked_with(**{"image.size": "1x1", "image.steps": 5})
     for kept in (0, 3):
         outcome = run_toy(tmp_path, made, model=BackendSpec("toy", instance=model))
         assert (outcome.exit_code, outcome.counts.kept) == (0, kept)
-    assert [request.params.options for request in model.asked] == [{"image.size": "1x1"}] * 3
+    assert [request.params.options for request in model.asked] == [
+        {"image.size": "1x1"}
+    ] * 3
     (journal,) = tmp_path.rglob("journal/*.jsonl")
-    warnings = [from_line(line)["r"]["warnings"] for line in journal.read_bytes().splitlines()]
+    warnings = [
+        from_line(line)["r"]["warnings"] for line in journal.read_bytes().splitlines()
+    ]
     assert [(len(one), "image.steps" in one[0]) for one in warnings] == [(1, True)] * 3
     whole = model.asked[0]
     assert whole.without_options([]) is whole
@@ -71,11 +99,22 @@ def test_an_option_that_is_left_out_is_not_sent_and_is_noted_in_the_answer(tmp_p
         (BatchSize(9), Toy(), "--batch_size 9 "),
         (BatchSize(), Toy(), ""),
     ],
-    ids=["fits", "too many rows", "grows", "grows in vain", "no batches", "usual without batches"],
+    ids=[
+        "fits",
+        "too many rows",
+        "grows",
+        "grows in vain",
+        "no batches",
+        "usual without batches",
+    ],
 )
-def test_a_batch_size_without_effect_is_warned_of(size: BatchSize, backend: Any, start: str, caplog: Any) -> None:
+def test_a_batch_size_without_effect_is_warned_of(
+    size: BatchSize, backend: Any, start: str, caplog: Any
+) -> None:
     say_unbatched({"model": backend}, size)
-    assert [message[: len(start)] for message in caplog.messages] == ([start] if start else [])
+    assert [message[: len(start)] for message in caplog.messages] == (
+        [start] if start else []
+    )
 
 
 class Computing(Toy):
@@ -84,20 +123,39 @@ class Computing(Toy):
     usual_connections = 3
 
 
-def test_work_of_this_machine_has_its_own_limit_unless_the_role_says_otherwise_and_costs_nothing() -> None:
-    specs = {"model": BackendSpec("computing", instance=Computing()), "judge": BackendSpec("toy", instance=Toy())}
+def test_work_of_this_machine_has_its_own_limit_unless_the_role_says_otherwise_and_costs_nothing() -> (
+    None
+):
+    specs = {
+        "model": BackendSpec("computing", instance=Computing()),
+        "judge": BackendSpec("toy", instance=Toy()),
+    }
     runtimes = Backends(specs).runtimes(lambda: 1, limit=64, retries=0)
-    assert {role: runtime.limiter.limit for role, runtime in runtimes.items()} == {"model": 3, "judge": 64}
+    assert {role: runtime.limiter.limit for role, runtime in runtimes.items()} == {
+        "model": 3,
+        "judge": 64,
+    }
     payees = [runtime.payee(role) for role, runtime in runtimes.items()]
     assert [payee is not None and payee.local for payee in payees] == [True, False]
     given = BackendSpec("computing", {"max_connections": 5}, instance=Computing())
-    assert Backends({"model": given}).runtimes(lambda: 1, limit=64, retries=0)["model"].limiter.limit == 5
+    assert (
+        Backends({"model": given})
+        .runtimes(lambda: 1, limit=64, retries=0)["model"]
+        .limiter.limit
+        == 5
+    )
 
 
 def test_a_role_may_have_a_limit_of_its_own_a_whole_number_above_zero() -> None:
-    specs = {"model": BackendSpec("empty"), "judge": BackendSpec("reference", {"max_connections": 1})}
+    specs = {
+        "model": BackendSpec("empty"),
+        "judge": BackendSpec("reference", {"max_connections": 1}),
+    }
     runtimes = Backends(specs).runtimes(lambda: 1, limit=64, retries=0)
-    assert {role: runtime.limiter.limit for role, runtime in runtimes.items()} == {"model": 64, "judge": 1}
+    assert {role: runtime.limiter.limit for role, runtime in runtimes.items()} == {
+        "model": 64,
+        "judge": 1,
+    }
     for given in ("many", 0, True):
         with pytest.raises(UsageError) as caught:
             Backends({"judge": BackendSpec("empty", {"max_connections": given})})
@@ -109,23 +167,38 @@ def test_a_role_may_have_a_limit_of_its_own_a_whole_number_above_zero() -> None:
     ("spec", "engine", "name"),
     [
         (BackendSpec("toy"), RayEngine(), "--engine"),
-        (BackendSpec("toy_parallel", {"folder": "f", "copies": 2}), RayEngine(), "model"),
-        (BackendSpec("toy_parallel", instance=ToyParallel(folder="f")), RayEngine(), "model"),
+        (
+            BackendSpec("toy_parallel", {"folder": "f", "copies": 2}),
+            RayEngine(),
+            "model",
+        ),
+        (
+            BackendSpec("toy_parallel", instance=ToyParallel(folder="f")),
+            RayEngine(),
+            "model",
+        ),
     ],
     ids=["a server", "copies here, too", "made in this process"],
 )
-def test_an_engine_that_cannot_answer_for_a_backend_is_refused(spec: BackendSpec, engine: RayEngine, name: str) -> None:
+def test_an_engine_that_cannot_answer_for_a_backend_is_refused(
+    spec: BackendSpec, engine: RayEngine, name: str
+) -> None:
     with pytest.raises(UsageError) as caught:
         Backends({"model": spec}).check_engine(engine)
     assert caught.value.name == name
 
 
 @pytest.mark.usefixtures("toys")
-def test_an_engine_that_is_not_installed_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_is_not_installed_is_named_with_its_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     local = BackendSpec("toy_parallel", {"folder": "f"})
     Backends({"model": local}).check_engine(None)
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    for spec, engine in ((local, RayEngine()), (BackendSpec("toy"), RayEngine(score_workers=2))):
+    for spec, engine in (
+        (local, RayEngine()),
+        (BackendSpec("toy"), RayEngine(score_workers=2)),
+    ):
         with pytest.raises(MissingExtraError) as caught:
             Backends({"model": spec}).check_engine(engine)
         assert (caught.value.extra, caught.value.exit_code) == ("ray", EXIT_MISSING)

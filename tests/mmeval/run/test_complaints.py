@@ -30,7 +30,12 @@ def _metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ),
         ({"a": (NEITHER, SOUND)}, SOUND, []),
     ],
-    ids=["another number has a value", "all have", "several tasks", "an answer never came"],
+    ids=[
+        "another number has a value",
+        "all have",
+        "several tasks",
+        "an answer never came",
+    ],
 )
 def test_what_no_answer_holds_is_noted_of_tasks_without_any_number(
     tmp_path: Path, answers: Any, lost: str, notes: Any
@@ -39,11 +44,20 @@ def test_what_no_answer_holds_is_noted_of_tasks_without_any_number(
         break_model(tmp_path, lost)
     tasks = [
         replace(
-            task(name, [sample(f"{name}{i}", text, kind=text) for i, text in enumerate(texts)], metrics=METRICS),
+            task(
+                name,
+                [sample(f"{name}{i}", text, kind=text) for i, text in enumerate(texts)],
+                metrics=METRICS,
+            ),
             breakdown=("kind",),
         )
         for name, texts in answers.items()
     ]
     found = run_toy(tmp_path, *tasks).notes
-    assert [note.partition(": ")[0] for note in found] == [tasks for tasks, _, _ in notes]
-    assert all(metric in note and why in note for note, (_, metric, why) in zip(found, notes, strict=True))
+    assert [note.partition(": ")[0] for note in found] == [
+        tasks for tasks, _, _ in notes
+    ]
+    assert all(
+        metric in note and why in note
+        for note, (_, metric, why) in zip(found, notes, strict=True)
+    )

@@ -34,10 +34,14 @@ class Bench:
     """The generation of one task in a folder, with what it left there."""
 
     def __init__(self, folder: Path, toy: Task, broker: Broker, lanes: int) -> None:
-        self.run = task_run(folder, toy, scoring_plan(toy, folder / "media"), {}, scoring=False)
+        self.run = task_run(
+            folder, toy, scoring_plan(toy, folder / "media"), {}, scoring=False
+        )
         options = RunOptions(model=BackendSpec("toy"), output_path=folder)
         self.jobs = JobQueue((toy,), options, MediaStore(folder / "media"))
-        self.generation = Generation([self.run], broker, None, Quiet(), lanes=lambda: lanes)
+        self.generation = Generation(
+            [self.run], broker, None, Quiet(), lanes=lambda: lanes
+        )
         self.tally, self.broker, self._folder = self.generation.tally, broker, folder
 
     async def generate(self) -> None:
@@ -46,11 +50,15 @@ class Bench:
 
     def trials(self) -> list[dict[str, Any]]:
         lines = (self._folder / "trials" / "toy.jsonl").read_bytes().splitlines()
-        return sorted((from_line(line) for line in lines), key=lambda row: (row["i"], row["n"]))
+        return sorted(
+            (from_line(line) for line in lines), key=lambda row: (row["i"], row["n"])
+        )
 
 
 @asynccontextmanager
-async def bench(folder: Path, toy: Task, model: AnyBackend, *, lanes: int = 4, **more: Any) -> AsyncIterator[Bench]:
+async def bench(
+    folder: Path, toy: Task, model: AnyBackend, *, lanes: int = 4, **more: Any
+) -> AsyncIterator[Bench]:
     async with brokered(folder, model=model, **more) as broker:
         made = Bench(folder, toy, broker, lanes)
         try:
@@ -65,36 +73,63 @@ async def generated(folder: Path, toy: Task, model: AnyBackend, **more: Any) -> 
     return at
 
 
-async def test_a_trial_is_recorded_by_its_answers_and_media_without_their_place(tmp_path: Path) -> None:
+async def test_a_trial_is_recorded_by_its_answers_and_media_without_their_place(
+    tmp_path: Path,
+) -> None:
     async with bench(tmp_path, task(rows=2, repeats=2), Toy()) as at:
         await at.generate()
         rows = at.trials()
-        assert [(row["i"], row["n"], len(row["x"])) for row in rows] == [(0, 0, 1), (0, 1, 1), (1, 0, 1), (1, 1, 1)]
-        assert all("output" not in row and key in at.broker.journal for row in rows for _, _, key in row["x"])
+        assert [(row["i"], row["n"], len(row["x"])) for row in rows] == [
+            (0, 0, 1),
+            (0, 1, 1),
+            (1, 0, 1),
+            (1, 1, 1),
+        ]
+        assert all(
+            "output" not in row and key in at.broker.journal
+            for row in rows
+            for _, _, key in row["x"]
+        )
     turns = Sample("s", (user("draw"), user("draw again")))
     model = Toy(answers=lambda _: reply("<image1>", picture(1)))
-    (row,) = (await generated(tmp_path / "whole", task(rows=[turns], protocol=episode), model)).trials()
-    assert [part["media"]["sha256"] for part in row["output"]] == [picture(1).sha256] * 2
+    (row,) = (
+        await generated(tmp_path / "whole", task(rows=[turns], protocol=episode), model)
+    ).trials()
+    assert [part["media"]["sha256"] for part in row["output"]] == [
+        picture(1).sha256
+    ] * 2
     assert str(tmp_path) not in str(row)
 
 
-async def test_an_answer_that_another_trial_was_given_just_now_is_new(tmp_path: Path) -> None:
+async def test_an_answer_that_another_trial_was_given_just_now_is_new(
+    tmp_path: Path,
+) -> None:
     same = [sample("a", "question 0"), sample("b", "question 0")]
     for found in ((0, 2), (2, 0)):
         at = await generated(tmp_path, task(rows=same), Toy(), lanes=1)
         assert (at.tally.kept, at.tally.new) == found
 
 
-async def test_what_was_kept_open_and_cannot_be_asked_is_known_before(tmp_path: Path) -> None:
+async def test_what_was_kept_open_and_cannot_be_asked_is_known_before(
+    tmp_path: Path,
+) -> None:
     shown = Sample("p", (user("look", picture()),))
     await generated(tmp_path, task(rows=2), Toy(takes="text"))
     torn = Sample("t", (), fault="row 4: torn")
-    async with bench(tmp_path, task(rows=[*samples(3), shown, torn]), Toy(takes="text")) as at:
-        assert at.generation.kept_before(iter(at.jobs)) == {"kept": 2, "open": 1, "unaskable": 2}
+    async with bench(
+        tmp_path, task(rows=[*samples(3), shown, torn]), Toy(takes="text")
+    ) as at:
+        assert at.generation.kept_before(iter(at.jobs)) == {
+            "kept": 2,
+            "open": 1,
+            "unaskable": 2,
+        }
 
 
 @pytest.mark.parametrize(("failures", "most"), [(0, 3), (8, 9)])
-async def test_lanes_are_opened_while_calls_wait_to_be_sent_again(tmp_path: Path, failures: int, most: int) -> None:
+async def test_lanes_are_opened_while_calls_wait_to_be_sent_again(
+    tmp_path: Path, failures: int, most: int
+) -> None:
     counts, sent = list[int](), list[int]()
 
     class FailingAtFirst(Toy):
@@ -102,15 +137,23 @@ async def test_lanes_are_opened_while_calls_wait_to_be_sent_again(tmp_path: Path
             counts.append(at.broker.live_trials)
             sent.append(at.generation.in_flight)
             await asyncio.sleep(0.2)
-            return Response.failed("server", "busy") if len(counts) <= failures else await super().generate(request)
+            return (
+                Response.failed("server", "busy")
+                if len(counts) <= failures
+                else await super().generate(request)
+            )
 
-    async with bench(tmp_path, task(rows=60), FailingAtFirst(), lanes=3, limit=3, retries=5) as at:
+    async with bench(
+        tmp_path, task(rows=60), FailingAtFirst(), lanes=3, limit=3, retries=5
+    ) as at:
         await at.generate()
     assert (max(counts), max(counts[-30:]), at.tally.new) == (most, 3, 60)
     assert (max(sent), at.generation.in_flight) == (3, 0)
 
 
-async def test_when_it_is_stopped_no_call_is_made_any_more_and_what_is_in_flight_is_kept(tmp_path: Path) -> None:
+async def test_when_it_is_stopped_no_call_is_made_any_more_and_what_is_in_flight_is_kept(
+    tmp_path: Path,
+) -> None:
     def stop_at_five(request: Request) -> Response:
         if asked_text(request) == "question 5":
             at.generation.stop()
@@ -125,8 +168,12 @@ async def test_when_it_is_stopped_no_call_is_made_any_more_and_what_is_in_flight
     assert (at.tally.new, at.tally.failed.total()) == (done, 0)
 
 
-@pytest.mark.parametrize(("seconds", "kept", "ends"), [(9, 3, 9), (60, 0, 10)], ids=["kept", "given up"])
-async def test_answers_in_flight_are_waited_for(tmp_path: Path, seconds: float, kept: int, ends: float) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "kept", "ends"), [(9, 3, 9), (60, 0, 10)], ids=["kept", "given up"]
+)
+async def test_answers_in_flight_are_waited_for(
+    tmp_path: Path, seconds: float, kept: int, ends: float
+) -> None:
     class Expiring(Toy):
         async def generate(self, request: Request) -> Response:
             if asked_text(request) == "question 3":
@@ -156,21 +203,37 @@ class Arriving(Toy):
 
 @pytest.mark.parametrize(
     ("rows", "signals", "error", "ends"),
-    [(1, (1, 2), Interrupted, 2), (1, (1,), Interrupted, 11), (2, (), KeyRefusedError, 10)],
-    ids=["a second signal", "the end of the wait", "the end of the wait after an error"],
+    [
+        (1, (1, 2), Interrupted, 2),
+        (1, (1,), Interrupted, 11),
+        (2, (), KeyRefusedError, 10),
+    ],
+    ids=[
+        "a second signal",
+        "the end of the wait",
+        "the end of the wait after an error",
+    ],
 )
 async def test_a_reply_that_has_arrived_is_kept_by_a_run_that_is_left(
-    rows: int, signals: Sequence[int], error: type[Exception], ends: float, tmp_path: Path
+    rows: int,
+    signals: Sequence[int],
+    error: type[Exception],
+    ends: float,
+    tmp_path: Path,
 ) -> None:
     async with bench(tmp_path, task(rows=rows), Arriving()) as at:
         for moment in signals:
-            asyncio.get_running_loop().call_later(moment, signal.raise_signal, signal.SIGTERM)
+            asyncio.get_running_loop().call_later(
+                moment, signal.raise_signal, signal.SIGTERM
+            )
         with pytest.raises(error):
             await interruptible(at.generation, at.generate(), Quiet())
         assert (len(at.broker.journal), now()) == (1, pytest.approx(ends, abs=0.2))
 
 
-async def test_a_data_set_that_breaks_off_stops_the_run_with_its_own_error(tmp_path: Path) -> None:
+async def test_a_data_set_that_breaks_off_stops_the_run_with_its_own_error(
+    tmp_path: Path,
+) -> None:
     async with bench(tmp_path, task(rows=3), Toy()) as at:
 
         def jobs() -> Iterator[Job]:
@@ -207,4 +270,7 @@ async def test_what_exits_fails_its_own_trials(
         async with bench(tmp_path, replace(task(rows=1), **changes), model) as at:
             assert at.generation.kept_before(iter(at.jobs)) == {before: 1}
             await at.generate()
-            assert (at.tally.failed, at.tally.examples["internal"].startswith(failure)) == ({"internal": 1}, True)
+            assert (
+                at.tally.failed,
+                at.tally.examples["internal"].startswith(failure),
+            ) == ({"internal": 1}, True)

@@ -33,7 +33,9 @@ class Work:
             self.done += 1
 
 
-async def test_work_that_nothing_stops_ends_by_itself_and_the_handlers_of_the_caller_are_put_back() -> None:
+async def test_work_that_nothing_stops_ends_by_itself_and_the_handlers_of_the_caller_are_put_back() -> (
+    None
+):
     async def fails() -> None:
         raise ValueError("no")
 
@@ -53,19 +55,34 @@ async def test_work_that_nothing_stops_ends_by_itself_and_the_handlers_of_the_ca
     ("seconds", "in_flight", "signals", "end", "words"),
     [
         (1, 1, {0.5: signal.SIGTERM}, (1, 1), "1 answer in flight"),
-        (5, 1200, {0.5: signal.SIGINT, 1.5: signal.SIGINT}, (0, 1.5), "1,200 answers in flight"),
+        (
+            5,
+            1200,
+            {0.5: signal.SIGINT, 1.5: signal.SIGINT},
+            (0, 1.5),
+            "1,200 answers in flight",
+        ),
         (60, 1, {0.5: signal.SIGINT}, (0, 10.5), "1 answer in flight"),
     ],
-    ids=["waits for what is in flight", "a second one leaves at once", "what takes too long is left"],
+    ids=[
+        "waits for what is in flight",
+        "a second one leaves at once",
+        "what takes too long is left",
+    ],
 )
-async def test_a_signal_stops(seconds: float, in_flight: int, signals: Any, end: Any, words: str, capsys: Any) -> None:
+async def test_a_signal_stops(
+    seconds: float, in_flight: int, signals: Any, end: Any, words: str, capsys: Any
+) -> None:
     work = Work(seconds, calls=99)
     work.in_flight = in_flight
     for moment, number in signals.items():
         asyncio.get_running_loop().call_later(moment, signal.raise_signal, number)
     with pytest.raises(Interrupted):
         await interruptible(work, work.run(), Quiet())
-    assert ((work.done, now()), GRACE_SECONDS) == ((end[0], pytest.approx(end[1], abs=0.1)), 10)
+    assert ((work.done, now()), GRACE_SECONDS) == (
+        (end[0], pytest.approx(end[1], abs=0.1)),
+        10,
+    )
     assert words in capsys.readouterr().err
 
 
@@ -94,7 +111,9 @@ def test_work_of_a_thread_is_stopped_by_its_identity() -> None:
     work, ended = Work(seconds=1, calls=99), list[str]()
 
     async def stopped() -> None:
-        asyncio.get_running_loop().call_later(0.5, interrupt_thread, threading.get_ident())
+        asyncio.get_running_loop().call_later(
+            0.5, interrupt_thread, threading.get_ident()
+        )
         await interruptible(work, work.run(), Quiet())
 
     def run() -> None:

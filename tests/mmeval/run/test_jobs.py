@@ -42,8 +42,16 @@ HARD: dict[str, Any] = {"filter": {"level": "hard"}}
 
 def test_every_sample_of_every_task_comes_once_a_repeat_in_order() -> None:
     made = plan(task("a", 2, repeats=2), task("b", 1))
-    assert [(job.task.name, job.sample.id, job.repeat, job.index, job.position) for job in made] == [
-        *(("a", "s0", 0, 0, 0), ("a", "s0", 1, 0, 0), ("a", "s1", 0, 1, 0), ("a", "s1", 1, 1, 0)),
+    assert [
+        (job.task.name, job.sample.id, job.repeat, job.index, job.position)
+        for job in made
+    ] == [
+        *(
+            ("a", "s0", 0, 0, 0),
+            ("a", "s0", 1, 0, 0),
+            ("a", "s1", 0, 1, 0),
+            ("a", "s1", 1, 1, 0),
+        ),
         ("b", "s0", 0, 0, 1),  # two tasks may have the same ids
     ]
     assert made.total() == 5
@@ -52,19 +60,33 @@ def test_every_sample_of_every_task_comes_once_a_repeat_in_order() -> None:
 @pytest.mark.parametrize(
     ("options", "left"),
     [
-        *(({"limit": 2}, [0, 1]), ({"limit": 99}, [0, 1, 2, 3, 4, 5, 6]), ({"limit": 0.4}, [0, 1, 2])),
-        *(({"limit": 1.0}, [0]), ({"offset": 5}, [5, 6]), ({"limit": 3, "offset": 5}, [5, 6]), ({"offset": 9}, [])),
+        *(
+            ({"limit": 2}, [0, 1]),
+            ({"limit": 99}, [0, 1, 2, 3, 4, 5, 6]),
+            ({"limit": 0.4}, [0, 1, 2]),
+        ),
+        *(
+            ({"limit": 1.0}, [0]),
+            ({"offset": 5}, [5, 6]),
+            ({"limit": 3, "offset": 5}, [5, 6]),
+            ({"offset": 9}, []),
+        ),
         ({"samples": {"toy": (6, 2)}, "limit": 1, "offset": 1}, [2, 6]),
     ],
     ids=str,
 )
-def test_limit_offset_and_named_samples_choose(options: dict[str, Any], left: list[int]) -> None:
+def test_limit_offset_and_named_samples_choose(
+    options: dict[str, Any], left: list[int]
+) -> None:
     made = plan(task(rows=7, repeats=2), **options)
     assert (ids(made)[::2], made.total()) == ([f"s{i}" for i in left], 2 * len(left))
     wanted = made.chosen[0]  # it knows which trials belong to it
-    assert [(index, repeat) for index in range(8) for repeat in range(3) if wanted(index, repeat)] == [
-        (index, repeat) for index in left for repeat in range(2)
-    ]
+    assert [
+        (index, repeat)
+        for index in range(8)
+        for repeat in range(3)
+        if wanted(index, repeat)
+    ] == [(index, repeat) for index in left for repeat in range(2)]
 
 
 def test_a_choice_without_effect_or_of_no_sample_is_refused() -> None:
@@ -76,25 +98,48 @@ def test_a_choice_without_effect_or_of_no_sample_is_refused() -> None:
             next(iter(plan(task(rows=3), samples={"toy": (0, index)})))
 
 
-def test_media_that_a_loader_holds_in_memory_are_kept_with_the_run(tmp_path: Path) -> None:
-    loose = Sample("s", (message("user", picture(3)),), (message("user", media_part(picture(4))).content,))
+def test_media_that_a_loader_holds_in_memory_are_kept_with_the_run(
+    tmp_path: Path,
+) -> None:
+    loose = Sample(
+        "s",
+        (message("user", picture(3)),),
+        (message("user", media_part(picture(4))).content,),
+    )
     (job,) = plan(task(rows=[loose]), folder=tmp_path)
     kept = Sample.from_json(from_line(job.sample_line), tmp_path / "media")
     media = [*kept.input[0].content.media(), *kept.references[0].media()]
     assert [medium.read() for medium in media] == [picture(3).data, picture(4).data]
     plain = plan(task(rows=[sample(level="hard")]))
-    assert [Sample.from_json(from_line(job.sample_line), Path()) == job.sample for job in plain] == [True]
+    assert [
+        Sample.from_json(from_line(job.sample_line), Path()) == job.sample
+        for job in plain
+    ] == [True]
 
 
 def test_a_sample_that_json_cannot_hold_is_a_bad_one_alone() -> None:
     deep: list[Any] = []
     for _ in range(5000):
         deep = [deep]
-    jobs = list(plan(task(rows=[sample("a"), sample("set", labels={1, 2}), sample("deep", labels=deep), sample("b")])))
+    jobs = list(
+        plan(
+            task(
+                rows=[
+                    sample("a"),
+                    sample("set", labels={1, 2}),
+                    sample("deep", labels=deep),
+                    sample("b"),
+                ]
+            )
+        )
+    )
     assert [(job.sample.id, "JSON" in job.sample.fault) for job in jobs] == [
         *(("a", False), ("set", True), ("deep", True), ("b", False))
     ]
-    assert [Sample.from_json(from_line(job.sample_line), Path()) == job.sample for job in jobs] == [True] * 4
+    assert [
+        Sample.from_json(from_line(job.sample_line), Path()) == job.sample
+        for job in jobs
+    ] == [True] * 4
 
 
 @pytest.mark.parametrize(
@@ -107,9 +152,18 @@ def test_a_sample_that_json_cannot_hold_is_a_bad_one_alone() -> None:
         ([], {}, {}, "toy: .*empty"),
         ([torn("x"), torn("y")], {}, {}, "toy: sample 'x': row 2"),
     ],
-    ids=["offset", "samples", "filter on no label", "filter and offset", "no rows", "none can be asked"],
+    ids=[
+        "offset",
+        "samples",
+        "filter on no label",
+        "filter and offset",
+        "no rows",
+        "none can be asked",
+    ],
 )
-def test_a_choice_that_leaves_no_sample_is_refused(rows: Any, options: Any, more: Any, words: str) -> None:
+def test_a_choice_that_leaves_no_sample_is_refused(
+    rows: Any, options: Any, more: Any, words: str
+) -> None:
     with pytest.raises(UsageError, match=words):
         plan(task(rows=rows, **more), **options).check()
     plan(task(rows=levels(6), **HARD), offset=2).check()
@@ -120,29 +174,60 @@ def test_a_choice_that_leaves_no_sample_is_refused(rows: Any, options: Any, more
     ("rows", "more", "options", "left"),
     [
         ([*levels(1), torn(), levels(2)[1]], {}, {"limit": 2}, ["s0", "torn"]),
-        ([*levels(1), levels(2)[1], torn()], {}, {"samples": {"toy": (2, 1)}}, ["s1", "torn"]),
-        ([*levels(1), torn(), levels(2)[1]], {}, {"limit": 3, "stratify": ("level",)}, ["s0", "torn", "s1"]),
-        ([*levels(2), torn("unknown"), torn("easy", level="easy")], HARD, {}, ["s1", "unknown"]),
-        ([sample("a"), torn("a"), torn("b"), sample("b", "another")], {}, {}, ["a", "a (sample 1)", "b", "b"]),
+        (
+            [*levels(1), levels(2)[1], torn()],
+            {},
+            {"samples": {"toy": (2, 1)}},
+            ["s1", "torn"],
+        ),
+        (
+            [*levels(1), torn(), levels(2)[1]],
+            {},
+            {"limit": 3, "stratify": ("level",)},
+            ["s0", "torn", "s1"],
+        ),
+        (
+            [*levels(2), torn("unknown"), torn("easy", level="easy")],
+            HARD,
+            {},
+            ["s1", "unknown"],
+        ),
+        (
+            [sample("a"), torn("a"), torn("b"), sample("b", "another")],
+            {},
+            {},
+            ["a", "a (sample 1)", "b", "b"],
+        ),
     ],
     ids=["limit", "named", "drawn", "without labels", "with another's id"],
 )
-def test_a_sample_that_cannot_be_asked_is_chosen_too(rows: Any, more: Any, options: Any, left: list[str]) -> None:
+def test_a_sample_that_cannot_be_asked_is_chosen_too(
+    rows: Any, more: Any, options: Any, left: list[str]
+) -> None:
     assert ids(plan(task(rows=rows, **more), **options)) == left
 
 
 @pytest.mark.parametrize("fault", ["", "row 1: torn"], ids=["sound", "bad"])
-def test_a_sample_whose_medium_cannot_be_read_is_one_that_cannot_be_asked(fault: str, tmp_path: Path) -> None:
+def test_a_sample_whose_medium_cannot_be_read_is_one_that_cannot_be_asked(
+    fault: str, tmp_path: Path
+) -> None:
     content = message("user", media_part(Media(path=tmp_path / "gone.png"), "image"))
-    rows = [Sample("s", (content,), metadata={"level": "hard"}, fault=fault), sample("t")]
+    rows = [
+        Sample("s", (content,), metadata={"level": "hard"}, fault=fault),
+        sample("t"),
+    ]
     bad, sound = plan(task(rows=rows))
     assert fault in bad.sample.fault and (fault or "gone.png: ") in bad.sample.fault
     assert Sample.from_json(from_line(bad.sample_line), tmp_path) == bad.sample
     assert (bad.sample.metadata, sound.sample.fault) == ({"level": "hard"}, "")
 
 
-@pytest.mark.parametrize("options", [{"limit": 1, "offset": 1}, {"samples": {"toy": (1,)}}], ids=str)
-def test_no_row_is_read_beyond_the_last_one_that_is_wanted(options: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "options", [{"limit": 1, "offset": 1}, {"samples": {"toy": (1,)}}], ids=str
+)
+def test_no_row_is_read_beyond_the_last_one_that_is_wanted(
+    options: dict[str, Any],
+) -> None:
     class Broken(Rows):
         def __iter__(self) -> Iterator[Sample]:
             yield from samples(2)
@@ -159,12 +244,18 @@ def doubts(of: Task, *, scoring: bool = True) -> list[str]:
 def test_samples_that_cannot_be_asked_are_counted_among_the_first_twenty() -> None:
     of = plan(replace(task("t", [torn(), *levels(30)]), breakdown=("level",)))
     (doubt,) = of.doubts(scoring=True)
-    assert (doubt[:7], " 20 " in doubt, "'torn': row 2" in doubt) == ("t: 1 of", True, True)
+    assert (doubt[:7], " 20 " in doubt, "'torn': row 2" in doubt) == (
+        "t: 1 of",
+        True,
+        True,
+    )
     assert LOOKED_AT == 20
 
 
 def test_the_first_samples_that_are_looked_at_are_chosen_ones() -> None:
-    found = plan(task("a", levels(30)), task("b", [*levels(2), torn()], repeats=2), offset=1).ahead()
+    found = plan(
+        task("a", levels(30)), task("b", [*levels(2), torn()], repeats=2), offset=1
+    ).ahead()
     assert [(job.position, job.sample.id) for job in found] == [
         *((0, f"s{i}") for i in range(1, 1 + LOOKED_AT)),
         *((1, "s1"), (1, "torn")),
@@ -174,39 +265,72 @@ def test_the_first_samples_that_are_looked_at_are_chosen_ones() -> None:
 def test_samples_without_a_label_that_others_have_are_doubted() -> None:
     rows = levels(3)
     rows[1] = replace(rows[1], metadata={"levle": "easy"})
-    for more, start, count in (([], "t: sample 's1' ", ""), ([replace(rows[1], id="x")], "t: 2 of ", " 4 ")):
+    for more, start, count in (
+        ([], "t: sample 's1' ", ""),
+        ([replace(rows[1], id="x")], "t: 2 of ", " 4 "),
+    ):
         (doubt,) = doubts(replace(task("t", [*rows, *more]), breakdown=("level",)))
-        assert (doubt.startswith(start), count in doubt, '"levle"' in doubt) == (True, True, True)
+        assert (doubt.startswith(start), count in doubt, '"levle"' in doubt) == (
+            True,
+            True,
+            True,
+        )
 
 
-def test_a_label_that_the_first_samples_lack_is_doubted_where_there_are_scores() -> None:
-    of = replace(task("t", levels(30)), breakdown=("levle", "level"), cluster_key="book")
+def test_a_label_that_the_first_samples_lack_is_doubted_where_there_are_scores() -> (
+    None
+):
+    of = replace(
+        task("t", levels(30)), breakdown=("levle", "level"), cluster_key="book"
+    )
     first, second = doubts(of)
-    assert (first.startswith("t: breakdown "), '"level"' in first, " 20 " in first) == (True, True, True)
+    assert (first.startswith("t: breakdown "), '"level"' in first, " 20 " in first) == (
+        True,
+        True,
+        True,
+    )
     assert second.startswith("t: cluster_key ")
     assert (doubts(of, scoring=False), len(ids(plan(of)))) == ([], 30)
 
 
-def test_the_command_that_checks_data_which_lack_rows_has_the_folder_that_was_given(tmp_path: Path) -> None:
+def test_the_command_that_checks_data_which_lack_rows_has_the_folder_that_was_given(
+    tmp_path: Path,
+) -> None:
     data = TaskData("t", lambda source: Rows(levels(3)), data_dir=tmp_path)
     lacking = task("t", levels(3))
     there, given = (
-        doubts(replace(lacking, dataset=dataset, expected=Expected(rows=4))) for dataset in (lacking.dataset, data)
+        doubts(replace(lacking, dataset=dataset, expected=Expected(rows=4)))
+        for dataset in (lacking.dataset, data)
     )
-    assert (there[0].count("(mmeval prepare t "), "--data_dir" in there[0], data() is data()) == (1, False, True)
-    assert [f"(mmeval prepare t --data_dir {tmp_path} " in one for one in given] == [True]
+    assert (
+        there[0].count("(mmeval prepare t "),
+        "--data_dir" in there[0],
+        data() is data(),
+    ) == (1, False, True)
+    assert [f"(mmeval prepare t --data_dir {tmp_path} " in one for one in given] == [
+        True
+    ]
 
 
 def test_tasks_of_one_data_set_that_lacks_rows_are_named_together() -> None:
     tasks = [
-        replace(task(name, levels(3)), expected=Expected(rows=rows)) for name, rows in (("t", 4), ("u", 4), ("v", 5))
+        replace(task(name, levels(3)), expected=Expected(rows=rows))
+        for name, rows in (("t", 4), ("u", 4), ("v", 5))
     ]
     found = list(plan(*tasks).doubts(scoring=True))
     assert [one.partition(":")[0] for one in found] == ["t, u", "v"]
 
 
-@pytest.mark.parametrize(("rubrics", "count"), [([None], 1), ([None, ["met?"]], 0)], ids=["none", "one"])
-def test_a_metric_that_can_score_none_of_the_first_samples_is_doubted(rubrics: list[Any], count: int) -> None:
+@pytest.mark.parametrize(
+    ("rubrics", "count"), [([None], 1), ([None, ["met?"]], 0)], ids=["none", "one"]
+)
+def test_a_metric_that_can_score_none_of_the_first_samples_is_doubted(
+    rubrics: list[Any], count: int
+) -> None:
     rows = [sample(f"s{i}", rubric=rubric) for i, rubric in enumerate(rubrics)]
-    found = doubts(replace(task("t", rows), metrics=(TaskMetric(bind(load_metric("rubric_judge"))),)))
+    found = doubts(
+        replace(
+            task("t", rows), metrics=(TaskMetric(bind(load_metric("rubric_judge"))),)
+        )
+    )
     assert ["rubric_judge" in one for one in found] == [True] * count

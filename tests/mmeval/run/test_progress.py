@@ -13,8 +13,15 @@ from mmeval.run.progress import Remarks, left_to_judge, opening
 from tests.support.toy import Toy, run_toy, task
 
 
-def answer(*warnings: str, reason: FinishReason = "stop", role: str = "model") -> Exchange:
-    return Exchange("0", role, "d", Response(Interleaved.from_text("a"), finish_reason=reason, warnings=warnings))
+def answer(
+    *warnings: str, reason: FinishReason = "stop", role: str = "model"
+) -> Exchange:
+    return Exchange(
+        "0",
+        role,
+        "d",
+        Response(Interleaved.from_text("a"), finish_reason=reason, warnings=warnings),
+    )
 
 
 CUT = answer(reason="length")
@@ -24,31 +31,55 @@ CUT = answer(reason="length")
     ("trials", "lines"),
     [
         ([(CUT, CUT), (answer(), answer(reason="length", role="helper"))], ["1 of 2"]),
-        ([(answer("8 of 90"), answer("8 of 70")), (answer("8 of 31"),)], ["2 of 2", "a warning of 2: 8 of 90"]),
+        (
+            [(answer("8 of 90"), answer("8 of 70")), (answer("8 of 31"),)],
+            ["2 of 2", "a warning of 2: 8 of 90"],
+        ),
         (
             [(answer(name),) for name in "abbcccdddd"],
-            ["10 of 10", *(f"a warning of {n}" for n in ("4: d", "3: c", "2: b")), "and 1 other warning"],
+            [
+                "10 of 10",
+                *(f"a warning of {n}" for n in ("4: d", "3: c", "2: b")),
+                "and 1 other warning",
+            ],
         ),
-        ([(answer("one\ntwo " + "x" * 300),)], ["1 of 1", f"a warning of 1: one two {'x' * 292}..."]),
+        (
+            [(answer("one\ntwo " + "x" * 300),)],
+            ["1 of 1", f"a warning of 1: one two {'x' * 292}..."],
+        ),
     ],
     ids=["cut off", "equal but for digits", "the most frequent", "a long one"],
 )
-def test_what_is_cut_off_or_warned_of_is_counted(trials: list[tuple[Exchange, ...]], lines: list[str]) -> None:
+def test_what_is_cut_off_or_warned_of_is_counted(
+    trials: list[tuple[Exchange, ...]], lines: list[str]
+) -> None:
     made = Remarks()
     for exchanges in trials:
         made.add(exchanges)
-    assert [line if line[:2] == "a " else line.partition(" answers")[0] for line in made.told()] == lines
+    assert [
+        line if line[:2] == "a " else line.partition(" answers")[0]
+        for line in made.told()
+    ] == lines
 
 
 def test_warnings_without_end_take_no_memory_without_end() -> None:
     made = Remarks()
     for number in range(300):
         made.add((answer("w" + "x" * number),))
-    assert (made.warned, len(made.kinds), len(made._words), progress.MAX_KINDS) == (300, 100, 100, 100)
+    assert (made.warned, len(made.kinds), len(made._words), progress.MAX_KINDS) == (
+        300,
+        100,
+        100,
+        100,
+    )
 
 
-def test_a_run_notes_this_of_new_and_of_kept_answers_alike_and_its_exit_code_stays_0(tmp_path: Path) -> None:
-    toy = BackendSpec("toy", instance=Toy(answers=lambda _: answer("w", reason="length").response))
+def test_a_run_notes_this_of_new_and_of_kept_answers_alike_and_its_exit_code_stays_0(
+    tmp_path: Path,
+) -> None:
+    toy = BackendSpec(
+        "toy", instance=Toy(answers=lambda _: answer("w", reason="length").response)
+    )
     first, again = (run_toy(tmp_path, task(rows=2), model=toy) for _ in range(2))
     assert (first.counts.new, again.counts.kept, first.notes) == (2, 2, again.notes)
     assert [note[:7] for note in first.notes[:2]] == ["2 of 2 "] * 2
@@ -70,5 +101,10 @@ def test_the_first_line_has_what_is_kept_and_new() -> None:
     for kept, new, flags, numbers, words in cases:
         found = opening(kept=kept, new=new, **{"since": "2026-01-31", **flags})
         assert re.findall(r"[\d-]+", found) == numbers
-        assert [word for word in ("nothing", "up to", "filter") if word in found] == words
-    assert (" 1 answer " in left_to_judge(1), " 1,200 answers " in left_to_judge(1200)) == (True, True)
+        assert [
+            word for word in ("nothing", "up to", "filter") if word in found
+        ] == words
+    assert (
+        " 1 answer " in left_to_judge(1),
+        " 1,200 answers " in left_to_judge(1200),
+    ) == (True, True)

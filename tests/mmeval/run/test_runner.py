@@ -9,7 +9,13 @@ import pytest
 
 from mmeval.broker import runtime as runtime_module
 from mmeval.content.parts import Interleaved
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, IdentityChangedError, StorageError, UsageError
+from mmeval.errors import (
+    EXIT_INCOMPLETE,
+    EXIT_OK,
+    IdentityChangedError,
+    StorageError,
+    UsageError,
+)
 from mmeval.program.protocols import episode
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import Response
@@ -42,14 +48,19 @@ STRICT = {"judge": BackendSpec("toy", {"model": "toy-strict"})}
 
 
 def values(outcome: Any) -> dict[str, float | None]:
-    return {result.task: result.value for result in (*outcome.results, *outcome.group_results)}
+    return {
+        result.task: result.value
+        for result in (*outcome.results, *outcome.group_results)
+    }
 
 
 def judged(rows: Any = 3, **more: Any) -> Task:
     return task("judged", rows, metrics=("toy_verdict",), **more)
 
 
-def test_a_whole_run_is_refused_beside_shards_that_are_not_merged_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_whole_run_is_refused_beside_shards_that_are_not_merged_and_leaves_nothing(
+    tmp_path: Path,
+) -> None:
     run = run_toy(tmp_path, task(), shard=Shard(2, 1)).folder.parent.parent
     with pytest.raises(UsageError, match="shard 1/2"):
         run_toy(tmp_path, task())
@@ -60,20 +71,42 @@ def test_what_fails_is_counted_by_its_kind_and_asked_again(tmp_path: Path) -> No
     def prompt(row: Sample) -> Any:
         return row.input if row.id != "s2" else 1 / 0
 
-    torn, shown = Sample("t", (), fault="row 3: torn"), Sample("p", (user("question 7", picture()),))
+    torn, shown = (
+        Sample("t", (), fault="row 3: torn"),
+        Sample("p", (user("question 7", picture()),)),
+    )
     break_model(tmp_path, "question 1")
-    first = run_toy(tmp_path, replace(task(rows=[*samples(3), torn, shown]), prompt=prompt), args={"takes": "text"})
+    first = run_toy(
+        tmp_path,
+        replace(task(rows=[*samples(3), torn, shown]), prompt=prompt),
+        args={"takes": "text"},
+    )
     (result,) = first.results
-    assert (result.value, result.failed, result.unsupported, first.counts.new, first.counts.failed) == (1.0, 3, 1, 1, 3)
-    assert (first.exit_code, result.bounds) == (EXIT_INCOMPLETE, pytest.approx((0.25, 1.0)))
+    assert (
+        result.value,
+        result.failed,
+        result.unsupported,
+        first.counts.new,
+        first.counts.failed,
+    ) == (1.0, 3, 1, 1, 3)
+    assert (first.exit_code, result.bounds) == (
+        EXIT_INCOMPLETE,
+        pytest.approx((0.25, 1.0)),
+    )
     mend_model(tmp_path)
-    second = run_toy(tmp_path, task(rows=[*samples(3), sample("t", "question 3", "answer 3")]))
+    second = run_toy(
+        tmp_path, task(rows=[*samples(3), sample("t", "question 3", "answer 3")])
+    )
     assert (second.counts.kept, second.counts.new, second.exit_code) == (1, 3, EXIT_OK)
 
 
-def test_what_a_tolerant_program_makes_of_a_failure_is_scored_anew_when_the_call_succeeds(tmp_path: Path) -> None:
+def test_what_a_tolerant_program_makes_of_a_failure_is_scored_anew_when_the_call_succeeds(
+    tmp_path: Path,
+) -> None:
     def tolerant(ask: Any) -> Any:
-        first, second = yield [ask.call([user(text)]) for text in ("answer", "question 0")]
+        first, second = yield [
+            ask.call([user(text)]) for text in ("answer", "question 0")
+        ]
         return (second if second.ok else first).require()
 
     break_model(tmp_path, "question")
@@ -82,15 +115,29 @@ def test_what_a_tolerant_program_makes_of_a_failure_is_scored_anew_when_the_call
     assert values(run_toy(tmp_path, task(rows=1, protocol=tolerant))) == {"toy": 1.0}
 
 
-def test_unscored_answers_are_counted_with_their_reason_once_for_all_tasks(tmp_path: Path) -> None:
+def test_unscored_answers_are_counted_with_their_reason_once_for_all_tasks(
+    tmp_path: Path,
+) -> None:
     rows = [sample("a", "yes"), sample("b", "raise")]
     toy = task(rows=rows, metrics=("toy_yes",))
     outcome = run_toy(tmp_path, toy)
-    assert (outcome.exit_code, outcome.counts.unscored, outcome.results[0].value) == (EXIT_INCOMPLETE, 1, 1.0)
-    assert outcome.complaints[0].startswith("toy: 1 of 2 ") and "toy_yes" in outcome.complaints[0]
+    assert (outcome.exit_code, outcome.counts.unscored, outcome.results[0].value) == (
+        EXIT_INCOMPLETE,
+        1,
+        1.0,
+    )
+    assert (
+        outcome.complaints[0].startswith("toy: 1 of 2 ")
+        and "toy_yes" in outcome.complaints[0]
+    )
     assert run_toy(tmp_path, toy, max_unscored=0.5).exit_code == EXIT_OK
-    (both,) = run_toy(tmp_path, replace(toy, name="first"), replace(toy, name="second")).complaints
-    assert ("no such luck (toy.py:" in both, both.count("1 of 2 by toy_yes; ")) == (True, 2)
+    (both,) = run_toy(
+        tmp_path, replace(toy, name="first"), replace(toy, name="second")
+    ).complaints
+    assert ("no such luck (toy.py:" in both, both.count("1 of 2 by toy_yes; ")) == (
+        True,
+        2,
+    )
 
 
 @pytest.mark.parametrize(
@@ -102,7 +149,9 @@ def test_unscored_answers_are_counted_with_their_reason_once_for_all_tasks(tmp_p
     ],
     ids=["other", "asked in another way", "one more"],
 )
-def test_an_agent_is_another_one_when_a_role_that_it_asks_is(tmp_path: Path, change: dict[str, BackendSpec]) -> None:
+def test_an_agent_is_another_one_when_a_role_that_it_asks_is(
+    tmp_path: Path, change: dict[str, BackendSpec]
+) -> None:
     agent, helper = BackendSpec("toy_agent"), {"helper": BackendSpec("toy")}
     for judge in (JUDGE, STRICT):  # a judge is no part of the model's identity
         run_toy(tmp_path, judged(), model=agent, roles={**helper, **judge})
@@ -110,21 +159,29 @@ def test_an_agent_is_another_one_when_a_role_that_it_asks_is(tmp_path: Path, cha
         run_toy(tmp_path, judged(), model=agent, roles={**change, **JUDGE})
 
 
-def test_a_model_that_judges_itself_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_judges_itself_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(runtime_module, "BACKOFF_BASE", 0.01)
 
     def busy_at_first(asked: Request) -> Response:
         if "met?" not in asked_text(asked):
             return reply("an answer")
-        return reply("yes") if len(model.asked) > 2 else Response.failed("server", "busy")
+        return (
+            reply("yes") if len(model.asked) > 2 else Response.failed("server", "busy")
+        )
 
     model = Toy(answers=busy_at_first)
     itself = BackendSpec("toy", instance=model)
-    outcome = run_toy(tmp_path, judged(1), model=itself, roles={"judge": itself}, retry_on_error=1)
+    outcome = run_toy(
+        tmp_path, judged(1), model=itself, roles={"judge": itself}, retry_on_error=1
+    )
     assert (values(outcome), outcome.complaints) == ({"judged": 1.0}, ())
 
 
-def test_a_judge_that_has_work_left_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_judge_that_has_work_left_is_noted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     cases: tuple[tuple[dict[str, Any], bool], ...] = (
         ({"predict_only": True, "roles": JUDGE}, False),
         ({"roles": SLOW}, True),
@@ -135,56 +192,98 @@ def test_a_judge_that_has_work_left_is_noted(tmp_path: Path, capsys: pytest.Capt
         assert any(left_to_judge(count) in errors for count in (1, 2, 3)) is noted
 
 
-def test_another_judge_other_parameters_of_it_or_another_helper_give_verdicts_of_their_own(tmp_path: Path) -> None:
+def test_another_judge_other_parameters_of_it_or_another_helper_give_verdicts_of_their_own(
+    tmp_path: Path,
+) -> None:
     first = run_toy(tmp_path, judged(), roles=JUDGE)
     second = run_toy(tmp_path, judged(), roles=STRICT)
-    third = run_toy(tmp_path, judged(roles={"judge": GenerationParams(temperature=0.7)}), roles=JUDGE)
+    third = run_toy(
+        tmp_path,
+        judged(roles={"judge": GenerationParams(temperature=0.7)}),
+        roles=JUDGE,
+    )
     assert [values(one)["judged"] for one in (first, second, third)] == [1.0, 0.0, 1.0]
     assert (len(asked_in(tmp_path)), third.exit_code) == (3, EXIT_OK)
     log = tmp_path / "helped"
     helped, lines = [], []
     for name in ("toy-1", "toy-1", "toy-2"):
         helper = BackendSpec("toy", {"model": name, "log": str(log)})
-        helped.append(run_toy(tmp_path, judged(), roles={"judge": BackendSpec("toy_agent"), "helper": helper}))
+        helped.append(
+            run_toy(
+                tmp_path,
+                judged(),
+                roles={"judge": BackendSpec("toy_agent"), "helper": helper},
+            )
+        )
         lines.append(len(log.read_text().splitlines()))
     assert lines == [6, 6, 12]
-    assert len({one.score_sets["judged"] for one in (first, second, third, *helped)}) == 5
+    assert (
+        len({one.score_sets["judged"] for one in (first, second, third, *helped)}) == 5
+    )
 
 
-def test_an_answer_that_was_lost_is_scored_and_judged_anew_and_no_other(tmp_path: Path) -> None:
+def test_an_answer_that_was_lost_is_scored_and_judged_anew_and_no_other(
+    tmp_path: Path,
+) -> None:
     both = task("judged", 3, metrics=("exact_match", "toy_verdict"))
     judge = {"judge": BackendSpec("toy", {"log": str(tmp_path / "verdicts")})}
     run_toy(tmp_path, both, roles=judge)
     damage(tmp_path, "answer 1")
     outcome = run_toy(tmp_path, both, roles=judge, args={"wording": "{} anew"})
     found = {result.metric: result.value for result in outcome.results}
-    assert (found, outcome.exit_code) == ({"exact_match": pytest.approx(2 / 3), "toy_verdict": 1.0}, EXIT_OK)
-    asked = sorted(line.split("|")[0] for line in (tmp_path / "verdicts").read_text().splitlines())
+    assert (found, outcome.exit_code) == (
+        {"exact_match": pytest.approx(2 / 3), "toy_verdict": 1.0},
+        EXIT_OK,
+    )
+    asked = sorted(
+        line.split("|")[0] for line in (tmp_path / "verdicts").read_text().splitlines()
+    )
     assert asked == [f"answer {one} met?" for one in ("0", "1 anew", "1", "2")]
 
 
-def test_another_choice_of_turns_and_other_placeholders_are_scored_anew_and_nothing_is_asked(tmp_path: Path) -> None:
-    story = Sample("s", (user("question 0"), user("question 1")), (Interleaved.from_text("answer 1"),))
+def test_another_choice_of_turns_and_other_placeholders_are_scored_anew_and_nothing_is_asked(
+    tmp_path: Path,
+) -> None:
+    story = Sample(
+        "s",
+        (user("question 0"), user("question 1")),
+        (Interleaved.from_text("answer 1"),),
+    )
     for answer, value in (("all", 0.0), ("last", 1.0), ("all", 0.0)):
-        outcome = run_toy(tmp_path, task(rows=[story], protocol=partial(episode, answer=answer)))
+        outcome = run_toy(
+            tmp_path, task(rows=[story], protocol=partial(episode, answer=answer))
+        )
         assert values(outcome) == {"toy": value}
     assert len(asked_in(tmp_path)) == 2
-    drawn = Sample("s", (user("question"),), (Interleaved.from_text("<<image1>> answer", {"image1": picture()}),))
+    drawn = Sample(
+        "s",
+        (user("question"),),
+        (Interleaved.from_text("<<image1>> answer", {"image1": picture()}),),
+    )
     for spelling, value in (("tag", 0.0), ("hash", 1.0), ("tag", 0.0)):
         made = task("drawn", rows=[drawn], metrics=("part_order",))
         read = replace(made, config={**made.config, "placeholders": [spelling]})
-        assert values(run_toy(tmp_path, read, args={"wording": "#image1# {}"})) == {"drawn": value}
+        assert values(run_toy(tmp_path, read, args={"wording": "#image1# {}"})) == {
+            "drawn": value
+        }
     assert len(asked_in(tmp_path)) == 3
 
 
-def test_data_that_cannot_be_read_on_end_their_task_and_a_full_disk_the_run(tmp_path: Path) -> None:
+def test_data_that_cannot_be_read_on_end_their_task_and_a_full_disk_the_run(
+    tmp_path: Path,
+) -> None:
     class Full(Rows):
         def __iter__(self) -> Iterator[Sample]:
             yield from samples(1)
             raise StorageError("no space left")
 
-    outcome = run_toy(tmp_path, task(rows=[sample("twin"), sample("twin", "question 1")]))
-    assert (asked_in(tmp_path), outcome.exit_code) == (["question 0"], UsageError.exit_code)
+    outcome = run_toy(
+        tmp_path, task(rows=[sample("twin"), sample("twin", "question 1")])
+    )
+    assert (asked_in(tmp_path), outcome.exit_code) == (
+        ["question 0"],
+        UsageError.exit_code,
+    )
     assert "after 1 trial: toy: sample 1 " in outcome.complaints[0]
     with pytest.raises(StorageError, match="no space left"):
         run_toy(tmp_path, replace(task(), dataset=lambda: Full(samples(2))))
@@ -201,11 +300,20 @@ def test_what_is_wrong_is_refused_before_the_folder_is_touched(tmp_path: Path) -
 
 
 def test_a_run_lies_under_its_model_and_its_id() -> None:
-    options = RunOptions(model=BackendSpec("hf", {"pretrained": "org/m"}), output_path=Path("runs"))
+    options = RunOptions(
+        model=BackendSpec("hf", {"pretrained": "org/m"}), output_path=Path("runs")
+    )
     changes: list[dict[str, Any]] = [{}, {"model_tag": "my tag"}, {"run_id": "night/7"}]
     paths = [str(run_path(replace(options, **change))) for change in changes]
-    assert paths == ["runs/org__m/default", "runs/my__tag/default", "runs/org__m/night__7"]
-    assert model_name(RunOptions(model=BackendSpec("empty"), output_path=Path())) == "empty"
+    assert paths == [
+        "runs/org__m/default",
+        "runs/my__tag/default",
+        "runs/org__m/night__7",
+    ]
+    assert (
+        model_name(RunOptions(model=BackendSpec("empty"), output_path=Path()))
+        == "empty"
+    )
 
 
 @pytest.mark.parametrize("moved", [False, True], ids=["removed", "moved"])

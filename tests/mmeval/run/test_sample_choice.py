@@ -12,39 +12,69 @@ from tests.support.toy import sample, task
 
 
 def choice(of: Task, **options: Any) -> SampleChoice:
-    return SampleChoice(of, RunOptions(BackendSpec("reference"), Path("unused"), **options))
+    return SampleChoice(
+        of, RunOptions(BackendSpec("reference"), Path("unused"), **options)
+    )
 
 
 def leveled(count: int = 30, **more: Any) -> Task:
     """Every third sample is easy; the others are hard."""
-    return task(rows=[sample(f"s{i}", level="hard" if i % 3 else "easy") for i in range(count)], **more)
+    return task(
+        rows=[sample(f"s{i}", level="hard" if i % 3 else "easy") for i in range(count)],
+        **more,
+    )
 
 
 def taken(made: SampleChoice) -> list[int]:
     return [index for index, _ in made]
 
 
-@pytest.mark.parametrize("draw", [{"sample_shuffle": 7}, {"stratify": ("level",)}], ids=str)
-def test_drawn_samples_come_in_the_order_of_the_data_set_and_a_larger_limit_keeps_them(draw: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "draw", [{"sample_shuffle": 7}, {"stratify": ("level",)}], ids=str
+)
+def test_drawn_samples_come_in_the_order_of_the_data_set_and_a_larger_limit_keeps_them(
+    draw: dict[str, Any],
+) -> None:
     made = choice(leveled(), limit=9, **draw)
     found = taken(made)
-    assert (found, len(found), made.size, found == list(range(9))) == (sorted(found), 9, 9, False)
-    drawn = [set(taken(choice(leveled(), limit=limit, **draw))) for limit in (3, 10, 0.5, 29, 99)]
+    assert (found, len(found), made.size, found == list(range(9))) == (
+        sorted(found),
+        9,
+        9,
+        False,
+    )
+    drawn = [
+        set(taken(choice(leveled(), limit=limit, **draw)))
+        for limit in (3, 10, 0.5, 29, 99)
+    ]
     assert [len(one) for one in drawn] == [3, 10, 15, 29, 30]
     assert all(small < large for small, large in pairwise(drawn))
-    first, second = (set(taken(choice(leveled(), limit=5, offset=offset, **draw))) for offset in (0, 5))
-    assert (first & second, first | second) == (set(), drawn[1]), "an offset leaves out what was drawn first"
+    first, second = (
+        set(taken(choice(leveled(), limit=5, offset=offset, **draw)))
+        for offset in (0, 5)
+    )
+    assert (first & second, first | second) == (set(), drawn[1]), (
+        "an offset leaves out what was drawn first"
+    )
 
 
-def test_samples_are_drawn_among_those_that_the_filter_keeps_and_a_share_is_one_of_them() -> None:
-    of = task(rows=[sample(f"s{i}", level=i % 3) for i in range(30)], filter={"level": 1})
+def test_samples_are_drawn_among_those_that_the_filter_keeps_and_a_share_is_one_of_them() -> (
+    None
+):
+    of = task(
+        rows=[sample(f"s{i}", level=i % 3) for i in range(30)], filter={"level": 1}
+    )
     made = choice(of, limit=0.5, sample_shuffle=1)
     assert ({index % 3 for index in taken(made)}, made.size) == ({1}, 5)
     assert taken(choice(of, limit=0.2)) == [1, 4]
 
 
-def test_a_look_at_the_first_samples_counts_those_of_a_filter_where_it_sees_all() -> None:
-    of = task(rows=[sample(f"s{i}", level=i % 3) for i in range(30)], filter={"level": 1})
+def test_a_look_at_the_first_samples_counts_those_of_a_filter_where_it_sees_all() -> (
+    None
+):
+    of = task(
+        rows=[sample(f"s{i}", level=i % 3) for i in range(30)], filter={"level": 1}
+    )
     for count, expected in ((20, (True, 10)), (5, (False, 30))):
         made = choice(of)
         made.first(count)
@@ -60,7 +90,11 @@ EASY = {"filter": {"level": ["easy", "light"]}}
         ({}, {}, None),
         ({"limit": 4}, {}, (9, 4, ["limit"])),
         ({"offset": 4}, {}, (9, 5, ["offset"])),
-        ({"limit": 3, "stratify": ("level",), "sample_shuffle": 2}, {}, (9, 3, ["limit", "shuffle", "stratify"])),
+        (
+            {"limit": 3, "stratify": ("level",), "sample_shuffle": 2},
+            {},
+            (9, 3, ["limit", "shuffle", "stratify"]),
+        ),
         ({"samples": {"toy": (1, 2)}, "limit": 1}, {}, (9, 2, ["samples"])),
         ({"limit": 2}, EASY, (None, 2, ["limit"])),
         ({"limit": 2, "sample_shuffle": 1}, EASY, (3, 2, ["limit", "shuffle"])),
@@ -73,7 +107,9 @@ EASY = {"filter": {"level": ["easy", "light"]}}
     ],
     ids=str,
 )
-def test_a_subset_is_described(options: dict[str, Any], more: dict[str, Any], expected: Any) -> None:
+def test_a_subset_is_described(
+    options: dict[str, Any], more: dict[str, Any], expected: Any
+) -> None:
     made = choice(leveled(9, **more), **options)
     taken(made)
     assert (made.subset and tuple(made.subset.to_json().values())) == expected
@@ -82,5 +118,9 @@ def test_a_subset_is_described(options: dict[str, Any], more: dict[str, Any], ex
 def test_data_of_another_size_than_the_task_file_expects_are_noticed() -> None:
     for rows, word in ((None, ""), (9, ""), (20, "subset"), (8, "8")):
         found = choice(replace(leveled(9), expected=Expected(rows))).another_size
-        assert (bool(found), word in found, "9 rows" in found) == (bool(word), True, bool(word))
+        assert (bool(found), word in found, "9 rows" in found) == (
+            bool(word),
+            True,
+            bool(word),
+        )
         assert ("subset" in found) == (rows == 20)

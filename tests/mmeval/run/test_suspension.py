@@ -22,7 +22,9 @@ REFUSED = KeyRefusedError("HTTP 401", "fix the key")
 def judged(**params: Any) -> Task:
     plain = task("t")
     bound = replace(bind(toy_verdict), params={**bind(toy_verdict).params, **params})
-    return replace(plain, metrics=(*plain.metrics, replace(plain.metrics[0], bound=bound)))
+    return replace(
+        plain, metrics=(*plain.metrics, replace(plain.metrics[0], bound=bound))
+    )
 
 
 def suspended(*losses: Any) -> Suspension:
@@ -34,63 +36,127 @@ def suspended(*losses: Any) -> Suspension:
 
 @pytest.mark.parametrize(
     ("losses", "otherwise", "code"),
-    [((), 0, 0), ((), 3, 3), ((DOWN,), 0, 3), ((REFUSED,), 0, 4), ((DOWN, REFUSED), 3, 4)],
+    [
+        ((), 0, 0),
+        ((), 3, 3),
+        ((DOWN,), 0, 3),
+        ((REFUSED,), 0, 4),
+        ((DOWN, REFUSED), 3, 4),
+    ],
 )
-def test_suspended_scoring_has_its_exit_code(losses: tuple[Any, ...], otherwise: int, code: int) -> None:
+def test_suspended_scoring_has_its_exit_code(
+    losses: tuple[Any, ...], otherwise: int, code: int
+) -> None:
     assert suspended(*losses).exit_code(otherwise) == code
 
 
 def test_a_loss_is_new_once_however_many_metrics_it_suspends() -> None:
-    made, verdict, exact = Suspension(), bind(toy_verdict), bind(load_metric("exact_match"))
+    made, verdict, exact = (
+        Suspension(),
+        bind(toy_verdict),
+        bind(load_metric("exact_match")),
+    )
     assert (made.add("t", verdict, DOWN), made.add("u", exact, DOWN)) == (True, False)
-    assert [made.covers("t", verdict), made.covers("t", exact), made.covers("u", exact)] == [True, False, True]
+    assert [
+        made.covers("t", verdict),
+        made.covers("t", exact),
+        made.covers("u", exact),
+    ] == [True, False, True]
 
 
 def test_the_complaint_counts_the_trials_that_lack_a_verdict() -> None:
     results = [
         Result("t", "toy_verdict", None, 10, 4, unscored=6, suspended=True),
         Result("t", "other_verdict", None, 10, 3, unscored=7, suspended=True),
-        Result("t", "toy_verdict", None, 5, 2, unscored=3, suspended=True, slice="level=easy"),
+        Result(
+            "t",
+            "toy_verdict",
+            None,
+            5,
+            2,
+            unscored=3,
+            suspended=True,
+            slice="level=easy",
+        ),
         Result("t", "exact_match", 0.5, 10, 8, unscored=2),
     ]
     (complaint,) = suspended(DOWN).complaints(results, "run mmeval score RUN")
-    assert [words in complaint for words in ("toy_verdict", DOWN.reason, "7 trials", "score RUN")] == [True] * 4
+    assert [
+        words in complaint
+        for words in ("toy_verdict", DOWN.reason, "7 trials", "score RUN")
+    ] == [True] * 4
 
 
 @pytest.mark.parametrize(
     "args",
     [
-        {"model": "a judge, and a good one", "max_connections": 4, "timeout": 0.5, "send_seed": False},
+        {
+            "model": "a judge, and a good one",
+            "max_connections": 4,
+            "timeout": 0.5,
+            "send_seed": False,
+        },
         {"model": "1234567", "revision": "true", "organization": ""},
         {"model": "it's", "inputs": ["text", "image"], "more": {"a": 1}},
         {},
     ],
     ids=["blanks and numbers", "like something else", "quotes and lists", "none"],
 )
-def test_the_command_names_the_judge_so_that_it_is_read_back_as_it_was(args: dict[str, Any]) -> None:
-    words = shlex.split(score_command(Path("my runs/m"), [judged()], {"judge": BackendSpec("openai", args)}))
+def test_the_command_names_the_judge_so_that_it_is_read_back_as_it_was(
+    args: dict[str, Any],
+) -> None:
+    words = shlex.split(
+        score_command(
+            Path("my runs/m"), [judged()], {"judge": BackendSpec("openai", args)}
+        )
+    )
     assert words[:4] == ["mmeval", "score", "my runs/m", "--role"]
     assert values.roles([words[4]]) == {"judge": ("openai", args)}
 
 
-TOY, SECRET = BackendSpec("toy", {"model": "j"}), BackendSpec("mine", {"api_key": "sk-123456", "model": "j"})
+TOY, SECRET = (
+    BackendSpec("toy", {"model": "j"}),
+    BackendSpec("mine", {"api_key": "sk-123456", "model": "j"}),
+)
 
 
 @pytest.mark.parametrize(
     ("roles", "more", "flags"),
     [
-        ({"judge": SECRET, "helper": TOY}, {}, ["--role", "judge=mine,api_key='***',model=j"]),
         (
-            {"judge": BackendSpec("toy_agent", instance=cast_agent()), "helper": TOY, "other": TOY},
+            {"judge": SECRET, "helper": TOY},
+            {},
+            ["--role", "judge=mine,api_key='***',model=j"],
+        ),
+        (
+            {
+                "judge": BackendSpec("toy_agent", instance=cast_agent()),
+                "helper": TOY,
+                "other": TOY,
+            },
             {},
             ["--role", "judge=toy_agent", "--role", "helper=toy,model=j"],
         ),
         ({"judge": TOY}, {"recorded": ("judge",)}, []),
-        ({"judge": SECRET}, {"recorded": ("judge",)}, ["--role", "judge=mine,api_key='***',model=j"]),
+        (
+            {"judge": SECRET},
+            {"recorded": ("judge",)},
+            ["--role", "judge=mine,api_key='***',model=j"],
+        ),
     ],
     ids=["those asked", "those of an agent", "not what is recorded", "but for secrets"],
 )
-def test_the_command_names_roles(roles: dict[str, BackendSpec], more: dict[str, Any], flags: list[str]) -> None:
-    assert shlex.split(score_command(Path("runs"), [judged()], roles, **more)) == ["mmeval", "score", "runs", *flags]
+def test_the_command_names_roles(
+    roles: dict[str, BackendSpec], more: dict[str, Any], flags: list[str]
+) -> None:
+    assert shlex.split(score_command(Path("runs"), [judged()], roles, **more)) == [
+        "mmeval",
+        "score",
+        "runs",
+        *flags,
+    ]
     # Consent that the run gave is given again.
-    assert score_command(Path("runs"), [judged(**{TRUST: True})], {}) == f"mmeval score runs --{TRUST}"
+    assert (
+        score_command(Path("runs"), [judged(**{TRUST: True})], {})
+        == f"mmeval score runs --{TRUST}"
+    )

@@ -13,28 +13,47 @@ from tests.support.task_folder import parsed, write_rows
 from tests.support.toy import Toy, task
 
 
-def test_a_model_is_asked_for_the_kinds_that_it_gives_where_a_part_is_enough(tmp_path: Path) -> None:
+def test_a_model_is_asked_for_the_kinds_that_it_gives_where_a_part_is_enough(
+    tmp_path: Path,
+) -> None:
     writer = Toy()
     writer.capabilities = Capabilities.of(("text",), ("text",))
     cases: tuple[tuple[tuple[PartKind, ...], bool, tuple[PartKind, ...]], ...] = (
-        *((("text", "image"), True, ("text",)), (("text", "image"), False, ("text", "image"))),
+        *(
+            (("text", "image"), True, ("text",)),
+            (("text", "image"), False, ("text", "image")),
+        ),
         *((("image",), True, ("image",)), (("text",), True, ("text",))),
     )
     for wanted, partial, asked in cases:
-        toy = replace(task(), wanted=lambda sample, kinds=wanted: kinds, partial_output=partial)  # type: ignore[misc]
-        run = task_run(tmp_path, toy, scoring_plan(toy, tmp_path), {MODEL: writer}, scoring=False)
+        toy = replace(
+            task(), wanted=lambda sample, kinds=wanted: kinds, partial_output=partial
+        )  # type: ignore[misc]
+        run = task_run(
+            tmp_path, toy, scoring_plan(toy, tmp_path), {MODEL: writer}, scoring=False
+        )
         assert run.wanted(Sample("s", ())) == asked
 
 
-def test_answers_of_a_model_are_recorded_as_blocks_and_those_made_elsewhere_as_they_are(tmp_path: Path) -> None:
+def test_answers_of_a_model_are_recorded_as_blocks_and_those_made_elsewhere_as_they_are(
+    tmp_path: Path,
+) -> None:
     answer = Interleaved((text_part(" a\n"), text_part("b "), text_part(" ")))
     toy = replace(task(), blocks=True)
-    for name, texts in (("toy", ["a\nb"]), ("reference", [" a\n", "b ", " "]), ("empty", [" a\n", "b ", " "])):
+    for name, texts in (
+        ("toy", ["a\nb"]),
+        ("reference", [" a\n", "b ", " "]),
+        ("empty", [" a\n", "b ", " "]),
+    ):
         backends = {MODEL: create_backend(name, {})}
-        run = task_run(tmp_path, toy, scoring_plan(toy, tmp_path), backends, scoring=False)
+        run = task_run(
+            tmp_path, toy, scoring_plan(toy, tmp_path), backends, scoring=False
+        )
         assert [part.text for part in run.recorded(answer).parts] == texts
         run.close()
-    run = task_run(tmp_path, task(), scoring_plan(toy, tmp_path), {MODEL: Toy()}, scoring=False)
+    run = task_run(
+        tmp_path, task(), scoring_plan(toy, tmp_path), {MODEL: Toy()}, scoring=False
+    )
     assert run.recorded(answer) is answer
 
 
@@ -42,7 +61,9 @@ GEMINI = "{judge: gemini}"
 """The key ``asks`` of a metric: which role of the run plays a role that the metric names."""
 
 
-def built(folder: Path, asks: str, *, roles: tuple[str, ...] = (), more: str = "") -> Task:
+def built(
+    folder: Path, asks: str, *, roles: tuple[str, ...] = (), more: str = ""
+) -> Task:
     entry = f"metric_list: [{{metric: toy_verdict, asks: {asks}}}]\n"
     write_rows(folder / "data", {"id": "s0", "input": "question 0"})
     text = f"task: t\ndataset_path: data\nmetadata: {{version: 1}}\n{entry}{more}"
@@ -57,16 +78,33 @@ def key(folder: Path, task: Task) -> str:
         run.close()
 
 
-def test_the_role_that_is_asked_names_the_score_set_and_the_verdicts(tmp_path: Path) -> None:
-    backends = {role: create_backend("toy", {"model": role}) for role in ("judge", "gemini")}
+def test_the_role_that_is_asked_names_the_score_set_and_the_verdicts(
+    tmp_path: Path,
+) -> None:
+    backends = {
+        role: create_backend("toy", {"model": role}) for role in ("judge", "gemini")
+    }
     usual = built(tmp_path, "{}", roles=("judge", "gemini"))
     other = built(tmp_path, GEMINI, roles=("judge", "gemini"))
-    definitions = [score_definition(task, backends)["metrics"][0] for task in (usual, other)]
+    definitions = [
+        score_definition(task, backends)["metrics"][0] for task in (usual, other)
+    ]
     heats = (f"roles: {{gemini: {{temperature: {heat}}}}}\n" for heat in (1, 0))
-    assert "--role gemini=BACKEND" in built(tmp_path, GEMINI, roles=("judge",)).metrics[0].unavailable
+    assert (
+        "--role gemini=BACKEND"
+        in built(tmp_path, GEMINI, roles=("judge",)).metrics[0].unavailable
+    )
     assert other.metrics[0].unavailable == ""
     assert built(tmp_path, "{judge: judge}").metrics[0].bound == usual.metrics[0].bound
     assert [list(one["roles"]) for one in definitions] == [["judge"], ["gemini"]]
-    assert ("asks" in definitions[0], definitions[1]["asks"]) == (False, {"judge": "gemini"})
-    keys = [key(tmp_path, built(tmp_path, GEMINI, roles=("gemini",), more=heat)) for heat in heats]
-    assert len({key(tmp_path, usual), key(tmp_path, other), *keys}) == 4, "parameters are those of the role asked"
+    assert ("asks" in definitions[0], definitions[1]["asks"]) == (
+        False,
+        {"judge": "gemini"},
+    )
+    keys = [
+        key(tmp_path, built(tmp_path, GEMINI, roles=("gemini",), more=heat))
+        for heat in heats
+    ]
+    assert len({key(tmp_path, usual), key(tmp_path, other), *keys}) == 4, (
+        "parameters are those of the role asked"
+    )

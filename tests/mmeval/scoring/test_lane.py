@@ -35,7 +35,9 @@ def lane(tmp_path: Path) -> Scored:
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_answers_are_scored_in_batches_by_one_process_that_loads_the_model_once(lane: Scored, workers: int) -> None:
+def test_answers_are_scored_in_batches_by_one_process_that_loads_the_model_once(
+    lane: Scored, workers: int
+) -> None:
     assert values(lane.scores(*["yes", "no"] * 20, workers=workers)) == [1.0, 0.0] * 20
     (load,) = lane.notes("load")
     batches = lane.notes("batch")
@@ -45,7 +47,9 @@ def test_answers_are_scored_in_batches_by_one_process_that_loads_the_model_once(
     assert len(batches) <= 20
 
 
-def test_other_tasks_do_not_wait_behind_a_model(lane: Scored, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_tasks_do_not_wait_behind_a_model(
+    lane: Scored, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gate = lane.folder / "gate"
     os.mkfifo(gate)
     monkeypatch.setenv("TOY_GATE", str(gate))
@@ -66,7 +70,9 @@ def test_other_tasks_do_not_wait_behind_a_model(lane: Scored, monkeypatch: pytes
     assert len(lane.rows) == 41
 
 
-def test_a_device_that_is_missing_is_an_error_at_once(lane: Scored, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_that_is_missing_is_an_error_at_once(
+    lane: Scored, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def missing(device: str) -> None:
         raise MissingError(device)
 
@@ -76,19 +82,27 @@ def test_a_device_that_is_missing_is_an_error_at_once(lane: Scored, monkeypatch:
     assert lane.rows == []
 
 
-def test_ordinary_processes_have_one_thread(lane: Scored, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ordinary_processes_have_one_thread(
+    lane: Scored, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     found: list[str | None] = []
 
     async def ask(scorer: Scorer) -> None:
         threads = partial(os.getenv, "OPENBLAS_NUM_THREADS")
-        found.extend(pool.compute([threads])[0] for pool in (scorer._pool, scorer._model_pool) if pool)
+        found.extend(
+            pool.compute([threads])[0]
+            for pool in (scorer._pool, scorer._model_pool)
+            if pool
+        )
 
     lane.works(ask)
     assert found == ["1", None]
 
 
-def test_a_run_that_is_stopped_does_not_wait_for_what_a_model_has_left(lane: Scored) -> None:
+def test_a_run_that_is_stopped_does_not_wait_for_what_a_model_has_left(
+    lane: Scored,
+) -> None:
     async def stop(scorer: Scorer) -> None:
         for i in range(12):
             await scorer.add(0, answered("hang", i))  # a minute each
@@ -120,7 +134,9 @@ class Noting:
 
     def sizes(self) -> list[tuple[int, int]]:
         """The positions of the messages' plans, and how many trials they hold."""
-        assert all(len({position for position, _ in message}) == 1 for message in self.messages)
+        assert all(
+            len({position for position, _ in message}) == 1 for message in self.messages
+        )
         return [(message[0][0], len(message)) for message in self.messages]
 
 
@@ -150,7 +166,9 @@ async def turns() -> None:
 
 
 @pytest.mark.parametrize("idle", [0, 3600])
-def test_a_message_goes_when_it_is_full_or_after_a_moment(idle: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_goes_when_it_is_full_or_after_a_moment(
+    idle: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "IDLE_SECONDS", idle)
     noting = Noting()
     noting.gate.set()
@@ -178,7 +196,9 @@ def test_a_message_holds_trials_of_one_task_as_many_as_its_metrics_want() -> Non
     assert noting.sizes() == [(0, 8), (0, 8), (1, 20), (0, 8), (1, 10), (0, 6)]
 
 
-def test_two_messages_are_under_way_and_adding_waits_when_very_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_messages_are_under_way_and_adding_waits_when_very_many_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(module, "MOST_WAITING_BYTES", 100)
     noting, added = Noting(), []
 
@@ -190,7 +210,10 @@ def test_two_messages_are_under_way_and_adding_waits_when_very_many_wait(monkeyp
 
         task = asyncio.create_task(bring())
         await turns()
-        assert (len(added), noting.sizes()) == (11 + 8 + 8, [(0, 8)] * 2)  # above 100 bytes, then two are taken
+        assert (len(added), noting.sizes()) == (
+            11 + 8 + 8,
+            [(0, 8)] * 2,
+        )  # above 100 bytes, then two are taken
         noting.gate.set()
         await task
 
@@ -221,4 +244,7 @@ def test_rows_come_back_while_a_model_answers_without_a_pause() -> None:
             await lane.add(0, b"x" * 1024)
         assert len(b"".join(rows).splitlines()) > 2500
 
-    assert in_lane(noting, add, plan("toy_yes"), deliver=lambda _, made: rows.append(made)) == []
+    assert (
+        in_lane(noting, add, plan("toy_yes"), deliver=lambda _, made: rows.append(made))
+        == []
+    )

@@ -90,7 +90,9 @@ def fails() -> NoReturn:
     raise ValueError("odd")
 
 
-def test_an_actor_does_one_piece_after_the_other_and_the_next_takes_the_place_of_a_dead_one(cluster: Cluster) -> None:
+def test_an_actor_does_one_piece_after_the_other_and_the_next_takes_the_place_of_a_dead_one(
+    cluster: Cluster,
+) -> None:
     executor = RayExecutor(cluster, Setup([], 1.0, "auto"), 1)  # type: ignore[arg-type]
     assert [executor.submit(abs, -number).result() for number in (1, 2)] == [1, 2]
     with pytest.raises(ValueError, match="odd"):
@@ -119,10 +121,16 @@ async def test_of_a_message_that_kills_its_actor_the_others_are_scored(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def score(items: list[Item]) -> Rows:
-        return dies() if (0, b"deadly") in items else Rows([line for _, line in items], 0.0)
+        return (
+            dies()
+            if (0, b"deadly") in items
+            else Rows([line for _, line in items], 0.0)
+        )
 
     monkeypatch.setattr("mmeval.scoring.pool.score", score)
-    monkeypatch.setattr("mmeval.scoring.pool._blamed", lambda _plans, item: b"lost " + item[1])
+    monkeypatch.setattr(
+        "mmeval.scoring.pool._blamed", lambda _plans, item: b"lost " + item[1]
+    )
     pool = ScorePool(Setup([], 1.0, "auto"), 2, cluster=cluster)  # type: ignore[arg-type]
     rows = await pool.rows([(0, b"one"), (0, b"deadly"), (0, b"two"), (0, b"three")])
     assert sorted(rows.rows) == [b"lost deadly", b"one", b"three", b"two"]

@@ -34,7 +34,12 @@ def only(line: bytes, plan: ScoringPlan) -> Any:
     "trial",
     [
         made(sample(level="hard"), reply("see <image1>", picture(2))),
-        made(sample(), reply("one"), reply("two"), output=Interleaved.from_text("one and two")),
+        made(
+            sample(),
+            reply("one"),
+            reply("two"),
+            output=Interleaved.from_text("one and two"),
+        ),
         Trial(sample(), 3, error=ErrorInfo("timeout", "too \ud800 late")),
         made(sample(text="\udfff"), reply("\ud800")),
         replace(made(sample(), reply("words")), left_out=("image", "3d")),
@@ -43,48 +48,83 @@ def only(line: bytes, plan: ScoringPlan) -> Any:
 )
 def test_a_trial_survives_its_line(tmp_path: Path, trial: Trial) -> None:
     journal = Journal(tmp_path / "journal", MediaStore(tmp_path / "media"))
-    lines = [journal.append(e.path, e.request_digest, e.response).line for e in trial.exchanges]
+    lines = [
+        journal.append(e.path, e.request_digest, e.response).line
+        for e in trial.exchanges
+    ]
     journal.close()
     row = from_line(line_of(trial, 5, lines))
     assert trial_from(row, tmp_path / "media") == trial
     assert (row["i"], row["n"], row["d"]) == (5, trial.repeat, trial.digest)
 
 
-def test_labels_and_the_cluster_travel_with_a_row_and_an_empty_answer_has_the_score_of_the_benchmark() -> None:
-    row = only(answered("yes", level="hard", book=7), plan(labels=("level", "kind"), cluster_key="book"))
+def test_labels_and_the_cluster_travel_with_a_row_and_an_empty_answer_has_the_score_of_the_benchmark() -> (
+    None
+):
+    row = only(
+        answered("yes", level="hard", book=7),
+        plan(labels=("level", "kind"), cluster_key="book"),
+    )
     assert (row["labels"], row["cluster"]) == ({"level": "hard", "kind": None}, "7")
     assert only(answered("yes", book=None), plan(cluster_key="book"))["cluster"] == "s0"
     assert not {"labels", "cluster"} & only(answered("yes", book=7), plan()).keys()
     row = only(answered(" \n"), plan(missing_output=0.25, judged_outputs=("verdict",)))
-    assert {name: score["value"] for name, score in row["scores"].items()} == {"toy_yes": 0.25, "verdict": 0.25}
+    assert {name: score["value"] for name, score in row["scores"].items()} == {
+        "toy_yes": 0.25,
+        "verdict": 0.25,
+    }
     assert only(answered(" "), plan())["scores"]["toy_yes"]["value"] == 0
-    assert only(answered("yes"), plan(missing_output=0.25))["scores"]["toy_yes"]["value"] == 1
+    assert (
+        only(answered("yes"), plan(missing_output=0.25))["scores"]["toy_yes"]["value"]
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        *(("raise", "ValueError: no such luck"), ("nan", "the metric gave nan"), ("exit", "SystemExit: enough")),
+        *(
+            ("raise", "ValueError: no such luck"),
+            ("nan", "the metric gave nan"),
+            ("exit", "SystemExit: enough"),
+        ),
         ("odd", "evidence"),
     ],
 )
-def test_a_metric_that_fails_leaves_the_answer_unscored_with_the_reason(answer: str, reason: str) -> None:
+def test_a_metric_that_fails_leaves_the_answer_unscored_with_the_reason(
+    answer: str, reason: str
+) -> None:
     score = only(answered(answer), plan())["scores"]["toy_yes"]
-    assert (score["value"], score["status"], reason in score["reason"]) == (None, "unscored", True)
+    assert (score["value"], score["status"], reason in score["reason"]) == (
+        None,
+        "unscored",
+        True,
+    )
 
 
-def test_an_answer_that_kills_the_process_is_unscored_and_its_neighbours_are_scored() -> None:
+def test_an_answer_that_kills_the_process_is_unscored_and_its_neighbours_are_scored() -> (
+    None
+):
     lines = [answered("die" if i == 1 else "yes", i) for i in range(4)]
-    scores = [row["scores"]["toy_yes"] for row in scored(lines, plan(unavailable={"clip": "no weights"}), workers=1)]
+    scores = [
+        row["scores"]["toy_yes"]
+        for row in scored(lines, plan(unavailable={"clip": "no weights"}), workers=1)
+    ]
     assert [score["value"] for score in scores] == [1, None, 1, 1]
     assert (scores[1]["status"], scores[1]["cause"]) == ("unscored", "lost")
 
 
-def test_a_metric_that_does_not_come_back_leaves_its_answer_unscored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_metric_that_does_not_come_back_leaves_its_answer_unscored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(worker, "METRIC_SECONDS", 0.3)
     (row,) = scored([answered("hang")], plan(), workers=1)
     score = row["scores"]["toy_yes"]
-    assert (score["value"], score["cause"], "0.3 seconds" in score["reason"]) == (None, "lost", True)
+    assert (score["value"], score["cause"], "0.3 seconds" in score["reason"]) == (
+        None,
+        "lost",
+        True,
+    )
 
 
 def nothing(position: int, rows: bytes) -> None:
@@ -107,7 +147,9 @@ def raised(error: Exception) -> None:
 NICENESS = partial(os.getpriority, os.PRIO_PROCESS, 0)
 
 
-def test_other_work_is_done_by_a_scoring_process_in_order_and_gives_way_to_asking() -> None:
+def test_other_work_is_done_by_a_scoring_process_in_order_and_gives_way_to_asking() -> (
+    None
+):
     pieces = [partial(divmod, i, 7) for i in range(20)]
     *found, process, niceness = works(*pieces, os.getpid, NICENESS, workers=1)
     assert found == [divmod(i, 7) for i in range(20)]
@@ -126,7 +168,9 @@ def killed() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_other_work_whose_process_died_is_done_by_another_and_what_it_raises_is_raised_here(tmp_path: Path) -> None:
+def test_other_work_whose_process_died_is_done_by_another_and_what_it_raises_is_raised_here(
+    tmp_path: Path,
+) -> None:
     assert works(partial(killed_once, tmp_path / "mark"), workers=1) == ["done"]
     with pytest.raises(MmevalError, match="--score_workers 0"):
         works(killed, workers=1)

@@ -34,15 +34,36 @@ def drawn(folder: Path, name: str, seed: int) -> Interleaved:
 
 
 def item(folder: Path, index: int, repeat: int) -> Item:
-    sample = Sample(f"s{index}", (user("draw"),), (drawn(folder, f"wanted{index}", 9),), {})
+    sample = Sample(
+        f"s{index}", (user("draw"),), (drawn(folder, f"wanted{index}", 9),), {}
+    )
     answer = drawn(folder, f"answer{index}-{repeat}", repeat)
-    row = {"i": index, "n": repeat, "d": "0", "sample": sample.to_json(), "exchanges": [], "output": answer.to_json()}
+    row = {
+        "i": index,
+        "n": repeat,
+        "d": "0",
+        "sample": sample.to_json(),
+        "exchanges": [],
+        "output": answer.to_json(),
+    }
     return 0, to_line(row)
 
 
-def test_the_repeats_of_the_last_samples_share_what_is_decoded_of_them(tmp_path: Path, decoded: Counter[str]) -> None:
-    worker = ScoringWorker([ScoringPlan("drawing", (("ssim", {}, "standard"),), {}, None, (), "", tmp_path)])
-    mixed = [item(tmp_path, index, repeat) for repeat in range(3) for index in range(SAMPLES_KEPT)]
+def test_the_repeats_of_the_last_samples_share_what_is_decoded_of_them(
+    tmp_path: Path, decoded: Counter[str]
+) -> None:
+    worker = ScoringWorker(
+        [
+            ScoringPlan(
+                "drawing", (("ssim", {}, "standard"),), {}, None, (), "", tmp_path
+            )
+        ]
+    )
+    mixed = [
+        item(tmp_path, index, repeat)
+        for repeat in range(3)
+        for index in range(SAMPLES_KEPT)
+    ]
     assert len(worker.score(mixed).rows) == len(mixed)
     assert (set(decoded.values()), len(decoded)) == ({1}, len(mixed) + SAMPLES_KEPT)
     worker.score([item(tmp_path, index, 0) for index in (SAMPLES_KEPT, 0)])

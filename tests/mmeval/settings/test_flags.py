@@ -15,13 +15,19 @@ def plan_of(given: dict[str, Any], environ: dict[str, str]) -> Invocation:
     return make_plan(read_settings({"model": "reference", **given}, environ))
 
 
-def test_every_field_of_a_run_has_a_flag_with_its_default_and_no_flag_is_left_out() -> None:
+def test_every_field_of_a_run_has_a_flag_with_its_default_and_no_flag_is_left_out() -> (
+    None
+):
     assert not {flag.name for flag in FLAGS} & set(REFUSED)
     assert set(HARMLESS) <= set(REFUSED)
     targets = {flag.to for flag in FLAGS}
     of_verbs = {"options.command", "options.settings"}
-    assert {f"options.{field.name}" for field in fields(RunOptions)} - of_verbs <= targets
+    assert {
+        f"options.{field.name}" for field in fields(RunOptions)
+    } - of_verbs <= targets
     assert {f"overrides.{field.name}" for field in fields(TaskOverrides)} <= targets
     plan = plan_of({}, {})
-    assert replace(plan.options, settings={}) == RunOptions(BackendSpec("reference"), Path("runs"))
+    assert replace(plan.options, settings={}) == RunOptions(
+        BackendSpec("reference"), Path("runs")
+    )
     assert plan.overrides == TaskOverrides()

@@ -3,13 +3,26 @@ import pytest
 from mmeval.errors import UsageError
 from mmeval.settings.job import shard_of_job
 
-ARRAY = {"SLURM_ARRAY_TASK_ID": "7", "SLURM_ARRAY_TASK_MIN": "3", "SLURM_ARRAY_TASK_COUNT": "5"}
+ARRAY = {
+    "SLURM_ARRAY_TASK_ID": "7",
+    "SLURM_ARRAY_TASK_MIN": "3",
+    "SLURM_ARRAY_TASK_COUNT": "5",
+}
 CASES = {
-    "an array that begins with 1": ({**ARRAY, "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_COUNT": "64"}, "7/64"),
+    "an array that begins with 1": (
+        {**ARRAY, "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_COUNT": "64"},
+        "7/64",
+    ),
     "an array that begins elsewhere": (ARRAY, "5/5"),
     "an array with steps": ({**ARRAY, "SLURM_ARRAY_TASK_STEP": "2"}, "3/5"),
-    "an array of steps with one task": ({**ARRAY, "SLURM_PROCID": "0", "SLURM_NTASKS": "1"}, "5/5"),
-    "a step": ({"SLURM_PROCID": "0", "SLURM_NTASKS": "4", "RANK": "3", "WORLD_SIZE": "8"}, "1/4"),
+    "an array of steps with one task": (
+        {**ARRAY, "SLURM_PROCID": "0", "SLURM_NTASKS": "1"},
+        "5/5",
+    ),
+    "a step": (
+        {"SLURM_PROCID": "0", "SLURM_NTASKS": "4", "RANK": "3", "WORLD_SIZE": "8"},
+        "1/4",
+    ),
     "ranks": ({"RANK": "7", "WORLD_SIZE": "8"}, "8/8"),
 }
 
@@ -30,8 +43,17 @@ def test_the_place_in_a_job_is_the_shard(case: str) -> None:
         ({**ARRAY, "SLURM_ARRAY_TASK_STEP": "3"}, "plain range"),
         ({"SLURM_ARRAY_TASK_ID": "7"}, "SLURM_ARRAY_TASK_COUNT"),
     ],
-    ids=["nothing", "half of it", "beyond the end", "an array with gaps", "off the steps", "no count"],
+    ids=[
+        "nothing",
+        "half of it",
+        "beyond the end",
+        "an array with gaps",
+        "off the steps",
+        "no count",
+    ],
 )
-def test_a_job_that_says_no_place_is_refused(environ: dict[str, str], named: str) -> None:
+def test_a_job_that_says_no_place_is_refused(
+    environ: dict[str, str], named: str
+) -> None:
     with pytest.raises(UsageError, match=named):
         shard_of_job(environ)

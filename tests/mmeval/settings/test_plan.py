@@ -16,9 +16,16 @@ def test_an_output_path_that_is_a_file_names_the_results_file() -> None:
 
 
 def test_settings_are_recorded_without_secrets() -> None:
-    given: dict[str, Any] = {"model_args": ["api_key=sk-1,model=m"], "system_instruction": "be brief"}
-    settings = read_settings({"model": "reference", "role": ["judge=openai,token=t"], **given}, {})
+    given: dict[str, Any] = {
+        "model_args": ["api_key=sk-1,model=m"],
+        "system_instruction": "be brief",
+    }
+    settings = read_settings(
+        {"model": "reference", "role": ["judge=openai,token=t"], **given}, {}
+    )
     for record in (as_config(settings), make_plan(settings).options.settings):
         assert record["model_args"] == {"api_key": "***", "model": "m"}
         assert record["system_instruction"] == "be brief"
-    assert as_config(settings)["role"] == {"judge": {"backend": "openai", "token": "***"}}
+    assert as_config(settings)["role"] == {
+        "judge": {"backend": "openai", "token": "***"}
+    }

@@ -2,21 +2,39 @@ from mmeval.backend.batch_size import BatchSize
 from mmeval.secrets import text_without_secrets, without_secrets
 from mmeval.settings.report_options import ReportContext, run_config
 
-SECRET = ("api_key", "key", "auth_token", "PASSWORD", "client_secret", "Authorization", "api_keys", "hf-token")
+SECRET = (
+    "api_key",
+    "key",
+    "auth_token",
+    "PASSWORD",
+    "client_secret",
+    "Authorization",
+    "api_keys",
+    "hf-token",
+)
 SHOWN = ("max_tokens", "monkey", "tokenizer", "cluster_key_name")
 
 
-def test_secrets_are_hidden_at_any_depth_and_names_that_only_look_like_them_are_shown() -> None:
+def test_secrets_are_hidden_at_any_depth_and_names_that_only_look_like_them_are_shown() -> (
+    None
+):
     given = dict.fromkeys((*SECRET, *SHOWN), "x")
-    assert without_secrets({"a": [given]}) == {"a": [{name: "***" if name in SECRET else "x" for name in given}]}
+    assert without_secrets({"a": [given]}) == {
+        "a": [{name: "***" if name in SECRET else "x" for name in given}]
+    }
 
 
 def test_a_batch_size_that_the_backend_decides_is_auto() -> None:
     sizes = (BatchSize(), BatchSize(4), BatchSize(growths=2))
-    assert [run_config(ReportContext("m", batch_size=size))["batch_size"] for size in sizes] == ["auto", "4", "auto:2"]
+    assert [
+        run_config(ReportContext("m", batch_size=size))["batch_size"] for size in sizes
+    ] == ["auto", "4", "auto:2"]
 
 
 def test_a_command_is_recorded_without_its_secrets() -> None:
-    words, mapping = "--model_args model=m,api_key=sk-1,n=2", """-a '{"api_key": "sk-1", "n": 2}'"""
+    words, mapping = (
+        "--model_args model=m,api_key=sk-1,n=2",
+        """-a '{"api_key": "sk-1", "n": 2}'""",
+    )
     assert text_without_secrets(words) == "--model_args model=m,api_key=***,n=2"
     assert text_without_secrets(mapping) == """-a '{"api_key": "***", "n": 2}'"""

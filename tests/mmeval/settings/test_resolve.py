@@ -13,11 +13,16 @@ def config(folder: Path, text: str) -> Path:
     return folder / "run.yaml"
 
 
-def test_a_flag_wins_over_the_file_the_file_over_the_environment_and_that_over_the_default(tmp_path: Path) -> None:
+def test_a_flag_wins_over_the_file_the_file_over_the_environment_and_that_over_the_default(
+    tmp_path: Path,
+) -> None:
     file = config(tmp_path, "limit: 2\noffset: 2\nmax-connections: 5\n")
     environ = {"MMEVAL_LIMIT": "3", "MMEVAL_OFFSET": "3", "MMEVAL_SEED": "3"}
     found = resolve(FLAGS, {"limit": "1"}, environ, file)
-    assert [found[name] for name in ("limit", "offset", "max_connections", "seed", "bootstrap_iters")] == [
+    assert [
+        found[name]
+        for name in ("limit", "offset", "max_connections", "seed", "bootstrap_iters")
+    ] == [
         Setting(1, "--limit"),
         Setting(2, f"{file}:2: offset"),
         Setting(5, f"{file}:3: max-connections"),
@@ -28,18 +33,26 @@ def test_a_flag_wins_over_the_file_the_file_over_the_environment_and_that_over_t
 
 @pytest.mark.parametrize("source", ["flag", "file", "environment"])
 @pytest.mark.parametrize("name", ["limit", *sorted(REFUSED)])
-def test_a_bad_value_and_a_flag_without_effect_are_refused_by_place(tmp_path: Path, name: str, source: str) -> None:
+def test_a_bad_value_and_a_flag_without_effect_are_refused_by_place(
+    tmp_path: Path, name: str, source: str
+) -> None:
     file = config(tmp_path, f"{name}: x\n" if source == "file" else "")
     given: dict[str, Any] = {name: "x"} if source == "flag" else {}
     environ = {f"MMEVAL_{name.upper()}": "x"} if source == "environment" else {}
-    origins = {"flag": f"--{name}", "file": f"{file}:1: {name}", "environment": f"MMEVAL_{name.upper()}"}
+    origins = {
+        "flag": f"--{name}",
+        "file": f"{file}:1: {name}",
+        "environment": f"MMEVAL_{name.upper()}",
+    }
     with pytest.raises(UsageError) as refusal:
         resolve(FLAGS, given, environ, file)
     assert (refusal.value.exit_code, refusal.value.name) == (2, origins[source])
     assert REFUSED.get(name, "") in str(refusal.value)
 
 
-def test_a_wrong_key_or_choice_is_refused_by_place_and_no_examples_may_be_asked_for(tmp_path: Path) -> None:
+def test_a_wrong_key_or_choice_is_refused_by_place_and_no_examples_may_be_asked_for(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(TaskFileError) as caught:
         resolve(FLAGS, {}, {}, config(tmp_path, "tasks: a\nlimit: 1\nlimit: 2\n"))
     assert (caught.value.line, "limit" in str(caught.value)) == (3, True)
@@ -47,4 +60,6 @@ def test_a_wrong_key_or_choice_is_refused_by_place_and_no_examples_may_be_asked_
         resolve(FLAGS, {"profile": "oficial"}, {})
     assert refused.value.name == "--profile"
     assert "num_fewshot" not in resolve(FLAGS, {"num_fewshot": ["0"]}, {}, None)
-    assert resolve(FLAGS, {}, {"MMEVAL_LOG_LEVEL": "debug"})["verbosity"].value == "DEBUG"
+    assert (
+        resolve(FLAGS, {}, {"MMEVAL_LOG_LEVEL": "debug"})["verbosity"].value == "DEBUG"
+    )

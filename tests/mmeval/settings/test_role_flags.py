@@ -17,11 +17,15 @@ def test_flags_for_a_local_model_become_its_arguments_where_it_takes_them() -> N
         **{"pretrained": "m", "device": "cuda:1"},
         "trust_remote_code": True,
     }
-    assert args_of(model_args=["trust_remote_code=false"], **trusted) == {"trust_remote_code": False}
+    assert args_of(model_args=["trust_remote_code=false"], **trusted) == {
+        "trust_remote_code": False
+    }
     assert args_of(model="openai", **trusted) == {}
 
 
-def test_a_model_that_is_not_installed_here_may_still_be_named_as_by_the_record_of_a_run() -> None:
+def test_a_model_that_is_not_installed_here_may_still_be_named_as_by_the_record_of_a_run() -> (
+    None
+):
     assert model_spec(read_settings({"model": "elsewhere"}, {})).name == "elsewhere"
 
 

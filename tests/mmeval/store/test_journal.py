@@ -26,12 +26,21 @@ def written(folder: Path, **answers: Response) -> Path:
     with opened(folder) as journal:
         for key, response in answers.items():
             journal.append(key, f"digest of {key}", response)
-    return max((folder / "journal").glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+    return max(
+        (folder / "journal").glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns
+    )
 
 
 def texts_of(folder: Path) -> dict[str, str]:
     with opened(folder) as journal:
-        keys = ("k", "a", "b", "c", "\ud800\u2028\x00", *(f"k{at}" for at in range(MAX_READERS + 3)))
+        keys = (
+            "k",
+            "a",
+            "b",
+            "c",
+            "\ud800\u2028\x00",
+            *(f"k{at}" for at in range(MAX_READERS + 3)),
+        )
         return {key: entry.response.text for key in keys if (entry := journal.get(key))}
 
 
@@ -40,22 +49,42 @@ def kept_in(folder: Path, key: str = "k") -> tuple[str, Response, list[bytes]]:
     with opened(folder) as journal:
         entry = journal.get(key)
         assert entry is not None and entry.response.output is not None
-        return entry.request_digest, entry.response, [medium.read() for medium in entry.response.output.media()]
+        return (
+            entry.request_digest,
+            entry.response,
+            [medium.read() for medium in entry.response.output.media()],
+        )
 
 
 class Killed(BaseException):
     """What nothing catches, in place of a signal."""
 
 
-def test_an_answer_is_readable_at_once_and_a_later_session_reads_everything_in_it(tmp_path: Path) -> None:
+def test_an_answer_is_readable_at_once_and_a_later_session_reads_everything_in_it(
+    tmp_path: Path,
+) -> None:
     reasoning = Part("reasoning", text="hm", raw="<think>hm</think>")
-    parts = Interleaved((reasoning, text_part("a \u0000 \ud800: "), media_part(picture(3))))
-    kept = Response(parts, finish_reason="length", usage=Usage(5, 9), latency=0.25, served="m-2", warnings=("w",))
+    parts = Interleaved(
+        (reasoning, text_part("a \u0000 \ud800: "), media_part(picture(3)))
+    )
+    kept = Response(
+        parts,
+        finish_reason="length",
+        usage=Usage(5, 9),
+        latency=0.25,
+        served="m-2",
+        warnings=("w",),
+    )
     with opened(tmp_path) as journal:
         assert journal.since == ""
         journal.append("k", "d", kept)
         entry = journal.get("k")
-        assert entry and (entry.response, entry.earlier, "k" in journal, len(journal)) == (kept, False, True, 1)
+        assert entry and (
+            entry.response,
+            entry.earlier,
+            "k" in journal,
+            len(journal),
+        ) == (kept, False, True, 1)
     with opened(tmp_path, writable=False) as journal:
         entry = journal.get("k")
         assert entry and (entry.earlier, journal.since[:2]) == (True, "20")
@@ -63,7 +92,9 @@ def test_an_answer_is_readable_at_once_and_a_later_session_reads_everything_in_i
     assert len(list((tmp_path / "journal").glob("*.jsonl"))) == 1
 
 
-def test_a_failure_is_recorded_and_never_answers_and_the_answer_after_it_counts(tmp_path: Path) -> None:
+def test_a_failure_is_recorded_and_never_answers_and_the_answer_after_it_counts(
+    tmp_path: Path,
+) -> None:
     segment = written(tmp_path, k=Response.failed("server", "gone"))
     assert ('"failed":{' in segment.read_text(), texts_of(tmp_path)) == (True, {})
     written(tmp_path, **{"k": reply("back"), "\ud800\u2028\x00": reply("odd")})
@@ -71,16 +102,28 @@ def test_a_failure_is_recorded_and_never_answers_and_the_answer_after_it_counts(
 
 
 @pytest.mark.parametrize("names", ["ab", "ba"])
-def test_of_two_answers_to_a_call_the_newer_counts_in_any_order_of_segments(tmp_path: Path, names: str) -> None:
+def test_of_two_answers_to_a_call_the_newer_counts_in_any_order_of_segments(
+    tmp_path: Path, names: str
+) -> None:
     (tmp_path / "journal").mkdir()
     for age, (name, text) in enumerate(zip(names, ("older", "newer"), strict=True)):
-        line = {"k": "k", "d": f"asked {age}", "to": [], "t": 100.0 + age, "r": reply(text).to_json()}
+        line = {
+            "k": "k",
+            "d": f"asked {age}",
+            "to": [],
+            "t": 100.0 + age,
+            "r": reply(text).to_json(),
+        }
         (tmp_path / "journal" / f"{name}.jsonl").write_bytes(sealed(to_line(line)))
     assert texts_of(tmp_path) == {"k": "newer"}
 
 
-@pytest.mark.parametrize("damage", [b"\xff{", b"[1]", b'{"k": 7, "d": "d", "r": {}}', b'{"r": {}}'], ids=repr)
-def test_a_damaged_line_is_reported_by_its_number_and_a_torn_one_is_left_out(tmp_path: Path, damage: bytes) -> None:
+@pytest.mark.parametrize(
+    "damage", [b"\xff{", b"[1]", b'{"k": 7, "d": "d", "r": {}}', b'{"r": {}}'], ids=repr
+)
+def test_a_damaged_line_is_reported_by_its_number_and_a_torn_one_is_left_out(
+    tmp_path: Path, damage: bytes
+) -> None:
     segment = written(tmp_path, a=reply("one"), b=reply("two"), c=reply("three"))
     lines = segment.read_bytes().splitlines()
     segment.write_bytes(b"\n".join([lines[0], damage, lines[2], lines[1][:-10]]))
@@ -90,7 +133,9 @@ def test_a_damaged_line_is_reported_by_its_number_and_a_torn_one_is_left_out(tmp
 
 
 @pytest.mark.parametrize("step", ["_write_receipt", "_store_media", "write_line"])
-def test_a_process_killed_while_it_keeps_an_answer_loses_nothing(tmp_path: Path, step: str, monkeypatch: Any) -> None:
+def test_a_process_killed_while_it_keeps_an_answer_loses_nothing(
+    tmp_path: Path, step: str, monkeypatch: Any
+) -> None:
     usual = getattr(Segment, step)
 
     def killed(*given: Any, **more: Any) -> None:
@@ -105,24 +150,39 @@ def test_a_process_killed_while_it_keeps_an_answer_loses_nothing(tmp_path: Path,
     monkeypatch.undo()
     for _ in range(2):
         digest, response, media = kept_in(tmp_path)
-        assert (digest, response.text, media) == ("d", "see <image1>", [picture(7).data])
-    assert (texts_of(tmp_path)["a"], list((tmp_path / "journal" / "inbox").iterdir())) == ("before", [])
+        assert (digest, response.text, media) == (
+            "d",
+            "see <image1>",
+            [picture(7).data],
+        )
+    assert (
+        texts_of(tmp_path)["a"],
+        list((tmp_path / "journal" / "inbox").iterdir()),
+    ) == ("before", [])
 
 
-def test_a_finished_receipt_keeps_the_type_that_only_a_name_shows(tmp_path: Path) -> None:
+def test_a_finished_receipt_keeps_the_type_that_only_a_name_shows(
+    tmp_path: Path,
+) -> None:
     table = Media.from_bytes(b"a,b\n1,2\n", "t.csv")
     with opened(tmp_path) as journal:
         answer = Response(Interleaved((media_part(table),)))
         journal._own._write_receipt({"k": "k", "d": "d", "to": []}, answer, [table])
     _, response, media = kept_in(tmp_path)
     assert response.output is not None and media == [table.data]
-    assert [(medium.mime, medium.name) for medium in response.output.media()] == [("text/csv", "t.csv")]
+    assert [(medium.mime, medium.name) for medium in response.output.media()] == [
+        ("text/csv", "t.csv")
+    ]
 
 
 @pytest.mark.parametrize("cut", [0, 5, -3], ids=["empty", "line torn", "medium torn"])
-def test_a_damaged_receipt_is_reported_and_its_call_is_open(tmp_path: Path, cut: int) -> None:
+def test_a_damaged_receipt_is_reported_and_its_call_is_open(
+    tmp_path: Path, cut: int
+) -> None:
     with opened(tmp_path) as journal:
-        path = journal._own._write_receipt({"k": "k", "d": "d"}, reply("<image1>", picture()), [picture()])
+        path = journal._own._write_receipt(
+            {"k": "k", "d": "d"}, reply("<image1>", picture()), [picture()]
+        )
         path.write_bytes(path.read_bytes()[:cut])
     aside = path.with_suffix(".damaged")
     with opened(tmp_path) as journal:
@@ -131,19 +191,27 @@ def test_a_damaged_receipt_is_reported_and_its_call_is_open(tmp_path: Path, cut:
 
 
 def test_a_moved_run_folder_finds_its_media(tmp_path: Path) -> None:
-    with opened(tmp_path / "old") as journal:  # the second answer repeats a stored picture, as an agent's may
+    with opened(
+        tmp_path / "old"
+    ) as journal:  # the second answer repeats a stored picture, as an agent's may
         stored = journal.append("a", "d", reply("<image1>", picture(5))).response
         journal.append("b", "d", stored)
     (tmp_path / "old").rename(tmp_path / "new")
-    assert [kept_in(tmp_path / "new", key)[2] for key in "ab"] == [[picture(5).data]] * 2
+    assert [kept_in(tmp_path / "new", key)[2] for key in "ab"] == [
+        [picture(5).data]
+    ] * 2
 
 
 @pytest.mark.parametrize("in_place", [True, False], ids=["of a data set", "of a model"])
-def test_files_of_a_data_set_stay_where_they_are_and_those_of_a_model_are_kept(tmp_path: Path, in_place: bool) -> None:
+def test_files_of_a_data_set_stay_where_they_are_and_those_of_a_model_are_kept(
+    tmp_path: Path, in_place: bool
+) -> None:
     given = tmp_path / "given.png"
     given.write_bytes(picture().read())
     with opened(tmp_path) as journal:
-        journal.append("k", "d", reply("<image1>", Media.from_path(given)), in_place=in_place)
+        journal.append(
+            "k", "d", reply("<image1>", Media.from_path(given)), in_place=in_place
+        )
     (segment,) = (tmp_path / "journal").glob("*.jsonl")
     medium = json.loads(segment.read_bytes())["r"]["output"][0]["media"]
     assert medium.get("path") == (str(given) if in_place else None)
@@ -160,8 +228,12 @@ def test_a_folder_with_more_segments_than_may_be_open_is_read(tmp_path: Path) ->
         assert len(journal._readers) == MAX_READERS
 
 
-@pytest.mark.parametrize("big", [reply("x" * 9000), reply("<image1>", Media.from_bytes(bytes(9000)))])
-def test_a_full_disk_is_one_error_and_what_came_before_stays(tmp_path: Path, big: Response) -> None:
+@pytest.mark.parametrize(
+    "big", [reply("x" * 9000), reply("<image1>", Media.from_bytes(bytes(9000)))]
+)
+def test_a_full_disk_is_one_error_and_what_came_before_stays(
+    tmp_path: Path, big: Response
+) -> None:
     with opened(tmp_path) as journal:
         journal.append("a", "d", reply("before"))
         with file_limit(4000), pytest.raises(StorageError, match="File too large"):
@@ -172,7 +244,10 @@ def test_a_full_disk_is_one_error_and_what_came_before_stays(tmp_path: Path, big
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "journal").write_text("a file where the folder should be")
-    with pytest.raises(StorageError, match=r"journal.*--output_path"), opened(tmp_path) as journal:
+    with (
+        pytest.raises(StorageError, match=r"journal.*--output_path"),
+        opened(tmp_path) as journal,
+    ):
         journal.append("k", "d", reply("an answer"))
 
 
@@ -183,7 +258,9 @@ class Worker:
         self.segment = Segment(folder / "journal", MediaStore(folder / "media"))
         self.journal = journal
 
-    def keep(self, key: str, response: Response, *, draw: int = 0) -> tuple[Ticket, JournalLine]:
+    def keep(
+        self, key: str, response: Response, *, draw: int = 0
+    ) -> tuple[Ticket, JournalLine]:
         ticket = Ticket("trial", key, by="t#0", to=MODEL, attempt=1, draw=draw)
         return ticket, self.segment.keep(raw_head(ticket, request(key)), response)
 
@@ -212,16 +289,25 @@ def test_what_a_worker_has_written_is_counted_once(tmp_path: Path, kept: str) ->
         assert ("k" in journal, calls(journal)) == (True, 2)
     with opened(tmp_path) as journal:
         found = journal.get("k")
-        assert found and (found.response.text, found.raw, found.earlier, calls(journal)) == (kept, raw, True, 2)
+        assert found and (
+            found.response.text,
+            found.raw,
+            found.earlier,
+            calls(journal),
+        ) == (kept, raw, True, 2)
     assert len(list((tmp_path / "journal").glob("*.jsonl"))) == (1 if raw else 2)
 
 
 @pytest.mark.parametrize("as_receipt", [False, True])
-def test_a_refused_answer_of_a_worker_answers_nothing(tmp_path: Path, as_receipt: bool) -> None:
+def test_a_refused_answer_of_a_worker_answers_nothing(
+    tmp_path: Path, as_receipt: bool
+) -> None:
     with opened(tmp_path) as journal:
         worker = Worker(tmp_path, journal)
         worker.report("k", reply("hm"))
-        journal.append("k", request("k").digest, Response.failed("bad_reply", "hm?"), refused=True)
+        journal.append(
+            "k", request("k").digest, Response.failed("bad_reply", "hm?"), refused=True
+        )
         assert (journal.get("k"), journal.refusals("k")) == (None, 1)
         if as_receipt:
             worker.receipt("k", reply("<image1>", picture(7)), draw=1)
@@ -230,7 +316,9 @@ def test_a_refused_answer_of_a_worker_answers_nothing(tmp_path: Path, as_receipt
     assert texts_of(tmp_path) == {"k": "<image1>" if as_receipt else "yes"}
 
 
-def test_what_a_dead_worker_had_written_and_not_reported_is_recovered_once(tmp_path: Path) -> None:
+def test_what_a_dead_worker_had_written_and_not_reported_is_recovered_once(
+    tmp_path: Path,
+) -> None:
     with opened(tmp_path) as journal:
         worker = Worker(tmp_path, journal)
         worker.report("reported", reply("reported"))
@@ -238,19 +326,31 @@ def test_what_a_dead_worker_had_written_and_not_reported_is_recovered_once(tmp_p
         worker.receipt("receipt", reply("<image1>", picture(7)))
         with worker.segment.path.open("ab") as file:
             file.write(b'{"k":"torn')
-        asked = {key: request(key).digest for key in ("line", "receipt", "torn", "never")}
+        asked = {
+            key: request(key).digest for key in ("line", "receipt", "torn", "never")
+        }
         found = journal.recover(worker.segment.path, asked)
-        assert {key: response.text for key, response in found.items()} == {"line": "a line", "receipt": "<image1>"}
+        assert {key: response.text for key, response in found.items()} == {
+            "line": "a line",
+            "receipt": "<image1>",
+        }
         assert calls(journal) == 2 + 2 + 1
         kept = journal.append("line", asked["line"], found["line"], to=MODEL)
         assert (kept.raw, calls(journal)) == (True, 5)
-        assert (journal.recover(worker.segment.path, asked).keys(), calls(journal)) == (found.keys(), 5)
+        assert (journal.recover(worker.segment.path, asked).keys(), calls(journal)) == (
+            found.keys(),
+            5,
+        )
 
 
-def test_a_damaged_receipt_of_a_dead_worker_is_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_receipt_of_a_dead_worker_is_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with opened(tmp_path) as journal:
         worker = Worker(tmp_path, journal)
-        path = worker.segment._write_receipt({"k": "k", "d": "d"}, reply("<image1>", picture()), [picture()])
+        path = worker.segment._write_receipt(
+            {"k": "k", "d": "d"}, reply("<image1>", picture()), [picture()]
+        )
         path.write_bytes(path.read_bytes()[:-3])
         assert journal.recover(worker.segment.path, {"k": "d"}) == {}
     assert [record.levelname for record in caplog.records] == ["WARNING"]

@@ -64,20 +64,32 @@ def test_a_lease_is_held_like_a_lock_where_there_are_none(tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("without_locks")
-@pytest.mark.parametrize("call", ["write", "pwrite"], ids=["of the lease", "of the lock"])
-def test_a_full_disk_leaves_no_lease_behind(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "call", ["write", "pwrite"], ids=["of the lease", "of the lock"]
+)
+def test_a_full_disk_leaves_no_lease_behind(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with monkeypatch.context() as patched, pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+    with (
+        monkeypatch.context() as patched,
+        pytest.raises(OSError, match=os.strerror(errno.ENOSPC)),
+    ):
         patched.setattr(os, call, full)
         Lock(tmp_path / "run.lock")
     Lock(tmp_path / "run.lock").close()
 
 
 @pytest.mark.usefixtures("without_locks")
-def test_a_run_folder_without_locks_is_for_one_process_and_waits_for_its_writers(tmp_path: Path) -> None:
-    with closing(RunFolder(tmp_path)), pytest.raises(RunLockedError, match=f"pid {os.getpid()}"):
+def test_a_run_folder_without_locks_is_for_one_process_and_waits_for_its_writers(
+    tmp_path: Path,
+) -> None:
+    with (
+        closing(RunFolder(tmp_path)),
+        pytest.raises(RunLockedError, match=f"pid {os.getpid()}"),
+    ):
         RunFolder(tmp_path)
     locks = [hold(tmp_path), hold(tmp_path)]
     with pytest.raises(RunLockedError, match="workers"):
@@ -89,9 +101,13 @@ def test_a_run_folder_without_locks_is_for_one_process_and_waits_for_its_writers
 
 @pytest.mark.usefixtures("without_locks")
 @pytest.mark.parametrize(
-    ("host", "age"), [("another", 100.0), (os.uname().nodename, 0.0)], ids=["no sign for a minute", "a dead process"]
+    ("host", "age"),
+    [("another", 100.0), (os.uname().nodename, 0.0)],
+    ids=["no sign for a minute", "a dead process"],
 )
-def test_a_stale_lease_is_taken_over_aloud(host: str, age: float, tmp_path: Path, caplog: Any) -> None:
+def test_a_stale_lease_is_taken_over_aloud(
+    host: str, age: float, tmp_path: Path, caplog: Any
+) -> None:
     lease = lease_of(tmp_path, process=ended_process(), host=host, age=age)
     with closing(Lock(tmp_path / "run.lock")):
         assert json.loads(lease.read_text())["process"] == os.getpid()
@@ -100,11 +116,15 @@ def test_a_stale_lease_is_taken_over_aloud(host: str, age: float, tmp_path: Path
 
 
 @pytest.mark.usefixtures("without_locks")
-def test_leases_of_dead_writers_of_this_host_are_removed_by_the_next_run(tmp_path: Path) -> None:
+def test_leases_of_dead_writers_of_this_host_are_removed_by_the_next_run(
+    tmp_path: Path,
+) -> None:
     hold(tmp_path).close()
     workers = tmp_path / "workers"
     dead = [
-        lease_of(workers, process=ended_process(), host=host, age=100.0).rename(workers / f"lock.{host}.lease")
+        lease_of(workers, process=ended_process(), host=host, age=100.0).rename(
+            workers / f"lock.{host}.lease"
+        )
         for host in (os.uname().nodename, "another")
     ]
     RunFolder(tmp_path).close()
@@ -113,9 +133,13 @@ def test_leases_of_dead_writers_of_this_host_are_removed_by_the_next_run(tmp_pat
 
 @pytest.mark.usefixtures("without_locks")
 @pytest.mark.parametrize(
-    ("process", "host"), [(1, os.uname().nodename), (ended_process(), "another")], ids=["here", "on another host"]
+    ("process", "host"),
+    [(1, os.uname().nodename), (ended_process(), "another")],
+    ids=["here", "on another host"],
 )
-def test_a_lease_that_was_touched_is_not_taken_over(process: int, host: str, tmp_path: Path) -> None:
+def test_a_lease_that_was_touched_is_not_taken_over(
+    process: int, host: str, tmp_path: Path
+) -> None:
     lease_of(tmp_path, process=process, host=host, age=20.0)
     with pytest.raises(HeldError, match=f"pid {process} on {host}"):
         Lock(tmp_path / "run.lock")
@@ -134,7 +158,9 @@ def test_a_process_whose_lease_was_taken_over_stops(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("without_locks")
-def test_a_lease_is_touched_while_it_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lease_is_touched_while_it_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("mmeval.store.lock.BEAT_SECONDS", 0.01)
     with closing(Lock(tmp_path / "run.lock")):
         lease = tmp_path / "run.lock.lease"
@@ -145,7 +171,9 @@ def test_a_lease_is_touched_while_it_is_held(tmp_path: Path, monkeypatch: pytest
         assert lease.stat().st_mtime > 2
 
 
-def test_another_fault_of_the_disk_is_no_process_at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_fault_of_the_disk_is_no_process_at_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(fcntl, "flock", failing(errno.EIO))
     with pytest.raises(UsageError, match=os.strerror(errno.EIO)) as refused:
         RunFolder(tmp_path)

@@ -24,7 +24,9 @@ def put(store: MediaStore, medium: Media = WORDS) -> Path:
     return kept.path
 
 
-def test_a_stored_medium_lies_under_its_digest_and_is_found_again(tmp_path: Path) -> None:
+def test_a_stored_medium_lies_under_its_digest_and_is_found_again(
+    tmp_path: Path,
+) -> None:
     kept = MediaStore(tmp_path).put(Media.from_bytes(tiny.picture(), "a.png"))
     name = hashlib.sha256(tiny.picture()).hexdigest()
     assert files(tmp_path) == [tmp_path / name[:2] / f"{name}.png"]
@@ -32,8 +34,12 @@ def test_a_stored_medium_lies_under_its_digest_and_is_found_again(tmp_path: Path
     assert Media.from_json(row, tmp_path).read() == tiny.picture()
 
 
-@pytest.mark.parametrize("damaged", [b"wo", b"wordz"], ids=["cut short by a crash", "other bytes"])
-def test_a_medium_is_written_once_and_again_where_its_file_is_damaged(tmp_path: Path, damaged: bytes) -> None:
+@pytest.mark.parametrize(
+    "damaged", [b"wo", b"wordz"], ids=["cut short by a crash", "other bytes"]
+)
+def test_a_medium_is_written_once_and_again_where_its_file_is_damaged(
+    tmp_path: Path, damaged: bytes
+) -> None:
     store = MediaStore(tmp_path)
     os.utime(put(store), (1, 1))
     assert put(store).stat().st_mtime == 1
@@ -41,9 +47,15 @@ def test_a_medium_is_written_once_and_again_where_its_file_is_damaged(tmp_path: 
     assert put(store).read_bytes() == b"words"
 
 
-def test_what_was_written_is_pushed_to_the_disk_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_written_is_pushed_to_the_disk_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pushed: list[str] = []
-    monkeypatch.setattr(os, "fsync", lambda open_: pushed.append(str(Path(f"/proc/self/fd/{open_}").readlink())))
+    monkeypatch.setattr(
+        os,
+        "fsync",
+        lambda open_: pushed.append(str(Path(f"/proc/self/fd/{open_}").readlink())),
+    )
     store = MediaStore(tmp_path)
     first = put(store)
     put(store, Media.from_bytes(b"two")).unlink()
@@ -53,10 +65,16 @@ def test_what_was_written_is_pushed_to_the_disk_once(tmp_path: Path, monkeypatch
     assert pushed == [str(first)]
 
 
-def test_many_writers_of_the_same_media_leave_whole_files_and_nothing_else(tmp_path: Path) -> None:
+def test_many_writers_of_the_same_media_leave_whole_files_and_nothing_else(
+    tmp_path: Path,
+) -> None:
     contents = [bytes([number]) * 20_000 for number in range(4)] * 10
     with ThreadPoolExecutor(8) as pool:
-        kept = list(pool.map(lambda data: MediaStore(tmp_path).put(Media.from_bytes(data)), contents))
+        kept = list(
+            pool.map(
+                lambda data: MediaStore(tmp_path).put(Media.from_bytes(data)), contents
+            )
+        )
     assert (len(files(tmp_path)), [media.read() for media in kept]) == (4, contents)
 
 
@@ -66,8 +84,12 @@ def test_a_medium_that_does_not_fit_leaves_no_half_file(tmp_path: Path) -> None:
     assert files(tmp_path) == []
 
 
-@pytest.mark.parametrize(("options", "words"), [("rw", "No space left"), ("ro", "Read-only file system")])
-def test_a_full_or_read_only_disk_is_a_storage_error(options: str, words: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "words"), [("rw", "No space left"), ("ro", "Read-only file system")]
+)
+def test_a_full_or_read_only_disk_is_a_storage_error(
+    options: str, words: str, tmp_path: Path
+) -> None:
     with small_disk(tmp_path / "disk", kibibytes=64) as disk:
         disk.remount(options)
         with pytest.raises(StorageError, match=words):

@@ -13,7 +13,12 @@ from mmeval.store.response_cache import ResponseCache
 from tests.support.toy import picture, reply
 
 IDENTITY = {"backend": "hf", "model": "m", "revision": "abc", "dtype": "bfloat16"}
-ASKED = Request((user("describe", picture(1)),), GenerationParams(temperature=1.0), ("text",), seed=3)
+ASKED = Request(
+    (user("describe", picture(1)),),
+    GenerationParams(temperature=1.0),
+    ("text",),
+    seed=3,
+)
 
 
 def key(identity: dict[str, str] = IDENTITY, asked: Request = ASKED) -> str:
@@ -26,7 +31,9 @@ def cache(tmp_path: Path) -> Iterator[ResponseCache]:
         yield opened
 
 
-def test_an_answer_comes_back_with_its_media_in_memory_and_outlives_the_process(tmp_path: Path) -> None:
+def test_an_answer_comes_back_with_its_media_in_memory_and_outlives_the_process(
+    tmp_path: Path,
+) -> None:
     given = reply("see \ud800 <image1>", picture(9))
     with closing(ResponseCache(tmp_path)) as first:
         first.put(key(), given)
@@ -36,7 +43,9 @@ def test_an_answer_comes_back_with_its_media_in_memory_and_outlives_the_process(
     assert found.output.media()[0].data == picture(9).data
 
 
-def test_a_change_of_the_model_or_the_question_misses_and_so_does_a_failure(cache: ResponseCache) -> None:
+def test_a_change_of_the_model_or_the_question_misses_and_so_does_a_failure(
+    cache: ResponseCache,
+) -> None:
     cache.put(key(), reply("kept"))
     cache.put(key(asked=replace(ASKED, seed=5)), Response.failed("server", "gone"))
     for changed in (
@@ -49,10 +58,14 @@ def test_a_change_of_the_model_or_the_question_misses_and_so_does_a_failure(cach
 
 
 @pytest.mark.parametrize("damage", ["gone", "changed"])
-def test_an_answer_whose_medium_is_gone_or_changed_misses(tmp_path: Path, cache: ResponseCache, damage: str) -> None:
+def test_an_answer_whose_medium_is_gone_or_changed_misses(
+    tmp_path: Path, cache: ResponseCache, damage: str
+) -> None:
     cache.put(key(), reply("<image1>", picture(9)))
     stored = next((tmp_path / "cache" / "media").rglob("*.png"))
-    stored.unlink() if damage == "gone" else stored.write_bytes(b"x" * stored.stat().st_size)
+    stored.unlink() if damage == "gone" else stored.write_bytes(
+        b"x" * stored.stat().st_size
+    )
     assert cache.get(key()) is None
 
 

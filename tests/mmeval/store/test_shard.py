@@ -3,24 +3,48 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.store.shard import Shard, as_progressions, beside, from_progressions, shard_path, shards_of, state, unmerged
+from mmeval.store.shard import (
+    Shard,
+    as_progressions,
+    beside,
+    from_progressions,
+    shard_path,
+    shards_of,
+    state,
+    unmerged,
+)
 
 
 @pytest.mark.parametrize("of", [1, 3, 64])
 @pytest.mark.parametrize("samples", [0, 1, 5, 100])
 def test_shards_take_every_sample_once(of: int, samples: int) -> None:
     every = [Shard(of, number) for number in range(1, of + 1)]
-    taken = [[place for place in range(samples) if shard.takes(place)] for shard in every]
+    taken = [
+        [place for place in range(samples) if shard.takes(place)] for shard in every
+    ]
     assert sorted(place for places in taken for place in places) == list(range(samples))
-    assert [len(places) for places in taken] == [shard.share(samples) for shard in every]
+    assert [len(places) for places in taken] == [
+        shard.share(samples) for shard in every
+    ]
 
 
 def test_the_folders_of_shards_are_found_by_their_names_alone(tmp_path: Path) -> None:
-    for name in ("2-of-3", "1-of-3", "1-of-2", "1-of-3.20270101-120000", "0-of-2", "notes"):
+    for name in (
+        "2-of-3",
+        "1-of-3",
+        "1-of-2",
+        "1-of-3.20270101-120000",
+        "0-of-2",
+        "notes",
+    ):
         (tmp_path / "shards" / name).mkdir(parents=True)
     assert [str(shard) for shard in shards_of(tmp_path)] == ["1/2", "1/3", "2/3"]
     own = shard_path(tmp_path, Shard(3, 1))
-    assert beside(own) == [tmp_path, tmp_path / "shards/1-of-2", tmp_path / "shards/2-of-3"]
+    assert beside(own) == [
+        tmp_path,
+        tmp_path / "shards/1-of-2",
+        tmp_path / "shards/2-of-3",
+    ]
 
 
 def test_a_shard_is_merged_until_something_is_written_there(tmp_path: Path) -> None:
@@ -32,7 +56,9 @@ def test_a_shard_is_merged_until_something_is_written_there(tmp_path: Path) -> N
     assert [*unmerged(tmp_path, record)] == [*unmerged(tmp_path, {})] == [Shard(2, 1)]
 
 
-@pytest.mark.parametrize("places", [[], [4], [0, 64, 128], sorted(random.Random(1).sample(range(1000), 300))])
+@pytest.mark.parametrize(
+    "places", [[], [4], [0, 64, 128], sorted(random.Random(1).sample(range(1000), 300))]
+)
 def test_progressions_hold_the_places_they_are_made_of(places: list[int]) -> None:
     assert from_progressions(as_progressions(places)) == set(places)
 

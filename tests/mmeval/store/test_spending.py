@@ -9,18 +9,32 @@ from mmeval.system.json_lines import from_line, to_line
 from tests.support.journals import opened
 from tests.support.toy import picture, reply
 
-MODEL, JUDGE, LOCAL = Payee("model", "m"), Payee("judge", "j"), Payee("model", "weights", local=True)
+MODEL, JUDGE, LOCAL = (
+    Payee("model", "m"),
+    Payee("judge", "j"),
+    Payee("model", "weights", local=True),
+)
 
 
-def answer(tokens_in: int, tokens_out: int, *pictures: int, batched: bool = False) -> Response:
+def answer(
+    tokens_in: int, tokens_out: int, *pictures: int, batched: bool = False
+) -> Response:
     made = reply("words" + "<image>" * len(pictures), *map(picture, pictures))
     return replace(made, usage=Usage(tokens_in, tokens_out, batched))
 
 
-def test_every_try_is_counted_by_its_payee_and_a_later_session_goes_on_from_there(tmp_path: Path) -> None:
+def test_every_try_is_counted_by_its_payee_and_a_later_session_goes_on_from_there(
+    tmp_path: Path,
+) -> None:
     spent = {
         MODEL: Spent(
-            4, answered=2, input_tokens=30, output_tokens=10, images=2, batched_input_tokens=10, batched_output_tokens=5
+            4,
+            answered=2,
+            input_tokens=30,
+            output_tokens=10,
+            images=2,
+            batched_input_tokens=10,
+            batched_output_tokens=5,
         ),
         JUDGE: Spent(calls=7, answered=1, input_tokens=7, output_tokens=3),
         LOCAL: Spent(calls=1, answered=1, input_tokens=4, output_tokens=4),
@@ -28,19 +42,25 @@ def test_every_try_is_counted_by_its_payee_and_a_later_session_goes_on_from_ther
     with opened(tmp_path) as journal:
         journal.append("a", "d", answer(10, 5, batched=True), to=MODEL)
         journal.append("b", "d", answer(20, 5, 1, 2), to=MODEL, attempt=2)
-        refused = replace(Response.failed("bad_reply", "no verdict"), usage=Usage(7, 3))  # and paid for
+        refused = replace(
+            Response.failed("bad_reply", "no verdict"), usage=Usage(7, 3)
+        )  # and paid for
         journal.append("c", "d", refused, to=JUDGE)
         journal.append("c", "d", Response.failed("server", "down"), to=JUDGE, attempt=5)
         journal.append("e", "d", answer(4, 4), to=LOCAL)
         assert dict(journal.spending) == spent
     with opened(tmp_path) as journal:
         assert dict(journal.spending) == spent
-        assert (entry := journal.get("a")) is not None and entry.response.usage == Usage(10, 5, True)
+        assert (
+            entry := journal.get("a")
+        ) is not None and entry.response.usage == Usage(10, 5, True)
         journal.append("f", "d", answer(1, 1), to=MODEL)
         assert journal.spending.total.calls == 13
 
 
-def test_an_answer_that_only_a_receipt_holds_is_counted_once_it_is_found(tmp_path: Path) -> None:
+def test_an_answer_that_only_a_receipt_holds_is_counted_once_it_is_found(
+    tmp_path: Path,
+) -> None:
     with opened(tmp_path) as journal:
         head = {"k": "a", "d": "d", "to": list(MODEL), "a": 1}
         journal._own._write_receipt(head, answer(10, 5, 1), [picture(1)])
@@ -50,7 +70,9 @@ def test_an_answer_that_only_a_receipt_holds_is_counted_once_it_is_found(tmp_pat
 
 
 @pytest.mark.parametrize("usage", [[1], "many", {"in": 1}], ids=str)
-def test_a_line_with_usage_that_is_none_is_damaged(usage: object, tmp_path: Path) -> None:
+def test_a_line_with_usage_that_is_none_is_damaged(
+    usage: object, tmp_path: Path
+) -> None:
     with opened(tmp_path) as journal:
         journal.append("a", "d", answer(10, 5), to=MODEL)
     [segment] = (tmp_path / "journal").glob("*.jsonl")

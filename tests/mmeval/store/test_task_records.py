@@ -7,7 +7,9 @@ from mmeval.system.json_lines import to_line
 from tests.support.toy import sample
 
 
-def keep(folder: Path, *trials: tuple[int, int, str], asked: Sample | None = None) -> None:
+def keep(
+    folder: Path, *trials: tuple[int, int, str], asked: Sample | None = None
+) -> None:
     """Write trials, each an index, a repeat and a digest, in one session."""
     with closing(TaskRecords(folder, "t")) as records:
         for index, repeat, digest in trials:
@@ -18,23 +20,35 @@ def keep(folder: Path, *trials: tuple[int, int, str], asked: Sample | None = Non
 
 def kept(folder: Path) -> list[tuple[int, int, str, str]]:
     with closing(TaskRecords(folder, "t")) as records:
-        return [(trial["i"], trial["n"], trial["d"], row["id"]) for trial, row in records.trials()]
+        return [
+            (trial["i"], trial["n"], trial["d"], row["id"])
+            for trial, row in records.trials()
+        ]
 
 
 def test_trials_come_back_in_order_each_in_its_latest_form(tmp_path: Path) -> None:
     keep(tmp_path, (2, 0, "c"), (0, 1, "b"), (0, 0, "old"))
     keep(tmp_path, (0, 0, "new"), asked=sample("renamed"))
-    assert kept(tmp_path) == [(0, 0, "new", "renamed"), (0, 1, "b", "renamed"), (2, 0, "c", "s2")]
+    assert kept(tmp_path) == [
+        (0, 0, "new", "renamed"),
+        (0, 1, "b", "renamed"),
+        (2, 0, "c", "s2"),
+    ]
 
 
 def test_what_is_known_is_not_written_again(tmp_path: Path) -> None:
     for _ in range(2):
         keep(tmp_path, *((0, repeat, f"d{repeat}") for repeat in range(3)))
-    lines = {path.parent.name: len(path.read_text().splitlines()) for path in tmp_path.rglob("*.jsonl")}
+    lines = {
+        path.parent.name: len(path.read_text().splitlines())
+        for path in tmp_path.rglob("*.jsonl")
+    }
     assert lines == {"samples": 1, "trials": 3}
 
 
-def test_a_trial_whose_sample_was_not_written_before_a_kill_is_left_out(tmp_path: Path) -> None:
+def test_a_trial_whose_sample_was_not_written_before_a_kill_is_left_out(
+    tmp_path: Path,
+) -> None:
     keep(tmp_path, (0, 0, "a"), (1, 0, "b"))
     file = tmp_path / "samples" / "t.jsonl"
     file.write_bytes(file.read_bytes()[:-5])

@@ -16,10 +16,16 @@ def test_no_writer_is_no_wait_and_several_may_write_at_once(tmp_path: Path) -> N
     wait_for_writers(tmp_path, patience=0)
 
 
-@pytest.mark.parametrize("opens", [RunFolder, set_aside], ids=["continued", "set aside"])
-def test_a_run_folder_is_opened_once_its_writers_have_ended(opens: type, tmp_path: Path, monkeypatch: Any) -> None:
+@pytest.mark.parametrize(
+    "opens", [RunFolder, set_aside], ids=["continued", "set aside"]
+)
+def test_a_run_folder_is_opened_once_its_writers_have_ended(
+    opens: type, tmp_path: Path, monkeypatch: Any
+) -> None:
     locks = [hold(tmp_path / "run"), hold(tmp_path / "run")]
-    clock = SimpleNamespace(monotonic=lambda: 0.0, sleep=lambda seconds: locks.pop().close())
+    clock = SimpleNamespace(
+        monotonic=lambda: 0.0, sleep=lambda seconds: locks.pop().close()
+    )
     monkeypatch.setattr("mmeval.store.writer_lock.time", clock)
     opened = opens(tmp_path / "run")
     assert locks == []
@@ -27,7 +33,9 @@ def test_a_run_folder_is_opened_once_its_writers_have_ended(opens: type, tmp_pat
         opened.close()
 
 
-def test_a_writer_that_does_not_end_is_an_error_with_the_folder_of_its_log(tmp_path: Path) -> None:
+def test_a_writer_that_does_not_end_is_an_error_with_the_folder_of_its_log(
+    tmp_path: Path,
+) -> None:
     lock = hold(tmp_path)
     with pytest.raises(RunLockedError, match=str(tmp_path / "workers")):
         wait_for_writers(tmp_path, patience=-1)

@@ -32,16 +32,22 @@ def test_a_folder_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
     assert entries(folder.parent) == ["report"]
 
 
-def test_a_system_that_cannot_exchange_folders_moves_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_that_cannot_exchange_folders_moves_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("ctypes.CDLL", lambda *_, **__: object())
     test_a_folder_takes_the_place_of_the_old_one(tmp_path)
 
 
-def test_a_killed_process_leaves_the_old_folder_and_the_next_one_tidies_up(tmp_path: Path) -> None:
+def test_a_killed_process_leaves_the_old_folder_and_the_next_one_tidies_up(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "report"
     folder.mkdir()
     (folder / "old").touch()
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(folder)], check=False, env=os.environ)
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(folder)], check=False, env=os.environ
+    )
     left = entries(tmp_path)
     with replaced(folder) as new:
         (new / "new").touch()
@@ -51,13 +57,19 @@ def test_a_killed_process_leaves_the_old_folder_and_the_next_one_tidies_up(tmp_p
     assert entries(folder) == ["new"]
 
 
-def test_the_cache_is_where_the_user_says_and_must_be_named_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_where_the_user_says_and_must_be_named_without_a_home(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def no_home(_path: Path) -> Path:
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.delenv("MMEVAL_CACHE_DIR")
-    for name, cache in {"HOME": "/a/.cache/mmeval", "XDG_CACHE_HOME": "/a/mmeval", "MMEVAL_CACHE_DIR": "/a"}.items():
+    for name, cache in {
+        "HOME": "/a/.cache/mmeval",
+        "XDG_CACHE_HOME": "/a/mmeval",
+        "MMEVAL_CACHE_DIR": "/a",
+    }.items():
         monkeypatch.setenv(name, "/a")
         assert own_cache() == Path(cache)
     monkeypatch.delenv("XDG_CACHE_HOME")

@@ -5,10 +5,19 @@ import pytest
 
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.system import foreign_lines
-from mmeval.system.foreign_lines import MAX_DEPTH, MAX_DIGITS, LineFault, line_at, lines_of, list_of
+from mmeval.system.foreign_lines import (
+    MAX_DEPTH,
+    MAX_DIGITS,
+    LineFault,
+    line_at,
+    lines_of,
+    list_of,
+)
 
 
-def test_lines_are_found_again_by_their_place_and_a_pipe_or_a_missing_file_is_refused(tmp_path: Path) -> None:
+def test_lines_are_found_again_by_their_place_and_a_pipe_or_a_missing_file_is_refused(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "x.jsonl"
     file.write_text('{"a": 1}\n\n{"a": 2}')
     found = list(lines_of(file))
@@ -24,36 +33,73 @@ def test_lines_are_found_again_by_their_place_and_a_pipe_or_a_missing_file_is_re
         list(lines_of(tmp_path / "y.jsonl"))
 
 
-def test_the_lines_after_one_with_a_number_that_is_too_long_are_read(tmp_path: Path) -> None:
+def test_the_lines_after_one_with_a_number_that_is_too_long_are_read(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "x.jsonl"
-    file.write_text("".join(f'{{"a": [{"7" * digits}]}}\n' for digits in (MAX_DIGITS, MAX_DIGITS + 1, 1)))
+    file.write_text(
+        "".join(
+            f'{{"a": [{"7" * digits}]}}\n' for digits in (MAX_DIGITS, MAX_DIGITS + 1, 1)
+        )
+    )
     found = [line.row for line in lines_of(file, faults=True)]
     assert [isinstance(row, LineFault) for row in found] == [False, True, False]
     with pytest.raises(UsageError, match=r":2: .*4,300 digits"):
         list(lines_of(file))
 
 
-def test_the_lines_after_one_that_is_too_long_or_too_deep_are_read(tmp_path: Path) -> None:
+def test_the_lines_after_one_that_is_too_long_or_too_deep_are_read(
+    tmp_path: Path,
+) -> None:
     def nested(depth: int) -> str:
         return f'{{"a": {"[" * depth}{"]" * depth}}}'
 
     file = tmp_path / "x.jsonl"
     good, long = '{"a": "[[["}', '{"a": "' + "ä" * 3000 + '"}'
-    lines = [good, nested(MAX_DEPTH - 1), nested(MAX_DEPTH), nested(900), nested(100_000), long, " " * 3000, good]
+    lines = [
+        good,
+        nested(MAX_DEPTH - 1),
+        nested(MAX_DEPTH),
+        nested(900),
+        nested(100_000),
+        long,
+        " " * 3000,
+        good,
+    ]
     file.write_text("\n".join(lines))
     found = list(lines_of(file, most=300_000, faults=True))
-    assert [isinstance(line.row, LineFault) for line in found] == [False, False, True, True, True, False, False]
+    assert [isinstance(line.row, LineFault) for line in found] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
     short = list(lines_of(file, most=2000, faults=True))
-    kinds = ["too deep" if "deep" in str(line.row) else "long" for line in short if isinstance(line.row, LineFault)]
+    kinds = [
+        "too deep" if "deep" in str(line.row) else "long"
+        for line in short
+        if isinstance(line.row, LineFault)
+    ]
     assert kinds == ["too deep", "too deep", "long", "long", "long"]
     assert [line.number for line in short] == [1, 2, 3, 4, 5, 6, 7, 8]
     assert file.read_bytes()[short[-1].offset :] == good.encode()
 
 
 @pytest.mark.parametrize(
-    ("line", "words"), [("[1]\n", "a list"), ('{"a"', "cut off"), ('{"a"}\n', "no JSON"), ('{"a": "bbbb"}\n', "0 MiB")]
+    ("line", "words"),
+    [
+        ("[1]\n", "a list"),
+        ('{"a"', "cut off"),
+        ('{"a"}\n', "no JSON"),
+        ('{"a": "bbbb"}\n', "0 MiB"),
+    ],
 )
-def test_a_damaged_line_is_refused(line: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_line_is_refused(
+    line: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "x.jsonl"
     assert foreign_lines.MAX_LINE_BYTES == 2**26
     monkeypatch.setattr(foreign_lines, "MAX_LINE_BYTES", len('{"a": "bbb"}\n'))

@@ -29,7 +29,10 @@ def test_a_value_survives_its_line() -> None:
         {"k": {"\udc00": -(2**63)}},
     ]
     other: list[tuple[Any, Any]] = [({"n": 10**30 + 1}, {"n": 1e30})]
-    other += [([one, math.nan, {"v": (math.inf,)}], [one, None, {"v": [None]}]) for one in ("x", "\ud800")]
+    other += [
+        ([one, math.nan, {"v": (math.inf,)}], [one, None, {"v": [None]}])
+        for one in ("x", "\ud800")
+    ]
     for value, back in (*((one, one) for one in same), *other):
         line = to_line(value)
         assert (b"\n" in line, from_line(line)) == (False, back)
@@ -37,7 +40,13 @@ def test_a_value_survives_its_line() -> None:
 
 def test_a_torn_tail_is_cut_off_before_more_is_appended(tmp_path: Path) -> None:
     file, long = tmp_path / "rows.jsonl", b"y" * 70_000
-    kept = {b"": b"", b"1\n2\n": b"1\n2\n", b"1\n2": b"1\n", b"torn": b"", b"1\n" + long: b"1\n"}
+    kept = {
+        b"": b"",
+        b"1\n2\n": b"1\n2\n",
+        b"1\n2": b"1\n",
+        b"torn": b"",
+        b"1\n" + long: b"1\n",
+    }
     for before, after in {**kept, long + b"\n" + long: long + b"\n"}.items():
         file.write_bytes(before)
         with open_append(file) as out:
@@ -52,7 +61,10 @@ def test_rows_have_offsets_damaged_ones_are_named_and_no_folder_is_a_storage_err
     one, two = sealed(b'{"a":1}'), sealed(b'{"a":2}')
     file.write_bytes(one + b"{broken\n" + two + one[:-1])
     assert list(read_rows(file, damaged)) == [(0, {"a": 1}), (len(one) + 8, {"a": 2})]
-    assert (damaged, [message.startswith(f"{file}:2: ") for message in caplog.messages]) == ([2], [True])
+    assert (
+        damaged,
+        [message.startswith(f"{file}:2: ") for message in caplog.messages],
+    ) == ([2], [True])
     assert list(read_rows(tmp_path / "none.jsonl")) == []
     (tmp_path / "file").write_text("")
     for write in (lambda path: write_atomic(path, b""), open_append):
@@ -60,7 +72,9 @@ def test_rows_have_offsets_damaged_ones_are_named_and_no_folder_is_a_storage_err
             write(tmp_path / "file" / "inside.json")
 
 
-@pytest.mark.parametrize("value", [{"a": "\ud83d \x00"}, {"n": 10**30}, {"rows": [{}] * 99}], ids=str)
+@pytest.mark.parametrize(
+    "value", [{"a": "\ud83d \x00"}, {"n": 10**30}, {"rows": [{}] * 99}], ids=str
+)
 def test_no_bit_of_a_sealed_line_can_change_unseen(value: dict[str, Any]) -> None:
     line = sealed(to_line(value))
     assert unsealed(line) == from_line(to_line(value))
@@ -71,18 +85,30 @@ def test_no_bit_of_a_sealed_line_can_change_unseen(value: dict[str, Any]) -> Non
             unsealed(bytes(other))
 
 
-def test_a_sealed_document_may_be_indented_anew_and_nothing_else(tmp_path: Path) -> None:
+def test_a_sealed_document_may_be_indented_anew_and_nothing_else(
+    tmp_path: Path,
+) -> None:
     value = {"b": [1, 0.1, "\udcff"], "a": {7: None, "x": math.inf}}
     whole = json.loads(sealed_document(value))
     plain = {"b": [1, 0.1, "\udcff"], "a": {"7": None, "x": math.inf}}
     assert unsealed_document(json.loads(json.dumps(whole, sort_keys=True))) == plain
     assert json.loads(sealed_document(whole)) == whole
-    for other in ({**whole, "c": 1}, {**whole, "b": [1, 0.1]}, plain, {}, 7, [whole], None):
+    for other in (
+        {**whole, "c": 1},
+        {**whole, "b": [1, 0.1]},
+        plain,
+        {},
+        7,
+        [whole],
+        None,
+    ):
         with pytest.raises(ValueError):
             unsealed_document(other)
 
 
-def test_damaged_lines_are_taken_out_and_a_torn_one_stays_for_the_next_writer(tmp_path: Path) -> None:
+def test_damaged_lines_are_taken_out_and_a_torn_one_stays_for_the_next_writer(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "rows.jsonl"
     rows = [sealed(b'{"a":%d}' % at) for at in range(3)]
     file.write_bytes(rows[0] + b"7\n" + rows[1] + b"{}\n" + rows[2][:-4])

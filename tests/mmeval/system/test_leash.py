@@ -29,10 +29,23 @@ def held(command: str) -> Leash:
 
 
 def test_a_program_is_spoken_with_and_ends_with_its_status(tmp_path: Path) -> None:
-    leash = Leash(["sh", "-c", "pwd; cat; exit $CODE"], errors=2, cwd=tmp_path, env={**os.environ, "CODE": "3"})
+    leash = Leash(
+        ["sh", "-c", "pwd; cat; exit $CODE"],
+        errors=2,
+        cwd=tmp_path,
+        env={**os.environ, "CODE": "3"},
+    )
     leash.stdin.write(b"hello\n")
-    assert [leash.stdout.readline() for _ in range(2)] == [os.fsencode(tmp_path.resolve()) + b"\n", b"hello\n"]
-    assert (leash.has_ended, leash.end(10), leash.has_ended, leash.end(10)) == (False, 3, True, 3)
+    assert [leash.stdout.readline() for _ in range(2)] == [
+        os.fsencode(tmp_path.resolve()) + b"\n",
+        b"hello\n",
+    ]
+    assert (leash.has_ended, leash.end(10), leash.has_ended, leash.end(10)) == (
+        False,
+        3,
+        True,
+        3,
+    )
 
 
 def test_a_program_that_does_not_end_is_killed_with_its_children() -> None:
@@ -48,14 +61,21 @@ def test_the_children_that_a_program_leaves_behind_are_ended() -> None:
 
 
 def test_a_program_has_no_child_that_it_does_not_know() -> None:
-    leash = Leash([sys.executable, "-c", "import os; os.waitpid(-1, 0)"], errors=subprocess.DEVNULL, env=os.environ)
+    leash = Leash(
+        [sys.executable, "-c", "import os; os.waitpid(-1, 0)"],
+        errors=subprocess.DEVNULL,
+        env=os.environ,
+    )
     assert leash.end(10) == 1  # there is none to wait for
 
 
 def test_what_cannot_be_started_says_so_on_its_error_stream() -> None:
     with tempfile.TemporaryFile() as errors:
         assert Leash(["no-such-program"], errors=errors, env=os.environ).end(10) == 127
-        assert os.pread(errors.fileno(), 100, 0) == b"no-such-program: No such file or directory\n"
+        assert (
+            os.pread(errors.fileno(), 100, 0)
+            == b"no-such-program: No such file or directory\n"
+        )
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

@@ -10,5 +10,7 @@ def test_it_is_a_set() -> None:
         for one in (made, expected):
             one.discard(number) if number % 3 else one.add(number // 2)
     assert (made, len(made), list(made)) == (expected, len(expected), sorted(expected))
-    assert [number in made for number in range(400)] == [number in expected for number in range(400)]
+    assert [number in made for number in range(400)] == [
+        number in expected for number in range(400)
+    ]
     assert "1" not in made

@@ -27,12 +27,20 @@ with ProcessPoolExecutor(1, mp_context=FreshContext()) as pool:
 
 def test_a_fresh_process_does_not_run_the_script_again(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
-    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "script.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert (done.stdout, done.stderr) == ("the script runs\n3 True\n", "")
 
 
 @pytest.mark.parametrize("context", [CopyContext(), FreshContext()])
-def test_no_signal_ends_a_process_before_it_has_settled_and_then_sigterm_alone_does(context: BaseContext) -> None:
+def test_no_signal_ends_a_process_before_it_has_settled_and_then_sigterm_alone_does(
+    context: BaseContext,
+) -> None:
     ours, theirs = Pipe()
     process = context.Process(target=_signalled, args=(theirs,))  # type: ignore[attr-defined]  # each has one
     process.start()
@@ -45,7 +53,9 @@ def test_no_signal_ends_a_process_before_it_has_settled_and_then_sigterm_alone_d
 def _signalled(line: Connection) -> None:
     for number in ENDING:
         os.kill(os.getpid(), number)
-    signal.signal(signal.SIGTERM, lambda *_: None)  # the one that waits, which would end this process when it settles
+    signal.signal(
+        signal.SIGTERM, lambda *_: None
+    )  # the one that waits, which would end this process when it settles
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     settle_signals()
     line.send([signal.getsignal(number) for number in ENDING])
@@ -54,8 +64,16 @@ def _signalled(line: Connection) -> None:
 
 @pytest.mark.parametrize(
     ("code", "words"),
-    [(-9, ("SIGKILL", "memory")), (-11, ("SIGSEGV",)), (-99, ("signal 99",)), (3, ("status 3",)), (None, ("lost",))],
+    [
+        (-9, ("SIGKILL", "memory")),
+        (-11, ("SIGSEGV",)),
+        (-99, ("signal 99",)),
+        (3, ("status 3",)),
+        (None, ("lost",)),
+    ],
 )
-def test_the_end_of_a_process_has_its_signal_or_its_status(code: int | None, words: tuple[str, ...]) -> None:
+def test_the_end_of_a_process_has_its_signal_or_its_status(
+    code: int | None, words: tuple[str, ...]
+) -> None:
     assert all(word in ending(code) for word in words)
     assert ("memory" in ending(code)) is (code == -9)

@@ -23,7 +23,10 @@ async def test_what_a_work_raises_is_an_error_that_a_loop_survives() -> None:
 
         with pytest.raises((ValueError, RuntimeError)) as caught:
             await thread.do(fails)
-        assert (repr(caught.value), await thread.do(lambda: "still there")) == (found, "still there")
+        assert (repr(caught.value), await thread.do(lambda: "still there")) == (
+            found,
+            "still there",
+        )
     thread.end()
 
 
@@ -58,4 +61,9 @@ def test_a_process_does_not_wait_for_a_thread_of_ours() -> None:
         "    begun.wait()\n"
         "asyncio.run(main())\n"
     )
-    assert subprocess.run([sys.executable, "-c", program], timeout=120, check=False).returncode == 0
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", program], timeout=120, check=False
+        ).returncode
+        == 0
+    )

@@ -38,7 +38,9 @@ def _no_alarm_is_left() -> Iterator[None]:
 
 
 def timers() -> tuple[float, float]:
-    return signal.getitimer(signal.ITIMER_REAL)[0], signal.getitimer(signal.ITIMER_PROF)[0]
+    return signal.getitimer(signal.ITIMER_REAL)[0], signal.getitimer(
+        signal.ITIMER_PROF
+    )[0]
 
 
 def about(seconds: float) -> object:
@@ -57,7 +59,9 @@ def test_what_takes_too_long_is_interrupted(clock: Clock) -> None:
         limit.end()
 
 
-def test_alarms_are_set_again_only_where_a_tenth_of_the_time_has_passed(clock: Clock) -> None:
+def test_alarms_are_set_again_only_where_a_tenth_of_the_time_has_passed(
+    clock: Clock,
+) -> None:
     limit = TimeLimit(8000, clock=clock)
     with limit.alarmed():
         assert timers() == (about(8000), about(2 * 8000 * (os.cpu_count() or 1)))
@@ -82,7 +86,9 @@ def test_several_answers_at_once_have_the_time_of_as_many(clock: Clock) -> None:
         limit.end()
 
 
-def test_what_is_done_while_it_is_paused_takes_no_time_and_what_comes_after_it_does(clock: Clock) -> None:
+def test_what_is_done_while_it_is_paused_takes_no_time_and_what_comes_after_it_does(
+    clock: Clock,
+) -> None:
     limit = TimeLimit(8000, clock=clock)
     with limit.alarmed():
         limit.begin()

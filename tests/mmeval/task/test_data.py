@@ -27,14 +27,18 @@ ROW = {"id": "s", "input": "q"}
         ("", {"data": "bundled"}, "--data", "t"),
     ],
 )
-def test_missing_data_are_found_first(tmp_path: Path, more: str, overrides: Any, name: str, word: str) -> None:
+def test_missing_data_are_found_first(
+    tmp_path: Path, more: str, overrides: Any, name: str, word: str
+) -> None:
     with pytest.raises(MissingDataError) as caught:
         built(tmp_path, more, **overrides).dataset()
     assert (type(caught.value), caught.value.name) == (MissingDataError, name)
     assert word in str(caught.value)
 
 
-def test_an_unknown_option_of_the_loader_is_refused_with_its_place(tmp_path: Path) -> None:
+def test_an_unknown_option_of_the_loader_is_refused_with_its_place(
+    tmp_path: Path,
+) -> None:
     write_rows(tmp_path / "rows", ROW)
     with pytest.raises(UsageError, match=r"t\.yaml:\d+: .*'revison'.*data_file"):
         built(tmp_path, "dataset_path: rows\ndataset_kwargs: {revison: x}").dataset()
@@ -47,41 +51,75 @@ def test_without_fetching_data_come_from_the_cache_alone(tmp_path: Path) -> None
     with at_hub("", tmp_path):
         with pytest.raises(NotFetchedError, match="mmeval prepare t"):
             _ = cached.folder
-        folder = write_rows(tmp_path / "hub" / "datasets--org--name" / "snapshots" / ("a" * 40), ROW)
+        folder = write_rows(
+            tmp_path / "hub" / "datasets--org--name" / "snapshots" / ("a" * 40), ROW
+        )
         assert cached.folder == folder
 
 
 def test_the_record_of_a_hub_snapshot_names_its_commit(tmp_path: Path) -> None:
     folder = tmp_path / "snapshots" / ("0123456789" * 4)
     write_rows(folder, ROW)
-    found = built(tmp_path, "dataset_path: org/name\nrevision: main", data_dir=folder).source()
-    assert found == {"path": "org/name", "revision": "main", "commit": folder.name, "bundled": False}
+    found = built(
+        tmp_path, "dataset_path: org/name\nrevision: main", data_dir=folder
+    ).source()
+    assert found == {
+        "path": "org/name",
+        "revision": "main",
+        "commit": folder.name,
+        "bundled": False,
+    }
 
 
-def test_data_are_found_beside_their_file_or_template_and_recorded_without_paths_of_the_machine(tmp_path: Path) -> None:
+def test_data_are_found_beside_their_file_or_template_and_recorded_without_paths_of_the_machine(
+    tmp_path: Path,
+) -> None:
     write_rows(tmp_path / "rows", ROW)
     for path in ("rows", str(tmp_path / "rows")):
         made = built(tmp_path, f"dataset_path: {path}")
         assert ids(made) == ["s"]
-        assert made.source() == {"path": "rows", "revision": "", "commit": "", "bundled": False}
-    write_files(tmp_path, {"_base": "dataset_path: rows", "sub/t.yaml": task("t", "include: ../_base")})
-    assert ids(build(parse_task(TaskFiles([tmp_path]).document(tmp_path / "sub/t.yaml")))) == ["s"]
+        assert made.source() == {
+            "path": "rows",
+            "revision": "",
+            "commit": "",
+            "bundled": False,
+        }
+    write_files(
+        tmp_path,
+        {"_base": "dataset_path: rows", "sub/t.yaml": task("t", "include: ../_base")},
+    )
+    assert ids(
+        build(parse_task(TaskFiles([tmp_path]).document(tmp_path / "sub/t.yaml")))
+    ) == ["s"]
 
 
 @pytest.mark.parametrize(
-    ("path", "below"), [("org/name", "data/org/name"), ("org/name", "data"), ("../outside", "data")]
+    ("path", "below"),
+    [("org/name", "data/org/name"), ("org/name", "data"), ("../outside", "data")],
 )
-def test_data_dir_holds_the_data_set_or_is_it(tmp_path: Path, path: str, below: str) -> None:
+def test_data_dir_holds_the_data_set_or_is_it(
+    tmp_path: Path, path: str, below: str
+) -> None:
     write_rows(tmp_path / below, ROW)
     write_rows(tmp_path / "outside", {**ROW, "id": "other"})
-    assert ids(built(tmp_path, f"dataset_path: {path}", data_dir=tmp_path / "data")) == ["s"]
+    assert ids(
+        built(tmp_path, f"dataset_path: {path}", data_dir=tmp_path / "data")
+    ) == ["s"]
 
 
-def test_bundled_samples_lie_beside_the_file_and_are_not_comparable(tmp_path: Path) -> None:
+def test_bundled_samples_lie_beside_the_file_and_are_not_comparable(
+    tmp_path: Path,
+) -> None:
     write_rows(tmp_path / "bundled", ROW)
     keys = "dataset_path: org/name\nexpected: {rows: 5, samples: 4}"
     made = built(tmp_path, keys, data="bundled")
-    assert (ids(made), made.comparable, made.config["data"], made.source()["bundled"], made.expected) == (
+    assert (
+        ids(made),
+        made.comparable,
+        made.config["data"],
+        made.source()["bundled"],
+        made.expected,
+    ) == (
         *(["s"], False, "bundled", True),
         (None, None),
     )

@@ -24,21 +24,33 @@ def built(folder: Path, entries: str, *skipped: str) -> Task:
     return build(file, TaskOverrides(skip_metric=skipped))
 
 
-def test_an_unavailable_piece_makes_it_unavailable(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unavailable_piece_makes_it_unavailable(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     task = built(tmp_path, JUDGED)
     piece, overall = (metric.unavailable for metric in task.metrics)
     assert piece and overall.endswith(piece)
     assert scoring_plan(task, tmp_path).unavailable["overall"] == overall
-    found = [*unavailable_in([task]), *unavailable_in([built(tmp_path, JUDGED, "judge_yes_no")])]
+    found = [
+        *unavailable_in([task]),
+        *unavailable_in([built(tmp_path, JUDGED, "judge_yes_no")]),
+    ]
     assert [one.metrics for one in found] == [("judge_yes_no",), ("overall",)]
-    assert [needs_with_pieces(metric, task.metrics) for metric in task.metrics] == [(("role", "judge"),)] * 2
+    assert [needs_with_pieces(metric, task.metrics) for metric in task.metrics] == [
+        (("role", "judge"),)
+    ] * 2
     assert [metric.needs for metric in task.metrics] == [(("role", "judge"),), ()]
 
 
-def test_a_piece_that_is_skipped_makes_it_unavailable_with_the_command_that_adds_both(tmp_path: Path) -> None:
+def test_a_piece_that_is_skipped_makes_it_unavailable_with_the_command_that_adds_both(
+    tmp_path: Path,
+) -> None:
     made = built(tmp_path, f"{TWO}{OVERALL}", "exact_match").metrics
     assert [metric.bound.name for metric in made] == ["strict_structure", "overall"]
-    assert "exact_match" in made[1].unavailable and "--metrics overall" in made[1].unavailable
+    assert (
+        "exact_match" in made[1].unavailable
+        and "--metrics overall" in made[1].unavailable
+    )
     without = built(tmp_path, f"{TWO}{OVERALL}", "overall").metrics
     assert [metric.unavailable for metric in without] == ["", ""]
 
@@ -48,9 +60,15 @@ def test_an_entry_brings_those_of_its_pieces() -> None:
     structure: dict[str, Any] = {"metric": "strict_structure"}
     made: dict[str, Any] = {"metric": "overall", "of": ["exact_match"]}
     odd: dict[str, Any] = {"metric": "overall", "of": ["overall", 3]}
-    listed = {entry["metric"]: entry for entry in (exact, structure, made, {"metric": "not_here"})}
+    listed = {
+        entry["metric"]: entry
+        for entry in (exact, structure, made, {"metric": "not_here"})
+    }
     assert with_pieces([made], listed, {}) == [exact, made]
-    assert with_pieces([made], listed, {"overall": {"of": ["strict_structure"]}}) == [structure, made]
+    assert with_pieces([made], listed, {"overall": {"of": ["strict_structure"]}}) == [
+        structure,
+        made,
+    ]
     assert with_pieces([exact], listed, {}) == [exact]
     assert with_pieces([odd], listed, {}) == [odd]
 
@@ -60,7 +78,9 @@ WHAT_THERE_IS = "  - metric: what_there_is\n    of: [sound_worth, text_worth]\n"
 OF_THAT = "  - metric: overall\n    of: [what_there_is]\n"
 
 
-def test_one_that_takes_missing_pieces(tmp_path: Path, monkeypatch: Any, caplog: Any) -> None:
+def test_one_that_takes_missing_pieces(
+    tmp_path: Path, monkeypatch: Any, caplog: Any
+) -> None:
     with registered(tmp_path / "site", monkeypatch):
         task = built(tmp_path, f"{WORTH}{WHAT_THERE_IS}{OF_THAT}")
         skipping = built(tmp_path, f"{WORTH}{WHAT_THERE_IS}", "text_worth")
@@ -68,41 +88,81 @@ def test_one_that_takes_missing_pieces(tmp_path: Path, monkeypatch: Any, caplog:
 
     assert (made.unavailable, of_that.unavailable) == ("", "")
     assert made.without == of_that.without == {"text_worth": text.unavailable}
-    assert (skipping.metrics[1].unavailable, [*skipping.metrics[1].without]) == ("", ["text_worth"])
-    assert score_definition(skipping, {})["metrics"][1]["pieces"] == {"sound_worth": [0, 1]}
-    assert [one.metrics for one in unavailable_in([task, skipping])] == [("text_worth",)]
+    assert (skipping.metrics[1].unavailable, [*skipping.metrics[1].without]) == (
+        "",
+        ["text_worth"],
+    )
+    assert score_definition(skipping, {})["metrics"][1]["pieces"] == {
+        "sound_worth": [0, 1]
+    }
+    assert [one.metrics for one in unavailable_in([task, skipping])] == [
+        ("text_worth",)
+    ]
     partial, left_out = partial_in([task, skipping])
-    assert (partial.metrics, partial.pieces) == (("what_there_is", "overall"), ("text_worth",))
-    assert "--skip_metric" in left_out.reason and "--metrics what_there_is" in left_out.reason
+    assert (partial.metrics, partial.pieces) == (
+        ("what_there_is", "overall"),
+        ("text_worth",),
+    )
+    assert (
+        "--skip_metric" in left_out.reason
+        and "--metrics what_there_is" in left_out.reason
+    )
 
 
-def test_without_any_of_its_pieces_it_is_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_of_its_pieces_it_is_unavailable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     entries = "  - metric: text_worth\n  - metric: judge_yes_no\n  - metric: what_there_is\n    of: {}\n"
     with registered(tmp_path / "site", monkeypatch):
-        both = built(tmp_path, entries.format("[text_worth, judge_yes_no]")).metrics[2].unavailable
+        both = (
+            built(tmp_path, entries.format("[text_worth, judge_yes_no]"))
+            .metrics[2]
+            .unavailable
+        )
         one = built(tmp_path, entries.format("[text_worth]")).metrics[2].unavailable
-        gone = built(tmp_path, entries.format("[text_worth]"), "text_worth").metrics[1].unavailable
+        gone = (
+            built(tmp_path, entries.format("[text_worth]"), "text_worth")
+            .metrics[1]
+            .unavailable
+        )
     assert "text_worth, judge_yes_no" in both and "'judge'" in both
     assert "judge_yes_no" not in one and "'judge'" in one
     assert "--skip_metric" in gone
 
 
-def test_its_number_is_described_by_its_pieces_and_waits_for_these_alone(tmp_path: Path) -> None:
+def test_its_number_is_described_by_its_pieces_and_waits_for_these_alone(
+    tmp_path: Path,
+) -> None:
     task, wer = built(tmp_path, f"{TWO}{OVERALL}"), built(tmp_path, OF_WER)
     overall, low = task.metrics[2].bound.metric, wer.metrics[1].bound.metric
     assert (overall.range, overall.higher_is_better) == ((0, 1), True)
     assert (low.range, low.higher_is_better) == ((0, math.inf), False)
-    assert built(tmp_path, f"{OVERALL}{TWO}").metrics[0].unavailable == "", "they may stand below it"
+    assert built(tmp_path, f"{OVERALL}{TWO}").metrics[0].unavailable == "", (
+        "they may stand below it"
+    )
     definition = score_definition(task, {})
     assert definition["outputs"] == ["exact_match", "strict_structure"]
-    assert definition["metrics"][2]["pieces"] == {"exact_match": [0, 1], "strict_structure": [0, 1]}
-    assert definition != score_definition(built(tmp_path, f"{TWO}{OVERALL}    combine: mean\n"), {})
+    assert definition["metrics"][2]["pieces"] == {
+        "exact_match": [0, 1],
+        "strict_structure": [0, 1],
+    }
+    assert definition != score_definition(
+        built(tmp_path, f"{TWO}{OVERALL}    combine: mean\n"), {}
+    )
     assert score_definition(wer, {})["metrics"][1]["pieces"] == {"wer": [0, None]}
-    assert [name for name, _, _ in scoring_plan(task, tmp_path).metrics] == ["exact_match", "strict_structure"]
-    assert [derived_outputs(task.metrics, [lost]) for lost in ("exact_match", "wer")] == [{"overall"}, set()]
+    assert [name for name, _, _ in scoring_plan(task, tmp_path).metrics] == [
+        "exact_match",
+        "strict_structure",
+    ]
+    assert [
+        derived_outputs(task.metrics, [lost]) for lost in ("exact_match", "wer")
+    ] == [{"overall"}, set()]
 
 
 def test_a_fault_of_a_piece_is_reported_once(tmp_path: Path) -> None:
     with pytest.raises(TaskFileError) as caught:
-        built(tmp_path, f"  - metric: exact_match\n    strip: 3\n  - metric: strict_structure\n{OVERALL}")
+        built(
+            tmp_path,
+            f"  - metric: exact_match\n    strip: 3\n  - metric: strict_structure\n{OVERALL}",
+        )
     assert str(caught.value).count("strip") == 1

@@ -22,7 +22,11 @@ def parsed(text: str) -> TaskFile:
         ("generation_kwarg: {}", "generation_kwarg", '"generation_kwargs"'),
         ("repeats: 0", "repeats", "at least 1, not 0"),
         ("repeats: 10001", "repeats", "at most 10000"),
-        (f"expected: {{files: {{../a.txt: {DIGEST}}}}}", "expected.files.../a.txt", "'../a.txt'"),
+        (
+            f"expected: {{files: {{../a.txt: {DIGEST}}}}}",
+            "expected.files.../a.txt",
+            "'../a.txt'",
+        ),
         (f"expected: {{files: {{'C:\\a': {DIGEST}}}}}", "expected.files.C:\\a", "C:"),
     ],
     ids=lambda text: text[:60],
@@ -30,8 +34,14 @@ def parsed(text: str) -> TaskFile:
 def test_a_wrong_value_is_named_with_its_line(line: str, name: str, word: str) -> None:
     with pytest.raises(TaskFileError) as caught:
         parsed(task("a", line))
-    faults = caught.value.faults if isinstance(caught.value, SeveralFaultsError) else (caught.value,)
-    assert {(fault.file, fault.line, fault.name) for fault in faults} == {(FILE, 5, name)}
+    faults = (
+        caught.value.faults
+        if isinstance(caught.value, SeveralFaultsError)
+        else (caught.value,)
+    )
+    assert {(fault.file, fault.line, fault.name) for fault in faults} == {
+        (FILE, 5, name)
+    }
     assert word in faults[0].message
 
 
@@ -40,13 +50,24 @@ def test_a_wrong_value_is_named_with_its_line(line: str, name: str, word: str) -
     [
         (
             "doc_to_visual: !function utils.pictures\ndoc_to_text: '{{question}} Say A or B.'\ndoc_to_target: answer",
-            {"input": "{{ image }} {{question}} Say A or B.", "reference": "{{ answer }}"},
+            {
+                "input": "{{ image }} {{question}} Say A or B.",
+                "reference": "{{ answer }}",
+            },
         ),
-        ("doc_to_image: [a, b]\ndoc_to_text: !function x.y", {"input": "{{ a }} {{ b }} {{ question }}"}),
-        ("doc_to_text: q\ndoc_to_choice: ['yes', 'no']", {"input": "{{ q }}", "options": ["yes", "no"]}),
+        (
+            "doc_to_image: [a, b]\ndoc_to_text: !function x.y",
+            {"input": "{{ a }} {{ b }} {{ question }}"},
+        ),
+        (
+            "doc_to_text: q\ndoc_to_choice: ['yes', 'no']",
+            {"input": "{{ q }}", "options": ["yes", "no"]},
+        ),
     ],
 )
-def test_keys_of_other_harnesses_are_answered_with_the_columns_that_say_the_same(keys: str, columns: object) -> None:
+def test_keys_of_other_harnesses_are_answered_with_the_columns_that_say_the_same(
+    keys: str, columns: object
+) -> None:
     with pytest.raises(TaskFileError) as caught:
         parsed(task("a", keys))
     assert json.loads(caught.value.how_to_fix.partition("columns: ")[2]) == columns
@@ -56,7 +77,11 @@ def test_keys_of_other_harnesses_are_answered_with_the_columns_that_say_the_same
 def test_a_version_is_kept_as_it_is_written_and_must_be_usable() -> None:
     for written, version in (("1.10", "1.10"), ("2", "2"), ("'3.0b'", "3.0b")):
         assert parsed(f"task: a\nmetadata: {{version: {written}}}").version == version
-    for metadata, name in (("{}", "metadata"), ("{version: true}", "metadata.version"), ("{version: ''}", "")):
+    for metadata, name in (
+        ("{}", "metadata"),
+        ("{version: true}", "metadata.version"),
+        ("{version: ''}", ""),
+    ):
         with pytest.raises(TaskFileError) as caught:
             parsed(f"task: a\nmetadata: {metadata}")
         assert caught.value.name == (name or "metadata.version")
@@ -70,6 +95,11 @@ def test_a_file_for_a_newer_mmeval_is_refused_before_its_keys_are_read() -> None
 
 
 def test_a_task_that_a_run_has_recorded_goes_by_its_name() -> None:
-    keys = {"task": "one", "loader": "rows", "metric_list": [], "metadata": {"version": 1}}
+    keys = {
+        "task": "one",
+        "loader": "rows",
+        "metric_list": [],
+        "metadata": {"version": 1},
+    }
     recorded = parse_task(Document(Path(f"{OF_A_RUN}one"), keys))
     assert (word_for(recorded), recorded.version) == ("one", "1")

@@ -14,30 +14,52 @@ def read(folder: Path, name: str = "t.yaml") -> TaskFile:
     return parse_task(TaskFiles([folder]).document(folder / name))
 
 
-def test_included_keys_are_overridden_by_later_files_and_by_the_file_itself(tmp_path: Path) -> None:
+def test_included_keys_are_overridden_by_later_files_and_by_the_file_itself(
+    tmp_path: Path,
+) -> None:
     a, b = "repeats: 2\nloader: one\ntest_split: a", "include: ../a.yaml\nloader: two"
     top = task("t", "include: [a.yaml, sub/b.yaml]\nrepeats: 5")
     file = read(write_files(tmp_path, {"a.yaml": a, "sub/b.yaml": b, "t.yaml": top}))
-    assert (file.keys.repeats, file.keys.loader, file.keys.test_split) == (5, "two", "a")
+    assert (file.keys.repeats, file.keys.loader, file.keys.test_split) == (
+        5,
+        "two",
+        "a",
+    )
     assert file.beside("loader") == tmp_path / "sub"
 
 
 def test_a_fault_in_an_included_file_has_its_place_there(tmp_path: Path) -> None:
-    write_files(tmp_path, {"_base": "# template\nrepeats: 0", "t.yaml": task("t", "include: _base")})
+    write_files(
+        tmp_path,
+        {"_base": "# template\nrepeats: 0", "t.yaml": task("t", "include: _base")},
+    )
     with pytest.raises(TaskFileError) as caught:
         read(tmp_path)
-    assert (caught.value.file, caught.value.line, caught.value.name) == (tmp_path / "_base", 2, "repeats")
+    assert (caught.value.file, caught.value.line, caught.value.name) == (
+        tmp_path / "_base",
+        2,
+        "repeats",
+    )
 
 
 def test_files_that_include_each_other_are_refused(tmp_path: Path) -> None:
     write_files(tmp_path, {"t.yaml": "include: a", "a": "\ninclude: t.yaml"})
     with pytest.raises(TaskFileError, match=r"t\.yaml -> a -> t\.yaml") as caught:
         TaskFiles([tmp_path]).document(tmp_path / "t.yaml")
-    assert (caught.value.file.name, caught.value.line, caught.value.name) == ("a", 2, "include")
+    assert (caught.value.file.name, caught.value.line, caught.value.name) == (
+        "a",
+        2,
+        "include",
+    )
 
 
-def test_files_of_the_include_path_and_of_a_file_s_own_folder_may_be_included(tmp_path: Path) -> None:
-    texts = {"mine/base.yaml": "repeats: 7", "package/t.yaml": "include: ../mine/base.yaml"}
+def test_files_of_the_include_path_and_of_a_file_s_own_folder_may_be_included(
+    tmp_path: Path,
+) -> None:
+    texts = {
+        "mine/base.yaml": "repeats: 7",
+        "package/t.yaml": "include: ../mine/base.yaml",
+    }
     write_files(tmp_path, {**texts, "mine/u.yaml": "include: base.yaml"})
     both, none = TaskFiles([tmp_path / "package", tmp_path / "mine"]), TaskFiles([])
     assert both.document(tmp_path / "package/t.yaml").data == {"repeats": 7}
@@ -46,9 +68,19 @@ def test_files_of_the_include_path_and_of_a_file_s_own_folder_may_be_included(tm
         none.document(tmp_path / "package/t.yaml")
 
 
-def test_a_path_has_no_detours_but_through_a_link_which_leads_elsewhere(tmp_path: Path) -> None:
+def test_a_path_has_no_detours_but_through_a_link_which_leads_elsewhere(
+    tmp_path: Path,
+) -> None:
     near, text = {"base.yaml": "loader: near"}, task("t", "include: ../base.yaml")
-    write_files(tmp_path, {**near, "sub/t.yaml": text, "far/base.yaml": "loader: far", "far/sub/t.yaml": text})
+    write_files(
+        tmp_path,
+        {
+            **near,
+            "sub/t.yaml": text,
+            "far/base.yaml": "loader: far",
+            "far/sub/t.yaml": text,
+        },
+    )
     assert read(tmp_path, "sub/t.yaml").beside("loader") == tmp_path
     (tmp_path / "link").symlink_to(tmp_path / "far/sub")
     assert read(tmp_path, "link/t.yaml").keys.loader == "far"
@@ -56,18 +88,26 @@ def test_a_path_has_no_detours_but_through_a_link_which_leads_elsewhere(tmp_path
 
 def test_a_file_that_many_others_include_is_resolved_once(tmp_path: Path) -> None:
     names = [f"{level}-{number}.yaml" for level in range(12) for number in range(10)]
-    below = {name: f"include: [{', '.join(n for n in names if n.startswith(f'{level + 1}-'))}]\nrepeats: 1"
-             for name in names if (level := int(name.partition('-')[0])) < 11}  # fmt: skip
+    below = {
+        name: f"include: [{', '.join(n for n in names if n.startswith(f'{level + 1}-'))}]\nrepeats: 1"
+        for name in names
+        if (level := int(name.partition("-")[0])) < 11
+    }
     last = dict.fromkeys(names[-10:], "tag: deep\ntest_split: last")
     (tmp_path / "loop").symlink_to(tmp_path)
     top = task("t", f"include: [{', '.join(names[:10])}, loop/0-0.yaml]")
     write_files(tmp_path, {**below, **last, "t.yaml": top})
     assert read(tmp_path).keys.test_split == "last"
-    assert [entry.tags for entry in TaskIndex([tmp_path]).below(tmp_path)] == [("deep",)]
+    assert [entry.tags for entry in TaskIndex([tmp_path]).below(tmp_path)] == [
+        ("deep",)
+    ]
 
 
 def test_includes_that_are_too_deep_are_refused(tmp_path: Path) -> None:
-    chain = {f"{number}.yaml": f"include: {number + 1}.yaml" for number in range(MAX_DEPTH + 2)}
+    chain = {
+        f"{number}.yaml": f"include: {number + 1}.yaml"
+        for number in range(MAX_DEPTH + 2)
+    }
     write_files(tmp_path, {**chain, "t.yaml": task("t", "include: 0.yaml")})
     with pytest.raises(TaskFileError, match=f"more than {MAX_DEPTH} deep") as caught:
         read(tmp_path)
@@ -82,4 +122,7 @@ def test_a_pipe_is_no_task_file(tmp_path: Path) -> None:
         read(tmp_path)
     with pytest.raises(TaskFileError, match="not a regular file"):
         read(tmp_path, "pipe.yaml")
-    assert [entry.name for entry in TaskIndex([tmp_path]).below(tmp_path)] == ["pipe", "t"]
+    assert [entry.name for entry in TaskIndex([tmp_path]).below(tmp_path)] == [
+        "pipe",
+        "t",
+    ]

@@ -41,35 +41,62 @@ def listed(folder: Path) -> list[IndexEntry]:
 def test_a_file_is_read_once_for_all_calls(tmp_path: Path, read: list[str]) -> None:
     folder = write_files(tmp_path / "tasks", FILES)
     first = listed(folder)
-    assert [(entry.name, entry.tags, entry.version, entry.license) for entry in first] == [
+    assert [
+        (entry.name, entry.tags, entry.version, entry.license) for entry in first
+    ] == [
         *(("a", ("x",), "1.5", "MIT"), ("b", ("deep",), "2", "")),
     ]
     assert sorted(read) == sorted(Path(name).name for name in FILES)
     read.clear()
-    assert (listed(folder), [entry.name for entry in TaskIndex([folder]).tagged("deep")], read) == (first, ["b"], [])
+    assert (
+        listed(folder),
+        [entry.name for entry in TaskIndex([folder]).tagged("deep")],
+        read,
+    ) == (first, ["b"], [])
 
 
 @pytest.mark.parametrize(
     ("change", "again", "names"),
     [
-        (lambda folder: write_files(folder, {"a.yaml": task("c")}), ["a.yaml"], ["b", "c"]),
-        (lambda folder: write_files(folder, {"c.yaml": task("c")}), ["c.yaml"], ["a", "b", "c"]),
-        (lambda folder: write_files(folder, {"_base.yaml": "tag: new"}), ["_base.yaml", "b.yaml"], ["a", "b: new"]),
+        (
+            lambda folder: write_files(folder, {"a.yaml": task("c")}),
+            ["a.yaml"],
+            ["b", "c"],
+        ),
+        (
+            lambda folder: write_files(folder, {"c.yaml": task("c")}),
+            ["c.yaml"],
+            ["a", "b", "c"],
+        ),
+        (
+            lambda folder: write_files(folder, {"_base.yaml": "tag: new"}),
+            ["_base.yaml", "b.yaml"],
+            ["a", "b: new"],
+        ),
         (lambda folder: (folder / "sub/_none.yaml").unlink(), ["b.yaml"], ["a", "b!"]),
         (lambda folder: (folder / "a.yaml").unlink(), [], ["b"]),
-        (lambda folder: (folder / "sub/_none.yaml").replace(folder / "a.yaml"), ["a.yaml", "b.yaml"], ["b!"]),
+        (
+            lambda folder: (folder / "sub/_none.yaml").replace(folder / "a.yaml"),
+            ["a.yaml", "b.yaml"],
+            ["b!"],
+        ),
     ],
     ids=["changed", "new", "include", "lost include", "lost", "replaced"],
 )
 def test_what_has_changed_is_read_again(
-    change: Callable[[Path], object], again: list[str], names: list[str], tmp_path: Path, read: list[str]
+    change: Callable[[Path], object],
+    again: list[str],
+    names: list[str],
+    tmp_path: Path,
+    read: list[str],
 ) -> None:
     folder = write_files(tmp_path / "tasks", FILES)
     listed(folder)
     read.clear()
     change(folder)
     found = [
-        entry.name + ("!" if entry.problem else ": new" if "new" in entry.tags else "") for entry in listed(folder)
+        entry.name + ("!" if entry.problem else ": new" if "new" in entry.tags else "")
+        for entry in listed(folder)
     ]
     assert (sorted(read), found) == (again, names)
 
@@ -78,7 +105,11 @@ def test_files_with_faults_and_those_that_include_from_other_folders_are_read_ea
     tmp_path: Path, read: list[str]
 ) -> None:
     other = write_files(tmp_path / "other", {"o.yaml": "tag: far"})
-    own = {"bad.yaml": "task: bad\n'x: [", "far.yaml": task("far", "include: ../other/o.yaml"), "fine.yaml": task("f")}
+    own = {
+        "bad.yaml": "task: bad\n'x: [",
+        "far.yaml": task("far", "include: ../other/o.yaml"),
+        "fine.yaml": task("f"),
+    }
     folder = write_files(tmp_path / "tasks", own)
     for problems in ([True, False, False], [True, False, False]):
         read.clear()
@@ -88,8 +119,14 @@ def test_files_with_faults_and_those_that_include_from_other_folders_are_read_ea
     assert [entry.name for entry in listed(folder) if entry.problem] == ["bad", "far"]
 
 
-@pytest.mark.parametrize("damage", [b"", b"\xff", b"00000000\n[1, 2]"], ids=["empty", "no text", "no checksum"])
-def test_a_damaged_cache_is_made_anew(damage: bytes, tmp_path: Path, read: list[str]) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [b"", b"\xff", b"00000000\n[1, 2]"],
+    ids=["empty", "no text", "no checksum"],
+)
+def test_a_damaged_cache_is_made_anew(
+    damage: bytes, tmp_path: Path, read: list[str]
+) -> None:
     folder = write_files(tmp_path / "tasks", FILES)
     first = listed(folder)
     (kept,) = (tmp_path / "cache/tasks").iterdir()

@@ -28,7 +28,9 @@ def wanted(text: str = "a hare", seed: int = 1, **options: Any) -> Request:
 
 
 def errors(responses: Sequence[Response]) -> list[str]:
-    return ["" if response.error is None else response.error.kind for response in responses]
+    return [
+        "" if response.error is None else response.error.kind for response in responses
+    ]
 
 
 def pair(backend: DiffusersBackend, *requests: Request) -> list[Response]:
@@ -50,22 +52,37 @@ def test_it_keeps_the_rules_of_batch_backends(backend: DiffusersBackend) -> None
     check_backend(backend)
 
 
-def test_the_answer_is_one_png_of_the_size_that_was_asked_drawn_by_the_seed(backend: DiffusersBackend) -> None:
+def test_the_answer_is_one_png_of_the_size_that_was_asked_drawn_by_the_seed(
+    backend: DiffusersBackend,
+) -> None:
     requests = [wanted(size="48x32", seed=seed) for seed in (1, 1, 2)]
-    first, again, other = (only("image", response) for response in answers(backend, requests))
+    first, again, other = (
+        only("image", response) for response in answers(backend, requests)
+    )
     assert (first.mime, decode.image(first).size) == ("image/png", (48, 32))
     assert first == again != other
 
 
-def test_the_prompt_is_the_words_of_all_messages(backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_prompt_is_the_words_of_all_messages(
+    backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given: list[str] = []
-    monkeypatch.setattr(f"{PIPELINE}.check_inputs", lambda self, prompt, *args, **more: given.extend(prompt))
-    earlier = (user("a hare"), Message("assistant", Interleaved.from_text("Here <<image1>>")), user("and its \ud800"))
+    monkeypatch.setattr(
+        f"{PIPELINE}.check_inputs",
+        lambda self, prompt, *args, **more: given.extend(prompt),
+    )
+    earlier = (
+        user("a hare"),
+        Message("assistant", Interleaved.from_text("Here <<image1>>")),
+        user("and its \ud800"),
+    )
     says(backend, replace(wanted(), messages=earlier))
     assert given[0].split("\n\n") == ["a hare", "Here <<image1>>", "and its ?"]
 
 
-def test_an_option_overrules_the_argument_and_a_bad_row_harms_no_other(backend: DiffusersBackend) -> None:
+def test_an_option_overrules_the_argument_and_a_bad_row_harms_no_other(
+    backend: DiffusersBackend,
+) -> None:
     two, five = says(backend, wanted()), says(backend, wanted(steps=5))
     assert two.output != five.output
     shown = replace(wanted(), messages=(user("like this:", picture()),))
@@ -76,15 +93,26 @@ def test_an_option_overrules_the_argument_and_a_bad_row_harms_no_other(backend: 
     assert (kind, "1024x768" in text) == ("bad_request", True)
 
 
-def test_the_pipeline_gives_the_reason_and_useless_parameters_are_a_warning(backend: DiffusersBackend) -> None:
+def test_the_pipeline_gives_the_reason_and_useless_parameters_are_a_warning(
+    backend: DiffusersBackend,
+) -> None:
     found = pair(backend, wanted("a", size="33x32"), wanted("b", size="33x32"))
-    assert [(kind, "divisible by 8" in text) for kind, text in map(fault, found)] == [("bad_request", True)] * 2
+    assert [(kind, "divisible by 8" in text) for kind, text in map(fault, found)] == [
+        ("bad_request", True)
+    ] * 2
     asked = wanted()
-    response = says(backend, replace(asked, params=replace(asked.params, temperature=0.5, max_tokens=9)))
-    assert [warning.endswith(" max_tokens, temperature") for warning in response.warnings] == [True]
+    response = says(
+        backend,
+        replace(asked, params=replace(asked.params, temperature=0.5, max_tokens=9)),
+    )
+    assert [
+        warning.endswith(" max_tokens, temperature") for warning in response.warnings
+    ] == [True]
 
 
-def test_a_picture_of_another_size_is_a_warning(backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_of_another_size_is_a_warning(
+    backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from diffusers import StableDiffusionPipeline
 
     whole = StableDiffusionPipeline.prepare_latents
@@ -97,19 +125,27 @@ def test_a_picture_of_another_size_is_a_warning(backend: DiffusersBackend, monke
     assert "48x32" in warning and warning.endswith("48x40")
 
 
-def test_a_blanked_picture_is_left_out(backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_blanked_picture_is_left_out(
+    backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     checked = f"{PIPELINE}.run_safety_checker"
-    monkeypatch.setattr(checked, lambda self, image, device, dtype: (image * 0, [True, False]))
+    monkeypatch.setattr(
+        checked, lambda self, image, device, dtype: (image * 0, [True, False])
+    )
     unfit, fit = answers(backend, [wanted("a"), wanted("b")])
     assert (unfit.output, unfit.finish_reason) == (Interleaved(()), "content_filter")
     assert "safety checker" in unfit.warnings[0]
     assert (only("image", fit).mime, fit.finish_reason) == ("image/png", "stop")
-    monkeypatch.setattr(checked, lambda self, image, device, dtype: (image * float("nan"), None))
+    monkeypatch.setattr(
+        checked, lambda self, image, device, dtype: (image * float("nan"), None)
+    )
     text = fault(says(backend, wanted()))[1]
     assert ("NaN" in text, "dtype=bfloat16" in text) == (True, True)
 
 
-def test_a_batch_too_large_for_memory_is_halved(backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_too_large_for_memory_is_halved(
+    backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from diffusers import StableDiffusionPipeline
 
     sizes: list[int] = []
@@ -126,12 +162,22 @@ def test_a_batch_too_large_for_memory_is_halved(backend: DiffusersBackend, monke
     assert sizes == [2, 1, 1]
 
 
-def test_a_folder_with_a_chat_model_is_refused_and_nothing_is_loaded_to_make_a_backend() -> None:
+def test_a_folder_with_a_chat_model_is_refused_and_nothing_is_loaded_to_make_a_backend() -> (
+    None
+):
     folder = str(tiny_model("sd"))
     made = DiffusersBackend(pretrained=folder, device="cuda:7")
-    assert made.capabilities.options == {"image.size", "image.steps", "image.guidance_scale", "image.negative_prompt"}
+    assert made.capabilities.options == {
+        "image.size",
+        "image.steps",
+        "image.guidance_scale",
+        "image.negative_prompt",
+    }
     assert made.provenance["device"] == "cuda:7"
-    assert (made.identity["model"], made.identity["pipeline"]) == ("sd", "StableDiffusionPipeline")
+    assert (made.identity["model"], made.identity["pipeline"]) == (
+        "sd",
+        "StableDiffusionPipeline",
+    )
     sized = DiffusersBackend(pretrained=folder, size="32x32").identity
     assert sized == {**made.identity, "drawing": {"width": 32, "height": 32}}
     unguided = create_backend("diffusers", {"pretrained": folder, "guidance_scale": 0})
@@ -148,7 +194,9 @@ def test_a_folder_with_a_chat_model_is_refused_and_nothing_is_loaded_to_make_a_b
     ],
     ids=str,
 )
-def test_wrong_arguments_are_refused_early(name: object, arguments: dict[str, Any], word: str, tmp_path: Path) -> None:
+def test_wrong_arguments_are_refused_early(
+    name: object, arguments: dict[str, Any], word: str, tmp_path: Path
+) -> None:
     (tmp_path / "model_index.json").write_text(json.dumps({"_class_name": name}))
     with pytest.raises(UsageError, match=word):
         DiffusersBackend(pretrained=str(tmp_path), **arguments)

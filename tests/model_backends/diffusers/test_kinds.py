@@ -4,27 +4,44 @@ from typing import Any
 import pytest
 
 from mmeval.errors import UsageError
-from mmeval.model_backends.diffusers.kinds import call_parameters, own_code, pipeline_class
+from mmeval.model_backends.diffusers.kinds import (
+    call_parameters,
+    own_code,
+    pipeline_class,
+)
 
 
 @pytest.mark.parametrize("name", ["FluxPipeline", "QwenImagePipeline"])
 def test_a_pipeline_that_draws_from_words_is_known_by_its_index(name: str) -> None:
     for given, own in ((name, False), (["mine", name], True)):
-        assert (pipeline_class({"_class_name": given}, "here"), own_code({"_class_name": given})) == (name, own)
+        assert (
+            pipeline_class({"_class_name": given}, "here"),
+            own_code({"_class_name": given}),
+        ) == (name, own)
 
 
-def test_a_pipeline_for_something_else_and_an_index_without_one_are_refused_before_anything_is_loaded() -> None:
+def test_a_pipeline_for_something_else_and_an_index_without_one_are_refused_before_anything_is_loaded() -> (
+    None
+):
     for kind in ("Inpaint", "Edit"):
-        with pytest.raises(UsageError, match=rf"pretrained=here: .* Stable{kind}Pipeline,.* {kind}\)"):
+        with pytest.raises(
+            UsageError, match=rf"pretrained=here: .* Stable{kind}Pipeline,.* {kind}\)"
+        ):
             pipeline_class({"_class_name": f"Stable{kind}Pipeline"}, "here")
-    indices: list[dict[str, Any]] = [{}, {"_class_name": []}, {"_class_name": ["mine", None]}]
+    indices: list[dict[str, Any]] = [
+        {},
+        {"_class_name": []},
+        {"_class_name": ["mine", None]},
+    ]
     for index in indices:
         with pytest.raises(UsageError, match="_class_name"):
             pipeline_class(index, "here")
 
 
 class Painter:
-    def __call__(self, prompt: Any = None, height: Any = None, generator: Any = None) -> None: ...
+    def __call__(
+        self, prompt: Any = None, height: Any = None, generator: Any = None
+    ) -> None: ...
 
 
 def test_the_parameters_of_a_call_are_known_of_a_class_and_of_an_instance() -> None:
@@ -42,6 +59,8 @@ def test_the_parameters_of_a_call_are_known_of_a_class_and_of_an_instance() -> N
     ],
     ids=["films", "retouches", "takes no words", "is not drawn by chance"],
 )
-def test_a_call_that_shows_another_purpose_is_refused(call: Callable[..., None], reason: str) -> None:
+def test_a_call_that_shows_another_purpose_is_refused(
+    call: Callable[..., None], reason: str
+) -> None:
     with pytest.raises(UsageError, match=rf"Other.*{reason}"):
         call_parameters(type("Other", (), {"__call__": call}), "here")

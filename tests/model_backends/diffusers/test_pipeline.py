@@ -29,8 +29,14 @@ def changed_weights(folder: Path, part: str, change: Callable[[str, Any], Any]) 
     it is for an ellipsis."""
     shutil.copytree(tiny_model("sd"), folder, dirs_exist_ok=True)
     (file,) = (folder / part).glob("*.safetensors")
-    made = {name: (tensor, change(name, tensor)) for name, tensor in load_file(file).items()}
-    kept = {name: was if now is ... else now for name, (was, now) in made.items() if now is not None}
+    made = {
+        name: (tensor, change(name, tensor)) for name, tensor in load_file(file).items()
+    }
+    kept = {
+        name: was if now is ... else now
+        for name, (was, now) in made.items()
+        if now is not None
+    }
     assert any(now is not ... for _, now in made.values())
     save_file(kept, file, {"format": "pt"})
     return folder
@@ -48,40 +54,64 @@ def drawn(pipeline: Pipeline, **how: Any) -> Any:
     return made.pixels
 
 
-def test_a_picture_is_an_array_of_numbers_from_black_to_white_steered_by_its_arguments(pipeline: Pipeline) -> None:
+def test_a_picture_is_an_array_of_numbers_from_black_to_white_steered_by_its_arguments(
+    pipeline: Pipeline,
+) -> None:
     pixels = drawn(pipeline, num_inference_steps=2)
     assert pixels.shape == (64, 64, 3)
     assert 0 <= pixels.min() < pixels.max() <= 1
-    one, two = (drawn(pipeline, width=32, height=48, num_inference_steps=steps) for steps in (1, 2))
+    one, two = (
+        drawn(pipeline, width=32, height=48, num_inference_steps=steps)
+        for steps in (1, 2)
+    )
     assert one.shape == (48, 32, 3)
     assert (one != two).any()
     guided = {"num_inference_steps": 1, "guidance_scale": 9.0}
-    assert (drawn(pipeline, **guided) != drawn(pipeline, **guided, negative_prompt="a dog in the rain")).any()
+    assert (
+        drawn(pipeline, **guided)
+        != drawn(pipeline, **guided, negative_prompt="a dog in the rain")
+    ).any()
 
 
-def test_a_prompt_is_read_with_warnings(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prompt_is_read_with_warnings(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert pipeline.read("a hare") == Prompt("a hare")
-    assert ["162" in one and one.endswith(" 77") for one in pipeline.read("hare" * 40).warnings] == [True]
+    assert [
+        "162" in one and one.endswith(" 77")
+        for one in pipeline.read("hare" * 40).warnings
+    ] == [True]
     read = pipeline.read("a sign that says </s> in red")
-    assert ("</s>" in read.text, ["</s>" in one for one in read.warnings]) == (False, [True])
+    assert ("</s>" in read.text, ["</s>" in one for one in read.warnings]) == (
+        False,
+        [True],
+    )
     bound = Parameter("max_sequence_length", Parameter.KEYWORD_ONLY, default=8)
     monkeypatch.setitem(pipeline._parameters, "max_sequence_length", bound)
     assert pipeline.read("a hare in the snow").warnings[0].endswith(" 8")
 
 
-def test_arguments_and_classes_that_are_not_known_end_the_loading(pipeline: Pipeline) -> None:
+def test_arguments_and_classes_that_are_not_known_end_the_loading(
+    pipeline: Pipeline,
+) -> None:
     assert pipeline.unknown({"width": 1, "true_cfg_scale": 2.0}) == ["true_cfg_scale"]
     with pytest.raises(UsageError, match=f"{CLASS} .* true_cfg_scale"):
         loaded(tiny_model("sd"), drawing={"true_cfg_scale": 2.0})
     for name in ("DreamPipeline", "models"):
         with pytest.raises(UsageError, match=f" {name}; "):
-            Pipeline(tiny_model("sd"), Settings(str(tiny_model("sd"))), name, own_code=False)
+            Pipeline(
+                tiny_model("sd"), Settings(str(tiny_model("sd"))), name, own_code=False
+            )
 
 
 @pytest.mark.parametrize(
-    "written", [None, b"", b"\x02" + bytes(7) + b"[]", b"\xff" * 8], ids=["no files", "empty", "a list", "endless"]
+    "written",
+    [None, b"", b"\x02" + bytes(7) + b"[]", b"\xff" * 8],
+    ids=["no files", "empty", "a list", "endless"],
 )
-def test_files_that_cannot_be_loaded_are_one_message(written: bytes | None, tmp_path: Path) -> None:
+def test_files_that_cannot_be_loaded_are_one_message(
+    written: bytes | None, tmp_path: Path
+) -> None:
     if written is None:
         (tmp_path / "model_index.json").write_text(json.dumps({"_class_name": CLASS}))
     else:
@@ -92,7 +122,11 @@ def test_files_that_cannot_be_loaded_are_one_message(written: bytes | None, tmp_
         loaded(tmp_path)
 
 
-BIASES = {"unet": r"conv_in\.bias", "vae": r"decoder\.conv_in\.bias", "text_encoder": r"[\w.]*final_layer_norm\.bias"}
+BIASES = {
+    "unet": r"conv_in\.bias",
+    "vae": r"decoder\.conv_in\.bias",
+    "text_encoder": r"[\w.]*final_layer_norm\.bias",
+}
 
 
 @pytest.mark.parametrize(
@@ -101,51 +135,89 @@ BIASES = {"unet": r"conv_in\.bias", "vae": r"decoder\.conv_in\.bias", "text_enco
     ids=["not there", "of another size"],
 )
 @pytest.mark.parametrize(("part", "bias"), BIASES.items())
-def test_an_unfit_network(part: str, bias: str, change: Callable[[Any], Any], noted: str, tmp_path: Path) -> None:
-    folder = changed_weights(tmp_path, part, lambda name, tensor: change(tensor) if re.fullmatch(bias, name) else ...)
+def test_an_unfit_network(
+    part: str, bias: str, change: Callable[[Any], Any], noted: str, tmp_path: Path
+) -> None:
+    folder = changed_weights(
+        tmp_path,
+        part,
+        lambda name, tensor: change(tensor) if re.fullmatch(bias, name) else ...,
+    )
     with pytest.raises(MissingDataError, match=rf": {part}: 1 of .*{bias}{noted}"):
         loaded(folder)
 
 
 @pytest.mark.parametrize(
     ("part", "now", "once"),
-    [("text_encoder", "^", "text_model."), ("vae", r"\.to_q\.", ".query."), ("vae", r"\.to_out\.0\.", ".proj_attn.")],
+    [
+        ("text_encoder", "^", "text_model."),
+        ("vae", r"\.to_q\.", ".query."),
+        ("vae", r"\.to_out\.0\.", ".proj_attn."),
+    ],
 )
-def test_weights_under_their_older_names_are_all_there(part: str, now: str, once: str, tmp_path: Path) -> None:
+def test_weights_under_their_older_names_are_all_there(
+    part: str, now: str, once: str, tmp_path: Path
+) -> None:
     shutil.copytree(tiny_model("sd"), tmp_path, dirs_exist_ok=True)
     (file,) = (tmp_path / part).glob("*.safetensors")
-    named = {re.sub(now, once, name): tensor for name, tensor in load_file(file).items()}
+    named = {
+        re.sub(now, once, name): tensor for name, tensor in load_file(file).items()
+    }
     save_file(named, file, {"format": "pt"})
     assert any(once in name for name in named)
     assert set(networks(tmp_path, None, "here")) == {"text_encoder", "unet", "vae"}
 
 
-def test_a_part_that_is_no_network_or_not_there_is_left_to_the_library(tmp_path: Path) -> None:
-    index = {"scheduler": ["diffusers", "DDIMScheduler"], "unet": ["mine", "Net"], "image_encoder": [None, None]}
-    (tmp_path / "model_index.json").write_text(json.dumps({"_class_name": CLASS, "vae": ["diffusers", "VQ"], **index}))
+def test_a_part_that_is_no_network_or_not_there_is_left_to_the_library(
+    tmp_path: Path,
+) -> None:
+    index = {
+        "scheduler": ["diffusers", "DDIMScheduler"],
+        "unet": ["mine", "Net"],
+        "image_encoder": [None, None],
+    }
+    (tmp_path / "model_index.json").write_text(
+        json.dumps({"_class_name": CLASS, "vae": ["diffusers", "VQ"], **index})
+    )
     for name in index:
         (tmp_path / name).mkdir()
     assert networks(tmp_path, None, "here") == {}
 
 
-def test_weights_are_loaded_in_the_dtype_in_which_they_were_saved_or_that_is_named(tmp_path: Path) -> None:
+def test_weights_are_loaded_in_the_dtype_in_which_they_were_saved_or_that_is_named(
+    tmp_path: Path,
+) -> None:
     assert saved_dtype(tmp_path) == "float32"
     for name, dtype, size in (("vae", torch.float32, 4), ("unet", torch.bfloat16, 400)):
         (tmp_path / name).mkdir()
-        save_file({"weight": torch.zeros(size, dtype=dtype)}, tmp_path / name / "model.safetensors")
+        save_file(
+            {"weight": torch.zeros(size, dtype=dtype)},
+            tmp_path / name / "model.safetensors",
+        )
     assert saved_dtype(tmp_path) == "bfloat16"
     assert loaded(tiny_model("sd"), dtype="bfloat16")._pipe.unet.dtype == torch.bfloat16
     with pytest.raises(UsageError, match=r"device=gpu \(.* cpu$"):
         loaded(tiny_model("sd"), device="gpu")
 
 
-def test_code_of_a_pipeline_runs_where_that_is_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("diffusers.utils.dynamic_modules_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+def test_code_of_a_pipeline_runs_where_that_is_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "diffusers.utils.dynamic_modules_utils.HF_MODULES_CACHE",
+        str(tmp_path / "modules"),
+    )
     monkeypatch.setattr(sys, "path", [*sys.path])
     folder = tmp_path / "mine"
     shutil.copytree(tiny_model("sd"), folder)
     index = json.loads((folder / "model_index.json").read_text())
-    (folder / "model_index.json").write_text(json.dumps({**index, "_class_name": ["mine", "Mine"]}))
-    (folder / "mine.py").write_text(f"from diffusers import {CLASS}\n\n\nclass Mine({CLASS}):\n    pass\n")
-    made = Pipeline(folder, Settings(str(folder), trust_remote_code=True), "Mine", own_code=True)
+    (folder / "model_index.json").write_text(
+        json.dumps({**index, "_class_name": ["mine", "Mine"]})
+    )
+    (folder / "mine.py").write_text(
+        f"from diffusers import {CLASS}\n\n\nclass Mine({CLASS}):\n    pass\n"
+    )
+    made = Pipeline(
+        folder, Settings(str(folder), trust_remote_code=True), "Mine", own_code=True
+    )
     assert type(made._pipe).__name__ == "Mine"

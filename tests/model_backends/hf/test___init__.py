@@ -19,7 +19,9 @@ from tests.support.tiny_models import tiny_model
         ("device", "meta", UnknownNameError, "cpu, cuda"),
     ],
 )
-def test_a_wrong_argument_is_refused_by_name(argument: str, value: object, error: type[UsageError], word: str) -> None:
+def test_a_wrong_argument_is_refused_by_name(
+    argument: str, value: object, error: type[UsageError], word: str
+) -> None:
     with pytest.raises(error, match=word):
         create_backend("hf", {"pretrained": str(tiny_model("llm")), argument: value})
 

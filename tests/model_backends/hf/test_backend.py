@@ -12,7 +12,15 @@ from mmeval import plugins
 from mmeval.content.media import Media
 from mmeval.errors import UsageError
 from mmeval.model_backends.hf import HFBackend
-from tests.support.local_models import answers, asked, drawn, fault, loaded, says, started
+from tests.support.local_models import (
+    answers,
+    asked,
+    drawn,
+    fault,
+    loaded,
+    says,
+    started,
+)
 from tests.support.tiny_media import clip
 from tests.support.tiny_models import tiny_model
 
@@ -23,22 +31,40 @@ def made(name: str = "llm", **arguments: Any) -> HFBackend:
     return HFBackend(pretrained=str(tiny_model(name)), **arguments)
 
 
-def test_a_video_is_given_as_frames_where_the_user_wants_it_with_a_warning_and_a_broken_one_fails_alone() -> None:
+def test_a_video_is_given_as_frames_where_the_user_wants_it_with_a_warning_and_a_broken_one_fails_alone() -> (
+    None
+):
     backend = started(tiny_model("llava"), convert="video->frames+document->text")
     assert backend.capabilities.missing(asked("See", CLIP)) == []
     broken = asked("See", Media.from_bytes(clip()[:400]))
-    plain, shown, failed, last = answers(backend, [asked("Hi"), asked("See", CLIP), broken, asked("Look", drawn())])
+    plain, shown, failed, last = answers(
+        backend, [asked("Hi"), asked("See", CLIP), broken, asked("Look", drawn())]
+    )
     assert (plain.text, plain.warnings) == (says(loaded("llava"), asked("Hi")).text, ())
-    assert (shown.error, last.error, failed.output, fault(failed)[0]) == (None, None, None, "bad_request")
-    assert [("video->frames" in warning, "8 frames" in warning) for warning in shown.warnings] == [(True, True)]
+    assert (shown.error, last.error, failed.output, fault(failed)[0]) == (
+        None,
+        None,
+        None,
+        "bad_request",
+    )
+    assert [
+        ("video->frames" in warning, "8 frames" in warning)
+        for warning in shown.warnings
+    ] == [(True, True)]
 
 
 @pytest.mark.parametrize(
     ("content", "word"),
-    [(b"\xff\xfe\x00\x80", "text"), (b" \n", "is empty"), (b"{{ messages }}\n{% for x %}", r"template\.jinja:2: ")],
+    [
+        (b"\xff\xfe\x00\x80", "text"),
+        (b" \n", "is empty"),
+        (b"{{ messages }}\n{% for x %}", r"template\.jinja:2: "),
+    ],
     ids=["binary", "empty", "no jinja"],
 )
-def test_a_file_without_a_template_is_refused_before_loading(content: bytes, word: str, tmp_path: Path) -> None:
+def test_a_file_without_a_template_is_refused_before_loading(
+    content: bytes, word: str, tmp_path: Path
+) -> None:
     file = tmp_path / "template.jinja"
     file.write_bytes(content)
     with pytest.raises(UsageError, match=word):
@@ -64,19 +90,29 @@ class Other(ChatAdapter):
 """
 
 
-def test_converters_templates_and_adapters_are_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_converters_templates_and_adapters_are_identity(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert "convert" not in made("llava").identity
-    assert made("llava", convert="video->frames").identity["convert"] == ["video->frames"]
+    assert made("llava", convert="video->frames").identity["convert"] == [
+        "video->frames"
+    ]
     for name in ("one", "two", "other"):
-        (tmp_path / name).write_text("[{{ messages }}]" if name == "other" else "{{ messages }}")
-    one, two, other = (made(chat_template=str(tmp_path / name)) for name in ("one", "two", "other"))
+        (tmp_path / name).write_text(
+            "[{{ messages }}]" if name == "other" else "{{ messages }}"
+        )
+    one, two, other = (
+        made(chat_template=str(tmp_path / name)) for name in ("one", "two", "other")
+    )
     (tmp_path / "one").unlink()
     assert one.identity == two.identity != other.identity
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(plugins._of_script, "mmeval.hf_adapters", {})
     file = tmp_path / "other_adapter_of_a_test.py"
     file.write_text(OTHER_ADAPTER.format(word="one"))
-    plugins.register("mmeval.hf_adapters", "other", importlib.import_module(file.stem).Other)
+    plugins.register(
+        "mmeval.hf_adapters", "other", importlib.import_module(file.stem).Other
+    )
 
     def identity(adapter: str) -> Mapping[str, Any]:
         return made(adapter=adapter).identity
@@ -84,7 +120,11 @@ def test_converters_templates_and_adapters_are_identity(tmp_path: Path, monkeypa
     before, again = identity("other"), identity("other")
     file.write_text(OTHER_ADAPTER.format(word="two"))
     assert before == again
-    assert identity("other") == {**before, "adapter_source": identity("other")["adapter_source"]} != before
+    assert (
+        identity("other")
+        == {**before, "adapter_source": identity("other")["adapter_source"]}
+        != before
+    )
     assert "adapter_source" not in identity("chat")
 
 

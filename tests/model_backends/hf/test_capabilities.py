@@ -7,13 +7,24 @@ import pytest
 
 from mmeval.backend.capabilities import Capabilities
 from mmeval.errors import UnknownNameError, UsageError
-from mmeval.model_backends.hf.capabilities import doubt, modalities, overruled, read_kinds
+from mmeval.model_backends.hf.capabilities import (
+    doubt,
+    modalities,
+    overruled,
+    read_kinds,
+)
 from mmeval.model_backends.hf.settings import Settings
 from tests.support.local_models import files_of
 
 OWN = Capabilities.of(["text", "image"], ["text"], "single")
 SEEING: dict[str, Any] = {"processor_config.json": {"image_processor": {}}}
-NEW: dict[str, Any] = {"processor_config.json": {"image_processor": {}, "feature_extractor": {}, "video_processor": {}}}
+NEW: dict[str, Any] = {
+    "processor_config.json": {
+        "image_processor": {},
+        "feature_extractor": {},
+        "video_processor": {},
+    }
+}
 OLDEST: dict[str, Any] = {"preprocessor_config.json": {"image_mean": [0.5]}}
 VISION: dict[str, Any] = {"vision_config": {}}
 VIDEO: dict[str, Any] = {"video_token_id": 7}
@@ -31,23 +42,43 @@ MODELS: dict[str, tuple[dict[str, Any], dict[str, dict[str, Any]], tuple[str, ..
 
 
 @pytest.mark.parametrize("case", MODELS)
-def test_kinds_are_read_where_model_and_processor_know_them(tmp_path: Path, case: str) -> None:
+def test_kinds_are_read_where_model_and_processor_know_them(
+    tmp_path: Path, case: str
+) -> None:
     config, files, kinds = MODELS[case]
     for name, row in (files | {"config.json": config}).items():
-        filled = {key: value if value != {} else {"size": 1} for key, value in row.items()}
+        filled = {
+            key: value if value != {} else {"size": 1} for key, value in row.items()
+        }
         (tmp_path / name).write_text(json.dumps(filled))
     assert read_kinds(files_of(tmp_path)) == kinds
 
 
-def test_a_class_may_declare_a_name_several_or_none_and_is_doubted_where_these_are_others() -> None:
-    assert [modalities(declared) for declared in ("text", ["audio"], None)] == [("text",), ("audio",), ()]
+def test_a_class_may_declare_a_name_several_or_none_and_is_doubted_where_these_are_others() -> (
+    None
+):
+    assert [modalities(declared) for declared in ("text", ["audio"], None)] == [
+        ("text",),
+        ("audio",),
+        (),
+    ]
     seeing = SimpleNamespace(input_modalities=("image", "text"))
-    assert doubt(["image"], seeing) == doubt([], SimpleNamespace(input_modalities="text")) == ""
+    assert (
+        doubt(["image"], seeing)
+        == doubt([], SimpleNamespace(input_modalities="text"))
+        == ""
+    )
     assert "image" in doubt([], seeing)
 
 
-def test_the_user_has_the_last_word_on_inputs_and_may_want_fewer_outputs_and_no_others() -> None:
-    assert {*overruled(OWN, Settings(inputs="text+audio")).inputs} == {"text", "code", "audio"}
+def test_the_user_has_the_last_word_on_inputs_and_may_want_fewer_outputs_and_no_others() -> (
+    None
+):
+    assert {*overruled(OWN, Settings(inputs="text+audio")).inputs} == {
+        "text",
+        "code",
+        "audio",
+    }
     assert overruled(OWN, Settings()) is OWN
     both = Capabilities.of(["text"], ["text", "image"])
     assert {*overruled(both, Settings(outputs="image")).outputs} == {"image"}

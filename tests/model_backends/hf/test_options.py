@@ -9,7 +9,9 @@ def given(value: object) -> GenerationParams:
     return GenerationParams(options={"image.scale": value})
 
 
-def test_a_number_is_taken_another_one_stands_in_for_none_and_anything_else_is_refused() -> None:
+def test_a_number_is_taken_another_one_stands_in_for_none_and_anything_else_is_refused() -> (
+    None
+):
     assert number_option(given(3), "image.scale", 5.0) == 3.0
     assert number_option(given(0), "image.scale", 5.0, least=0.0) == 0.0
     assert number_option(GenerationParams(), "image.scale", 5.0) == 5.0

@@ -24,7 +24,9 @@ def two_servers(**first: float) -> Iterator[tuple[MockServer, MockServer]]:
 
 
 async def ask(backend: OpenAIBackend, count: int) -> list[Response]:
-    return await asyncio.gather(*(backend.generate(request(f"q{i}")) for i in range(count)))
+    return await asyncio.gather(
+        *(backend.generate(request(f"q{i}")) for i in range(count))
+    )
 
 
 def answers(one: MockServer, other: str, count: int) -> list[Response]:
@@ -50,12 +52,17 @@ def test_calls_go_to_the_least_busy_address() -> None:
     assert {addresses.next().base_url for _ in range(4)} == {A, C}
 
 
-def test_an_address_that_is_down_is_left_out_aloud_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_address_that_is_down_is_left_out_aloud_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with MockServer() as gone:
         pass
     with MockServer() as there, caplog.at_level(logging.WARNING, WARNINGS):
         found = answers(there, gone.url, 8)
-        assert (there.stats()["answered"], [response.error for response in found]) == (8, [None] * 8)
+        assert (there.stats()["answered"], [response.error for response in found]) == (
+            8,
+            [None] * 8,
+        )
     assert [gone.url.split("/")[2] in said for said in caplog.messages] == [True]
 
 
@@ -66,7 +73,9 @@ def test_an_address_that_is_down_is_tried_again_later_by_one_call(
     down = addresses.next()
     assert addresses.left_out(down, "it is down")
     assert {addresses.next().base_url for _ in range(4)} == {B}
-    monkeypatch.setattr("mmeval.model_backends.openai.addresses.time.monotonic", lambda: 1e9)
+    monkeypatch.setattr(
+        "mmeval.model_backends.openai.addresses.time.monotonic", lambda: 1e9
+    )
     busy = next(one for one in addresses._all if one is not down)
     busy.calls = 1
     assert [addresses.next().base_url for _ in range(3)] == [A, B, B]
@@ -84,7 +93,9 @@ def test_an_address_that_only_answers_errors_is_left_out() -> None:
             await backend.close()
 
     with two_servers(rate_500=1.0) as (broken, there):
-        found = asyncio.run(run(OpenAIBackend(model="m", base_url=broken.url, replicas=there.url)))
+        found = asyncio.run(
+            run(OpenAIBackend(model="m", base_url=broken.url, replicas=there.url))
+        )
         assert [response.error is None for response in found].count(False) == 4
         assert [response.error for response in found[8:]] == [None] * 8
     addresses = Addresses((A, B))
@@ -99,7 +110,10 @@ def test_an_address_that_only_answers_errors_is_left_out() -> None:
 def test_where_none_can_be_reached_the_call_says_so_and_each_is_tried_in_turn() -> None:
     addresses = Addresses((A, B))
     first, second = addresses.next(), addresses.next()
-    assert [addresses.left_out(one, "it is down") for one in (first, second)] == [True, False]
+    assert [addresses.left_out(one, "it is down") for one in (first, second)] == [
+        True,
+        False,
+    ]
     seen = []
     for _ in range(4):
         seen.append(addresses.next())
@@ -107,12 +121,24 @@ def test_where_none_can_be_reached_the_call_says_so_and_each_is_tried_in_turn() 
     assert [one.base_url for one in seen] == [A, B, A, B]
 
 
-def test_replicas_are_no_part_of_the_identity_and_are_checked_like_the_address(tmp_path: Path) -> None:
-    with_them = OpenAIBackend(model="m", base_url="http://localhost:1/v1", replicas="http://localhost:2/v1/")
+def test_replicas_are_no_part_of_the_identity_and_are_checked_like_the_address(
+    tmp_path: Path,
+) -> None:
+    with_them = OpenAIBackend(
+        model="m", base_url="http://localhost:1/v1", replicas="http://localhost:2/v1/"
+    )
     without = OpenAIBackend(model="m", base_url="http://localhost:1/v1")
     assert with_them.identity == without.identity
     assert with_them.provenance["replicas"] == ["http://localhost:2/v1"]
-    with pytest.raises(UsageError, match=r"replicas='localhost:2/v1'.*http://localhost:2/v1"):
-        OpenAIBackend(model="m", base_url="http://localhost:1/v1", replicas="localhost:2/v1")
+    with pytest.raises(
+        UsageError, match=r"replicas='localhost:2/v1'.*http://localhost:2/v1"
+    ):
+        OpenAIBackend(
+            model="m", base_url="http://localhost:1/v1", replicas="localhost:2/v1"
+        )
     with pytest.raises(MissingDataError, match=r"https://api\.example\.com/v1"):
-        OpenAIBackend(model="m", base_url="http://localhost:1/v1", replicas="https://api.example.com/v1")
+        OpenAIBackend(
+            model="m",
+            base_url="http://localhost:1/v1",
+            replicas="https://api.example.com/v1",
+        )

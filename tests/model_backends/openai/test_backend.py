@@ -33,8 +33,12 @@ def test_calls_run_at_once_over_connections_that_are_used_again() -> None:
         await backend.generate(request("first"))
         await backend.generate(request("second"))
         one = server.stats()["connections"]
-        asked = [asyncio.create_task(backend.generate(request(f"q{i}"))) for i in range(50)]
-        await asyncio.to_thread(wait_for, lambda: server.state.in_flight == 50, "fifty calls at once")
+        asked = [
+            asyncio.create_task(backend.generate(request(f"q{i}"))) for i in range(50)
+        ]
+        await asyncio.to_thread(
+            wait_for, lambda: server.state.in_flight == 50, "fifty calls at once"
+        )
         server.let_go()
         replies = await asyncio.gather(*asked)
         await backend.close()
@@ -51,18 +55,34 @@ def test_calls_run_at_once_over_connections_that_are_used_again() -> None:
 @pytest.mark.parametrize(
     ("asked", "kind", "named"),
     [
-        pytest.param(request("q", options={"image.sise": 1}), "bad_request", "image.sise", id="unknown option"),
-        pytest.param(request("q", wants=("image",)), "unsupported", "image", id="output not declared"),
-        pytest.param(request(medium(MP4)), "unsupported", "video", id="input not declared"),
+        pytest.param(
+            request("q", options={"image.sise": 1}),
+            "bad_request",
+            "image.sise",
+            id="unknown option",
+        ),
+        pytest.param(
+            request("q", wants=("image",)),
+            "unsupported",
+            "image",
+            id="output not declared",
+        ),
+        pytest.param(
+            request(medium(MP4)), "unsupported", "video", id="input not declared"
+        ),
     ],
 )
-def test_a_request_that_cannot_be_sent_fails_without_being_sent(asked: Any, kind: str, named: str) -> None:
+def test_a_request_that_cannot_be_sent_fails_without_being_sent(
+    asked: Any, kind: str, named: str
+) -> None:
     with ScriptedServer(saying(content="x")) as server:
         error = failure(server.url, asked)
     assert (error.kind, named in error.message, server.seen) == (kind, True, [])
 
 
-def test_a_medium_that_has_gone_fails_its_request_alone(tmp_path: Path, mock_server: MockServer) -> None:
+def test_a_medium_that_has_gone_fails_its_request_alone(
+    tmp_path: Path, mock_server: MockServer
+) -> None:
     file = tmp_path / "picture.png"
     file.write_bytes(PNG)
     gone = Media.from_path(file)
@@ -70,10 +90,16 @@ def test_a_medium_that_has_gone_fails_its_request_alone(tmp_path: Path, mock_ser
     file.unlink()
     lost, sound = generate_all(mock_server.url, [request(gone), request("q")])
     assert lost.error is not None
-    assert (lost.error.kind, str(file) in lost.error.message, sound.error) == ("internal", True, None)
+    assert (lost.error.kind, str(file) in lost.error.message, sound.error) == (
+        "internal",
+        True,
+        None,
+    )
 
 
-def test_large_media_are_encoded_and_decoded_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_media_are_encoded_and_decoded_in_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     threads: list[str] = []
     aside = asyncio.to_thread
 
@@ -83,19 +109,36 @@ def test_large_media_are_encoded_and_decoded_in_threads(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(asyncio, "to_thread", seen)
     large = request("see", medium(PNG + bytes(OFFLOAD_BYTES)))
-    with ScriptedServer(saying(content="small"), saying(content="x" * (OFFLOAD_BYTES + 1))) as server:
+    with ScriptedServer(
+        saying(content="small"), saying(content="x" * (OFFLOAD_BYTES + 1))
+    ) as server:
         small, whole = generate_all(server.url, [request("see", medium(PNG)), large])
-    assert len(server.seen[1].json["messages"][0]["content"][1]["image_url"]["url"]) > OFFLOAD_BYTES
-    assert (small.text, len(whole.text), threads) == ("small", OFFLOAD_BYTES + 1, ["_encode", "decode"])
+    assert (
+        len(server.seen[1].json["messages"][0]["content"][1]["image_url"]["url"])
+        > OFFLOAD_BYTES
+    )
+    assert (small.text, len(whole.text), threads) == (
+        "small",
+        OFFLOAD_BYTES + 1,
+        ["_encode", "decode"],
+    )
 
 
-def test_a_reply_in_the_connection_is_kept_by_a_run_that_is_left(tmp_path: Path) -> None:
+def test_a_reply_in_the_connection_is_kept_by_a_run_that_is_left(
+    tmp_path: Path,
+) -> None:
     """The loop stands still until the server has answered."""
 
     async def left(server: MockServer) -> int:
-        async with brokered(tmp_path, model=OpenAIBackend(model="m", base_url=server.url)) as broker:
-            call = asyncio.create_task(broker.run(ask_one(Call(MODEL, request("q"))), Scope("t", sample("s"))))
-            await asyncio.to_thread(wait_for, lambda: len(server.state.held) == 1, "the call")
+        async with brokered(
+            tmp_path, model=OpenAIBackend(model="m", base_url=server.url)
+        ) as broker:
+            call = asyncio.create_task(
+                broker.run(ask_one(Call(MODEL, request("q"))), Scope("t", sample("s")))
+            )
+            await asyncio.to_thread(
+                wait_for, lambda: len(server.state.held) == 1, "the call"
+            )
             server.let_go()
             wait_for(lambda: server.stats()["answered"] == 1, "the answer")
             server.meanwhile_silent(lambda: None)
@@ -108,7 +151,9 @@ def test_a_reply_in_the_connection_is_kept_by_a_run_that_is_left(tmp_path: Path)
         assert asyncio.run(left(server)) == 1
 
 
-def test_a_reply_that_is_being_decoded_is_kept_though_its_call_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reply_that_is_being_decoded_is_kept_though_its_call_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     begun, go_on, decode = threading.Event(), threading.Event(), ChatEndpoint.decode
 
     def slow(*args: Any) -> Response:
@@ -132,21 +177,52 @@ def test_a_reply_that_is_being_decoded_is_kept_though_its_call_is_given_up(monke
         assert asyncio.run(given_up(server.url)).text == "x" * OFFLOAD_BYTES
 
 
-def test_identity_names_what_changes_answers_and_the_key_shows_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_identity_names_what_changes_answers_and_the_key_shows_nowhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     changes: list[dict[str, Any]] = [
-        *({"model": "other"}, {"revision": "2"}, {"base_url": "http://localhost:9/v1"}, {"endpoint": "auto"}),
-        *({"outputs": "text+image"}, {"send_seed": False}, {"max_tokens_field": "max_completion_tokens"}),
-        *({"image_response_format": "b64_json"}, {"image_detail": "low"}, {"response_format": "json_object"}),
+        *(
+            {"model": "other"},
+            {"revision": "2"},
+            {"base_url": "http://localhost:9/v1"},
+            {"endpoint": "auto"},
+        ),
+        *(
+            {"outputs": "text+image"},
+            {"send_seed": False},
+            {"max_tokens_field": "max_completion_tokens"},
+        ),
+        *(
+            {"image_response_format": "b64_json"},
+            {"image_detail": "low"},
+            {"response_format": "json_object"},
+        ),
     ]
     given: dict[str, Any] = {"model": "m", "base_url": LOCAL}
     before = OpenAIBackend(**given).identity
-    assert [change for change in changes if OpenAIBackend(**{**given, **change}).identity == before] == []
-    assert {"image_detail", "response_format"} & {*before} == set(), "runs of earlier versions go on"
-    other = OpenAIBackend(model="m", base_url=LOCAL + "/", timeout=5, organization="org", inputs="text", max_images=1)
+    assert [
+        change
+        for change in changes
+        if OpenAIBackend(**{**given, **change}).identity == before
+    ] == []
+    assert {"image_detail", "response_format"} & {*before} == set(), (
+        "runs of earlier versions go on"
+    )
+    other = OpenAIBackend(
+        model="m",
+        base_url=LOCAL + "/",
+        timeout=5,
+        organization="org",
+        inputs="text",
+        max_images=1,
+    )
     assert other.identity == before == json.loads(json.dumps(before))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     backend = OpenAIBackend(model="m", base_url=LOCAL)
-    assert KEY not in f"{backend!r} {backend._settings!r} {backend.identity} {backend.provenance}"
+    assert (
+        KEY
+        not in f"{backend!r} {backend._settings!r} {backend.identity} {backend.provenance}"
+    )
     assert backend.provenance["host"] == "localhost"
     assert backend.provenance["aiohttp"]
 
@@ -154,14 +230,19 @@ def test_identity_names_what_changes_answers_and_the_key_shows_nowhere(monkeypat
 @pytest.mark.parametrize(
     ("error", "arguments"),
     [
-        (UsageError, [{"model": ""}, {"max_reply_bytes": "many"}, {"send_seed": "maybe"}]),
+        (
+            UsageError,
+            [{"model": ""}, {"max_reply_bytes": "many"}, {"send_seed": "maybe"}],
+        ),
         (UsageError, [{"organization": "two words"}, {"project": "ü"}]),
         (UnknownNameError, [{"endpoint": "chatt"}, {"max_tokens_field": "max"}]),
         (UnknownNameError, [{"image_detail": "medium"}, {"response_format": "json"}]),
         (MissingDataError, [{"base_url": ""}]),
     ],
 )
-def test_an_unusable_argument_is_refused_at_once(error: type[Exception], arguments: list[dict[str, Any]]) -> None:
+def test_an_unusable_argument_is_refused_at_once(
+    error: type[Exception], arguments: list[dict[str, Any]]
+) -> None:
     for given in arguments:
         with pytest.raises(error):
             OpenAIBackend(**{"model": "m", "base_url": LOCAL, **given})

@@ -8,7 +8,13 @@ import pytest
 
 from mmeval.broker import server_batcher
 from mmeval.broker.runtime import BackendRuntime
-from mmeval.errors import BackendDownError, KeyRefusedError, MissingExtraError, StorageError, UsageError
+from mmeval.errors import (
+    BackendDownError,
+    KeyRefusedError,
+    MissingExtraError,
+    StorageError,
+    UsageError,
+)
 from mmeval.model_backends.openai import OpenAIBackend, batches
 from mmeval.records import Request, Response
 from mmeval.store.ticket import Ticket
@@ -25,7 +31,9 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(batches, name, 0.001)
 
 
-def batched(url: str, notes: Path, asked: Sequence[Request] = ASKED, **arguments: Any) -> list[Response]:
+def batched(
+    url: str, notes: Path, asked: Sequence[Request] = ASKED, **arguments: Any
+) -> list[Response]:
     """The responses of one call, each of which came exactly once."""
     found: dict[int, Response] = {}
 
@@ -34,7 +42,9 @@ def batched(url: str, notes: Path, asked: Sequence[Request] = ASKED, **arguments
         found[position] = response
 
     async def run() -> None:
-        backend = OpenAIBackend(**{"model": "m", "base_url": url, "batch": True, **arguments})
+        backend = OpenAIBackend(
+            **{"model": "m", "base_url": url, "batch": True, **arguments}
+        )
         assert backend.batches is not None
         await backend.batches.answer(asked, notes, deliver, lambda _text: None)
 
@@ -42,7 +52,9 @@ def batched(url: str, notes: Path, asked: Sequence[Request] = ASKED, **arguments
     return [found[position] for position in range(len(asked))]
 
 
-def test_a_batch_gives_the_answers_of_single_requests_and_marks_their_cost(tmp_path: Path) -> None:
+def test_a_batch_gives_the_answers_of_single_requests_and_marks_their_cost(
+    tmp_path: Path,
+) -> None:
     asked = [*ASKED, ASKED[3]]
     with MockServer(batch_looks=3) as server:
         found = batched(server.url, tmp_path, asked)
@@ -51,10 +63,15 @@ def test_a_batch_gives_the_answers_of_single_requests_and_marks_their_cost(tmp_p
         [batch] = server.state.batches.batches.values()
         [note] = tmp_path.iterdir()
     assert [one.output for one in found] == [one.output for one in alone]
-    assert [one.usage.input_tokens for one in found] == [one.usage.input_tokens for one in alone]
+    assert [one.usage.input_tokens for one in found] == [
+        one.usage.input_tokens for one in alone
+    ]
     assert {one.usage.batched for one in found} == {True}
     assert (stats["requests"], stats["repeated"]) == (20, 0)
-    assert (batch["endpoint"], batch["metadata"]) == ("/v1/chat/completions", {"mmeval": note.stem})
+    assert (batch["endpoint"], batch["metadata"]) == (
+        "/v1/chat/completions",
+        {"mmeval": note.stem},
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,7 +83,9 @@ def test_a_batch_gives_the_answers_of_single_requests_and_marks_their_cost(tmp_p
         ({"batch_end": "cancelled"}, "no_answer"),
     ],
 )
-def test_what_a_batch_leaves_out_fails_alone(trouble: dict[str, Any], kind: str, tmp_path: Path) -> None:
+def test_what_a_batch_leaves_out_fails_alone(
+    trouble: dict[str, Any], kind: str, tmp_path: Path
+) -> None:
     with MockServer(**trouble) as server:
         found = batched(server.url, tmp_path)
     kinds = [one.error.kind for one in found if one.error is not None]
@@ -81,32 +100,51 @@ def test_a_later_process_finds_its_batches_by_some_of_their_requests(
     with MockServer() as server:
         batched(server.url, tmp_path)
         batched(server.url, tmp_path, ASKED[3:17])
-        longer = batched(server.url, tmp_path, [*ASKED, *(request(f"more {i}") for i in range(2))])
-        sizes = [batch["request_counts"]["total"] for batch in server.state.batches.batches.values()]
+        longer = batched(
+            server.url, tmp_path, [*ASKED, *(request(f"more {i}") for i in range(2))]
+        )
+        sizes = [
+            batch["request_counts"]["total"]
+            for batch in server.state.batches.batches.values()
+        ]
         batched(server.url, tmp_path / "another run")
         assert (sizes, len(server.state.batches.batches)) == ([8, 8, 4, 2], 7)
     assert all(one.error is None for one in longer)
 
 
-def test_two_judges_of_a_run_folder_get_answers_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_judges_of_a_run_folder_get_answers_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(server_batcher, "QUIET", 0.01)
 
     async def served(model: str) -> set[str]:
         backend = OpenAIBackend(model=model, base_url=server.url, batch=True)
-        role = BackendRuntime(backend, limit=1, retries=0, live=lambda: 2, notes=tmp_path)
-        found = await asyncio.gather(*(role.ask(one, Ticket(f"t{i}")) for i, one in enumerate(ASKED[:2])))
+        role = BackendRuntime(
+            backend, limit=1, retries=0, live=lambda: 2, notes=tmp_path
+        )
+        found = await asyncio.gather(
+            *(role.ask(one, Ticket(f"t{i}")) for i, one in enumerate(ASKED[:2]))
+        )
         await role.close()
         return {response.served for response, _ in found}
 
     with MockServer() as server:
-        assert [asyncio.run(served(model)) for model in ("a", "b", "a")] == [{"a"}, {"b"}, {"a"}]
+        assert [asyncio.run(served(model)) for model in ("a", "b", "a")] == [
+            {"a"},
+            {"b"},
+            {"a"},
+        ]
         assert len(server.state.batches.batches) == 2
 
 
-def test_one_request_and_one_that_cannot_be_encoded_stay_out_of_a_batch(tmp_path: Path) -> None:
+def test_one_request_and_one_that_cannot_be_encoded_stay_out_of_a_batch(
+    tmp_path: Path,
+) -> None:
     with MockServer() as server:
         [alone] = batched(server.url, tmp_path, ASKED[:1])
-        *sound, unsendable = batched(server.url, tmp_path, [*ASKED[:2], request(medium(MP4))])
+        *sound, unsendable = batched(
+            server.url, tmp_path, [*ASKED[:2], request(medium(MP4))]
+        )
         [batch] = server.state.batches.batches.values()
     assert alone.error is not None and unsendable.error is not None
     assert (alone.error.kind, unsendable.error.kind, [one.error for one in sound]) == (
@@ -117,26 +155,41 @@ def test_one_request_and_one_that_cannot_be_encoded_stay_out_of_a_batch(tmp_path
     assert batch["request_counts"]["total"] == 2
 
 
-def test_a_batch_that_the_server_refuses_ends_the_run_and_is_not_found_again(tmp_path: Path) -> None:
-    with MockServer(batch_end="failed") as server, pytest.raises(BackendDownError, match="no such model"):
+def test_a_batch_that_the_server_refuses_ends_the_run_and_is_not_found_again(
+    tmp_path: Path,
+) -> None:
+    with (
+        MockServer(batch_end="failed") as server,
+        pytest.raises(BackendDownError, match="no such model"),
+    ):
         batched(server.url, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("most", "sizes"), [(12, [12, 8, 4, 4]), (5, [12, 8, 6, 3, 3, 6, 3, 3, 4, 4])])
+@pytest.mark.parametrize(
+    ("most", "sizes"), [(12, [12, 8, 4, 4]), (5, [12, 8, 6, 3, 3, 6, 3, 3, 4, 4])]
+)
 def test_what_is_too_large_for_the_queue_of_the_account_is_sent_in_halves_in_turn(
     most: int, sizes: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "MAX_ROWS", 12)
     with MockServer(batch_most=most) as server:
         found = batched(server.url, tmp_path)
-        sent = [batch["request_counts"]["total"] for batch in server.state.batches.batches.values()]
-        assert ({one.error for one in found}, sent, server.stats()["repeated"]) == ({None}, sizes, 0)
+        sent = [
+            batch["request_counts"]["total"]
+            for batch in server.state.batches.batches.values()
+        ]
+        assert ({one.error for one in found}, sent, server.stats()["repeated"]) == (
+            {None},
+            sizes,
+            0,
+        )
     assert sum(len(from_line(note.read_bytes())) for note in tmp_path.iterdir()) == 20
 
 
 @pytest.mark.parametrize(
-    ("status", "error"), [(404, BackendDownError), (401, KeyRefusedError), (500, BackendDownError)]
+    ("status", "error"),
+    [(404, BackendDownError), (401, KeyRefusedError), (500, BackendDownError)],
 )
 def test_a_server_that_takes_no_batches_ends_the_run(
     status: int, error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -146,7 +199,9 @@ def test_a_server_that_takes_no_batches_ends_the_run(
         batched(server.url, tmp_path)
 
 
-def test_a_server_that_hangs_up_at_every_step_gets_each_request_once(tmp_path: Path) -> None:
+def test_a_server_that_hangs_up_at_every_step_gets_each_request_once(
+    tmp_path: Path,
+) -> None:
     with MockServer() as server:
         seen: set[str] = set()
 
@@ -157,14 +212,22 @@ def test_a_server_that_hangs_up_at_every_step_gets_each_request_once(tmp_path: P
 
         server.state.batches.on_step = stumble
         assert all(one.error is None for one in batched(server.url, tmp_path))
-        assert (server.stats()["requests"], len(server.state.batches.batches), len(seen)) == (20, 1, 6)
+        assert (
+            server.stats()["requests"],
+            len(server.state.batches.batches),
+            len(seen),
+        ) == (20, 1, 6)
 
 
-def test_results_that_the_server_has_removed_are_asked_for_alone_and_a_damaged_note_is_named(tmp_path: Path) -> None:
+def test_results_that_the_server_has_removed_are_asked_for_alone_and_a_damaged_note_is_named(
+    tmp_path: Path,
+) -> None:
     with MockServer() as server:
         batched(server.url, tmp_path)
         server.state.batches.contents.clear()
-        assert {one.error and one.error.kind for one in batched(server.url, tmp_path)} == {"server"}
+        assert {
+            one.error and one.error.kind for one in batched(server.url, tmp_path)
+        } == {"server"}
         [note] = tmp_path.iterdir()
         for damage in (b'["tor', b"", b"7"):
             note.write_bytes(damage)
@@ -175,23 +238,42 @@ def test_results_that_the_server_has_removed_are_asked_for_alone_and_a_damaged_n
 def test_hostile_results_leave_their_requests_without_an_answer(tmp_path: Path) -> None:
     name = f"{ASKED[0].digest}-{ASKED[0].seed}"
     rows: list[Any] = [
-        *(None, 5, [], {}, {"custom_id": []}, {"custom_id": "?", "response": {"status_code": 200, "body": {}}}),
-        *({"custom_id": name, "response": 7}, {"custom_id": name, "response": {"status_code": "many", "body": {}}}),
+        *(
+            None,
+            5,
+            [],
+            {},
+            {"custom_id": []},
+            {"custom_id": "?", "response": {"status_code": 200, "body": {}}},
+        ),
+        *(
+            {"custom_id": name, "response": 7},
+            {"custom_id": name, "response": {"status_code": "many", "body": {}}},
+        ),
         {"custom_id": name, "error": ["odd"]},
     ]
     with MockServer() as server:
         held = server.state.batches
-        held.on_step = lambda _: held.contents.update({"file-1": b"\n".join(map(to_line, rows)) + b"\n{torn"})
+        held.on_step = lambda _: held.contents.update(
+            {"file-1": b"\n".join(map(to_line, rows)) + b"\n{torn"}
+        )
         found = batched(server.url, tmp_path)
     assert [one.error.kind for one in found if one.error is not None] == ["server"] * 20
 
 
-def test_batches_are_no_part_of_the_identity_and_need_chat_and_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_are_no_part_of_the_identity_and_need_chat_and_a_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     local: dict[str, Any] = {"model": "m", "base_url": "http://localhost:8000/v1"}
     backend = OpenAIBackend(**local, endpoint="auto", outputs="text+image", batch=True)
-    assert backend.identity == OpenAIBackend(**local, endpoint="auto", outputs="text+image").identity
+    assert (
+        backend.identity
+        == OpenAIBackend(**local, endpoint="auto", outputs="text+image").identity
+    )
     assert backend.batches is not None
-    assert [backend.batches.takes(request(wants=wants)) for wants in (("text",), ("image",))] == [True, False]
+    assert [
+        backend.batches.takes(request(wants=wants)) for wants in (("text",), ("image",))
+    ] == [True, False]
     with pytest.raises(UsageError):
         OpenAIBackend(**local, endpoint="speech", batch=True)
     monkeypatch.setitem(sys.modules, "openai", None)

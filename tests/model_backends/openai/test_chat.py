@@ -12,11 +12,17 @@ from mmeval.records import Request, Response, Usage
 from tests.support.openai_calls import PNG, WAV, data_uri, medium, request
 
 IMAGE = {"type": "image_url", "image_url": {"url": data_uri(PNG, "image/png")}}
-SOUND = {"id": "a", "data": data_uri(WAV, "").partition(",")[2], "transcript": "spoken words"}
+SOUND = {
+    "id": "a",
+    "data": data_uri(WAV, "").partition(",")[2],
+    "transcript": "spoken words",
+}
 
 
 def endpoint(**arguments: Any) -> ChatEndpoint:
-    return ChatEndpoint(OpenAIBackend(model="m", base_url="http://localhost/v1", **arguments)._settings)
+    return ChatEndpoint(
+        OpenAIBackend(model="m", base_url="http://localhost/v1", **arguments)._settings
+    )
 
 
 def sent(asked: Request, **arguments: Any) -> Any:
@@ -30,13 +36,18 @@ def received(*choices: Any, asked: Request | None = None, **fields: Any) -> Resp
 
 def shape(response: Response) -> list[str]:
     assert response.output is not None
-    return [part.text if part.text is not None else part.kind for part in response.output.parts]
+    return [
+        part.text if part.text is not None else part.kind
+        for part in response.output.parts
+    ]
 
 
 def test_the_fields_of_a_request_have_the_names_of_the_interface() -> None:
     body = {"model": "m", "seed": 7, "messages": [{"role": "user", "content": "q"}]}
     assert sent(request("q", seed=7)) == body
-    asked = request("q", temperature=0.5, top_p=0.9, top_k=40, max_gen_toks=64, until=["\n", "END"])
+    asked = request(
+        "q", temperature=0.5, top_p=0.9, top_k=40, max_gen_toks=64, until=["\n", "END"]
+    )
     fields = {"temperature": 0.5, "top_p": 0.9, "top_k": 40, "stop": ["\n", "END"]}
     assert sent(asked) == {**body, **fields, "max_tokens": 64}
     del body["seed"]
@@ -45,31 +56,62 @@ def test_the_fields_of_a_request_have_the_names_of_the_interface() -> None:
     chat = endpoint(outputs="text+image")
     first = request("q", seed=1, temperature=1.0)
     second = Request(first.messages, first.params, ("image",), 2)
-    bodies = [json.loads(chat.encode(asked).body) for asked in (first, second, first, request("q", temperature=0.5))]
-    found = [(body["seed"], "modalities" in body, body["temperature"]) for body in bodies]
+    bodies = [
+        json.loads(chat.encode(asked).body)
+        for asked in (first, second, first, request("q", temperature=0.5))
+    ]
+    found = [
+        (body["seed"], "modalities" in body, body["temperature"]) for body in bodies
+    ]
     assert found == [(1, False, 1.0), (2, True, 1.0), (1, False, 1.0), (7, False, 0.5)]
-    spoken = sent(request("q", wants=("text", "audio"), options={"audio.voice": "verse"}), outputs="text+audio")
-    assert (spoken["modalities"], spoken["audio"]) == (["text", "audio"], {"voice": "verse", "format": "wav"})
+    spoken = sent(
+        request("q", wants=("text", "audio"), options={"audio.voice": "verse"}),
+        outputs="text+audio",
+    )
+    assert (spoken["modalities"], spoken["audio"]) == (
+        ["text", "audio"],
+        {"voice": "verse", "format": "wav"},
+    )
 
 
 def test_pictures_have_their_detail_and_replies_are_json_on_request() -> None:
     asked = request("q", medium(PNG), medium(WAV))
     with_detail = sent(asked, image_detail="low", response_format="json_object")
     _, image, sound = with_detail["messages"][0]["content"]
-    assert (image["image_url"]["detail"], "detail" in sound["input_audio"]) == ("low", False)
+    assert (image["image_url"]["detail"], "detail" in sound["input_audio"]) == (
+        "low",
+        False,
+    )
     assert with_detail["response_format"] == {"type": "json_object"}
     plain = sent(asked)
-    assert ("response_format" in plain, plain["messages"][0]["content"][1]["image_url"].keys()) == (False, {"url"})
+    assert (
+        "response_format" in plain,
+        plain["messages"][0]["content"][1]["image_url"].keys(),
+    ) == (False, {"url"})
 
 
 def test_an_answer_carries_its_text_usage_latency_model_and_reason() -> None:
-    choice = {"message": {"role": "assistant", "content": "hello"}, "finish_reason": "stop"}
+    choice = {
+        "message": {"role": "assistant", "content": "hello"},
+        "finish_reason": "stop",
+    }
     counted = {"prompt_tokens": 3, "completion_tokens": 5}
     response = received(choice, model="m-1", usage=counted, system_fingerprint="fp")
-    assert (response.text, response.usage, response.latency) == ("hello", Usage(3, 5), 0.5)
-    assert (response.served, response.finish_reason, response.fingerprint) == ("m-1", "stop", "fp")
+    assert (response.text, response.usage, response.latency) == (
+        "hello",
+        Usage(3, 5),
+        0.5,
+    )
+    assert (response.served, response.finish_reason, response.fingerprint) == (
+        "m-1",
+        "stop",
+        "fp",
+    )
     reasons = ["stop", "length", "max_tokens", "content_filter", "tool_calls", None]
-    found = [received({"message": {"content": "x"}, "finish_reason": reason}).finish_reason for reason in reasons]
+    found = [
+        received({"message": {"content": "x"}, "finish_reason": reason}).finish_reason
+        for reason in reasons
+    ]
     assert found == ["stop", "length", "length", "content_filter", "stop", "stop"]
 
 
@@ -92,41 +134,82 @@ def text(words: str) -> dict[str, str]:
         ({"content": None, "refusal": "I will not"}, ["I will not"]),
         ({"content": "x", "reasoning_content": "hm"}, ["hm", "x"]),
         ({"content": "x", "reasoning": "hm"}, ["hm", "x"]),
-        ({"content": [{"type": "thinking", "thinking": [text("hm")]}, text("x")]}, ["hm", "x"]),
+        (
+            {"content": [{"type": "thinking", "thinking": [text("hm")]}, text("x")]},
+            ["hm", "x"],
+        ),
         ({"content": [{"type": "reasoning", "text": "hm"}, text("x")]}, ["hm", "x"]),
     ],
 )
-def test_an_answer_is_read_in_every_form(given: dict[str, Any], parts: list[str]) -> None:
+def test_an_answer_is_read_in_every_form(
+    given: dict[str, Any], parts: list[str]
+) -> None:
     assert shape(received({"message": given, "finish_reason": "stop"})) == parts
 
 
-def test_reasoning_is_hidden_media_arrive_unchanged_and_a_sound_may_be_a_choice_of_its_own() -> None:
-    output = received({"message": {"content": "x", "reasoning_content": "hm", "images": [IMAGE]}}).output
+def test_reasoning_is_hidden_media_arrive_unchanged_and_a_sound_may_be_a_choice_of_its_own() -> (
+    None
+):
+    output = received(
+        {"message": {"content": "x", "reasoning_content": "hm", "images": [IMAGE]}}
+    ).output
     assert output is not None
-    assert (output.parts[0].kind, output.parts[0].raw, output.parts[1].text) == ("reasoning", "", "x")
+    assert (output.parts[0].kind, output.parts[0].raw, output.parts[1].text) == (
+        "reasoning",
+        "",
+        "x",
+    )
     assert output.media("image") == (Media.from_bytes(PNG),)
     silent = {"message": {"content": None, "audio": SOUND}}
-    assert shape(received({"message": {"content": "a"}}, silent, None)) == ["a", "audio"]
+    assert shape(received({"message": {"content": "a"}}, silent, None)) == [
+        "a",
+        "audio",
+    ]
 
 
 UNREADABLE: list[Any] = [
-    *("x", {"role": "assistant"}, {"content": 5}, {"content": [5]}, {"content": [{"type": "widget"}]}),
-    *({"content": "x", "images": "y"}, {"content": "x", "images": ["https://cdn/x.png"]}),
+    *(
+        "x",
+        {"role": "assistant"},
+        {"content": 5},
+        {"content": [5]},
+        {"content": [{"type": "widget"}]},
+    ),
+    *(
+        {"content": "x", "images": "y"},
+        {"content": "x", "images": ["https://cdn/x.png"]},
+    ),
     {"content": "x", "audio": {"transcript": "t"}},
 ]
 
 
-@pytest.mark.parametrize("choices", [[], [None], [{}], *([{"message": message}] for message in UNREADABLE)], ids=str)
+@pytest.mark.parametrize(
+    "choices",
+    [[], [None], [{}], *([{"message": message}] for message in UNREADABLE)],
+    ids=str,
+)
 def test_an_answer_that_cannot_be_read_is_a_bad_reply(choices: list[Any]) -> None:
     with pytest.raises(CallError) as caught:
         received(*choices)
     assert caught.value.kind == "bad_reply"
 
 
-def test_media_that_chat_cannot_carry_are_a_warning_and_an_error_inside_a_choice_is_one_of_the_server() -> None:
+def test_media_that_chat_cannot_carry_are_a_warning_and_an_error_inside_a_choice_is_one_of_the_server() -> (
+    None
+):
     with pytest.raises(CallError, match="upstream died") as caught:
-        received({"message": {"content": ""}, "error": {"code": 502, "message": "upstream died"}})
+        received(
+            {
+                "message": {"content": ""},
+                "error": {"code": 502, "message": "upstream died"},
+            }
+        )
     assert caught.value.kind == "server"
     choice, size = {"message": {"content": "x"}}, {"image.size": "1x1"}
-    assert "image.size" in received(choice, asked=request("q", wants=("text", "image"), options=size)).warnings[0]
+    assert (
+        "image.size"
+        in received(
+            choice, asked=request("q", wants=("text", "image"), options=size)
+        ).warnings[0]
+    )
     assert received(choice, asked=request("q", options=size)).warnings == ()

@@ -29,19 +29,40 @@ PAY = body(message="pay", type="insufficient_quota")
 @pytest.mark.parametrize(
     ("kind", "replies"),
     [
-        ("bad_request", [(400, body(message="no such field")), (400, PAY), (404, LONG), (404, b"")]),
+        (
+            "bad_request",
+            [(400, body(message="no such field")), (400, PAY), (404, LONG), (404, b"")],
+        ),
         ("bad_request", [(302, b""), (499, b"")]),
-        ("too_long", [(400, body(code="context_length_exceeded")), (400, LONG), (422, LONG), (413, b"")]),
+        (
+            "too_long",
+            [
+                (400, body(code="context_length_exceeded")),
+                (400, LONG),
+                (422, LONG),
+                (413, b""),
+            ],
+        ),
         ("too_long", [(422, b'{"detail": [{"msg": "prompt is too long"}]}')]),
         ("auth", [(401, body(message="bad key")), (402, b""), (403, b""), (429, PAY)]),
         ("auth", [(429, body(code="insufficient_quota"))]),
         ("timeout", [(408, b"")]),
-        ("rate_limit", [(429, body(message="slow down", code="rate_limit_exceeded")), (409, b"")]),
-        ("server", [(500, body(message="oops")), (503, b"<html>busy</html>"), (529, b"")]),
+        (
+            "rate_limit",
+            [(429, body(message="slow down", code="rate_limit_exceeded")), (409, b"")],
+        ),
+        (
+            "server",
+            [(500, body(message="oops")), (503, b"<html>busy</html>"), (529, b"")],
+        ),
     ],
 )
-def test_a_status_has_its_kind_of_error(kind: str, replies: list[tuple[int, bytes]]) -> None:
-    assert {http_error(status, {}, content).kind for status, content in replies} == {kind}
+def test_a_status_has_its_kind_of_error(
+    kind: str, replies: list[tuple[int, bytes]]
+) -> None:
+    assert {http_error(status, {}, content).kind for status, content in replies} == {
+        kind
+    }
 
 
 @pytest.mark.parametrize(
@@ -65,30 +86,71 @@ def test_an_error_has_its_kind_and_advice_where_the_user_can_mend_it() -> None:
     assert "refuses the key" in http_error(401, {}, b"", keyed=True).text
     assert "(set OPENAI_API_KEY" in http_error(401, {}, b"").text
     assert all("base_url" in http_error(status, {}, b"").text for status in (404, 405))
-    assert "https://other/v1" in http_error(307, {"Location": "https://other/v1"}, b"").text
+    assert (
+        "https://other/v1"
+        in http_error(307, {"Location": "https://other/v1"}, b"").text
+    )
     assert all("nowhere" in http_error(status, {}, b"").text for status in (300, 399))
-    assert [http_error(status, {}, b"").text for status in (400, 500)] == ["HTTP 400", "HTTP 500"]
-    errors = [{"code": 429, "message": "busy upstream"}, {"code": "server_error", "message": "oops"}, "oops"]
-    assert [error_in_body(error).kind for error in errors] == ["rate_limit", "server", "server"]
+    assert [http_error(status, {}, b"").text for status in (400, 500)] == [
+        "HTTP 400",
+        "HTTP 500",
+    ]
+    errors = [
+        {"code": 429, "message": "busy upstream"},
+        {"code": "server_error", "message": "oops"},
+        "oops",
+    ]
+    assert [error_in_body(error).kind for error in errors] == [
+        "rate_limit",
+        "server",
+        "server",
+    ]
     copy = pickle.loads(pickle.dumps(CallError("rate_limit", "busy", 2.0)))
     assert (copy.kind, copy.text, copy.retry_after) == ("rate_limit", "busy", 2.0)
 
 
 def test_retry_after_is_seconds_or_a_date_and_carried_by_the_error() -> None:
     now, day = datetime(2025, 1, 1, tzinfo=UTC), "Wed, 01 Jan 2025 00:00:30"
-    given = {"2": 2.0, "0.1": 0.1, "-5": 0.0, "1e9": 86_400.0, "nan": None, "soon": None, "": None}
-    dates = {f"{day} GMT": 30.0, f"{day} -0000": 30.0, "Tue, 31 Dec 2024 23:59:00 GMT": 0.0}
+    given = {
+        "2": 2.0,
+        "0.1": 0.1,
+        "-5": 0.0,
+        "1e9": 86_400.0,
+        "nan": None,
+        "soon": None,
+        "": None,
+    }
+    dates = {
+        f"{day} GMT": 30.0,
+        f"{day} -0000": 30.0,
+        "Tue, 31 Dec 2024 23:59:00 GMT": 0.0,
+    }
     for value, seconds in {**given, **dates}.items():
         assert (value, retry_after({"Retry-After": value}, now)) == (value, seconds)
-    assert [http_error(429, headers, b"").retry_after for headers in ({"Retry-After": "3"}, {})] == [3.0, None]
+    assert [
+        http_error(429, headers, b"").retry_after
+        for headers in ({"Retry-After": "3"}, {})
+    ] == [3.0, None]
 
 
 def test_no_key_stays_in_a_message_which_is_cut_after_they_are_gone() -> None:
-    bearer = ("Authorization: Bearer something.else", "'Bearer something.else' today", "sk-something")
+    bearer = (
+        "Authorization: Bearer something.else",
+        "'Bearer something.else' today",
+        "sk-something",
+    )
     for text in (f"the key: {KEY}", *bearer):
         clean = redacted(text, KEY)
-        assert (REDACTED in clean, KEY in clean, "something" in clean) == (True, False, False)
+        assert (REDACTED in clean, KEY in clean, "something" in clean) == (
+            True,
+            False,
+            False,
+        )
     assert redacted("x" * 490 + KEY + "y" * 100, KEY) == "x" * 490 + REDACTED + "..."
     assert redacted("x" * 500, KEY) == "x" * 500
     assert redacted("x" * 501, KEY) == "x" * 500 + "..."
-    assert (redacted("abc", "abc"), redacted("abcd", "abcd"), MAX_MESSAGE_CHARS) == ("abc", REDACTED, 500)
+    assert (redacted("abc", "abc"), redacted("abcd", "abcd"), MAX_MESSAGE_CHARS) == (
+        "abc",
+        REDACTED,
+        500,
+    )

@@ -8,7 +8,17 @@ from mmeval.content import Interleaved, Media, Part, PartKind, media_part, text_
 from mmeval.model_backends.openai.failures import CallError
 from mmeval.model_backends.openai.messages import encode_messages
 from mmeval.records.sample import Message, message, user
-from tests.support.openai_calls import FLAC, GLB, MP3, MP4, PDF, PNG, WAV, data_uri, medium
+from tests.support.openai_calls import (
+    FLAC,
+    GLB,
+    MP3,
+    MP4,
+    PDF,
+    PNG,
+    WAV,
+    data_uri,
+    medium,
+)
 
 INPUTS: tuple[PartKind, ...] = ("text", "code", "image", "audio", "document", "video")
 PICTURE = {"type": "image_url", "image_url": {"url": data_uri(PNG, "image/png")}}
@@ -28,8 +38,12 @@ def test_texts_and_media_keep_their_order_and_what_is_hidden_does_not_go() -> No
     [row] = encoded(user("a", "b", medium(PNG), "c", medium(WAV), medium(PNG)))
     kinds = [item.get("text", item["type"]) for item in row["content"]]
     assert kinds == ["ab", "image_url", "c", "input_audio", "image_url"]
-    rows = encoded(user(medium(PDF)), message("assistant", "read"), user(medium(PDF + b"2")))
-    names = [row["content"][0]["file"]["filename"] for row in rows if row["role"] == "user"]
+    rows = encoded(
+        user(medium(PDF)), message("assistant", "read"), user(medium(PDF + b"2"))
+    )
+    names = [
+        row["content"][0]["file"]["filename"] for row in rows if row["role"] == "user"
+    ]
     assert names == ["document1.pdf", "document2.pdf"]
     code = Part("code", text="print(1)", raw="<<code1>>", label="code1")
     missing = Part("image", raw="<<image1>>", label="image1")
@@ -39,24 +53,36 @@ def test_texts_and_media_keep_their_order_and_what_is_hidden_does_not_go() -> No
 
 
 def sound(data: bytes, form: str) -> dict[str, Any]:
-    return {"type": "input_audio", "input_audio": {"data": base64.b64encode(data).decode(), "format": form}}
+    return {
+        "type": "input_audio",
+        "input_audio": {"data": base64.b64encode(data).decode(), "format": form},
+    }
 
 
 def file(name: str, data: bytes, mime: str) -> dict[str, Any]:
-    return {"type": "file", "file": {"filename": name, "file_data": data_uri(data, mime)}}
+    return {
+        "type": "file",
+        "file": {"filename": name, "file_data": data_uri(data, mime)},
+    }
 
 
 @pytest.mark.parametrize(
     ("data", "item"),
     [
         pytest.param(PNG, PICTURE, id="image"),
-        pytest.param(MP4, {"type": "video_url", "video_url": {"url": data_uri(MP4, "video/mp4")}}, id="video"),
+        pytest.param(
+            MP4,
+            {"type": "video_url", "video_url": {"url": data_uri(MP4, "video/mp4")}},
+            id="video",
+        ),
         pytest.param(WAV, sound(WAV, "wav"), id="wav"),
         pytest.param(MP3, sound(MP3, "mp3"), id="mp3"),
         pytest.param(PDF, file("document1.pdf", PDF, "application/pdf"), id="document"),
     ],
 )
-def test_a_medium_goes_as_its_own_bytes_under_a_neutral_name(data: bytes, item: dict[str, Any]) -> None:
+def test_a_medium_goes_as_its_own_bytes_under_a_neutral_name(
+    data: bytes, item: dict[str, Any]
+) -> None:
     [row] = encoded(user("look:", medium(data)))
     assert row["content"] == [{"type": "text", "text": "look:"}, item]
 
@@ -69,7 +95,9 @@ def test_a_document_or_a_drawing_goes_as_its_words_or_its_picture() -> None:
     assert encoded(user(document(PNG)))[0]["content"] == [PICTURE]
     [row] = encoded(user(document(PNG)), inputs=("text", "document"))
     assert row["content"] == [file("document1.png", PNG, "image/png")]
-    [row] = encoded(user("Sum up", document(b"salt,2\n", "answer.csv"), document(b"words", "b.txt")))
+    [row] = encoded(
+        user("Sum up", document(b"salt,2\n", "answer.csv"), document(b"words", "b.txt"))
+    )
     first = "\n[document1.csv]\nsalt,2\n\n[end of document1.csv]\n"
     second = "\n[document2.txt]\nwords\n[end of document2.txt]\n"
     assert [item["text"] for item in row["content"]] == ["Sum up", first, second]
@@ -83,15 +111,24 @@ def test_a_document_or_a_drawing_goes_as_its_words_or_its_picture() -> None:
 
 
 def test_media_of_an_answer_move_to_the_next_user_message_or_one_of_their_own() -> None:
-    answer = Interleaved.from_text("here <<image1>> and a sound", {"image1": medium(PNG), "audio1": medium(WAV)})
-    rows = encoded(user("draw"), Message("assistant", answer), user("again"), user("and text"))
+    answer = Interleaved.from_text(
+        "here <<image1>> and a sound", {"image1": medium(PNG), "audio1": medium(WAV)}
+    )
+    rows = encoded(
+        user("draw"), Message("assistant", answer), user("again"), user("and text")
+    )
     assert rows[1] == {"role": "assistant", "content": "here <<image1>> and a sound"}
     moved = [item.get("text", item["type"]) for item in rows[2]["content"]]
     assert moved == ["[image1]", "image_url", "[audio1]", "input_audio", "again"]
     assert rows[3] == {"role": "user", "content": "and text"}
     rows = encoded(user("draw"), message("assistant", medium(PNG), medium(PNG)))
     assert rows[1] == {"role": "assistant", "content": "[image1][image2]"}
-    assert [item.get("text") for item in rows[2]["content"]] == ["[image1]", None, "[image2]", None]
+    assert [item.get("text") for item in rows[2]["content"]] == [
+        "[image1]",
+        None,
+        "[image2]",
+        None,
+    ]
     assert rows[2]["role"] == "user"
 
 
@@ -102,17 +139,61 @@ FOREIGN = b'<svg xmlns="http://www.w3.org/2000/svg"><foreignObject/></svg>'
 @pytest.mark.parametrize(
     ("part", "inputs", "kind", "named"),
     [
-        pytest.param(media_part(medium(FLAC)), INPUTS, "unsupported", "audio/flac", id="audio format"),
+        pytest.param(
+            media_part(medium(FLAC)),
+            INPUTS,
+            "unsupported",
+            "audio/flac",
+            id="audio format",
+        ),
         pytest.param(media_part(medium(GLB)), INPUTS, "unsupported", "3d", id="mesh"),
-        pytest.param(media_part(medium(MP4)), ("text", "image"), "unsupported", "video", id="video not declared"),
-        pytest.param(media_part(GARBAGE, "image"), INPUTS, "bad_request", "octet-stream", id="no image"),
-        pytest.param(media_part(GARBAGE, "audio"), INPUTS, "bad_request", "octet-stream", id="no audio"),
-        pytest.param(media_part(GARBAGE, "video"), INPUTS, "bad_request", "octet-stream", id="no video"),
-        pytest.param(document(b"\xff\xfea", "a.txt"), INPUTS, "bad_request", "a.txt", id="unreadable words"),
-        pytest.param(media_part(medium(FOREIGN)), INPUTS, "bad_request", "foreignObject", id="unreadable drawing"),
+        pytest.param(
+            media_part(medium(MP4)),
+            ("text", "image"),
+            "unsupported",
+            "video",
+            id="video not declared",
+        ),
+        pytest.param(
+            media_part(GARBAGE, "image"),
+            INPUTS,
+            "bad_request",
+            "octet-stream",
+            id="no image",
+        ),
+        pytest.param(
+            media_part(GARBAGE, "audio"),
+            INPUTS,
+            "bad_request",
+            "octet-stream",
+            id="no audio",
+        ),
+        pytest.param(
+            media_part(GARBAGE, "video"),
+            INPUTS,
+            "bad_request",
+            "octet-stream",
+            id="no video",
+        ),
+        pytest.param(
+            document(b"\xff\xfea", "a.txt"),
+            INPUTS,
+            "bad_request",
+            "a.txt",
+            id="unreadable words",
+        ),
+        pytest.param(
+            media_part(medium(FOREIGN)),
+            INPUTS,
+            "bad_request",
+            "foreignObject",
+            id="unreadable drawing",
+        ),
     ],
 )
-def test_media_that_cannot_be_sent(part: Part, inputs: tuple[PartKind, ...], kind: str, named: str) -> None:
+def test_media_that_cannot_be_sent(
+    part: Part, inputs: tuple[PartKind, ...], kind: str, named: str
+) -> None:
     with pytest.raises(CallError, match=named) as caught:
         encode_messages([user(part)], inputs)
     assert caught.value.kind == kind

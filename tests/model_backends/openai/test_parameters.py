@@ -3,7 +3,13 @@ from typing import Any
 import pytest
 
 from mmeval.model_backends.openai.failures import CallError
-from mmeval.model_backends.openai.parameters import AUDIO_FORMATS, audio_format, check_options, unsent, voice
+from mmeval.model_backends.openai.parameters import (
+    AUDIO_FORMATS,
+    audio_format,
+    check_options,
+    unsent,
+    voice,
+)
 from mmeval.records.request import GenerationParams
 
 
@@ -13,10 +19,20 @@ def params(**options: Any) -> GenerationParams:
 
 def test_options_have_defaults_and_those_that_are_not_known_are_refused() -> None:
     assert (voice(params()), audio_format(params())) == ("alloy", "wav")
-    chosen = params(**{"image.size": "1x1", "image.quality": "low", "audio.voice": "verse", "audio.format": "mp3"})
+    chosen = params(
+        **{
+            "image.size": "1x1",
+            "image.quality": "low",
+            "audio.voice": "verse",
+            "audio.format": "mp3",
+        }
+    )
     check_options(chosen)
     assert (voice(chosen), audio_format(chosen)) == ("verse", "mp3")
-    for name, near in (("image.sise", '"image.size"'), ("video.fps", "image.size, image.quality")):
+    for name, near in (
+        ("image.sise", '"image.size"'),
+        ("video.fps", "image.size, image.quality"),
+    ):
         with pytest.raises(CallError, match=f"{name}.*{near}") as caught:
             check_options(params(**{name: 1}))
         assert caught.value.kind == "bad_request"
@@ -28,5 +44,8 @@ def test_options_have_defaults_and_those_that_are_not_known_are_refused() -> Non
 def test_parameters_that_an_endpoint_has_no_field_for_are_named() -> None:
     asked = params(temperature=0.0, until="x", **{"image.size": "1x1"})
     assert "for temperature, stop;" in unsent(asked, "images", sampled=False)[0]
-    assert "for image.size;" in unsent(asked, "chat", sampled=True, options=("image.size",))[0]
+    assert (
+        "for image.size;"
+        in unsent(asked, "chat", sampled=True, options=("image.size",))[0]
+    )
     assert unsent(asked, "chat", sampled=True) == ()

@@ -12,7 +12,12 @@ from tests.support.toy import picture
 
 
 def test_threads_that_want_the_same_wait_for_the_first_which_encodes_it() -> None:
-    recent, calls, started, go = Recent(), list[int](), threading.Event(), threading.Event()
+    recent, calls, started, go = (
+        Recent(),
+        list[int](),
+        threading.Event(),
+        threading.Event(),
+    )
 
     def encode() -> bytes:
         calls.append(1)
@@ -29,7 +34,9 @@ def test_threads_that_want_the_same_wait_for_the_first_which_encodes_it() -> Non
     assert len(calls) == 1
 
 
-def test_the_oldest_go_where_more_is_held_than_may_be_and_a_failure_is_not_kept() -> None:
+def test_the_oldest_go_where_more_is_held_than_may_be_and_a_failure_is_not_kept() -> (
+    None
+):
     recent, made = Recent(most=10), list[str]()
 
     def get(key: str, size: int = 4) -> int:
@@ -38,18 +45,33 @@ def test_the_oldest_go_where_more_is_held_than_may_be_and_a_failure_is_not_kept(
     for key in ("a", "b", "a", "c", "a", "b"):
         get(key)
     assert made == ["a", "b", "c", "b"]
-    assert (get("large", 50), get("large", 50), made[4:]) == (50, 50, ["large", "large"])
+    assert (get("large", 50), get("large", 50), made[4:]) == (
+        50,
+        50,
+        ["large", "large"],
+    )
     with pytest.raises(ZeroDivisionError):
         recent.get("d", lambda: b"%d" % (1 // 0))
     assert get("d") == 4
 
 
-def test_the_picture_of_an_answer_is_encoded_once_for_all_questions_about_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown, encoded = [media_part(picture(700 + number)) for number in range(3)], list[int]()
+def test_the_picture_of_an_answer_is_encoded_once_for_all_questions_about_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown, encoded = (
+        [media_part(picture(700 + number)) for number in range(3)],
+        list[int](),
+    )
     encode = base64.b64encode
-    monkeypatch.setattr(base64, "b64encode", lambda data: encoded.append(1) or encode(data))  # type: ignore[func-returns-value]  # both in one
-    questions: list[Message] = [message("user", f"criterion {number}", *shown) for number in range(10)]
+    monkeypatch.setattr(
+        base64, "b64encode", lambda data: encoded.append(1) or encode(data)
+    )  # type: ignore[func-returns-value]  # both in one
+    questions: list[Message] = [
+        message("user", f"criterion {number}", *shown) for number in range(10)
+    ]
     with ThreadPoolExecutor(4) as threads:
-        bodies = list(threads.map(lambda one: encode_messages([one], ["image"]), questions))
+        bodies = list(
+            threads.map(lambda one: encode_messages([one], ["image"]), questions)
+        )
     assert (len(encoded), len(set(bodies))) == (3, 10)
     assert all(body.count(b"data:image/png;base64,") == 3 for body in bodies)

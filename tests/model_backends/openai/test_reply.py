@@ -5,7 +5,14 @@ import math
 import pytest
 
 from mmeval.model_backends.openai.failures import CallError
-from mmeval.model_backends.openai.reply import decoded, fingerprint, json_object, medium, served, usage
+from mmeval.model_backends.openai.reply import (
+    decoded,
+    fingerprint,
+    json_object,
+    medium,
+    served,
+    usage,
+)
 from mmeval.records.response import Usage
 from tests.support.openai_calls import PNG, data_uri
 
@@ -40,10 +47,15 @@ def test_a_medium_is_found_in_every_spelling(item: object) -> None:
         ("cut off", ["data:image/png;base64"]),
         ("damaged", [URI[:-3], "data:image/png;base64,@@@@", {"b64_json": "äöü"}]),
         ("empty", ["data:,"]),
-        ("no data", [{"type": "widget"}, 17, None, {"url": {"url": {"url": {"url": URI}}}}]),
+        (
+            "no data",
+            [{"type": "widget"}, 17, None, {"url": {"url": {"url": {"url": URI}}}}],
+        ),
     ],
 )
-def test_a_medium_that_cannot_be_had_is_a_bad_reply(reason: str, items: list[object]) -> None:
+def test_a_medium_that_cannot_be_had_is_a_bad_reply(
+    reason: str, items: list[object]
+) -> None:
     for item in items:
         with pytest.raises(CallError, match=reason) as caught:
             medium(item)
@@ -52,7 +64,15 @@ def test_a_medium_that_cannot_be_had_is_a_bad_reply(reason: str, items: list[obj
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"<html>sign in</html>", b'{"choices": [', b"[]", b"null", b"\xff\xfe", b"[" * 100_000],
+    [
+        b"",
+        b"<html>sign in</html>",
+        b'{"choices": [',
+        b"[]",
+        b"null",
+        b"\xff\xfe",
+        b"[" * 100_000,
+    ],
     ids=["empty", "html", "cut", "list", "null", "binary", "deep nesting"],
 )
 def test_a_body_that_is_no_json_object_is_a_bad_reply(body: bytes) -> None:
@@ -66,10 +86,19 @@ def test_what_the_server_reports_beside_its_answer_is_read() -> None:
     assert usage({"usage": {"prompt_tokens": 3, "completion_tokens": 0}}) == Usage(3, 0)
     assert usage({"usage": {"input_tokens": 3, "output_tokens": 5}}) == Usage(3, 5)
     huge = {"prompt_tokens": 10**399, "completion_tokens": "7"}
-    nonsense = ({"prompt_tokens": -1, "completion_tokens": True}, {"input_tokens": math.inf}, huge, None, "12")
+    nonsense = (
+        {"prompt_tokens": -1, "completion_tokens": True},
+        {"input_tokens": math.inf},
+        huge,
+        None,
+        "12",
+    )
     assert {usage({"usage": counted}) for counted in nonsense} == {Usage()}
     assert (served({"model": "m-2024"}), served({"model": None})) == ("m-2024", "")
-    assert (fingerprint({"system_fingerprint": "fp_1"}), fingerprint({"system_fingerprint": None})) == ("fp_1", "")
+    assert (
+        fingerprint({"system_fingerprint": "fp_1"}),
+        fingerprint({"system_fingerprint": None}),
+    ) == ("fp_1", "")
     with pytest.raises(CallError, match="busy") as caught:
         json_object(json.dumps({"error": {"code": 429, "message": "busy"}}).encode())
     assert caught.value.kind == "rate_limit"

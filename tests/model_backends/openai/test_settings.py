@@ -14,10 +14,15 @@ from mmeval.model_backends.openai.settings import (
 )
 
 
-def test_the_address_is_the_argument_the_environments_or_the_official_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_address_is_the_argument_the_environments_or_the_official_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert checked_base_url("") == OFFICIAL_URL == "https://api.openai.com/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", "http://there:1/v1/")
-    assert (checked_base_url(""), checked_base_url("http://here:2/v1")) == ("http://there:1/v1", "http://here:2/v1")
+    assert (checked_base_url(""), checked_base_url("http://here:2/v1")) == (
+        "http://there:1/v1",
+        "http://here:2/v1",
+    )
 
 
 @pytest.mark.parametrize(
@@ -26,19 +31,40 @@ def test_the_address_is_the_argument_the_environments_or_the_official_one(monkey
         ("http://localhost:8000/v1", ["localhost:8000/v1"]),
         ("http address", ["ftp://host/v1", "http://", "http://a b/v1"]),
         ("99999|range", ["http://host:99999/v1"]),
-        ("OPENAI_API_KEY", ["http://me:hunter2@host/v1", "me:hunter2@host/v1", "http://h/v1?k=hunter2", "http://h#k"]),
-        ("before it", [f"http://h/v1/{end}" for end in ("chat/completions", "completions", "images/generations")]),
+        (
+            "OPENAI_API_KEY",
+            [
+                "http://me:hunter2@host/v1",
+                "me:hunter2@host/v1",
+                "http://h/v1?k=hunter2",
+                "http://h#k",
+            ],
+        ),
+        (
+            "before it",
+            [
+                f"http://h/v1/{end}"
+                for end in ("chat/completions", "completions", "images/generations")
+            ],
+        ),
         ("before it", ["http://h/v1/audio/speech"]),
     ],
 )
-def test_an_address_that_cannot_be_used_is_refused_with_advice(advice: str, urls: list[str]) -> None:
+def test_an_address_that_cannot_be_used_is_refused_with_advice(
+    advice: str, urls: list[str]
+) -> None:
     for url in urls:
         with pytest.raises(UsageError, match=advice) as caught:
             checked_base_url(url)
-        assert (caught.value.name, "hunter2" in str(caught.value)) == ("base_url", False)
+        assert (caught.value.name, "hunter2" in str(caught.value)) == (
+            "base_url",
+            False,
+        )
 
 
-def test_a_key_is_needed_elsewhere_and_its_file_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_is_needed_elsewhere_and_its_file_goes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert read_api_key("", ["http://localhost:8000/v1"]) == ""
     with pytest.raises(MissingDataError, match="api_key_file") as caught:
         read_api_key("", [OFFICIAL_URL])
@@ -62,12 +88,34 @@ def test_a_key_is_needed_elsewhere_and_its_file_goes_first(tmp_path: Path, monke
         assert key not in str(refused.value)
 
 
-def test_local_servers_are_those_of_this_network_and_inputs_those_of_the_endpoint() -> None:
-    near = ["localhost", "127.0.0.1", "::1", "192.168.3.4", "gpu7", "gpu7.local", "a.internal"]
-    assert [host for host in [*near, "api.openai.com", "8.8.8.8"] if is_local(host)] == near
-    assert set(capabilities_of("images", "text+image+audio", "").inputs) == {"text", "code", "image"}
-    assert set(capabilities_of("speech", "text+image", "", 1).inputs) == {"text", "code"}
-    limits = [capabilities_of("chat", "text+image", "", most).inputs["image"].max_items for most in (0, 1)]
+def test_local_servers_are_those_of_this_network_and_inputs_those_of_the_endpoint() -> (
+    None
+):
+    near = [
+        "localhost",
+        "127.0.0.1",
+        "::1",
+        "192.168.3.4",
+        "gpu7",
+        "gpu7.local",
+        "a.internal",
+    ]
+    assert [
+        host for host in [*near, "api.openai.com", "8.8.8.8"] if is_local(host)
+    ] == near
+    assert set(capabilities_of("images", "text+image+audio", "").inputs) == {
+        "text",
+        "code",
+        "image",
+    }
+    assert set(capabilities_of("speech", "text+image", "", 1).inputs) == {
+        "text",
+        "code",
+    }
+    limits = [
+        capabilities_of("chat", "text+image", "", most).inputs["image"].max_items
+        for most in (0, 1)
+    ]
     assert limits == [None, 1]
 
 
@@ -89,7 +137,9 @@ def test_outputs_follow_from_the_endpoint(
     assert (set(capabilities.outputs), capabilities.output_mode) == (expected, mode)
 
 
-def test_a_kind_without_a_field_and_a_timeout_that_is_no_number_above_zero_are_refused() -> None:
+def test_a_kind_without_a_field_and_a_timeout_that_is_no_number_above_zero_are_refused() -> (
+    None
+):
     kinds: list[tuple[EndpointChoice, str, str, str]] = [
         *(("chat", "text+imagge", "", "imagge"), ("chat", "text+3d", "", "3d")),
         *(("chat", "text", "video", "video"), ("images", "text", "text", "text")),
@@ -97,7 +147,10 @@ def test_a_kind_without_a_field_and_a_timeout_that_is_no_number_above_zero_are_r
     for endpoint, inputs, outputs, name in kinds:
         with pytest.raises(UnknownNameError) as caught:
             capabilities_of(endpoint, inputs, outputs)
-        assert (caught.value.name, f"endpoint={endpoint}" in str(caught.value)) == (name, bool(outputs))
+        assert (caught.value.name, f"endpoint={endpoint}" in str(caught.value)) == (
+            name,
+            bool(outputs),
+        )
     for value in (0, "soon", None, float("nan"), float("inf")):
         with pytest.raises(UsageError) as refused:
             checked_positive("timeout", value)

@@ -28,14 +28,21 @@ KEY = "key-0123456789-abcdef"
     ],
     ids=str,
 )
-def test_a_fault_has_its_kind_and_is_not_asked_again(fault: dict[str, float], timeout: float, kind: str) -> None:
+def test_a_fault_has_its_kind_and_is_not_asked_again(
+    fault: dict[str, float], timeout: float, kind: str
+) -> None:
     with MockServer(**fault, retry_after=1.5) as server:
         error = failure(server.url, timeout=timeout)
-        assert (error.kind, error.retry_after) == (kind, 1.5 if kind == "rate_limit" else None)
+        assert (error.kind, error.retry_after) == (
+            kind,
+            1.5 if kind == "rate_limit" else None,
+        )
         assert server.stats()["requests"] == 1
 
 
-def test_a_host_that_is_absent_or_takes_no_connection_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_that_is_absent_or_takes_no_connection_is_unreachable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     with ScriptedServer(Scripted()) as server:
         url = server.url
@@ -44,7 +51,9 @@ def test_a_host_that_is_absent_or_takes_no_connection_is_unreachable(monkeypatch
         address = there.removeprefix("http://").removesuffix("/v1")
         assert (error.kind, error.message.startswith(address)) == ("unreachable", True)
     monkeypatch.setattr("mmeval.model_backends.openai.transport.CONNECT_TIMEOUT", 0.1)
-    with socket.socket() as full:  # a queue of one that is never emptied: the system drops what comes after
+    with (
+        socket.socket() as full
+    ):  # a queue of one that is never emptied: the system drops what comes after
         full.bind(("127.0.0.1", 0))
         full.listen(0)
         with socket.create_connection(full.getsockname()), socket.socket() as second:
@@ -57,7 +66,10 @@ def test_a_host_that_is_absent_or_takes_no_connection_is_unreachable(monkeypatch
 
 @pytest.mark.parametrize(
     ("reply", "kind"),
-    [(Scripted(cut=0), "connection"), (Scripted(b"x", headers={"Content-Length": "minus one"}), "bad_reply")],
+    [
+        (Scripted(cut=0), "connection"),
+        (Scripted(b"x", headers={"Content-Length": "minus one"}), "bad_reply"),
+    ],
     ids=["closed at once", "no http"],
 )
 def test_a_reply_that_is_none_is_an_error(reply: Scripted, kind: str) -> None:
@@ -81,20 +93,39 @@ def test_a_redirect_is_not_followed_and_a_reply_is_read_up_to_the_limit() -> Non
         replies = generate_all(server.url, [request("q")] * 6, max_reply_bytes=1000)
     assert [reply.text for reply in replies[:3]] == ["x"] * 3
     errors = [reply.error for reply in replies[3:]]
-    assert [(e.kind, "1000 bytes" in e.message) if e else None for e in errors] == [("bad_reply", True)] * 3
-    with ScriptedServer(Scripted(status=307, headers={"Location": "http://localhost:1/elsewhere"})) as server:
+    assert [(e.kind, "1000 bytes" in e.message) if e else None for e in errors] == [
+        ("bad_reply", True)
+    ] * 3
+    with ScriptedServer(
+        Scripted(status=307, headers={"Location": "http://localhost:1/elsewhere"})
+    ) as server:
         error = failure(server.url)
-    assert (error.kind, "localhost:1/elsewhere" in error.message) == ("bad_request", True)
+    assert (error.kind, "localhost:1/elsewhere" in error.message) == (
+        "bad_request",
+        True,
+    )
     assert len(server.seen) == 1
 
 
-def test_keys_go_in_headers_and_proxies_are_not_for_local_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_go_in_headers_and_proxies_are_not_for_local_servers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with ScriptedServer(saying(content="x")) as server:
         generate(server.url, request("q"))
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         generate(server.url, request("q"), organization="org-1", project="proj-1")
-    assert server.seen[0].headers.keys().isdisjoint(("Authorization", "OpenAI-Organization", "OpenAI-Project"))
-    names = ("Authorization", "OpenAI-Organization", "OpenAI-Project", "Content-Type", "Accept-Encoding")
+    assert (
+        server.seen[0]
+        .headers.keys()
+        .isdisjoint(("Authorization", "OpenAI-Organization", "OpenAI-Project"))
+    )
+    names = (
+        "Authorization",
+        "OpenAI-Organization",
+        "OpenAI-Project",
+        "Content-Type",
+        "Accept-Encoding",
+    )
     values = [f"Bearer {KEY}", "org-1", "proj-1", "application/json", "identity"]
     assert [server.seen[1].headers[name] for name in names] == values
     monkeypatch.setenv("OPENAI_API_KEY", "EMPTY")
@@ -108,7 +139,9 @@ def test_keys_go_in_headers_and_proxies_are_not_for_local_servers(monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    ("limit", "size", "at_once"), [(5000, 2000, 2), (1000, 2000, 1)], ids=["two have room", "none has room"]
+    ("limit", "size", "at_once"),
+    [(5000, 2000, 2), (1000, 2000, 1)],
+    ids=["two have room", "none has room"],
 )
 @pytest.mark.parametrize("form", [0, 1], ids=["declared length", "no length"])
 def test_large_replies_wait_for_room_and_one_is_always_read(
@@ -127,7 +160,9 @@ def test_large_replies_wait_for_room_and_one_is_always_read(
 
     async def ask(url: str) -> list[str]:
         backend = OpenAIBackend(model="m", base_url=url, max_reply_bytes=2000)
-        replies = await asyncio.gather(*(backend.generate(request(f"q{i}")) for i in range(6)))
+        replies = await asyncio.gather(
+            *(backend.generate(request(f"q{i}")) for i in range(6))
+        )
         assert backend._transport._room.held == 0
         await backend.close()
         return [reply.text for reply in replies]
@@ -137,7 +172,9 @@ def test_large_replies_wait_for_room_and_one_is_always_read(
     assert (max(held) <= at_once * size, len(held)) == (True, 6)
 
 
-def test_a_call_that_is_cancelled_while_it_waits_for_room_frees_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_is_cancelled_while_it_waits_for_room_frees_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("mmeval.model_backends.openai.transport.LARGE_BODY", 100)
     monkeypatch.setattr("mmeval.model_backends.openai.transport.HELD_BYTES", 1000)
     take = Room.take
@@ -151,7 +188,9 @@ def test_a_call_that_is_cancelled_while_it_waits_for_room_frees_none(monkeypatch
 
         monkeypatch.setattr(Room, "take", asked)
         backend = OpenAIBackend(model="m", base_url=url)
-        await backend.generate(request("the session, and so its room, is made by the first call"))
+        await backend.generate(
+            request("the session, and so its room, is made by the first call")
+        )
         waiting.clear()
         room = backend._transport._room
         room.held = 900
@@ -171,7 +210,16 @@ def test_a_call_that_is_cancelled_while_it_waits_for_room_frees_none(monkeypatch
 ESCAPED = KEY.replace("k", r"\u006B").replace("-", r"\u002d")
 
 
-@pytest.mark.parametrize("echo", [KEY, ESCAPED, KEY.replace("-", r"\u002D", 1), rf"\n\\{KEY}\/", rf"{KEY} \\{ESCAPED}"])
+@pytest.mark.parametrize(
+    "echo",
+    [
+        KEY,
+        ESCAPED,
+        KEY.replace("-", r"\u002D", 1),
+        rf"\n\\{KEY}\/",
+        rf"{KEY} \\{ESCAPED}",
+    ],
+)
 @pytest.mark.parametrize("status", [200, 400])
 def test_a_key_that_a_server_echoes_is_in_no_answer_and_no_error(
     echo: str, status: int, monkeypatch: pytest.MonkeyPatch
@@ -183,11 +231,18 @@ def test_a_key_that_a_server_echoes_is_in_no_answer_and_no_error(
     with ScriptedServer(Scripted(body.encode(), status=status)) as server:
         response = generate(server.url, request("q"))
     said = response.text if response.error is None else response.error.message
-    assert (KEY in said, "[redacted]" in said, r"\u002d" in said, 'is "' in said) == (False, True, True, True)
+    assert (KEY in said, "[redacted]" in said, r"\u002d" in said, 'is "' in said) == (
+        False,
+        True,
+        True,
+        True,
+    )
 
 
 @pytest.mark.parametrize("endless", [False, True], ids=["declared length", "no length"])
-def test_a_cancelled_call_leaves_no_connection_behind(endless: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancelled_call_leaves_no_connection_behind(
+    endless: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The reply stops half-way; the caller gives up while it is being read."""
     read = Transport._read
 
@@ -211,5 +266,7 @@ def test_a_cancelled_call_leaves_no_connection_behind(endless: bool, monkeypatch
         await backend.close()
         return left
 
-    with ScriptedServer(Scripted(b"x" * 100, cut=50, endless=endless, linger=60.0)) as server:
+    with ScriptedServer(
+        Scripted(b"x" * 100, cut=50, endless=endless, linger=60.0)
+    ) as server:
         assert asyncio.run(give_up(server.url)) == 0

@@ -21,7 +21,9 @@ from tests.support.workers import BAD, bad_command, bad_worker, noted, own_worke
 
 
 def made(folder: Path, **arguments: Any) -> ProcessBackend:
-    return ProcessBackend(**{"command": [sys.executable, str(own_worker(folder))], **arguments})
+    return ProcessBackend(
+        **{"command": [sys.executable, str(own_worker(folder))], **arguments}
+    )
 
 
 def answers(backend: ProcessBackend, *requests: Request) -> list[Response]:
@@ -31,19 +33,35 @@ def answers(backend: ProcessBackend, *requests: Request) -> list[Response]:
 
 
 @pytest.mark.parametrize("media", ["path", "inline"])
-def test_the_worker_that_init_writes_keeps_the_rules_of_every_backend(media: str, tmp_path: Path) -> None:
+def test_the_worker_that_init_writes_keeps_the_rules_of_every_backend(
+    media: str, tmp_path: Path
+) -> None:
     backend = made(tmp_path, media=media)
     check_backend(backend)
     asyncio.run(backend.close())
 
 
-def test_the_worker_that_init_writes_needs_python_3_8_alone_and_its_protocol_is_short(tmp_path: Path) -> None:
+def test_the_worker_that_init_writes_needs_python_3_8_alone_and_its_protocol_is_short(
+    tmp_path: Path,
+) -> None:
     text = own_worker(tmp_path).read_text()
     tree = ast.parse(text, feature_version=(3, 8))
-    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    (serve,) = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "serve"]
+    imported = {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
+    (serve,) = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name == "serve"
+    ]
     lines = (ast.get_source_segment(text, serve) or "").splitlines()
-    assert (imported - sys.stdlib_module_names, len([line for line in lines if line.strip()]) <= 40) == (set(), True)
+    assert (
+        imported - sys.stdlib_module_names,
+        len([line for line in lines if line.strip()]) <= 40,
+    ) == (set(), True)
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
 
 
@@ -61,31 +79,56 @@ def test_what_a_library_prints_and_asks_for_harms_nothing(tmp_path: Path) -> Non
     assert text.count(ask) == 1
     noisy = "    print('step 1')\n    os.system('echo step 2')\n    sys.stdout.write('step 3')\n    input('why? ')\n"
     serve.write_text(text.replace(ask, noisy + ask))
-    (response,) = answers(ProcessBackend(command=[sys.executable, str(serve)]), Request((message("user", "a"),)))
+    (response,) = answers(
+        ProcessBackend(command=[sys.executable, str(serve)]),
+        Request((message("user", "a"),)),
+    )
     assert response.error is not None
     assert re.search(r"EOFError: .* \(serve\.py:\d+\)$", response.error.message)
 
 
 def test_a_hello_with_an_unknown_kind_is_named_as_such(tmp_path: Path) -> None:
     serve = own_worker(tmp_path)
-    serve.write_text(serve.read_text().replace('"gives": ["text", "image"', '"gives": ["text", "imag"'))
+    serve.write_text(
+        serve.read_text().replace(
+            '"gives": ["text", "image"', '"gives": ["text", "imag"'
+        )
+    )
     with pytest.raises(UsageError, match=r"hello of the worker: .*'imag'"):
         ProcessBackend(command=[sys.executable, str(serve)])
 
 
-def test_a_worker_whose_disk_is_full_fails_the_rows_that_need_it_and_goes_on(tmp_path: Path) -> None:
-    full = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", sys.executable, str(own_worker(tmp_path))]
-    picture, words = (Request((message("user", "a"),), wants=(kind,)) for kind in ("image", "text"))
+def test_a_worker_whose_disk_is_full_fails_the_rows_that_need_it_and_goes_on(
+    tmp_path: Path,
+) -> None:
+    full = [
+        "sh",
+        "-c",
+        'ulimit -f 0; exec "$@"',
+        "sh",
+        sys.executable,
+        str(own_worker(tmp_path)),
+    ]
+    picture, words = (
+        Request((message("user", "a"),), wants=(kind,)) for kind in ("image", "text")
+    )
     backend = ProcessBackend(command=full, copies=0)
     found = [dict(backend.generate_batch([request]))[0] for request in (picture, words)]
     asyncio.run(backend.close())
-    assert found[0].error is not None and found[0].error.message.startswith("OSError: [Errno 27] File too large (")
+    assert found[0].error is not None and found[0].error.message.startswith(
+        "OSError: [Errno 27] File too large ("
+    )
     assert found[1].error is None
 
 
-def test_the_worker_that_init_writes_ends_where_its_last_line_is_cut(tmp_path: Path) -> None:
+def test_the_worker_that_init_writes_ends_where_its_last_line_is_cut(
+    tmp_path: Path,
+) -> None:
     ended = subprocess.run(
-        [sys.executable, own_worker(tmp_path)], input=b'{"type": "lo', capture_output=True, timeout=20
+        [sys.executable, own_worker(tmp_path)],
+        input=b'{"type": "lo',
+        capture_output=True,
+        timeout=20,
     )
     assert (ended.returncode, json.loads(ended.stdout)["type"]) == (0, "hello")
 
@@ -94,7 +137,10 @@ def test_a_row_may_fail_without_a_message(tmp_path: Path) -> None:
     serve = own_worker(tmp_path)
     ask = "yield number, example(model, row)"
     serve.write_text(serve.read_text().replace(ask, 'yield number, Failed("too_long")'))
-    (response,) = answers(ProcessBackend(command=[sys.executable, str(serve)]), Request((message("user", "a"),)))
+    (response,) = answers(
+        ProcessBackend(command=[sys.executable, str(serve)]),
+        Request((message("user", "a"),)),
+    )
     assert response.error is not None
     assert response.error.kind == "too_long"
 
@@ -102,49 +148,85 @@ def test_a_row_may_fail_without_a_message(tmp_path: Path) -> None:
 def test_media_have_names_that_say_nothing(tmp_path: Path) -> None:
     (tmp_path / "wrong_answer.png").write_bytes(picture())
     worker = tmp_path / "worker.py"
-    worker.write_text(BAD.read_text().replace('part.get("text", "")', 'part.get("text") or part["path"] + "\\n"'))
-    backend = ProcessBackend(command=[sys.executable, str(worker), "none", str(tmp_path)])
-    media = [Media.from_path(tmp_path / "wrong_answer.png"), Media.from_bytes(picture(), "right_answer.png")]
+    worker.write_text(
+        BAD.read_text().replace(
+            'part.get("text", "")', 'part.get("text") or part["path"] + "\\n"'
+        )
+    )
+    backend = ProcessBackend(
+        command=[sys.executable, str(worker), "none", str(tmp_path)]
+    )
+    media = [
+        Media.from_path(tmp_path / "wrong_answer.png"),
+        Media.from_bytes(picture(), "right_answer.png"),
+    ]
     (response,) = answers(backend, Request((message("user", *media),)))
-    assert [Path(line).name for line in response.text.splitlines()] == [f"{media[0].sha256}.png"] * 2
+    assert [Path(line).name for line in response.text.splitlines()] == [
+        f"{media[0].sha256}.png"
+    ] * 2
 
 
 def test_a_row_that_the_worker_does_not_take_is_not_sent(tmp_path: Path) -> None:
     image = Media.from_bytes(picture())
     backend = bad_worker("none", tmp_path, takes="text")
-    rows = [Request((message("user", "one", image),)), Request((message("user", "two"),))]
+    rows = [
+        Request((message("user", "one", image),)),
+        Request((message("user", "two"),)),
+    ]
     refused, answered = answers(backend, *rows)
-    assert (refused.error.kind if refused.error else "", answered.text) == ("unsupported", "two")
+    assert (refused.error.kind if refused.error else "", answered.text) == (
+        "unsupported",
+        "two",
+    )
     assert [line.split()[1] for line in noted(tmp_path, "asked")] == ["two"]
 
 
-def test_code_is_asked_for_as_text_and_placeholders_of_an_answer_are_found(tmp_path: Path) -> None:
+def test_code_is_asked_for_as_text_and_placeholders_of_an_answer_are_found(
+    tmp_path: Path,
+) -> None:
     request = Request((message("user", text_part("see <image1>")),), wants=("code",))
     (response,) = answers(bad_worker("none", tmp_path), request)
     assert response.output is not None
-    assert [(part.kind, part.dangling) for part in response.output.parts[:2]] == [("text", False), ("image", True)]
+    assert [(part.kind, part.dangling) for part in response.output.parts[:2]] == [
+        ("text", False),
+        ("image", True),
+    ]
 
 
-def test_arguments_and_what_the_worker_logs_arrive(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_arguments_and_what_the_worker_logs_arrive(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     backend = bad_worker("none", tmp_path, copies=0, devices="2,3", args={"steps": 4})
     answers(backend, Request((message("user", "a"),), GenerationParams(max_tokens=3)))
-    assert [line.partition(" ")[2] for line in noted(tmp_path, "loads")] == ['{"steps": 4}']
+    assert [line.partition(" ")[2] for line in noted(tmp_path, "loads")] == [
+        '{"steps": 4}'
+    ]
     assert "worker: sees 2,3" in caplog.messages
 
 
 # --- before anything is loaded ---------------------------------------------------------------------------------------
 
 
-def test_a_backend_is_made_without_loading_anything_and_its_program_ends(tmp_path: Path) -> None:
+def test_a_backend_is_made_without_loading_anything_and_its_program_ends(
+    tmp_path: Path,
+) -> None:
     backend = bad_worker("none", tmp_path)
-    assert (backend.max_batch_size, backend.capabilities.output_mode) == (8, "interleaved")
+    assert (backend.max_batch_size, backend.capabilities.output_mode) == (
+        8,
+        "interleaved",
+    )
     assert (backend.capabilities.options, noted(tmp_path, "loads")) == (frozenset(), [])
 
 
-def test_copies_are_told_apart_by_their_devices_and_one_copy_is_a_worker_too(tmp_path: Path) -> None:
+def test_copies_are_told_apart_by_their_devices_and_one_copy_is_a_worker_too(
+    tmp_path: Path,
+) -> None:
     assert bad_worker("none", tmp_path).workers == ({"copies": 0, "devices": ""},)
     many = bad_worker("none", tmp_path, devices="0,1+2,3")
-    assert many.workers == ({"copies": 0, "devices": "0,1"}, {"copies": 0, "devices": "2,3"})
+    assert many.workers == (
+        {"copies": 0, "devices": "0,1"},
+        {"copies": 0, "devices": "2,3"},
+    )
     assert len(bad_worker("none", tmp_path, copies=3).workers) == 3
     copy = bad_worker("none", tmp_path, copies=0)
     asyncio.run(copy.close())
@@ -152,13 +234,19 @@ def test_copies_are_told_apart_by_their_devices_and_one_copy_is_a_worker_too(tmp
     assert many.provenance["devices"] == "0,1+2,3"
 
 
-def test_the_identity_is_what_decides_an_answer_and_not_where_it_is_made(tmp_path: Path) -> None:
+def test_the_identity_is_what_decides_an_answer_and_not_where_it_is_made(
+    tmp_path: Path,
+) -> None:
     worker, notes = tmp_path / "worker.py", tmp_path / "notes"
     worker.write_bytes(BAD.read_bytes())
     notes.mkdir()
 
     def identity(**arguments: Any) -> Mapping[str, Any]:
-        given = {"command": f"{sys.executable} worker.py none {notes}", "cwd": str(tmp_path), **arguments}
+        given = {
+            "command": f"{sys.executable} worker.py none {notes}",
+            "cwd": str(tmp_path),
+            **arguments,
+        }
         return ProcessBackend(**given).identity
 
     before = identity()
@@ -168,7 +256,12 @@ def test_the_identity_is_what_decides_an_answer_and_not_where_it_is_made(tmp_pat
         "worker": {"checkpoint": "c"},
         "code": {"worker.py": before["code"]["worker.py"]},
     }
-    same: list[dict[str, Any]] = [{"copies": 3}, {"devices": "0+1"}, {"media": "inline"}, {"env": {"A": 1}}]
+    same: list[dict[str, Any]] = [
+        {"copies": 3},
+        {"devices": "0+1"},
+        {"media": "inline"},
+        {"env": {"A": 1}},
+    ]
     assert [identity(**one) for one in same] == [before] * 4
     (tmp_path / "elsewhere").mkdir()
     moved = worker.rename(tmp_path / "elsewhere" / "worker.py")
@@ -177,7 +270,11 @@ def test_the_identity_is_what_decides_an_answer_and_not_where_it_is_made(tmp_pat
     others = [identity(command=[sys.executable, str(moved), "none", str(notes)])]
     moved.rename(worker)
     worker.write_bytes(BAD.read_bytes())
-    others += [identity(args={"steps": 4}), identity(name="good"), identity(code="worker.py+elsewhere")]
+    others += [
+        identity(args={"steps": 4}),
+        identity(name="good"),
+        identity(code="worker.py+elsewhere"),
+    ]
     (tmp_path / "elsewhere" / "model.py").write_text("x = 1")
     others += [identity(code="elsewhere")]
     assert [one == before for one in others] == [False, False, False, True, False]
@@ -186,7 +283,9 @@ def test_the_identity_is_what_decides_an_answer_and_not_where_it_is_made(tmp_pat
 def test_a_worker_that_changes_while_it_is_away_is_refused(tmp_path: Path) -> None:
     worker = tmp_path / "worker.py"
     worker.write_text(BAD.read_text())
-    backend = ProcessBackend(command=[sys.executable, str(worker), "none", str(tmp_path)])
+    backend = ProcessBackend(
+        command=[sys.executable, str(worker), "none", str(tmp_path)]
+    )
     worker.write_text(BAD.read_text().replace('"checkpoint": "c"', '"checkpoint": "d"'))
     with pytest.raises(UsageError, match="another hello"):
         backend.start()
@@ -219,6 +318,12 @@ def test_arguments_that_cannot_be_used_are_refused_by_name(
 
 
 def test_what_the_worker_says_of_itself_can_be_narrowed(tmp_path: Path) -> None:
-    narrow = bad_worker("none", tmp_path, takes="text", gives="image", mode="single").capabilities
-    assert ({*narrow.inputs}, {*narrow.outputs}, narrow.output_mode) == ({"text", "code"}, {"image"}, "single")
+    narrow = bad_worker(
+        "none", tmp_path, takes="text", gives="image", mode="single"
+    ).capabilities
+    assert ({*narrow.inputs}, {*narrow.outputs}, narrow.output_mode) == (
+        {"text", "code"},
+        {"image"},
+        "single",
+    )
     assert replace(narrow, options=None) != narrow

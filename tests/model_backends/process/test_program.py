@@ -36,7 +36,9 @@ class Asked:
         self.most = 0
         try:
             for _ in range(batches):
-                self.most = answer_batch(backend, [request(text) for text in TEXTS], self.found.__setitem__)
+                self.most = answer_batch(
+                    backend, [request(text) for text in TEXTS], self.found.__setitem__
+                )
         except ModelDiedError as death:
             self.death = str(death)
         finally:
@@ -44,21 +46,37 @@ class Asked:
 
     def right(self) -> list[int]:
         """The rows with their own words and their own picture."""
-        return [row for row, response in sorted(self.found.items()) if _is_of(response, TEXTS[row])]
+        return [
+            row
+            for row, response in sorted(self.found.items())
+            if _is_of(response, TEXTS[row])
+        ]
 
     def errors(self) -> set[str]:
-        return {f"{one.error.kind}: {one.error.message}" for one in self.found.values() if one.error}
+        return {
+            f"{one.error.kind}: {one.error.message}"
+            for one in self.found.values()
+            if one.error
+        }
 
 
 def _is_of(response: Response, text: str) -> bool:
     if response.output is None or response.output.text != text:
         return False
-    return [medium.read()[-len(text) :] for medium in response.output.media()] == [text.encode()]
+    return [medium.read()[-len(text) :] for medium in response.output.media()] == [
+        text.encode()
+    ]
 
 
-def test_a_sound_worker_answers_each_row_with_its_own_words_and_picture(notes: Path) -> None:
+def test_a_sound_worker_answers_each_row_with_its_own_words_and_picture(
+    notes: Path,
+) -> None:
     asked = Asked(bad_worker("none", notes, copies=0), batches=2)
-    assert (asked.right(), asked.death, asked.found[0].usage.output_tokens) == ([*range(8)], "", 4)
+    assert (asked.right(), asked.death, asked.found[0].usage.output_tokens) == (
+        [*range(8)],
+        "",
+        4,
+    )
     assert {response.fingerprint for response in asked.found.values()} == {"torch 1.2"}
     assert len(noted(notes, "loads")) == 1
 
@@ -67,14 +85,21 @@ def test_a_sound_worker_answers_each_row_with_its_own_words_and_picture(notes: P
     ("fault", "words", "code", "more"),
     [
         ("prints", "'Loading the model'", EXIT_MISSING, {}),
-        ("no hello", r"for 0.3 seconds \(hello_timeout\)", EXIT_MISSING, {"hello_timeout": 0.3}),
+        (
+            "no hello",
+            r"for 0.3 seconds \(hello_timeout\)",
+            EXIT_MISSING,
+            {"hello_timeout": 0.3},
+        ),
         ("slow hello", "no line came", EXIT_MISSING, {"hello_timeout": 0.2}),
         ("dies early", "status 1; .*there is no torch here", EXIT_MISSING, {}),
         ("protocol", "protocol 2, .* speaks 1", EXIT_USAGE, {}),
         ("bad hello", "batch='many'", EXIT_USAGE, {}),
     ],
 )
-def test_a_hello_that_does_not_come(fault: str, words: str, code: int, more: dict[str, Any], notes: Path) -> None:
+def test_a_hello_that_does_not_come(
+    fault: str, words: str, code: int, more: dict[str, Any], notes: Path
+) -> None:
     with pytest.raises(MmevalError, match=words) as error:
         bad_worker(fault, notes, **more)
     assert error.value.exit_code == code
@@ -87,7 +112,9 @@ def test_a_slow_hello_is_waited_for(notes: Path) -> None:
 @pytest.mark.parametrize("fault", ["load fails", "load dies"])
 def test_a_load_that_fails_has_the_words_of_the_worker(fault: str, notes: Path) -> None:
     backend = bad_worker(fault, notes, copies=0)
-    with pytest.raises(MmevalError, match=r"could not load its model.*no room for the weights") as error:
+    with pytest.raises(
+        MmevalError, match=r"could not load its model.*no room for the weights"
+    ) as error:
         backend.start()
     assert error.value.exit_code == EXIT_UNEXPECTED
 
@@ -113,7 +140,9 @@ def test_a_worker_that_cannot_be_trusted_any_more_is_ended_and_no_row_is_answere
     fault: str, words: str, notes: Path
 ) -> None:
     began = time.monotonic()
-    asked = Asked(bad_worker(fault, notes, copies=0, timeout=1 if fault == "silence" else 60))
+    asked = Asked(
+        bad_worker(fault, notes, copies=0, timeout=1 if fault == "silence" else 60)
+    )
     assert not asked.found
     assert all(word in asked.death for word in words.split(".*")), asked.death
     assert time.monotonic() - began < 20
@@ -123,25 +152,37 @@ def test_a_worker_that_cannot_be_trusted_any_more_is_ended_and_no_row_is_answere
 
 @pytest.mark.parametrize(
     ("much", "timeout", "words"),
-    [("much", 20, "more than 128 MiB"), ("little", 0.01, r"for 0.01 seconds \(timeout\)")],
+    [
+        ("much", 20, "more than 128 MiB"),
+        ("little", 0.01, r"for 0.01 seconds \(timeout\)"),
+    ],
 )
 def test_a_worker_that_does_not_read_what_it_is_sent_is_ended(
     much: str, timeout: float, words: str, notes: Path
 ) -> None:
-    backend = bad_worker(f"reads nothing and logs {much}", notes, copies=0, timeout=timeout)
+    backend = bad_worker(
+        f"reads nothing and logs {much}", notes, copies=0, timeout=timeout
+    )
     backend.start()
     with pytest.raises(ModelDiedError, match=words):
         [*backend.generate_batch([request("x" * (1 << 20))])]
 
 
-def test_a_row_that_is_answered_twice_ends_the_worker_and_keeps_the_first_answer(notes: Path) -> None:
+def test_a_row_that_is_answered_twice_ends_the_worker_and_keeps_the_first_answer(
+    notes: Path,
+) -> None:
     asked = Asked(bad_worker("twice", notes, copies=0))
     assert (asked.right(), "row 0, which is not open" in asked.death) == ([0], True)
 
 
-def test_an_answer_after_the_end_of_its_batch_is_not_taken_for_one_of_the_next(notes: Path) -> None:
+def test_an_answer_after_the_end_of_its_batch_is_not_taken_for_one_of_the_next(
+    notes: Path,
+) -> None:
     asked = Asked(bad_worker("after done", notes, copies=0), batches=2)
-    assert (asked.right(), "answered batch 1, and is asked 2" in asked.death) == ([*range(8)], True)
+    assert (asked.right(), "answered batch 1, and is asked 2" in asked.death) == (
+        [*range(8)],
+        True,
+    )
 
 
 @pytest.mark.parametrize(
@@ -164,17 +205,28 @@ def test_a_row_that_cannot_be_used_has_failed_with_the_reason(
     asked = Asked(bad_worker(fault, notes, copies=0))
     assert (asked.death, sorted(asked.found), asked.right()) == ("", [*range(8)], right)
     assert asked.errors()
-    assert all(error.startswith("internal: ") and words in error for error in asked.errors())
+    assert all(
+        error.startswith("internal: ") and words in error for error in asked.errors()
+    )
 
 
-def test_of_rows_that_name_one_file_none_has_the_picture_of_another(notes: Path) -> None:
+def test_of_rows_that_name_one_file_none_has_the_picture_of_another(
+    notes: Path,
+) -> None:
     asked = Asked(bad_worker("same file", notes, copies=0))
-    assert {*asked.right(), *(row for row, one in asked.found.items() if one.error)} == {*range(8)}
+    assert {
+        *asked.right(),
+        *(row for row, one in asked.found.items() if one.error),
+    } == {*range(8)}
 
 
 def test_a_batch_that_does_not_fit_is_halved(notes: Path) -> None:
     asked = Asked(bad_worker("no memory", notes, copies=0))
-    assert (asked.right(), asked.most, len(noted(notes, "asked"))) == ([*range(8)], 4, 16)
+    assert (asked.right(), asked.most, len(noted(notes, "asked"))) == (
+        [*range(8)],
+        4,
+        16,
+    )
 
 
 def test_a_worker_that_does_not_end_is_ended(notes: Path) -> None:

@@ -23,33 +23,52 @@ def test_an_answer_is_what_was_printed_and_the_files_of_output_by_name() -> None
     assert [part.kind for part in output.parts] == ["text", "document", "image"]
     assert (output.parts[0].text, response.warnings) == ("two files\n", ())
     table, picture = output.media()
-    assert (table.mime, table.read(), picture) == ("text/csv", b"x,y", small_media("image"))
+    assert (table.mime, table.read(), picture) == (
+        "text/csv",
+        b"x,y",
+        small_media("image"),
+    )
     assert "a.csv" not in table.name
 
 
 def test_a_program_that_fails_is_an_answer_with_its_traceback() -> None:
     response = run_code("print('before')\nraise ValueError('no such number')")
     assert response.text.startswith("before\n")
-    assert "ValueError: no such number" in response.text and "line 2, in <module>" in response.text
+    assert (
+        "ValueError: no such number" in response.text
+        and "line 2, in <module>" in response.text
+    )
     assert response.warnings[0] == "exit status 1"
-    assert output_of(run_code("import sys; sys.exit(7)")).text.strip() == "[exit status 7]"
+    assert (
+        output_of(run_code("import sys; sys.exit(7)")).text.strip() == "[exit status 7]"
+    )
 
 
 def test_a_program_that_fails_after_too_many_files_states_both() -> None:
     response = run_code(
-        "for at in range(9): open(f'output/{at}.txt', 'w').write('x')\nraise ValueError('then')", files=3
+        "for at in range(9): open(f'output/{at}.txt', 'w').write('x')\nraise ValueError('then')",
+        files=3,
     )
-    assert response.warnings[0] == "exit status 1" and "limit of files" in response.warnings[1]
+    assert (
+        response.warnings[0] == "exit status 1"
+        and "limit of files" in response.warnings[1]
+    )
     assert "ValueError: then" in response.text
 
 
 def test_the_status_of_a_program_that_was_ended_at_a_bound_is_not_stated() -> None:
-    assert not any(one.startswith("exit") for one in run_code("while True: pass", seconds=1.5).warnings)
+    assert not any(
+        one.startswith("exit")
+        for one in run_code("while True: pass", seconds=1.5).warnings
+    )
 
 
 def test_errors_of_a_program_that_succeeds_are_part_of_its_answer() -> None:
     response = run_code("import sys\nprint(1)\nprint('a sign', file=sys.stderr)")
-    assert [part.text for part in output_of(response).parts] == ["1\n", "\n[errors of the program]\na sign\n"]
+    assert [part.text for part in output_of(response).parts] == [
+        "1\n",
+        "\n[errors of the program]\na sign\n",
+    ]
     assert response.warnings == ("errors of the program: a sign",)
 
 
@@ -64,16 +83,33 @@ def test_a_request_without_a_program_and_one_with_too_large_media_are_errors() -
     bubblewrap()
     backend = SandboxBackend(memory_mb=1)
     without = asyncio.run(backend.generate(Request((user("What is 2 + 2?"),))))
-    large = asyncio.run(backend.generate(asking("1", Media.from_bytes(bytes(2**20 + 1)))))
-    assert [one.error and one.error.kind for one in (without, large)] == ["bad_request", "too_long"]
+    large = asyncio.run(
+        backend.generate(asking("1", Media.from_bytes(bytes(2**20 + 1))))
+    )
+    assert [one.error and one.error.kind for one in (without, large)] == [
+        "bad_request",
+        "too_long",
+    ]
 
 
 def test_each_argument_is_part_of_the_identity() -> None:
     bubblewrap()
     usual = SandboxBackend().identity
     others = [
-        *({"seconds": 1.5}, {"memory_mb": 100}, {"processes": 3}, {"output_kb": 1}, {"files": 2}, {"file_mb": 3}),
-        *({"packages": True}, {"python": "/usr/bin/python3"} if Path("/usr/bin/python3").exists() else {"files": 9}),
+        *(
+            {"seconds": 1.5},
+            {"memory_mb": 100},
+            {"processes": 3},
+            {"output_kb": 1},
+            {"files": 2},
+            {"file_mb": 3},
+        ),
+        *(
+            {"packages": True},
+            {"python": "/usr/bin/python3"}
+            if Path("/usr/bin/python3").exists()
+            else {"files": 9},
+        ),
     ]
     assert SandboxBackend(runtime="bwrap").identity == usual
     assert all(SandboxBackend(**arguments).identity != usual for arguments in others)
@@ -82,10 +118,17 @@ def test_each_argument_is_part_of_the_identity() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"seconds": 0}, {"files": -1}, {"image": "x@sha256:" + "0" * 64}, {"runtime": "docker", "image": "python:3"}],
+    [
+        {"seconds": 0},
+        {"files": -1},
+        {"image": "x@sha256:" + "0" * 64},
+        {"runtime": "docker", "image": "python:3"},
+    ],
     ids=str,
 )
-def test_arguments_that_cannot_be_used_are_refused(arguments: dict[str, object]) -> None:
+def test_arguments_that_cannot_be_used_are_refused(
+    arguments: dict[str, object],
+) -> None:
     with pytest.raises(UsageError):
         SandboxBackend(**arguments)  # type: ignore[arg-type]
 

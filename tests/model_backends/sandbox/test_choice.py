@@ -26,7 +26,9 @@ def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
 
 
-def test_without_bubblewrap_the_message_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_bubblewrap_the_message_names_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingDataError) as failure:
         SandboxBackend()
@@ -37,7 +39,11 @@ def test_without_bubblewrap_the_message_names_the_package(tmp_path: Path, monkey
     ("script", "reason", "how_to_fix"),
     [
         ("echo bubblewrap 0.6.1", "too old", "newer release"),
-        ("echo bubblewrap 0.9.0; test $1 = --version || exec false", "it says nothing", "docker"),
+        (
+            "echo bubblewrap 0.9.0; test $1 = --version || exec false",
+            "it says nothing",
+            "docker",
+        ),
         (
             f"{VERSION} || {{ echo 'bwrap: setting up uid map: denied' >&2; exit 1; }}",
             "user namespaces are refused",
@@ -52,7 +58,11 @@ def test_without_bubblewrap_the_message_names_the_package(tmp_path: Path, monkey
     ids=["old", "broken", "no namespaces", "masked"],
 )
 def test_each_refusal_has_its_reason_and_the_way_out(
-    script: str, reason: str, how_to_fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    script: str,
+    reason: str,
+    how_to_fix: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stand_in(tmp_path, monkeypatch, script)
     with pytest.raises(MissingDataError, match=reason) as failure:
@@ -63,25 +73,45 @@ def test_each_refusal_has_its_reason_and_the_way_out(
 @pytest.mark.parametrize(
     ("words", "left_out", "note"),
     [
-        ("Can't mount proc on /newroot/proc: Operation not permitted", "--proc", "empty /proc"),
-        ("cannot open /proc/sys/user/max_user_namespaces: Read-only", "--disable-userns", "by the filter"),
+        (
+            "Can't mount proc on /newroot/proc: Operation not permitted",
+            "--proc",
+            "empty /proc",
+        ),
+        (
+            "cannot open /proc/sys/user/max_user_namespaces: Read-only",
+            "--disable-userns",
+            "by the filter",
+        ),
     ],
     ids=["proc", "user namespaces"],
 )
 def test_what_a_machine_refuses_is_left_out_and_stated(
-    words: str, left_out: str, note: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: str,
+    left_out: str,
+    note: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     real = bubblewrap()
-    refusing = (
-        f"""tr '\\0' '\\n' </proc/self/fd/$2 | grep -qx -- {left_out} && {{ echo "bwrap: {words}" >&2; exit 1; }}"""
+    refusing = f"""tr '\\0' '\\n' </proc/self/fd/$2 | grep -qx -- {left_out} && {{ echo "bwrap: {words}" >&2; exit 1; }}"""
+    stand_in(
+        tmp_path,
+        monkeypatch,
+        f'test $1 = --version || {{ {refusing}; }}\nexec {real} "$@"',
     )
-    stand_in(tmp_path, monkeypatch, f'test $1 = --version || {{ {refusing}; }}\nexec {real} "$@"')
     assert note in SandboxBackend.check_machine()
 
 
-def test_a_fault_of_another_kind_leads_to_no_weaker_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_of_another_kind_leads_to_no_weaker_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = bubblewrap()
-    stand_in(tmp_path, monkeypatch, f'echo "$@" >>{tmp_path}/calls\ntest $1 = --version && exec {real} $1\nexit 1')
+    stand_in(
+        tmp_path,
+        monkeypatch,
+        f'echo "$@" >>{tmp_path}/calls\ntest $1 = --version && exec {real} $1\nexit 1',
+    )
     (tmp_path / "calls").touch()
     (tmp_path / "calls").chmod(0o666)
     with pytest.raises(MissingDataError):
@@ -89,27 +119,41 @@ def test_a_fault_of_another_kind_leads_to_no_weaker_sandbox(tmp_path: Path, monk
     assert (tmp_path / "calls").read_text().count("--args") == 1
 
 
-def test_a_runtime_that_does_not_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_runtime_that_does_not_hold_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     bubblewrap()
     open_to_all = tuple(word for word in _ISOLATED if word != "--unshare-net")
     monkeypatch.setattr("mmeval.model_backends.sandbox.filter._MACHINES", {})
-    monkeypatch.setattr("mmeval.model_backends.sandbox.bubblewrap._ISOLATED", open_to_all)
+    monkeypatch.setattr(
+        "mmeval.model_backends.sandbox.bubblewrap._ISOLATED", open_to_all
+    )
     _bubblewrap.cache_clear()
     with socket.create_server(("127.0.0.1", 0)) as server:
         monkeypatch.setattr(
             "mmeval.model_backends.sandbox.choice._PROBE",
-            _PROBE.replace('"192.0.2.1", 80', '"127.0.0.1", ' + str(server.getsockname()[1])),
+            _PROBE.replace(
+                '"192.0.2.1", 80', '"127.0.0.1", ' + str(server.getsockname()[1])
+            ),
         )
-        with pytest.raises(MissingDataError, match="it does not hold: the network can be reached"):
+        with pytest.raises(
+            MissingDataError, match="it does not hold: the network can be reached"
+        ):
             SandboxBackend()
 
 
 def test_where_no_proc_can_be_mounted_the_program_has_an_empty_one() -> None:
     bubblewrap()
     ours = Path(__file__).parents[3]
-    masked = f"mount --bind /dev/null /proc/version && exec {sys.executable} -c '{CHECK}'"
+    masked = (
+        f"mount --bind /dev/null /proc/version && exec {sys.executable} -c '{CHECK}'"
+    )
     done = subprocess.run(
-        ["unshare", "-Urm", "sh", "-c", masked], cwd=ours, capture_output=True, text=True, check=False
+        ["unshare", "-Urm", "sh", "-c", masked],
+        cwd=ours,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if "unshare" in done.stderr or "mount:" in done.stderr:
         pytest.skip("nothing can be mounted here")

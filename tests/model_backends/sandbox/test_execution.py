@@ -58,7 +58,9 @@ def test_a_killed_run_leaves_no_process() -> None:
     assert handles == []
 
 
-def test_a_sandbox_that_fails_is_an_error_and_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sandbox_that_fails_is_an_error_and_no_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     bubblewrap()
     backend = SandboxBackend()
     monkeypatch.setattr(backend._runtime, "_bwrap", "/usr/bin/false")
@@ -66,7 +68,9 @@ def test_a_sandbox_that_fails_is_an_error_and_no_answer(monkeypatch: pytest.Monk
     assert response.error is not None and response.error.kind == "internal"
 
 
-def test_media_that_have_gone_are_an_error_and_leave_no_descriptor(tmp_path: Path) -> None:
+def test_media_that_have_gone_are_an_error_and_leave_no_descriptor(
+    tmp_path: Path,
+) -> None:
     bubblewrap()
     backend = SandboxBackend()
     (tmp_path / "a.csv").write_text("x,y")
@@ -80,23 +84,25 @@ def test_media_that_have_gone_are_an_error_and_leave_no_descriptor(tmp_path: Pat
     assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
 
 
-def test_a_machine_without_descriptors_is_an_error_and_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_descriptors_is_an_error_and_no_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     bubblewrap()
     backend = SandboxBackend()
 
     def none_left(*_: object, **__: object) -> None:
         raise OSError(errno.EMFILE, "Too many open files")
 
-    monkeypatch.setattr("mmeval.model_backends.sandbox.bubblewrap.subprocess.Popen", none_left)
+    monkeypatch.setattr(
+        "mmeval.model_backends.sandbox.bubblewrap.subprocess.Popen", none_left
+    )
     response = asyncio.run(backend.generate(asking("print(1)")))
     assert response.error is not None and response.error.kind == "internal"
 
 
 def test_memory_that_processes_share_counts_once() -> None:
     shared = "import os, time\nheld = bytearray(os.urandom(1 << 20) * 100)\n"
-    forked = (
-        "pids = [os.fork() for _ in range(3)]\nsum(held[::4096])\ntime.sleep(0.5)\nos._exit(0) if 0 in pids else 0\n"
-    )
+    forked = "pids = [os.fork() for _ in range(3)]\nsum(held[::4096])\ntime.sleep(0.5)\nos._exit(0) if 0 in pids else 0\n"
     assert run_code(f"{shared}{forked}print('done')", memory_mb=300).text == "done\n"
 
 
@@ -112,7 +118,12 @@ def test_processor_time_of_children_that_nobody_waits_for_is_kept() -> None:
         "    os.kill(child, 9)\n"
     )
     used: dict[tuple[int, str], int] = {}
-    parent = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert parent.stdin is not None and parent.stdout is not None
     with parent:
         for _ in range(3):
@@ -124,8 +135,14 @@ def test_processor_time_of_children_that_nobody_waits_for_is_kept() -> None:
 
 
 def test_what_was_printed_before_the_end_is_kept() -> None:
-    response = run_code("print('first')\nopen('output/a.txt', 'w').write('x')\nwhile True: pass", seconds=1.5)
-    assert response.text.startswith("first\n") and "limit of time: 1.5 seconds" in response.text
+    response = run_code(
+        "print('first')\nopen('output/a.txt', 'w').write('x')\nwhile True: pass",
+        seconds=1.5,
+    )
+    assert (
+        response.text.startswith("first\n")
+        and "limit of time: 1.5 seconds" in response.text
+    )
     assert response.output is not None and len(response.output.media()) == 1
 
 
@@ -160,7 +177,12 @@ def test_nothing_is_left_of_many_programs() -> None:
     before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208  a count
 
     async def many() -> None:
-        await asyncio.gather(*(backend.generate(asking("open('output/a.txt', 'w').write('x')")) for _ in range(12)))
+        await asyncio.gather(
+            *(
+                backend.generate(asking("open('output/a.txt', 'w').write('x')"))
+                for _ in range(12)
+            )
+        )
 
     asyncio.run(many())
     assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208

@@ -39,7 +39,14 @@ DENIED = REFUSE | errno.EPERM
 def verdict(machine: str, number: int, *arguments: int, audit: int = 0) -> int:
     program = filter_for(machine)
     assert program is not None
-    data = struct.pack("<IIQ6Q", number, audit or AUDIT[machine], 0, *arguments, *[0] * (6 - len(arguments)))
+    data = struct.pack(
+        "<IIQ6Q",
+        number,
+        audit or AUDIT[machine],
+        0,
+        *arguments,
+        *[0] * (6 - len(arguments)),
+    )
     instructions = list(struct.iter_unpack("<HBBI", program))
     at = value = 0
     while True:
@@ -52,7 +59,11 @@ def verdict(machine: str, number: int, *arguments: int, audit: int = 0) -> int:
         elif code == 0x54:
             value &= operand
         else:
-            holds = {0x15: value == operand, 0x35: value >= operand, 0x45: bool(value & operand)}[code]
+            holds = {
+                0x15: value == operand,
+                0x35: value >= operand,
+                0x45: bool(value & operand),
+            }[code]
             at += if_true if holds else if_false
 
 
@@ -60,7 +71,9 @@ def verdict(machine: str, number: int, *arguments: int, audit: int = 0) -> int:
 def test_what_no_program_needs_is_refused_and_the_rest_allowed(machine: str) -> None:
     calls, column = CALLS[machine], list(AUDIT).index(machine)
     assert {verdict(machine, pair[column]) for pair in REFUSED.values()} == {DENIED}
-    assert {verdict(machine, number) for name, number in calls.items() if name == "read"} == {ALLOW}
+    assert {
+        verdict(machine, number) for name, number in calls.items() if name == "read"
+    } == {ALLOW}
     assert verdict(machine, calls["clone3"]) == REFUSE | errno.ENOSYS
     assert verdict(machine, calls["read"], audit=0x40000003) == KILL
     assert verdict(machine, calls["read"] | 0x40000000) == REFUSE | errno.ENOSYS
@@ -74,7 +87,10 @@ def test_what_no_program_needs_is_refused_and_the_rest_allowed(machine: str) -> 
         ("clone", (17,), ALLOW),
         *[("clone", (1 << bit | 17,), DENIED) for bit in (17, 25, 26, 27, 28, 29, 30)],
         ("socket", (1, 1), ALLOW),
-        *[("socket", (family, 1), REFUSE | errno.EAFNOSUPPORT) for family in (2, 10, 16, 17, 38, 40)],
+        *[
+            ("socket", (family, 1), REFUSE | errno.EAFNOSUPPORT)
+            for family in (2, 10, 16, 17, 38, 40)
+        ],
         ("socketpair", (1, 1), ALLOW),
         ("socketpair", (2, 1), REFUSE | errno.EAFNOSUPPORT),
         ("mmap", (0, 4096, 3, 0x22), ALLOW),

@@ -24,8 +24,17 @@ def test_the_program_is_the_last_fenced_block(text: str, code: str | None) -> No
 
 def test_a_code_part_goes_first_and_the_last_user_message_counts() -> None:
     code = Part("code", text="first()", raw="first()")
-    asked = message("user", "```\nblock()\n```", code, Part("code", media=Media.from_bytes(b"second()")))
-    program = program_of(Request((user("```\nold()\n```"), message("assistant", "```\nno()\n```"), asked)))
+    asked = message(
+        "user",
+        "```\nblock()\n```",
+        code,
+        Part("code", media=Media.from_bytes(b"second()")),
+    )
+    program = program_of(
+        Request(
+            (user("```\nold()\n```"), message("assistant", "```\nno()\n```"), asked)
+        )
+    )
     assert program is not None and program.code == "second()"
     assert program_of(Request((asked, user("no program")))) is None
 
@@ -36,4 +45,8 @@ def test_media_have_names_that_say_no_more_than_their_kind_and_number() -> None:
     parts = [media_part(one) for one in (picture, named, picture, small_media("audio"))]
     program = program_of(Request((message("user", *parts, text_part("```\nx\n```")),)))
     assert program is not None
-    assert [name for name, _ in program.inputs] == ["image1.png", "document1.csv", "audio1.wav"]
+    assert [name for name, _ in program.inputs] == [
+        "image1.png",
+        "document1.csv",
+        "audio1.wav",
+    ]

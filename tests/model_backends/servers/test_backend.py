@@ -55,7 +55,9 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
 def ask(backend: ServerBackend, *words: str) -> list[Response]:
     async def run() -> list[Response]:
         try:
-            return await asyncio.gather(*(backend.generate(request(word)) for word in words))
+            return await asyncio.gather(
+                *(backend.generate(request(word)) for word in words)
+            )
         finally:
             await backend.close()
 
@@ -72,13 +74,17 @@ def test_the_server_is_started_with_the_first_call_and_asked(
         assert runs.starts() == []
         found = ask(backend, "one", "two")
         assert [response.text for response in found] == ["one", "two"]
-        assert {response.fingerprint for response in found} == {f"{backend.server_program.name} 0.0.stand-in"}
+        assert {response.fingerprint for response in found} == {
+            f"{backend.server_program.name} 0.0.stand-in"
+        }
         ((_, model, flags),) = runs.starts()
         assert (model, "--tensor-parallel-size 2" in " ".join(flags)) == ("org/m", True)
         assert "loading org/m" in log.read_text()
 
 
-def test_the_server_gets_no_key(monkeypatch: pytest.MonkeyPatch, stand_in: StandIn) -> None:
+def test_the_server_gets_no_key(
+    monkeypatch: pytest.MonkeyPatch, stand_in: StandIn
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "of another server")
     with stand_in() as (backend, runs):
         assert ask(backend, "one")[0].text == "one"
@@ -100,7 +106,9 @@ def test_another_program_that_answers_at_its_port_is_not_taken_for_it() -> None:
     server = Server("the server", at_once, None)
     while not server.is_dead():
         pass
-    with pytest.raises(MmevalError, match="the server ended by itself with exit status 1"):
+    with pytest.raises(
+        MmevalError, match="the server ended by itself with exit status 1"
+    ):
         server.wait_until_healthy(5)
     others[0].shutdown()
     others[0].server_close()
@@ -108,43 +116,80 @@ def test_another_program_that_answers_at_its_port_is_not_taken_for_it() -> None:
 
 def test_a_backend_that_was_closed_starts_its_server_again(stand_in: StandIn) -> None:
     with stand_in() as (backend, runs):
-        assert [ask(backend, "one")[0].text, ask(backend, "two")[0].text] == ["one", "two"]
+        assert [ask(backend, "one")[0].text, ask(backend, "two")[0].text] == [
+            "one",
+            "two",
+        ]
         assert len(runs.starts()) == 2
 
 
 @pytest.mark.parametrize("fault", ["deadly", "engine"])
-def test_a_request_that_ends_the_server_each_time_fails_alone(fault: str, stand_in: StandIn) -> None:
+def test_a_request_that_ends_the_server_each_time_fails_alone(
+    fault: str, stand_in: StandIn
+) -> None:
     with stand_in(fault) as (backend, runs):
-        found = ask(backend, *(f"q{i}" for i in range(4)), "deadly", *(f"q{i}" for i in range(4, 8)))
+        found = ask(
+            backend,
+            *(f"q{i}" for i in range(4)),
+            "deadly",
+            *(f"q{i}" for i in range(4, 8)),
+        )
         error = found.pop(4).error
         assert [response.text for response in found] == [f"q{i}" for i in range(8)]
         assert error is not None
-        assert (error.kind, "had it when it died twice before" in error.message) == ("internal", True)
+        assert (error.kind, "had it when it died twice before" in error.message) == (
+            "internal",
+            True,
+        )
         assert ("the last words" in error.message) == (fault == "deadly")
         assert len(runs.starts()) == 4
 
 
-def test_a_server_that_is_killed_between_two_calls_is_started_again(stand_in: StandIn) -> None:
+def test_a_server_that_is_killed_between_two_calls_is_started_again(
+    stand_in: StandIn,
+) -> None:
     async def run(backend: ServerBackend, runs: ServerRuns) -> list[Response]:
         try:
             first = await backend.generate(request("one"))
             os.kill(runs.starts()[0][0], signal.SIGKILL)
             assert await asyncio.to_thread(gone, {runs.starts()[0][0]})
-            return [first, *await asyncio.gather(*(backend.generate(request(f"q{i}")) for i in range(4)))]
+            return [
+                first,
+                *await asyncio.gather(
+                    *(backend.generate(request(f"q{i}")) for i in range(4))
+                ),
+            ]
         finally:
             await backend.close()
 
     with stand_in() as (backend, runs):
-        assert [response.text for response in asyncio.run(run(backend, runs))] == ["one", "q0", "q1", "q2", "q3"]
-        assert (len(runs.starts()), sorted(runs.noted("asked"))) == (2, ["one", "q0", "q1", "q2", "q3"])
+        assert [response.text for response in asyncio.run(run(backend, runs))] == [
+            "one",
+            "q0",
+            "q1",
+            "q2",
+            "q3",
+        ]
+        assert (len(runs.starts()), sorted(runs.noted("asked"))) == (
+            2,
+            ["one", "q0", "q1", "q2", "q3"],
+        )
 
 
-def test_the_calls_that_a_dead_server_had_are_asked_again_at_once(stand_in: StandIn) -> None:
+def test_the_calls_that_a_dead_server_had_are_asked_again_at_once(
+    stand_in: StandIn,
+) -> None:
     async def run(backend: ServerBackend, runs: ServerRuns) -> None:
-        calls = [asyncio.create_task(backend.generate(request(f"q{i}"))) for i in range(6)]
-        await asyncio.to_thread(wait_for, lambda: len(runs.noted("asked")) == 6, "the calls")
+        calls = [
+            asyncio.create_task(backend.generate(request(f"q{i}"))) for i in range(6)
+        ]
+        await asyncio.to_thread(
+            wait_for, lambda: len(runs.noted("asked")) == 6, "the calls"
+        )
         os.kill(runs.starts()[0][0], signal.SIGKILL)
-        await asyncio.to_thread(wait_for, lambda: len(runs.noted("asked")) == 12, "the calls again")
+        await asyncio.to_thread(
+            wait_for, lambda: len(runs.noted("asked")) == 12, "the calls again"
+        )
         for call in calls:
             call.cancel()
         await backend.close()
@@ -171,20 +216,33 @@ def test_a_server_that_dies_again_and_again_ends_it_for_every_call(
     ("fault", "words"),
     [
         ("unhealthy", r"not healthy after 3 seconds.*\(load_timeout\).*loading org/m"),
-        ("memory", r"exit status 1 before it could answer; it wrote: .*CUDA out of memory.*max_model_len"),
-        ("no module", r"exit status 1 before it could answer; the last it wrote: .*No module named 'sglang'"),
+        (
+            "memory",
+            r"exit status 1 before it could answer; it wrote: .*CUDA out of memory.*max_model_len",
+        ),
+        (
+            "no module",
+            r"exit status 1 before it could answer; the last it wrote: .*No module named 'sglang'",
+        ),
     ],
 )
-def test_a_server_that_cannot_answer_says_why(fault: str, words: str, tmp_path: Path, stand_in: StandIn) -> None:
+def test_a_server_that_cannot_answer_says_why(
+    fault: str, words: str, tmp_path: Path, stand_in: StandIn
+) -> None:
     seconds = 3 if fault == "unhealthy" else 20
     with stand_in(fault, load_timeout=seconds) as (backend, runs):
         backend.log_into(tmp_path / "model-1.log")
         with pytest.raises(MmevalError, match=words) as caught:
             ask(backend, "one")
-        assert (str(tmp_path / "model-1.log") in str(caught.value), len(runs.starts())) == (True, 1)
+        assert (
+            str(tmp_path / "model-1.log") in str(caught.value),
+            len(runs.starts()),
+        ) == (True, 1)
 
 
-def test_a_server_that_does_not_end_by_itself_is_killed(monkeypatch: pytest.MonkeyPatch, stand_in: StandIn) -> None:
+def test_a_server_that_does_not_end_by_itself_is_killed(
+    monkeypatch: pytest.MonkeyPatch, stand_in: StandIn
+) -> None:
     monkeypatch.setattr("mmeval.model_backends.servers.server.END_SECONDS", 0.2)
     with stand_in("stubborn") as (backend, _runs):
         assert ask(backend, "one")[0].text == "one"
@@ -196,16 +254,41 @@ def backend(**args: Any) -> VLLMBackend:
 
 def test_the_identity_is_the_model_and_not_where_it_runs(tmp_path: Path) -> None:
     usual = backend().identity
-    assert (usual["backend"], usual["model"], "base_url" in usual) == ("vllm", "org/m", False)
+    assert (usual["backend"], usual["model"], "base_url" in usual) == (
+        "vllm",
+        "org/m",
+        False,
+    )
     elsewhere: list[dict[str, Any]] = [
-        *({"tensor_parallel_size": 2}, {"data_parallel_size": 2}, {"gpu_memory_utilization": 0.5}),
-        *({"command": [sys.executable]}, {"load_timeout": 5}, {"trust_remote_code": True}, {"timeout": 5}),
+        *(
+            {"tensor_parallel_size": 2},
+            {"data_parallel_size": 2},
+            {"gpu_memory_utilization": 0.5},
+        ),
+        *(
+            {"command": [sys.executable]},
+            {"load_timeout": 5},
+            {"trust_remote_code": True},
+            {"timeout": 5},
+        ),
         {"server_args": {"max-num-seqs": 8}},
     ]
-    assert [backend(**args).identity == usual for args in elsewhere] == [True] * len(elsewhere)
+    assert [backend(**args).identity == usual for args in elsewhere] == [True] * len(
+        elsewhere
+    )
     other: list[dict[str, Any]] = [
-        *({"revision": "2"}, {"dtype": "half"}, {"quantization": "fp8"}, {"max_model_len": 9}, {"omni": True}),
-        *({"server_args": {"kv_cache_dtype": "fp8"}}, {"send_seed": False}, {"pretrained": "org/n"}),
+        *(
+            {"revision": "2"},
+            {"dtype": "half"},
+            {"quantization": "fp8"},
+            {"max_model_len": 9},
+            {"omni": True},
+        ),
+        *(
+            {"server_args": {"kv_cache_dtype": "fp8"}},
+            {"send_seed": False},
+            {"pretrained": "org/n"},
+        ),
     ]
     assert [backend(**args).identity == usual for args in other] == [False] * len(other)
     (tmp_path / "m").mkdir()
@@ -217,16 +300,31 @@ def test_the_identity_is_the_model_and_not_where_it_runs(tmp_path: Path) -> None
 
 
 def test_they_take_the_arguments_of_openai_but_those_of_a_server_elsewhere() -> None:
-    of_openai, ours = (set(inspect.signature(kind).parameters) for kind in (OpenAIBackend, VLLMBackend))
+    of_openai, ours = (
+        set(inspect.signature(kind).parameters) for kind in (OpenAIBackend, VLLMBackend)
+    )
     assert of_openai - ours == {
-        *("model", "base_url", "replicas", "api_key_file", "organization", "project", "batch"),
+        *(
+            "model",
+            "base_url",
+            "replicas",
+            "api_key_file",
+            "organization",
+            "project",
+            "batch",
+        ),
     }
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        *({"tensor_parallel_size": 0}, {"gpu_memory_utilization": 2}, {"load_timeout": 0}, {"max_model_len": -1}),
+        *(
+            {"tensor_parallel_size": 0},
+            {"gpu_memory_utilization": 2},
+            {"load_timeout": 0},
+            {"max_model_len": -1},
+        ),
         *({"server_args": "x"}, {"server_args": {"port": 1}}),
         *({"pretrained": ""}, {"pretrained": "./not/here"}),
     ],

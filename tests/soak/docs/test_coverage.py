@@ -22,7 +22,12 @@ from mmeval.task import schema
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted(DOCS.rglob("*.md")),
+]
 NOT_OURS = {
     "address",
     "head",
@@ -39,8 +44,23 @@ NOT_OURS = {
     "init",
     "rm",
     "no-capture-output",
-    *("model-path", "revision", "dtype", "quantization", "max-model-len", "context-length", "tensor-parallel-size"),
-    *("data-parallel-size", "gpu-memory-utilization", "mem-fraction-static", "trust-remote-code", "omni", "no-"),
+    *(
+        "model-path",
+        "revision",
+        "dtype",
+        "quantization",
+        "max-model-len",
+        "context-length",
+        "tensor-parallel-size",
+    ),
+    *(
+        "data-parallel-size",
+        "gpu-memory-utilization",
+        "mem-fraction-static",
+        "trust-remote-code",
+        "omni",
+        "no-",
+    ),
     *("array", "dependency", "parsable", "wrap"),
 }
 """Flags on these pages that mmeval does not have: of other programs, and a mistake that is shown."""
@@ -56,7 +76,11 @@ def in_code(text: str) -> set[str]:
 
 
 def ours(group: plugins.PluginGroup) -> set[str]:
-    return {entry.name for entry in plugins.entries(group) if plugins.distribution_of(entry) == "mmeval"}
+    return {
+        entry.name
+        for entry in plugins.entries(group)
+        if plugins.distribution_of(entry) == "mmeval"
+    }
 
 
 def options(verb: str) -> set[str]:
@@ -65,7 +89,9 @@ def options(verb: str) -> set[str]:
     module_of(verb).configure(parser)
     if not parser.knows("--verbosity"):
         add_flags(parser, [BY_NAME["verbosity"]])
-    return {option for option in parser._option_string_actions if option.startswith("--")} - {"--help"}
+    return {
+        option for option in parser._option_string_actions if option.startswith("--")
+    } - {"--help"}
 
 
 def test_the_page_of_the_command_line_has_every_verb_and_flag() -> None:
@@ -75,7 +101,9 @@ def test_the_page_of_the_command_line_has_every_verb_and_flag() -> None:
     assert in_code(text) >= {f"--{name}" for name in REFUSED}
     assert set(re.findall(r"^\| `(\w[\w-]*)` \|", text, re.MULTILINE)) >= set(VERBS)
     for verb in set(VERBS) - {"run"}:
-        row = next(line for line in text.splitlines() if line.startswith(f"| `{verb}` | `--"))
+        row = next(
+            line for line in text.splitlines() if line.startswith(f"| `{verb}` | `--")
+        )
         assert {word for word in in_code(row) if word.startswith("--")} == options(verb)
 
 
@@ -83,7 +111,11 @@ def test_every_flag_on_a_page_exists() -> None:
     known = {*BY_NAME, *REFUSED, "help", "version"} | {
         option[2:] for verb in set(VERBS) - {"run"} for option in options(verb)
     }
-    written = {flag for path in PAGES for flag in re.findall(r"(?<![\w-])--([a-z][a-z_-]*)", path.read_text())}
+    written = {
+        flag
+        for path in PAGES
+        for flag in re.findall(r"(?<![\w-])--([a-z][a-z_-]*)", path.read_text())
+    }
     assert written - known - NOT_OURS == set()
 
 
@@ -92,26 +124,55 @@ def test_the_page_of_task_files_has_every_key() -> None:
         *(schema.TaskKeys, schema.GroupKeys, schema.MetricKeys),
         *(schema.GroupMetricKeys, schema.ExpectedKeys, schema.ByHandKeys),
     )
-    rows = "\n".join(line for line in page("task-files.md").splitlines() if line.startswith("|"))
-    assert {"include", *(key for model in models for key in model.model_fields)} - in_code(rows) == set()
+    rows = "\n".join(
+        line for line in page("task-files.md").splitlines() if line.startswith("|")
+    )
+    assert {
+        "include",
+        *(key for model in models for key in model.model_fields),
+    } - in_code(rows) == set()
     assert set(schema.REFUSED) - in_code(page("task-files.md")) == set()
 
 
 def test_every_exit_code_is_explained() -> None:
     codes = {value for key, value in vars(errors).items() if key.startswith("EXIT_")}
-    assert {int(code) for code in re.findall(r"^\| (\d+) \|", page("command-line.md"), re.MULTILINE)} == codes
+    assert {
+        int(code)
+        for code in re.findall(r"^\| (\d+) \|", page("command-line.md"), re.MULTILINE)
+    } == codes
 
 
 def test_every_plugin_switch_argument_and_closed_set_is_in_its_page() -> None:
-    switches = {name for metric in ours("mmeval.metrics") - {"sts", "les"} for name in load_metric(metric).switches}
-    local = {name for backend in (HFBackend, DiffusersBackend) for name in inspect.signature(backend).parameters}
-    files = [file for name in ("hf", "diffusers") for file in (ROOT / "model_backends" / name).rglob("*.py")]
-    kinds = {found for file in files for found in re.findall(r'"((?:image|audio|video)\.[a-z_]+)"', file.read_text())}
+    switches = {
+        name
+        for metric in ours("mmeval.metrics") - {"sts", "les"}
+        for name in load_metric(metric).switches
+    }
+    local = {
+        name
+        for backend in (HFBackend, DiffusersBackend)
+        for name in inspect.signature(backend).parameters
+    }
+    files = [
+        file
+        for name in ("hf", "diffusers")
+        for file in (ROOT / "model_backends" / name).rglob("*.py")
+    ]
+    kinds = {
+        found
+        for file in files
+        for found in re.findall(r'"((?:image|audio|video)\.[a-z_]+)"', file.read_text())
+    }
     needed: dict[str, set[str]] = {
         "metrics.md": ours("mmeval.metrics") | ours("mmeval.aggregators") | switches,
-        "backends.md": ours("mmeval.model_backends") | set(inspect.signature(OpenAIBackend).parameters),
+        "backends.md": ours("mmeval.model_backends")
+        | set(inspect.signature(OpenAIBackend).parameters),
         "task-files.md": ours("mmeval.protocols") | ours("mmeval.loaders"),
-        "local-models.md": ours("mmeval.hf_adapters") | ours("mmeval.tools") | local | kinds | set(ROUTES),
+        "local-models.md": ours("mmeval.hf_adapters")
+        | ours("mmeval.tools")
+        | local
+        | kinds
+        | set(ROUTES),
         "interchange.md": ours("mmeval.formats"),
         "extending.md": set(plugins.GROUPS),
         "concepts.md": set(SPELLINGS),
@@ -119,41 +180,83 @@ def test_every_plugin_switch_argument_and_closed_set_is_in_its_page() -> None:
     }
 
     assert all(needed.values())
-    assert {name: names - in_code(page(name)) for name, names in needed.items()} == {name: set() for name in needed}
+    assert {name: names - in_code(page(name)) for name, names in needed.items()} == {
+        name: set() for name in needed
+    }
 
 
 def test_the_page_of_local_models_says_which_adapter_was_never_run() -> None:
     rows = re.findall(r"^\| `(\w+)` \|(.*)$", page("local-models.md"), re.MULTILINE)
     never = {name for name, row in rows if "nothing yet" in row}
     assert never == {
-        name for name in ours("mmeval.hf_adapters") if not plugins.load("mmeval.hf_adapters", name).verified
+        name
+        for name in ours("mmeval.hf_adapters")
+        if not plugins.load("mmeval.hf_adapters", name).verified
     }
 
 
 def test_the_house_shows_every_package_on_its_storey() -> None:
-    shown = {name: int(storey) for storey, name in re.findall(r"^ ?(\d+)  (\w+)/? +\S", page("design/house.md"), re.M)}
+    shown = {
+        name: int(storey)
+        for storey, name in re.findall(
+            r"^ ?(\d+)  (\w+)/? +\S", page("design/house.md"), re.M
+        )
+    }
     contracts = ConfigParser()
     contracts.read(ROOT / ".importlinter")
     layers = contracts["importlinter:contract:storeys"]["layers"].split("\n")[:0:-1]
-    assert shown == {name.strip(): n for n, layer in enumerate(layers, 1) for name in layer.split("|")}
+    assert shown == {
+        name.strip(): n
+        for n, layer in enumerate(layers, 1)
+        for name in layer.split("|")
+    }
 
 
 def test_files_and_doors_that_pages_name_are_there() -> None:
-    table = page("design/house.md").partition("## Where to change what")[2].partition("\n## ")[0]
+    table = (
+        page("design/house.md")
+        .partition("## Where to change what")[2]
+        .partition("\n## ")[0]
+    )
     files = re.findall(r"`((?:mmeval|model_backends)/[\w/.]*)`", table)
-    section = page("extending.md").partition("## What is public")[2].partition("\n## ")[0]
-    doors = {path.parent.name for path in (ROOT / "mmeval").glob("*/__init__.py") if "__all__" in path.read_text()}
+    section = (
+        page("extending.md").partition("## What is public")[2].partition("\n## ")[0]
+    )
+    doors = {
+        path.parent.name
+        for path in (ROOT / "mmeval").glob("*/__init__.py")
+        if "__all__" in path.read_text()
+    }
     assert len(files) >= 10
     assert [file for file in files if not (ROOT / file).exists()] == []
-    assert set(re.findall(r"^\| `mmeval\.(\w+)` \|", section, re.M)) == doors | {"errors", "plugins", "wording"}
+    assert set(re.findall(r"^\| `mmeval\.(\w+)` \|", section, re.M)) == doors | {
+        "errors",
+        "plugins",
+        "wording",
+    }
 
 
 def test_every_metric_that_reads_labels_shows_some_that_it_takes() -> None:
-    section = page("metrics.md").partition("### How labels look")[2].partition("\n## ")[0]
+    section = (
+        page("metrics.md").partition("### How labels look")[2].partition("\n## ")[0]
+    )
     rows = re.findall(r"^\| (`.*`) \| `(\{.*\})` \|$", section, re.MULTILINE)
-    shown = [(name, json.loads(labels)) for names, labels in rows for name in re.findall(r"`(\w+)`", names)]
-    reads = {name for name in ours("mmeval.metrics") if any(key.endswith("_key") for key in load_metric(name).switches)}
-    by_switches = {"judge_yes_no", "judge_choice", "self_description", "speaker_similarity"}
+    shown = [
+        (name, json.loads(labels))
+        for names, labels in rows
+        for name in re.findall(r"`(\w+)`", names)
+    ]
+    reads = {
+        name
+        for name in ours("mmeval.metrics")
+        if any(key.endswith("_key") for key in load_metric(name).switches)
+    }
+    by_switches = {
+        "judge_yes_no",
+        "judge_choice",
+        "self_description",
+        "speaker_similarity",
+    }
     assert reads - by_switches <= {name for name, _ in shown}
     for name, labels in shown:
         metric = load_metric(name)

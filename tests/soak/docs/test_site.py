@@ -17,7 +17,10 @@ from tests.support.fresh_environment import ROOT, copy_of_tree
 NO_NETWORK = {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
 """Whatever asks for an address outside fails at once."""
 
-LOADING = {**dict.fromkeys(("script", "img", "iframe", "source", "video", "audio"), "src"), "link": "href"}
+LOADING = {
+    **dict.fromkeys(("script", "img", "iframe", "source", "video", "audio"), "src"),
+    "link": "href",
+}
 """The attribute by which an element loads something when the page is opened."""
 
 
@@ -42,7 +45,11 @@ class Page(HTMLParser):
 
 def command() -> list[str]:
     """What ``make docs`` runs, with the interpreter of this test."""
-    (line,) = re.findall(r"^\t\$\(BIN\)/python (-m sphinx .*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    (line,) = re.findall(
+        r"^\t\$\(BIN\)/python (-m sphinx .*)$",
+        (ROOT / "Makefile").read_text(),
+        re.MULTILINE,
+    )
     return [sys.executable, *shlex.split(line)]
 
 
@@ -57,19 +64,28 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def site(tree: Path) -> dict[Path, Page]:
     """The pages of the site by their file."""
     environ = {**os.environ, **NO_NETWORK}
-    done = subprocess.run(command(), cwd=tree, env=environ, capture_output=True, text=True)
+    done = subprocess.run(
+        command(), cwd=tree, env=environ, capture_output=True, text=True
+    )
     assert (done.returncode, done.stderr) == (0, "")
-    return {file: Page(file) for file in sorted((tree / "build" / "docs").rglob("*.html"))}
+    return {
+        file: Page(file) for file in sorted((tree / "build" / "docs").rglob("*.html"))
+    }
 
 
 def inner_links(file: Path, page: Page) -> Iterator[tuple[Path, str]]:
     for link in page.links:
         parts = urlsplit(link)
         if not parts.scheme and not parts.netloc:
-            yield ((file.parent / unquote(parts.path)).resolve() if parts.path else file), unquote(parts.fragment)
+            yield (
+                ((file.parent / unquote(parts.path)).resolve() if parts.path else file),
+                unquote(parts.fragment),
+            )
 
 
-def test_every_page_of_the_checkout_is_on_the_site(site: dict[Path, Page], tree: Path) -> None:
+def test_every_page_of_the_checkout_is_on_the_site(
+    site: dict[Path, Page], tree: Path
+) -> None:
     pages = [tree / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
     pages += (tree / "docs").rglob("*.md")
     missing = {page.relative_to(tree).with_suffix(".html") for page in pages} - {
@@ -78,12 +94,16 @@ def test_every_page_of_the_checkout_is_on_the_site(site: dict[Path, Page], tree:
     assert missing == set()
 
 
-def test_every_page_is_reached_from_the_first_one(site: dict[Path, Page], tree: Path) -> None:
+def test_every_page_is_reached_from_the_first_one(
+    site: dict[Path, Page], tree: Path
+) -> None:
     start = tree / "build" / "docs" / "index.html"
     found, waiting = {start}, [start]
     while waiting:
         file = waiting.pop()
-        fresh = {target for target, _ in inner_links(file, site[file]) if target in site} - found
+        fresh = {
+            target for target, _ in inner_links(file, site[file]) if target in site
+        } - found
         found |= fresh
         waiting += fresh
     assert {file.name for file in site.keys() - found} <= {"search.html"}
@@ -94,14 +114,21 @@ def test_links_and_anchors_lead_somewhere(site: dict[Path, Page]) -> None:
         f"{file.name}: {target.name}#{anchor}"
         for file, page in site.items()
         for target, anchor in inner_links(file, page)
-        if not target.is_file() or (target in site and anchor not in site[target].anchors)
+        if not target.is_file()
+        or (target in site and anchor not in site[target].anchors)
     ]
     assert broken == []
 
 
-def test_no_page_and_no_style_loads_anything_from_outside(site: dict[Path, Page], tree: Path) -> None:
+def test_no_page_and_no_style_loads_anything_from_outside(
+    site: dict[Path, Page], tree: Path
+) -> None:
     loads = [load for page in site.values() for load in page.loads]
     styles = (tree / "build" / "docs").rglob("*.css")
     assert loads
     assert [load for load in loads if urlsplit(load).netloc] == []
-    assert [file.name for file in styles if re.search(r"url\([\"']?(?:https?:)?//|@import", file.read_text())] == []
+    assert [
+        file.name
+        for file in styles
+        if re.search(r"url\([\"']?(?:https?:)?//|@import", file.read_text())
+    ] == []

@@ -12,21 +12,57 @@ from mmeval.content import Interleaved, Media, Part, PartKind, TagKind, find
 from mmeval.tasks.unim.output.layout import flattened, whole_text
 from tests.support.answered import held
 from tests.support.tiny_media import PLAIN_OBJ, PLAIN_OFF, picture, wav
-from tests.support.unim_answers import by_counted_braces, by_gathered_lines, there_and_back, with_captions_put_in
+from tests.support.unim_answers import (
+    by_counted_braces,
+    by_gathered_lines,
+    there_and_back,
+    with_captions_put_in,
+)
 
 KINDS: tuple[TagKind, ...] = ("image", "audio", "video", "document", "code", "3d")
 FILM = b"\x00\x00\x00\x18ftypmp42" + b"0" * 50
-FILES = [picture(), picture("JPEG"), wav(), FILM, b"%PDF-1.7\n", PLAIN_OFF, PLAIN_OBJ, b"", b"\x00\xff nothing known"]
+FILES = [
+    picture(),
+    picture("JPEG"),
+    wav(),
+    FILM,
+    b"%PDF-1.7\n",
+    PLAIN_OFF,
+    PLAIN_OBJ,
+    b"",
+    b"\x00\xff nothing known",
+]
 MEDIA = [*map(Media.from_bytes, FILES), Media.from_bytes(b"a,b\n1,2\n", "a.csv")]
-FRAGMENTS = ["<image1>", "<<audio2>>", "<", ">", "<image", "1>", "{", "}", '"', "\\", "\u2028", "\x00", "\n", "\ud83d"]
+FRAGMENTS = [
+    "<image1>",
+    "<<audio2>>",
+    "<",
+    ">",
+    "<image",
+    "1>",
+    "{",
+    "}",
+    '"',
+    "\\",
+    "\u2028",
+    "\x00",
+    "\n",
+    "\ud83d",
+]
 SPELLED = ["<{}{}>", "<<{}{}>>", "< {} {} >", "<<{}_0{}>>", "<{}{}:"]
-words = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=5), max_size=4).map("".join)
+words = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=5), max_size=4).map(
+    "".join
+)
 
 
 @st.composite
 def tags(draw: st.DrawFn, kind: TagKind) -> tuple[str, str]:
     """A tag and its label."""
-    word = draw(st.sampled_from(["3d", "threeD", "3D"] if kind == "3d" else [kind, kind.upper()]))
+    word = draw(
+        st.sampled_from(
+            ["3d", "threeD", "3D"] if kind == "3d" else [kind, kind.upper()]
+        )
+    )
     raw = draw(st.sampled_from(SPELLED)).format(word, number := draw(st.integers(0, 3)))
     return raw, f"{kind}{number}"
 
@@ -38,7 +74,9 @@ def parts(draw: st.DrawFn) -> Part:
     if kind == "text":
         return Part(kind, said, raw=said)
     if kind == "reasoning":
-        return Part(kind, said, raw=draw(st.sampled_from(["", f"<think>{said}</think>"])))
+        return Part(
+            kind, said, raw=draw(st.sampled_from(["", f"<think>{said}</think>"]))
+        )
     raw, label = draw(tags(kind))
     form = draw(st.sampled_from(["tagged", "dangling", "beside", "labelled", "words"]))
     if form == "dangling":
@@ -62,29 +100,51 @@ def test_any_answer_comes_back_byte_for_byte_and_the_scripts_find_every_record_a
     answers: list[Interleaved],
 ) -> None:
     with TemporaryDirectory() as folder:
-        back = [response.output for response in there_and_back(Path(folder, "m"), *answers)]
-        assert [held(output) for output in back if output is not None] == [held(output) for output in answers]
+        back = [
+            response.output for response in there_and_back(Path(folder, "m"), *answers)
+        ]
+        assert [held(output) for output in back if output is not None] == [
+            held(output) for output in answers
+        ]
         file = Path(folder, "m/natural_science/math/answers.jsonl")
         text = file.read_text()
         rows = [json.loads(line) for line in text.splitlines()]
         found = [
-            {(file.parent / value).read_bytes() for name, value in row["output"]["modal"].items() if name[:4] != "code"}
+            {
+                (file.parent / value).read_bytes()
+                for name, value in row["output"]["modal"].items()
+                if name[:4] != "code"
+            }
             for row in rows
         ]
     assert by_counted_braces(text) == by_gathered_lines(text) == rows
     assert found == [
-        {part.media.read() for part in output.parts if part.media is not None and part.kind != "code"}
+        {
+            part.media.read()
+            for part in output.parts
+            if part.media is not None and part.kind != "code"
+        }
         for output in answers
     ]
 
 
 @often
 @given(outputs)
-def test_the_scripts_caption_every_tag_with_a_medium_and_count_the_tags_of_the_model(output: Interleaved) -> None:
+def test_the_scripts_caption_every_tag_with_a_medium_and_count_the_tags_of_the_model(
+    output: Interleaved,
+) -> None:
     flat = flattened(output)
-    captioned = with_captions_put_in(flat.content, {name: f"caption of {name}" for name in flat.modal})
-    tagged = [part for part in output.parts if part.kind in KINDS and part.raw and not part.dangling]
-    assert captioned.count(":caption of ") >= sum(part.text != part.raw for part in tagged)
+    captioned = with_captions_put_in(
+        flat.content, {name: f"caption of {name}" for name in flat.modal}
+    )
+    tagged = [
+        part
+        for part in output.parts
+        if part.kind in KINDS and part.raw and not part.dangling
+    ]
+    assert captioned.count(":caption of ") >= sum(
+        part.text != part.raw for part in tagged
+    )
     assert kinds_in(flat.content) == kinds_in(whole_text(output.text))
 
 

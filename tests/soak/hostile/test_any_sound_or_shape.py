@@ -39,7 +39,9 @@ def made(kind: str, count: int, seed: int) -> Samples:
     rate=st.sampled_from([4000, 8000, 22050, 44100, 48000, 96000]),
     seed=st.integers(0, 999),
 )
-def test_every_sound_has_a_quality_or_a_reason(kind: str, count: int, gain: float, rate: int, seed: int) -> None:
+def test_every_sound_has_a_quality_or_a_reason(
+    kind: str, count: int, gain: float, rate: int, seed: int
+) -> None:
     sound = wav((gain * made(kind, count, seed)).astype(np.float32), rate)
     score = score_of(audio_quality, trial(Interleaved((media_part(sound, "audio"),))))
     json.dumps(score.to_json(), allow_nan=False)
@@ -57,6 +59,9 @@ def test_any_file_has_a_quality_in_range_or_none(seed: int, profile: str) -> Non
     points[rng.random(12) < 0.02 * seed] = rng.choice([np.nan, np.inf, 0.0])
     faces = rng.integers(0, 12 + seed // 8, (rng.integers(1, 20), 3))
     files = off((points, faces)), ply(points, faces), ply(points)
-    found: list[Any] = [score_of(quality_3d, shown(file), profile).evidence["items"][0]["quality"] for file in files]
+    found: list[Any] = [
+        score_of(quality_3d, shown(file), profile).evidence["items"][0]["quality"]
+        for file in files
+    ]
     assert all(each is None or 0 <= each <= 1 for each in found)
     assert profile == "official" or None not in found

@@ -16,7 +16,15 @@ from tests.support.task_folder import write_rows
 TASK = "task: greet\ndataset_path: data\nmetric_list:\n  - metric: rubric_judge\nmetadata: {version: 1}\n"
 FILES = {
     name: f"{name}/**/*.jsonl" if "." not in name else f"**/{name}"
-    for name in ("journal", "samples", "trials", "scores.jsonl", "verdicts.jsonl", "run.json", "results_*.json")
+    for name in (
+        "journal",
+        "samples",
+        "trials",
+        "scores.jsonl",
+        "verdicts.jsonl",
+        "run.json",
+        "results_*.json",
+    )
 }
 
 
@@ -41,16 +49,26 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[MockServer, MockServer]]:
-    with MockServer() as model, judge_server(tmp_path_factory.mktemp("judge")) as judging:
+def servers(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[MockServer, MockServer]]:
+    with (
+        MockServer() as model,
+        judge_server(tmp_path_factory.mktemp("judge")) as judging,
+    ):
         yield model, judging
 
 
 @pytest.fixture(scope="module")
-def whole(servers: tuple[MockServer, MockServer], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(
+    servers: tuple[MockServer, MockServer], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """A run of three samples with a judge, which has ended well."""
     folder = tmp_path_factory.mktemp("whole")
-    write_rows(folder / "data", *({"input": f"Greet guest {i}.", "rubric": ["It greets."]} for i in range(3)))
+    write_rows(
+        folder / "data",
+        *({"input": f"Greet guest {i}.", "rubric": ["It greets."]} for i in range(3)),
+    )
     (folder / "greet.yaml").write_text(TASK)
     assert run(folder, servers).code == 0
     return folder
@@ -58,7 +76,14 @@ def whole(servers: tuple[MockServer, MockServer], tmp_path_factory: pytest.TempP
 
 def run(folder: Path, servers: tuple[MockServer, MockServer]) -> Ended:
     where = ("--tasks", folder / "greet.yaml", "--output_path", folder / "runs")
-    return mmeval(*where, *openai(servers[0]), *judge(servers[1]), "--score_workers", "0", cwd=folder)
+    return mmeval(
+        *where,
+        *openai(servers[0]),
+        *judge(servers[1]),
+        "--score_workers",
+        "0",
+        cwd=folder,
+    )
 
 
 def damaged(folder: Path, file: str, change: Callable[[bytes], bytes]) -> str:
@@ -80,12 +105,24 @@ def number(folder: Path) -> Any:
 @pytest.mark.parametrize("change", DAMAGE.values(), ids=DAMAGE)
 @pytest.mark.parametrize("file", FILES)
 def test_what_is_damaged_is_named_by_every_command_and_the_run_makes_it_again(
-    file: str, change: Callable[[bytes], bytes], servers: tuple[MockServer, MockServer], whole: Path, tmp_path: Path
+    file: str,
+    change: Callable[[bytes], bytes],
+    servers: tuple[MockServer, MockServer],
+    whole: Path,
+    tmp_path: Path,
 ) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(whole, folder)
     place, stored = damaged(folder, file, change), run_folder(folder / "runs")
-    replayed = ("--model", "replay", "--model_args", f"path={stored}", "--predict_only", "-o", tmp_path / "replayed")
+    replayed = (
+        "--model",
+        "replay",
+        "--model_args",
+        f"path={stored}",
+        "--predict_only",
+        "-o",
+        tmp_path / "replayed",
+    )
     readers = [
         mmeval("report", stored),
         mmeval("export", stored, "--format", "unim", "-o", tmp_path / "exported"),
@@ -99,7 +136,9 @@ def test_what_is_damaged_is_named_by_every_command_and_the_run_makes_it_again(
         assert done.code in (0, 2, 3), done.err
         assert "unexpected" not in done.err
     if file == "run.json":
-        assert [(done.code, place in done.error) for done in (*readers, again)] == [(2, True)] * 5
+        assert [(done.code, place in done.error) for done in (*readers, again)] == [
+            (2, True)
+        ] * 5
         return
     assert any(place in done.err for done in readers), [done.err for done in readers]
     lost = file in ("journal", "samples", "trials")

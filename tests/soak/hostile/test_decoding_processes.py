@@ -21,11 +21,15 @@ def _text() -> str:
 def test_fresh_worker_processes_decode_with_processes_of_their_own() -> None:
     assert _text() == "Hello"
     with ProcessPoolExecutor(2, mp_context=FreshContext()) as pool:
-        assert [job.result() for job in [pool.submit(_text) for _ in range(4)]] == ["Hello"] * 4
+        assert [job.result() for job in [pool.submit(_text) for _ in range(4)]] == [
+            "Hello"
+        ] * 4
     assert _text() == "Hello"
 
 
-def test_a_killed_process_leaves_none_behind_though_a_fork_of_it_lives_and_a_stream_is_open(tmp_path: Path) -> None:
+def test_a_killed_process_leaves_none_behind_though_a_fork_of_it_lives_and_a_stream_is_open(
+    tmp_path: Path,
+) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import os, signal\nfrom mmeval import decode\nfrom mmeval.content.media import Media\n"
@@ -34,12 +38,16 @@ def test_a_killed_process_leaves_none_behind_though_a_fork_of_it_lives_and_a_str
         "[process] = open(f'/proc/self/task/{os.getpid()}/children').read().replace(str(fork), '').split()\n"
         "print(process, fork, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    done = subprocess.run([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, text=True, check=False
+    )
     process, fork = map(int, done.stdout.split())
     try:
         handle = os.pidfd_open(process)
     except ProcessLookupError:
         handle = -1
-    gone = handle < 0 or bool(select.select([handle], [], [], 60)[0])  # readable once it has ended
+    gone = handle < 0 or bool(
+        select.select([handle], [], [], 60)[0]
+    )  # readable once it has ended
     os.kill(fork, signal.SIGKILL)
     assert gone

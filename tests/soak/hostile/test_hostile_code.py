@@ -11,18 +11,34 @@ from mmeval.content import Media, media_part, text_part
 from mmeval.model_backends.sandbox import SandboxBackend
 from mmeval.records import Request, Response, message
 from mmeval.testing.media import small_media
-from tests.support.hostile_code import SECRET, HostileProgram, Surroundings, hostile_programs, surroundings
+from tests.support.hostile_code import (
+    SECRET,
+    HostileProgram,
+    Surroundings,
+    hostile_programs,
+    surroundings,
+)
 from tests.support.sandbox import bubblewrap
 
 BRIEF, PATIENT = 4, 60
 """Seconds of programs that would go on for ever, and of all others: a machine that is busy is no defect."""
 ALL = list(hostile_programs())
-LEAST = {"exhaustion": 25, "lies": 10, "network": 15, "privilege": 10, "reading": 20, "writing": 20}
+LEAST = {
+    "exhaustion": 25,
+    "lies": 10,
+    "network": 15,
+    "privilege": 10,
+    "reading": 20,
+    "writing": 20,
+}
 
 
 @pytest.fixture(scope="module")
 def around(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Surroundings]:
-    with pytest.MonkeyPatch.context() as patch, surroundings(tmp_path_factory.mktemp("outside")) as made:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        surroundings(tmp_path_factory.mktemp("outside")) as made,
+    ):
         patch.setenv("MMEVAL_SECRET_OF_TESTS", SECRET)
         yield made
 
@@ -34,7 +50,9 @@ def _bubblewrap() -> None:
 
 def test_there_are_a_hundred_of_all_kinds() -> None:
     kinds = Counter(program.name.partition(":")[0] for program in ALL)
-    assert kinds.total() >= 100 and all(kinds[kind] >= least for kind, least in LEAST.items())
+    assert kinds.total() >= 100 and all(
+        kinds[kind] >= least for kind, least in LEAST.items()
+    )
 
 
 @pytest.mark.parametrize("program", ALL, ids=[program.name for program in ALL])
@@ -42,7 +60,10 @@ def test_a_hostile_program(program: HostileProgram, around: Surroundings) -> Non
     seconds = BRIEF if {"time", "any"} & {*program.expected} else PATIENT
     sandbox = SandboxBackend(seconds=seconds, memory_mb=256, files=8, file_mb=2)
     began = time.monotonic()
-    parts = (text_part(f"```python\n{around.program(program)}```"), media_part(small_media("image")))
+    parts = (
+        text_part(f"```python\n{around.program(program)}```"),
+        media_part(small_media("image")),
+    )
     response = asyncio.run(sandbox.generate(Request((message("user", *parts),))))
     took = time.monotonic() - began
     assert what_came(program, response) == "", (response.text, response.warnings)
@@ -72,5 +93,9 @@ def what_came(program: HostileProgram, response: Response) -> str:
     failed = any(one.startswith("exit status") for one in response.warnings)
     if "fails" in program.expected and failed:
         return ""
-    reached = [one for one in program.expected if any(f"the limit of {one}:" in each for each in response.warnings)]
+    reached = [
+        one
+        for one in program.expected
+        if any(f"the limit of {one}:" in each for each in response.warnings)
+    ]
     return "" if reached else f"it did not reach {wanted}"

@@ -25,14 +25,20 @@ def rows_of(module: str, *arguments: str) -> list[list[Any]]:
     command = [sys.executable, "-m", f"tests.support.hostile.{module}", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert done.returncode == 0, f"the process ended ({done.returncode}) at {rows[-1:]}: {done.stderr[-2000:]}"
+    assert done.returncode == 0, (
+        f"the process ended ({done.returncode}) at {rows[-1:]}: {done.stderr[-2000:]}"
+    )
     return rows
 
 
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_hostile_file_is_refused_or_harmless_within_its_limits(kind: str) -> None:
-    found = [Opened(*row) for row in rows_of("opening", kind) if len(row) == len(Opened._fields)]
+    found = [
+        Opened(*row)
+        for row in rows_of("opening", kind)
+        if len(row) == len(Opened._fields)
+    ]
     cases = [case for case in corpus() if case.name.startswith(f"{kind}:")]
     assert len(found) == sum(len(case.openers) for case in cases)
     assert [row for row in found if row.outcome not in TYPED] == []

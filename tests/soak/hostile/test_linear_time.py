@@ -38,51 +38,101 @@ def reads_in_linear_time(read: Callable[[T], object], short: T, long: T) -> bool
         gc.enable()
         return took
 
-    return min(seconds(long) for _ in range(5)) < 10 * min(seconds(short) for _ in range(5))
+    return min(seconds(long) for _ in range(5)) < 10 * min(
+        seconds(short) for _ in range(5)
+    )
 
 
 @pytest.mark.parametrize(
-    "piece", [b"<!--", b"<!-- -->", b"OFF\n#\n", b"ply\ncomment \n", b"v 1 1 1", b" ", b"<?xml ", b"solid "]
+    "piece",
+    [
+        b"<!--",
+        b"<!-- -->",
+        b"OFF\n#\n",
+        b"ply\ncomment \n",
+        b"v 1 1 1",
+        b" ",
+        b"<?xml ",
+        b"solid ",
+    ],
 )
 def test_heads_of_files(piece: bytes) -> None:
-    for endless in (piece * SNIFF_BYTES, piece[:3] + piece[3:] * SNIFF_BYTES, b"v" + b" 1" * SNIFF_BYTES):
+    for endless in (
+        piece * SNIFF_BYTES,
+        piece[:3] + piece[3:] * SNIFF_BYTES,
+        b"v" + b" 1" * SNIFF_BYTES,
+    ):
         assert reads_in_linear_time(
-            sniff_mime, endless[: SNIFF_BYTES // 4 - 1] + b"x", endless[: SNIFF_BYTES - 1] + b"x"
+            sniff_mime,
+            endless[: SNIFF_BYTES // 4 - 1] + b"x",
+            endless[: SNIFF_BYTES - 1] + b"x",
         )
 
 
-@pytest.mark.parametrize("piece", [bytes(8), b"\0\0\0\x08free", b"\0\0\0\x04moov", b"\0\0\0\x01moov"])
+@pytest.mark.parametrize(
+    "piece", [bytes(8), b"\0\0\0\x08free", b"\0\0\0\x04moov", b"\0\0\0\x01moov"]
+)
 def test_boxes_of_a_film(piece: bytes) -> None:
     short, long = piece * (5 * MAX_BOXES), piece * (20 * MAX_BOXES)
     for name in (b"mdia", b"trak", b"moov"):
         assert handlers(io.BytesIO(long), len(long)) == set()
-        assert reads_in_linear_time(lambda data: handlers(io.BytesIO(data), len(data)), short, long)
-        short, long = ((8 + len(data)).to_bytes(4) + name + data for data in (short, long))
+        assert reads_in_linear_time(
+            lambda data: handlers(io.BytesIO(data), len(data)), short, long
+        )
+        short, long = (
+            (8 + len(data)).to_bytes(4) + name + data for data in (short, long)
+        )
 
 
 @pytest.mark.parametrize("start", ["", "<", "<image", "<image1", "#image"])
 @pytest.mark.parametrize(
-    "piece", ["<", "<<<<image", "<<<<image1", " ", "<image ", "< ", "1", "<image_start>", "#image"]
+    "piece",
+    [
+        "<",
+        "<<<<image",
+        "<<<<image1",
+        " ",
+        "<image ",
+        "< ",
+        "1",
+        "<image_start>",
+        "#image",
+    ],
 )
 def test_placeholders(start: str, piece: str) -> None:
-    short, long = (start + piece * (length // len(piece)) for length in (50_000, 200_000))
+    short, long = (
+        start + piece * (length // len(piece)) for length in (50_000, 200_000)
+    )
     assert len(list(find(long, tuple(SPELLINGS)))) <= 20_000
-    assert reads_in_linear_time(lambda text: list(find(text, tuple(SPELLINGS))), short, long)
+    assert reads_in_linear_time(
+        lambda text: list(find(text, tuple(SPELLINGS))), short, long
+    )
 
 
-@pytest.mark.parametrize("piece", ["<t>", "</t>", "<t></t>", "<t><t></t>", "a<t>b</t></t>"])
+@pytest.mark.parametrize(
+    "piece", ["<t>", "</t>", "<t></t>", "<t><t></t>", "a<t>b</t></t>"]
+)
 def test_reasoning(piece: str) -> None:
     short, long = (piece * (length // len(piece)) for length in (50_000, 200_000))
-    assert reads_in_linear_time(lambda text: split_reasoning(text, "<t>", "</t>"), short, long)
+    assert reads_in_linear_time(
+        lambda text: split_reasoning(text, "<t>", "</t>"), short, long
+    )
 
 
-@pytest.mark.parametrize("piece", ['{"a":', "{'", '{"a":{}x', '{"a":1},', '{"a":"\\', '{"a":[{"a":1},x'], ids=repr)
+@pytest.mark.parametrize(
+    "piece",
+    ['{"a":', "{'", '{"a":{}x', '{"a":1},', '{"a":"\\', '{"a":[{"a":1},x'],
+    ids=repr,
+)
 def test_replies_of_judges(piece: str) -> None:
     def read(text: str) -> None:
         with contextlib.suppress(ReplyError):
             read_object(text, ["b"])
 
-    assert reads_in_linear_time(read, *(piece * (length // len(piece)) for length in (MAX_CHARS // 4, MAX_CHARS)))
+    assert reads_in_linear_time(
+        read,
+        *(piece * (length // len(piece)) for length in (MAX_CHARS // 4, MAX_CHARS)),
+    )
 
 
 # A text of the following that is read in more than linear time reaches the limit of a test.
@@ -90,7 +140,9 @@ ANIMALS = {"A": "a cat", "B": "a dog", "C": "a hot dog", "D": "an owl"}
 LISTED = ("Answer: B, ", "B or ", "not the answer is ")
 
 
-@pytest.mark.parametrize("noise", ["the answer is ", "\n", " \n", "(", "A is ", "option ", "not ", *LISTED])
+@pytest.mark.parametrize(
+    "noise", ["the answer is ", "\n", " \n", "(", "A is ", "option ", "not ", *LISTED]
+)
 def test_a_choice(noise: str) -> None:
     assert find_choice("x" + noise * 50_000 + "\nAnswer: B", ANIMALS).letter == "B"
 
@@ -100,22 +152,44 @@ def test_constraints() -> None:
     assert all_met("word " * 400_000, constraints_of(label)).met
 
 
-@pytest.mark.parametrize("noise", ["'", "''", ". ", "a.", "n't ", "`", '"', ": ", "can", "'s' ", "-", "more'n"])
+@pytest.mark.parametrize(
+    "noise",
+    ["'", "''", ". ", "a.", "n't ", "`", '"', ": ", "can", "'s' ", "-", "more'n"],
+)
 def test_words(noise: str) -> None:
     assert count_words("word " + noise * 100_000) >= 1
 
 
 @pytest.mark.parametrize("profile", ["standard", "official"])
-@pytest.mark.parametrize("piece", ["{", "}", '["', "<text>", "<count>1", "<<", "{}", "[]\n", '{"a":', "<image_start>"])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "{",
+        "}",
+        '["',
+        "<text>",
+        "<count>1",
+        "<<",
+        "{}",
+        "[]\n",
+        '{"a":',
+        "<image_start>",
+    ],
+)
 def test_a_self_description(piece: str, profile: str) -> None:
     labels: dict[str, Any] = {"object": ["cup", "rug"], "color": ["red", "blue"]}
     trial = trial_of(piece * (1_000_000 // len(piece)), **labels)
     for kind in ("count", "text", "colors", "sizes", "letters", "pattern", "words"):
-        assert score_of(load_metric("self_description"), trial, profile, kind=kind).status == "scored"
+        assert (
+            score_of(load_metric("self_description"), trial, profile, kind=kind).status
+            == "scored"
+        )
 
 
 @pytest.mark.parametrize(
-    "code", ["```" + " " * 300_000, "`" * 300_000, "```\n" + "``` \n" * 99_999], ids=["blanks", "run", "lines"]
+    "code",
+    ["```" + " " * 300_000, "`" * 300_000, "```\n" + "``` \n" * 99_999],
+    ids=["blanks", "run", "lines"],
 )
 def test_code_in_fences(code: str) -> None:
     assert unwrapped(code) == (code, "")

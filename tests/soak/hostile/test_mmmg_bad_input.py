@@ -58,7 +58,12 @@ def _models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def tasks(profile: str = "") -> Mapping[str, Task]:
     """All tasks as a run with both judges has them."""
     overrides = TaskOverrides(data="bundled", profile=profile)
-    return {task.name: task for task in select(["mmmg"], overrides=overrides, roles=frozenset(("judge", "gemini")))}
+    return {
+        task.name: task
+        for task in select(
+            ["mmmg"], overrides=overrides, roles=frozenset(("judge", "gemini"))
+        )
+    }
 
 
 @cache
@@ -68,7 +73,12 @@ def right(name: str) -> Trial:
     sample = next(iter(task.dataset()))
     if name in SPOKEN and name not in ORDERS:
         count = len(sample.metadata["order"]) if name == "mmmg_conversation" else 1
-        return Trial(sample, output=Interleaved(tuple(media_part(hearing.sound(voice(130))) for _ in range(count))))
+        return Trial(
+            sample,
+            output=Interleaved(
+                tuple(media_part(hearing.sound(voice(130))) for _ in range(count))
+            ),
+        )
     return answered_by("reference", task, sample)
 
 
@@ -80,14 +90,21 @@ def with_media(name: str, medium: Media) -> Trial:
     """The right answer with this medium in the place of each of its own."""
     output = right(name).output
     assert output is not None
-    return answered(name, *(part if part.media is None else media_part(medium) for part in output.parts))
+    return answered(
+        name,
+        *(part if part.media is None else media_part(medium) for part in output.parts),
+    )
 
 
 def scores(trial: Trial, task: Task, says: str = "yes") -> dict[str, Score]:
     """The scores of all metrics of a task, the derived ones last; every judge gives the same reply to everything."""
     assert [metric.unavailable for metric in task.metrics if metric.unavailable] == []
     plan = scoring_plan(task, Path())
-    plain = [m.bound for m in task.metrics if not (m.bound.metric.judged or m.bound.metric.derived)]
+    plain = [
+        m.bound
+        for m in task.metrics
+        if not (m.bound.metric.judged or m.bound.metric.derived)
+    ]
     found = score_trials([trial], plan, plain)[0]
     for metric in task.metrics:
         if metric.bound.metric.judged and metric.bound.name not in found:
@@ -104,7 +121,11 @@ def verdict(trial: Trial, bound: BoundMetric, says: str) -> Mapping[str, Score]:
     try:
         while True:
             step = program.send(sent)
-            sent = Reply(reply(says)) if isinstance(step, Call) else [Reply(reply(says)) for _ in step]
+            sent = (
+                Reply(reply(says))
+                if isinstance(step, Call)
+                else [Reply(reply(says)) for _ in step]
+            )
     except StopIteration as done:
         found: Mapping[str, Score] = done.value
         return found
@@ -112,14 +133,19 @@ def verdict(trial: Trial, bound: BoundMetric, says: str) -> Mapping[str, Score]:
 
 def check(found: Mapping[str, Score], task: Task) -> None:
     """Every output of the task has a value in its range, or a reason in words."""
-    assert set(found) == {name for metric in task.metrics for name in metric.bound.metric.outputs}
+    assert set(found) == {
+        name for metric in task.metrics for name in metric.bound.metric.outputs
+    }
     for metric in task.metrics:
         low, high = metric.bound.metric.range
         for name in metric.bound.metric.outputs:
             score = found[name]
             if score.value is None:
                 assert len(score.reason.split()) > 3, (name, score)
-                assert not re.search(r" \(\S+\.py:\d+\)|\bat \S+\.py", score.reason), (name, score)
+                assert not re.search(r" \(\S+\.py:\d+\)|\bat \S+\.py", score.reason), (
+                    name,
+                    score,
+                )
             else:
                 assert math.isfinite(score.value), (name, score)
                 assert low - 1e-6 <= score.value <= high + 1e-6, (name, score)
@@ -146,12 +172,16 @@ def twenty_minutes() -> Media:
 
 
 def transparent() -> Media:
-    pixels = np.dstack([pictures.noise(64, 64), np.resize(np.arange(256, dtype=np.uint8), (64, 64))])
+    pixels = np.dstack(
+        [pictures.noise(64, 64), np.resize(np.arange(256, dtype=np.uint8), (64, 64))]
+    )
     return png(Image.fromarray(pixels, "RGBA"))
 
 
 def sixteen_bits() -> Media:
-    return png(Image.fromarray(np.arange(64 * 64, dtype=np.uint16).reshape(64, 64) * 16))
+    return png(
+        Image.fromarray(np.arange(64 * 64, dtype=np.uint16).reshape(64, 64) * 16)
+    )
 
 
 WRONG: Mapping[str, Callable[[], Media]] = {
@@ -169,14 +199,22 @@ ODD: Mapping[str, Callable[[], Media]] = {
     "one sample": lambda: raw_wav(np.ones(1), RATE),
     "0.3 s": lambda: hearing.sound(voice(130, 0.3)),
     "silence": lambda: raw_wav(np.zeros(RATE), RATE),
-    "8 kHz stereo": lambda: raw_wav(np.repeat(np.resize(voice(130), 8000), 2), 8000, channels=2),
+    "8 kHz stereo": lambda: raw_wav(
+        np.repeat(np.resize(voice(130), 8000), 2), 8000, channels=2
+    ),
 }
 OF_PICTURES = ("damaged picture", "a sound", "RGBA", "16 bits", "one pixel")
 
 
-def bad(name: str, media: Mapping[str, Callable[[], Media]]) -> Mapping[str, Callable[[], Media]]:
+def bad(
+    name: str, media: Mapping[str, Callable[[], Media]]
+) -> Mapping[str, Callable[[], Media]]:
     """Those of the media that stand in the place of what a task asks for."""
-    return {kind: make for kind, make in media.items() if (kind in OF_PICTURES) == (name in SHOWN)}
+    return {
+        kind: make
+        for kind, make in media.items()
+        if (kind in OF_PICTURES) == (name in SHOWN)
+    }
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -195,35 +233,58 @@ def test_odd_media_have_a_score(name: str) -> None:
         found = scores(with_media(name, make()), tasks()[name])
         check(found, tasks()[name])
         without = {metric for metric, score in found.items() if score.value is None}
-        assert (kind, without - asked(tasks()[name]) - ({"overall"} if name in SHOWN else set())) == (kind, set())
+        assert (
+            kind,
+            without - asked(tasks()[name]) - ({"overall"} if name in SHOWN else set()),
+        ) == (kind, set())
 
 
 def asked(task: Task) -> set[str]:
     """The outputs of judged metrics, which stay unscored when a judge is not understood."""
-    return {name for metric in task.metrics if metric.bound.metric.judged for name in metric.bound.metric.outputs}
+    return {
+        name
+        for metric in task.metrics
+        if metric.bound.metric.judged
+        for name in metric.bound.metric.outputs
+    }
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_without_media_an_answer_is_wrong_and_with_bad_ones_it_has_a_score_in_the_official_profile(name: str) -> None:
-    nothing, official = answered(name, text_part("I cannot do that.")), tasks("official")[name]
+def test_without_media_an_answer_is_wrong_and_with_bad_ones_it_has_a_score_in_the_official_profile(
+    name: str,
+) -> None:
+    nothing, official = (
+        answered(name, text_part("I cannot do that.")),
+        tasks("official")[name],
+    )
     found = scores(nothing, tasks()[name])
     check(found, tasks()[name])
     assert found["overall"].value == 0
-    for trial in (nothing, *(with_media(name, make()) for make in bad(name, {**WRONG, **ODD}).values())):
+    for trial in (
+        nothing,
+        *(with_media(name, make()) for make in bad(name, {**WRONG, **ODD}).values()),
+    ):
         check(scores(trial, official), official)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in THE_LAST_COUNTS])
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if name not in THE_LAST_COUNTS]
+)
 def test_an_answer_with_too_many_media_is_wrong(name: str) -> None:
     output = right(name).output
     assert output is not None
-    more = [media_part(part.media) for part in output.parts if part.media is not None] * 2
+    more = [
+        media_part(part.media) for part in output.parts if part.media is not None
+    ] * 2
     found = scores(answered(name, *output.parts, *more), tasks()[name])
     check(found, tasks()[name])
     assert found["overall"].value == 0
 
 
-PROSE = "There are several things in the picture. Some of them may be what is asked about, and others are not. " * 40
+PROSE = (
+    "There are several things in the picture. Some of them may be what is asked about, and others are not. "
+    * 40
+)
 REPLIES = {
     "empty": "",
     "blank": " \n\t",
@@ -241,14 +302,24 @@ REPLIES = {
 
 @pytest.mark.parametrize("profile", ["", "official"])
 @pytest.mark.parametrize("says", REPLIES)
-def test_any_reply_of_judges_leads_to_a_score_or_a_reason(says: str, profile: str) -> None:
+def test_any_reply_of_judges_leads_to_a_score_or_a_reason(
+    says: str, profile: str
+) -> None:
     judged = [task for task in tasks(profile).values() if asked(task)]
     assert len(judged) == 27
     for task in judged:
-        metrics = [metric.bound for metric in task.metrics if metric.bound.metric.judged]
+        metrics = [
+            metric.bound for metric in task.metrics if metric.bound.metric.judged
+        ]
         for bound in metrics:
             found = verdict(right(task.name), bound, REPLIES[says])
             for score in found.values():
-                assert score.value is not None or len(score.reason.split()) > 3, (task.name, score)
+                assert score.value is not None or len(score.reason.split()) > 3, (
+                    task.name,
+                    score,
+                )
                 assert score.value is None or 0 <= score.value <= 1, (task.name, score)
-                assert score.reason or profile or score.value in (0, 1), (task.name, score)
+                assert score.reason or profile or score.value in (0, 1), (
+                    task.name,
+                    score,
+                )

@@ -30,21 +30,38 @@ def command(folder: Path, url: str, name: str) -> list[str]:
     }
     return [
         *where(folder),
-        *("--model", "storyteller", "--run_id", name, "--log_samples", "--max_connections", "4"),
-        *(word for role, spec in roles.items() for word in ("--role", f"{role}={spec}")),
+        *(
+            "--model",
+            "storyteller",
+            "--run_id",
+            name,
+            "--log_samples",
+            "--max_connections",
+            "4",
+        ),
+        *(
+            word
+            for role, spec in roles.items()
+            for word in ("--role", f"{role}={spec}")
+        ),
     ]
 
 
 def told(folder: Path, name: str) -> list[Mapping[str, Any]]:
     """Each answer of a run with its trace, but for the time that it took and the folder of its media."""
-    rows = read_samples(latest(run_folder(folder / "runs", "storyteller", name))[1]["ask"])
+    rows = read_samples(
+        latest(run_folder(folder / "runs", "storyteller", name))[1]["ask"]
+    )
     for row in rows:
         for trace in row["trace"][0]:
             for step in trace["steps"]:
                 del step["seconds"]
         for part in row["parts"][0]:
             part.get("media", {}).pop("path", None)
-    return [{key: row[key] for key in ("parts", "trace", "usage", "warnings") if key in row} for row in rows]
+    return [
+        {key: row[key] for key in ("parts", "trace", "usage", "warnings") if key in row}
+        for row in rows
+    ]
 
 
 def reached(server: MockServer, answered: int) -> bool:
@@ -66,14 +83,20 @@ def test_a_killed_run_of_an_agent_asks_nothing_twice_and_its_answers_come_about_
         server.state.reset()
         died = []
         for _ in range(KILLS):
-            wanted = server.stats()["answered"] + draw.randint(1, max(1, once["answered"] // (KILLS + 4)))
+            wanted = server.stats()["answered"] + draw.randint(
+                1, max(1, once["answered"] // (KILLS + 4))
+            )
             words = command(tmp_path, server.url, "killed")
             output = run_folder(tmp_path / "runs", "storyteller", "killed")
-            died.append(killed_once(partial(reached, server, wanted), words, server, output))
+            died.append(
+                killed_once(partial(reached, server, wanted), words, server, output)
+            )
         last = mmeval_process(*command(tmp_path, server.url, "killed"), env=env)
         stats = server.stats()
 
-    assert (whole.code, died, last.code) == (0, [-signal.SIGKILL] * KILLS, 0), whole.err + last.err
+    assert (whole.code, died, last.code) == (0, [-signal.SIGKILL] * KILLS, 0), (
+        whole.err + last.err
+    )
     assert (stats["repeated_after_answer"], stats["unique"]) == (0, once["unique"])
     assert told(tmp_path, "killed") == told(tmp_path, "whole")
     mended = [len(row["trace"][0][0]["steps"]) for row in told(tmp_path, "whole")]

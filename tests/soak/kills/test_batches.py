@@ -11,31 +11,60 @@ import pytest
 from mmeval.broker import server_batcher
 from mmeval.model_backends.openai import batches
 from tests.soak.kills.test_crash import ENV, killed_inside
-from tests.support.cli import DEADLINE, QUIET, mmeval, mmeval_process, openai, results, score_files
+from tests.support.cli import (
+    DEADLINE,
+    QUIET,
+    mmeval,
+    mmeval_process,
+    openai,
+    results,
+    score_files,
+)
 from tests.support.mock_openai_server import MockServer
 from tests.support.story_tasks import write_story_tasks
 from tests.support.unim_judges import ANSWER, asks, honest_server, words
 
-STEPS = ("GET batches", "POST files", "POST batches", "GET batches/id", "GET files/id/content")
+STEPS = (
+    "GET batches",
+    "POST files",
+    "POST batches",
+    "GET batches/id",
+    "GET files/id/content",
+)
 
 
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, names in ((server_batcher, ("QUIET", "LONG_QUIET")), (batches, ("FIRST_LOOK", "LOOK_AGAIN"))):
+    for module, names in (
+        (server_batcher, ("QUIET", "LONG_QUIET")),
+        (batches, ("FIRST_LOOK", "LOOK_AGAIN")),
+    ):
         for name in names:
             monkeypatch.setattr(module, name, 0.1)
 
 
-def command(tmp_path: Path, server: MockServer, name: str, **more: str) -> list[str | Path]:
+def command(
+    tmp_path: Path, server: MockServer, name: str, **more: str
+) -> list[str | Path]:
     if not (tasks := tmp_path / "tasks").exists():
         write_story_tasks(tasks, 6)
-    asked = ("--tasks", "tale_turns,tale_first", "--include_path", tasks, "--output_path", tmp_path / name, *QUIET)
+    asked = (
+        "--tasks",
+        "tale_turns,tale_first",
+        "--include_path",
+        tasks,
+        "--output_path",
+        tmp_path / name,
+        *QUIET,
+    )
     return [*asked, *openai(server, outputs="text+image", **more)]
 
 
 def killed_at(step: str, arguments: Sequence[str | Path], server: MockServer) -> int:
     """A run that is killed when its server has done a step and not answered it; its exit status."""
-    with subprocess.Popen([sys.executable, "-m", "mmeval", *map(str, arguments)], env=ENV, stderr=-3) as process:
+    with subprocess.Popen(
+        [sys.executable, "-m", "mmeval", *map(str, arguments)], env=ENV, stderr=-3
+    ) as process:
 
         def done(what: str) -> None:
             if what == step and process.poll() is None:
@@ -47,7 +76,9 @@ def killed_at(step: str, arguments: Sequence[str | Path], server: MockServer) ->
         return process.wait(DEADLINE)
 
 
-def test_a_run_killed_at_each_step_of_its_batches_sends_nothing_twice(tmp_path: Path) -> None:
+def test_a_run_killed_at_each_step_of_its_batches_sends_nothing_twice(
+    tmp_path: Path,
+) -> None:
     with MockServer(batch_looks=2) as server:
         whole = mmeval(*command(tmp_path, server, "whole"))
         asked_once = server.stats()["unique"]
@@ -60,15 +91,29 @@ def test_a_run_killed_at_each_step_of_its_batches_sends_nothing_twice(tmp_path: 
         stats, held = server.stats(), server.state.batches
         again = mmeval(*command(tmp_path, server, "killed"))
 
-    assert (whole.code, died, last.code, again.code) == (0, [-signal.SIGKILL] * 7, 0, 0), whole.err + last.err
-    assert (stats["requests"], stats["unique"], server.stats()["requests"]) == (asked_once,) * 3
-    assert sum(batch["request_counts"]["total"] for batch in held.batches.values()) == asked_once
-    assert sum(file["filename"].startswith("mmeval-") for file in held.files.values()) == len(held.batches)
+    assert (whole.code, died, last.code, again.code) == (
+        0,
+        [-signal.SIGKILL] * 7,
+        0,
+        0,
+    ), whole.err + last.err
+    assert (stats["requests"], stats["unique"], server.stats()["requests"]) == (
+        asked_once,
+    ) * 3
+    assert (
+        sum(batch["request_counts"]["total"] for batch in held.batches.values())
+        == asked_once
+    )
+    assert sum(
+        file["filename"].startswith("mmeval-") for file in held.files.values()
+    ) == len(held.batches)
     assert score_files(tmp_path / "killed") == score_files(tmp_path / "whole")
 
 
 @pytest.mark.usefixtures("no_pauses")
-def test_model_judge_and_captioner_in_batches_give_the_same_scores_at_half_the_price(tmp_path: Path) -> None:
+def test_model_judge_and_captioner_in_batches_give_the_same_scores_at_half_the_price(
+    tmp_path: Path,
+) -> None:
     prices = tmp_path / "prices.yaml"
     prices.write_text("models:\n  '*': {input: 1000, output: 1000}\n")
 
@@ -79,11 +124,17 @@ def test_model_judge_and_captioner_in_batches_give_the_same_scores_at_half_the_p
                 *openai(server, inputs=kinds, outputs="text+image+audio", **more),
                 *asks(server, inputs=kinds, **more),
             )
-            done = mmeval(*words(tmp_path / name, *roles, "--model_cost_config", prices))
+            done = mmeval(
+                *words(tmp_path / name, *roles, "--model_cost_config", prices)
+            )
             assert (done.code, server.stats()["repeated"]) == (0, 0), done.err
         usd: float = results(tmp_path / name)["mmeval"]["spent"]["usd"]
         return usd
 
     half = spent("whole") / 2
-    assert half <= spent("batch", batch="true") < 1.2 * half  # a call that comes late may be asked alone
-    assert list(score_files(tmp_path / "batch").values()) == list(score_files(tmp_path / "whole").values())
+    assert (
+        half <= spent("batch", batch="true") < 1.2 * half
+    )  # a call that comes late may be asked alone
+    assert list(score_files(tmp_path / "batch").values()) == list(
+        score_files(tmp_path / "whole").values()
+    )

@@ -68,9 +68,13 @@ class Process:
     def start(self, **changed: Any) -> None:
         self.kill()
         settings = {**self._settings, **changed}
-        words = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+        words = [
+            f"--{name.replace('_', '-')}={value}" for name, value in settings.items()
+        ]
         self._process = subprocess.Popen(
-            [sys.executable, str(SERVER), f"--port={self.port}", *words], stdout=subprocess.PIPE, text=True
+            [sys.executable, str(SERVER), f"--port={self.port}", *words],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert self._process.stdout is not None
         self.port = json.loads(self._process.stdout.readline())["port"]
@@ -103,15 +107,32 @@ def server_process(**settings: Any) -> Iterator[Process]:
 def asking(tmp_path: Path, *flags: str) -> list[str]:
     """The flags of a run over so many questions, but for the model."""
     folder = write_questions(tmp_path / "tasks", "ask", range(SAMPLES))
-    where = ["--tasks", "ask", "--include_path", str(folder), "--output_path", str(tmp_path / "runs")]
+    where = [
+        "--tasks",
+        "ask",
+        "--include_path",
+        str(folder),
+        "--output_path",
+        str(tmp_path / "runs"),
+    ]
     return [*where, "--max_connections", "16", *flags]
 
 
-def impatient_process(*arguments: str | Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+def impatient_process(
+    *arguments: str | Path, env: Mapping[str, str] | None = None
+) -> subprocess.Popen[str]:
     """A command that gives up an unreachable server soon."""
-    words = [sys.executable, "-m", "tests.support.impatient", PATIENCE, *map(str, arguments)]
+    words = [
+        sys.executable,
+        "-m",
+        "tests.support.impatient",
+        PATIENCE,
+        *map(str, arguments),
+    ]
     pipe = subprocess.PIPE
-    return subprocess.Popen(words, env=env or environment(), cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
+    return subprocess.Popen(
+        words, env=env or environment(), cwd=ROOT, stdout=pipe, stderr=pipe, text=True
+    )
 
 
 def impatient(*arguments: str | Path) -> Ended:
@@ -122,16 +143,27 @@ def impatient(*arguments: str | Path) -> Ended:
 
 def failed(tmp_path: Path) -> int:
     """Trials that were recorded as failed."""
-    rows = (json.loads(line) for file in tmp_path.rglob("trials/ask.jsonl") for line in file.read_text().splitlines())
+    rows = (
+        json.loads(line)
+        for file in tmp_path.rglob("trials/ask.jsonl")
+        for line in file.read_text().splitlines()
+    )
     return len({row["i"] for row in rows if "error" in row})
 
 
 def struck(
-    tmp_path: Path, flags: tuple[str, ...] = (), wanted: str = "", timeout: str = "", **faults: float | str
+    tmp_path: Path,
+    flags: tuple[str, ...] = (),
+    wanted: str = "",
+    timeout: str = "",
+    **faults: float | str,
 ) -> Seen:
     """A run against a server with faults, one of which is ``wanted``; then the same command against a sound one."""
     with MockServer(latency=LATENCY, **faults) as server:
-        arguments = [*asking(tmp_path, *flags), *openai(server, **({"timeout": timeout} if timeout else {}))]
+        arguments = [
+            *asking(tmp_path, *flags),
+            *openai(server, **({"timeout": timeout} if timeout else {})),
+        ]
         done = mmeval_process(*arguments)
         stats = server.stats()
         found = Seen(kept_answers(tmp_path), failed(tmp_path), done.code)
@@ -148,8 +180,15 @@ def struck(
 def back_soon(tmp_path: Path) -> Seen:
     """The server is killed in the middle and comes back, with nothing of what it knew."""
     with server_process(hold_after=50) as server:
-        with started(*asking(tmp_path, "--retry_on_error", "1"), *openai_at(server)) as running:
-            wait_for(lambda: server.stats()["in_flight"] == 16 and kept_answers(tmp_path) == 50, "50 answers")
+        with started(
+            *asking(tmp_path, "--retry_on_error", "1"), *openai_at(server)
+        ) as running:
+            wait_for(
+                lambda: (
+                    server.stats()["in_flight"] == 16 and kept_answers(tmp_path) == 50
+                ),
+                "50 answers",
+            )
             server.kill()
             running.read_until("every call waits")
             server.start(hold_after=-1)
@@ -177,16 +216,25 @@ def never_there(tmp_path: Path) -> Seen:
         done = impatient(*arguments)
         server.start()
         mended = mmeval_process(*arguments)
-        return Seen(0, failed(tmp_path), done.code, server.stats()["requests"], mended.code)
+        return Seen(
+            0, failed(tmp_path), done.code, server.stats()["requests"], mended.code
+        )
 
 
 def no_such_host(tmp_path: Path) -> Seen:
-    model = ["--model", "openai", "--model_args", "model=m,base_url=http://no-such-host.invalid/v1"]
+    model = [
+        "--model",
+        "openai",
+        "--model_args",
+        "model=m,base_url=http://no-such-host.invalid/v1",
+    ]
     done = impatient(*asking(tmp_path), *model)
     assert re.search(r"the model: no-such-host\.invalid:\d+ ", done.error)
     with MockServer() as server:
         mended = mmeval_process(*asking(tmp_path, "--fresh"), *openai(server))
-        return Seen(0, failed(tmp_path), done.code, server.stats()["requests"], mended.code)
+        return Seen(
+            0, failed(tmp_path), done.code, server.stats()["requests"], mended.code
+        )
 
 
 def openai_at(server: Process) -> list[str]:
@@ -207,21 +255,31 @@ FAULTS = (
         "each waits and is sent again",
         partial(struck, rate_429=0.25, rate_500=0.05, wanted="429"),
     ),
-    Fault("2 % answered with broken JSON", "sent again", partial(struck, rate_malformed=0.02, wanted="malformed")),
+    Fault(
+        "2 % answered with broken JSON",
+        "sent again",
+        partial(struck, rate_malformed=0.02, wanted="malformed"),
+    ),
     Fault(
         "2 % cut off in the middle of the answer",
         "sent again",
         partial(struck, rate_truncated=0.02, wanted="truncated"),
     ),
     Fault(
-        "2 % disconnected without an answer", "sent again", partial(struck, rate_disconnect=0.02, wanted="disconnect")
+        "2 % disconnected without an answer",
+        "sent again",
+        partial(struck, rate_disconnect=0.02, wanted="disconnect"),
     ),
     Fault(
         "2 % never answered (`timeout=1`)",
         "given up after the time, sent again",
         partial(struck, rate_timeout=0.02, hang=60, timeout="1", wanted="timeout"),
     ),
-    Fault("10 % answered byte by byte", "waited for", partial(struck, rate_slow=0.1, hang=1, wanted="slow")),
+    Fault(
+        "10 % answered byte by byte",
+        "waited for",
+        partial(struck, rate_slow=0.1, hang=1, wanted="slow"),
+    ),
     Fault(
         "5 % answered 500, `--retry_on_error 0`",
         "failed, the run goes on",
@@ -232,22 +290,40 @@ FAULTS = (
         "failed after its tries, the run goes on",
         partial(struck, flags=("--retry_on_error", "2"), poison='question 7"'),
     ),
-    Fault("the server is killed and back soon, `--retry_on_error 1`", "every call waits, none fails", back_soon),
-    Fault("the server dies after 50 answers and stays away", "waited for, then the run stops", gone),
-    Fault("no server listens at the address", "waited for, then the run stops", never_there),
+    Fault(
+        "the server is killed and back soon, `--retry_on_error 1`",
+        "every call waits, none fails",
+        back_soon,
+    ),
+    Fault(
+        "the server dies after 50 answers and stays away",
+        "waited for, then the run stops",
+        gone,
+    ),
+    Fault(
+        "no server listens at the address",
+        "waited for, then the run stops",
+        never_there,
+    ),
     Fault("the host does not exist", "waited for, then the run stops", no_such_host),
     Fault(
         "the key expires after 80 answers (401)",
         "the run stops",
-        partial(struck, flags=("--max_connections", "1"), expire_after=80, wanted="401"),
+        partial(
+            struck, flags=("--max_connections", "1"), expire_after=80, wanted="401"
+        ),
     ),
 )
 
-HEAD = "| fault | what happens | answered | failed | exit code | the same command later |"
+HEAD = (
+    "| fault | what happens | answered | failed | exit code | the same command later |"
+)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.fault)
-def test_a_fault_ends_as_the_page_on_reliability_says(fault: Fault, tmp_path: Path) -> None:
+def test_a_fault_ends_as_the_page_on_reliability_says(
+    fault: Fault, tmp_path: Path
+) -> None:
     row = fault.run(tmp_path).row(fault.fault, fault.what)
     if os.environ.get("REWRITE_DOCS"):
         rewrite(fault.fault, row)
@@ -271,12 +347,16 @@ def name_of(row: str) -> str:
 def test_the_page_has_the_faults_that_are_tested_in_their_order() -> None:
     lines = PAGE.read_text().splitlines()
     first = lines.index(HEAD) + 2
-    assert [name_of(row) for row in lines[first : lines.index("", first)]] == [fault.fault for fault in FAULTS]
+    assert [name_of(row) for row in lines[first : lines.index("", first)]] == [
+        fault.fault for fault in FAULTS
+    ]
 
 
 def recommended(done: Ended) -> list[str]:
     """The command at the end of the complaint, as a user would copy it."""
-    said = next(said for said in done.warnings if "was suspended" in said and "then run" in said)
+    said = next(
+        said for said in done.warnings if "was suspended" in said and "then run" in said
+    )
     words = shlex.split(said.partition("then run ")[2])
     assert words[:2] == ["mmeval", "score"]
     return words[1:]
@@ -292,12 +372,23 @@ def test_a_judge_that_dies_suspends_scoring_and_the_command_that_is_named_asks_o
     tmp_path: Path,
 ) -> None:
     env = toy_environment(tmp_path / "site")
-    with server_process(reply="yes", hold_after=30) as jury, MockServer(latency=LATENCY) as server:
+    with (
+        server_process(reply="yes", hold_after=30) as jury,
+        MockServer(latency=LATENCY) as server,
+    ):
         words = [*asking(tmp_path), *openai(server)]
-        words += ["--role", f"judge=openai,base_url={jury.url},model=j,max_connections=2"]
+        words += [
+            "--role",
+            f"judge=openai,base_url={jury.url},model=j,max_connections=2",
+        ]
         write_judged(tmp_path / "tasks", "ask", range(SAMPLES))
         with impatient_process(*words, env=env) as process:
-            wait_for(lambda: (jury.stats()["answered"], jury.stats()["in_flight"]) == (30, 2), "30 verdicts")
+            wait_for(
+                lambda: (
+                    (jury.stats()["answered"], jury.stats()["in_flight"]) == (30, 2)
+                ),
+                "30 verdicts",
+            )
             jury.kill()
             out, err = process.communicate(timeout=DEADLINE)
         done, found = Ended(process.returncode, out, err), result(tmp_path)

@@ -33,11 +33,22 @@ class WatchedState(State):
 
 
 def command(server: MockServer, output: Path) -> list[str | Path]:
-    run = ("--tasks", "isg", "--data", "bundled", "--model", "reference", "--report", "false")
+    run = (
+        "--tasks",
+        "isg",
+        "--data",
+        "bundled",
+        "--model",
+        "reference",
+        "--report",
+        "false",
+    )
     return [*run, *judge(server), "--output_path", output, "--max_connections", "6"]
 
 
-def test_a_run_killed_among_pairs_and_pictures_asks_nothing_twice(tmp_path: Path) -> None:
+def test_a_run_killed_among_pairs_and_pictures_asks_nothing_twice(
+    tmp_path: Path,
+) -> None:
     with judge_server(tmp_path / "judge") as server:
         assert mmeval_process(*command(server, tmp_path / "whole")).code == 0
         whole = server.stats()
@@ -48,12 +59,20 @@ def test_a_run_killed_among_pairs_and_pictures_asks_nothing_twice(tmp_path: Path
             state.asked.clear()
 
             def reached(moment: int = moment) -> bool:
-                return server.stats()["answered"] >= moment and {"block", "image"} <= state.in_the_air()
+                return (
+                    server.stats()["answered"] >= moment
+                    and {"block", "image"} <= state.in_the_air()
+                )
 
             died.append(killed_once(reached, arguments, server, tmp_path / "killed"))
         left = whole["answered"] - server.stats()["answered"]
         last = mmeval_process(*arguments)
         assert (died, last.code, left > 0) == ([-signal.SIGKILL] * 2, 0, True), last.err
-        assert (server.stats()["repeated_after_answer"], server.stats()["unique"]) == (0, whole["unique"])
-    assert list(score_files(tmp_path / "killed").values()) == list(score_files(tmp_path / "whole").values())
+        assert (server.stats()["repeated_after_answer"], server.stats()["unique"]) == (
+            0,
+            whole["unique"],
+        )
+    assert list(score_files(tmp_path / "killed").values()) == list(
+        score_files(tmp_path / "whole").values()
+    )
     assert len(score_files(tmp_path / "whole")) == 21

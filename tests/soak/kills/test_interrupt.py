@@ -27,7 +27,14 @@ from tests.support.questions import toy_environment, write_benchmark
 
 def run_of_twelve(folder: Path) -> list[str]:
     tasks = write_benchmark(folder / "tasks", rows=12)
-    return ["--tasks", "tiny", "--include_path", str(tasks), "--output_path", str(folder / "runs")]
+    return [
+        "--tasks",
+        "tiny",
+        "--include_path",
+        str(tasks),
+        "--output_path",
+        str(folder / "runs"),
+    ]
 
 
 def group_exists(group: int) -> bool:
@@ -43,23 +50,52 @@ def test_a_stopped_run_keeps_every_answer_leaves_no_process_and_the_next_asks_th
     number: signal.Signals, tmp_path: Path
 ) -> None:
     with MockServer(hold_after=4) as server:
-        command = [*run_of_twelve(tmp_path), *openai(server), "--max_connections", "2", "--score_workers", "2"]
+        command = [
+            *run_of_twelve(tmp_path),
+            *openai(server),
+            "--max_connections",
+            "2",
+            "--score_workers",
+            "2",
+        ]
         with started(*command, start_new_session=True) as running:
-            first = stopped_at_work(running, server, lambda: os.killpg(running.process.pid, number))
-            wait_for(lambda: not group_exists(running.process.pid), "the scoring processes to end")
+            first = stopped_at_work(
+                running, server, lambda: os.killpg(running.process.pid, number)
+            )
+            wait_for(
+                lambda: not group_exists(running.process.pid),
+                "the scoring processes to end",
+            )
         kept = kept_answers(tmp_path)
         second = mmeval_process(*command)
         stats = server.stats()
-    assert (first.code, "Traceback" in first.err, kept) == (EXIT_INTERRUPTED, False, 4 + 2), first.err
-    assert (second.code, second.lines[0].startswith("kept 6 answers ")) == (EXIT_OK, True), second.err
+    assert (first.code, "Traceback" in first.err, kept) == (
+        EXIT_INTERRUPTED,
+        False,
+        4 + 2,
+    ), first.err
+    assert (second.code, second.lines[0].startswith("kept 6 answers ")) == (
+        EXIT_OK,
+        True,
+    ), second.err
     assert (stats["unique"], stats["repeated"]) == (12, 0)
 
 
-def test_a_metric_at_work_does_not_keep_a_stopped_run_from_ending(tmp_path: Path) -> None:
-    command = [*run_of_twelve(tmp_path), "--model", "toy", "--model_args", f"log={tmp_path / 'asked'}"]
+def test_a_metric_at_work_does_not_keep_a_stopped_run_from_ending(
+    tmp_path: Path,
+) -> None:
+    command = [
+        *run_of_twelve(tmp_path),
+        "--model",
+        "toy",
+        "--model_args",
+        f"log={tmp_path / 'asked'}",
+    ]
     file = tmp_path / "tasks" / "tiny.yaml"
     file.write_text(file.read_text().replace("exact_match", "toy_yes"))
-    (tmp_path / "tasks" / "tiny_data" / "test.jsonl").write_text('{"id": "0", "input": "hang"}\n')
+    (tmp_path / "tasks" / "tiny_data" / "test.jsonl").write_text(
+        '{"id": "0", "input": "hang"}\n'
+    )
     with started(*command, env=toy_environment(tmp_path / "site")) as running:
         wait_for(lambda: kept_answers(tmp_path) == 1, "the answer")
         running.signal(signal.SIGINT)
@@ -69,13 +105,37 @@ def test_a_metric_at_work_does_not_keep_a_stopped_run_from_ending(tmp_path: Path
 MOMENTS: Mapping[str, tuple[str, str, int]] = {
     "begun": ("2", "after(mmeval.__main__, 'steady', 1, come)", 130),
     "tasks read": ("1", "after(mmeval.task.selection, 'select', 1, come)", 130),
-    "in exec": ("15", "after(mmeval.task.selection, 'select', 1, lambda: exec('come()', globals()))", 130),
-    "all answered": ("2,2", "after(mmeval.store.journal.Journal, 'close', 1, come)", 130),
-    "processes ending": ("2", "process._ExecutorManagerThread.join_executor_internals = slow_end", 130),
-    "numbers made": ("15", "after(mmeval.run.runner, 'finished_results', 1, come)", 130),
-    "results written": ("2,2", "after(mmeval.report.publish, 'write_results', 1, come)", 130),
+    "in exec": (
+        "15",
+        "after(mmeval.task.selection, 'select', 1, lambda: exec('come()', globals()))",
+        130,
+    ),
+    "all answered": (
+        "2,2",
+        "after(mmeval.store.journal.Journal, 'close', 1, come)",
+        130,
+    ),
+    "processes ending": (
+        "2",
+        "process._ExecutorManagerThread.join_executor_internals = slow_end",
+        130,
+    ),
+    "numbers made": (
+        "15",
+        "after(mmeval.run.runner, 'finished_results', 1, come)",
+        130,
+    ),
+    "results written": (
+        "2,2",
+        "after(mmeval.report.publish, 'write_results', 1, come)",
+        130,
+    ),
     "page written": ("1", "after(mmeval.report.publish, 'write_at_end', 1, come)", 130),
-    "swallowed": ("2", "after(mmeval.report.publish, 'write_at_end', 1, lambda: Swallowing() and None)", 130),
+    "swallowed": (
+        "2",
+        "after(mmeval.report.publish, 'write_at_end', 1, lambda: Swallowing() and None)",
+        130,
+    ),
     "all written": ("2,2", "after(mmeval.__main__, '_leave_work_behind', 1, come)", 0),
     "at exit": ("15", "atexit.register(come)", 0),
 }
@@ -112,12 +172,18 @@ sys.exit(mmeval.__main__.main())
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_a_signal_at_any_moment_ends_with_130_unless_everything_is_written(moment: str, tmp_path: Path) -> None:
+def test_a_signal_at_any_moment_ends_with_130_unless_everything_is_written(
+    moment: str, tmp_path: Path
+) -> None:
     numbers, how, code = MOMENTS[moment]
     script = [sys.executable, "-c", SCRIPT.replace("MOMENT", how), numbers]
     command = [*run_of_twelve(tmp_path), "--model", "reference", "--score_workers", "1"]
     done = subprocess.run(
-        [*script, *command], env=environment(PYTHONPATH=str(ROOT)), capture_output=True, text=True, timeout=DEADLINE
+        [*script, *command],
+        env=environment(PYTHONPATH=str(ROOT)),
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
     )
     assert done.returncode == code, done.stderr
     assert code == 130 or list(tmp_path.rglob("results_*.json"))

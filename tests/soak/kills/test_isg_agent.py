@@ -10,7 +10,17 @@ from tests.support.isg_planner import StumblingState
 
 def command(folder: Path, url: str, name: str) -> list[str]:
     return [
-        *("--tasks", "isg", "--data", "bundled", "--model", "isg_agent", "--run_id", name, "--log_samples"),
+        *(
+            "--tasks",
+            "isg",
+            "--data",
+            "bundled",
+            "--model",
+            "isg_agent",
+            "--run_id",
+            name,
+            "--log_samples",
+        ),
         *("--output_path", str(folder), "--max_connections", "4", *QUIET),
         *("--role", f"planner=openai,base_url={url},model=p"),
         *("--role", f"text_to_image=openai,base_url={url},model=i,outputs=image"),
@@ -24,4 +34,7 @@ def test_a_killed_run_of_the_agent_asks_nothing_twice(tmp_path: Path) -> None:
     assert (told(tmp_path, "isg_agent", "killed"), len(whole)) == (whole, 21)
     evidence = [row[2][0][0]["evidence"] for row in whole.values()]
     assert {one["rounds"] for one in evidence} == {0, 1, 2}
-    assert {one["smoothing"]["retried"] for one in evidence if one["smoothing"]} >= {0, 1}
+    assert {one["smoothing"]["retried"] for one in evidence if one["smoothing"]} >= {
+        0,
+        1,
+    }

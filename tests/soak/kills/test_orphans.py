@@ -49,19 +49,29 @@ def ended(process: int) -> bool:
     except ProcessLookupError:
         return True
     with os.fdopen(handle):
-        return bool(select.select([handle], [], [], DEADLINE)[0])  # readable once it has ended
+        return bool(
+            select.select([handle], [], [], DEADLINE)[0]
+        )  # readable once it has ended
 
 
 @pytest.mark.parametrize("child", CHILDREN)
 def test_a_process_ends_with_its_parent(child: str, tmp_path: Path) -> None:
     words = [sys.executable, "-c", SCRIPT + CHILDREN[child], str(ROOT)]
     with subprocess.Popen(
-        words, env=environment(PYTHONPATH=str(ROOT)), cwd=tmp_path, stdout=subprocess.PIPE, start_new_session=True
+        words,
+        env=environment(PYTHONPATH=str(ROOT)),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
     ) as parent:
         try:
-            parent.communicate(timeout=DEADLINE)  # to the end of the stream, which each of its processes holds
+            parent.communicate(
+                timeout=DEADLINE
+            )  # to the end of the stream, which each of its processes holds
             assert parent.returncode == -signal.SIGKILL
-            left = [int(number) for number in (tmp_path / "orphans").read_text().split()]
+            left = [
+                int(number) for number in (tmp_path / "orphans").read_text().split()
+            ]
             assert left and all(map(ended, left))
         finally:
             with contextlib.suppress(ProcessLookupError):

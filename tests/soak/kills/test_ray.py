@@ -38,7 +38,9 @@ def pids(folder: Path, what: str = "answer") -> set[int]:
     return {note.pid for note in notes(folder, what)}
 
 
-def test_two_nodes_are_shown_answer_and_score_and_nothing_is_asked_again(nodes: Nodes, tmp_path: Path) -> None:
+def test_two_nodes_are_shown_answer_and_score_and_nothing_is_asked_again(
+    nodes: Nodes, tmp_path: Path
+) -> None:
     runs = RayRuns(tmp_path, nodes, 16)
     with nodes.node(), nodes.node(cpus=2, node_name="big-node"):
         engine = f"ray,address={nodes.address},gpus=0"
@@ -61,29 +63,52 @@ def test_a_tiny_model_scores_as_on_this_machine(nodes: Nodes, tmp_path: Path) ->
     with nodes.node(cpus=2), nodes.node(cpus=2):
         engines = {"local": "local", "ray": f"{engine},address={nodes.address}"}
         for name, where in engines.items():
-            words = (*run.split(), *QUIET, "--engine", where, "--output_path", str(tmp_path / name))
-            assert mmeval_process(*words, env=nodes.env, cwd=tmp_path, timeout=600).code == EXIT_OK
-    local, ray = ([*tmp_path.glob(f"{name}/tiny/default/scores/*/*/scores.jsonl")] for name in engines)
+            words = (
+                *run.split(),
+                *QUIET,
+                "--engine",
+                where,
+                "--output_path",
+                str(tmp_path / name),
+            )
+            assert (
+                mmeval_process(*words, env=nodes.env, cwd=tmp_path, timeout=600).code
+                == EXIT_OK
+            )
+    local, ray = (
+        [*tmp_path.glob(f"{name}/tiny/default/scores/*/*/scores.jsonl")]
+        for name in engines
+    )
     assert [file.read_bytes() for file in local] == [file.read_bytes() for file in ray]
     assert len(local) == 1
 
 
-def test_nodes_that_join_are_used_and_are_killed_at_random_moments(nodes: Nodes, tmp_path: Path) -> None:
+def test_nodes_that_join_are_used_and_are_killed_at_random_moments(
+    nodes: Nodes, tmp_path: Path
+) -> None:
     runs, draw = RayRuns(tmp_path, nodes, 120), random.Random(29)
     with nodes.node(), runs.begun("workers=auto", delay=0.1, most=100) as running:
         for kill in range(KILLS):
             with nodes.node():
-                wait_for(lambda before=kill: len(pids(tmp_path, "start")) > 1 + before, "the actor of a new node")  # type: ignore[misc]
+                wait_for(
+                    lambda before=kill: len(pids(tmp_path, "start")) > 1 + before,
+                    "the actor of a new node",
+                )  # type: ignore[misc]
                 time.sleep(draw.uniform(0, 0.5))
         with nodes.node():
-            wait_for(lambda: len(pids(tmp_path, "start")) > 1 + KILLS, "the actor of the last node")
+            wait_for(
+                lambda: len(pids(tmp_path, "start")) > 1 + KILLS,
+                "the actor of the last node",
+            )
             (tmp_path / "go").touch()
             ended = running.ended()
     assert ended.code == EXIT_OK
     runs.check()
 
 
-def test_an_actor_that_the_kernel_kills_for_memory(nodes: Nodes, tmp_path: Path) -> None:
+def test_an_actor_that_the_kernel_kills_for_memory(
+    nodes: Nodes, tmp_path: Path
+) -> None:
     runs = RayRuns(tmp_path, nodes, 30)
     with nodes.node(cpus=2), runs.begun(delay=0.1, most=24) as running:
         for count in (1, 2):
@@ -96,27 +121,49 @@ def test_an_actor_that_the_kernel_kills_for_memory(nodes: Nodes, tmp_path: Path)
     runs.check()
 
 
-def test_nodes_with_other_code_or_without_the_model_are_left_out(nodes: Nodes, tmp_path: Path) -> None:
+def test_nodes_with_other_code_or_without_the_model_are_left_out(
+    nodes: Nodes, tmp_path: Path
+) -> None:
     other = tmp_path / "other" / "mmeval"
-    shutil.copytree(ROOT / "mmeval", other, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "mmeval", other, ignore=shutil.ignore_patterns("__pycache__")
+    )
     for part in ("tasks", "metrics", "model_backends"):
-        shutil.copytree(ROOT / part, other / part, ignore=shutil.ignore_patterns("__pycache__", "bundled"))
-    (other / "wording.py").write_text((other / "wording.py").read_text() + "\n# another version\n")
+        shutil.copytree(
+            ROOT / part,
+            other / part,
+            ignore=shutil.ignore_patterns("__pycache__", "bundled"),
+        )
+    (other / "wording.py").write_text(
+        (other / "wording.py").read_text() + "\n# another version\n"
+    )
     runs = RayRuns(tmp_path, nodes, 12)
-    old = nodes.node(env={"PYTHONPATH": f"{other.parent}:{nodes.env['PYTHONPATH']}"}, node_name="old-node")
+    old = nodes.node(
+        env={"PYTHONPATH": f"{other.parent}:{nodes.env['PYTHONPATH']}"},
+        node_name="old-node",
+    )
     poor = nodes.node(env={"TOY_BROKEN": "missing"}, node_name="poor-node")
-    with nodes.node(), old, poor, runs.begun("workers=auto", delay=0.1, most=4) as running:
+    with (
+        nodes.node(),
+        old,
+        poor,
+        runs.begun("workers=auto", delay=0.1, most=4) as running,
+    ):
         left_out = running.read_until("old-node")
         running.read_until("poor-node")
         (tmp_path / "go").touch()
         assert running.ended().code == EXIT_OK
-    digests = {word.rstrip(",").partition("+")[2] for word in left_out.split() if "+" in word}
+    digests = {
+        word.rstrip(",").partition("+")[2] for word in left_out.split() if "+" in word
+    }
     assert len(digests) == 2, "both are named"
     runs.check()
     assert len(pids(tmp_path)) == 1
 
 
-def test_a_run_ends_while_a_node_that_has_joined_is_looked_at(nodes: Nodes, tmp_path: Path) -> None:
+def test_a_run_ends_while_a_node_that_has_joined_is_looked_at(
+    nodes: Nodes, tmp_path: Path
+) -> None:
     slow, runs = tmp_path / "slow", RayRuns(tmp_path, nodes, 12)
     slow.mkdir()
     (slow / "sitecustomize.py").write_text(
@@ -151,33 +198,57 @@ def test_a_node_that_does_not_see_the_run_folder_is_named_before_anything_is_ask
         "sys.addaudithook(hook)\n"
     )
     runs = RayRuns(tmp_path, nodes, 4)
-    with nodes.node(), nodes.node(env={"PYTHONPATH": f"{blind}:{nodes.env['PYTHONPATH']}"}, node_name="far-node"):
+    with (
+        nodes.node(),
+        nodes.node(
+            env={"PYTHONPATH": f"{blind}:{nodes.env['PYTHONPATH']}"},
+            node_name="far-node",
+        ),
+    ):
         ended = runs.whole()
     assert (ended.code, answered(tmp_path), runs.segments()) == (EXIT_USAGE, [], 0)
-    assert all(words in ended.error for words in ("far-node", "--shard", "mmeval merge", "--output_path"))
+    assert all(
+        words in ended.error
+        for words in ("far-node", "--shard", "mmeval merge", "--output_path")
+    )
 
 
-def test_the_head_is_lost_and_the_same_command_goes_on_with_another(nodes: Nodes, tmp_path: Path) -> None:
+def test_the_head_is_lost_and_the_same_command_goes_on_with_another(
+    nodes: Nodes, tmp_path: Path
+) -> None:
     (loads := tmp_path / "loads").mkdir()
     first = Nodes(tmp_path / "first")
-    runs, loading, address = RayRuns(tmp_path, first, 12), RayRuns(loads, first, 1), first.address
+    runs, loading, address = (
+        RayRuns(tmp_path, first, 12),
+        RayRuns(loads, first, 1),
+        first.address,
+    )
     with (
         closing(first),
         first.node(cpus=2),
         runs.begun("workers=1", delay=0.1, most=6) as running,
         loading.begun("workers=1", broken="hang") as waiting,
     ):
-        wait_for(lambda: runs.at_least(5) and notes(loads, "start") != [], "answers, and a model that is loaded")
+        wait_for(
+            lambda: runs.at_least(5) and notes(loads, "start") != [],
+            "answers, and a model that is loaded",
+        )
         first.lose_head()
         for ended in (running.ended(), waiting.ended()):
             assert ended.code == EXIT_INCOMPLETE
-            assert [words for words in ("head", address, "run the same command") if words not in ended.error] == []
+            assert [
+                words
+                for words in ("head", address, "run the same command")
+                if words not in ended.error
+            ] == []
     with nodes.node():
         assert runs.moved(nodes).whole("workers=1").code == EXIT_OK
     runs.check()
 
 
-def test_the_run_is_interrupted_then_killed_and_the_same_command_comes_at_once(nodes: Nodes, tmp_path: Path) -> None:
+def test_the_run_is_interrupted_then_killed_and_the_same_command_comes_at_once(
+    nodes: Nodes, tmp_path: Path
+) -> None:
     runs, go = RayRuns(tmp_path, nodes, 24), tmp_path / "go"
     with nodes.node(cpus=2):
         with runs.begun(delay=0.1, most=6) as running:

@@ -10,7 +10,9 @@ from tests.support.scored import PLUGINS, Lane, answered, plan, scored, values
 from tests.support.task_folder import installed, write_files
 from tests.support.toy_weights import MODEL
 
-pytestmark = pytest.mark.timeout(1800)  # it ends native code after twice its time on every core
+pytestmark = pytest.mark.timeout(
+    1800
+)  # it ends native code after twice its time on every core
 SECONDS = 2.0
 """A limit that a busy machine keeps by far for an answer without work."""
 
@@ -25,9 +27,17 @@ def _limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_native_code_that_does_not_come_back_costs_one_answer_its_score() -> None:
-    rows = scored([answered(text, i) for i, text in enumerate(["yes", "grind", "yes"])], plan(), workers=1)
+    rows = scored(
+        [answered(text, i) for i, text in enumerate(["yes", "grind", "yes"])],
+        plan(),
+        workers=1,
+    )
     scores = [row["scores"]["toy_yes"] for row in rows]
-    assert [(score["value"], score.get("cause")) for score in scores] == [(1.0, None), (None, "lost"), (1.0, None)]
+    assert [(score["value"], score.get("cause")) for score in scores] == [
+        (1.0, None),
+        (None, "lost"),
+        (1.0, None),
+    ]
 
 
 def test_loading_is_no_answers_time_and_an_answer_that_hangs_costs_itself(

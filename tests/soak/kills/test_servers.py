@@ -23,10 +23,19 @@ LEFT_SECONDS = 10.0
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("when", ["while it loads", "while it answers"])
-def test_no_process_is_left_of_a_run_that_is_ended(number: signal.Signals, when: str, tmp_path: Path) -> None:
+def test_no_process_is_left_of_a_run_that_is_ended(
+    number: signal.Signals, when: str, tmp_path: Path
+) -> None:
     runs = ServerRuns(tmp_path, ROWS, "unhealthy" if when == "while it loads" else "")
-    with started(*runs.command("--max_connections", "2"), env=runs.environment) as running:
-        wait_for(lambda: bool(runs.noted("engines" if when == "while it loads" else "asked")), "a server")
+    with started(
+        *runs.command("--max_connections", "2"), env=runs.environment
+    ) as running:
+        wait_for(
+            lambda: bool(
+                runs.noted("engines" if when == "while it loads" else "asked")
+            ),
+            "a server",
+        )
         running.signal(number)
         if number == signal.SIGKILL:
             assert running.process.wait(DEADLINE) == -9
@@ -39,16 +48,25 @@ def test_nothing_answered_is_asked_again_whatever_is_killed(tmp_path: Path) -> N
     runs, drawn = ServerRuns(tmp_path, ROWS), random.Random(29)
     done, kills = Ended(-signal.SIGKILL, "", ""), 0
     while done.code in (-signal.SIGKILL, 1, 3):
-        with started(*runs.command("--max_connections", "2"), env=runs.environment) as running:
+        with started(
+            *runs.command("--max_connections", "2"), env=runs.environment
+        ) as running:
             while running.process.poll() is None and kills < KILLS:
                 time.sleep(drawn.uniform(0.5, 2.0))
                 kills += 1
                 with contextlib.suppress(OSError, IndexError):
-                    os.kill(drawn.choice([running.process.pid, runs.starts()[-1][0]]), signal.SIGKILL)
+                    os.kill(
+                        drawn.choice([running.process.pid, runs.starts()[-1][0]]),
+                        signal.SIGKILL,
+                    )
             done = running.ended()
         assert gone(runs.processes(), LEFT_SECONDS)
     assert done.code == 0, done.err
     (number,) = results(tmp_path)["mmeval"]["results"]
-    assert (number["value"], number["scored"], number["n"]) == (1.0, len(ROWS), len(ROWS))
+    assert (number["value"], number["scored"], number["n"]) == (
+        1.0,
+        len(ROWS),
+        len(ROWS),
+    )
     assert kept_answers(tmp_path) == len(ROWS)
     assert len(runs.noted("asked")) <= len(ROWS) + 2 * kills

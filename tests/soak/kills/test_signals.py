@@ -32,10 +32,16 @@ SECONDS_TO_END = 10.0
 def busy() -> Iterator[None]:
     with ExitStack() as stack:
         # A shell's background job ignores Ctrl-C, and so do the processes that it starts until they handle it.
-        stack.callback(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
+        stack.callback(
+            signal.signal,
+            signal.SIGINT,
+            signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
         for _ in range(BUSY):
             at_work = f"import os\nwhile os.getppid() == {os.getpid()}: pass"
-            process = stack.enter_context(subprocess.Popen([sys.executable, "-c", at_work]))
+            process = stack.enter_context(
+                subprocess.Popen([sys.executable, "-c", at_work])
+            )
             stack.callback(process.kill)
         yield
 
@@ -64,15 +70,32 @@ class Soak:
         self.seen[f"{kind}: {self._run(kind)}"] += 1
 
     def _run(self, kind: str) -> int:
-        where = ["--tasks", "tiny", "--include_path", str(self._tasks), "--output_path", str(self._output)]
-        command = [*where, *openai(self._server), "--max_connections", str(CONNECTIONS), "--score_workers", "2"]
+        where = [
+            "--tasks",
+            "tiny",
+            "--include_path",
+            str(self._tasks),
+            "--output_path",
+            str(self._output),
+        ]
+        command = [
+            *where,
+            *openai(self._server),
+            "--max_connections",
+            str(CONNECTIONS),
+            "--score_workers",
+            "2",
+        ]
         kept = kept_answers(self._output)
         with started(*command, start_new_session=True) as running:
             if kind != "nothing":
                 self._send(running.process, kind)
             code = running.process.wait(DEADLINE)
             left = time.monotonic()
-            wait_for(lambda: not in_session(running.process.pid), "the processes of the run to end")
+            wait_for(
+                lambda: not in_session(running.process.pid),
+                "the processes of the run to end",
+            )
             assert time.monotonic() - left < SECONDS_TO_END
             err = running.ended().err
         self._check(kind, code, err, kept)
@@ -94,15 +117,27 @@ class Soak:
         """The exit code is true, what was kept is there, and no answer is lost that could arrive."""
         now, answered = kept_answers(self._output), self._server.stats()["answered"]
         begun = "answers" in err
-        written = [file.stat().st_mtime for file in self._output.rglob("results_*.json")]
-        allowed = {EXIT_OK} if written and (kind == "nothing" or min(written) < self._sent_at) else set[int]()
+        written = [
+            file.stat().st_mtime for file in self._output.rglob("results_*.json")
+        ]
+        allowed = (
+            {EXIT_OK}
+            if written and (kind == "nothing" or min(written) < self._sent_at)
+            else set[int]()
+        )
         if kind != "nothing":
             number = signal.Signals[kind.split(maxsplit=1)[0]]
-            allowed |= {-number} if kind == "SIGKILL" or not begun else {EXIT_INTERRUPTED}
-        assert code in (allowed if begun else {*allowed, EXIT_INTERRUPTED}), f"{kind}: {code}\n{err}"
+            allowed |= (
+                {-number} if kind == "SIGKILL" or not begun else {EXIT_INTERRUPTED}
+            )
+        assert code in (allowed if begun else {*allowed, EXIT_INTERRUPTED}), (
+            f"{kind}: {code}\n{err}"
+        )
         assert now >= kept
         lost = answered - self.seen[f"lost in runs-{self._runs}"] - now
-        assert 0 <= lost <= (CONNECTIONS if kind in ("SIGKILL", "SIGINT twice") else 0), f"{kind}: {lost} lost\n{err}"
+        assert (
+            0 <= lost <= (CONNECTIONS if kind in ("SIGKILL", "SIGINT twice") else 0)
+        ), f"{kind}: {lost} lost\n{err}"
         self.seen[f"lost in runs-{self._runs}"] += lost
         self.seen[f"{kind}: answers in the socket"] += lost
 
@@ -121,7 +156,9 @@ def in_session(session: int) -> list[int]:
 
 
 @pytest.mark.timeout(60 + 30 * SIGNALS)
-def test_signals_at_any_moment_lose_nothing_tell_the_truth_and_leave_no_process(busy: None, tmp_path: Path) -> None:
+def test_signals_at_any_moment_lose_nothing_tell_the_truth_and_leave_no_process(
+    busy: None, tmp_path: Path
+) -> None:
     with MockServer(latency=0.1, jitter=0.05) as server:
         soak = Soak(tmp_path, server)
         soak.undisturbed()

@@ -27,15 +27,43 @@ from mmeval.metrics.audio.speech.transcript_constraints import transcript_constr
 from mmeval.metrics.audio.speech.transcription import PROCESSOR, WHISPER, transcript
 from mmeval.metrics.audio.speech.voices import VOICE
 from tests.support.hearing import class_folder, sound_trial, tiny
-from tests.support.sounds import Samples, alternating, heard, pulses, silence, tone, voice
+from tests.support.sounds import (
+    Samples,
+    alternating,
+    heard,
+    pulses,
+    silence,
+    tone,
+    voice,
+)
 from tests.support.tiny_media import picture
 from tests.support.trials import score_of
 
-LABELS = {"intensity": ["end", "fade out"], "tempo": 120, "pitch": "high", "speed": "low"}
-OF_MODELS = {"target": "rain", "text": "lakes are deep", "constraint": ["length_word", ">= 0"], "gender": "male"}
-SWITCHES: dict[str, Any] = {"pitch_band": {"gender": "male"}, "speech_rate": {"source": "text"}}
+LABELS = {
+    "intensity": ["end", "fade out"],
+    "tempo": 120,
+    "pitch": "high",
+    "speed": "low",
+}
+OF_MODELS = {
+    "target": "rain",
+    "text": "lakes are deep",
+    "constraint": ["length_word", ">= 0"],
+    "gender": "male",
+}
+SWITCHES: dict[str, Any] = {
+    "pitch_band": {"gender": "male"},
+    "speech_rate": {"source": "text"},
+}
 SIGNALS = (silence_segments, intensity, tempo, pitch_band, speech_rate)
-MODELS = (clap_similarity, sound_class, transcript, transcript_constraints, speaker_gender, speaker_similarity)
+MODELS = (
+    clap_similarity,
+    sound_class,
+    transcript,
+    transcript_constraints,
+    speaker_gender,
+    speaker_similarity,
+)
 SOUNDS = {
     "silence": silence(1),
     "tone": tone(3),
@@ -51,12 +79,20 @@ SOUNDS = {
 
 @pytest.fixture
 def two_beats_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempo_module, "beats", lambda clip, model: [0.0] * (len(clip) * 2 // 22050))
+    monkeypatch.setattr(
+        tempo_module, "beats", lambda clip, model: [0.0] * (len(clip) * 2 // 22050)
+    )
 
 
 def sound(samples: Samples, rate: int = 22050, channels: int = 1) -> Media:
     file = io.BytesIO()
-    soundfile.write(file, np.stack([samples] * channels, axis=1), rate, format="WAV", subtype="FLOAT")
+    soundfile.write(
+        file,
+        np.stack([samples] * channels, axis=1),
+        rate,
+        format="WAV",
+        subtype="FLOAT",
+    )
     return Media.from_bytes(file.getvalue())
 
 
@@ -97,7 +133,9 @@ def test_every_sound_that_can_be_decoded_has_a_score(
 def test_what_is_heard_decides_not_the_form_in_which_it_came(metric: Metric) -> None:
     samples = np.concatenate([voice(130, 2), silence(1.5), voice(130, 2)])
     phone = sound(samples[np.arange(int(5.5 * 8000)) * 22050 // 8000], 8000, 2)
-    assert value_of(metric, phone) == pytest.approx(value_of(metric, sound(samples)), abs=0.1)
+    assert value_of(metric, phone) == pytest.approx(
+        value_of(metric, sound(samples)), abs=0.1
+    )
     for nothing in (np.zeros(0, np.float32), np.full(5, np.nan, np.float32)):
         assert value_of(metric, sound(nothing)) == 0
 
@@ -105,7 +143,10 @@ def test_what_is_heard_decides_not_the_form_in_which_it_came(metric: Metric) -> 
 @pytest.fixture(scope="module")
 def switches(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, dict[str, Any]]:
     rain = class_folder(tmp_path_factory.mktemp("set"), {"rain": [tone(0.5, 900)]})
-    whisper = {"model": tiny("whisper", WHISPER), "processor": tiny("whisper", PROCESSOR)}
+    whisper = {
+        "model": tiny("whisper", WHISPER),
+        "processor": tiny("whisper", PROCESSOR),
+    }
     clap = {"model": tiny("clap", CLAP)}
     return {
         "clap_similarity": clap,
@@ -127,14 +168,32 @@ def test_models_score_every_sound_and_what_cannot_be_heard_is_zero(
     metric: Metric, switches: Mapping[str, dict[str, Any]]
 ) -> None:
     def score(media: Media) -> Any:
-        asked = sound_trial(media, given=[voice(130)], references=[voice(150)], **OF_MODELS)
+        asked = sound_trial(
+            media, given=[voice(130)], references=[voice(150)], **OF_MODELS
+        )
         return score_of(metric, asked, **switches[metric.name])
 
-    forms = [sound(silence(1)), sound(tone(0.3)), sound(np.zeros(1, np.float32)), sound(tone(2), 8000, 2)]
-    for media in (*forms, sound(tone(2), 192000), sound(np.sign(tone(2))), sound(voice(130) * np.float32(1e-9))):
+    forms = [
+        sound(silence(1)),
+        sound(tone(0.3)),
+        sound(np.zeros(1, np.float32)),
+        sound(tone(2), 8000, 2),
+    ]
+    for media in (
+        *forms,
+        sound(tone(2), 192000),
+        sound(np.sign(tone(2))),
+        sound(voice(130) * np.float32(1e-9)),
+    ):
         found = score(media)
         assert found.status == "scored", found.reason
-        assert all(math.isfinite(number) for number in (found.value, *numbers(found.evidence)) if number is not None)
+        assert all(
+            math.isfinite(number)
+            for number in (found.value, *numbers(found.evidence))
+            if number is not None
+        )
     for nothing in (np.zeros(0, np.float32), np.full(9, np.nan, np.float32)):
-        assert (found := score(sound(nothing))).value == 0 and "reason" in found.evidence
+        assert (
+            found := score(sound(nothing))
+        ).value == 0 and "reason" in found.evidence
     assert score(Media.from_bytes(picture())).value == 0

@@ -9,7 +9,14 @@ from mmeval.backend.contract import BatchBackend
 from mmeval.content.parts import PartKind
 from mmeval.model_backends.diffusers import DiffusersBackend
 from mmeval.records.request import GenerationParams, Request
-from mmeval.testing.checks import CHECKS, BatchCheck, combinations, requests, start, usual_prompts
+from mmeval.testing.checks import (
+    CHECKS,
+    BatchCheck,
+    combinations,
+    requests,
+    start,
+    usual_prompts,
+)
 from tests.support.local_models import loaded
 from tests.support.tiny_models import tiny_model
 
@@ -20,7 +27,9 @@ class Case:
 
     model: str
     wants: tuple[PartKind, ...] = ("text",)
-    params: GenerationParams = field(default_factory=lambda: GenerationParams(max_tokens=12))
+    params: GenerationParams = field(
+        default_factory=lambda: GenerationParams(max_tokens=12)
+    )
     prompts: int = 5
 
     def __str__(self) -> str:

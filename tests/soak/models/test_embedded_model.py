@@ -14,7 +14,11 @@ ALL: tuple[PartKind, ...] = ("text", "image", "audio", "code")
 
 def test_it_is_made_of_the_same_bytes_every_time(tmp_path: Path) -> None:
     first, second = (
-        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        {
+            path.relative_to(folder): path.read_bytes()
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
         for folder in (tiny_model(tmp_path), embedded_tiny())
     )
     assert first == second
@@ -22,4 +26,8 @@ def test_it_is_made_of_the_same_bytes_every_time(tmp_path: Path) -> None:
 
 def test_it_keeps_the_rules_of_backends() -> None:
     backend = started(embedded_tiny())
-    checks.check_backend(backend, params=GenerationParams(), wants=[*checks.combinations(backend.capabilities), ALL])
+    checks.check_backend(
+        backend,
+        params=GenerationParams(),
+        wants=[*checks.combinations(backend.capabilities), ALL],
+    )

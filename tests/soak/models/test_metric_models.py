@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 
 from tests.support import cli
-from tests.support.cli import DEADLINE, Ended, mmeval_process, openai, results, started, wait_for
+from tests.support.cli import (
+    DEADLINE,
+    Ended,
+    mmeval_process,
+    openai,
+    results,
+    started,
+    wait_for,
+)
 from tests.support.metric_models import OF_MMMG, weights_folder
 from tests.support.mmmg_tasks import NEED_WEIGHTS
 from tests.support.mock_openai_server import MockServer
@@ -21,14 +29,28 @@ from tests.support.toy_weights import WHOLE, Runs
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     folder = tmp_path_factory.mktemp("weights")
     weights_folder(folder / "models")
-    return cli.environment(MMEVAL_WEIGHTS_DIR=str(folder / "models"), MMEVAL_CACHE_DIR=str(folder / "cache"))
+    return cli.environment(
+        MMEVAL_WEIGHTS_DIR=str(folder / "models"),
+        MMEVAL_CACHE_DIR=str(folder / "cache"),
+    )
 
 
 def run(output: Path, environment: Mapping[str, str], *flags: str) -> Ended:
     with MockServer() as server:
-        asked = (*openai(server, outputs="text+image+audio"), "--judge", f"openai,model=j,base_url={server.url}")
+        asked = (
+            *openai(server, outputs="text+image+audio"),
+            "--judge",
+            f"openai,model=j,base_url={server.url}",
+        )
         return mmeval_process(
-            *("--tasks", ",".join(NEED_WEIGHTS), "--data", "bundled", "--output_path", output),
+            *(
+                "--tasks",
+                ",".join(NEED_WEIGHTS),
+                "--data",
+                "bundled",
+                "--output_path",
+                output,
+            ),
             *("--report", "false", *asked, *flags),
             env=environment,
         )
@@ -36,33 +58,56 @@ def run(output: Path, environment: Mapping[str, str], *flags: str) -> Ended:
 
 def values(found: dict[str, Any]) -> dict[tuple[str, str], Any]:
     rows = found["mmeval"]["results"]
-    return {(row["task"], row["metric"]): (row["value"], row["scored"], row["n"]) for row in rows if not row["slice"]}
+    return {
+        (row["task"], row["metric"]): (row["value"], row["scored"], row["n"])
+        for row in rows
+        if not row["slice"]
+    }
 
 
 def models(found: Any) -> Iterator[dict[str, Any]]:
     """The models of metrics in a results file, wherever they stand."""
     if isinstance(found, dict) and {"name", "revision", "fingerprint"} <= found.keys():
         yield found
-    for part in found.values() if isinstance(found, dict) else found if isinstance(found, list) else ():
+    for part in (
+        found.values()
+        if isinstance(found, dict)
+        else found
+        if isinstance(found, list)
+        else ()
+    ):
         yield from models(part)
 
 
 def test_every_task_of_mmmg_is_scored_by_all_of_its_models_and_alike_in_one_process(
     environment: Mapping[str, str], tmp_path: Path
 ) -> None:
-    first, again = run(tmp_path / "a", environment), run(tmp_path / "b", environment, "--score_workers", "0")
-    opened = {model["name"]: model["fingerprint"] for model in models(results(tmp_path / "a"))}
+    first, again = (
+        run(tmp_path / "a", environment),
+        run(tmp_path / "b", environment, "--score_workers", "0"),
+    )
+    opened = {
+        model["name"]: model["fingerprint"] for model in models(results(tmp_path / "a"))
+    }
     found = values(results(tmp_path / "a"))
-    of_models = {key: value for key, value in found.items() if not key[1].startswith("judge_")}
+    of_models = {
+        key: value for key, value in found.items() if not key[1].startswith("judge_")
+    }
     assert set(NEED_WEIGHTS) == {task for task, _ in of_models}
-    assert all(scored == n for (_, metric), (_, scored, n) in of_models.items() if metric != "overall")
+    assert all(
+        scored == n
+        for (_, metric), (_, scored, n) in of_models.items()
+        if metric != "overall"
+    )
     assert {name for name in OF_MMMG if not name.startswith("CPJKU")} <= opened.keys()
     assert all(opened.values())
     assert (again.code, values(results(tmp_path / "b"))) == (first.code, found)
 
 
 @pytest.mark.parametrize("victim", ["run", "process with models"])
-def test_whatever_is_killed_while_models_score_every_answer_is_scored(victim: str, tmp_path: Path) -> None:
+def test_whatever_is_killed_while_models_score_every_answer_is_scored(
+    victim: str, tmp_path: Path
+) -> None:
     runs = Runs(tmp_path, answer="yes slow 0.2")
     with started(*runs.words(), env=runs.env) as running:
         wait_for(lambda: len(runs.of("batch")) >= 4, "rows of the first batches")

@@ -16,19 +16,31 @@ from tests.support.judges import judge, judge_server
 pytestmark = pytest.mark.skipif(not documents.HAS_OCR, reason="needs rapidocr")
 
 
-def test_the_words_of_a_table_are_found_in_their_places_and_a_blank_picture_has_none() -> None:
-    assert joined_lines(ocr.read_words(drawn_table(FRUIT))) == ["  ".join(cells) for cells in FRUIT]
+def test_the_words_of_a_table_are_found_in_their_places_and_a_blank_picture_has_none() -> (
+    None
+):
+    assert joined_lines(ocr.read_words(drawn_table(FRUIT))) == [
+        "  ".join(cells) for cells in FRUIT
+    ]
     assert ocr.read_words(Image.new("RGB", (64, 48), "white")) == []
 
 
-@pytest.mark.parametrize(("profile", "wanted"), [("standard", [0.75, 0.75]), ("official", [0.64])])
-def test_pictures_and_scans_are_read_and_judged(profile: str, wanted: list[float], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("profile", "wanted"), [("standard", [0.75, 0.75]), ("official", [0.64])]
+)
+def test_pictures_and_scans_are_read_and_judged(
+    profile: str, wanted: list[float], tmp_path: Path
+) -> None:
     drawn = drawn_table(FRUIT)
     files = {"a.png": documents.as_png(drawn), "a.pdf": documents.scan(drawn)}
-    rows = [{"answer": [{"type": "document", "path": name}]} for name in files][: len(wanted)]
+    rows = [{"answer": [{"type": "document", "path": name}]} for name in files][
+        : len(wanted)
+    ]
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
-    (tmp_path / "cases.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    (tmp_path / "cases.jsonl").write_text(
+        "".join(f"{json.dumps(row)}\n" for row in rows)
+    )
     reply = json.dumps({"score": 4, "overall_score_100": 64})  # official reads no fence
     with judge_server(tmp_path / "judge", {documents.FRUIT_TABLE: reply}) as server:
         cases = ("--cases", tmp_path / "cases.jsonl", "--profile", profile)

@@ -33,21 +33,34 @@ VICTIMS = ("mmeval", "copy", "program", "wrapper")
 def wrapped(runs: ProcessRuns) -> list[str]:
     """The flags of a run whose program is under a shell, as it is under ``conda run``."""
     words = runs.command(seconds=0.1)
-    return [word.replace('command="', 'command="sh -c \'"$@"; exit $?\' sh ') for word in words]
+    return [
+        word.replace('command="', 'command="sh -c \'"$@"; exit $?\' sh ')
+        for word in words
+    ]
 
 
 def copies(runs: ProcessRuns) -> list[int]:
     """The process ids of the copies, the newest last."""
     log = runs.folder / "runs" / "m" / "default" / "workers" / "model-1.log"
-    return [int(found) for found in re.findall(r"began as process (\d+)", log.read_text())] if log.exists() else []
+    return (
+        [int(found) for found in re.findall(r"began as process (\d+)", log.read_text())]
+        if log.exists()
+        else []
+    )
 
 
 def kill(victim: str, runs: ProcessRuns, running: Running) -> None:
     """One of the processes that are there now; nothing where it is gone."""
     with contextlib.suppress(OSError, IndexError):
         program = int(runs.started()[-1])
-        pid = {"mmeval": running.process.pid, "copy": copies(runs)[-1], "program": program}.get(victim)
-        os.kill(pid or os.getpgid(program), signal.SIGKILL)  # the wrapper leads the group, and is not always the parent
+        pid = {
+            "mmeval": running.process.pid,
+            "copy": copies(runs)[-1],
+            "program": program,
+        }.get(victim)
+        os.kill(
+            pid or os.getpgid(program), signal.SIGKILL
+        )  # the wrapper leads the group, and is not always the parent
 
 
 def all_gone(runs: ProcessRuns) -> bool:
@@ -67,17 +80,27 @@ def test_nothing_answered_is_asked_again_whatever_is_killed(tmp_path: Path) -> N
         assert all_gone(runs)
     assert (done.code, kills) == (0, KILLS), done.err
     (number,) = results(tmp_path)["mmeval"]["results"]
-    assert (number["value"], number["scored"], number["n"]) == (1.0, len(ROWS), len(ROWS))
+    assert (number["value"], number["scored"], number["n"]) == (
+        1.0,
+        len(ROWS),
+        len(ROWS),
+    )
     assert wrong_pictures(tmp_path) == []
 
 
 def wrong_pictures(folder: Path) -> list[str]:
     """The rows whose picture holds the words of another one. Fails unless the journal has one answer for each row."""
-    lines = (json.loads(line) for file in folder.rglob("journal/*.jsonl") for line in file.read_bytes().splitlines())
+    lines = (
+        json.loads(line)
+        for file in folder.rglob("journal/*.jsonl")
+        for line in file.read_bytes().splitlines()
+    )
     parts = [line["r"]["output"] for line in lines if "r" in line]
     assert sorted(words["text"] for words, _picture in parts) == sorted(ROWS)
     media = {file.stem: file.read_bytes() for file in folder.rglob("media/*/*")}
-    pairs = ((words["text"], media[picture["media"]["sha256"]]) for words, picture in parts)
+    pairs = (
+        (words["text"], media[picture["media"]["sha256"]]) for words, picture in parts
+    )
     return [text for text, data in pairs if data.partition(b";")[2] != text.encode()]
 
 
@@ -92,19 +115,31 @@ def test_no_process_is_left_of_a_run_that_is_ended_in_the_middle_of_a_batch(
         if number != signal.SIGKILL:
             running.read_until("Ctrl-C again")
             running.signal(number)
-        assert running.process.wait(DEADLINE) == (130 if number != signal.SIGKILL else -9)
+        assert running.process.wait(DEADLINE) == (
+            130 if number != signal.SIGKILL else -9
+        )
     assert all_gone(runs)
 
 
-def test_a_worker_of_ours_ends_by_itself_within_ten_seconds_of_the_end_of_its_input(tmp_path: Path) -> None:
+def test_a_worker_of_ours_ends_by_itself_within_ten_seconds_of_the_end_of_its_input(
+    tmp_path: Path,
+) -> None:
     serve = own_worker(tmp_path)
     ask = "    for number, row in enumerate(rows):\n"
-    serve.write_text(serve.read_text().replace(ask, f"    import time; time.sleep(1000)\n{ask}"))
+    serve.write_text(
+        serve.read_text().replace(ask, f"    import time; time.sleep(1000)\n{ask}")
+    )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, str(serve)], **pipes) as worker:  # type: ignore[call-overload]
-        for message in ({"type": "load", "args": {}}, {"type": "generate", "id": 1, "rows": [], "out": None}):
+        for message in (
+            {"type": "load", "args": {}},
+            {"type": "generate", "id": 1, "rows": [], "out": None},
+        ):
             worker.stdin.write(json.dumps(message).encode() + b"\n")
             worker.stdin.flush()
-        assert [json.loads(worker.stdout.readline())["type"] for _ in range(2)] == ["hello", "ready"]
+        assert [json.loads(worker.stdout.readline())["type"] for _ in range(2)] == [
+            "hello",
+            "ready",
+        ]
         worker.stdin.close()
         assert worker.wait(10) == -signal.SIGALRM

@@ -29,7 +29,9 @@ noted_hf = tests.soak.models.test_tools:NotedHF
 
 @agent(takes=("text",), gives=("text", "image", "audio"), version="1")
 def illustrator(
-    request: Request, text_to_image: Tool | None = None, text_to_speech: Tool | None = None
+    request: Request,
+    text_to_image: Tool | None = None,
+    text_to_speech: Tool | None = None,
 ) -> AgentProgram:
     """Words of its own, then a picture of what is asked, then more words, then what is asked as speech."""
     assert text_to_image is not None and text_to_speech is not None
@@ -37,7 +39,12 @@ def illustrator(
     drawn = yield from ask_one(text_to_image.call(asked, size="32x32", steps=1))
     spoken = yield from ask_one(text_to_speech.call(asked))
     return Interleaved(
-        (text_part("Look: "), *drawn.require().parts, text_part(" And listen: "), *spoken.require().parts)
+        (
+            text_part("Look: "),
+            *drawn.require().parts,
+            text_part(" And listen: "),
+            *spoken.require().parts,
+        )
     )
 
 
@@ -48,9 +55,13 @@ class _Noted:
         super().__init__(**given)
         self._log = Path(log)
 
-    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+    def generate_batch(
+        self, requests: Sequence[Request]
+    ) -> Iterator[tuple[int, Response]]:
         with self._log.open("a") as notes:
-            notes.write(json.dumps([asked_text(request) for request in requests]) + "\n")
+            notes.write(
+                json.dumps([asked_text(request) for request in requests]) + "\n"
+            )
         yield from super().generate_batch(requests)  # type: ignore[misc]  # beside a backend
 
 
@@ -64,15 +75,25 @@ class NotedHF(_Noted, HFBackend):
 
 def write_shown(folder: Path, questions: Sequence[str]) -> Path:
     """The task ``shown`` of some questions. Returns its folder."""
-    rows = ({"id": str(i), "input": text, "reference": "<<image1>><<audio1>>"} for i, text in enumerate(questions))
+    rows = (
+        {"id": str(i), "input": text, "reference": "<<image1>><<audio1>>"}
+        for i, text in enumerate(questions)
+    )
     write_rows(folder / "data", *rows)
     more = "dataset_path: data\noutput_modalities: [text, image, audio]\n"
-    return write_files(folder, {"shown.yaml": task("shown", more).replace("exact_match", "strict_structure")})
+    return write_files(
+        folder,
+        {"shown.yaml": task("shown", more).replace("exact_match", "strict_structure")},
+    )
 
 
 def batches(log: Path) -> list[list[str]]:
     """What each batch was asked, in order."""
-    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    return (
+        [json.loads(line) for line in log.read_text().splitlines()]
+        if log.exists()
+        else []
+    )
 
 
 def command(folder: Path) -> list[str]:
@@ -81,8 +102,21 @@ def command(folder: Path) -> list[str]:
     image = f"noted_diffusers,pretrained={tiny_model('sd')},log={folder / IMAGE}"
     speech = f"noted_hf,pretrained={tiny_model('vits')},log={folder / SPEECH}"
     return [
-        *("--tasks", str(tasks / "shown.yaml"), "--model", "illustrator", "--log_samples"),
-        *("--output_path", str(folder / "runs"), "--role", f"{IMAGE}={image}", "--role", f"{SPEECH}={speech}"),
+        *(
+            "--tasks",
+            str(tasks / "shown.yaml"),
+            "--model",
+            "illustrator",
+            "--log_samples",
+        ),
+        *(
+            "--output_path",
+            str(folder / "runs"),
+            "--role",
+            f"{IMAGE}={image}",
+            "--role",
+            f"{SPEECH}={speech}",
+        ),
     ]
 
 
@@ -97,14 +131,20 @@ def asked(folder: Path, tool: str) -> list[str]:
     return sorted(text for batch in batches(folder / tool) for text in batch)
 
 
-def test_what_tools_make_stands_in_its_place_and_calls_of_several_samples_share_a_batch(tmp_path: Path) -> None:
+def test_what_tools_make_stands_in_its_place_and_calls_of_several_samples_share_a_batch(
+    tmp_path: Path,
+) -> None:
     write_distribution(tmp_path / "site", "dist-illustrator", PLUGINS)
     env = environment(PYTHONPATH=f"{tmp_path / 'site'}:{ROOT}")
-    without = mmeval_process(*command(tmp_path)[:-4], "--output_path", tmp_path / "without", env=env)
-    done = mmeval_process(*command(tmp_path), env=env)
-    assert (without.code, "--role text_to_image=BACKEND" in " ".join(without.out.split()), done.code) == (3, True, 0), (
-        done.err
+    without = mmeval_process(
+        *command(tmp_path)[:-4], "--output_path", tmp_path / "without", env=env
     )
+    done = mmeval_process(*command(tmp_path), env=env)
+    assert (
+        without.code,
+        "--role text_to_image=BACKEND" in " ".join(without.out.split()),
+        done.code,
+    ) == (3, True, 0), done.err
     assert answers(tmp_path) == [["text", "image", "text", "audio"]] * len(QUESTIONS)
     for tool in TOOLS:
         assert asked(tmp_path, tool) == sorted(QUESTIONS)

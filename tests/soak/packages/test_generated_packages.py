@@ -14,7 +14,9 @@ RULES = "E,F,W,I,N,UP,B,C4,SIM,RUF,RET,A,ARG,PTH,T20"
 
 
 def succeeds(*words: str, cwd: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", *words], cwd=cwd, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", *words], cwd=cwd, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -22,12 +24,22 @@ def succeeds(*words: str, cwd: Path) -> None:
 def test_its_tests_pass_ruff_and_mypy_find_nothing_and_its_wheel_is_sound(
     kind: PackageKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = write_package(kind, package_name(kind, "her-own"), tmp_path, subtasks=2).folder
+    folder = write_package(
+        kind, package_name(kind, "her-own"), tmp_path, subtasks=2
+    ).folder
     succeeds("ruff", "check", "--no-cache", "--select", RULES, ".", cwd=folder)
     succeeds("ruff", "format", "--no-cache", "--check", ".", cwd=folder)
     monkeypatch.setenv("MYPYPATH", str(folder))
     cache = ("--cache-dir", str(tmp_path.parent / "mypy"))
-    succeeds("mypy", "--strict", "--follow-imports=silent", *cache, "her_own", "tests", cwd=folder)
+    succeeds(
+        "mypy",
+        "--strict",
+        "--follow-imports=silent",
+        *cache,
+        "her_own",
+        "tests",
+        cwd=folder,
+    )
     succeeds("pytest", "-q", "-p", "no:cacheprovider", "-W", "error", cwd=folder)
     checked = mmeval_process("validate", "--dist", folder)
     assert checked.code == 0, checked.out + checked.err

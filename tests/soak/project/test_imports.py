@@ -16,13 +16,46 @@ from tests.support.questions import write_benchmark
 from tests.support.tiny_models import tiny_model
 
 ROOT = Path(__file__).parents[3]
-LOCAL = {"torch", "ray", "transformers", "diffusers", "accelerate", "safetensors", "tokenizers"}
+LOCAL = {
+    "torch",
+    "ray",
+    "transformers",
+    "diffusers",
+    "accelerate",
+    "safetensors",
+    "tokenizers",
+}
 """What local models need, and takes seconds to import."""
-HEAVY = {"numpy", "PIL", "datasets", "evaluate", "scipy", "pandas", "pyarrow", "av", "soundfile", "trimesh"} | LOCAL
-RUN = ("--tasks", "unim_hard", "--model", "reference", "--data", "bundled", "--limit", "2", "--output_path", "runs")
+HEAVY = {
+    "numpy",
+    "PIL",
+    "datasets",
+    "evaluate",
+    "scipy",
+    "pandas",
+    "pyarrow",
+    "av",
+    "soundfile",
+    "trimesh",
+} | LOCAL
+RUN = (
+    "--tasks",
+    "unim_hard",
+    "--model",
+    "reference",
+    "--data",
+    "bundled",
+    "--limit",
+    "2",
+    "--output_path",
+    "runs",
+)
 MEASURED = ("image_quality", "audio_quality", "quality_3d")
 """Metrics of that task that decode media."""
-BENCHMARK = re.compile(r"(?<![a-z0-9])(unim|unima|mmmg|isg|mme[-_ ]?unify|ueval)(?![a-z0-9])", re.IGNORECASE)
+BENCHMARK = re.compile(
+    r"(?<![a-z0-9])(unim|unima|mmmg|isg|mme[-_ ]?unify|ueval)(?![a-z0-9])",
+    re.IGNORECASE,
+)
 
 
 RECORDER = """
@@ -54,7 +87,9 @@ def imported(words: Sequence[str], cwd: Path) -> Imported:
     log.write_text("")
     environ = os.environ | {"IMPORTS_LOG": str(log), "PYTHONPATH": str(start)}
     command = [sys.executable, *words]
-    with subprocess.Popen(command, cwd=cwd, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+    with subprocess.Popen(
+        command, cwd=cwd, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
         said, _ = process.communicate()
     assert process.returncode == 0, said
     found = Imported(set(), set())
@@ -66,7 +101,10 @@ def imported(words: Sequence[str], cwd: Path) -> Imported:
 
 def third_party(modules: set[str]) -> set[str]:
     """The top-level packages among them that are neither ours nor Python's; what is not installed does not count."""
-    packages = {name.partition(".")[0] for name in modules} - {*sys.stdlib_module_names, "mmeval"}
+    packages = {name.partition(".")[0] for name in modules} - {
+        *sys.stdlib_module_names,
+        "mmeval",
+    }
     return {name for name in packages if importlib.util.find_spec(name) is not None}
 
 
@@ -86,37 +124,71 @@ LIGHT = {
 
 
 @pytest.mark.parametrize(("words", "allowed"), LIGHT.values(), ids=LIGHT)
-def test_a_light_command_imports_only_what_is_allowed(words: list[str], allowed: set[str], tmp_path: Path) -> None:
+def test_a_light_command_imports_only_what_is_allowed(
+    words: list[str], allowed: set[str], tmp_path: Path
+) -> None:
     itself, workers = imported(words, tmp_path)
     assert third_party(itself) <= allowed
     assert (of_ours(itself, "mmeval.metrics"), workers) == (set(), set())
 
 
-def test_a_run_of_the_reference_imports_what_it_names_and_of_heavy_packages_pillow_alone(tmp_path: Path) -> None:
-    itself, workers = imported(["-m", "mmeval", *RUN, "--skip_metric", ",".join(MEASURED)], tmp_path)
-    assert third_party(itself) & HEAVY == {"PIL"}, "the page reads the headers of pictures"
+def test_a_run_of_the_reference_imports_what_it_names_and_of_heavy_packages_pillow_alone(
+    tmp_path: Path,
+) -> None:
+    itself, workers = imported(
+        ["-m", "mmeval", *RUN, "--skip_metric", ",".join(MEASURED)], tmp_path
+    )
+    assert third_party(itself) & HEAVY == {"PIL"}, (
+        "the page reads the headers of pictures"
+    )
     assert third_party(workers) & HEAVY == set()
-    assert of_ours(itself | workers, "mmeval.model_backends") == {"mmeval.model_backends.reference"}
+    assert of_ours(itself | workers, "mmeval.model_backends") == {
+        "mmeval.model_backends.reference"
+    }
     assert "mmeval.metrics.structure.strict_structure" in itself | workers
-    assert of_ours(itself | workers, "mmeval.metrics.text") | of_ours(itself | workers, "mmeval.tasks.mmmg") == set()
+    assert (
+        of_ours(itself | workers, "mmeval.metrics.text")
+        | of_ours(itself | workers, "mmeval.tasks.mmmg")
+        == set()
+    )
 
 
-def test_a_run_of_a_server_imports_nothing_that_local_models_need(tmp_path: Path) -> None:
+def test_a_run_of_a_server_imports_nothing_that_local_models_need(
+    tmp_path: Path,
+) -> None:
     write_benchmark(tmp_path)
     with MockServer() as server:
         served = ("--model", "openai", "--model_args", f"base_url={server.url},model=m")
-        itself, workers = imported(["-m", "mmeval", "--tasks", "tiny.yaml", *served, *RUN[8:]], tmp_path)
+        itself, workers = imported(
+            ["-m", "mmeval", "--tasks", "tiny.yaml", *served, *RUN[8:]], tmp_path
+        )
     assert third_party(itself | workers) & LOCAL == set()
-    assert {"mmeval.broker.worker", "mmeval.broker.worker_pool", "mmeval.broker.worker_desk"} & itself == set()
+    assert {
+        "mmeval.broker.worker",
+        "mmeval.broker.worker_pool",
+        "mmeval.broker.worker_desk",
+    } & itself == set()
 
 
 @pytest.mark.parametrize(("model", "folder"), [("hf", "llm"), ("diffusers", "sd")])
-def test_a_local_model_is_described_without_what_runs_it(model: str, folder: str, tmp_path: Path) -> None:
+def test_a_local_model_is_described_without_what_runs_it(
+    model: str, folder: str, tmp_path: Path
+) -> None:
     named = ("--model", model, "--model_args", f"pretrained={tiny_model(folder)}")
-    itself, _ = imported(["-m", "mmeval", *RUN[:2], *named, *RUN[4:], "--dry_run"], tmp_path)
+    itself, _ = imported(
+        ["-m", "mmeval", *RUN[:2], *named, *RUN[4:], "--dry_run"], tmp_path
+    )
     assert third_party(itself) & LOCAL == set()
 
 
 def test_the_core_names_no_benchmark() -> None:
-    files = [path for path in (ROOT / "mmeval").rglob("*") if path.is_file() and "__pycache__" not in path.parts]
-    assert [str(file) for file in files if BENCHMARK.search(f"{file.name}\n{file.read_text(errors='replace')}")] == []
+    files = [
+        path
+        for path in (ROOT / "mmeval").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    ]
+    assert [
+        str(file)
+        for file in files
+        if BENCHMARK.search(f"{file.name}\n{file.read_text(errors='replace')}")
+    ] == []

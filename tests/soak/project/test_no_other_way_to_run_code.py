@@ -30,10 +30,16 @@ def ways(file: Path) -> Iterator[str]:
     """What in a module can run code that is not its own."""
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.partition(".")[0] in MODULES)
+            yield from (
+                alias.name
+                for alias in node.names
+                if alias.name.partition(".")[0] in MODULES
+            )
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield from [node.module] * (node.module.partition(".")[0] in MODULES)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
+        elif isinstance(node, ast.Call) and isinstance(
+            node.func, ast.Name | ast.Attribute
+        ):
             called = ast.unparse(node.func)
             if called in BUILTINS or CALLS.fullmatch(called):
                 yield called

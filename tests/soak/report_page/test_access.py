@@ -20,7 +20,9 @@ def test_nothing_is_wider_than_a_phone(phone: Watched, report: Path, view: str) 
     assert check(page, "tooWide") == []
 
 
-def test_on_a_phone_a_trial_fills_the_screen_and_back_leads_to_the_list(phone: Watched, report: Path) -> None:
+def test_on_a_phone_a_trial_fills_the_screen_and_back_leads_to_the_list(
+    phone: Watched, report: Path
+) -> None:
     page = phone.open(report, "#samples")
     page.get_by_text("Question 2", exact=True).tap()
     expect(page.locator("#trial-title")).to_be_visible()
@@ -42,7 +44,9 @@ def test_text_stands_out_and_every_control_has_a_name_in_both_themes(
         assert seen.is_calm()
 
 
-def test_the_theme_follows_the_system_until_one_is_chosen(seen: Watched, report: Path) -> None:
+def test_the_theme_follows_the_system_until_one_is_chosen(
+    seen: Watched, report: Path
+) -> None:
     page = seen.open(report)
     ground = "getComputedStyle(document.documentElement).backgroundColor"
     light = page.evaluate(ground)
@@ -62,7 +66,12 @@ def test_the_keyboard_alone_goes_everywhere(samples: Page) -> None:
     expect(order).to_have_attribute("aria-pressed", "true")
     press("f")
     expect(order).to_have_attribute("aria-pressed", "false")
-    for keys, shown in (("j", "Show everything"), ("j", ""), ("ArrowDown", "Question 2"), ("k", "Question 1")):
+    for keys, shown in (
+        ("j", "Show everything"),
+        ("j", ""),
+        ("ArrowDown", "Question 2"),
+        ("k", "Question 1"),
+    ):
         press(keys)
         if shown:
             expect(title).to_have_text(shown)
@@ -77,17 +86,32 @@ def test_the_keyboard_alone_goes_everywhere(samples: Page) -> None:
     expect(samples.locator("#count")).to_have_text(f"{ROWS} of {ROWS} trials")
 
 
-def test_tab_reaches_controls_list_and_rows_and_shows_where_it_is(samples: Page) -> None:
+def test_tab_reaches_controls_list_and_rows_and_shows_where_it_is(
+    samples: Page,
+) -> None:
     reached = {}
     focused = "(({id, className, tagName}) => id || className || tagName)(document.activeElement)"
     for _ in range(20):
         samples.keyboard.press("Tab")
-        reached[samples.evaluate(focused)] = samples.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        reached[samples.evaluate(focused)] = samples.evaluate(
+            "getComputedStyle(document.activeElement).outlineStyle"
+        )
     assert "none" not in reached.values(), reached
-    assert {"to-results", "theme", "help", "search", "failures-first", "lowest-scores", "list", "A"} <= reached.keys()
+    assert {
+        "to-results",
+        "theme",
+        "help",
+        "search",
+        "failures-first",
+        "lowest-scores",
+        "list",
+        "A",
+    } <= reached.keys()
 
 
-def test_without_scripts_the_numbers_are_readable(browser: Browser, report: Path) -> None:
+def test_without_scripts_the_numbers_are_readable(
+    browser: Browser, report: Path
+) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(report.as_uri())

@@ -25,15 +25,43 @@ def expect_count(page: Page, count: int) -> None:
 @pytest.mark.parametrize(
     ("hash_", "count", "first"),
     [
-        *(("#status=failed", 12, "Question 2"), ("#status=failed,unscored", 24, "Question 2")),
-        *(("#task=toy_hard", 30, "Question 7"), ("#label.field=law&order=data", 20, "Question 1")),
-        *(("#kinds=image", 14, "Question 12"), ("#score=accuracy:0.3:0.4", 3, "Question 30")),
-        *(("#score=accuracy::0.1", 2, "Question 5"), ("#text=word17X", 1, "Question 17")),
-        *(("#task=toy&status=failed&label.field=music", 2, "Question 2"), ("#status=failed&text=nowhere", 0, "")),
+        *(
+            ("#status=failed", 12, "Question 2"),
+            ("#status=failed,unscored", 24, "Question 2"),
+        ),
+        *(
+            ("#task=toy_hard", 30, "Question 7"),
+            ("#label.field=law&order=data", 20, "Question 1"),
+        ),
+        *(
+            ("#kinds=image", 14, "Question 12"),
+            ("#score=accuracy:0.3:0.4", 3, "Question 30"),
+        ),
+        *(
+            ("#score=accuracy::0.1", 2, "Question 5"),
+            ("#text=word17X", 1, "Question 17"),
+        ),
+        *(
+            ("#task=toy&status=failed&label.field=music", 2, "Question 2"),
+            ("#status=failed&text=nowhere", 0, ""),
+        ),
     ],
-    ids=["one", "two", "task", "label", "kinds", "from and to", "up to", "text", "three filters", "none left"],
+    ids=[
+        "one",
+        "two",
+        "task",
+        "label",
+        "kinds",
+        "from and to",
+        "up to",
+        "text",
+        "three filters",
+        "none left",
+    ],
 )
-def test_filters_of_a_link_leave_what_matches(seen: Watched, report: Path, hash_: str, count: int, first: str) -> None:
+def test_filters_of_a_link_leave_what_matches(
+    seen: Watched, report: Path, hash_: str, count: int, first: str
+) -> None:
     page = seen.open(report, hash_)
     expect_count(page, count)
     assert titles(page)[:1] == ([first] if first else [])
@@ -45,16 +73,25 @@ def test_failures_come_first_until_another_order_is_wanted(samples: Page) -> Non
     samples.get_by_role("button", name="Failures first").click()
     assert titles(samples)[:2] == ["Show everything", "Question 1"]
     samples.get_by_role("button", name="Lowest scores").click()
-    assert scores.all_inner_texts() == [str(at / 100) for at in sorted([*range(5, 60, 5), 50])]
+    assert scores.all_inner_texts() == [
+        str(at / 100) for at in sorted([*range(5, 60, 5), 50])
+    ]
     expect_count(samples, 12)
     samples.get_by_role("button", name="Clear filters").click()
     expect_count(samples, ROWS)
     assert scores.first.inner_text() == "failed"
 
 
-def test_without_failures_the_order_is_that_of_the_data(seen: Watched, tmp_path: Path) -> None:
-    rows = [Row(f"s{at}", f"Question {at}", scores={"accuracy": 1 - at / 4}) for at in range(3)]
-    assert titles(seen.open(write(tmp_path / "report", rows), "#samples")) == [f"Question {at}" for at in range(3)]
+def test_without_failures_the_order_is_that_of_the_data(
+    seen: Watched, tmp_path: Path
+) -> None:
+    rows = [
+        Row(f"s{at}", f"Question {at}", scores={"accuracy": 1 - at / 4})
+        for at in range(3)
+    ]
+    assert titles(seen.open(write(tmp_path / "report", rows), "#samples")) == [
+        f"Question {at}" for at in range(3)
+    ]
 
 
 def test_selects_and_ranges_filter_and_the_address_has_them(samples: Page) -> None:
@@ -64,17 +101,26 @@ def test_selects_and_ranges_filter_and_the_address_has_them(samples: Page) -> No
     samples.get_by_label("lowest score").fill("0.3")
     samples.get_by_label("lowest score").press("Enter")
     expect_count(samples, 2)
-    assert "label.field=music" in samples.url and "score=accuracy:0.3:" in samples.url.replace("%3A", ":")
+    assert (
+        "label.field=music" in samples.url
+        and "score=accuracy:0.3:" in samples.url.replace("%3A", ":")
+    )
     samples.get_by_role("button", name="Clear filters").click()
     expect_count(samples, ROWS)
 
 
 def test_next_and_previous_go_through_what_matches(seen: Watched, report: Path) -> None:
     page = seen.open(report, "#status=failed&trial=toy/2/0")
-    for button, title in (("Next", "Question 7"), ("Next", "Question 12"), ("Previous", "Question 7")):
+    for button, title in (
+        ("Next", "Question 7"),
+        ("Next", "Question 12"),
+        ("Previous", "Question 7"),
+    ):
         page.get_by_role("button", name=button).click()
         expect(page.locator("#trial-title")).to_have_text(title)
-    expect(page.locator('.row a[aria-current="true"] .row-title')).to_have_text("Question 7")
+    expect(page.locator('.row a[aria-current="true"] .row-title')).to_have_text(
+        "Question 7"
+    )
 
 
 def test_a_deep_link_opens_its_trial(seen: Watched, report: Path) -> None:
@@ -95,27 +141,40 @@ def test_a_file_that_is_gone_is_named(seen: Watched, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    rows = [Row(f"s{n}", f"Question {n}", scores={"accuracy": n / MANY}, text=f"text {n}.") for n in range(MANY)]
+    rows = [
+        Row(f"s{n}", f"Question {n}", scores={"accuracy": n / MANY}, text=f"text {n}.")
+        for n in range(MANY)
+    ]
     return write(tmp_path_factory.mktemp("many") / "report", rows)
 
 
-def test_of_many_trials_none_is_read_before_one_is_opened(seen: Watched, many: Path) -> None:
+def test_of_many_trials_none_is_read_before_one_is_opened(
+    seen: Watched, many: Path
+) -> None:
     read: list[str] = []
-    seen.page.on("request", lambda request: read.append(request.url.rpartition("/data/")[2]))
+    seen.page.on(
+        "request", lambda request: read.append(request.url.rpartition("/data/")[2])
+    )
     page = seen.open(many)
     expect(page.locator(".figure")).to_be_visible()
     page.locator("#to-samples").click()
     expect(page.locator(".row").first).to_be_visible()
-    assert [name for name in read if name.endswith(".js") and "/" not in name] == ["index.js"]
+    assert [name for name in read if name.endswith(".js") and "/" not in name] == [
+        "index.js"
+    ]
     page.keyboard.press("j")
     expect(page.locator(".block-output")).to_be_visible()
     assert read[-1] == "details-0000.js"
 
 
-def test_few_of_many_rows_are_in_the_document_wherever_the_list_stands(seen: Watched, many: Path) -> None:
+def test_few_of_many_rows_are_in_the_document_wherever_the_list_stands(
+    seen: Watched, many: Path
+) -> None:
     page = seen.open(many, "#samples")
     for share in (0, 0.25, 0.5, 1):
-        page.locator(".list").evaluate("(box, share) => { box.scrollTop = share * box.scrollHeight; }", share)
+        page.locator(".list").evaluate(
+            "(box, share) => { box.scrollTop = share * box.scrollHeight; }", share
+        )
         assert 5 < settled(page).locator(".row").count() < 60
     expect(page.locator(".row").last).to_contain_text(f"Question {MANY - 1}")
 

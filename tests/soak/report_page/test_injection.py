@@ -14,14 +14,22 @@ from tests.support.hostile.report_run import FAILING, hostile_run, registered
 pytestmark = pytest.mark.timeout(1800)
 
 PLACES = ("input", "reference", "output", "warnings", "metadata")
-ENDLESS = [at for at, text in enumerate(INJECTIONS) if len(text) > 250 or "zero" in text]
+ENDLESS = [
+    at for at, text in enumerate(INJECTIONS) if len(text) > 250 or "zero" in text
+]
 
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
-    with pytest.MonkeyPatch.context() as patch, registered(folder / "site", patch), ThreadPoolExecutor(1) as thread:
-        run = thread.submit(hostile_run, folder).result()  # this thread is that of Playwright's event loop
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        registered(folder / "site", patch),
+        ThreadPoolExecutor(1) as thread,
+    ):
+        run = thread.submit(
+            hostile_run, folder
+        ).result()  # this thread is that of Playwright's event loop
     return write_report([run], run / "report").page
 
 
@@ -34,7 +42,9 @@ def unfolded(page: Page) -> Page:
     return page
 
 
-def test_no_string_in_any_field_of_any_trial_becomes_anything_but_text(seen: Watched, hostile: Path) -> None:
+def test_no_string_in_any_field_of_any_trial_becomes_anything_but_text(
+    seen: Watched, hostile: Path
+) -> None:
     assert len(INJECTIONS) == len(set(INJECTIONS)) > 95
     page = seen.open(hostile)
     expect(page.locator("#view-results")).to_contain_text("<script>")
@@ -44,9 +54,14 @@ def test_no_string_in_any_field_of_any_trial_becomes_anything_but_text(seen: Wat
     shown = 0
     for number, text in enumerate(INJECTIONS):
         page.keyboard.press("j")
-        expect(page.locator(".place")).to_have_text(f"{number + 1} of {len(INJECTIONS) + 1}")
+        expect(page.locator(".place")).to_have_text(
+            f"{number + 1} of {len(INJECTIONS) + 1}"
+        )
         unfolded(page)
-        shown += page.locator(".failure, .block-output .words, .block-output .raw").count() > 0
+        shown += (
+            page.locator(".failure, .block-output .words, .block-output .raw").count()
+            > 0
+        )
         assert seen.is_calm(), text
     assert shown == len(INJECTIONS)
 
@@ -56,13 +71,20 @@ def test_the_strings_are_all_there(seen: Watched, hostile: Path) -> None:
     for place in (*(f".block-{name}" for name in PLACES), ".evidence", ".verdicts"):
         expect(page.locator(place).first).to_contain_text(INJECTIONS[0])
     page = seen.open(hostile, f"#trial=hostile/{FAILING + 3}/0")
-    expect(page.locator(".block-output .failure")).to_contain_text(INJECTIONS[FAILING + 3])
+    expect(page.locator(".block-output .failure")).to_contain_text(
+        INJECTIONS[FAILING + 3]
+    )
 
 
 @pytest.mark.parametrize("number", ENDLESS)
-def test_endless_words_break_on_a_phone(phone: Watched, hostile: Path, number: int) -> None:
+def test_endless_words_break_on_a_phone(
+    phone: Watched, hostile: Path, number: int
+) -> None:
     page = unfolded(phone.open(hostile, f"#trial=hostile/{number}/0"))
-    assert (page.evaluate("document.documentElement.scrollWidth"), check(page, "tooWide")) == (360, [])
+    assert (
+        page.evaluate("document.documentElement.scrollWidth"),
+        check(page, "tooWide"),
+    ) == (360, [])
 
 
 def test_a_hash_is_text_as_well(seen: Watched, hostile: Path) -> None:
@@ -74,25 +96,51 @@ def test_a_hash_is_text_as_well(seen: Watched, hostile: Path) -> None:
 
 
 ELSEWHERE = (
-    *("javascript:window.__pwned.push(1)", "data:image/png;base64,AAAA", "//evil.invalid/x.png"),
-    *("https://evil.invalid/x.png", "\\\\evil.invalid\\x.png", "/\\evil.invalid/x.png", " https://evil.invalid/x.png"),
-    *("file://evil.invalid/x.png", "file:////evil.invalid/x.png", "\thttps://evil.invalid/"),
-    *("ht\ntps://evil.invalid/x.png", "blob:null/1", "http:x.png", "filesystem:file:///x"),
+    *(
+        "javascript:window.__pwned.push(1)",
+        "data:image/png;base64,AAAA",
+        "//evil.invalid/x.png",
+    ),
+    *(
+        "https://evil.invalid/x.png",
+        "\\\\evil.invalid\\x.png",
+        "/\\evil.invalid/x.png",
+        " https://evil.invalid/x.png",
+    ),
+    *(
+        "file://evil.invalid/x.png",
+        "file:////evil.invalid/x.png",
+        "\thttps://evil.invalid/",
+    ),
+    *(
+        "ht\ntps://evil.invalid/x.png",
+        "blob:null/1",
+        "http:x.png",
+        "filesystem:file:///x",
+    ),
 )
 
 
 def test_a_medium_never_comes_from_elsewhere(seen: Watched, report: Path) -> None:
     tried = "const image = document.createElement('img'); return [mmeval.dom.show(image, address), image.src];"
     page = seen.open(report)
-    assert [page.evaluate(f"(address) => {{ {tried} }}", one) for one in ELSEWHERE] == [[False, ""]] * len(ELSEWHERE)
+    assert [page.evaluate(f"(address) => {{ {tried} }}", one) for one in ELSEWHERE] == [
+        [False, ""]
+    ] * len(ELSEWHERE)
 
 
 ATTEMPTS = (
-    *("document.body.innerHTML = '<b>x</b>'", "document.body.insertAdjacentHTML('beforeend', 'x')"),
+    *(
+        "document.body.innerHTML = '<b>x</b>'",
+        "document.body.insertAdjacentHTML('beforeend', 'x')",
+    ),
     *("document.write('x')", "document.createElement('script').src = 'data/x.js'"),
     *("trustedTypes.createPolicy('other', {})", "eval('1')", "new Function('1')()"),
     *("mmeval.dom.el('a', {href: 'javascript:1'})", "mmeval.dom.el('img', {src: 'x'})"),
-    *("mmeval.dom.el('p', {onclick: '1'})", "mmeval.dom.el('p', {style: 'color: red'})"),
+    *(
+        "mmeval.dom.el('p', {onclick: '1'})",
+        "mmeval.dom.el('p', {style: 'color: red'})",
+    ),
 )
 
 
@@ -100,12 +148,16 @@ def test_the_page_itself_could_not_write_markup(seen: Watched, report: Path) -> 
     page = seen.open(report)
     for attempt in ATTEMPTS:
         tried = f"() => {{ try {{ {attempt}; return 'done'; }} catch (error) {{ return error.name; }} }}"
-        outcome = page.evaluate(f"new Promise((done) => setTimeout(() => done(({tried})()), 0))")
+        outcome = page.evaluate(
+            f"new Promise((done) => setTimeout(() => done(({tried})()), 0))"
+        )
         assert outcome in ("TypeError", "EvalError", "Error"), attempt
     seen.complaints.clear()
 
 
-def test_the_policy_stops_what_would_be_fetched_or_run(browser: Browser, report: Path) -> None:
+def test_the_policy_stops_what_would_be_fetched_or_run(
+    browser: Browser, report: Path
+) -> None:
     with watched(browser) as seen:
         page = seen.open(report)
         ends: list[str | None] = []
@@ -121,5 +173,9 @@ def test_the_policy_stops_what_would_be_fetched_or_run(browser: Browser, report:
             return fetch("https://evil.invalid/").catch(() => {});
         }""")
         while sum("Content Security Policy" in text for text in seen.complaints) < 3:
-            page.wait_for_timeout(50)  # these come as events, while the page is waited for
-        assert set(ends) <= {"csp"}, "asked for, and stopped by the policy before anything left"
+            page.wait_for_timeout(
+                50
+            )  # these come as events, while the page is waited for
+        assert set(ends) <= {"csp"}, (
+            "asked for, and stopped by the policy before anything left"
+        )

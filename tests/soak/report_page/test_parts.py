@@ -12,7 +12,18 @@ from tests.support.report_page_demo import RICH
 
 pytestmark = pytest.mark.timeout(1800)
 
-KINDS = ["reasoning", "words", "strip", "audio", "document", "code", "3d", "3d", "dangling", "strip"]
+KINDS = [
+    "reasoning",
+    "words",
+    "strip",
+    "audio",
+    "document",
+    "code",
+    "3d",
+    "3d",
+    "dangling",
+    "strip",
+]
 
 
 @pytest.fixture
@@ -31,17 +42,28 @@ def test_parts_stand_in_their_order(trial: Page) -> None:
     ("place", "words"),
     [
         *((".code pre", "def f(): 1"), (".code .tok-keyword", "def")),
-        *((".viewer >> nth=1", "points of the surface"), (".dangling", "image3 placeholder")),
-        *((".block-output .parts >> nth=0", "has a DOCTYPE"), (".medium-document", "1 of 3 pages")),
+        *(
+            (".viewer >> nth=1", "points of the surface"),
+            (".dangling", "image3 placeholder"),
+        ),
+        *(
+            (".block-output .parts >> nth=0", "has a DOCTYPE"),
+            (".medium-document", "1 of 3 pages"),
+        ),
         *((".score-value", "0.5 between 0 and 1"), (".score .reason", "half of it")),
-        *((".score .evidence", "image 2"), (".score .verdicts", "tiny-1 (asked for gpt) · 8 tokens in")),
+        *(
+            (".score .evidence", "image 2"),
+            (".score .verdicts", "tiny-1 (asked for gpt) · 8 tokens in"),
+        ),
         *((".score .verdicts", ", 4 out · 1.3 s"), (".score .verdicts", "Grade: 4")),
         (".block-warnings li >> nth=0", "limit of tokens"),
         (".block-warnings li >> nth=1", "audio was converted"),
     ],
     ids=str,
 )
-def test_a_trial_shows_its_parts_and_scores(place: str, words: str, trial: Page) -> None:
+def test_a_trial_shows_its_parts_and_scores(
+    place: str, words: str, trial: Page
+) -> None:
     shown = trial.locator(place)
     shown.scroll_into_view_if_needed()
     expect(shown).to_contain_text(words)
@@ -50,7 +72,10 @@ def test_a_trial_shows_its_parts_and_scores(place: str, words: str, trial: Page)
 def test_a_picture_is_shown_and_enlarged_by_a_click(trial: Page) -> None:
     picture = trial.locator(".block-output .medium-image img").first
     picture.scroll_into_view_if_needed()
-    trial.wait_for_function("image => image.complete && image.naturalWidth === 64", arg=picture.element_handle())
+    trial.wait_for_function(
+        "image => image.complete && image.naturalWidth === 64",
+        arg=picture.element_handle(),
+    )
     trial.get_by_role("button", name="Enlarge image1").first.click()
     expect(trial.locator("dialog.enlarged img")).to_be_visible()
     trial.keyboard.press("Escape")
@@ -62,7 +87,10 @@ def test_a_sound_plays(trial: Page) -> None:
     sound = trial.locator("audio")
     assert sound.get_attribute("preload") == "none"
     sound.evaluate("sound => sound.play()")
-    trial.wait_for_function("sound => sound.currentTime > 0.2 && sound.played.length === 1", arg=sound.element_handle())
+    trial.wait_for_function(
+        "sound => sound.currentTime > 0.2 && sound.played.length === 1",
+        arg=sound.element_handle(),
+    )
 
 
 def turnable(page: Page) -> Locator:

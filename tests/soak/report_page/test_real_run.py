@@ -15,8 +15,17 @@ pytestmark = pytest.mark.timeout(1800)
 def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page that a run of two bundled tasks has written at its end."""
     folder = tmp_path_factory.mktemp("demo_run")
-    tasks = ("--tasks", "unim_hard,mmmg_audio_text_order", "--data", "bundled", "--output_path", folder)
-    mmeval_process(*tasks, "--model", "reference")  # another process: Chromium's driver has an event loop in this one
+    tasks = (
+        "--tasks",
+        "unim_hard,mmmg_audio_text_order",
+        "--data",
+        "bundled",
+        "--output_path",
+        folder,
+    )
+    mmeval_process(
+        *tasks, "--model", "reference"
+    )  # another process: Chromium's driver has an event loop in this one
     return next(folder.glob("*/default/report/index.html"))
 
 
@@ -32,7 +41,9 @@ def test_the_page_of_a_run_has_what_was_asked_and_its_slices_lead_to_their_trial
     expect(page.locator("#count")).to_have_text("5 of 32 trials")
 
 
-def test_every_trial_of_the_demo_opens_and_shows_its_answer(seen: Watched, demo_run: Path) -> None:
+def test_every_trial_of_the_demo_opens_and_shows_its_answer(
+    seen: Watched, demo_run: Path
+) -> None:
     page = seen.open(demo_run, "#samples")
     for number in range(1, 33):
         page.keyboard.press("j")
@@ -41,14 +52,24 @@ def test_every_trial_of_the_demo_opens_and_shows_its_answer(seen: Watched, demo_
     assert page.locator(".gone").count() == 0
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)], ids=["desk", "phone"])
+@pytest.mark.parametrize(
+    ("width", "height"), [(1280, 800), (390, 844)], ids=["desk", "phone"]
+)
 def test_the_first_screen_holds_a_number_with_its_interval_and_three_answers_with_media(
     width: int, height: int, seen: Watched, demo_run: Path
 ) -> None:
     seen.page.set_viewport_size({"width": width, "height": height})
     page = seen.open(demo_run)
-    media = [f".answer:nth-child({at}) :is(img, audio, video) >> nth=0" for at in (1, 2, 3)]
-    for place in (".lead", ".figure >> nth=0", ".interval >> nth=0", ".gauge >> nth=0", *media):
+    media = [
+        f".answer:nth-child({at}) :is(img, audio, video) >> nth=0" for at in (1, 2, 3)
+    ]
+    for place in (
+        ".lead",
+        ".figure >> nth=0",
+        ".interval >> nth=0",
+        ".gauge >> nth=0",
+        *media,
+    ):
         box = page.locator(place).bounding_box()
         assert box is not None and min(box["width"], box["height"]) > 10, place
         assert box["x"] >= 0 and box["x"] + box["width"] <= width, place
@@ -57,7 +78,9 @@ def test_the_first_screen_holds_a_number_with_its_interval_and_three_answers_wit
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
-def test_a_picture_of_the_first_screen_is_enlarged_and_its_answer_opened(seen: Watched, demo_run: Path) -> None:
+def test_a_picture_of_the_first_screen_is_enlarged_and_its_answer_opened(
+    seen: Watched, demo_run: Path
+) -> None:
     page = seen.open(demo_run)
     page.locator(".answer .picture").first.click()
     expect(page.locator("dialog.enlarged img")).to_be_visible()

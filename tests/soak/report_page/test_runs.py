@@ -13,13 +13,42 @@ from tests.support.report_folder import Row, text, write
 
 pytestmark = pytest.mark.timeout(1800)
 
-RUNS = [{"name": "default", "model": f"model_{at}", "folder": f"runs/{at}"} for at in range(3)]
-TASKS = [{"name": "toy", "alias": "Toy", "run": at, "comparable": True} for at in range(3)]
+RUNS = [
+    {"name": "default", "model": f"model_{at}", "folder": f"runs/{at}"}
+    for at in range(3)
+]
+TASKS = [
+    {"name": "toy", "alias": "Toy", "run": at, "comparable": True} for at in range(3)
+]
 NAME = "a_long_name_of_a_task_that_is_hardly_to_be_shown_in_a_column"
-NUMBER = {"value": "0.5000", "stderr": "0.1000", "interval": "0.4000 to 0.6000", "bounds": "", "counts": {}, "total": 4}
-LINE = {"depth": 0, "name": NAME, "href": "", "version": "1.0", "metric": NAME, "better": "up", "notes": "",
-        "remark": None, "beside": "", "absent": ["", "", "not asked"], "numbers": [NUMBER, NUMBER, None]}  # fmt: skip
-TABLE = {"title": "N", "columns": [run["model"] for run in RUNS], "baseline": "", "rows": [LINE], "remarks": []}
+NUMBER = {
+    "value": "0.5000",
+    "stderr": "0.1000",
+    "interval": "0.4000 to 0.6000",
+    "bounds": "",
+    "counts": {},
+    "total": 4,
+}
+LINE = {
+    "depth": 0,
+    "name": NAME,
+    "href": "",
+    "version": "1.0",
+    "metric": NAME,
+    "better": "up",
+    "notes": "",
+    "remark": None,
+    "beside": "",
+    "absent": ["", "", "not asked"],
+    "numbers": [NUMBER, NUMBER, None],
+}
+TABLE = {
+    "title": "N",
+    "columns": [run["model"] for run in RUNS],
+    "baseline": "",
+    "rows": [LINE],
+    "remarks": [],
+}
 HOSTILE = "<img src=x onerror=alert(1)>"
 FITS = "box => box.scrollWidth <= box.parentNode.clientWidth"
 
@@ -27,11 +56,19 @@ FITS = "box => box.scrollWidth <= box.parentNode.clientWidth"
 def runs(folder: Path) -> Path:
     """Three runs that each answered the same sample twice."""
     rows = [
-        Row("s", "Question", "scored" if run else "unscored", {"right": run / 4 if run else None},
-            details={"output": [text(f"answer {run}.{repeat}")]}, task=run, repeat=repeat, index=1)
+        Row(
+            "s",
+            "Question",
+            "scored" if run else "unscored",
+            {"right": run / 4 if run else None},
+            details={"output": [text(f"answer {run}.{repeat}")]},
+            task=run,
+            repeat=repeat,
+            index=1,
+        )
         for run in range(3)
         for repeat in range(2)
-    ]  # fmt: skip
+    ]
     return write(folder / "report", rows, runs=RUNS, tasks=TASKS, tables=[TABLE])
 
 
@@ -48,13 +85,19 @@ def unfolded(page: Page) -> None:
         fold.click()
 
 
-def test_answers_of_other_runs_to_the_same_sample_stand_beside_each_other(seen: Watched, tmp_path: Path) -> None:
+def test_answers_of_other_runs_to_the_same_sample_stand_beside_each_other(
+    seen: Watched, tmp_path: Path
+) -> None:
     page = seen.open(runs(tmp_path), "#trial=toy/1/1")
     expect(page.locator(".block-output")).to_contain_text("answer 0.1")
-    expect(page.locator(".block-other .words")).to_have_text(["answer 1.1", "answer 2.1"])
+    expect(page.locator(".block-other .words")).to_have_text(
+        ["answer 1.1", "answer 2.1"]
+    )
     expect(page.locator(".block-other h3")).to_contain_text(["model_1", "model_2"])
     expect(page.locator(".block-output h3")).to_contain_text("model_0")
-    expect(page.locator(".rated")).to_have_text(["right unscored", "right 0.25", "right 0.5"])
+    expect(page.locator(".rated")).to_have_text(
+        ["right unscored", "right 0.25", "right 0.5"]
+    )
     boxes = page.locator(".block-output, .block-other")
     tops = boxes.evaluate_all("all => all.map(box => box.getBoundingClientRect().top)")
     assert len(set(tops)) == 1
@@ -63,7 +106,9 @@ def test_answers_of_other_runs_to_the_same_sample_stand_beside_each_other(seen: 
 
 
 @pytest.mark.parametrize("width", [360, 700, 1280])
-def test_a_table_of_runs_keeps_names_in_sight_and_whole(width: int, seen: Watched, tmp_path: Path) -> None:
+def test_a_table_of_runs_keeps_names_in_sight_and_whole(
+    width: int, seen: Watched, tmp_path: Path
+) -> None:
     page = opened(seen, runs(tmp_path), width)
     page.locator(".scroll").evaluate("box => { box.scrollLeft = 10000; }")
     name = page.locator(".numbers tbody th")
@@ -72,17 +117,28 @@ def test_a_table_of_runs_keeps_names_in_sight_and_whole(width: int, seen: Watche
     assert name.evaluate("cell => cell.scrollWidth <= cell.clientWidth")
 
 
-def test_on_a_phone_each_number_has_the_name_of_its_run(seen: Watched, tmp_path: Path) -> None:
+def test_on_a_phone_each_number_has_the_name_of_its_run(
+    seen: Watched, tmp_path: Path
+) -> None:
     page = opened(seen, runs(tmp_path), 360)
     assert page.locator(".numbers").evaluate(FITS)
-    expect(page.locator(".whose:visible")).to_have_text(["model_0:", "model_1:", "model_2:"])
+    expect(page.locator(".whose:visible")).to_have_text(
+        ["model_0:", "model_1:", "model_2:"]
+    )
     page.set_viewport_size({"width": 1280, "height": 800})
     expect(page.locator(".whose:visible")).to_have_count(0)
 
 
 def charts(folder: Path, label: str) -> Path:
     wide, narrow = (
-        Markup(bars("t", [(label, [ChartBar(0.5, (0.25, 0.75))])], spread=(0, 1), narrow=narrow).markup())
+        Markup(
+            bars(
+                "t",
+                [(label, [ChartBar(0.5, (0.25, 0.75))])],
+                spread=(0, 1),
+                narrow=narrow,
+            ).markup()
+        )
         for narrow in (False, True)
     )
     charts = [{"title": "t", "text": "", "svg": wide, "narrow": narrow}] * 2
@@ -90,23 +146,41 @@ def charts(folder: Path, label: str) -> Path:
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_the_words_of_a_chart_have_eleven_pixels_at_least(width: int, seen: Watched, tmp_path: Path) -> None:
+def test_the_words_of_a_chart_have_eleven_pixels_at_least(
+    width: int, seen: Watched, tmp_path: Path
+) -> None:
     page = opened(seen, charts(tmp_path, NAME), width)
     unfolded(page)
     chart = page.locator("svg.chart:visible").first
-    assert chart.evaluate("svg => 13 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width") >= 11
-    assert chart.evaluate("svg => svg.getBoundingClientRect().width <= svg.parentNode.clientWidth")
+    assert (
+        chart.evaluate(
+            "svg => 13 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"
+        )
+        >= 11
+    )
+    assert chart.evaluate(
+        "svg => svg.getBoundingClientRect().width <= svg.parentNode.clientWidth"
+    )
 
 
 def layout(folder: Path) -> Path:
     headers = [{"text": f"a header {at}", "is_number": at > 0} for at in range(12)]
     row = [{"text": "0.5", "is_number": at > 0} for at in range(12)]
-    table: dict[str, Any] = {"title": "By field", "headers": headers, "rows": [row], "notes": [HOSTILE]}
-    return write(folder / "report", [Row("a")], layouts=[{"title": HOSTILE, "tables": [table]}])
+    table: dict[str, Any] = {
+        "title": "By field",
+        "headers": headers,
+        "rows": [row],
+        "notes": [HOSTILE],
+    }
+    return write(
+        folder / "report", [Row("a")], layouts=[{"title": HOSTILE, "tables": [table]}]
+    )
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_the_table_of_a_layout_scrolls_in_its_own_box(width: int, seen: Watched, tmp_path: Path) -> None:
+def test_the_table_of_a_layout_scrolls_in_its_own_box(
+    width: int, seen: Watched, tmp_path: Path
+) -> None:
     page = opened(seen, layout(tmp_path), width)
     unfolded(page)
     box = page.get_by_role("region", name="By field")

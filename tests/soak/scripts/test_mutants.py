@@ -49,7 +49,9 @@ def test_every_kind_of_fault_is_found_where_it_can_be_made() -> None:
     }
 
 
-def test_a_probe_stands_at_each_fault_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_probe_stands_at_each_fault_and_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     faults = dict(enumerate(faults_of(SOURCE, "a.py")))
     reached: set[int] = set()
     monkeypatch.setattr(builtins, "__probe__", reached.add, raising=False)
@@ -62,14 +64,20 @@ def test_a_probe_stands_at_each_fault_and_changes_nothing(monkeypatch: pytest.Mo
 
     assert at_import == set()
     assert count([5, 4]) == ("3", 5.0, True)
-    assert {"lost call", "loop", "negation"} <= {faults[number].kind for number in faults.keys() - reached}
+    assert {"lost call", "loop", "negation"} <= {
+        faults[number].kind for number in faults.keys() - reached
+    }
     assert count([0]) == ("1", 0.0, True)
     assert faults.keys() == reached
 
 
-def test_the_same_seed_draws_the_same_faults_of_the_product(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_seed_draws_the_same_faults_of_the_product(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["draw", "3", "--seed", "5"]) == 0
-    printed = [Fault(**json.loads(line)) for line in capsys.readouterr().out.splitlines()]
+    printed = [
+        Fault(**json.loads(line)) for line in capsys.readouterr().out.splitlines()
+    ]
     assert printed == drawn(3, 5)
     assert len(printed) == 3
 
@@ -86,14 +94,44 @@ TREE = {
 def test_a_run_tells_a_fault_that_a_test_notices_from_one_that_none_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # the tests inside have workers of their own
+    monkeypatch.delenv(
+        "PYTEST_XDIST_WORKER", raising=False
+    )  # the tests inside have workers of their own
     tree, file = write_files(tmp_path / "tree", TREE), tmp_path / "faults.jsonl"
-    for words in ("init -q", "add -A", "-c user.name=me -c user.email=me@localhost commit -q -m signs"):
+    for words in (
+        "init -q",
+        "add -A",
+        "-c user.name=me -c user.email=me@localhost commit -q -m signs",
+    ):
         subprocess.run(["git", *words.split()], cwd=tree, check=True)
-    faults = [fault for fault in faults_of(SIGN.encode(), "signs/sign.py") if fault.kind in ("comparison", "condition")]
+    faults = [
+        fault
+        for fault in faults_of(SIGN.encode(), "signs/sign.py")
+        if fault.kind in ("comparison", "condition")
+    ]
     file.write_text("".join(json.dumps(fault._asdict()) + "\n" for fault in faults))
 
-    assert main(["run", str(file), "--tree", str(tree), "--work", str(tmp_path / "work"), "--jobs", "1"]) == 0
+    assert (
+        main(
+            [
+                "run",
+                str(file),
+                "--tree",
+                str(tree),
+                "--work",
+                str(tmp_path / "work"),
+                "--jobs",
+                "1",
+            ]
+        )
+        == 0
+    )
     verdicts = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    found = {verdict["fault"].rpartition(" ")[2]: (verdict["killed"], verdict["by"]) for verdict in verdicts}
-    assert found == {"comparison": (False, ""), "condition": (True, "tests/signs/test_sign.py::test_signs")}
+    found = {
+        verdict["fault"].rpartition(" ")[2]: (verdict["killed"], verdict["by"])
+        for verdict in verdicts
+    }
+    assert found == {
+        "comparison": (False, ""),
+        "condition": (True, "tests/signs/test_sign.py::test_signs"),
+    }

@@ -53,13 +53,17 @@ THREAD = "import threading; threading.Thread(target=threading.Event().wait, daem
 
 def ran(folder: Path, script: str) -> str:
     write_files(folder, {"script.py": script})
-    done = subprocess.run([sys.executable, "script.py"], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=folder, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip() + (done.stderr if script in (PLAIN, IN_A_LOOP) else "")
 
 
 @pytest.mark.parametrize("script", [PLAIN, IN_A_LOOP], ids=["plain", "in a loop"])
-def test_a_script_that_evaluates_prints_what_it_prints_and_nothing_else(script: str, tmp_path: Path) -> None:
+def test_a_script_that_evaluates_prints_what_it_prints_and_nothing_else(
+    script: str, tmp_path: Path
+) -> None:
     write_benchmark(tmp_path)
     assert ran(tmp_path, script) == "0"
 
@@ -77,4 +81,10 @@ def test_what_a_script_registers_scores(
     texts: tuple[str, ...], forked: bool, before: str, shown: str, tmp_path: Path
 ) -> None:
     write_rows(tmp_path / "data", *({"input": text} for text in texts))
-    assert ran(tmp_path, REGISTERING.replace("FORKED", str(forked)).replace("BEFORE", before)) == shown
+    assert (
+        ran(
+            tmp_path,
+            REGISTERING.replace("FORKED", str(forked)).replace("BEFORE", before),
+        )
+        == shown
+    )

@@ -45,13 +45,20 @@ class Finished(NamedTuple):
 
     def overall(self, task: str) -> dict[str, Any]:
         rows: list[dict[str, Any]] = self.found["mmeval"]["results"]
-        return next(row for row in rows if (row["task"], row["metric"], row["slice"]) == (task, "overall", ""))
+        return next(
+            row
+            for row in rows
+            if (row["task"], row["metric"], row["slice"]) == (task, "overall", "")
+        )
 
 
 @pytest.fixture(scope="module")
 def judge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MockServer]:
     replies = tmp_path_factory.mktemp("judge") / "replies.jsonl"
-    rows = ({"contains": words, "reply": json.dumps({"reason": "so", "answer": said})} for words, said in SAYS.items())
+    rows = (
+        {"contains": words, "reply": json.dumps({"reason": "so", "answer": said})}
+        for words, said in SAYS.items()
+    )
     replies.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with MockServer(replies=str(replies)) as server:
         yield server
@@ -63,7 +70,17 @@ def judges(server: MockServer) -> tuple[str, ...]:
 
 
 def run(output: Path, *flags: str, tasks: str = "mmmg") -> Finished:
-    done = mmeval("--tasks", tasks, "--data", "bundled", *flags, "--output_path", output, "--report", "false")
+    done = mmeval(
+        "--tasks",
+        tasks,
+        "--data",
+        "bundled",
+        *flags,
+        "--output_path",
+        output,
+        "--report",
+        "false",
+    )
     return Finished(output, done, results(output))
 
 
@@ -86,7 +103,9 @@ def test_the_run_ends_well(right: Finished, served: Finished) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_task_is_scored_or_unavailable_with_its_reason(served: Finished, name: str) -> None:
+def test_a_task_is_scored_or_unavailable_with_its_reason(
+    served: Finished, name: str
+) -> None:
     row, metrics = served.overall(name), served.found["mmeval"]["metrics"][name]
     if name not in NEED_WEIGHTS:
         assert (row["scored"], row["unscored"], row["failed"]) == (row["n"], 0, 0)
@@ -94,7 +113,9 @@ def test_a_task_is_scored_or_unavailable_with_its_reason(served: Finished, name:
         return
     assert (row["value"], row["unavailable"]) == (None, row["n"])
     assert metrics["overall"]["unavailable"]
-    assert any(metric["unavailable"] for piece, metric in metrics.items() if piece != "overall")
+    assert any(
+        metric["unavailable"] for piece, metric in metrics.items() if piece != "overall"
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in NEED_WEIGHTS])
@@ -104,17 +125,31 @@ def test_right_answers_get_the_best_value(right: Finished, name: str) -> None:
     assert row["value"] == (0.5 if name == "mmmg_text_editing" else 1.0)
 
 
-def test_instrument_and_tempo_share_the_answers_to_their_common_rows(tmp_path: Path) -> None:
+def test_instrument_and_tempo_share_the_answers_to_their_common_rows(
+    tmp_path: Path,
+) -> None:
     with MockServer() as model:
-        found = run(tmp_path, *openai(model, outputs="audio"), tasks="a_music_attribute")
+        found = run(
+            tmp_path, *openai(model, outputs="audio"), tasks="a_music_attribute"
+        )
         asked = model.stats()["requests"]
-    trials = {name: found.overall(name)["n"] for name in ("mmmg_instrument_inclusion", "mmmg_music_tempo")}
+    trials = {
+        name: found.overall(name)["n"]
+        for name in ("mmmg_instrument_inclusion", "mmmg_music_tempo")
+    }
     assert trials == {"mmmg_instrument_inclusion": 8, "mmmg_music_tempo": 8}
     assert asked == 12  # three different rows, four times each
 
 
 def test_every_picture_of_an_export_is_rgb(right: Finished, tmp_path: Path) -> None:
-    done = mmeval("export", run_folder(right.output, "reference"), "--format", "mmmg", "-o", tmp_path)
+    done = mmeval(
+        "export",
+        run_folder(right.output, "reference"),
+        "--format",
+        "mmmg",
+        "-o",
+        tmp_path,
+    )
     assert done.out == f"{tmp_path / 'reference'}\n", done.err
     modes = set()
     for file in (pictures := list(tmp_path.glob("*/image/*.png"))):

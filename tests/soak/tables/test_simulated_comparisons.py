@@ -21,7 +21,9 @@ Random = np.random.Generator
 Maker = Callable[[Random, int, float], Paired]
 
 
-def compared(a: NDArray[Any], b: NDArray[Any], per_cluster: int = 1, width: float = math.inf) -> Paired:
+def compared(
+    a: NDArray[Any], b: NDArray[Any], per_cluster: int = 1, width: float = math.inf
+) -> Paired:
     one = np.ones(len(a))
     names = [f"c{at // per_cluster}" for at in range(len(a))]
     return compare_means([Part("t", 1.0, names, a, b, one, one)], width)
@@ -30,7 +32,10 @@ def compared(a: NDArray[Any], b: NDArray[Any], per_cluster: int = 1, width: floa
 def normal(random: Random, clusters: int, difference: float) -> Paired:
     """Samples of different difficulty, which is the same for both runs."""
     ease = random.normal(size=clusters)
-    return compared(ease + random.normal(size=clusters), ease + difference + random.normal(size=clusters))
+    return compared(
+        ease + random.normal(size=clusters),
+        ease + difference + random.normal(size=clusters),
+    )
 
 
 def right(share: float) -> Maker:
@@ -39,7 +44,9 @@ def right(share: float) -> Maker:
     def made(random: Random, clusters: int, difference: float) -> Paired:
         luck = random.random(clusters)
         other = np.where(random.random(clusters) < 0.5, luck, random.random(clusters))
-        return compared((luck < share) * 1.0, (other < share + difference) * 1.0, width=1.0)
+        return compared(
+            (luck < share) * 1.0, (other < share + difference) * 1.0, width=1.0
+        )
 
     return made
 
@@ -55,7 +62,9 @@ def four_repeats(random: Random, clusters: int, difference: float) -> Paired:
     """Easy samples and hard ones, each answered four times, right or wrong."""
     ease = np.repeat(random.beta(2, 2, size=clusters), 4)
     luck = random.random((2, 4 * clusters))
-    better = ease + 2 * difference * (1 - ease)  # half of all answers are right in the reference
+    better = ease + 2 * difference * (
+        1 - ease
+    )  # half of all answers are right in the reference
     return compared((luck[0] < ease) * 1.0, (luck[1] < better) * 1.0, 4, width=1.0)
 
 
@@ -66,13 +75,18 @@ KINDS: dict[str, Maker] = {
     "clusters of five": of_five,
     "four repeats": four_repeats,
 }
-CASES = pytest.mark.parametrize(("kind", "clusters"), [(kind, size) for kind in KINDS for size in SIZES], ids=str)
+CASES = pytest.mark.parametrize(
+    ("kind", "clusters"), [(kind, size) for kind in KINDS for size in SIZES], ids=str
+)
 
 
 def coverage(kind: str, clusters: int) -> float:
     random = np.random.default_rng(1)
     intervals = [KINDS[kind](random, clusters, 0.0).ci95 for _ in range(SIMULATIONS)]
-    return sum(ci95 is not None and ci95[0] <= 0 <= ci95[1] for ci95 in intervals) / SIMULATIONS
+    return (
+        sum(ci95 is not None and ci95[0] <= 0 <= ci95[1] for ci95 in intervals)
+        / SIMULATIONS
+    )
 
 
 def false_alarms(kind: str, clusters: int) -> float:
@@ -80,7 +94,9 @@ def false_alarms(kind: str, clusters: int) -> float:
     found = 0
     for _ in range(SIMULATIONS):
         values = [KINDS[kind](random, clusters, 0.0).p for _ in range(8)]
-        found += min(corrected([1.0 if p is None else p for p in values], "holm")) < 0.05
+        found += (
+            min(corrected([1.0 if p is None else p for p in values], "holm")) < 0.05
+        )
     return found / SIMULATIONS
 
 
@@ -89,10 +105,17 @@ def power(kind: str, clusters: int) -> float:
     random = np.random.default_rng(3)
     sign = -1 if "right" in kind else 1
     difference = 0.0
-    for _ in range(3):  # a worse run differs in more samples: what is seen depends on what there is
-        seen = [KINDS[kind](random, clusters, sign * difference).smallest_seen(0.05, 0.8) for _ in range(200)]
+    for _ in range(
+        3
+    ):  # a worse run differs in more samples: what is seen depends on what there is
+        seen = [
+            KINDS[kind](random, clusters, sign * difference).smallest_seen(0.05, 0.8)
+            for _ in range(200)
+        ]
         difference = float(np.mean([value for value in seen if value is not None]))
-    tests = [KINDS[kind](random, clusters, sign * difference).p for _ in range(SIMULATIONS)]
+    tests = [
+        KINDS[kind](random, clusters, sign * difference).p for _ in range(SIMULATIONS)
+    ]
     return sum(p is not None and p < 0.05 for p in tests) / SIMULATIONS
 
 
@@ -102,12 +125,16 @@ def test_intervals_of_differences_hold_the_truth(kind: str, clusters: int) -> No
 
 
 @CASES
-def test_equally_good_runs_are_rarely_called_different(kind: str, clusters: int) -> None:
+def test_equally_good_runs_are_rarely_called_different(
+    kind: str, clusters: int
+) -> None:
     assert false_alarms(kind, clusters) <= 0.06
 
 
 @CASES
-def test_the_smallest_difference_that_would_have_been_seen_mostly_is(kind: str, clusters: int) -> None:
+def test_the_smallest_difference_that_would_have_been_seen_mostly_is(
+    kind: str, clusters: int
+) -> None:
     assert 0.7 <= power(kind, clusters) <= 0.9
 
 
@@ -117,12 +144,19 @@ def rank_coverage(simulations: int, runs: int = 15, clusters: int = 100) -> floa
     held = 0
     for _ in range(simulations):
         truth = random.normal(scale=0.2, size=runs)
-        values = truth + random.normal(size=(clusters, 1)) + random.normal(size=(clusters, runs))
+        values = (
+            truth
+            + random.normal(size=(clusters, 1))
+            + random.normal(size=(clusters, runs))
+        )
         drawn = random.integers(clusters, size=(1000, clusters))
         counts = np.stack([np.bincount(draw, minlength=clusters) for draw in drawn])
         found = ranks(values.mean(axis=0).tolist(), counts @ values / clusters)
         true = [1 + int((truth > own).sum()) for own in truth]
-        held += sum(one.ci95[0] <= rank <= one.ci95[1] for one, rank in zip(found, true, strict=True))
+        held += sum(
+            one.ci95[0] <= rank <= one.ci95[1]
+            for one, rank in zip(found, true, strict=True)
+        )
     return held / (simulations * runs)
 
 

@@ -27,15 +27,22 @@ CASES = {
     **{f"agent {words}": Case(f"agent {words}", LINES) for words in listed(DRIVEN)},
     **{words or "no role": Case(f"{AGENT} {words}") for words in listed(CAST)},
     "a kind whose tool is missing": Case(
-        f"{AGENT} --role helper=toy", {**TINY, "t.yaml": f"{TINY['t.yaml']!s}output_modalities: [text, image]\n"}
+        f"{AGENT} --role helper=toy",
+        {**TINY, "t.yaml": f"{TINY['t.yaml']!s}output_modalities: [text, image]\n"},
     ),
     **{
-        f"trace {words}": Case(f"trace runs/toy_agent/default {words}", before=(f"{AGENT} --role helper=toy",))
+        f"trace {words}": Case(
+            f"trace runs/toy_agent/default {words}",
+            before=(f"{AGENT} --role helper=toy",),
+        )
         for words in listed(TRACED)
     },
     "trace of written tags": Case(
         "trace runs/toy_agent/default --task t --sample 0",
-        {**TINY, "rows/test.jsonl": '{"id": "0", "input": "question <gen_img7>", "reference": "answer"}\n'},
+        {
+            **TINY,
+            "rows/test.jsonl": '{"id": "0", "input": "question <gen_img7>", "reference": "answer"}\n',
+        },
         before=(f"{AGENT} --role helper=toy",),
     ),
     "trace of a trial that was not asked": Case(
@@ -45,7 +52,10 @@ CASES = {
     ),
     "trace of a sample that cannot be asked": Case(
         "trace runs/toy_agent/default --task t --sample 1",
-        {**TINY, "rows/test.jsonl": '{"id": "0", "input": "question", "reference": "answer"}\n{"id": "1"}\n'},
+        {
+            **TINY,
+            "rows/test.jsonl": '{"id": "0", "input": "question", "reference": "answer"}\n{"id": "1"}\n',
+        },
         before=(f"{AGENT} --role helper=toy",),
     ),
     "trace of a run that was stopped": Case(

@@ -16,7 +16,9 @@ def told(folder: Path) -> None:
         return [
             Told(
                 *([text(f"{at}")], [text("b")] if at >= lost else None),
-                {"right": {"value": float(at % 40 < right), "status": "scored"}} if at >= lost else {},
+                {"right": {"value": float(at % 40 < right), "status": "scored"}}
+                if at >= lost
+                else {},
                 labels={"level": "easy" if at < 40 else "hard"},
                 error=None if at >= lost else {"kind": "timeout", "message": "late"},
             )
@@ -24,10 +26,17 @@ def told(folder: Path) -> None:
         ]
 
     for name, right, lost in ((A, 10, 0), (B, 25, 3), (C, 11, 0)):
-        write_run(folder / name, trials(right, lost), results={}, model=Path(name).parts[1])
+        write_run(
+            folder / name, trials(right, lost), results={}, model=Path(name).parts[1]
+        )
     for name in ("base", "chat"):
         write_run(folder / name, trials(10), results={}, model=f"my-model-7b-{name}")
-    write_run(folder / "episode", trials(10), results={"protocols": {"told": "episode"}}, model="episode")
+    write_run(
+        folder / "episode",
+        trials(10),
+        results={"protocols": {"told": "episode"}},
+        model="episode",
+    )
     write_run(folder / "unfinished", trials(10))
 
 
@@ -35,9 +44,22 @@ CASES = {
     **{
         words: Case(f"compare {words} --report false", meanwhile=told)
         for words in (
-            *(f"{A} {B}", f"{A} {B} --by level --detect 0.05", f"{A} {B} {C}", f"{A} {A}", f"{A} episode"),
-            *(f"{B} {A} --fail_if_worse", f"{B} {A} --fail_if_worse 0.1", f"{A} {C} --fail_unless_within 0.05"),
-            *(f"{A} {B} --format {name}" for name in ("json", "markdown", "latex", "csv", "jsno")),
+            *(
+                f"{A} {B}",
+                f"{A} {B} --by level --detect 0.05",
+                f"{A} {B} {C}",
+                f"{A} {A}",
+                f"{A} episode",
+            ),
+            *(
+                f"{B} {A} --fail_if_worse",
+                f"{B} {A} --fail_if_worse 0.1",
+                f"{A} {C} --fail_unless_within 0.05",
+            ),
+            *(
+                f"{A} {B} --format {name}"
+                for name in ("json", "markdown", "latex", "csv", "jsno")
+            ),
             *(
                 f"{A} {B} {C} --format markdown",
                 f"{A} unfinished",
@@ -47,7 +69,11 @@ CASES = {
                 A,
                 f"{A} {B} --metrics rihgt",
             ),
-            *(f"{A} {B} --across judges", f"{A} {B} --by lvel", f"{A} {B} --correction holmes"),
+            *(
+                f"{A} {B} --across judges",
+                f"{A} {B} --by lvel",
+                f"{A} {B} --correction holmes",
+            ),
             f"{A} {B} --fail_if_worse --fail_unless_within 0.1",
         )
     },
@@ -63,9 +89,17 @@ CASES = {
                 "u.yaml": TASK.replace("task: t", "task: u"),
                 "v.yaml": TASK.replace("task: t", "task: v"),
             },
-            before=(RUN, RUN.replace("reference", "empty").replace("t.yaml", "t.yaml,u.yaml,v.yaml")),
+            before=(
+                RUN,
+                RUN.replace("reference", "empty").replace(
+                    "t.yaml", "t.yaml,u.yaml,v.yaml"
+                ),
+            ),
         )
-        for what, more in (("a run of more tasks", ""), ("one of three runs has more tasks", "runs/reference/default "))
+        for what, more in (
+            ("a run of more tasks", ""),
+            ("one of three runs has more tasks", "runs/reference/default "),
+        )
     },
     "a note on several numbers": Case(
         "compare runs/reference/default runs/empty/default --report false",

@@ -7,7 +7,9 @@ from tests.support.words import RUN, TINY, Case, shown
 
 MMMG = "run --tasks mmmg_audio_text_order --data bundled --model reference -o runs --predict_only --report false"
 UNIM = MMMG.replace("mmmg_audio_text_order", "unim_hard")
-MIXED = MMMG.replace("mmmg_audio_text_order", "isg_story,mme_unify_generation,rubric_example")
+MIXED = MMMG.replace(
+    "mmmg_audio_text_order", "isg_story,mme_unify_generation,rubric_example"
+)
 EXPORT = "export runs/reference/default"
 AGAIN = f"{EXPORT} --format mmmg"
 
@@ -22,14 +24,25 @@ CASES = {
     "a part of a run": Case(AGAIN, {}, before=(f"{MMMG} --limit 2",)),
     "a run of other tasks": Case(AGAIN, TINY, before=(RUN,)),
     "a run of several benchmarks": Case(f"{EXPORT} --format isg", {}, before=(MIXED,)),
-    "a group of a run": Case(f"{EXPORT} --format isg --tasks isg_story", {}, before=(MIXED,)),
+    "a group of a run": Case(
+        f"{EXPORT} --format isg --tasks isg_story", {}, before=(MIXED,)
+    ),
     "a run of UniM": Case(f"{EXPORT} --format unim", {}, before=(UNIM,)),
     **{
-        flags or "no format": Case(f"{EXPORT} {flags}", {}, before=(f"{MMMG} --limit 1",))
-        for flags in ("", "--format mmg", "--format mmeval", "--format mmmg --tasks mmmg_audio_text_ordr")
+        flags or "no format": Case(
+            f"{EXPORT} {flags}", {}, before=(f"{MMMG} --limit 1",)
+        )
+        for flags in (
+            "",
+            "--format mmg",
+            "--format mmeval",
+            "--format mmmg --tasks mmmg_audio_text_ordr",
+        )
     },
     "a folder that is there": Case(AGAIN, {}, before=(f"{MMMG} --limit 1", AGAIN)),
-    "a folder of another kind": Case(f"{AGAIN} --force", {}, before=(f"{MMMG} --limit 1",), meanwhile=_mine),
+    "a folder of another kind": Case(
+        f"{AGAIN} --force", {}, before=(f"{MMMG} --limit 1",), meanwhile=_mine
+    ),
 }
 
 

@@ -22,9 +22,13 @@ CASES = {
     "the whole run before the merge": Case(RUN, before=(ONE,)),
     "another seed": Case(
         MERGE,
-        before=(ONE, TWO.replace("--output_path runs", "--output_path others --seed 7")),
+        before=(
+            ONE,
+            TWO.replace("--output_path runs", "--output_path others --seed 7"),
+        ),
         meanwhile=lambda folder: shutil.copytree(
-            folder / "others/reference/default/shards/2-of-2", folder / "runs/reference/default/shards/2-of-2"
+            folder / "others/reference/default/shards/2-of-2",
+            folder / "runs/reference/default/shards/2-of-2",
         ),
     ),
     "a score before the merge": Case("score runs/reference/default", before=(ONE,)),

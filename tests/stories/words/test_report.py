@@ -9,7 +9,14 @@ from tests.support.words import RUN, Case, shown
 
 FOLDER = Path("runs/teller/default")
 SLICES = [
-    {"task": "told", "metric": "right", "value": 0.5, "n": 1, "scored": 1, "slice": name}
+    {
+        "task": "told",
+        "metric": "right",
+        "value": 0.5,
+        "n": 1,
+        "scored": 1,
+        "slice": name,
+    }
     for name in ("", "level=easy", "level=hard")
 ]
 
@@ -24,8 +31,14 @@ def told(folder: Path) -> None:
         {"inapplicable": 9, "unsupported": 1},
         {"suspended": True, "unscored": 4, "failed": 6},
     ]
-    noted = [{**SLICES[0], "n": 10, "scored": 0, "value": None, **counts} for counts in lost]
-    write_run(folder / "noted", [], results={"results": noted, "unfinished": {"told": {"made": 10, "of": 20}}})
+    noted = [
+        {**SLICES[0], "n": 10, "scored": 0, "value": None, **counts} for counts in lost
+    ]
+    write_run(
+        folder / "noted",
+        [],
+        results={"results": noted, "unfinished": {"told": {"made": 10, "of": 20}}},
+    )
     write_run(folder / "empty", [], results={"results": []})
     many = [{**SLICES[0], "slice": f"label={at}"} for at in range(61)]
     write_run(folder / "many", [], results={"results": many})
@@ -35,9 +48,24 @@ CASES = {
     **{
         words: Case(f"report {words}", meanwhile=told)
         for words in (
-            *(f"{FOLDER}", "runs", ".", f"{FOLDER} --format markdown", f"{FOLDER} --format latex"),
-            *(f"{FOLDER} --format csv", f"{FOLDER} --format svg,csv -o out", f"{FOLDER} --format htlm"),
-            *(f"{FOLDER} --format ''", f"{FOLDER} -o .", "cut --format csv", f"cut {FOLDER} --format markdown"),
+            *(
+                f"{FOLDER}",
+                "runs",
+                ".",
+                f"{FOLDER} --format markdown",
+                f"{FOLDER} --format latex",
+            ),
+            *(
+                f"{FOLDER} --format csv",
+                f"{FOLDER} --format svg,csv -o out",
+                f"{FOLDER} --format htlm",
+            ),
+            *(
+                f"{FOLDER} --format ''",
+                f"{FOLDER} -o .",
+                "cut --format csv",
+                f"cut {FOLDER} --format markdown",
+            ),
             *(
                 f"{FOLDER} empty --format csv",
                 "damaged",
@@ -46,10 +74,17 @@ CASES = {
                 "many --format svg",
                 f"{FOLDER} --layout mmgm",
             ),
-            *(f"{FOLDER} --layout mmmg --format html", "empty --format svg", f"{FOLDER} --layout mmmg", ""),
+            *(
+                f"{FOLDER} --layout mmmg --format html",
+                "empty --format svg",
+                f"{FOLDER} --layout mmmg",
+                "",
+            ),
         )
     },
-    "a run of mmeval's own": Case("report runs/reference/default --format csv", before=(RUN,)),
+    "a run of mmeval's own": Case(
+        "report runs/reference/default --format csv", before=(RUN,)
+    ),
 }
 
 

@@ -50,7 +50,9 @@ BACKENDS = {
         """),
         "",
     ),
-    "diffusers": listed("pretrained=rows | pretrained=tiny,steps=0 | pretrained=tiny,size=big"),
+    "diffusers": listed(
+        "pretrained=rows | pretrained=tiny,steps=0 | pretrained=tiny,size=big"
+    ),
     "replay": listed("""
         path=nowhere | path=rows | path=rows,format=mmmg,generation=4 | path=rows,generations=4
         path=rows,format=mmmg,generations=many | path=rows,format=mmmg,generations=0
@@ -75,19 +77,27 @@ CASES = {
     **{verb: Case(f"{verb} x") for verb in sorted(REFUSED_VERBS)},
     "a run": Case(RUN),
     "the same command again": Case(RUN, before=(RUN,)),
-    "another limit": Case(f"{RUN} --limit 1 --log_samples", before=(f"{RUN} --limit 2",)),
+    "another limit": Case(
+        f"{RUN} --limit 1 --log_samples", before=(f"{RUN} --limit 2",)
+    ),
     "a dry run": Case(f"{OPENAI} --dry_run --budget_calls 5", server={}),
-    "--batch_size of a backend without batches": Case(f"{RUN} --batch_size 4 --predict_only"),
+    "--batch_size of a backend without batches": Case(
+        f"{RUN} --batch_size 4 --predict_only"
+    ),
     "a run with every number": Case(f"{RUN} --table full"),
     "a number of numbers without its judge": Case(
         f"{RUN} --table full",
-        {**TINY, "t.yaml": f"{TASK.replace('}]', '}, {metric: judge_yes_no}]')}{NUMBERS}"},
+        {
+            **TINY,
+            "t.yaml": f"{TASK.replace('}]', '}, {metric: judge_yes_no}]')}{NUMBERS}",
+        },
     ),
     "numbers that make no sense": Case(RUN, {**TINY, "t.yaml": TASK + NUMBERS}),
     "a run without a table": Case(f"{RUN} --table none"),
     "a quiet run": Case(f"{RUN} --limit 1 --verbosity ERROR"),
     "tasks that may ask the same": Case(
-        f"{RUN} --tasks t.yaml,u.yaml --predict_only", {**TINY, "u.yaml": TASK.replace("task: t", "task: u")}
+        f"{RUN} --tasks t.yaml,u.yaml --predict_only",
+        {**TINY, "u.yaml": TASK.replace("task: t", "task: u")},
     ),
     "--write_out": Case(f"{RUN} --write_out --predict_only"),
     "--show_config": Case(f"{RUN} --limit 0.5 --show_config"),
@@ -96,108 +106,183 @@ CASES = {
     "no model": Case("--tasks t.yaml"),
     **{flags: Case(f"{RUN} {flags}") for flags in FLAGS},
     **{
-        f"--model {model} --model_args {args}": Case(f'{RUN} --model {model} --model_args "{args}"')
+        f"--model {model} --model_args {args}": Case(
+            f'{RUN} --model {model} --model_args "{args}"'
+        )
         for model, several in BACKENDS.items()
         for args in several
     },
-    "another model in the same folder": Case(f"{RUN} --model empty --model_tag reference", before=(RUN,)),
+    "another model in the same folder": Case(
+        f"{RUN} --model empty --model_tag reference", before=(RUN,)
+    ),
     "a file in the place of the folder": Case(RUN, {**TINY, "runs": "mine"}),
     "a configuration that is absent": Case("-C none.yaml"),
-    "an unknown key of a configuration": Case("-C run.yaml", {"run.yaml": "tasks: a\nlimt: 5\n"}),
-    "a key of a configuration twice": Case("-C run.yaml", {"run.yaml": "max-connections: 1\nmax_connections: 2\n"}),
-    "a configuration that names another": Case("-C run.yaml", {"run.yaml": "config: x.yaml\n"}),
+    "an unknown key of a configuration": Case(
+        "-C run.yaml", {"run.yaml": "tasks: a\nlimt: 5\n"}
+    ),
+    "a key of a configuration twice": Case(
+        "-C run.yaml", {"run.yaml": "max-connections: 1\nmax_connections: 2\n"}
+    ),
+    "a configuration that names another": Case(
+        "-C run.yaml", {"run.yaml": "config: x.yaml\n"}
+    ),
     "a value of a configuration": Case("-C run.yaml", {"run.yaml": "offset: x\n"}),
     "a value in the environment": Case(RUN, env={"MMEVAL_OFFSET": "y"}),
-    "a variable without effect": Case(f"{RUN} --predict_only", env={"MMEVAL_LIMITS": "5"}),
+    "a variable without effect": Case(
+        f"{RUN} --predict_only", env={"MMEVAL_LIMITS": "5"}
+    ),
     "a level in the environment": Case(RUN, env={"MMEVAL_LOG_LEVEL": "loud"}),
     "a key that is refused": Case(OPENAI, server={"expire_after": 1}),
     "an unknown price": Case(f"{OPENAI} --budget_usd 1", server={}),
     "a budget that is spent": Case(
-        f"{OPENAI} --max_connections 1 --budget_calls 2 --model_cost_config prices.yaml", PRICES, server={}
+        f"{OPENAI} --max_connections 1 --budget_calls 2 --model_cost_config prices.yaml",
+        PRICES,
+        server={},
     ),
     "every trial failed": Case(f"{OPENAI} --retry_on_error 0", server={**FIRST}),
-    "one trial failed": Case(f"{OPENAI} --retry_on_error 0", server={"poison": 'question 1"'}),
+    "one trial failed": Case(
+        f"{OPENAI} --retry_on_error 0", server={"poison": 'question 1"'}
+    ),
     "one sample cannot be asked": Case(
-        RUN, {**TINY, "rows/test.jsonl": f'{DATA}{{"input": "<<image1>>", "media": {{"image1": "gone.png"}}}}\n'}
+        RUN,
+        {
+            **TINY,
+            "rows/test.jsonl": f'{DATA}{{"input": "<<image1>>", "media": {{"image1": "gone.png"}}}}\n',
+        },
     ),
     "no sample can be asked": Case(
-        RUN, {**TINY, "rows/test.jsonl": '{"input": "<<image1>>", "media": {"image1": "gone.png"}}\n'}
+        RUN,
+        {
+            **TINY,
+            "rows/test.jsonl": '{"input": "<<image1>>", "media": {"image1": "gone.png"}}\n',
+        },
     ),
     "a row that is no JSON": Case(
-        f"{OPENAI} --max_connections 1", {**TINY, "rows/test.jsonl": f"{DATA}{{\n"}, server={}
+        f"{OPENAI} --max_connections 1",
+        {**TINY, "rows/test.jsonl": f"{DATA}{{\n"},
+        server={},
     ),
-    "an id twice": Case(RUN, {**TINY, "rows/test.jsonl": f'{DATA}{{"id": "0", "input": "q"}}\n'}),
+    "an id twice": Case(
+        RUN, {**TINY, "rows/test.jsonl": f'{DATA}{{"id": "0", "input": "q"}}\n'}
+    ),
     "an empty data set": Case(RUN, {**TINY, "rows/test.jsonl": ""}),
-    "fewer rows than expected": Case(RUN, {**TINY, "t.yaml": f"{TASK}expected: {{rows: 20}}\n"}),
+    "fewer rows than expected": Case(
+        RUN, {**TINY, "t.yaml": f"{TASK}expected: {{rows: 20}}\n"}
+    ),
     "a model that gives no sound": Case(
-        OPENAI, {**TINY, "t.yaml": f"{TASK}output_modalities: [text, audio]\n"}, server={}
+        OPENAI,
+        {**TINY, "t.yaml": f"{TASK}output_modalities: [text, audio]\n"},
+        server={},
     ),
     "a model that gives a part": Case(
-        OPENAI, {**TINY, "t.yaml": f"{TASK}output_modalities: [text, audio]\npartial_output: true\n"}, server={}
+        OPENAI,
+        {
+            **TINY,
+            "t.yaml": f"{TASK}output_modalities: [text, audio]\npartial_output: true\n",
+        },
+        server={},
     ),
     "a metric without its judge": Case(RUN, JUDGED),
     "a metric without its judge, --strict": Case(f"{RUN} --strict", JUDGED),
-    "a judge whose replies do not fit": Case(f"{RUN} --judge openai,model=j --judge_base_url URL", JUDGED, server={}),
+    "a judge whose replies do not fit": Case(
+        f"{RUN} --judge openai,model=j --judge_base_url URL", JUDGED, server={}
+    ),
     "a judge whose key is refused": Case(
-        f"{RUN} --judge openai,model=j,max_connections=1 --judge_base_url URL", JUDGED, server={"expire_after": 1}
+        f"{RUN} --judge openai,model=j,max_connections=1 --judge_base_url URL",
+        JUDGED,
+        server={"expire_after": 1},
     ),
     "a prompt that no metric has": Case(
-        f"{RUN} --judge empty --judge_prompts mine", {**JUDGED, "mine/judge_grad.md": "{{ form }}"}
+        f"{RUN} --judge empty --judge_prompts mine",
+        {**JUDGED, "mine/judge_grad.md": "{{ form }}"},
     ),
     "a prompt that reads what is not there": Case(
-        f"{RUN} --judge empty --judge_prompts mine", {**JUDGED, "mine/judge_grade.md": "{{ answr }}"}
+        f"{RUN} --judge empty --judge_prompts mine",
+        {**JUDGED, "mine/judge_grade.md": "{{ answr }}"},
     ),
     "a prompt without the form": Case(
-        f"{RUN} --judge empty --judge_prompts mine", {**JUDGED, "mine/judge_grade.md": "{{ answer }}"}
+        f"{RUN} --judge empty --judge_prompts mine",
+        {**JUDGED, "mine/judge_grade.md": "{{ answer }}"},
     ),
     "prices that are no prices": Case(
         f"{RUN} --model_cost_config p.yaml",
         {**TINY, "p.yaml": "models:\n  m: {input: 1, output: 2, as_of: yesterday}\n"},
     ),
-    "data of the hub": Case(RUN, {"t.yaml": TASK.replace("rows", "org/name"), "bundled/test.jsonl": DATA}),
+    "data of the hub": Case(
+        RUN, {"t.yaml": TASK.replace("rows", "org/name"), "bundled/test.jsonl": DATA}
+    ),
     "data that are named wrongly": Case(RUN, {"t.yaml": TASK.replace("rows", "dat")}),
     "a score of a skipped piece": Case(
         f"{RUN} --skip_metric wer",
         {**TINY, "t.yaml": TASK.replace("match}", OVERALL)},
     ),
     "a pipeline as a chat model": Case(
-        f"{RUN} --model hf --model_args pretrained=pipe", {**TINY, "pipe/model_index.json": "{}"}
+        f"{RUN} --model hf --model_args pretrained=pipe",
+        {**TINY, "pipe/model_index.json": "{}"},
     ),
     "a pipeline of another purpose": Case(
         f"{RUN} --model diffusers --model_args pretrained=pipe",
         {**TINY, "pipe/model_index.json": '{"_class_name": "FluxFillPipeline"}'},
     ),
     "a model as other harnesses name it": Case(f"{RUN} --model hf-auto"),
-    "MMMG without its data": Case("run --tasks mmmg_audio_text_order --model empty --output_path runs"),
-    "MMMG with an empty folder": Case("run --tasks mmmg_audio_text_order --model empty --data_dir rows"),
+    "MMMG without its data": Case(
+        "run --tasks mmmg_audio_text_order --model empty --output_path runs"
+    ),
+    "MMMG with an empty folder": Case(
+        "run --tasks mmmg_audio_text_order --model empty --data_dir rows"
+    ),
     "a misspelt role": Case(f"{RUN} --role jugde=empty", JUDGED),
     "a group of which a part is not here": Case(
         f"{RUN} --tasks g.yaml",
-        {**TINY, "u.yaml": ABSENT, "g.yaml": "group: g\ntask: [t, u]\nmetadata: {version: 1}\n"},
+        {
+            **TINY,
+            "u.yaml": ABSENT,
+            "g.yaml": "group: g\ntask: [t, u]\nmetadata: {version: 1}\n",
+        },
     ),
     "fifty failures in a row": Case(
         f"{OPENAI} --max_connections 1 --retry_on_error 0",
-        {**TINY, "rows/test.jsonl": "".join(f'{{"input": "q{i}", "reference": "r"}}\n' for i in range(60))},
+        {
+            **TINY,
+            "rows/test.jsonl": "".join(
+                f'{{"input": "q{i}", "reference": "r"}}\n' for i in range(60)
+            ),
+        },
         server=FIRST,
     ),
-    "samples without a reference": Case(RUN, {**TINY, "rows/test.jsonl": '{"input": "q"}\n'}),
-    "a label of the slices that is missing": Case(RUN, {**TINY, "t.yaml": f"{TASK}breakdown: [level]\n"}),
+    "samples without a reference": Case(
+        RUN, {**TINY, "rows/test.jsonl": '{"input": "q"}\n'}
+    ),
+    "a label of the slices that is missing": Case(
+        RUN, {**TINY, "t.yaml": f"{TASK}breakdown: [level]\n"}
+    ),
     "a baseline of another version": Case(
         f"{RUN} --run_id b --baseline runs/reference/default",
         before=(RUN,),
-        meanwhile=lambda folder: (folder / "t.yaml").write_text(TASK.replace("version: 1", "version: 2")),
+        meanwhile=lambda folder: (folder / "t.yaml").write_text(
+            TASK.replace("version: 1", "version: 2")
+        ),
     ),
     "a replay that lacks an answer": Case(
-        f"{RUN} --model replay --model_args path=runs/reference/default,name=again", before=(f"{RUN} --limit 2",)
+        f"{RUN} --model replay --model_args path=runs/reference/default,name=again",
+        before=(f"{RUN} --limit 2",),
     ),
 }
 
 
-ERRORS = {"an unexpected error": ZeroDivisionError("oops"), "a full disk": OSError(errno.ENOSPC, "No space", "/runs")}
+ERRORS = {
+    "an unexpected error": ZeroDivisionError("oops"),
+    "a full disk": OSError(errno.ENOSPC, "No space", "/runs"),
+}
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_run_ends(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion) -> None:
+def test_run_ends(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    snapshot: SnapshotAssertion,
+) -> None:
     def dispatch(argv: object) -> int:
         raise ERRORS[name]
 

@@ -13,21 +13,35 @@ UNSCORED = (f"{RUN} --predict_only",)
 CASES = {
     **{
         flags: Case(f"{SCORE} {flags}", before=UNSCORED)
-        for flags in ("--metrics choice,exact_match", "--metrics exact_mtch", "--skip_metric exact_match")
+        for flags in (
+            "--metrics choice,exact_match",
+            "--metrics exact_mtch",
+            "--skip_metric exact_match",
+        )
     },
     "a damaged record": Case(
-        SCORE, before=UNSCORED, meanwhile=lambda folder: (folder / "runs/reference/default/run.json").write_text("{")
+        SCORE,
+        before=UNSCORED,
+        meanwhile=lambda folder: (
+            folder / "runs/reference/default/run.json"
+        ).write_text("{"),
     ),
     "damaged lines of the journal": Case(
         SCORE,
         before=UNSCORED,
-        meanwhile=lambda folder: (folder / "runs/reference/default/journal/other.jsonl").write_text("{}\n" * 7),
+        meanwhile=lambda folder: (
+            folder / "runs/reference/default/journal/other.jsonl"
+        ).write_text("{}\n" * 7),
     ),
     "the baseline of the run": Case(SCORE_B, before=BESIDE),
     "a baseline that is gone": Case(
-        SCORE_B, before=BESIDE, meanwhile=lambda folder: shutil.rmtree(folder / "runs/reference/default")
+        SCORE_B,
+        before=BESIDE,
+        meanwhile=lambda folder: shutil.rmtree(folder / "runs/reference/default"),
     ),
-    "a baseline that is the run itself": Case(SCORE, before=(RUN, f"{RUN} --baseline runs/reference/default")),
+    "a baseline that is the run itself": Case(
+        SCORE, before=(RUN, f"{RUN} --baseline runs/reference/default")
+    ),
     "a folder without a run": Case("score nothing"),
     "no folder": Case("score"),
 }
@@ -38,4 +52,6 @@ OF_A_RUN = ("|", "reference (None)", "INFO results", "INFO report", "exit code")
 @pytest.mark.parametrize("name", CASES)
 def test_score(name: str, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     written = shown(CASES[name], tmp_path).splitlines()
-    assert "\n".join(line for line in written if not line.startswith(OF_A_RUN)) == snapshot
+    assert (
+        "\n".join(line for line in written if not line.startswith(OF_A_RUN)) == snapshot
+    )

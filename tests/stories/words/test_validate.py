@@ -52,35 +52,106 @@ ENTRIES = listed("""
     {metric: exact_match}, {metric: overall, of: [exact_match], combine: produkt}
 """)
 GROUPS = (
-    *("task: []", "task: [3]", "task: [{repeats: 2}]", "task: [g]", "task: [tt]", "task: [t]\nloader: x"),
-    *("task: t\naggregate_metric_list: [{metric: m, weight: 1}]", "task: t\naggregate_metric_list: [{metric: exact}]"),
-    *("task: t\naggregate_metric_list: [{metric: exact_match, aggregation: median}]", "task: t\nlayout: mmgm"),
+    *(
+        "task: []",
+        "task: [3]",
+        "task: [{repeats: 2}]",
+        "task: [g]",
+        "task: [tt]",
+        "task: [t]\nloader: x",
+    ),
+    *(
+        "task: t\naggregate_metric_list: [{metric: m, weight: 1}]",
+        "task: t\naggregate_metric_list: [{metric: exact}]",
+    ),
+    *(
+        "task: t\naggregate_metric_list: [{metric: exact_match, aggregation: median}]",
+        "task: t\nlayout: mmgm",
+    ),
     *("task: [t, {task: t, repeats: 9}]", "task: t\nexpected: {row: 1}"),
 )
-WHOLE = {"no task": "repeats: 4\n", "no name": "task: a b\nmetadata: {version: 1}\n", "no version": "task: t\n"}
+WHOLE = {
+    "no task": "repeats: 4\n",
+    "no name": "task: a b\nmetadata: {version: 1}\n",
+    "no version": "task: t\n",
+}
 GOOD = {"id": "0", "input": "q", "reference": "r"}
 ROWS: tuple[object, ...] = (
-    *({"id": "1"}, {"inputs": "q"}, ["x"], GOOD, {"input": "q"}, {"input": "x", "references": "a", "id": "1"}),
-    *({"input": "x", "references": ["a"], "reference": "a"}, {"input": "x", "id": True}, {"input": 3}),
-    *({"input": "x", "references": [{"type": "text", "text": "a"}]}, {"input": [{"role": "usr", "content": "x"}]}),
-    *({"input": [{"role": "tool", "content": "x"}]}, {"input": [{"role": "user"}]}, {"input": {"type": "text"}}),
-    *({"input": [{"type": "image", "path": path}]} for path in ("../secret.png", "/etc/passwd", "gone.png", "a\0b")),
-    *({"input": [{"type": "image"}]}, {"input": [{"type": "text"}]}, {"input": [{"type": "imag", "path": "a.png"}]}),
-    *({"input": ["x"]}, {"input": {"text": ["x"]}}, {"input": {"text": "x", "media": {"picture": "a.png"}}}),
-    *({"input": {"text": "<<image1>>", "media": {"image1": 3}}}, {"input": "x", "media": {"image1": "a.png"}}),
-    *({"input": "x", "refrence": "r"}, {"input": "x", "reference": "r", "metadatas": {}}, {"input": "<<image9>>"}),
-    *({"input": "<<image1>>", "media": {"image1": name}} for name in ("a.wav", "empty.png", "odd.bin", "torn.png")),
-    *({"input": "<<audio1>>", "media": {"audio1": "torn.wav"}}, {"input": "x", "reference": "a <<image1>>"}),
+    *(
+        {"id": "1"},
+        {"inputs": "q"},
+        ["x"],
+        GOOD,
+        {"input": "q"},
+        {"input": "x", "references": "a", "id": "1"},
+    ),
+    *(
+        {"input": "x", "references": ["a"], "reference": "a"},
+        {"input": "x", "id": True},
+        {"input": 3},
+    ),
+    *(
+        {"input": "x", "references": [{"type": "text", "text": "a"}]},
+        {"input": [{"role": "usr", "content": "x"}]},
+    ),
+    *(
+        {"input": [{"role": "tool", "content": "x"}]},
+        {"input": [{"role": "user"}]},
+        {"input": {"type": "text"}},
+    ),
+    *(
+        {"input": [{"type": "image", "path": path}]}
+        for path in ("../secret.png", "/etc/passwd", "gone.png", "a\0b")
+    ),
+    *(
+        {"input": [{"type": "image"}]},
+        {"input": [{"type": "text"}]},
+        {"input": [{"type": "imag", "path": "a.png"}]},
+    ),
+    *(
+        {"input": ["x"]},
+        {"input": {"text": ["x"]}},
+        {"input": {"text": "x", "media": {"picture": "a.png"}}},
+    ),
+    *(
+        {"input": {"text": "<<image1>>", "media": {"image1": 3}}},
+        {"input": "x", "media": {"image1": "a.png"}},
+    ),
+    *(
+        {"input": "x", "refrence": "r"},
+        {"input": "x", "reference": "r", "metadatas": {}},
+        {"input": "<<image9>>"},
+    ),
+    *(
+        {"input": "<<image1>>", "media": {"image1": name}}
+        for name in ("a.wav", "empty.png", "odd.bin", "torn.png")
+    ),
+    *(
+        {"input": "<<audio1>>", "media": {"audio1": "torn.wav"}},
+        {"input": "x", "reference": "a <<image1>>"},
+    ),
 )
 MEDIA = {
-    **{"rows/a.png": picture(), "rows/a.wav": wav(), "rows/empty.png": b"", "rows/odd.bin": b"\0\1\2"},
-    **{"rows/torn.png": b"\x89PNG\r\n\x1a\n picture", "rows/torn.wav": b"RIFF\x04\0\0\0WAVE"},
+    **{
+        "rows/a.png": picture(),
+        "rows/a.wav": wav(),
+        "rows/empty.png": b"",
+        "rows/odd.bin": b"\0\1\2",
+    },
+    **{
+        "rows/torn.png": b"\x89PNG\r\n\x1a\n picture",
+        "rows/torn.wav": b"RIFF\x04\0\0\0WAVE",
+    },
 }
 
 
 def rows(last: object) -> str:
     """A good row and another one, which has a reference unless nothing but that is amiss."""
-    if isinstance(last, dict) and not last.keys() & {"references", "refrence"} and last != {"input": "q"}:
+    if (
+        isinstance(last, dict)
+        and not last.keys() & {"references", "refrence"}
+        and last != {"input": "q"}
+    ):
         last = {"reference": "r", **last}
     return f"{json.dumps(GOOD)}\n{json.dumps(last)}\n"
 
@@ -92,22 +163,43 @@ SAME = "".join(f'{{"input": "q{i}", "reference": "yes"}}\n' for i in range(3))
 CASES = {
     "a sound task": Case("validate t.yaml"),
     "rows in CSV": Case(CHECK, {"t.yaml": TASK, "rows/test.csv": "input,reference\n"}),
-    "a group": Case("validate g.yaml --bounds false", {**TINY, "g.yaml": "group: g\ntask: [t]\n"}),
+    "a group": Case(
+        "validate g.yaml --bounds false", {**TINY, "g.yaml": "group: g\ntask: [t]\n"}
+    ),
     **{line: Case(CHECK, {**TINY, "t.yaml": f"{TASK}{line}\n"}) for line in KEYS},
-    **{entry: Case(CHECK, {**TINY, "t.yaml": TASK.replace("{metric: exact_match}", entry)}) for entry in ENTRIES},
     **{
-        f"group: g, {lines}": Case("validate g.yaml --bounds false", {**TINY, "g.yaml": f"group: g\n{lines}\n"})
+        entry: Case(
+            CHECK, {**TINY, "t.yaml": TASK.replace("{metric: exact_match}", entry)}
+        )
+        for entry in ENTRIES
+    },
+    **{
+        f"group: g, {lines}": Case(
+            "validate g.yaml --bounds false", {**TINY, "g.yaml": f"group: g\n{lines}\n"}
+        )
         for lines in GROUPS
     },
     **{name: Case(CHECK, {**TINY, "t.yaml": text}) for name, text in WHOLE.items()},
-    **{json.dumps(row): Case(CHECK, {**TINY, **MEDIA, "rows/test.jsonl": rows(row)}) for row in ROWS},
-    **{f"the row {line:.12}": Case(CHECK, {**TINY, "rows/test.jsonl": f"{DATA}{line}\n"}) for line in LINES},
-    "many rows alike": Case(CHECK, {**TINY, "rows/test.jsonl": '{"input": "q"}\n' * 20}),
+    **{
+        json.dumps(row): Case(CHECK, {**TINY, **MEDIA, "rows/test.jsonl": rows(row)})
+        for row in ROWS
+    },
+    **{
+        f"the row {line:.12}": Case(
+            CHECK, {**TINY, "rows/test.jsonl": f"{DATA}{line}\n"}
+        )
+        for line in LINES
+    },
+    "many rows alike": Case(
+        CHECK, {**TINY, "rows/test.jsonl": '{"input": "q"}\n' * 20}
+    ),
     "rows without a label of the slices": Case(
         CHECK,
         {
             **{"t.yaml": f"{TASK}breakdown: [level]\n"},
-            **{"rows/test.jsonl": f'{{"input": "a", "level": 1, "reference": "r"}}\n{DATA}'},
+            **{
+                "rows/test.jsonl": f'{{"input": "a", "level": 1, "reference": "r"}}\n{DATA}'
+            },
         },
     ),
     "a misspelt output_modalities of a row": Case(
@@ -118,32 +210,61 @@ CASES = {
         },
     ),
     "a rubric that is misspelt": Case(
-        f"{CHECK} {JUDGE}", {**TINY, "t.yaml": RUBRIC, "rows/test.jsonl": '{"input": "q", "rubrik": ["met?"]}\n'}
+        f"{CHECK} {JUDGE}",
+        {
+            **TINY,
+            "t.yaml": RUBRIC,
+            "rows/test.jsonl": '{"input": "q", "rubrik": ["met?"]}\n',
+        },
     ),
     "a rubric of no weight": Case(
         f"{CHECK} {JUDGE}",
-        {"t.yaml": RUBRIC, "rows/test.jsonl": '{"input": "q", "rubric": [{"criterion": "met?", "weight": 0}]}\n'},
+        {
+            "t.yaml": RUBRIC,
+            "rows/test.jsonl": '{"input": "q", "rubric": [{"criterion": "met?", "weight": 0}]}\n',
+        },
     ),
-    "answers that are all alike": Case("validate t.yaml", {**TINY, "rows/test.jsonl": SAME}),
+    "answers that are all alike": Case(
+        "validate t.yaml", {**TINY, "rows/test.jsonl": SAME}
+    ),
     "a number whose direction is wrong": Case(
-        "validate t.yaml", {**TINY, "t.yaml": TASK.replace("match}", "match, higher_is_better: false}")}
+        "validate t.yaml",
+        {**TINY, "t.yaml": TASK.replace("match}", "match, higher_is_better: false}")},
     ),
     "--limit 1": Case("validate t.yaml --limit 1"),
-    "a judge": Case(f"validate rubric_example {JUDGE}", server={"reply": '{{"met": "yes"}}'}),
-    "a judge without verdicts": Case(f"validate rubric_example {JUDGE}", server={"reply": "hmm"}),
-    "a judge that is lost": Case(f"validate rubric_example {JUDGE},max_connections=1", server={"expire_after": 1}),
-    "a judge without a key": Case("validate rubric_example --judge openai,model=j", env={"OPENAI_API_KEY": ""}),
+    "a judge": Case(
+        f"validate rubric_example {JUDGE}", server={"reply": '{{"met": "yes"}}'}
+    ),
+    "a judge without verdicts": Case(
+        f"validate rubric_example {JUDGE}", server={"reply": "hmm"}
+    ),
+    "a judge that is lost": Case(
+        f"validate rubric_example {JUDGE},max_connections=1", server={"expire_after": 1}
+    ),
+    "a judge without a key": Case(
+        "validate rubric_example --judge openai,model=j", env={"OPENAI_API_KEY": ""}
+    ),
     "three tasks with one fault of a template": Case(
         "validate . --bounds false",
         {
-            **{"_base.yaml": RUBRIC.replace("task: t\n", ""), "rows/test.jsonl": '{"input": "q", "rubric": ["x"]}\n'},
-            **{f"{name}.yaml": f"include: _base.yaml\ntask: {name}\n" for name in ("one", "two", "three")},
+            **{
+                "_base.yaml": RUBRIC.replace("task: t\n", ""),
+                "rows/test.jsonl": '{"input": "q", "rubric": ["x"]}\n',
+            },
+            **{
+                f"{name}.yaml": f"include: _base.yaml\ntask: {name}\n"
+                for name in ("one", "two", "three")
+            },
         },
     ),
-    "a data set of the hub": Case(CHECK, {**TINY, "t.yaml": TASK.replace("rows", "org/absent")}),
+    "a data set of the hub": Case(
+        CHECK, {**TINY, "t.yaml": TASK.replace("rows", "org/absent")}
+    ),
     "no UTF-8": Case(CHECK, {**TINY, "t.yaml": b"a: 1\nb: \xff"}),
     "a control character": Case(CHECK, {**TINY, "t.yaml": b"a: \0"}),
-    "a shard that is missing": Case(CHECK, {"t.yaml": TASK, "rows/test-2-of-4.jsonl": DATA}),
+    "a shard that is missing": Case(
+        CHECK, {"t.yaml": TASK, "rows/test-2-of-4.jsonl": DATA}
+    ),
     "no name": Case("validate"),
     "an unknown task": Case("validate nothing-like-it"),
     "a misspelt task": Case("validate unim_hrd"),

@@ -37,17 +37,43 @@ def media() -> Iterator[Whole]:
     """One of every format."""
     for form in ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "AVIF"):
         yield Whole(form, ("image",), tiny.picture(form, size=(33, 17)))
-    for form, coding in (("WAV", None), ("FLAC", None), ("OGG", "VORBIS"), ("MP3", None), ("AIFF", None)):
+    for form, coding in (
+        ("WAV", None),
+        ("FLAC", None),
+        ("OGG", "VORBIS"),
+        ("MP3", None),
+        ("AIFF", None),
+    ):
         yield Whole(form, ("audio",), tiny.sound(form, coding, frames=4000))
-    for form, codec in (("mp4", "mpeg4"), ("webm", "vp9"), ("avi", "mpeg4"), ("flv", "flv")):
+    for form, codec in (
+        ("mp4", "mpeg4"),
+        ("webm", "vp9"),
+        ("avi", "mpeg4"),
+        ("flv", "flv"),
+    ):
         yield Whole(form, ("video", "video_info"), tiny.clip(form, codec, frames=5))
-    yield Whole("mp4 with sound", ("audio", "video"), tiny.clip(frames=5, with_sound=True))
+    yield Whole(
+        "mp4 with sound", ("audio", "video"), tiny.clip(frames=5, with_sound=True)
+    )
     yield Whole("pdf", ("pages", "document_text"), tiny.pdf(pages=2))
     yield Whole("svg", ("image",), _SVG)
-    plain = {"obj": tiny.PLAIN_OBJ, "off": tiny.PLAIN_OFF, "ply": tiny.PLAIN_PLY, "stl": tiny.PLAIN_STL}
-    for name, mesh in {**plain, "binary stl": tiny.binary_stl(3), "glb": tiny.glb()}.items():
+    plain = {
+        "obj": tiny.PLAIN_OBJ,
+        "off": tiny.PLAIN_OFF,
+        "ply": tiny.PLAIN_PLY,
+        "stl": tiny.PLAIN_STL,
+    }
+    for name, mesh in {
+        **plain,
+        "binary stl": tiny.binary_stl(3),
+        "glb": tiny.glb(),
+    }.items():
         yield Whole(name, ("mesh",), mesh)
-    for name, office in {"docx": tiny.word("Dear guest"), "xlsx": _SHEET, "pptx": _SLIDE}.items():
+    for name, office in {
+        "docx": tiny.word("Dear guest"),
+        "xlsx": _SHEET,
+        "pptx": _SLIDE,
+    }.items():
         yield Whole(name, ("document_text",), office)
     yield Whole("text", ("document_text",), "a text with ä and ö, 漢字\n".encode())
 
@@ -70,8 +96,16 @@ def mutated(data: bytes, other: bytes, dice: random.Random) -> bytes:
         number = struct.pack(f"{dice.choice('<>')}I", dice.choice(_NUMBERS))
         end, piece = dice.choice(
             (
-                *((at + 1, bytes([dice.randrange(256)])), (at + 4, number), (at + length, b""), (len(found), b"")),
-                *((at, found[at : at + length] * dice.choice((1, 2, 50))), (at, other[start : start + length])),
+                *(
+                    (at + 1, bytes([dice.randrange(256)])),
+                    (at + 4, number),
+                    (at + length, b""),
+                    (len(found), b""),
+                ),
+                *(
+                    (at, found[at : at + length] * dice.choice((1, 2, 50))),
+                    (at, other[start : start + length]),
+                ),
             )
         )
         found[at:end] = piece
@@ -82,7 +116,10 @@ def shortened(data: bytes, dice: random.Random) -> bytes:
     """Some words fewer, everywhere the same ones of a line."""
     lines = [line.split(b" ") for line in data.split(b"\n")]
     at = dice.randrange(max(map(len, lines)))
-    kept = (line[:at] + line[at + 1 :] if dice.random() < 0.9 else line for line in lines * dice.choice((1, 2)))
+    kept = (
+        line[:at] + line[at + 1 :] if dice.random() < 0.9 else line
+        for line in lines * dice.choice((1, 2))
+    )
     return b"\n".join(map(b" ".join, kept))
 
 
@@ -97,20 +134,36 @@ def main(count: int, seed: int) -> None:
     whole = list(media())
     for item in whole:
         mime = Media.from_bytes(item.data, f"a.{item.name}").mime
-        dice = [random.Random(f"{seed} {number} {item.name}") for number in range(count)]
+        dice = [
+            random.Random(f"{seed} {number} {item.name}") for number in range(count)
+        ]
         changed = [mutated(item.data, one.choice(whole).data, one) for one in dice]
-        words = [shortened(item.data, one) for one in dice] if b"\0" not in item.data else []
+        words = (
+            [shortened(item.data, one) for one in dice]
+            if b"\0" not in item.data
+            else []
+        )
         for number, data in enumerate((*changed, *words, *lies(item.data))):
             for opener in item.openers:
                 print(json.dumps([item.name, opener, number]), flush=True)
-                fault = _fault(opener, Media(data=data, mime=mime, size=len(data), name="a"))
+                fault = _fault(
+                    opener, Media(data=data, mime=mime, size=len(data), name="a")
+                )
                 if fault:
-                    print(json.dumps([item.name, opener, number, fault, data.hex()[:4000]]), flush=True)
+                    print(
+                        json.dumps(
+                            [item.name, opener, number, fault, data.hex()[:4000]]
+                        ),
+                        flush=True,
+                    )
 
 
 def _fault(opener: str, medium: Media) -> str:
     """What is wrong with the way in which it ended; empty where nothing is."""
-    start, peak = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start, peak = (
+        time.process_time(),
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+    )
     try:
         OPENERS[opener](medium)
     except ContentError as error:
@@ -118,8 +171,13 @@ def _fault(opener: str, medium: Media) -> str:
             return "an empty message"
     except Exception as error:
         return f"untyped {type(error).__name__}: {error}"
-    took, grown = time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak
-    return f"{took:.1f} seconds" * (took > SLOW_SECONDS) or f"{grown} KiB" * (grown > MOST_KIB)
+    took, grown = (
+        time.process_time() - start,
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak,
+    )
+    return f"{took:.1f} seconds" * (took > SLOW_SECONDS) or f"{grown} KiB" * (
+        grown > MOST_KIB
+    )
 
 
 if __name__ == "__main__":

@@ -24,7 +24,12 @@ from tests.support.hostile.corpus import corpus
 
 _PROC = Path("/proc")
 _SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
-_APART = {"image": _SVG, "pages": tiny.pdf(), "document_text": tiny.pdf(), "mesh": tiny.glb()}
+_APART = {
+    "image": _SVG,
+    "pages": tiny.pdf(),
+    "document_text": tiny.pdf(),
+    "mesh": tiny.glb(),
+}
 
 
 class Opened(NamedTuple):
@@ -40,14 +45,26 @@ class Opened(NamedTuple):
     grown: int
 
 
-OPENERS: Mapping[str, Callable[[Media], object]] = {**DECODERS, "document_text": document_text}
+OPENERS: Mapping[str, Callable[[Media], object]] = {
+    **DECODERS,
+    "document_text": document_text,
+}
 
 
 def main(kinds: list[str]) -> None:
-    for opener, data in (  # what the libraries themselves weigh is not part of any file's cost
-        *(("image", tiny.picture(form)) for form in ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "AVIF")),
+    for (
+        opener,
+        data,
+    ) in (  # what the libraries themselves weigh is not part of any file's cost
+        *(
+            ("image", tiny.picture(form))
+            for form in ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "AVIF")
+        ),
         *(("audio", tiny.sound(form)) for form in ("WAV", "FLAC", "MP3")),
-        *((opener, tiny.clip(with_sound=True)) for opener in ("video", "video_info", "audio")),
+        *(
+            (opener, tiny.clip(with_sound=True))
+            for opener in ("video", "video_info", "audio")
+        ),
     ):
         OPENERS[opener](Media.from_bytes(data))
     for case in corpus():
@@ -59,7 +76,9 @@ def main(kinds: list[str]) -> None:
 
 
 def opened(name: str, opener: str, data: bytes) -> Opened:
-    if opener in _APART:  # the last file may have cost a process apart that knows its libraries
+    if (
+        opener in _APART
+    ):  # the last file may have cost a process apart that knows its libraries
         for other, small in _APART.items():
             OPENERS[other](Media.from_bytes(small))
     busy, outcome, message = _busy(), "decoded", ""
@@ -102,7 +121,10 @@ def _grown() -> Iterator[dict[int, int]]:
             last = over.wait(0.002)
             for pid in (os.getpid(), *_children()):
                 with contextlib.suppress(OSError):
-                    grown[pid] = max(grown.get(pid, 0), _status(pid, "VmHWM") - before.get(pid, usual))
+                    grown[pid] = max(
+                        grown.get(pid, 0),
+                        _status(pid, "VmHWM") - before.get(pid, usual),
+                    )
             if last:
                 return
 
@@ -125,7 +147,11 @@ def _children() -> list[int]:
 
 def _status(pid: int, key: str) -> int:
     text = (_PROC / str(pid) / "status").read_text()
-    return int(text.partition(f"\n{key}:")[2].split()[0]) * 1024 if f"\n{key}:" in text else 0
+    return (
+        int(text.partition(f"\n{key}:")[2].split()[0]) * 1024
+        if f"\n{key}:" in text
+        else 0
+    )
 
 
 if __name__ == "__main__":

@@ -50,7 +50,11 @@ def hostile_run(folder: Path) -> Path:
     rows = [_sample(number, text) for number, text in enumerate(INJECTIONS)]
     tasks = [
         task(
-            "hostile", rows, metrics=("hostile_evidence", "hostile_verdict"), protocol=_two_turns, breakdown=("label",)
+            "hostile",
+            rows,
+            metrics=("hostile_evidence", "hostile_verdict"),
+            protocol=_two_turns,
+            breakdown=("label",),
         ),
         task("other", rows[:1], metrics=("hostile_evidence",)),
     ]
@@ -64,18 +68,41 @@ def hostile_run(folder: Path) -> Path:
 
 
 def _renamed(one: Any, alias: str) -> Any:
-    return replace(one, alias=alias, config={**one.config, "task_alias": alias, "breakdown": ["label", "<u>name</u>"]})
+    return replace(
+        one,
+        alias=alias,
+        config={
+            **one.config,
+            "task_alias": alias,
+            "breakdown": ["label", "<u>name</u>"],
+        },
+    )
 
 
 def _sample(number: int, text: str) -> Sample:
-    labels: Mapping[str, Any] = {"label": text, "<u>name</u>": text, text or "empty": text, "deep": [{text: [text]}]}
-    question = Message("user", Interleaved((text_part(f"{number}|{text}"), *_media(text))))
-    return Sample(f"{text}{number}", (question,), (Interleaved((text_part(text), *_media(text))),), labels)
+    labels: Mapping[str, Any] = {
+        "label": text,
+        "<u>name</u>": text,
+        text or "empty": text,
+        "deep": [{text: [text]}],
+    }
+    question = Message(
+        "user", Interleaved((text_part(f"{number}|{text}"), *_media(text)))
+    )
+    return Sample(
+        f"{text}{number}",
+        (question,),
+        (Interleaved((text_part(text), *_media(text))),),
+        labels,
+    )
 
 
 def _media(text: str) -> tuple[Part, ...]:
     medium = Media.from_bytes(picture(7).read(), name=text.replace("\0", ""))
-    return (Part("image", media=medium, label=text), Part("image", label=text, raw=text))
+    return (
+        Part("image", media=medium, label=text),
+        Part("image", label=text, raw=text),
+    )
 
 
 class Hostile:
@@ -89,9 +116,20 @@ class Hostile:
         number, _, text = request.messages[-1].content.text.partition("|")
         if number.isdigit() and int(number) % FAILING == 3:
             return Response.failed("server", text)
-        code = [Part("code", text=f"```{language}\n{text}\n```") for language in (text, "html")]
-        words = Media.from_bytes(b"plain " + text.encode("utf-8", "replace"), name="x.txt")
-        parts = (Part("reasoning", text=text), text_part(text), *code, Part("document", media=words), *_media(text))
+        code = [
+            Part("code", text=f"```{language}\n{text}\n```")
+            for language in (text, "html")
+        ]
+        words = Media.from_bytes(
+            b"plain " + text.encode("utf-8", "replace"), name="x.txt"
+        )
+        parts = (
+            Part("reasoning", text=text),
+            text_part(text),
+            *code,
+            Part("document", media=words),
+            *_media(text),
+        )
         return Response(Interleaved(parts), served=text, warnings=(text,))
 
     async def close(self) -> None:

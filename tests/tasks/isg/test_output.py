@@ -10,7 +10,13 @@ import pytest
 
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange.contract import Absent, AnsweredRun, AnsweredTask, AnswerPlace, StoredAnswer
+from mmeval.interchange.contract import (
+    Absent,
+    AnsweredRun,
+    AnsweredTask,
+    AnswerPlace,
+    StoredAnswer,
+)
 from mmeval.metric import bind, load_metric
 from mmeval.metric.apply import score_judged, score_one
 from mmeval.metrics.judged.isg.replies import OVERALL
@@ -27,13 +33,25 @@ RED, BLUE = Media.from_bytes(picture(colour=1)), Media.from_bytes(picture(colour
 TONE = Media.from_bytes(wav())
 TEXT = {"type": "text", "content": "t"}
 PREDICT = {
-    "block_qa": {"questions": [{"subject": "a", "object": "<all>"}, {"subject": "a", "object": "b", "Question": "?"}]},
-    "image_qa": [{"id": 0, "Question": "?"}, {"id": 1, "Question": "?", "Preliminary": [0]}],
+    "block_qa": {
+        "questions": [
+            {"subject": "a", "object": "<all>"},
+            {"subject": "a", "object": "b", "Question": "?"},
+        ]
+    },
+    "image_qa": [
+        {"id": 0, "Question": "?"},
+        {"id": 1, "Question": "?", "Preliminary": [0]},
+    ],
 }
 
 
 GRAPH = {
-    "block_qa": {"questions": [{"subject": "<gen_text1>", "object": "<gen_img1>", "Question": "?"}]},
+    "block_qa": {
+        "questions": [
+            {"subject": "<gen_text1>", "object": "<gen_img1>", "Question": "?"}
+        ]
+    },
     "image_qa": [
         {"image": "<gen_img1>", "Question": "?", "id": 0, "Preliminary": []},
         {"image": "<gen_img1>", "Question": "?", "id": 1, "Preliminary": [0]},
@@ -42,9 +60,18 @@ GRAPH = {
 
 
 def sample(id: str = "0001", **labels: Any) -> Sample:
-    own = {"category": "HowTo", "predict": PREDICT, "paths": {"Query": ["images/q.png"], "Golden": ["images/g.png"]}}
+    own = {
+        "category": "HowTo",
+        "predict": PREDICT,
+        "paths": {"Query": ["images/q.png"], "Golden": ["images/g.png"]},
+    }
     asked = (user("How?", media_part(RED, "image")),)
-    return Sample(id, asked, (Interleaved((text_part("So."), media_part(BLUE, "image"))),), {**own, **labels})
+    return Sample(
+        id,
+        asked,
+        (Interleaved((text_part("So."), media_part(BLUE, "image"))),),
+        {**own, **labels},
+    )
 
 
 def written(folder: Path, *lines: Any, name: str = "outputs.jsonl") -> Path:
@@ -62,7 +89,10 @@ def answer(answers: OutputAnswers, id: str = "0001", repeat: int = 0) -> Respons
 
 def parts(response: Response) -> list[tuple[str, Any]]:
     assert response.output is not None
-    return [(one.kind, one.text if one.media is None else one.media.read()) for one in response.output.parts]
+    return [
+        (one.kind, one.text if one.media is None else one.media.read())
+        for one in response.output.parts
+    ]
 
 
 B = {"type": "image", "content": "b.png", "caption": "never shown"}
@@ -72,46 +102,102 @@ B = {"type": "image", "content": "b.png", "caption": "never shown"}
     ("output", "found"),
     [
         ([TEXT, B], [("text", "t"), ("image", RED.read())]),
-        ([{"type": "text", "content": ""}, TEXT, TEXT], [("text", ""), ("text", "t"), ("text", "t")]),
+        (
+            [{"type": "text", "content": ""}, TEXT, TEXT],
+            [("text", ""), ("text", "t"), ("text", "t")],
+        ),
         ([{"type": "image", "content": None}], [("image", None)]),
-        ([TEXT, {"type": "image", "content": "gone.png"}], [("text", "t"), ("image", None)]),
-        ([{"type": "image", "content": "../b.png"}, {"type": "image", "content": 7}], [("image", None)] * 2),
-        ([TEXT, {"type": "smell", "content": "b.png"}], [("text", "t"), ("image", None)]),
+        (
+            [TEXT, {"type": "image", "content": "gone.png"}],
+            [("text", "t"), ("image", None)],
+        ),
+        (
+            [{"type": "image", "content": "../b.png"}, {"type": "image", "content": 7}],
+            [("image", None)] * 2,
+        ),
+        (
+            [TEXT, {"type": "smell", "content": "b.png"}],
+            [("text", "t"), ("image", None)],
+        ),
         ([], []),
         (None, []),
     ],
-    ids=["blocks", "texts stay as they are", "no file", "a lost file", "outside", "unknown", "empty", "null"],
+    ids=[
+        "blocks",
+        "texts stay as they are",
+        "no file",
+        "a lost file",
+        "outside",
+        "unknown",
+        "empty",
+        "null",
+    ],
 )
 def test_an_answer_is_its_blocks(output: Any, found: list[Any], tmp_path: Path) -> None:
     answers = read_output(written(tmp_path, {"id": "0001", "output": output}))
     assert parts(answer(answers)) == found
-    odd = any(block.get("type") == "smell" or block["content"] in ("gone.png", "../b.png") for block in output or ())
+    odd = any(
+        block.get("type") == "smell" or block["content"] in ("gone.png", "../b.png")
+        for block in output or ()
+    )
     assert (len(answer(answers).warnings), len(answers.digest) > 0) == (int(odd), True)
 
 
-def test_a_block_of_an_unknown_type_is_a_picture_for_the_released_script_alone(tmp_path: Path) -> None:
-    file = written(tmp_path, {"id": "0001", "output": [TEXT, {"type": "smell", "content": "b.png"}]})
-    trial = Trial(sample(predict={"block_qa": {"questions": []}}), output=answer(read_output(file)).output)
-    bound = [bind(load_metric("isg_structural"), {}, profile) for profile in ("standard", "official")]
+def test_a_block_of_an_unknown_type_is_a_picture_for_the_released_script_alone(
+    tmp_path: Path,
+) -> None:
+    file = written(
+        tmp_path,
+        {"id": "0001", "output": [TEXT, {"type": "smell", "content": "b.png"}]},
+    )
+    trial = Trial(
+        sample(predict={"block_qa": {"questions": []}}),
+        output=answer(read_output(file)).output,
+    )
+    bound = [
+        bind(load_metric("isg_structural"), {}, profile)
+        for profile in ("standard", "official")
+    ]
     assert [score_one(one, trial)["isg_structural"].value for one in bound] == [0, 1]
     assert [*tokens_of(trial)] == ["<query_text1>", "<query_img1>", "<gen_text1>"]
 
 
-def test_the_last_line_of_an_id_counts_and_one_without_an_id_is_passed_over(tmp_path: Path) -> None:
-    lines = [{"id": "0001", "output": []}, {"output": [TEXT]}, {"id": "0001", "output": [TEXT]}, {"id": "0002"}]
+def test_the_last_line_of_an_id_counts_and_one_without_an_id_is_passed_over(
+    tmp_path: Path,
+) -> None:
+    lines = [
+        {"id": "0001", "output": []},
+        {"output": [TEXT]},
+        {"id": "0001", "output": [TEXT]},
+        {"id": "0002"},
+    ]
     answers = read_output(written(tmp_path, *lines).parent)
-    assert (parts(answer(answers)), parts(answer(answers, "0002"))) == ([("text", "t")], [])
-    assert answers.answer("isg_howto", sample(), 0).place == AnswerPlace("outputs.jsonl", 2)
+    assert (parts(answer(answers)), parts(answer(answers, "0002"))) == (
+        [("text", "t")],
+        [],
+    )
+    assert answers.answer("isg_howto", sample(), 0).place == AnswerPlace(
+        "outputs.jsonl", 2
+    )
     assert (len(answers.remarks), answers.counts) == (2, {"outputs.jsonl": 2})
     assert isinstance(answers.answer("isg_howto", sample("0003"), 0), Absent)
     assert isinstance(answers.answer("isg_howto", sample(), 1), Absent)
 
 
 def test_another_query_than_that_of_the_data_is_told(tmp_path: Path) -> None:
-    same = [{"type": "text", "content": "How?"}, {"type": "image", "content": "elsewhere.png"}]
-    lines = [{"id": "0001", "Query": same, "output": []}, {"id": "0002", "Query": [TEXT], "output": []}]
+    same = [
+        {"type": "text", "content": "How?"},
+        {"type": "image", "content": "elsewhere.png"},
+    ]
+    lines = [
+        {"id": "0001", "Query": same, "output": []},
+        {"id": "0002", "Query": [TEXT], "output": []},
+    ]
     answers = read_output(written(tmp_path, *lines))
-    assert [answer(answers, id).warnings for id in ("0001", "0002")] == [(), (OTHER_QUERY,)]
+    assert [answer(answers, id).warnings for id in ("0001", "0002")] == [
+        (),
+        (OTHER_QUERY,),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +222,9 @@ def test_the_digest_covers_the_lines_and_the_pictures(tmp_path: Path) -> None:
     assert read_output(file).digest != first
 
 
-def task(*trials: Trial, scores: Sequence[dict[str, Score]] = (), name: str = "isg_howto") -> AnsweredTask:
+def task(
+    *trials: Trial, scores: Sequence[dict[str, Score]] = (), name: str = "isg_howto"
+) -> AnsweredTask:
     return task_of(name, trials, scores)
 
 
@@ -151,13 +239,26 @@ def there_and_back(folder: Path, *trials: Trial) -> OutputAnswers:
         (text_part("So."), media_part(RED, "image")),
         (media_part(RED, "image"), media_part(RED, "image"), text_part("")),
         (Part("reasoning", "Hm.", raw="<think>Hm.</think>"), text_part("So.")),
-        (media_part(TONE), Part("image", media=BLUE, raw="<<image1>>", label="image1"), Part("code", "x = 1")),
+        (
+            media_part(TONE),
+            Part("image", media=BLUE, raw="<<image1>>", label="image1"),
+            Part("code", "x = 1"),
+        ),
         (Part("image"), text_part("So.")),
         (),
     ],
-    ids=["blocks", "one picture twice", "reasoning", "other media", "no file", "nothing"],
+    ids=[
+        "blocks",
+        "one picture twice",
+        "reasoning",
+        "other media",
+        "no file",
+        "nothing",
+    ],
 )
-def test_an_export_read_back_is_the_answer(output: tuple[Part, ...], tmp_path: Path) -> None:
+def test_an_export_read_back_is_the_answer(
+    output: tuple[Part, ...], tmp_path: Path
+) -> None:
     trial = Trial(sample(), output=Interleaved(output), left_out=("image",))
     found = answer(there_and_back(tmp_path, trial))
     assert (found.output, found.left_out) == (trial.output, ("image",))
@@ -165,7 +266,9 @@ def test_an_export_read_back_is_the_answer(output: tuple[Part, ...], tmp_path: P
 
 def test_failures_repeats_and_odd_ids_come_back(tmp_path: Path) -> None:
     failed = Trial(sample("a/../b"), error=ErrorInfo("timeout", "too late"))
-    again = Trial(sample("x y"), repeat=1, output=Interleaved((media_part(RED, "image"),)))
+    again = Trial(
+        sample("x y"), repeat=1, output=Interleaved((media_part(RED, "image"),))
+    )
     answers = there_and_back(tmp_path, failed, again)
     error = answer(answers, "a/../b").error
     assert error is not None
@@ -176,13 +279,22 @@ def test_failures_repeats_and_odd_ids_come_back(tmp_path: Path) -> None:
 
 
 def test_a_line_has_query_and_golden_by_the_paths_of_the_data(tmp_path: Path) -> None:
-    there_and_back(tmp_path, Trial(sample(), output=Interleaved((text_part("t"), media_part(RED, "image")))))
+    there_and_back(
+        tmp_path,
+        Trial(sample(), output=Interleaved((text_part("t"), media_part(RED, "image")))),
+    )
     (line,) = map(json.loads, (tmp_path / "outputs.jsonl").read_text().splitlines())
     assert line == {
         "id": "0001",
         "Category": "HowTo",
-        "Query": [{"type": "text", "content": "How?"}, {"type": "image", "content": "images/q.png"}],
-        "Golden": [{"type": "text", "content": "So."}, {"type": "image", "content": "images/g.png"}],
+        "Query": [
+            {"type": "text", "content": "How?"},
+            {"type": "image", "content": "images/q.png"},
+        ],
+        "Golden": [
+            {"type": "text", "content": "So."},
+            {"type": "image", "content": "images/g.png"},
+        ],
         "output": [TEXT, {"type": "image", "content": "outputs/0001_g1.png"}],
     }
     assert (tmp_path / "outputs" / "0001_g1.png").read_bytes() == RED.read()
@@ -190,7 +302,10 @@ def test_a_line_has_query_and_golden_by_the_paths_of_the_data(tmp_path: Path) ->
 
 def test_a_scored_run_has_a_judge_file(tmp_path: Path) -> None:
     whole = (text_part("t"), media_part(RED, "image"))
-    trials = [Trial(sample(id), output=Interleaved(own)) for id, own in (("0001", whole), ("0002", ()))]
+    trials = [
+        Trial(sample(id), output=Interleaved(own))
+        for id, own in (("0001", whole), ("0002", ()))
+    ]
     image = {
         "asked": [0],
         "verdicts": {"0": "no", "1": "no"},
@@ -199,26 +314,45 @@ def test_a_scored_run_has_a_judge_file(tmp_path: Path) -> None:
     }
     scores = {
         "isg_structural": Score(1.0),
-        "isg_block": Score(7.0, evidence={"asked": [1], "verdicts": {"1": {"Judge": 7.0, "Reason": "so"}}}),
+        "isg_block": Score(
+            7.0,
+            evidence={"asked": [1], "verdicts": {"1": {"Judge": 7.0, "Reason": "so"}}},
+        ),
         "isg_image": Score(0.0, evidence=image),
-        "isg_holistic": Score(6.0, evidence={"overall_score": 6.0, "dimensions": {"coherence": 5.0}}),
+        "isg_holistic": Score(
+            6.0, evidence={"overall_score": 6.0, "dimensions": {"coherence": 5.0}}
+        ),
     }
     wrong = {
-        "isg_structural": Score(0.0), "isg_block": Score(1.0), "isg_image": Score(0.0), "isg_holistic": Score(1.0)
-    }  # fmt: skip
+        "isg_structural": Score(0.0),
+        "isg_block": Score(1.0),
+        "isg_image": Score(0.0),
+        "isg_holistic": Score(1.0),
+    }
     write_output(AnsweredRun("m", (task(*trials, scores=[scores, wrong]),)), tmp_path)
-    first, second = map(json.loads, (tmp_path / "outputs_0_2_judge.jsonl").read_text().splitlines())
+    first, second = map(
+        json.loads, (tmp_path / "outputs_0_2_judge.jsonl").read_text().splitlines()
+    )
     assert first["result"] == {
         "structure": True,
         "block": [
             {"subject": "a", "object": "<all>"},
-            {"subject": "a", "object": "b", "Question": "?", "VQA_judge_Score": {"Judge": 7.0, "Reason": "so"}},
+            {
+                "subject": "a",
+                "object": "b",
+                "Question": "?",
+                "VQA_judge_Score": {"Judge": 7.0, "Reason": "so"},
+            },
         ],
         "image": [
             {"id": 0, "Question": "?", "judge": {"Judge": "No", "Reason": "dark"}},
             {"id": 1, "Question": "?", "Preliminary": [0]},
         ],
-        "holistic": {"coherence": {"score": 5.0, "explanation": ""}, "overall_score": 6.0, "final_thoughts": ""},
+        "holistic": {
+            "coherence": {"score": 5.0, "explanation": ""},
+            "overall_score": 6.0,
+            "final_thoughts": "",
+        },
     }
     assert ("result" in second, second["output"]) == (False, [])
 
@@ -232,12 +366,21 @@ LEVELS = {
 }
 
 
-def judge_file(folder: Path, predict: Any = PREDICT, **scores: Score) -> tuple[list[Any], list[str]]:
+def judge_file(
+    folder: Path, predict: Any = PREDICT, **scores: Score
+) -> tuple[list[Any], list[str]]:
     """The lines of the judge file of one answer, and the gaps."""
-    trial = Trial(sample(predict=predict), output=Interleaved((text_part("t"), media_part(RED, "image"))))
-    done = write_output(AnsweredRun("m", (task(trial, scores=[{**LEVELS, **scores}]),)), folder)
+    trial = Trial(
+        sample(predict=predict),
+        output=Interleaved((text_part("t"), media_part(RED, "image"))),
+    )
+    done = write_output(
+        AnsweredRun("m", (task(trial, scores=[{**LEVELS, **scores}]),)), folder
+    )
     file = folder / "outputs_0_1_judge.jsonl"
-    return [*map(json.loads, file.read_text().splitlines() if file.is_file() else ())], [*done.gaps]
+    return [
+        *map(json.loads, file.read_text().splitlines() if file.is_file() else ())
+    ], [*done.gaps]
 
 
 def test_the_structure_of_the_judge_file_is_that_of_the_score(tmp_path: Path) -> None:
@@ -252,7 +395,11 @@ def test_the_structure_of_the_judge_file_is_that_of_the_score(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("predict", "says", "levels"),
     [
-        ({"block_qa": [], "image_qa": []}, "Yes", [0, 1, 0, 1]),  # the script finds no questions, and ends
+        (
+            {"block_qa": [], "image_qa": []},
+            "Yes",
+            [0, 1, 0, 1],
+        ),  # the script finds no questions, and ends
         (GRAPH, "Yes", [1, 7, 0.5, 6]),
         (GRAPH, True, [1, 7, 0, 6]),  # a verdict that is no text ends the pictures
         (GRAPH, "Yes.", [1, 7, 0, 6]),
@@ -266,27 +413,46 @@ def test_the_judge_file_of_an_official_run_gives_its_scores(
     row = replace(sample(predict=predict), references=(golden,))
     trial = Trial(row, output=golden)
     scores = dict(score_one(bind(load_metric("isg_structural"), {}, "official"), trial))
-    for name, said in (("isg_block", {"Judge": 7}), ("isg_image", {"Judge": says}), ("isg_holistic", {OVERALL: 6})):
+    for name, said in (
+        ("isg_block", {"Judge": 7}),
+        ("isg_image", {"Judge": says}),
+        ("isg_holistic", {OVERALL: 6}),
+    ):
         asking = score_judged(bind(load_metric(name), {}, "official"), trial, Role)
         scores |= driven(asking, lambda _, said=said: json.dumps(said))[0]  # type: ignore[misc]
     assert [score.value for score in scores.values()] == levels
     write_output(AnsweredRun("m", (task(trial, scores=[scores]),)), tmp_path)
-    (line,) = map(json.loads, (tmp_path / "outputs_0_1_judge.jsonl").read_text().splitlines())
-    recorded = replace(trial, sample=replace(row, metadata={**row.metadata, "result": line["result"]}))
+    (line,) = map(
+        json.loads, (tmp_path / "outputs_0_1_judge.jsonl").read_text().splitlines()
+    )
+    recorded = replace(
+        trial, sample=replace(row, metadata={**row.metadata, "result": line["result"]})
+    )
     found = score_one(bind(load_metric("isg_recorded"), {}, "official"), recorded)
     assert [score.value for score in found.values()] == levels
 
 
-def test_a_reply_without_a_verdict_stays_without_and_a_lost_one_is_null_and_told(tmp_path: Path) -> None:
-    unread = Score(1.0, evidence={"asked": [1], "verdicts": {"1": {"Judge": None, "unreadable": True}}})
+def test_a_reply_without_a_verdict_stays_without_and_a_lost_one_is_null_and_told(
+    tmp_path: Path,
+) -> None:
+    unread = Score(
+        1.0,
+        evidence={"asked": [1], "verdicts": {"1": {"Judge": None, "unreadable": True}}},
+    )
     ((line,), gaps) = judge_file(tmp_path, isg_block=unread)
     assert (line["result"]["block"][1]["VQA_judge_Score"], gaps) == ({"Reason": ""}, [])
-    lost = Score(status="unscored", reason="late", evidence={"asked": [1], "verdicts": {"1": {"lost": "late"}}})
+    lost = Score(
+        status="unscored",
+        reason="late",
+        evidence={"asked": [1], "verdicts": {"1": {"lost": "late"}}},
+    )
     ((line,), gaps) = judge_file(tmp_path, isg_block=lost)
     assert (line["result"]["block"][1]["VQA_judge_Score"], len(gaps)) == (None, 1)
 
 
-def test_an_answer_without_all_levels_has_no_line_in_the_judge_file(tmp_path: Path) -> None:
+def test_an_answer_without_all_levels_has_no_line_in_the_judge_file(
+    tmp_path: Path,
+) -> None:
     lines, gaps = judge_file(tmp_path, isg_holistic=Score.unscored("no judge"))
     assert (lines, len(gaps)) == ([], 1)
 
@@ -294,11 +460,18 @@ def test_an_answer_without_all_levels_has_no_line_in_the_judge_file(tmp_path: Pa
 def test_what_has_no_place_is_said(tmp_path: Path) -> None:
     own = Trial(sample(), output=Interleaved((text_part("t"),)))
     foreign = Trial(Sample("1", (user("x"),)), output=Interleaved((text_part("t"),)))
-    gone = Trial(Sample("2", (user("x"),), fault="row 2: bad"), error=ErrorInfo("bad_sample", "bad"))
-    done = write_output(AnsweredRun("m", (task(own, gone), task(gone, foreign, name="other"))), tmp_path)
+    gone = Trial(
+        Sample("2", (user("x"),), fault="row 2: bad"),
+        error=ErrorInfo("bad_sample", "bad"),
+    )
+    done = write_output(
+        AnsweredRun("m", (task(own, gone), task(gone, foreign, name="other"))), tmp_path
+    )
     assert (done.answers, len(done.gaps), done.gaps[1][:9]) == (1, 2, "1 answer:")
     with pytest.raises(UsageError, match="other"):
         write_output(AnsweredRun("m", (task(foreign, name="other"),)), tmp_path)
     changed = Trial(sample(), output=Interleaved((text_part("u"),)))
     with pytest.raises(UsageError, match="0001"):
-        write_output(AnsweredRun("m", (task(own), task(changed, name="isg_painting"))), tmp_path)
+        write_output(
+            AnsweredRun("m", (task(own), task(changed, name="isg_painting"))), tmp_path
+        )

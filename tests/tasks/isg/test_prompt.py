@@ -7,8 +7,16 @@ from mmeval.task.selection import select
 from mmeval.tasks.isg.prompt import prompt
 from tests.support.tiny_media import picture
 
-GOLDEN = Interleaved((text_part("A hare."), media_part(Media.from_bytes(picture())), text_part("It runs.")))
-SAMPLE = Sample("s", (user("Tell of a hare.", Media.from_bytes(picture())),), (GOLDEN,), {})
+GOLDEN = Interleaved(
+    (
+        text_part("A hare."),
+        media_part(Media.from_bytes(picture())),
+        text_part("It runs."),
+    )
+)
+SAMPLE = Sample(
+    "s", (user("Tell of a hare.", Media.from_bytes(picture())),), (GOLDEN,), {}
+)
 
 
 def test_the_structure_of_the_golden_answer_is_stated_where_that_is_asked_for() -> None:
@@ -21,7 +29,10 @@ def test_the_structure_of_the_golden_answer_is_stated_where_that_is_asked_for() 
 
 def test_a_task_with_it_uses_reference_information() -> None:
     told, plain = (select([name]).tasks for name in ("isg_golden_structure", "isg"))
-    assert [{task.uses_reference for task in tasks} for tasks in (told, plain)] == [{True}, {False}]
+    assert [{task.uses_reference for task in tasks} for tasks in (told, plain)] == [
+        {True},
+        {False},
+    ]
     assert [task.name for task in told] == [task.name for task in plain]
 
 
@@ -35,4 +46,6 @@ def test_it_is_averaged_as_the_benchmark_is() -> None:
 
 def test_another_structure_is_refused() -> None:
     with pytest.raises(TaskFileError, match="golden"):
-        select([{"task": "isg_howto", "prompt": {"function": "isg", "structure": "goldn"}}])
+        select(
+            [{"task": "isg_howto", "prompt": {"function": "isg", "structure": "goldn"}}]
+        )

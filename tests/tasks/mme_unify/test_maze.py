@@ -13,14 +13,21 @@ from mmeval.records import GenerationParams, Sample, answered, message, user
 from mmeval.tasks.mme_unify.maze import maze
 from mmeval.tasks.mme_unify.turns import Turn, turns_of
 
-START, FIRST, SECOND = (media_part(Media.from_bytes(b"\x89PNG\r\n\x1a\n" + name)) for name in (b"s", b"1", b"2"))
-SAMPLE = Sample("vcot/0", (user("maze"),), metadata={"action": ["Up", "Up", "Right", "Finish"]})
+START, FIRST, SECOND = (
+    media_part(Media.from_bytes(b"\x89PNG\r\n\x1a\n" + name))
+    for name in (b"s", b"1", b"2")
+)
+SAMPLE = Sample(
+    "vcot/0", (user("maze"),), metadata={"action": ["Up", "Up", "Right", "Finish"]}
+)
 PROMPT = (message("system", "Be brief."), user(START, text_part("the rules")))
 
 
 def played(*replies: Sequence[Part | str]) -> tuple[list[Turn], list[list[str]]]:
     """The turns that are recorded, and the parts of each request's last message."""
-    program = maze(Ask(SAMPLE, PROMPT, ("text", "image"), GenerationParams(), Role("model")))
+    program = maze(
+        Ask(SAMPLE, PROMPT, ("text", "image"), GenerationParams(), Role("model"))
+    )
     requests: list[list[str]] = []
     answer: Interleaved | None = None
     call = next(program)
@@ -61,26 +68,42 @@ def test_each_turn_shows_the_rules_the_start_and_the_models_own_past() -> None:
     ]
     assert [request[:2] for request in requests] == [["<start>", "the rules"]] * 4
     assert [request[2:-1] for request in requests] == [[], past[:2], past[:3], past]
-    assert [("Finish" in request[-1], f"step {step}" in request[-1]) for step, request in enumerate(requests)] == [
+    assert [
+        ("Finish" in request[-1], f"step {step}" in request[-1])
+        for step, request in enumerate(requests)
+    ] == [
         (False, True),
         *[(True, True)] * 3,
     ]
 
 
 def test_finish_ends_the_way_early() -> None:
-    turns, _ = played(["Action: Up"], ["Action: finish\nLocation: [0, 0]\nImage:", FIRST])
+    turns, _ = played(
+        ["Action: Up"], ["Action: finish\nLocation: [0, 0]\nImage:", FIRST]
+    )
     assert turns == [Turn(0, "Up"), Turn(1, "finish", [0, 0], FIRST)]
 
 
 @pytest.mark.parametrize(
     ("reply", "turn"),
     [
-        (["**Action:** Right.\n**Location:** [1, 0]\n**Image:**", FIRST], Turn(0, "Right", [1, 0], FIRST)),
-        (["I could go\nAction: Up\nor, better,\n- action : LEFT, as\nlocation: at (2,1)"], Turn(0, "LEFT", [2, 1])),
+        (
+            ["**Action:** Right.\n**Location:** [1, 0]\n**Image:**", FIRST],
+            Turn(0, "Right", [1, 0], FIRST),
+        ),
+        (
+            [
+                "I could go\nAction: Up\nor, better,\n- action : LEFT, as\nlocation: at (2,1)"
+            ],
+            Turn(0, "LEFT", [2, 1]),
+        ),
         (["Action: jump\nLocation: here"], Turn(0, "jump")),
         (["Action: rightwards"], Turn(0, "rightwards")),
         ([FIRST, "Location: [3, 3]", SECOND], Turn(0, "", [3, 3], FIRST)),
-        (["Step 0\nAction: Down\nLocation: [0, 1]\nImage:\n", FIRST], Turn(0, "Down", [0, 1], FIRST)),
+        (
+            ["Step 0\nAction: Down\nLocation: [0, 1]\nImage:\n", FIRST],
+            Turn(0, "Down", [0, 1], FIRST),
+        ),
         (["Step 1\nAction: Left\nStep 0\nAction: Down"], Turn(0, "Down")),
         (["Step 3\nAction: Left"], Turn(0, "Left")),
         (["nothing"], Turn(0)),

@@ -52,7 +52,9 @@ MANY = ["（A）左", "（B）右", "（C）上", "（D）下", "（E）无"]
         ("", ["A. ", "B. "], None),
     ],
 )
-def test_the_letter_of_an_answer(answer: str, options: list[str], letter: str | None) -> None:
+def test_the_letter_of_an_answer(
+    answer: str, options: list[str], letter: str | None
+) -> None:
     assert letter_of(answer, options) == letter
 
 
@@ -68,24 +70,47 @@ def test_a_hostile_answer_is_read_in_linear_time() -> None:
         letter_of(text, OPTIONS)
 
 
-def scored(answer: str, labels: Mapping[str, Any] | None = None, **switches: Any) -> Score:
-    sample = Sample("1", (), metadata={"choice": OPTIONS, "answer": "A"} if labels is None else labels)
-    bound = bind(load_metric("mme_unify_choice"), switches, switches.pop("profile", "standard"))
-    return score_one(bound, Trial(sample, output=Interleaved.from_text(answer)))["mme_unify_choice"]
+def scored(
+    answer: str, labels: Mapping[str, Any] | None = None, **switches: Any
+) -> Score:
+    sample = Sample(
+        "1",
+        (),
+        metadata={"choice": OPTIONS, "answer": "A"} if labels is None else labels,
+    )
+    bound = bind(
+        load_metric("mme_unify_choice"), switches, switches.pop("profile", "standard")
+    )
+    return score_one(bound, Trial(sample, output=Interleaved.from_text(answer)))[
+        "mme_unify_choice"
+    ]
 
 
 @pytest.mark.parametrize(
     ("script", "right"),
-    [("understanding", ["A"]), ("al", ["A"]), ("sd", ["A", " A\n"]), ("csq", ["A", " A\n", "A.", "Answer: B", "BAD"])],
+    [
+        ("understanding", ["A"]),
+        ("al", ["A"]),
+        ("sd", ["A", " A\n"]),
+        ("csq", ["A", " A\n", "A.", "Answer: B", "BAD"]),
+    ],
 )
-def test_the_official_profile_compares_as_the_script_of_the_task_does(script: str, right: list[str]) -> None:
+def test_the_official_profile_compares_as_the_script_of_the_task_does(
+    script: str, right: list[str]
+) -> None:
     answers = ["A", " A\n", "a", "A.", "Answer: B", "BAD", ""]
-    values = {answer: scored(answer, script=script, profile="official").value for answer in answers}
+    values = {
+        answer: scored(answer, script=script, profile="official").value
+        for answer in answers
+    }
     assert [answer for answer, value in values.items() if value == 1] == right
     assert scored("Answer: B", script=script) == Score(0.0, evidence={"found": "B"})
     assert scored("A.", script=script) == Score(1.0, evidence={"found": "A"})
 
 
-@pytest.mark.parametrize("labels", [{}, {"choice": "A: x", "answer": "A"}, {"choice": OPTIONS, "answer": "E"}])
+@pytest.mark.parametrize(
+    "labels",
+    [{}, {"choice": "A: x", "answer": "A"}, {"choice": OPTIONS, "answer": "E"}],
+)
 def test_a_sample_without_options_is_unscored(labels: Mapping[str, Any]) -> None:
     assert scored("A", labels).status == "unscored"

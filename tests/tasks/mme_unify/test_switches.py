@@ -9,7 +9,10 @@ from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
 
 METRICS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "mme_unify_choice": ({"script": "understanding", "reading": "letter"}, {"reading": "released"}),
+    "mme_unify_choice": (
+        {"script": "understanding", "reading": "letter"},
+        {"reading": "released"},
+    ),
     "mme_unify_maze": ({"vcot": "paper"}, {"vcot": "official"}),
 }
 """Each metric's switches, and those that the profile ``official`` sets."""
@@ -24,12 +27,20 @@ SHARED: dict[str, Any] = {
     "roles": {},
     "layout": "mme_unify",
 }
-UNDERSTANDING, GENERATION = ("sipu", "mitiu", "vpu"), ("civg", "fir", "tie", "tig", "tvg", "vp")
+UNDERSTANDING, GENERATION = (
+    ("sipu", "mitiu", "vpu"),
+    ("civg", "fir", "tie", "tig", "tvg", "vp"),
+)
 UNIFY = ("iee", "csq", "al", "sd", "vcot")
 CLIP_I = ("clip_image_similarity", {"size": "smaller", "missing": "dropped"})
-CLIP_T = ("clip_text_similarity", {"text_key": "Text_Prompt", "size": "smaller", "missing": "dropped"})
+CLIP_T = (
+    "clip_text_similarity",
+    {"text_key": "Text_Prompt", "size": "smaller", "missing": "dropped"},
+)
 LPIPS = ("lpips", {"size": "smaller", "lpips_range": "official", "missing": "dropped"})
-CLIP: list[tuple[str, dict[str, Any]]] = [(f"mme_unify_{name}", {}) for name in ("fvd", "fid", "clipsim")]
+CLIP: list[tuple[str, dict[str, Any]]] = [
+    (f"mme_unify_{name}", {}) for name in ("fvd", "fid", "clipsim")
+]
 CHOICE: dict[str, list[tuple[str, dict[str, Any]]]] = {
     name: [
         ("mme_unify_choice", {"script": name}),
@@ -39,7 +50,10 @@ CHOICE: dict[str, list[tuple[str, dict[str, Any]]]] = {
     for name in ("csq", "al", "sd")
 }
 LISTS: dict[str, list[tuple[str, dict[str, Any]]]] = {
-    **{name: [("mme_unify_choice", {"script": "understanding"})] for name in UNDERSTANDING},
+    **{
+        name: [("mme_unify_choice", {"script": "understanding"})]
+        for name in UNDERSTANDING
+    },
     **dict.fromkeys(("civg", "tvg"), CLIP),
     "vp": CLIP[:2],
     "fir": [LPIPS, ("psnr", {"size": "smaller", "missing": "dropped"})],
@@ -54,12 +68,17 @@ LISTS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "vcot": [
         ("mme_unify_maze", {}),
         ("mme_unify_maze_image", {}),
-        ("mme_unify_plus", {"of": ["mme_unify_action", "mme_unify_location", "mme_unify_maze_image"]}),
+        (
+            "mme_unify_plus",
+            {"of": ["mme_unify_action", "mme_unify_location", "mme_unify_maze_image"]},
+        ),
     ],
 }
 SCORES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(UNDERSTANDING, ("mme_unify_choice",)),
-    **dict.fromkeys(("civg", "tvg"), ("mme_unify_fvd", "mme_unify_fid", "mme_unify_clipsim")),
+    **dict.fromkeys(
+        ("civg", "tvg"), ("mme_unify_fvd", "mme_unify_fid", "mme_unify_clipsim")
+    ),
     "vp": ("mme_unify_fvd", "mme_unify_fid"),
     "fir": ("lpips",),
     **dict.fromkeys(("tie", "tig"), ("clip_image_similarity", "clip_text_similarity")),
@@ -69,8 +88,21 @@ SCORES: dict[str, tuple[str, ...]] = {
 }
 ROWS = {
     **{"sipu": (1964, 1200), "mitiu": (1964, 400), "vpu": (1964, 364)},
-    **{"civg": (1594, 200), "fir": (1594, 200), "tie": (1594, 600), "tig": (1594, 200), "tvg": (1594, 131)},
-    **{"vp": (1594, 194), "iee": (200, 200), "csq": (101, 101), "al": (52, 52), "sd": (100, 100), "vcot": (90, 90)},
+    **{
+        "civg": (1594, 200),
+        "fir": (1594, 200),
+        "tie": (1594, 600),
+        "tig": (1594, 200),
+        "tvg": (1594, 131),
+    },
+    **{
+        "vp": (1594, 194),
+        "iee": (200, 200),
+        "csq": (101, 101),
+        "al": (52, 52),
+        "sd": (100, 100),
+        "vcot": (90, 90),
+    },
 }
 """Rows of the question file, and how many of them are asked."""
 
@@ -78,22 +110,41 @@ ROWS = {
 @pytest.mark.parametrize("name", METRICS)
 def test_a_metric_has_its_documented_switches_in_each_profile(name: str) -> None:
     metric, (switches, official) = load_metric(name), METRICS[name]
-    assert (metric.switches, metric.profiles) == (switches, {"official": official} if official else {})
+    assert (metric.switches, metric.profiles) == (
+        switches,
+        {"official": official} if official else {},
+    )
 
 
 def test_the_tasks_ask_and_score_as_the_documentation_says() -> None:
-    files = {name.removeprefix("mme_unify_"): file for name, file in choose(["mme_unify"], TaskIndex()).tasks.items()}
+    files = {
+        name.removeprefix("mme_unify_"): file
+        for name, file in choose(["mme_unify"], TaskIndex()).tasks.items()
+    }
     assert list(files) == [*UNDERSTANDING, *GENERATION, *UNIFY]
     for name, file in files.items():
         keys = file.keys
         assert {key: getattr(keys, key) for key in SHARED} == SHARED, name
-        assert (keys.fewer_inputs.video_frames, keys.fewer_inputs.first_picture) == (6, True)
-        assert [(one.metric, one.switches) for one in keys.metric_list] == LISTS[name], name
+        assert (keys.fewer_inputs.video_frames, keys.fewer_inputs.first_picture) == (
+            6,
+            True,
+        )
+        assert [(one.metric, one.switches) for one in keys.metric_list] == LISTS[
+            name
+        ], name
         (number,) = keys.numbers
-        assert (number.number, tuple(number.of), number.combine) == ("mme_unify_score", SCORES[name], "mean")
+        assert (number.number, tuple(number.of), number.combine) == (
+            "mme_unify_score",
+            SCORES[name],
+            "mean",
+        )
         assert number.missing == ("inapplicable" if name == "tvg" else "unknown")
         assert (keys.expected.rows, keys.expected.samples) == ROWS[name]
-        aggregations = {one.aggregation.name for one in keys.metric_list if one.metric != "mme_unify_plus"}
+        aggregations = {
+            one.aggregation.name
+            for one in keys.metric_list
+            if one.metric != "mme_unify_plus"
+        }
         assert aggregations == {"mme_unify_steps" if name == "vcot" else "mean"}
         assert keys.protocol.name == ("maze" if name == "vcot" else "single")
         assert (keys.cluster_key == "question_key") == (name in UNDERSTANDING)
@@ -102,7 +153,14 @@ def test_the_tasks_ask_and_score_as_the_documentation_says() -> None:
 
 def test_the_groups_are_plain_means_in_which_what_a_model_cannot_do_is_zero() -> None:
     groups = choose(["mme_unify"], TaskIndex()).groups
-    assert set(groups) == {"mme_unify", *(f"mme_unify_{part}" for part in ("understanding", "generation", "unify"))}
+    assert set(groups) == {
+        "mme_unify",
+        *(f"mme_unify_{part}" for part in ("understanding", "generation", "unify")),
+    }
     for group in groups.values():
         (number,) = group.metrics
-        assert (number.metric, number.weight_by_size, number.counts_absent) == ("mme_unify_score", False, True)
+        assert (number.metric, number.weight_by_size, number.counts_absent) == (
+            "mme_unify_score",
+            False,
+            True,
+        )

@@ -20,23 +20,37 @@ def test_turns_that_are_written_are_read_again() -> None:
     assert list(turns_of(answer_of(turns)).values()) == turns
 
 
-def test_of_several_pictures_the_first_counts_and_of_a_step_that_stands_twice_the_later_one() -> None:
+def test_of_several_pictures_the_first_counts_and_of_a_step_that_stands_twice_the_later_one() -> (
+    None
+):
     answer = Interleaved(
-        (PICTURE, text_part("Action: Up\nStep 4\nAction: Left\n"), OTHER, PICTURE, text_part("Step 4\nImage:\n"))
+        (
+            PICTURE,
+            text_part("Action: Up\nStep 4\nAction: Left\n"),
+            OTHER,
+            PICTURE,
+            text_part("Step 4\nImage:\n"),
+        )
     )
     assert turns_of(Interleaved(answer.parts[:-1])) == {4: Turn(4, "Left", None, OTHER)}
     assert turns_of(answer) == {4: Turn(4)}
     assert turns_of(None) == {}
 
 
-def test_turns_in_one_text_are_read_one_by_one_and_a_location_that_is_no_json_is_none() -> None:
+def test_turns_in_one_text_are_read_one_by_one_and_a_location_that_is_no_json_is_none() -> (
+    None
+):
     answer = Interleaved.from_text(
         "Step 0\nAction: Up\nLocation: [1, \nImage:\nStep 1\nAction:Down\nLocation: [[[2]]]\n"
     )
     assert turns_of(answer) == {0: Turn(0, "Up"), 1: Turn(1, "Down", [[[2]]])}
     for location in ("[" * 100_000, "[1e999, 0]", "NaN", "9" * 9999):
-        assert turns_of(Interleaved.from_text(f"Step 0\nLocation: {location}")) == {0: Turn(0)}
+        assert turns_of(Interleaved.from_text(f"Step 0\nLocation: {location}")) == {
+            0: Turn(0)
+        }
 
 
 def test_an_action_of_several_lines_stays_on_its_own() -> None:
-    assert turns_of(answer_of([Turn(0, "Up\nStep 7\nAction: Down\n")])) == {0: Turn(0, "Up Step 7 Action: Down ")}
+    assert turns_of(answer_of([Turn(0, "Up\nStep 7\nAction: Down\n")])) == {
+        0: Turn(0, "Up Step 7 Action: Down ")
+    }

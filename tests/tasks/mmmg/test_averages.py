@@ -18,53 +18,93 @@ def test_an_average_counts_every_task_the_same_and_no_other_task() -> None:
     assert average({"a": 0.25, "b": 0.5, "c": 0.75, "d": 1.0}, TASKS) == 0.625
     assert average({"a": 0.5, "elsewhere": 1.0}, TASKS) == 0.5
     values = {"a": 0.5, "b": 0.25}
-    assert (average(values, TASKS), average(values, TASKS, absent="zero")) == (0.375, 0.1875)
+    assert (average(values, TASKS), average(values, TASKS, absent="zero")) == (
+        0.375,
+        0.1875,
+    )
     assert (average({}, TASKS), average({}, TASKS, absent="zero")) == (None, 0.0)
 
 
 def test_the_interval_of_a_category_averages_the_passes_over_its_tasks_first() -> None:
-    passes = {"a": [0.0, 1.0, 0.0, 1.0], "b": [1.0, 0.0, 1.0, 0.0], "c": [0.5, 0.5, 0.5, 1.0]}
+    passes = {
+        "a": [0.0, 1.0, 0.0, 1.0],
+        "b": [1.0, 0.0, 1.0, 0.0],
+        "c": [0.5, 0.5, 0.5, 1.0],
+    }
     found = interval(passes, TASKS)
     means = [0.5, 0.5, 0.5, 2 / 3]
     mean = sum(means) / 4
     deviation = math.sqrt(sum((value - mean) ** 2 for value in means) / 3)
     assert found is not None
-    assert (found.mean, found.half_width) == (pytest.approx(mean), pytest.approx(1.96 * deviation / 2))
+    assert (found.mean, found.half_width) == (
+        pytest.approx(mean),
+        pytest.approx(1.96 * deviation / 2),
+    )
 
 
-@pytest.mark.parametrize("passes", [{}, {"a": [0.5, 1.0], "b": [1.0]}, {"a": []}], ids=["none", "unequal", "never"])
-def test_without_the_same_passes_there_is_no_interval(passes: dict[str, list[float]]) -> None:
+@pytest.mark.parametrize(
+    "passes",
+    [{}, {"a": [0.5, 1.0], "b": [1.0]}, {"a": []}],
+    ids=["none", "unequal", "never"],
+)
+def test_without_the_same_passes_there_is_no_interval(
+    passes: dict[str, list[float]],
+) -> None:
     assert interval(passes, TASKS) is None
 
 
-@pytest.mark.parametrize(("kind", "model"), [(kind, model) for kind, rows in BOARD.items() for model in rows])
-def test_a_published_average_follows_from_the_published_groups(kind: str, model: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "model"), [(kind, model) for kind, rows in BOARD.items() for model in rows]
+)
+def test_a_published_average_follows_from_the_published_groups(
+    kind: str, model: str
+) -> None:
     row = BOARD[kind][model]
     groups = next(one.groups for one in CATEGORIES if one.name == kind)
     assert row.keys() == {*groups, "overall"}
-    values = {task: row[group] for group, tasks in groups.items() if row[group] is not None for task in tasks}
+    values = {
+        task: row[group]
+        for group, tasks in groups.items()
+        if row[group] is not None
+        for task in tasks
+    }
     tasks = [task for tasks in groups.values() for task in tasks]
-    assert average(values, tasks, absent="zero") == pytest.approx(row["overall"], abs=1e-12)
+    assert average(values, tasks, absent="zero") == pytest.approx(
+        row["overall"], abs=1e-12
+    )
 
 
 def test_52_of_the_papers_54_averages_follow_from_their_rows() -> None:
     found: dict[tuple[str, str], tuple[float, float]] = {}
     for name, table in TABLES.items():
         for column, (printed, *values) in table["columns"].items():
-            given = {row: value for row, value in zip(table["rows"], values, strict=True) if value is not None}
-            found[name, column] = (printed, round(average(given, table["rows"]) or 0, 4))
+            given = {
+                row: value
+                for row, value in zip(table["rows"], values, strict=True)
+                if value is not None
+            }
+            found[name, column] = (
+                printed,
+                round(average(given, table["rows"]) or 0, 4),
+            )
     assert len(found) == 54
-    assert {key: both for key, both in found.items() if abs(both[0] - both[1]) > 0.001} == {
+    assert {
+        key: both for key, both in found.items() if abs(both[0] - both[1]) > 0.001
+    } == {
         ("table 12", "Gemini 2.5 + VoiceLDM"): (0.427, 0.4315),
         ("table 8, image, correlation", "GPT-4o"): (0.881, 0.8877),
     }
 
 
-def test_every_task_has_its_own_published_figure_and_they_agree_with_the_leaderboard() -> None:
+def test_every_task_has_its_own_published_figure_and_they_agree_with_the_leaderboard() -> (
+    None
+):
     for category in CATEGORIES:
         model, figures = make_mmmg_page.published(category.name)
         best = next(iter(BOARD[category.name].values()))
         assert len(figures) == len(category.tasks), model
-        assert average(figures, list(figures)) == pytest.approx(best["overall"], abs=0.001)
+        assert average(figures, list(figures)) == pytest.approx(
+            best["overall"], abs=0.001
+        )
     assert make_mmmg_page.published("mmmg_image")[1]["i_object_include"] == 0.938
     assert make_mmmg_page.published("mmmg_audio")[1]["a_music_tempo"] == 0.2

@@ -11,13 +11,26 @@ from PIL import Image
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import sidecar
-from mmeval.interchange.contract import MANIFEST, Absent, AnsweredRun, AnswerPlace, Exported, StoredAnswer
+from mmeval.interchange.contract import (
+    MANIFEST,
+    Absent,
+    AnsweredRun,
+    AnswerPlace,
+    Exported,
+    StoredAnswer,
+)
 from mmeval.records import ErrorInfo, Response, Sample, Trial, user
 from mmeval.system import foreign_lines
 from mmeval.tasks.mmmg.output_layout import seal
 from mmeval.tasks.mmmg.output_reading import OutputAnswers, read_output
 from mmeval.tasks.mmmg.output_writing import write_output
-from tests.support.answered import answered_run, answered_task, held, row_sample, task_of
+from tests.support.answered import (
+    answered_run,
+    answered_task,
+    held,
+    row_sample,
+    task_of,
+)
 from tests.support.tiny_media import PLAIN_OBJ, picture, wav
 
 HARE, TONE = Media.from_bytes(picture()), Media.from_bytes(wav(rate=22050))
@@ -33,21 +46,37 @@ def exported(folder: Path, run: AnsweredRun) -> Exported:
     return done
 
 
-def authors(folder: Path, *rows: Json, media: tuple[str, ...] = (), file: str = "i_tiny") -> Path:
+def authors(
+    folder: Path, *rows: Json, media: tuple[str, ...] = (), file: str = "i_tiny"
+) -> Path:
     """A folder as the authors' scripts leave it."""
     for kind in ("image", "audio"):
         (folder / kind).mkdir(parents=True, exist_ok=True)
-    (folder / f"{file}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / f"{file}.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows)
+    )
     for name in media:
         (folder / name).write_bytes(picture() if name.endswith("png") else wav())
     return folder
 
 
-def line(response: str, images: tuple[int, ...] = (), audios: tuple[int, ...] = (), **more: Any) -> Json:
-    return {"response": response, "image_list": list(images), "audio_list": list(audios), **more}
+def line(
+    response: str,
+    images: tuple[int, ...] = (),
+    audios: tuple[int, ...] = (),
+    **more: Any,
+) -> Json:
+    return {
+        "response": response,
+        "image_list": list(images),
+        "audio_list": list(audios),
+        **more,
+    }
 
 
-def answer(answers: OutputAnswers, row: int, repeat: int = 0, **sample: Any) -> Response:
+def answer(
+    answers: OutputAnswers, row: int, repeat: int = 0, **sample: Any
+) -> Response:
     found = answers.answer("tiny", row_sample(row, **sample), repeat)
     assert isinstance(found, StoredAnswer), found
     return found.response
@@ -59,21 +88,39 @@ def absent(answers: OutputAnswers, row: int, repeat: int = 0, **sample: Any) -> 
     return found.reason
 
 
-def test_rows_are_expanded_in_place_and_numbers_count_through_the_file(tmp_path: Path) -> None:
-    rows = [line(FIRST, (at,), query={"instruction": "Draw a hare."}) for at in range(8)]
-    folder = authors(tmp_path / "Gemini2", *rows, media=tuple(f"image/i_tiny_{at}.png" for at in range(8)))
+def test_rows_are_expanded_in_place_and_numbers_count_through_the_file(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        line(FIRST, (at,), query={"instruction": "Draw a hare."}) for at in range(8)
+    ]
+    folder = authors(
+        tmp_path / "Gemini2",
+        *rows,
+        media=tuple(f"image/i_tiny_{at}.png" for at in range(8)),
+    )
     for at in range(8):
         (folder / f"image/i_tiny_{at}.png").write_bytes(picture(colour=(at, 0, 0)))
     answers = read_output(folder)
     output = answer(answers, 1, 2).output
     assert output is not None
     assert [medium.read() for medium in output.media()] == [picture(colour=(6, 0, 0))]
-    assert (answers.model, answers.counts, answers.remarks) == ("Gemini2", {"i_tiny": 8}, [])
+    assert (answers.model, answers.counts, answers.remarks) == (
+        "Gemini2",
+        {"i_tiny": 8},
+        [],
+    )
 
 
-def test_a_missing_answer_has_a_reason_and_a_place_where_only_its_medium_is_missing(tmp_path: Path) -> None:
+def test_a_missing_answer_has_a_reason_and_a_place_where_only_its_medium_is_missing(
+    tmp_path: Path,
+) -> None:
     given: Json = {"query": {"instruction": "Draw  a\nhare."}}
-    rows = [line("a", **given), line("b", (3,)), line("c", query={"instruction": "Draw a fox."})]
+    rows = [
+        line("a", **given),
+        line("b", (3,)),
+        line("c", query={"instruction": "Draw a fox."}),
+    ]
     folder = authors(tmp_path, *rows)
     answers = read_output(folder, generations=1)
     assert answer(answers, 0).text == "a"
@@ -85,7 +132,9 @@ def test_a_missing_answer_has_a_reason_and_a_place_where_only_its_medium_is_miss
     assert isinstance(answers.answer("t", Sample("1", (user("?"),)), 0), Absent)
     places = [answers.answer("tiny", row_sample(row), 0).place for row in (0, 1, 2)]
     assert places == [AnswerPlace("i_tiny", 0), AnswerPlace("i_tiny", 1), None]
-    assert answer(read_output(folder, generations=1, any_instruction=True), 2).text == "c"
+    assert (
+        answer(read_output(folder, generations=1, any_instruction=True), 2).text == "c"
+    )
 
 
 def test_a_number_of_lines_that_does_not_fit_is_remarked(tmp_path: Path) -> None:
@@ -96,7 +145,9 @@ def test_a_number_of_lines_that_does_not_fit_is_remarked(tmp_path: Path) -> None
         read_output(tmp_path, generations=0)
 
 
-def test_the_digest_covers_lines_and_media_and_refuses_links_out_of_the_folder(tmp_path: Path) -> None:
+def test_the_digest_covers_lines_and_media_and_refuses_links_out_of_the_folder(
+    tmp_path: Path,
+) -> None:
     folder = authors(tmp_path, line(FIRST, (0,)), media=("image/i_tiny_0.png",))
     first = read_output(folder).digest
     assert read_output(folder).digest == first
@@ -122,7 +173,9 @@ def test_the_digest_covers_lines_and_media_and_refuses_links_out_of_the_folder(t
     ],
     ids=["cut off", "list", "no response", "negative", "path", "own key", "deep"],
 )
-def test_a_damaged_file_is_refused_with_its_line(text: str, word: str, tmp_path: Path) -> None:
+def test_a_damaged_file_is_refused_with_its_line(
+    text: str, word: str, tmp_path: Path
+) -> None:
     (tmp_path / "i_tiny.jsonl").write_text(text)
     with pytest.raises(UsageError, match=word):
         read_output(tmp_path)
@@ -142,7 +195,13 @@ def test_a_medium_outside_is_never_read(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "part",
-    [7, {"type": "smell"}, {"type": "text", "text": 7}, {"type": "image", "file": 7}, {"type": "text", "raw": 1}],
+    [
+        7,
+        {"type": "smell"},
+        {"type": "text", "text": 7},
+        {"type": "image", "file": 7},
+        {"type": "text", "raw": 1},
+    ],
 )
 def test_damaged_parts_are_refused(part: object, tmp_path: Path) -> None:
     own = {"parts": [part], "of": seal("a", {})}
@@ -151,11 +210,18 @@ def test_damaged_parts_are_refused(part: object, tmp_path: Path) -> None:
         answer(answers, 0)
 
 
-def test_huge_files_are_refused_and_parts_of_others_unused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = {"parts": [{"type": "text", "text": "before it was edited"}], "of": seal("before", {})}
+def test_huge_files_are_refused_and_parts_of_others_unused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = {
+        "parts": [{"type": "text", "text": "before it was edited"}],
+        "of": seal("before", {}),
+    }
     answers = read_output(authors(tmp_path, line("after", mmeval=own)), generations=1)
     assert answer(answers, 0).text == "after"
-    folder = authors(tmp_path / "huge", line(FIRST + "a" * 100, (0,)), media=("image/i_tiny_0.png",))
+    folder = authors(
+        tmp_path / "huge", line(FIRST + "a" * 100, (0,)), media=("image/i_tiny_0.png",)
+    )
     monkeypatch.setattr(sidecar, "MAX_MEDIUM_BYTES", 10)
     with pytest.raises(UsageError, match="larger"):
         answer(read_output(folder, generations=1), 0)
@@ -179,11 +245,25 @@ FILM = Media.from_bytes(b"\x00\x00\x00\x18ftypmp42" + b"0" * 50)
 ODD = [
     Interleaved.from_text(f"a {FIRST}", {"image0": HARE}, spellings=("span",)),
     Interleaved((media_part(HARE), media_part(TONE))),
-    Interleaved.from_text("<<code1>> then <<video2>> and <<3d3>>", {"code1": "print(1)", "video2": FILM, "3d3": MESH}),
-    Interleaved((Part("reasoning", "hm", raw="<think>hm</think>"), text_part("a \ud83d b"), media_part(HARE))),
+    Interleaved.from_text(
+        "<<code1>> then <<video2>> and <<3d3>>",
+        {"code1": "print(1)", "video2": FILM, "3d3": MESH},
+    ),
+    Interleaved(
+        (
+            Part("reasoning", "hm", raw="<think>hm</think>"),
+            text_part("a \ud83d b"),
+            media_part(HARE),
+        )
+    ),
     Interleaved((Part("reasoning", "hidden"), text_part(f"{FIRST} never came"))),
     Interleaved(),
-    Interleaved((Part("image", media=TONE, label="image0"), media_part(Media.from_bytes(b"no picture"), "image"))),
+    Interleaved(
+        (
+            Part("image", media=TONE, label="image0"),
+            media_part(Media.from_bytes(b"no picture"), "image"),
+        )
+    ),
 ]
 
 
@@ -196,10 +276,18 @@ def test_every_answer_comes_back_byte_for_byte(tmp_path: Path) -> None:
         assert held(found) == held(output)
 
 
-def test_numbers_go_on_through_the_file_and_plain_answers_have_nothing_of_ours(tmp_path: Path) -> None:
-    tasks = (answered_task(ODD[:2] * 2, repeats=2), answered_task(ODD[:1], file="i_next", task="next"))
+def test_numbers_go_on_through_the_file_and_plain_answers_have_nothing_of_ours(
+    tmp_path: Path,
+) -> None:
+    tasks = (
+        answered_task(ODD[:2] * 2, repeats=2),
+        answered_task(ODD[:1], file="i_next", task="next"),
+    )
     exported(tmp_path / "m", AnsweredRun("m", tasks))
-    rows = [json.loads(row) for row in (tmp_path / "m/i_tiny.jsonl").read_text().splitlines()]
+    rows = [
+        json.loads(row)
+        for row in (tmp_path / "m/i_tiny.jsonl").read_text().splitlines()
+    ]
     assert [row["image_list"] for row in rows] == [[0], [1], [2], [3]]
     assert [row["audio_list"] for row in rows] == [[], [0], [], [1]]
     names = ["i_next_0.png", *(f"i_tiny_{at}.png" for at in range(4))]
@@ -209,15 +297,21 @@ def test_numbers_go_on_through_the_file_and_plain_answers_have_nothing_of_ours(t
 
 
 @pytest.mark.parametrize("output", ODD)
-def test_the_kinds_that_were_not_asked_for_come_back(output: Interleaved, tmp_path: Path) -> None:
+def test_the_kinds_that_were_not_asked_for_come_back(
+    output: Interleaved, tmp_path: Path
+) -> None:
     trial = Trial(row_sample(0), output=output, left_out=("audio",))
     exported(tmp_path / "m", AnsweredRun("m", (task_of("tiny", [trial]),)))
     assert answer(read_output(tmp_path / "m"), 0).left_out == ("audio",)
 
 
-def test_failures_and_gaps_keep_their_places_and_what_was_not_asked_is_no_failure(tmp_path: Path) -> None:
+def test_failures_and_gaps_keep_their_places_and_what_was_not_asked_is_no_failure(
+    tmp_path: Path,
+) -> None:
     failed = ErrorInfo("too_long", "the prompt is long")
-    done = exported(tmp_path / "m", answered_run(ODD[0], failed, None, ODD[1], repeats=2))
+    done = exported(
+        tmp_path / "m", answered_run(ODD[0], failed, None, ODD[1], repeats=2)
+    )
     answers = read_output(tmp_path / "m")
     assert answer(answers, 0, 1).error == failed
     assert absent(answers, 1, 0)
@@ -225,16 +319,29 @@ def test_failures_and_gaps_keep_their_places_and_what_was_not_asked_is_no_failur
     assert answers.counts == {"i_tiny": 3}
     assert [gap[:6] for gap in done.gaps] == ["1 answ", "1 line"]
     unasked = ErrorInfo("unsupported", "the model gives no audio")
-    failures, unanswered = exported(tmp_path / "n", answered_run(unasked, failed, unasked, ODD[0])).gaps
-    assert (failures.startswith("1 answer: "), unanswered.startswith("2 answers: ")) == (True, True)
+    failures, unanswered = exported(
+        tmp_path / "n", answered_run(unasked, failed, unasked, ODD[0])
+    ).gaps
+    assert (
+        failures.startswith("1 answer: "),
+        unanswered.startswith("2 answers: "),
+    ) == (True, True)
     assert answer(read_output(tmp_path / "n"), 2).error == unasked
 
 
 def test_content_that_the_layout_has_no_place_for_is_noted(tmp_path: Path) -> None:
     jpeg, slow = Media.from_bytes(picture("JPEG")), Media.from_bytes(wav(rate=8000))
-    odd = Interleaved((Part("reasoning", "hm"), media_part(jpeg), media_part(slow), media_part(FILM)))
+    odd = Interleaved(
+        (Part("reasoning", "hm"), media_part(jpeg), media_part(slow), media_part(FILM))
+    )
     done = exported(tmp_path / "m", answered_run(odd))
-    assert [note.split()[1].rstrip(":") for note in done.notes] == ["answer", "media", "picture", "sound", "answer"]
+    assert [note.split()[1].rstrip(":") for note in done.notes] == [
+        "answer",
+        "media",
+        "picture",
+        "sound",
+        "answer",
+    ]
     assert (done.answers, done.media, done.gaps) == (1, 4, ())
 
 
@@ -255,9 +362,13 @@ PICTURES = {
 
 
 @pytest.mark.parametrize("form", PICTURES)
-def test_a_picture_of_another_form_is_written_as_an_rgb_png_and_comes_back_as_it_was(form: str, tmp_path: Path) -> None:
+def test_a_picture_of_another_form_is_written_as_an_rgb_png_and_comes_back_as_it_was(
+    form: str, tmp_path: Path
+) -> None:
     data, colour = PICTURES[form]
-    output = Interleaved.from_text(FIRST, {"image0": Media.from_bytes(data)}, spellings=("span",))
+    output = Interleaved.from_text(
+        FIRST, {"image0": Media.from_bytes(data)}, spellings=("span",)
+    )
     done = exported(tmp_path / "m", answered_run(output, output))
     for number in range(2):
         with Image.open(tmp_path / f"m/image/i_tiny_{number}.png") as shown:
@@ -270,22 +381,31 @@ def test_a_picture_of_another_form_is_written_as_an_rgb_png_and_comes_back_as_it
 
 
 def test_a_picture_that_is_none_keeps_its_bytes_and_is_counted(tmp_path: Path) -> None:
-    torn = Interleaved((media_part(Media.from_bytes(picture(mode="L")[:40])), media_part(HARE)))
+    torn = Interleaved(
+        (media_part(Media.from_bytes(picture(mode="L")[:40])), media_part(HARE))
+    )
     done = exported(tmp_path / "m", answered_run(torn))
     assert [note[:10] for note in done.notes] == ["1 picture:", "1 answer: "]
     assert (tmp_path / "m/image/i_tiny_0.png").read_bytes() == picture(mode="L")[:40]
     assert not (tmp_path / "m/other").exists()
 
 
-@pytest.mark.parametrize(("rate", "channels", "noted"), [(22050, 1, 0), (22050, 2, 1), (44100, 1, 1)])
-def test_a_sound_that_readers_will_resample_is_noted(rate: int, channels: int, noted: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("rate", "channels", "noted"), [(22050, 1, 0), (22050, 2, 1), (44100, 1, 1)]
+)
+def test_a_sound_that_readers_will_resample_is_noted(
+    rate: int, channels: int, noted: int, tmp_path: Path
+) -> None:
     sound = Media.from_bytes(wav(rate=rate, channels=channels))
     done = exported(tmp_path / "m", answered_run(Interleaved((media_part(sound),))))
     assert sum("Hz" in note for note in done.notes) == noted
 
 
 def test_tasks_that_share_a_file_share_its_lines(tmp_path: Path) -> None:
-    tasks = (answered_task([ODD[0], None, ODD[1]]), answered_task([None, ODD[1], ODD[1]], task="other"))
+    tasks = (
+        answered_task([ODD[0], None, ODD[1]]),
+        answered_task([None, ODD[1], ODD[1]], task="other"),
+    )
     done = exported(tmp_path / "m", AnsweredRun("m", tasks))
     assert (done.answers, done.gaps) == (3, ())
 
@@ -298,7 +418,9 @@ def test_other_benchmarks_have_no_place(tmp_path: Path) -> None:
 
 def test_the_number_of_generations_travels_with_an_export(tmp_path: Path) -> None:
     exported(tmp_path / "m", answered_run(*ODD[:6], repeats=3))
-    assert held(answer(read_output(tmp_path / "m"), 1, 2).output or Interleaved()) == held(ODD[5])
+    assert held(
+        answer(read_output(tmp_path / "m"), 1, 2).output or Interleaved()
+    ) == held(ODD[5])
     (tmp_path / "m" / MANIFEST).write_text("{")
     with pytest.raises(UsageError, match=r"mmeval.json"):
         read_output(tmp_path / "m")

@@ -31,9 +31,21 @@ def spanned(text: str, **media: Media) -> Interleaved:
         spanned(f"one {FIRST} and no {SECOND}", image0=HARE),
         spanned("  blanks\n" + FIRST + "\n\n", image0=HARE),
     ],
-    ids=["nothing", "words", "one", "order", "twice", "beside", "both kinds", "dangling", "blanks"],
+    ids=[
+        "nothing",
+        "words",
+        "one",
+        "order",
+        "twice",
+        "beside",
+        "both kinds",
+        "dangling",
+        "blanks",
+    ],
 )
-def test_an_answer_in_the_layouts_own_words_comes_back_from_its_line_alone(output: Interleaved) -> None:
+def test_an_answer_in_the_layouts_own_words_comes_back_from_its_line_alone(
+    output: Interleaved,
+) -> None:
     flat = flattened(output)
     assert flat.response == output.text
     assert read_flat(flat) == output
@@ -46,21 +58,50 @@ def test_an_answer_in_the_layouts_own_words_comes_back_from_its_line_alone(outpu
         (Interleaved.from_text("see <<image1>>.", {"image1": HARE}), f"see {FIRST}."),
         (Interleaved((text_part("a"), media_part(HARE), text_part("b"))), f"a{FIRST}b"),
         (spanned(f"{SECOND} alone", image1=HARE), f"{FIRST} alone"),
-        (spanned(f"lost {FIRST}, there {SECOND}", image1=HARE), f"lost {SECOND}, there {FIRST}"),
-        (Interleaved((Part("reasoning", "hm", raw="<think>hm</think>"), text_part("a"))), "a"),
-        (Interleaved((text_part("a"), media_part(HARE), media_part(HARE))), f"a{FIRST}{SECOND}"),
+        (
+            spanned(f"lost {FIRST}, there {SECOND}", image1=HARE),
+            f"lost {SECOND}, there {FIRST}",
+        ),
+        (
+            Interleaved(
+                (Part("reasoning", "hm", raw="<think>hm</think>"), text_part("a"))
+            ),
+            "a",
+        ),
+        (
+            Interleaved((text_part("a"), media_part(HARE), media_part(HARE))),
+            f"a{FIRST}{SECOND}",
+        ),
     ],
-    ids=["picture alone", "other spelling", "no placeholder", "from 1", "dangling", "reasoning", "unlabelled twins"],
+    ids=[
+        "picture alone",
+        "other spelling",
+        "no placeholder",
+        "from 1",
+        "dangling",
+        "reasoning",
+        "unlabelled twins",
+    ],
 )
-def test_any_other_answer_is_numbered_as_the_layout_counts(output: Interleaved, response: str) -> None:
+def test_any_other_answer_is_numbered_as_the_layout_counts(
+    output: Interleaved, response: str
+) -> None:
     flat = flattened(output)
     assert flat.response == response
-    assert [m.sha256 for m in read_flat(flat).media()] == [m.sha256 for m in output.media()]
+    assert [m.sha256 for m in read_flat(flat).media()] == [
+        m.sha256 for m in output.media()
+    ]
 
 
-def test_a_placeholder_that_had_no_medium_gets_no_other_and_other_kinds_stay_out_of_the_lists() -> None:
+def test_a_placeholder_that_had_no_medium_gets_no_other_and_other_kinds_stay_out_of_the_lists() -> (
+    None
+):
     output = spanned(f"{FIRST} lost, {SECOND} there", image1=HARE)
-    kinds = [(part.kind, part.dangling) for part in read_flat(flattened(output)).parts if part.kind == "image"]
+    kinds = [
+        (part.kind, part.dangling)
+        for part in read_flat(flattened(output)).parts
+        if part.kind == "image"
+    ]
     assert kinds == [("image", True), ("image", False)]
     film = Media.from_bytes(b"\x00\x00\x00\x18ftypmp42")
     flat = flattened(Interleaved((text_part("see "), media_part(film))))
@@ -68,8 +109,18 @@ def test_a_placeholder_that_had_no_medium_gets_no_other_and_other_kinds_stay_out
 
 
 def test_only_rows_of_instruction_files_have_a_place() -> None:
-    rows = [("i_tiny/3", "i_tiny"), ("i_tiny/3", "other"), ("row 3", "row"), ("../x/3", "../x")]
-    found = [place_of(Sample(id, (user("?"),), metadata={"file": file})) for id, file in rows]
+    rows = [
+        ("i_tiny/3", "i_tiny"),
+        ("i_tiny/3", "other"),
+        ("row 3", "row"),
+        ("../x/3", "../x"),
+    ]
+    found = [
+        place_of(Sample(id, (user("?"),), metadata={"file": file})) for id, file in rows
+    ]
     assert found == [("i_tiny", 3), None, None, None]
-    places = [place_of(Sample(f"i/{'3' * n}", (user("?"),), metadata={"file": "i"})) for n in (9, 10)]
+    places = [
+        place_of(Sample(f"i/{'3' * n}", (user("?"),), metadata={"file": "i"}))
+        for n in (9, 10)
+    ]
     assert places == [("i", 333333333), None]

@@ -28,7 +28,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             to = root / "seed_instruction" / name
             to.parent.mkdir(exist_ok=True)
             at = number % 40 + 10
-            to.write_bytes(png(disc(at, 64 - at, 9, RED if number % 2 else BLUE)) if "image" in name else wav((at, 50)))
+            to.write_bytes(
+                png(disc(at, 64 - at, 9, RED if number % 2 else BLUE))
+                if "image" in name
+                else wav((at, 50))
+            )
     return root
 
 
@@ -36,24 +40,48 @@ def named_media(file: Path) -> Iterator[tuple[str, int]]:
     for line in lines(file):
         for key, kind in NUMBERED.items():
             for number in numbers(line.row, key):
-                yield f"{kind}/{file.stem}_{number}.{'png' if kind == 'image' else 'wav'}", number
+                yield (
+                    f"{kind}/{file.stem}_{number}.{'png' if kind == 'image' else 'wav'}",
+                    number,
+                )
 
 
 @pytest.mark.parametrize("profile", ["", "official"])
-def test_every_row_that_the_paper_counts_loads_renders_and_can_be_scored(folder: Path, profile: str) -> None:
+def test_every_row_that_the_paper_counts_loads_renders_and_can_be_scored(
+    folder: Path, profile: str
+) -> None:
     overrides = TaskOverrides(data_dir=folder, profile=profile)
     faults: list[tuple[str, str, str]] = []
     samples: dict[str, list[Sample]] = {}
-    for task in select(["mmmg"], overrides=overrides, roles=frozenset(("judge", "gemini"))):
+    for task in select(
+        ["mmmg"], overrides=overrides, roles=frozenset(("judge", "gemini"))
+    ):
         samples[task.name] = list(task.dataset())
         for sample in samples[task.name]:
             assert task.prompt(sample) == sample.input
-            checks = [metric.bound for metric in task.metrics if metric.bound.metric.check]
-            faults += [(sample.id, one.name, fault) for one in checks if (fault := one.sample_fault(sample))]
+            checks = [
+                metric.bound for metric in task.metrics if metric.bound.metric.check
+            ]
+            faults += [
+                (sample.id, one.name, fault)
+                for one in checks
+                if (fault := one.sample_fault(sample))
+            ]
     assert faults == []
     rows = [sample for found in samples.values() for sample in found]
-    contents = [content for s in rows for content in (*(m.content for m in s.input), *s.references)]
-    media = {(part.kind, str(part.media.path)) for content in contents for part in content.parts if part.media}
-    assert {name: len(found) for name, found in samples.items()} == {c.task: c.rows for c in TASKS}
+    contents = [
+        content
+        for s in rows
+        for content in (*(m.content for m in s.input), *s.references)
+    ]
+    media = {
+        (part.kind, str(part.media.path))
+        for content in contents
+        for part in content.parts
+        if part.media
+    }
+    assert {name: len(found) for name, found in samples.items()} == {
+        c.task: c.rows for c in TASKS
+    }
     assert len({sample.id for sample in rows}) == 937 == len(rows) - SHARED_ROWS
     assert sorted(kind for kind, _ in media) == ["audio"] * 42 + ["image"] * 487

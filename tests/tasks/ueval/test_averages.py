@@ -8,7 +8,9 @@ import pytest
 from mmeval.metrics.judged.ueval.rows import CLOSED, OPEN, TASKS
 from mmeval.tasks.ueval.averages import Averages, Means, over_tasks, roll_up
 
-PUBLISHED: dict[str, dict[str, list[float]]] = json.loads(Path(__file__).with_name("published.json").read_text("utf-8"))
+PUBLISHED: dict[str, dict[str, list[float]]] = json.loads(
+    Path(__file__).with_name("published.json").read_text("utf-8")
+)
 """The printed cells of tables 1, 2 and 4 by model: image, text and score of a task; the means over the closed and open
 tasks, and over all."""
 HALF_SUM, MEAN = 0.1, 0.075
@@ -19,21 +21,36 @@ def row(task: str, text: float | None, image: float | None) -> dict[str, Any]:
     return {"task": task, "text": text, "image": image}
 
 
-def test_sides_are_averaged_within_a_task_then_the_two_sides_and_then_the_tasks() -> None:
-    found = roll_up([row("art", 1.0, 0.5), row("art", 0.5, None), row("space", 0.0, 0.2)])
+def test_sides_are_averaged_within_a_task_then_the_two_sides_and_then_the_tasks() -> (
+    None
+):
+    found = roll_up(
+        [row("art", 1.0, 0.5), row("art", 0.5, None), row("space", 0.0, 0.2)]
+    )
     assert found["tasks"]["art"] == {"text": 0.75, "image": 0.5, "score": 0.625}
     assert found["tasks"]["space"] == {"text": 0.0, "image": 0.2, "score": 0.1}
-    assert (found["text"], found["image"], found["score"]) == (0.375, 0.35, pytest.approx(0.3625))
+    assert (found["text"], found["image"], found["score"]) == (
+        0.375,
+        0.35,
+        pytest.approx(0.3625),
+    )
     assert (found["question_text"], found["question_image"]) == (0.5, 0.35)
 
 
 def test_a_task_has_the_side_that_it_has_and_one_without_any_is_in_no_mean() -> None:
-    found = roll_up([row("art", 0.5, None), row("life", None, None), row("tech", 0.25, 1.0)])
+    found = roll_up(
+        [row("art", 0.5, None), row("life", None, None), row("tech", 0.25, 1.0)]
+    )
     assert found["tasks"]["art"] == {"text": 0.5, "image": None, "score": 0.5}
     assert found["tasks"]["life"] == {"text": None, "image": None, "score": None}
     assert (found["text"], found["image"], found["score"]) == (0.375, 1.0, 0.5625)
     nothing: Means = {"text": None, "image": None, "score": None}
-    assert roll_up([]) == {"tasks": {}, **nothing, "question_text": None, "question_image": None}
+    assert roll_up([]) == {
+        "tasks": {},
+        **nothing,
+        "question_text": None,
+        "question_image": None,
+    }
 
 
 def printed(model: str) -> Averages:
@@ -47,9 +64,13 @@ def test_each_of_the_90_cells_of_table_1_is_recomputed() -> None:
     for model, cells in PUBLISHED.items():
         found = printed(model)
         for task in TASKS:
-            assert found["tasks"][task]["score"] == pytest.approx(cells[task][2], abs=HALF_SUM), (model, task)
+            assert found["tasks"][task]["score"] == pytest.approx(
+                cells[task][2], abs=HALF_SUM
+            ), (model, task)
         means = math.fsum(cells[task][2] for task in TASKS) / len(TASKS)
-        assert (found["score"], means) == (pytest.approx(cells["all"][2], abs=MEAN),) * 2, model
+        assert (found["score"], means) == (
+            pytest.approx(cells["all"][2], abs=MEAN),
+        ) * 2, model
         checked += len(TASKS) + 1
     assert checked == 90
 
@@ -59,7 +80,9 @@ def test_the_means_over_tasks_are_those_of_tables_2_and_4() -> None:
         tasks = printed(model)["tasks"]
         for name, own in (("closed", CLOSED), ("open", OPEN), ("all", TASKS)):
             found = over_tasks([tasks[task] for task in own])
-            assert (found["image"], found["text"]) == pytest.approx(cells[name][:2], abs=MEAN), (model, name)
+            assert (found["image"], found["text"]) == pytest.approx(
+                cells[name][:2], abs=MEAN
+            ), (model, name)
 
 
 def page_rows() -> list[str]:
@@ -67,14 +90,25 @@ def page_rows() -> list[str]:
     lines = []
     for model, cells in PUBLISHED.items():
         tasks = printed(model)["tasks"]
-        scores = [tasks[task]["score"] for task in TASKS] + [over_tasks([*tasks.values()])["score"]]
-        lines += [_line(model, [cells[name][2] for name in (*TASKS, "all")], 1), _line("", scores, 2)]
+        scores = [tasks[task]["score"] for task in TASKS] + [
+            over_tasks([*tasks.values()])["score"]
+        ]
+        lines += [
+            _line(model, [cells[name][2] for name in (*TASKS, "all")], 1),
+            _line("", scores, 2),
+        ]
     for model, cells in PUBLISHED.items():
         tasks = printed(model)["tasks"]
-        means = [over_tasks([tasks[task] for task in own]) for own in (CLOSED, OPEN, TASKS)]
+        means = [
+            over_tasks([tasks[task] for task in own]) for own in (CLOSED, OPEN, TASKS)
+        ]
         found = [one[side] for one in means for side in ("image", "text")]
         lines += [
-            _line(model, [x for name in ("closed", "open", "all") for x in cells[name][:2]], 1),
+            _line(
+                model,
+                [x for name in ("closed", "open", "all") for x in cells[name][:2]],
+                1,
+            ),
             _line("", found, 2),
         ]
     return lines
@@ -86,7 +120,9 @@ def _line(title: str, values: list[Any], digits: int) -> str:
 
 def test_the_page_has_each_printed_cell_and_what_is_recomputed() -> None:
     """``python -m tests.tasks.ueval.test_averages`` prints the rows."""
-    page = (Path(__file__).parents[3] / "docs" / "reproducing" / "ueval.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "reproducing" / "ueval.md").read_text(
+        "utf-8"
+    )
     assert [row for row in page_rows() if row not in page] == []
 
 

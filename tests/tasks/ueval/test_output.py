@@ -11,7 +11,14 @@ import pytest
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.content.media import MAX_MEDIA_BYTES
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange.contract import MANIFEST, Absent, AnsweredRun, AnsweredTask, AnswerPlace, StoredAnswer
+from mmeval.interchange.contract import (
+    MANIFEST,
+    Absent,
+    AnsweredRun,
+    AnsweredTask,
+    AnswerPlace,
+    StoredAnswer,
+)
 from mmeval.records import ErrorInfo, Response, Sample, Score, Trial, user
 from mmeval.tasks.ueval.output_reading import OutputAnswers, read_output
 from mmeval.tasks.ueval.output_writing import write_output
@@ -23,7 +30,12 @@ TONE = Media.from_bytes(wav())
 
 
 def sample(id: str = "1", **labels: Any) -> Sample:
-    known = {"task": "art", "ueval_task": "art", "text_rubrics": ["a"], "image_rubrics": ["b"]}
+    known = {
+        "task": "art",
+        "ueval_task": "art",
+        "text_rubrics": ["a"],
+        "image_rubrics": ["b"],
+    }
     return Sample(id, (user("How?"),), metadata={**known, **labels})
 
 
@@ -42,7 +54,9 @@ def answer(answers: OutputAnswers, id: str = "1", repeat: int = 0) -> Response:
 
 def told(response: Response) -> tuple[str, list[bytes]]:
     assert response.output is not None
-    return response.output.text, [medium.read() for medium in response.output.media("image")]
+    return response.output.text, [
+        medium.read() for medium in response.output.media("image")
+    ]
 
 
 B, C = picture(colour=ord("b")), picture(colour=ord("c"))
@@ -51,7 +65,11 @@ B, C = picture(colour=ord("b")), picture(colour=ord("c"))
 @pytest.mark.parametrize(
     ("entry", "text", "pictures"),
     [
-        ({"text_answer": "t", "image_answer": ["b.png", "", None, "c.png"]}, "t", [B, C]),
+        (
+            {"text_answer": "t", "image_answer": ["b.png", "", None, "c.png"]},
+            "t",
+            [B, C],
+        ),
         ({"text_answer": "t", "image_answer": "b.png"}, "t", [B]),
         ({"text_answer": None, "image_answer": None}, "", []),
         ({"image_answer": ["c.png"]}, "", [C]),
@@ -64,15 +82,35 @@ def test_an_entry_is_a_text_and_pictures_in_their_order(
     assert told(answer(answers)) == (text, pictures)
 
 
-def test_ids_are_texts_the_last_entry_counts_and_one_without_an_id_is_passed_over(tmp_path: Path) -> None:
-    entries = [{"id": 2, "text_answer": "old"}, {"text_answer": "x"}, {"id": "2", "text_answer": "new"}, {"id": "5"}]
+def test_ids_are_texts_the_last_entry_counts_and_one_without_an_id_is_passed_over(
+    tmp_path: Path,
+) -> None:
+    entries = [
+        {"id": 2, "text_answer": "old"},
+        {"text_answer": "x"},
+        {"id": "2", "text_answer": "new"},
+        {"id": "5"},
+    ]
     answers = read_output(written(tmp_path, *entries).parent)
-    assert (told(answer(answers, "2")), told(answer(answers, "5"))) == (("new", []), ("", []))
-    assert answers.answer("ueval_art", sample("2"), 0).place == AnswerPlace("answers.json", 2)
-    assert [remark.partition(": ")[2].partition(" ")[0] for remark in answers.remarks] == ["1", "1"]
+    assert (told(answer(answers, "2")), told(answer(answers, "5"))) == (
+        ("new", []),
+        ("", []),
+    )
+    assert answers.answer("ueval_art", sample("2"), 0).place == AnswerPlace(
+        "answers.json", 2
+    )
+    assert [
+        remark.partition(": ")[2].partition(" ")[0] for remark in answers.remarks
+    ] == ["1", "1"]
     assert answers.counts == {"answers.json": 2}
-    missing = [answers.answer("ueval_art", sample(id), repeat) for id, repeat in (("3", 0), ("2", 1))]
-    assert ["'3'" in str(missing[0]), "answers_repeat1.json" in str(missing[1])] == [True, True]
+    missing = [
+        answers.answer("ueval_art", sample(id), repeat)
+        for id, repeat in (("3", 0), ("2", 1))
+    ]
+    assert ["'3'" in str(missing[0]), "answers_repeat1.json" in str(missing[1])] == [
+        True,
+        True,
+    ]
     assert all(isinstance(one, Absent) for one in missing)
 
 
@@ -80,7 +118,11 @@ def test_paths_start_from_the_file_then_from_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "out").mkdir()
-    file = written(tmp_path / "out", {"id": 1, "image_answer": ["b.png", "here.png", "out/c.png"]}, name="m.json")
+    file = written(
+        tmp_path / "out",
+        {"id": 1, "image_answer": ["b.png", "here.png", "out/c.png"]},
+        name="m.json",
+    )
     (tmp_path / "here.png").write_bytes(picture(colour=9))
     monkeypatch.chdir(tmp_path)
     answers = read_output(file)
@@ -92,21 +134,37 @@ def test_other_names_of_the_fields_are_given(tmp_path: Path) -> None:
     file = written(tmp_path, {"id": 1, "emu_text": "t", "emu_image": ["b.png"]})
     with pytest.raises(UsageError, match="text_field="):
         read_output(file)
-    assert told(answer(read_output(file, text_field="emu_text", image_field="emu_image"))) == ("t", [B])
+    assert told(
+        answer(read_output(file, text_field="emu_text", image_field="emu_image"))
+    ) == ("t", [B])
 
 
-@pytest.mark.parametrize(("field", "kind"), [("image_field", "image"), ("text_field", "text")])
-def test_a_kind_whose_field_is_empty_was_not_asked_for(field: str, kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("field", "kind"), [("image_field", "image"), ("text_field", "text")]
+)
+def test_a_kind_whose_field_is_empty_was_not_asked_for(
+    field: str, kind: str, tmp_path: Path
+) -> None:
     own = {"left_out": ["image"]}
-    file = written(tmp_path, {"id": 1, "text_answer": "t", "image_answer": ["b.png"]}, {"id": 2, "mmeval": own})
+    file = written(
+        tmp_path,
+        {"id": 1, "text_answer": "t", "image_answer": ["b.png"]},
+        {"id": 2, "mmeval": own},
+    )
     answers = read_output(file, **{field: ""})
-    assert (answer(answers).left_out, told(answer(answers))) == ((kind,), ("", [B]) if kind == "text" else ("t", []))
+    assert (answer(answers).left_out, told(answer(answers))) == (
+        (kind,),
+        ("", [B]) if kind == "text" else ("t", []),
+    )
     assert set(answer(answers, "2").left_out) == {kind, "image"}
     with pytest.raises(UsageError, match="text_field="):
         read_output(file, text_field="", image_field="")
 
 
-@pytest.mark.parametrize("name", ["../b.png", "/etc/hosts", "https://example.org/b.png", "link.png", "iVBOR" * 99])
+@pytest.mark.parametrize(
+    "name",
+    ["../b.png", "/etc/hosts", "https://example.org/b.png", "link.png", "iVBOR" * 99],
+)
 def test_a_path_that_leads_out_or_is_none_is_refused(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,7 +178,9 @@ def test_a_path_that_leads_out_or_is_none_is_refused(
 
 
 @pytest.mark.parametrize("name", ["answers.json", "answers_repeat1.json", MANIFEST])
-def test_a_file_that_is_a_link_out_of_the_folder_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_file_that_is_a_link_out_of_the_folder_is_refused(
+    name: str, tmp_path: Path
+) -> None:
     folder = tmp_path / "out"
     folder.mkdir()
     written(folder, {"id": 1, "text_answer": "t"})
@@ -130,7 +190,9 @@ def test_a_file_that_is_a_link_out_of_the_folder_is_refused(name: str, tmp_path:
         read_output(folder).model  # noqa: B018
 
 
-def test_a_picture_that_is_too_large_to_be_read_is_refused_with_the_id(tmp_path: Path) -> None:
+def test_a_picture_that_is_too_large_to_be_read_is_refused_with_the_id(
+    tmp_path: Path,
+) -> None:
     answers = read_output(written(tmp_path, {"id": 1, "image_answer": ["b.png"]}))
     os.truncate(tmp_path / "b.png", MAX_MEDIA_BYTES + 1)
     assert answers.digest
@@ -139,9 +201,14 @@ def test_a_picture_that_is_too_large_to_be_read_is_refused_with_the_id(tmp_path:
 
 
 def test_a_picture_that_is_missing_is_absent_with_its_place(tmp_path: Path) -> None:
-    found = read_output(written(tmp_path, {"id": 1, "image_answer": ["d.png"]})).answer("t", sample(), 0)
+    found = read_output(written(tmp_path, {"id": 1, "image_answer": ["d.png"]})).answer(
+        "t", sample(), 0
+    )
     assert isinstance(found, Absent)
-    assert (found.place, "d.png" in found.reason) == (AnswerPlace("answers.json", 0), True)
+    assert (found.place, "d.png" in found.reason) == (
+        AnswerPlace("answers.json", 0),
+        True,
+    )
 
 
 @pytest.mark.parametrize(
@@ -154,7 +221,9 @@ def test_a_picture_that_is_missing_is_absent_with_its_place(tmp_path: Path) -> N
         ('[{"id": 1, "text_answer": "t", "mmeval": 7}]', "'mmeval'"),
     ],
 )
-def test_a_damaged_file_is_refused_with_its_entry(text: str, word: str, tmp_path: Path) -> None:
+def test_a_damaged_file_is_refused_with_its_entry(
+    text: str, word: str, tmp_path: Path
+) -> None:
     (tmp_path / "answers.json").write_text(text)
     with pytest.raises(UsageError, match=word):
         read_output(tmp_path)
@@ -163,7 +232,9 @@ def test_a_damaged_file_is_refused_with_its_entry(text: str, word: str, tmp_path
 def test_the_digest_is_of_the_file_and_its_pictures(tmp_path: Path) -> None:
     with pytest.raises(MissingDataError, match="path="):
         read_output(tmp_path)
-    file = written(tmp_path, {"id": 1, "text_answer": "t", "image_answer": ["b.png", "d.png"]})
+    file = written(
+        tmp_path, {"id": 1, "text_answer": "t", "image_answer": ["b.png", "d.png"]}
+    )
     first = read_output(file).digest
     assert read_output(file).digest == first
     (tmp_path / "b.png").write_bytes(picture(colour=7))
@@ -186,31 +257,65 @@ ODD: list[Answer] = [
 
 
 def run_of(
-    *answers: Answer, scores: Sequence[dict[str, Score]] = (), repeat: int = 0, task: str = "art"
+    *answers: Answer,
+    scores: Sequence[dict[str, Score]] = (),
+    repeat: int = 0,
+    task: str = "art",
 ) -> AnsweredTask:
     def trial(at: int, one: Answer) -> Trial:
         about = sample(str(at))
-        return Trial(about, repeat, error=one) if isinstance(one, ErrorInfo) else Trial(about, repeat, output=one)
+        return (
+            Trial(about, repeat, error=one)
+            if isinstance(one, ErrorInfo)
+            else Trial(about, repeat, output=one)
+        )
 
     return task_of(task, [trial(at, one) for at, one in enumerate(answers)], scores)
 
 
-def test_every_answer_comes_back_and_plain_ones_have_nothing_of_ours(tmp_path: Path) -> None:
-    done = write_output(AnsweredRun("m", (run_of(*ODD), run_of(PLAIN, repeat=1, task="more"))), tmp_path)
+def test_every_answer_comes_back_and_plain_ones_have_nothing_of_ours(
+    tmp_path: Path,
+) -> None:
+    done = write_output(
+        AnsweredRun("m", (run_of(*ODD), run_of(PLAIN, repeat=1, task="more"))), tmp_path
+    )
     answers = read_output(tmp_path)
     for at, one in enumerate(ODD):
         found = answer(answers, str(at))
-        assert found.error == one if isinstance(one, ErrorInfo) else found.output and held(found.output) == held(one)
+        assert (
+            found.error == one
+            if isinstance(one, ErrorInfo)
+            else found.output and held(found.output) == held(one)
+        )
     assert answer(answers, "0", repeat=1).output == PLAIN
     rows = json.loads((tmp_path / "answers.json").read_text())
-    assert rows[0] == {"id": "0", "text_answer": "Fold.", "image_answer": ["images/0_1.png", "images/0_2.png"]}
+    assert rows[0] == {
+        "id": "0",
+        "text_answer": "Fold.",
+        "image_answer": ["images/0_1.png", "images/0_2.png"],
+    }
     assert rows[1]["image_answer"] == ["images/1_1.png"] * 2
-    assert ["mmeval" in row for row in rows] == [False, True, True, True, False, False, True]
-    assert (done.answers, len(done.gaps), len(done.notes), (tmp_path / "results.json").exists()) == (7, 1, 2, False)
+    assert ["mmeval" in row for row in rows] == [
+        False,
+        True,
+        True,
+        True,
+        False,
+        False,
+        True,
+    ]
+    assert (
+        done.answers,
+        len(done.gaps),
+        len(done.notes),
+        (tmp_path / "results.json").exists(),
+    ) == (7, 1, 2, False)
 
 
 def test_the_kinds_that_were_not_asked_for_come_back(tmp_path: Path) -> None:
-    trial = Trial(sample(), output=Interleaved((text_part("Fold."),)), left_out=("image",))
+    trial = Trial(
+        sample(), output=Interleaved((text_part("Fold."),)), left_out=("image",)
+    )
     write_output(AnsweredRun("m", (task_of("art", [trial]),)), tmp_path)
     assert answer(read_output(tmp_path)).left_out == ("image",)
 
@@ -230,27 +335,45 @@ def test_tasks_of_others_are_left_out(tmp_path: Path) -> None:
         write_output(AnsweredRun("m", (other,)), tmp_path)
 
 
-def test_answers_after_a_damaged_row_and_one_without_criteria_are_written(tmp_path: Path) -> None:
+def test_answers_after_a_damaged_row_and_one_without_criteria_are_written(
+    tmp_path: Path,
+) -> None:
     bare = Sample("2", (user("How?"),), metadata={"ueval_task": "art"})
     damaged = Sample("0", (), fault="no text")
     error = ErrorInfo("bad_sample", "no text")
-    trials = [Trial(damaged, error=error), *(Trial(one, output=PLAIN) for one in (sample("1"), bare, sample("3")))]
+    trials = [
+        Trial(damaged, error=error),
+        *(Trial(one, output=PLAIN) for one in (sample("1"), bare, sample("3"))),
+    ]
     done = write_output(AnsweredRun("m", (task_of("art", trials),)), tmp_path)
-    assert [row["id"] for row in json.loads((tmp_path / "answers.json").read_text())] == ["1", "2", "3"]
+    assert [
+        row["id"] for row in json.loads((tmp_path / "answers.json").read_text())
+    ] == ["1", "2", "3"]
     assert (done.answers, len(done.gaps)) == (3, 1)
 
 
 def test_a_scored_run_has_the_authors_file_of_results(tmp_path: Path) -> None:
     verdicts = [
-        {"criterion": "a", "met": True, "raw": True, "reply": '{"criteria_met": true}', "explanation": "so"},
+        {
+            "criterion": "a",
+            "met": True,
+            "raw": True,
+            "reply": '{"criteria_met": true}',
+            "explanation": "so",
+        },
         {"criterion": "c", "met": None, "lost": "bad_reply"},
     ]
     evidence = {"criteria": verdicts, "met": 1, "total": 2}
     scores = [
-        {"ueval_text": Score(0.5, evidence=evidence), "ueval_image": Score.inapplicable("none")},
+        {
+            "ueval_text": Score(0.5, evidence=evidence),
+            "ueval_image": Score.inapplicable("none"),
+        },
         {
             "ueval_text": Score.lost("gone"),
-            "ueval_image": Score(1.0, evidence={"criteria": [], "met": 1, "total": 1, "kind": "closed"}),
+            "ueval_image": Score(
+                1.0, evidence={"criteria": [], "met": 1, "total": 1, "kind": "closed"}
+            ),
         },
     ]
     write_output(AnsweredRun("m", (run_of(PLAIN, PLAIN, scores=scores),)), tmp_path)
@@ -263,15 +386,27 @@ def test_a_scored_run_has_the_authors_file_of_results(tmp_path: Path) -> None:
         "text_answer": "Fold.",
         "image_outputs": ["images/0_1.png", "images/0_2.png"],
         "text_results": [
-            {"criterion": "a", "criteria_met": True, "explanation": "so", "raw_response": '{"criteria_met": true}'},
-            {"criterion": "c", "criteria_met": None, "explanation": "", "raw_response": ""},
+            {
+                "criterion": "a",
+                "criteria_met": True,
+                "explanation": "so",
+                "raw_response": '{"criteria_met": true}',
+            },
+            {
+                "criterion": "c",
+                "criteria_met": None,
+                "explanation": "",
+                "raw_response": "",
+            },
         ],
         "image_results": [],
         "text_score": {"met": 1, "total": 2, "rate": 0.5},
         "image_score": {"met": 0, "total": 0, "rate": None},
     }
     assert (second["text_score"]["rate"], second["image_score"]["rate"]) == (None, 1.0)
-    assert second["question_type"] == "closed", "by which the pictures were judged, whatever the labels say"
+    assert second["question_type"] == "closed", (
+        "by which the pictures were judged, whatever the labels say"
+    )
     assert found["summary"] == {
         "num_items": 2,
         "text_avg_rate": 0.5,
@@ -281,15 +416,29 @@ def test_a_scored_run_has_the_authors_file_of_results(tmp_path: Path) -> None:
     }
 
 
-def test_the_file_of_results_has_what_the_judge_said_and_names_the_questions_that_it_lacks(tmp_path: Path) -> None:
+def test_the_file_of_results_has_what_the_judge_said_and_names_the_questions_that_it_lacks(
+    tmp_path: Path,
+) -> None:
     verdicts = [
         {"criterion": "a", "met": False, "raw": "Not Sure", "remark": "not_sure"},
         {"criterion": "b", "met": False, "raw": 1, "remark": "odd_value"},
         {"criterion": "c", "met": False, "raw": None, "remark": "missing_key"},
         {"criterion": "d", "met": True, "raw": "yes"},
     ]
-    scores: list[dict[str, Score]] = [{"ueval_text": Score(0.25, evidence={"criteria": verdicts})}, {}]
-    done = write_output(AnsweredRun("m", (run_of(PLAIN, ODD[-1], scores=scores),)), tmp_path)
+    scores: list[dict[str, Score]] = [
+        {"ueval_text": Score(0.25, evidence={"criteria": verdicts})},
+        {},
+    ]
+    done = write_output(
+        AnsweredRun("m", (run_of(PLAIN, ODD[-1], scores=scores),)), tmp_path
+    )
     (item,) = json.loads((tmp_path / "results.json").read_text())["items"]
-    assert [row["criteria_met"] for row in item["text_results"]] == ["Not Sure", 1, False, True]
-    assert ["results.json" in gap for gap in done.gaps] == [False, True], "besides the answer that failed"
+    assert [row["criteria_met"] for row in item["text_results"]] == [
+        "Not Sure",
+        1,
+        False,
+        True,
+    ]
+    assert ["results.json" in gap for gap in done.gaps] == [False, True], (
+        "besides the answer that failed"
+    )

@@ -38,7 +38,11 @@ OPEN = ["ueval_art", "ueval_life", "ueval_tech", "ueval_exercise"]
 
 def test_the_metric_has_its_documented_switches_in_each_profile() -> None:
     metric = load_metric("ueval_rubric")
-    assert (metric.switches, metric.profiles, metric.roles) == (DEFAULTS, {"official": OFFICIAL}, ("judge",))
+    assert (metric.switches, metric.profiles, metric.roles) == (
+        DEFAULTS,
+        {"official": OFFICIAL},
+        ("judge",),
+    )
     assert (metric.outputs, metric.range) == (("ueval_text", "ueval_image"), (0, 1))
 
 
@@ -49,7 +53,10 @@ def test_the_eight_tasks_ask_and_score_alike() -> None:
         keys = file.keys
         assert {key: getattr(keys, key) for key in TASK} == TASK, name
         assert keys.filter == {"ueval_task": name.removeprefix("ueval_")}
-        assert (keys.protocol.name, [(one.metric, one.switches) for one in keys.metric_list]) == (
+        assert (
+            keys.protocol.name,
+            [(one.metric, one.switches) for one in keys.metric_list],
+        ) == (
             "single",
             [("ueval_rubric", {})],
         )
@@ -64,12 +71,22 @@ def test_the_eight_tasks_ask_and_score_alike() -> None:
 
 
 def test_each_task_counts_the_same_in_the_three_groups() -> None:
-    for group, members in (("ueval", [*CLOSED, *OPEN]), ("ueval_closed", CLOSED), ("ueval_open", OPEN)):
+    for group, members in (
+        ("ueval", [*CLOSED, *OPEN]),
+        ("ueval_closed", CLOSED),
+        ("ueval_open", OPEN),
+    ):
         chosen = choose([group], TaskIndex())
         keys = chosen.group_files[group].keys
         assert (list(chosen.tasks), keys.layout) == (members, "ueval")
-        metrics = [(one.metric, one.weight_by_size) for one in keys.aggregate_metric_list]
-        assert metrics == [("ueval_score", False), ("ueval_image", False), ("ueval_text", False)]
+        metrics = [
+            (one.metric, one.weight_by_size) for one in keys.aggregate_metric_list
+        ]
+        assert metrics == [
+            ("ueval_score", False),
+            ("ueval_image", False),
+            ("ueval_text", False),
+        ]
 
 
 def test_the_published_retry_asks_a_hundred_times_and_is_never_the_default() -> None:

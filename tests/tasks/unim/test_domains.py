@@ -10,12 +10,23 @@ FIELD_COUNTS = {
 """Easy, medium and hard instances by field (paper, tables 2 and 13)."""
 
 
-def test_thirty_domains_have_the_counts_of_the_paper_and_spellings_of_their_own() -> None:
+def test_thirty_domains_have_the_counts_of_the_paper_and_spellings_of_their_own() -> (
+    None
+):
     fields = [(domain.number, domain.field) for domain in DOMAINS]
     assert fields == list(enumerate([field for field in FIELDS for _ in range(10)], 1))
-    counts = {field: [domain.counts for domain in DOMAINS if domain.field == field] for field in FIELDS}
-    assert {field: tuple(map(sum, zip(*own, strict=True))) for field, own in counts.items()} == FIELD_COUNTS
-    assert [sum(domain.count(level) for domain in DOMAINS) for level in LEVELS] == [10_678, 14_088, 6_260]
+    counts = {
+        field: [domain.counts for domain in DOMAINS if domain.field == field]
+        for field in FIELDS
+    }
+    assert {
+        field: tuple(map(sum, zip(*own, strict=True))) for field, own in counts.items()
+    } == FIELD_COUNTS
+    assert [sum(domain.count(level) for domain in DOMAINS) for level in LEVELS] == [
+        10_678,
+        14_088,
+        6_260,
+    ]
     assert sum(domain.total for domain in DOMAINS) == 31_026
     assert [domain.title for domain in DOMAINS if 0 in domain.counts] == ["Philosophy"]
     words = [word for domain in DOMAINS for word in domain.words]
@@ -23,15 +34,24 @@ def test_thirty_domains_have_the_counts_of_the_paper_and_spellings_of_their_own(
     assert all(domain_of(word) is domain for domain in DOMAINS for word in domain.words)
 
 
-def test_a_domain_has_a_task_that_reads_its_folder_and_its_field_weighs_it_like_any_other() -> None:
+def test_a_domain_has_a_task_that_reads_its_folder_and_its_field_weighs_it_like_any_other() -> (
+    None
+):
     domain = DOMAINS[4]
     (file,) = choose([domain.task], TaskIndex()).tasks.values()
     wanted = file.keys.filter["domain"]
     assert file.keys.dataset_name == domain.name
     assert (wanted if isinstance(wanted, list) else [wanted]) == list(domain.words)
     assert (file.keys.expected.rows, file.keys.expected.samples) == (None, domain.total)
-    assert sorted(choose(["unim_domains"], TaskIndex()).tasks) == sorted(domain.task for domain in DOMAINS)
+    assert sorted(choose(["unim_domains"], TaskIndex()).tasks) == sorted(
+        domain.task for domain in DOMAINS
+    )
     for field in FIELDS:
         group = choose([f"unim_{field}"], TaskIndex()).groups[f"unim_{field}"]
-        assert group.members == tuple(domain.task for domain in DOMAINS if domain.field == field)
-        assert ({metric.weight_by_size for metric in group.metrics}, group.layout) == ({False}, "unim")
+        assert group.members == tuple(
+            domain.task for domain in DOMAINS if domain.field == field
+        )
+        assert ({metric.weight_by_size for metric in group.metrics}, group.layout) == (
+            {False},
+            "unim",
+        )

@@ -11,17 +11,28 @@ from mmeval.tasks.unim.labels import capabilities_of
         (["c7", "C07", 7, "7"], ["C7"]),
         (["Spatial Understanding", "content-editing", "planning"], ["C2", "C5", "C10"]),
         ("reasoning", ["C7"]),
-        (["C11", "c0", "tool use", "C1"], ["C11", "c0", "tool use", "C1"]),  # unknown ones stay
+        (
+            ["C11", "c0", "tool use", "C1"],
+            ["C11", "c0", "tool use", "C1"],
+        ),  # unknown ones stay
         ([], []),
         (None, []),
         # What is no weight makes none.
-        *(({"C1": weight, "C2": 1}, ["C1", "C2"]) for weight in ("much", None, -1, float("nan"), 10**400)),
+        *(
+            ({"C1": weight, "C2": 1}, ["C1", "C2"])
+            for weight in ("much", None, -1, float("nan"), 10**400)
+        ),
     ],
 )
-def test_capabilities_become_ids_under_each_likely_key(written: object, ids: list[str], key: str) -> None:
+def test_capabilities_become_ids_under_each_likely_key(
+    written: object, ids: list[str], key: str
+) -> None:
     assert capabilities_of({key: written}) == {"capabilities": ids}
 
 
 def test_soft_labels_keep_their_weights() -> None:
     found = capabilities_of({"capabilities": {"C1": 1, "planning": 0.25, "C3": 0}})
-    assert found == {"capabilities": ["C1", "C10"], "capability_weights": {"C1": 1.0, "C10": 0.25}}
+    assert found == {
+        "capabilities": ["C1", "C10"],
+        "capability_weights": {"C1": 1.0, "C10": 0.25},
+    }

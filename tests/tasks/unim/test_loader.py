@@ -8,7 +8,13 @@ import pytest
 from mmeval.errors import MissingDataError, UnknownNameError
 from mmeval.tasks.unim.data import folders
 from mmeval.tasks.unim.data.concatenated_json import Record, read_records
-from tests.support.unim_folder import unim_dataset, unim_row, unim_samples, write_captions, write_records
+from tests.support.unim_folder import (
+    unim_dataset,
+    unim_row,
+    unim_samples,
+    write_captions,
+    write_records,
+)
 
 PHYSICS = "natural_science/2_physics/a.jsonl"
 Rows = list[dict[str, Any]]
@@ -19,19 +25,36 @@ Rows = list[dict[str, Any]]
     [
         # In the order of paths.
         (
-            {PHYSICS: [unim_row(id="2", subdomain="physics")], "natural_science/1_math/image/b.json": [unim_row()]},
+            {
+                PHYSICS: [unim_row(id="2", subdomain="physics")],
+                "natural_science/1_math/image/b.json": [unim_row()],
+            },
             ["math/1", "physics/2"],
         ),
         # An id that repeats across files, or a name with a number behind it, stays unique.
-        ({f"natural_science/1_math/{name}.jsonl": [unim_row(id="4")] for name in "ab"}, ["math/4", "math/4#2"]),
-        ({"a.jsonl": [unim_row(), unim_row(id="1#2"), unim_row()]}, ["math/1", "math/1#2", "math/1#3"]),
+        (
+            {
+                f"natural_science/1_math/{name}.jsonl": [unim_row(id="4")]
+                for name in "ab"
+            },
+            ["math/4", "math/4#2"],
+        ),
+        (
+            {"a.jsonl": [unim_row(), unim_row(id="1#2"), unim_row()]},
+            ["math/1", "math/1#2", "math/1#3"],
+        ),
     ],
     ids=["two files", "a repeated id", "a number behind a name"],
 )
-def test_records_are_samples_with_ids_of_their_own(tmp_path: Path, files: dict[str, Rows], ids: list[str]) -> None:
+def test_records_are_samples_with_ids_of_their_own(
+    tmp_path: Path, files: dict[str, Rows], ids: list[str]
+) -> None:
     for file, rows in files.items():
         write_records(tmp_path, *rows, file=file)
-    for folder in (tmp_path, tmp_path / "qapairs_placeholder"):  # the records may lie right inside
+    for folder in (
+        tmp_path,
+        tmp_path / "qapairs_placeholder",
+    ):  # the records may lie right inside
         dataset = unim_dataset(folder)
         assert [sample.id.partition("/")[2] for sample in dataset] == ids
         assert len(dataset) == len(ids)
@@ -56,7 +79,9 @@ def test_the_fingerprint_follows_records_and_captions(tmp_path: Path) -> None:
     assert [marks.index(mark) for mark in marks] == [0, 0, 2, 3]
 
 
-def test_a_file_is_counted_once_until_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_counted_once_until_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write_records(tmp_path, unim_row())
     os.utime(path, ns=(0, 10**18))
     read: list[Path] = []
@@ -66,11 +91,17 @@ def test_a_file_is_counted_once_until_it_changes(tmp_path: Path, monkeypatch: py
         return read_records(file)
 
     monkeypatch.setattr(folders, "read_records", noted)
-    assert ([len(unim_dataset(tmp_path)) for _ in range(3)], read) == ([1, 1, 1], [path])
+    assert ([len(unim_dataset(tmp_path)) for _ in range(3)], read) == (
+        [1, 1, 1],
+        [path],
+    )
     before = unim_dataset(tmp_path).fingerprint
     write_records(tmp_path, unim_row(), unim_row(id="2"))
     os.utime(path, ns=(0, 10**18 + 10**9))
-    assert (len(unim_dataset(tmp_path)), unim_dataset(tmp_path).fingerprint != before) == (2, True)
+    assert (
+        len(unim_dataset(tmp_path)),
+        unim_dataset(tmp_path).fingerprint != before,
+    ) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -82,20 +113,31 @@ def test_a_file_is_counted_once_until_it_changes(tmp_path: Path, monkeypatch: py
         ("", ["sports/3", "math/1", "physics/2"], ["21_sports", "1_math", "2_physics"]),
     ],
 )
-def test_a_dataset_name_is_a_field_or_domain(tmp_path: Path, name: str, ids: list[str], files: list[str]) -> None:
+def test_a_dataset_name_is_a_field_or_domain(
+    tmp_path: Path, name: str, ids: list[str], files: list[str]
+) -> None:
     sports = unim_row(id="3", domain="general_domain", subdomain="sports")
     write_records(tmp_path, unim_row())
     write_records(tmp_path, unim_row(id="2", subdomain="physics"), file=PHYSICS)
     write_records(tmp_path, sports, file="general_area/21_sports/a.jsonl")
     dataset = unim_dataset(tmp_path, name)
     assert [sample.id.partition("/")[2] for sample in dataset] == ids
-    assert (len(dataset), [file.parent.name for file in dataset.files]) == (len(ids), files)
+    assert (len(dataset), [file.parent.name for file in dataset.files]) == (
+        len(ids),
+        files,
+    )
 
 
 def test_where_folders_have_no_names_the_records_decide(tmp_path: Path) -> None:
-    rows = [unim_row(), unim_row(id="2", subdomain="physics"), unim_row(id="3", subdomain="physics")]
+    rows = [
+        unim_row(),
+        unim_row(id="2", subdomain="physics"),
+        unim_row(id="3", subdomain="physics"),
+    ]
     write_records(tmp_path, *rows, file="part_1/a.jsonl")
-    assert [sample.id for sample in unim_samples(tmp_path, "math")] == ["natural_science/math/1"]
+    assert [sample.id for sample in unim_samples(tmp_path, "math")] == [
+        "natural_science/math/1"
+    ]
     assert len(unim_dataset(tmp_path, "physics")) == 2
 
 

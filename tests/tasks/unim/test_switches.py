@@ -21,7 +21,15 @@ from scripts import check_unim_tables
 DOCUMENTED = Path(__file__).with_suffix(".json")
 """Defaults and profiles of each metric, constants, and what the task files say, as the documentation, the paper and the
 scripts have it."""
-KEYS = ("missing_output", "partial_output", "output_modalities", "placeholders", "profile", "repeats", "breakdown")
+KEYS = (
+    "missing_output",
+    "partial_output",
+    "output_modalities",
+    "placeholders",
+    "profile",
+    "repeats",
+    "breakdown",
+)
 """Keys of the task files that decide about numbers."""
 
 
@@ -44,17 +52,27 @@ def constants() -> dict[str, Any]:
 
 def values() -> dict[str, Any]:
     """What the code has. Fails where the task files of the levels and domains differ."""
-    files = choose(["unim_easy", "unim_medium", "unim_hard", "unim_domains"], TaskIndex()).tasks.values()
+    files = choose(
+        ["unim_easy", "unim_medium", "unim_hard", "unim_domains"], TaskIndex()
+    ).tasks.values()
     rows = [
         {key: getattr(file.keys, key) for key in KEYS}
-        | {"metrics": {entry.metric: [entry.switches, entry.aggregation.name] for entry in file.keys.metric_list}}
+        | {
+            "metrics": {
+                entry.metric: [entry.switches, entry.aggregation.name]
+                for entry in file.keys.metric_list
+            }
+        }
         for file in files
     ]
     assert all(row == rows[0] for row in rows)
     metrics = {name: load_metric(name) for name in rows[0]["metrics"]}
     found = {
         "switches": {name: dict(metric.switches) for name, metric in metrics.items()},
-        "profiles": {name: {p: dict(s) for p, s in metric.profiles.items()} for name, metric in metrics.items()},
+        "profiles": {
+            name: {p: dict(s) for p, s in metric.profiles.items()}
+            for name, metric in metrics.items()
+        },
         "constants": constants(),
         "tasks": rows[0],
     }

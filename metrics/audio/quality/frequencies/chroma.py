@@ -72,7 +72,11 @@ def halved(samples: Samples) -> Samples:
 
     found: Samples = soxr.resample(samples, 2, 1, quality="soxr_hq")
     wanted = (len(samples) + 1) // 2
-    found = found[:wanted] if len(found) >= wanted else numpy.pad(found, (0, wanted - len(found)))
+    found = (
+        found[:wanted]
+        if len(found) >= wanted
+        else numpy.pad(found, (0, wanted - len(found)))
+    )
     found *= numpy.sqrt(numpy.float32(2))
     return found
 
@@ -99,7 +103,9 @@ def filters_of(tuning: float) -> Filters:
     passed /= numpy.sqrt(lengths)[:, None]
     used = numpy.flatnonzero(numpy.abs(passed).any(axis=0))
     start, end = int(used[0]), int(used[-1]) + 1
-    return Filters(start, numpy.ascontiguousarray(passed[:, start:end].T).astype(numpy.complex64))
+    return Filters(
+        start, numpy.ascontiguousarray(passed[:, start:end].T).astype(numpy.complex64)
+    )
 
 
 def _oscillation(length: float, angle: float) -> Complex:
@@ -119,7 +125,9 @@ def _sparse(passed: Complex) -> Complex:
     ordered = numpy.sort(heights, axis=1)
     shares = numpy.cumsum(ordered / heights.sum(axis=1, keepdims=True), axis=1)
     first = numpy.argmax(shares >= DROPPED, axis=1)
-    return numpy.where(heights >= ordered[numpy.arange(len(passed)), first][:, None], passed, 0)
+    return numpy.where(
+        heights >= ordered[numpy.arange(len(passed)), first][:, None], passed, 0
+    )
 
 
 def _add_octave(total: Samples, octave: Samples, hop: int, filters: Filters) -> int:
@@ -135,6 +143,10 @@ def _add_octave(total: Samples, octave: Samples, hop: int, filters: Filters) -> 
         spectra = rfft(frames[first : first + _AT_ONCE], axis=1)[:, filters.start : end]
         found = numpy.abs(spectra @ filters.passed)
         # Three bins make a semitone, and its own is the middle one.
-        semitones = numpy.roll(found, 1, axis=1).reshape(len(found), CLASSES, STEPS // CLASSES).sum(axis=2)
+        semitones = (
+            numpy.roll(found, 1, axis=1)
+            .reshape(len(found), CLASSES, STEPS // CLASSES)
+            .sum(axis=2)
+        )
         total[first : first + len(found)] += semitones
     return count

@@ -41,9 +41,14 @@ def extremes(amplitude: Samples) -> tuple[Samples, Samples]:
     import numpy
 
     shape = (len(amplitude), OCTAVES + 1)
-    valleys, peaks = numpy.empty(shape, numpy.float32), numpy.empty(shape, numpy.float32)
+    valleys, peaks = (
+        numpy.empty(shape, numpy.float32),
+        numpy.empty(shape, numpy.float32),
+    )
     for at, (start, end, size) in enumerate(bands(amplitude.shape[1])):
-        ordered = numpy.partition(amplitude[:, start:end], (size - 1, end - start - size), axis=1)
+        ordered = numpy.partition(
+            amplitude[:, start:end], (size - 1, end - start - size), axis=1
+        )
         valleys[:, at] = ordered[:, :size].mean(axis=1)
         peaks[:, at] = ordered[:, -size:].mean(axis=1)
     return valleys, peaks
@@ -53,7 +58,9 @@ def contrast_of(valleys: Samples, peaks: Samples) -> float:
     """Decibels between peaks and valleys: a median over time, then over the bands."""
     import numpy
 
-    return float(numpy.median(numpy.median(_decibels(peaks) - _decibels(valleys), axis=0)))
+    return float(
+        numpy.median(numpy.median(_decibels(peaks) - _decibels(valleys), axis=0))
+    )
 
 
 @functools.cache
@@ -69,7 +76,9 @@ def bands(bins: int) -> tuple[Band, ...]:
     edges = [0.0, *(LOWEST * 2.0**octave for octave in range(OCTAVES + 1))]
     found = []
     for at in range(OCTAVES + 1):
-        inside = numpy.flatnonzero((frequencies >= edges[at]) & (frequencies <= edges[at + 1]))
+        inside = numpy.flatnonzero(
+            (frequencies >= edges[at]) & (frequencies <= edges[at + 1])
+        )
         start, last = max(0, int(inside[0]) - 1), int(inside[-1])
         end = bins if at == OCTAVES else last + 1
         size = max(1, int(numpy.rint(QUANTILE * (end - start))))
@@ -80,5 +89,7 @@ def bands(bins: int) -> tuple[Band, ...]:
 def _decibels(levels: Samples) -> Doubles:
     import numpy
 
-    found: Doubles = 10 * numpy.log10(numpy.maximum(levels.astype(numpy.float64), FAINTEST))
+    found: Doubles = 10 * numpy.log10(
+        numpy.maximum(levels.astype(numpy.float64), FAINTEST)
+    )
     return numpy.asarray(numpy.maximum(found, found.max() - SPAN_DB))

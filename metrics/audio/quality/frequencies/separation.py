@@ -10,7 +10,11 @@ import math
 from typing import TYPE_CHECKING
 
 from mmeval.metrics.audio.quality.frames import TINY
-from mmeval.metrics.audio.quality.frequencies.spectrum import amplitudes, blocks, frame_count
+from mmeval.metrics.audio.quality.frequencies.spectrum import (
+    amplitudes,
+    blocks,
+    frame_count,
+)
 
 if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples
@@ -65,6 +69,8 @@ def soft_mask(wanted: Samples, other: Samples, margin: float) -> Samples:
     none = largest < numpy.finfo(numpy.float32).tiny
     largest[none] = 1
     mask = numpy.square(wanted / largest)
-    mask /= numpy.maximum(mask + numpy.square(other / largest), numpy.finfo(numpy.float32).tiny)
+    mask /= numpy.maximum(
+        mask + numpy.square(other / largest), numpy.finfo(numpy.float32).tiny
+    )
     mask[none] = 0.5 if margin == NO_MARGIN else 0.0
     return mask

@@ -89,7 +89,9 @@ def spectrum_of(samples: Samples) -> Spectrum:
         tops.append(top)
         peaks.append(peaks_of(amplitude[: max(0, centred - first)]))
     contrast = contrast_of(numpy.concatenate(valleys), numpy.concatenate(tops))
-    return Spectrum(numpy.concatenate(flatness), power / count, contrast, tuning_of(peaks))
+    return Spectrum(
+        numpy.concatenate(flatness), power / count, contrast, tuning_of(peaks)
+    )
 
 
 def blocks(count: int, at_once: int = _AT_ONCE) -> Iterator[tuple[int, int]]:
@@ -113,7 +115,11 @@ def band_end(power: Doubles) -> float:
     import numpy
 
     shares = numpy.cumsum(power / (power.sum() + TINY))
-    reached = int(numpy.argmax(shares >= ENERGY_SHARE)) if shares[-1] >= ENERGY_SHARE else BINS - 1
+    reached = (
+        int(numpy.argmax(shares >= ENERGY_SHARE))
+        if shares[-1] >= ENERGY_SHARE
+        else BINS - 1
+    )
     return reached * RATE / FRAME
 
 

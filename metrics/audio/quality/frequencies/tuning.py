@@ -42,9 +42,13 @@ def peaks_of(amplitude: Samples) -> Peaks:
 
     width = RATE / (2 * (amplitude.shape[1] - 1))
     first, last = int(-(-LOWEST // width)), int(-(-HIGHEST // width))
-    middle, below, above = (amplitude[:, first + shift : last + shift] for shift in (0, -1, 1))
+    middle, below, above = (
+        amplitude[:, first + shift : last + shift] for shift in (0, -1, 1)
+    )
     faintest = numpy.float32(FAINTEST) * amplitude.max(axis=1, keepdims=True, initial=0)
-    frames, bins = numpy.nonzero((middle > faintest) & (middle > below) & (middle >= above))
+    frames, bins = numpy.nonzero(
+        (middle > faintest) & (middle > below) & (middle >= above)
+    )
     here, left, right = middle[frames, bins], below[frames, bins], above[frames, bins]
     curve, slope = right + left - 2 * here, (right - left) / 2
     flat = numpy.abs(slope) >= numpy.abs(curve)

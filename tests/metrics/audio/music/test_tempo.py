@@ -22,22 +22,34 @@ def two_beats_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("profile", ["standard", "official"])
-@pytest.mark.parametrize(("wanted", "value"), [(124.9, 1), (125, 0), (115.1, 1), (115, 0)])
-def test_less_than_five_beats_a_minute_off_is_right(wanted: float, value: float, profile: str) -> None:
+@pytest.mark.parametrize(
+    ("wanted", "value"), [(124.9, 1), (125, 0), (115.1, 1), (115, 0)]
+)
+def test_less_than_five_beats_a_minute_off_is_right(
+    wanted: float, value: float, profile: str
+) -> None:
     score = score_of(tempo, heard(tone(10), metadata={"tempo": wanted}), profile)
-    assert (score.value, score.evidence) == (value, {"bpm": 120.0, "beats": 20, "seconds": 10.0})
+    assert (score.value, score.evidence) == (
+        value,
+        {"bpm": 120.0, "beats": 20, "seconds": 10.0},
+    )
 
 
 def test_silence_at_both_ends_has_no_beats_and_a_sound_of_any_length_a_tempo() -> None:
     padded = np.concatenate([silence(7), tone(10), silence(7)])
     evidence = score_of(tempo, heard(padded, metadata={"tempo": 120})).evidence
-    assert (evidence["seconds"], evidence["bpm"]) == (pytest.approx(10, abs=0.2), pytest.approx(120, abs=3))
+    assert (evidence["seconds"], evidence["bpm"]) == (
+        pytest.approx(10, abs=0.2),
+        pytest.approx(120, abs=3),
+    )
     for samples in (silence(3), np.zeros(1, np.float32)):
         evidence = score_of(tempo, heard(samples, metadata={"tempo": 90})).evidence
         assert evidence["bpm"] == evidence["beats"] * 60 / (len(samples) / 22050)
 
 
-@pytest.mark.parametrize(("times", "bpm"), [([], 0), ([0.3], 6), ([0.3, 0.8, 1.2, 1.8], 120)], ids=str)
+@pytest.mark.parametrize(
+    ("times", "bpm"), [([], 0), ([0.3], 6), ([0.3, 0.8, 1.2, 1.8], 120)], ids=str
+)
 def test_by_librosa_the_mean_distance_of_beats_is_the_tempo(
     times: list[float], bpm: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -45,5 +57,12 @@ def test_by_librosa_the_mean_distance_of_beats_is_the_tempo(
     score = score_of(tempo, heard(tone(10), metadata={"tempo": 120}), tracker="librosa")
     assert (score.evidence["bpm"], score.value) == (pytest.approx(bpm), bpm == 120)
     by_librosa, usual = bind(tempo, {"tracker": "librosa"}), bind(tempo)
-    assert (by_librosa.comparable, usual.comparable, by_librosa.at_once) == (False, True, 0)
-    assert (by_librosa.without_models(), "CPJKU/beat_this" in usual.without_models()) == ("", True)
+    assert (by_librosa.comparable, usual.comparable, by_librosa.at_once) == (
+        False,
+        True,
+        0,
+    )
+    assert (
+        by_librosa.without_models(),
+        "CPJKU/beat_this" in usual.without_models(),
+    ) == ("", True)

@@ -4,8 +4,22 @@ The order is that of UniM's pipeline. What the numbers do is tested beside their
 """
 
 from mmeval.metrics.audio.quality import combination as combined
-from mmeval.metrics.audio.quality import frames, gaps, level, loudness, periodicity, recording, signal_to_noise
-from mmeval.metrics.audio.quality.frequencies import chroma, contrast, separation, spectrum, tuning
+from mmeval.metrics.audio.quality import (
+    frames,
+    gaps,
+    level,
+    loudness,
+    periodicity,
+    recording,
+    signal_to_noise,
+)
+from mmeval.metrics.audio.quality.frequencies import (
+    chroma,
+    contrast,
+    separation,
+    spectrum,
+    tuning,
+)
 from tests.support.constants import defined, documented
 
 DOCUMENTED = """
@@ -38,13 +52,26 @@ combination: CONTRAST_BELOW_DB=18.0 CONTRAST_LOW=0.12 CONTRAST_COST=3.2 STRUCTUR
 combination: BONUS_CONTRAST=0.12 BONUS_CHROMA=0.08 PERIODIC_STRUCTURE=0.5 PERIODIC_DB=15.0 BONUS_PERIODIC=0.15
 combination: FINAL_POWER={"released":0.7,"paper":1.0}
 """
-MODULES = [recording, frames, spectrum, contrast, tuning, chroma, separation, signal_to_noise]
+MODULES = [
+    recording,
+    frames,
+    spectrum,
+    contrast,
+    tuning,
+    chroma,
+    separation,
+    signal_to_noise,
+]
 MODULES += [periodicity, loudness, level, gaps, combined]
 
 
 def test_every_number_is_what_it_was() -> None:
     # Left out: how much is worked on at a time, which changes no score; limits made of a number of the table; names.
-    assert defined(MODULES, {"_AT_ONCE", "_LEAD", "LIMITS", "WEIGHTS", "NOT_REPORTED"}) == documented(DOCUMENTED)
+    assert defined(
+        MODULES, {"_AT_ONCE", "_LEAD", "LIMITS", "WEIGHTS", "NOT_REPORTED"}
+    ) == documented(DOCUMENTED)
     names = "snr_score structure(1-SF) dr_score lufs_score level_score transient_score crest_score bandwidth contrast"
     weights = (3.5, 2.5, 1.0, 1.0, 1.0, 1.0, 0.8, 0.3, 2.4, 1.2)
-    assert dict(zip([*names.split(), "chroma"], weights, strict=True)) == combined.WEIGHTS
+    assert (
+        dict(zip([*names.split(), "chroma"], weights, strict=True)) == combined.WEIGHTS
+    )

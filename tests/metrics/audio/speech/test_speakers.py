@@ -23,8 +23,18 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> None:
     def loudness(sound: Media) -> float:
         return float(np.abs(clip(sound)).max())
 
-    def genders_of(sounds: Sequence[Media], model: Any, *, seconds: float, male_class: int) -> list[Heard]:
-        return [Heard("male" if (loudness(s) > 0.1 * seconds) == (male_class == 1) else "female", 0.9) for s in sounds]
+    def genders_of(
+        sounds: Sequence[Media], model: Any, *, seconds: float, male_class: int
+    ) -> list[Heard]:
+        return [
+            Heard(
+                "male"
+                if (loudness(s) > 0.1 * seconds) == (male_class == 1)
+                else "female",
+                0.9,
+            )
+            for s in sounds
+        ]
 
     def voices_of(sounds: Sequence[Media], model: Any, *, seconds: float) -> list[Any]:
         angles = [loudness(sound) * math.pi / 2 for sound in sounds]
@@ -45,37 +55,74 @@ def apart(cosine: float) -> Samples:
 
 def test_the_gender_of_the_voice_and_voices_above_the_threshold() -> None:
     for gender, value in {"male": 1, "female": 0}.items():
-        score = score_of(speaker_gender, sound_trial(loud(0.8), gender=gender, voice="female"))
-        assert (score.value, score.evidence) == (value, {"heard": "male", "certainty": 0.9})
+        score = score_of(
+            speaker_gender, sound_trial(loud(0.8), gender=gender, voice="female")
+        )
+        assert (score.value, score.evidence) == (
+            value,
+            {"heard": "male", "certainty": 0.9},
+        )
     for changed in ({"seconds": 9.0}, {"male_class": 0}, {"gender_key": "voice"}):
         asked = sound_trial(loud(0.8), gender="male", voice="female")
         assert score_of(speaker_gender, asked, **changed).value == 0
     for cosine, threshold, value in ((0.935, 0.93, 1), (0.925, 0.93, 0), (1.0, 1.0, 0)):
-        score = score_of(speaker_similarity, sound_trial(apart(cosine), given=[loud(0)]), threshold=threshold)
-        assert (score.value, score.evidence["cosines"]["input"]) == (value, pytest.approx(cosine, abs=1e-3))
+        score = score_of(
+            speaker_similarity,
+            sound_trial(apart(cosine), given=[loud(0)]),
+            threshold=threshold,
+        )
+        assert (score.value, score.evidence["cosines"]["input"]) == (
+            value,
+            pytest.approx(cosine, abs=1e-3),
+        )
 
 
-def test_labels_and_voices_that_do_not_fit_are_unscored_and_found_before_the_run() -> None:
+def test_labels_and_voices_that_do_not_fit_are_unscored_and_found_before_the_run() -> (
+    None
+):
     asked = sound_trial(loud(0.8), gender="man")
-    assert score_of(speaker_gender, asked).reason == bind(speaker_gender).sample_fault(asked.sample) != ""
+    assert (
+        score_of(speaker_gender, asked).reason
+        == bind(speaker_gender).sample_fault(asked.sample)
+        != ""
+    )
     asked = sound_trial(loud(0), given=[loud(0.9), loud(0)], references=[loud(0)])
-    assert [score_of(speaker_similarity, asked, against=one).value for one in ("input", "reference")] == [0, 1]
+    assert [
+        score_of(speaker_similarity, asked, against=one).value
+        for one in ("input", "reference")
+    ] == [0, 1]
     for given in ([], [DAMAGED]):
         unfit = sound_trial(tone(1), given=given)
-        assert score_of(speaker_similarity, unfit).reason == bind(speaker_similarity).sample_fault(unfit.sample) != ""
+        assert (
+            score_of(speaker_similarity, unfit).reason
+            == bind(speaker_similarity).sample_fault(unfit.sample)
+            != ""
+        )
 
 
 @pytest.mark.parametrize(
     ("answer", "order", "value", "pairs"),
     [
         ([loud(0)] * 3, [0, 1, 0], 1, ["0-2"]),
-        ([*[loud(0)] * 4, apart(0.5)], [0, 1, 0, 1, 0], 0, ["0-2", "0-4", "1-3", "2-4"]),
+        (
+            [*[loud(0)] * 4, apart(0.5)],
+            [0, 1, 0, 1, 0],
+            0,
+            ["0-2", "0-4", "1-3", "2-4"],
+        ),
         ([loud(0), loud(0.9)], ["Ann", "Bo"], 1, []),
         # Another number of sounds than turns, and a damaged one.
-        *(([*answer], [0, 0], 0, None) for answer in ([loud(0)], [loud(0)] * 3, [loud(0), DAMAGED])),
+        *(
+            ([*answer], [0, 0], 0, None)
+            for answer in ([loud(0)], [loud(0)] * 3, [loud(0), DAMAGED])
+        ),
     ],
 )
-def test_turns_of_one_speaker(answer: list[Any], order: list[Any], value: float, pairs: list[str] | None) -> None:
-    score = score_of(speaker_similarity, sound_trial(*answer, order=order), against="turns")
+def test_turns_of_one_speaker(
+    answer: list[Any], order: list[Any], value: float, pairs: list[str] | None
+) -> None:
+    score = score_of(
+        speaker_similarity, sound_trial(*answer, order=order), against="turns"
+    )
     assert (score.value, "reason" in score.evidence) == (value, pairs is None)
     assert pairs is None or list(score.evidence["cosines"]) == pairs

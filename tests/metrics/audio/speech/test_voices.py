@@ -5,11 +5,24 @@ import pytest
 import torch
 
 from mmeval.metrics.audio.speech import voices
-from mmeval.metrics.audio.speech.voices import VOICE, Heard, genders, same_speaker_pairs, voice_vectors
+from mmeval.metrics.audio.speech.voices import (
+    VOICE,
+    Heard,
+    genders,
+    same_speaker_pairs,
+    voice_vectors,
+)
 from tests.support.hearing import sound, tiny
 from tests.support.sounds import Samples, silence, tone, voice
 
-CLIPS = [voice(110), voice(220), silence(2), tone(0.3), tone(12, 700), np.zeros(1, np.float32)]
+CLIPS = [
+    voice(110),
+    voice(220),
+    silence(2),
+    tone(0.3),
+    tone(12, 700),
+    np.zeros(1, np.float32),
+]
 
 
 @pytest.fixture(scope="module")
@@ -27,16 +40,30 @@ def test_of_five_seconds_a_clip_has_a_gender_and_class_one_is_a_man(
 ) -> None:
     start = voice(150, 5)
     short = start[:44100]
-    clips = [np.concatenate([start, tone(4)]), start, np.concatenate([short, silence(3)]), short]
+    clips = [
+        np.concatenate([start, tone(4)]),
+        start,
+        np.concatenate([short, silence(3)]),
+        short,
+    ]
     whole, cut, padded, alone = (found.certainty for found in genders(clips, gender))
     assert (whole, padded) == pytest.approx((cut, alone), abs=2e-3)
-    assert genders([start], gender, seconds=1)[0].certainty != pytest.approx(cut, abs=1e-6)
+    assert genders([start], gender, seconds=1)[0].certainty != pytest.approx(
+        cut, abs=1e-6
+    )
     together = genders(CLIPS, gender)
-    assert [found.gender for found in together] == [genders([clip], gender)[0].gender for clip in CLIPS]
+    assert [found.gender for found in together] == [
+        genders([clip], gender)[0].gender for clip in CLIPS
+    ]
     assert all(0.5 <= found.certainty <= 1 for found in together)
-    monkeypatch.setattr(voices, "_logits", lambda voice, clips: torch.tensor([[0.0, 3.0], [3.0, 0.0]]))
+    monkeypatch.setattr(
+        voices, "_logits", lambda voice, clips: torch.tensor([[0.0, 3.0], [3.0, 0.0]])
+    )
     assert [found.gender for found in genders(CLIPS[:2], gender)] == ["male", "female"]
-    assert [found.gender for found in genders(CLIPS[:2], gender, male_class=0)] == ["female", "male"]
+    assert [found.gender for found in genders(CLIPS[:2], gender, male_class=0)] == [
+        "female",
+        "male",
+    ]
 
 
 def test_a_voice_is_a_vector_of_its_first_seconds_and_two_turns_of_one_speaker_are_a_pair(
@@ -52,11 +79,17 @@ def test_a_voice_is_a_vector_of_its_first_seconds_and_two_turns_of_one_speaker_a
     whole, cut = voice_vectors([both, start], speaker, seconds=1.0)
     assert whole @ cut > 0.9999
     assert voice_vectors([both], speaker)[0].tolist() != whole.tolist()
-    pairs = {"01201": [(0, 3), (1, 4)], "01010": [(0, 2), (0, 4), (1, 3), (2, 4)], "": []}
+    pairs = {
+        "01201": [(0, 3), (1, 4)],
+        "01010": [(0, 2), (0, 4), (1, 3), (2, 4)],
+        "": [],
+    }
     assert {order: same_speaker_pairs(order) for order in pairs} == pairs
 
 
-def test_each_sound_goes_once(gender: dict[str, str], speaker: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_sound_goes_once(
+    gender: dict[str, str], speaker: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[int] = []
 
     def one_each(clips: list[Samples], *given: Any, **more: Any) -> list[Heard]:

@@ -14,9 +14,19 @@ def by_hand(values: Any) -> tuple[float, float, float]:
     left = np.sqrt(np.mean(values[values < 0] ** 2))
     right = np.sqrt(np.mean(values[values > 0] ** 2))
     skew = left / right
-    ratio = np.mean(np.abs(values)) ** 2 / np.mean(values**2) * (skew**3 + 1) * (skew + 1) / (skew**2 + 1) ** 2
+    ratio = (
+        np.mean(np.abs(values)) ** 2
+        / np.mean(values**2)
+        * (skew**3 + 1)
+        * (skew + 1)
+        / (skew**2 + 1) ** 2
+    )
     tried = 0.2 + 0.001 * np.arange(9801)
-    shape = tried[np.argmin((gamma(2 / tried) ** 2 / (gamma(1 / tried) * gamma(3 / tried)) - ratio) ** 2)]
+    shape = tried[
+        np.argmin(
+            (gamma(2 / tried) ** 2 / (gamma(1 / tried) * gamma(3 / tried)) - ratio) ** 2
+        )
+    ]
     factor = np.sqrt(gamma(1 / shape) / gamma(3 / shape))
     return shape, left * factor, right * factor
 
@@ -32,7 +42,9 @@ def drawn(seed: int, power: float, lean: float, size: int = 500) -> Any:
 def test_it_is_the_published_recipe(seed: int, power: float, lean: float) -> None:
     values = drawn(seed, power, lean)
     fit = fitted(moments_of(values[None]))
-    assert (fit.shape[0], fit.left[0], fit.right[0]) == pytest.approx(by_hand(values), rel=1e-9)
+    assert (fit.shape[0], fit.left[0], fit.right[0]) == pytest.approx(
+        by_hand(values), rel=1e-9
+    )
 
 
 def test_zeros_belong_to_no_side_and_a_side_next_to_nothing_is_exact() -> None:
@@ -48,13 +60,19 @@ def test_zeros_belong_to_no_side_and_a_side_next_to_nothing_is_exact() -> None:
         assert found.squares_above == pytest.approx([14, small**2], rel=1e-9, abs=0)
     fit = fitted(moments_of(drawn(1, 1, 3)[None]))
     shape, left, right = fit.shape[0], fit.left[0], fit.right[0]
-    assert fit.mean[0] == pytest.approx((right - left) * gamma(2 / shape) / gamma(1 / shape))
+    assert fit.mean[0] == pytest.approx(
+        (right - left) * gamma(2 / shape) / gamma(1 / shape)
+    )
     assert fit.mean[0] > 0
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(0, 1.2), min_size=1, max_size=20))
-def test_the_search_by_halves_finds_what_a_search_through_the_table_finds(ratios: list[float]) -> None:
+def test_the_search_by_halves_finds_what_a_search_through_the_table_finds(
+    ratios: list[float],
+) -> None:
     table = shapes().ratio
     known = [*ratios, *(table[:3] + table[1:4]) / 2, table[0], table[-1]]
-    assert nearest_ratios(np.array(known)).tolist() == [int(np.argmin((table - ratio) ** 2)) for ratio in known]
+    assert nearest_ratios(np.array(known)).tolist() == [
+        int(np.argmin((table - ratio) ** 2)) for ratio in known
+    ]

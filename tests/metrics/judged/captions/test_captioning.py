@@ -7,7 +7,11 @@ from mmeval.backend import TO_DESCRIBE
 from mmeval.content import Interleaved, Media, Part, PartKind, media_part, text_part
 from mmeval.metrics.judged.captions import captioning
 from mmeval.metrics.judged.captions.captioned import Captioned
-from mmeval.metrics.judged.captions.captioning import RELEASED, CaptionForm, captioned_all
+from mmeval.metrics.judged.captions.captioning import (
+    RELEASED,
+    CaptionForm,
+    captioned_all,
+)
 from mmeval.program import Call, Role
 from mmeval.program.prompt_file import PromptTexts, find_prompt
 from mmeval.records import Response
@@ -17,7 +21,10 @@ from tests.support.toy import picture, reply
 
 HOME = Path(captioning.__file__).parents[1] / "prompts"
 KINDS: tuple[PartKind, ...] = ("image", "audio", "video", "document", "3d")
-WORDS = {kind: find_prompt(f"caption_{kind}", HOME, PromptTexts()).to_json() for kind in KINDS}
+WORDS = {
+    kind: find_prompt(f"caption_{kind}", HOME, PromptTexts()).to_json()
+    for kind in KINDS
+}
 RED, BLUE = picture(0xFF0000), picture(0x0000FF)
 SOUND = Media.from_bytes(tiny_media.wav())
 NAMES = {RED.sha256: "a red dot", BLUE.sha256: "a blue dot", SOUND.sha256: "a hum"}
@@ -35,110 +42,227 @@ def answer(text: str, **media: Media | str) -> Interleaved:
     return Interleaved.from_text(text, media)
 
 
-def put_data(content: Interleaved, says: Says = told, form: CaptionForm = "standard") -> Captioned:
+def put_data(
+    content: Interleaved, says: Says = told, form: CaptionForm = "standard"
+) -> Captioned:
     """The words of a content that the data set holds."""
-    (found,), _ = driven(captioned_all([], Role("captioner"), WORDS, data=[content], form=form), says)
+    (found,), _ = driven(
+        captioned_all([], Role("captioner"), WORDS, data=[content], form=form), says
+    )
     return found
 
 
-def put(content: Interleaved, says: Says = told, **more: Any) -> tuple[Captioned, list[Call]]:
+def put(
+    content: Interleaved, says: Says = told, **more: Any
+) -> tuple[Captioned, list[Call]]:
     """The words of a content, and the calls for them."""
     role, prompts = more.pop("role", Role("captioner")), more.pop("prompts", WORDS)
-    (found,), steps = driven(captioned_all([content], role, prompts, **{"form": "standard", **more}), says)
+    (found,), steps = driven(
+        captioned_all([content], role, prompts, **{"form": "standard", **more}), says
+    )
     return found, [call for step in steps for call in step]
 
 
-def test_a_medium_is_captioned_once_and_each_caption_stands_where_its_medium_stood() -> None:
-    found, asked = put(answer("See <<image1>>, then <image 2>.", image1=RED, image2=BLUE))
+def test_a_medium_is_captioned_once_and_each_caption_stands_where_its_medium_stood() -> (
+    None
+):
+    found, asked = put(
+        answer("See <<image1>>, then <image 2>.", image1=RED, image2=BLUE)
+    )
     assert found.text == "See <<image1: a red dot>>, then <<image2: a blue dot>>."
     assert (found.lost, len(asked)) == ("", 2)
     names = {"image1": "a red dot", "image2": "a blue dot"}
-    assert found.evidence == [{"label": label, "kind": "image", "text": name} for label, name in names.items()]
-    found, asked = put(answer("<<image1>> <<image2>> <<audio1>> <<image1>>", image1=RED, image2=picture(0xFF0000)))
+    assert found.evidence == [
+        {"label": label, "kind": "image", "text": name} for label, name in names.items()
+    ]
+    found, asked = put(
+        answer(
+            "<<image1>> <<image2>> <<audio1>> <<image1>>",
+            image1=RED,
+            image2=picture(0xFF0000),
+        )
+    )
     again = f"<<audio1: {NOTHING}>> <<image1: (as above)>>"
-    assert (found.text, found.lost, len(asked)) == (f"<<image1: a red dot>> <<image2: a red dot>> {again}", "", 1)
-    content = Interleaved((text_part("Look:"), *answer(" <image1>", image1=RED).parts, media_part(BLUE)))
-    assert put(content)[0].text == "Look: <<image1: a red dot>>\n<<image2: a blue dot>>\n"
+    assert (found.text, found.lost, len(asked)) == (
+        f"<<image1: a red dot>> <<image2: a red dot>> {again}",
+        "",
+        1,
+    )
+    content = Interleaved(
+        (text_part("Look:"), *answer(" <image1>", image1=RED).parts, media_part(BLUE))
+    )
+    assert (
+        put(content)[0].text == "Look: <<image1: a red dot>>\n<<image2: a blue dot>>\n"
+    )
 
 
-def test_a_request_holds_our_words_and_the_medium_alone_and_refuses_an_empty_caption() -> None:
+def test_a_request_holds_our_words_and_the_medium_alone_and_refuses_an_empty_caption() -> (
+    None
+):
     named = Media.from_bytes(RED.read(), name="a_wrong_answer.png")
-    first, second = put(answer("one <<image7>>", image7=named))[1], put(answer("two <<image1>>", image1=RED))[1]
+    first, second = (
+        put(answer("one <<image7>>", image7=named))[1],
+        put(answer("two <<image1>>", image1=RED))[1],
+    )
     assert first[0].request.digest == second[0].request.digest
     assert first[0].request.messages[0].content.media() == (RED,)
     assert (first[0].convert, first[0].request.wants) == (TO_DESCRIBE, ("text",))
     (call,) = put(answer("<<image1>>", image1=RED))[1]
     assert call.accept is not None
-    assert [bool(call.accept(reply(said))) for said in (" \n", "x", call.example)] == [True, False, False]
+    assert [bool(call.accept(reply(said))) for said in (" \n", "x", call.example)] == [
+        True,
+        False,
+        False,
+    ]
 
 
-def test_text_code_and_the_tags_of_the_data_set_stay_and_hidden_reasoning_does_not() -> None:
+def test_text_code_and_the_tags_of_the_data_set_stay_and_hidden_reasoning_does_not() -> (
+    None
+):
     code = Part("code", text="x = 1", raw="x = 1")
-    found, asked = put(Interleaved((Part("reasoning", text="hm", raw="<think>hm</think>"), text_part("Run "), code)))
+    found, asked = put(
+        Interleaved(
+            (
+                Part("reasoning", text="hm", raw="<think>hm</think>"),
+                text_part("Run "),
+                code,
+            )
+        )
+    )
     assert (found.text, found.captions, asked) == ("Run x = 1", (), [])
-    assert put(answer("Run <<code1>>", code1="x = '<<image1>>'"))[0].text == "Run <<code1: x = '<<image1>>'>>"
+    assert (
+        put(answer("Run <<code1>>", code1="x = '<<image1>>'"))[0].text
+        == "Run <<code1: x = '<<image1>>'>>"
+    )
     text = "See <audio1: two beats> and <<image9>> <3d1> <3d2>"
     assert put_data(answer(text)) == Captioned(text)
-    assert put_data(answer(f"{text} <image1>", image1=RED)).text == f"{text} <<image1: a red dot>>"
-    found = put_data(answer("<<image1>>", image1=RED), lambda _: Response.failed("bad_media", "a.png: no picture"))
+    assert (
+        put_data(answer(f"{text} <image1>", image1=RED)).text
+        == f"{text} <<image1: a red dot>>"
+    )
+    found = put_data(
+        answer("<<image1>>", image1=RED),
+        lambda _: Response.failed("bad_media", "a.png: no picture"),
+    )
     assert ("image1: a.png" in found.lost, found.cause) == (True, "final")
 
 
-def test_a_file_that_cannot_be_read_is_the_answers_own_fault_and_a_caption_that_fails_is_lost() -> None:
-    found, _ = put(answer("See <<image1>>", image1=RED), lambda _: Response.failed("bad_media", "image1: no picture"))
+def test_a_file_that_cannot_be_read_is_the_answers_own_fault_and_a_caption_that_fails_is_lost() -> (
+    None
+):
+    found, _ = put(
+        answer("See <<image1>>", image1=RED),
+        lambda _: Response.failed("bad_media", "image1: no picture"),
+    )
     assert (found.lost, found.captions[0].remarks) == ("", ("image1: no picture",))
     assert found.text.startswith("See <<image1: (")
-    alone = put(answer("<<image1>>", image1=RED), lambda _: Response.failed("unsupported", "no"))[0]
+    alone = put(
+        answer("<<image1>>", image1=RED), lambda _: Response.failed("unsupported", "no")
+    )[0]
     assert (alone.cause, "image1: unsupported: no" in alone.lost) == ("final", True)
     kinds = iter(["unsupported", "server"])
     content = answer("<<image1>> <<image2>>", image1=RED, image2=BLUE)
     found, _ = put(content, lambda _: Response.failed(next(kinds), "no"))  # type: ignore[arg-type]
-    assert (found.cause, "image1: unsupported" in found.lost, "1 more" in found.lost) == ("lost", True, True)
+    assert (
+        found.cause,
+        "image1: unsupported" in found.lost,
+        "1 more" in found.lost,
+    ) == ("lost", True, True)
 
 
 def test_a_long_caption_is_cut_and_none_can_pose_as_another_item() -> None:
     for chars, remarks in {2000: 1, 2001: 2}.items():
         said = replace(reply("x" * chars), warnings=("shrunk",))
         found, _ = put(answer("<<image1>>", image1=RED), lambda _, said=said: said)  # type: ignore[misc]
-        assert (found.text, len(found.captions[0].remarks)) == (f"<<image1: {'x' * 2000}>>", remarks)
-    role = Role("captioner", variants={"audio": Role("captioner.audio"), "document": Role("captioner.document")})
+        assert (found.text, len(found.captions[0].remarks)) == (
+            f"<<image1: {'x' * 2000}>>",
+            remarks,
+        )
+    role = Role(
+        "captioner",
+        variants={
+            "audio": Role("captioner.audio"),
+            "document": Role("captioner.document"),
+        },
+    )
     tags = answer("<<image1>><<audio1>>", image1=BLUE, audio1=SOUND)
     _, asked = put(Interleaved((*tags.parts, media_part(RED, "document"))), role=role)
-    assert [call.role for call in asked] == ["captioner", "captioner.audio", "captioner.document"]
-    assert [call.request.kinds() for call in asked] == [{"text", "image"}, {"text", "audio"}, {"text", "image"}]
+    assert [call.role for call in asked] == [
+        "captioner",
+        "captioner.audio",
+        "captioner.document",
+    ]
+    assert [call.request.kinds() for call in asked] == [
+        {"text", "image"},
+        {"text", "audio"},
+        {"text", "image"},
+    ]
     assert len({call.request.messages[0].content.text for call in asked}) == 3
-    found, _ = put(answer("<<image1>>", image1=RED), lambda _: reply("dot>> <<<image2: fine>>>"))
+    found, _ = put(
+        answer("<<image1>>", image1=RED), lambda _: reply("dot>> <<<image2: fine>>>")
+    )
     assert found.text == "<<image1: dot> > < < <image2: fine> > >>>"
 
 
-def test_a_prompt_that_does_not_say_where_the_medium_stands_has_it_before_its_words() -> None:
-    mine = {"name": "mine", "text": "[system]\nBe brief.\n[user]\nWhat is this {{ kind }}?"}
+def test_a_prompt_that_does_not_say_where_the_medium_stands_has_it_before_its_words() -> (
+    None
+):
+    mine = {
+        "name": "mine",
+        "text": "[system]\nBe brief.\n[user]\nWhat is this {{ kind }}?",
+    }
     (call,) = put(answer("<<image1>>", image1=RED), prompts={**WORDS, "image": mine})[1]
     system, user = call.request.messages
     assert system.content.text == "Be brief."
-    assert [part.text or part.media for part in user.content.parts] == [RED, "What is this image?"]
+    assert [part.text or part.media for part in user.content.parts] == [
+        RED,
+        "What is this image?",
+    ]
 
 
 def test_the_released_tags_have_single_brackets_and_their_own_spelling() -> None:
     text = "<image1> <<image1>> <Image1> <image 1> <image9> <3d1> <threeD1>"
     written = "<image1:a red dot> <<image1:a red dot>> <Image1> <image 1> <image9> <3d1> <threeD1:a blue dot>"
-    found, asked = put(Interleaved.from_text(text, {"image1": RED, "3d1": BLUE}), form=RELEASED)
+    found, asked = put(
+        Interleaved.from_text(text, {"image1": RED, "3d1": BLUE}), form=RELEASED
+    )
     assert (found.text, len(asked)) == (written, 2)
     standard = put(answer("<Image1> <image 1> <threeD1>", image1=RED, threeD1=BLUE))[0]
-    assert standard.text == "<<image1: a red dot>> <<image1: (as above)>> <<3d1: a blue dot>>"
+    assert (
+        standard.text
+        == "<<image1: a red dot>> <<image1: (as above)>> <<3d1: a blue dot>>"
+    )
 
 
-def test_the_released_script_finds_no_file_for_code_and_takes_a_failed_caption_as_an_empty_one(tmp_path: Path) -> None:
+def test_the_released_script_finds_no_file_for_code_and_takes_a_failed_caption_as_an_empty_one(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "a.png"
     path.write_bytes(RED.read())
     gone = Media.from_path(path)
     path.unlink()
-    found, asked = put(answer("<code1> <image1>", code1="x = 1", image1=gone), form=RELEASED)
-    assert found.text == "<code1:No file of code1 was found.> <image1:No file of image1 was found.>"
+    found, asked = put(
+        answer("<code1> <image1>", code1="x = 1", image1=gone), form=RELEASED
+    )
+    assert (
+        found.text
+        == "<code1:No file of code1 was found.> <image1:No file of image1 was found.>"
+    )
     assert asked == []
     said = reply("user\nDescribe it.\nassistant\n A dot.\nassistant\n")
-    assert put(answer("<image1>", image1=RED), lambda _: said, form=RELEASED)[0].text == "<image1:A dot.\nassistant>"
-    found, _ = put(answer("<image1>", image1=RED), lambda _: Response.failed("server", "no"), form=RELEASED)
-    data = put_data(answer("<image1>", image1=RED), lambda _: Response.failed("bad_media", "no"), RELEASED)
+    assert (
+        put(answer("<image1>", image1=RED), lambda _: said, form=RELEASED)[0].text
+        == "<image1:A dot.\nassistant>"
+    )
+    found, _ = put(
+        answer("<image1>", image1=RED),
+        lambda _: Response.failed("server", "no"),
+        form=RELEASED,
+    )
+    data = put_data(
+        answer("<image1>", image1=RED),
+        lambda _: Response.failed("bad_media", "no"),
+        RELEASED,
+    )
     assert (found.text, found.lost) == (data.text, data.lost) == ("<image1:>", "")
     assert "server: no" in found.captions[0].remarks[0]

@@ -5,21 +5,42 @@ import pytest
 from mmeval.judge import ReplyError
 from mmeval.metrics.judged.isg.replies import score_form, whole_form, yes_form
 
-ROBUST, OFFICIAL = score_form("robust", analyze_first=False), score_form("official", analyze_first=False)
+ROBUST, OFFICIAL = (
+    score_form("robust", analyze_first=False),
+    score_form("official", analyze_first=False),
+)
 
 
 @pytest.mark.parametrize(
     ("written", "robust", "official"),
     [
-        ("7", 7, 7), ("7.5", 7.5, 7.5), ('"8"', 8, "unfit"), ('"8."', 8, "unfit"), ('"8/10"', 8, "unfit"),
-        ('"8 / 10."', 8, "unfit"), ('"8 out of 10"', None, "unfit"), ('"eight"', None, "unfit"),
-        ("true", None, 1), ("false", None, 0), ("null", None, "unfit"), ("[7]", None, "unfit"),
-        ('{"score": 7}', 7, "unfit"), ('{"Score": "7"}', 7, "unfit"), ('{"value": 7}', None, "unfit"),
-        ("11", 10, 11), ("0", 1, 0), ("-3", 1, -3), (f"1{'0' * 40}", 10, 1e40),
-        (f"1{'0' * 400}", None, 1e300), (f"-1{'0' * 400}", None, -1e300), ("1.7e308", 10, 1e300),
+        ("7", 7, 7),
+        ("7.5", 7.5, 7.5),
+        ('"8"', 8, "unfit"),
+        ('"8."', 8, "unfit"),
+        ('"8/10"', 8, "unfit"),
+        ('"8 / 10."', 8, "unfit"),
+        ('"8 out of 10"', None, "unfit"),
+        ('"eight"', None, "unfit"),
+        ("true", None, 1),
+        ("false", None, 0),
+        ("null", None, "unfit"),
+        ("[7]", None, "unfit"),
+        ('{"score": 7}', 7, "unfit"),
+        ('{"Score": "7"}', 7, "unfit"),
+        ('{"value": 7}', None, "unfit"),
+        ("11", 10, 11),
+        ("0", 1, 0),
+        ("-3", 1, -3),
+        (f"1{'0' * 40}", 10, 1e40),
+        (f"1{'0' * 400}", None, 1e300),
+        (f"-1{'0' * 400}", None, -1e300),
+        ("1.7e308", 10, 1e300),
     ],
-)  # fmt: skip
-def test_a_number_is_read_by_each_profile(written: str, robust: Any, official: Any) -> None:
+)
+def test_a_number_is_read_by_each_profile(
+    written: str, robust: Any, official: Any
+) -> None:
     text = f'{{"Judge": {written}, "Reason": "so"}}'
     if robust is None:
         with pytest.raises(ReplyError):
@@ -27,7 +48,9 @@ def test_a_number_is_read_by_each_profile(written: str, robust: Any, official: A
     else:
         vote = ROBUST.read(text)
         assert (vote["Judge"], vote["Reason"]) == (robust, "so")
-        assert vote.get("remark") == ("clamped" if written[:2] in ("11", "10", "0", "-3", "1.") else None)
+        assert vote.get("remark") == (
+            "clamped" if written[:2] in ("11", "10", "0", "-3", "1.") else None
+        )
     vote = OFFICIAL.read(text)
     assert (vote["remark"] if vote["Judge"] is None else vote["Judge"]) == official
 
@@ -46,9 +69,15 @@ def test_a_number_is_read_by_each_profile(written: str, robust: Any, official: A
         (" ", None, None),
     ],
 )
-def test_prose_and_other_keys_are_read_by_the_robust_reading_alone(text: str, robust: Any, official: Any) -> None:
+def test_prose_and_other_keys_are_read_by_the_robust_reading_alone(
+    text: str, robust: Any, official: Any
+) -> None:
     found = None if ROBUST.fault(_said(text)) else ROBUST.read(text)["Judge"]
-    assert (found, OFFICIAL.read(text)["Judge"], OFFICIAL.read(text)["unreadable"]) == (robust, official, True)
+    assert (found, OFFICIAL.read(text)["Judge"], OFFICIAL.read(text)["unreadable"]) == (
+        robust,
+        official,
+        True,
+    )
 
 
 def _said(text: str) -> Any:
@@ -60,38 +89,72 @@ def _said(text: str) -> Any:
 @pytest.mark.parametrize(
     ("written", "robust", "official"),
     [
-        ('"Yes"', True, True), ('"yes"', True, True), ('"YES."', True, False), ('" yes"', True, False),
-        ('"**Yes** it is"', True, False), ('"yesterday"', False, False), ('"yes_man"', True, False),
-        ('"Not sure, yes"', False, False), ('"no"', False, False), ("true", True, False), ("false", False, False),
-        ("1", False, False), ("null", False, False), ('["yes"]', False, False),
+        ('"Yes"', True, True),
+        ('"yes"', True, True),
+        ('"YES."', True, False),
+        ('" yes"', True, False),
+        ('"**Yes** it is"', True, False),
+        ('"yesterday"', False, False),
+        ('"yes_man"', True, False),
+        ('"Not sure, yes"', False, False),
+        ('"no"', False, False),
+        ("true", True, False),
+        ("false", False, False),
+        ("1", False, False),
+        ("null", False, False),
+        ('["yes"]', False, False),
     ],
-)  # fmt: skip
-def test_yes_is_read_by_each_profile(written: str, robust: bool, official: bool) -> None:
+)
+def test_yes_is_read_by_each_profile(
+    written: str, robust: bool, official: bool
+) -> None:
     text = f'{{"Judge": {written}}}'
-    values = [yes_form(reading, analyze_first=False).read(text)["Judge"] for reading in ("robust", "official")]
+    values = [
+        yes_form(reading, analyze_first=False).read(text)["Judge"]
+        for reading in ("robust", "official")
+    ]
     assert values == [robust, official]
 
 
 def test_a_reply_without_a_verdict_is_refused_or_no() -> None:
     with pytest.raises(ReplyError):
         yes_form("robust", analyze_first=False).read('{"Reason": "so"}')
-    assert yes_form("official", analyze_first=False).read("prose") == {"Judge": False, "unreadable": True}
+    assert yes_form("official", analyze_first=False).read("prose") == {
+        "Judge": False,
+        "unreadable": True,
+    }
 
 
 def test_the_overall_score_counts_and_the_dimensions_are_kept() -> None:
     text = '{"coherence": {"score": 5}, "Content_Accuracy": {"score": "6"}, "overall_score": "7.5"}'
-    robust, official = (whole_form(reading, analyze_first=False).read(text) for reading in ("robust", "official"))
-    assert robust == {"overall_score": 7.5, "dimensions": {"coherence": 5, "content_accuracy": 6}}
+    robust, official = (
+        whole_form(reading, analyze_first=False).read(text)
+        for reading in ("robust", "official")
+    )
+    assert robust == {
+        "overall_score": 7.5,
+        "dimensions": {"coherence": 5, "content_accuracy": 6},
+    }
     assert (official["overall_score"], official["remark"]) == (None, "unfit")
 
 
-def test_the_words_stand_before_the_verdict_where_the_judge_is_to_analyze_first() -> None:
+def test_the_words_stand_before_the_verdict_where_the_judge_is_to_analyze_first() -> (
+    None
+):
     for form in (score_form, yes_form):
-        first, last = (form("robust", analyze_first=analyze).asked for analyze in (True, False))
+        first, last = (
+            form("robust", analyze_first=analyze).asked for analyze in (True, False)
+        )
         assert first.index("Reason") < first.index("Judge")
         assert last.index("Judge") < last.index("Reason")
-    first, last = (whole_form("robust", analyze_first=analyze).asked for analyze in (True, False))
-    assert first.index("explanation") < first.index('"score"') < first.index("overall_score")
+    first, last = (
+        whole_form("robust", analyze_first=analyze).asked for analyze in (True, False)
+    )
+    assert (
+        first.index("explanation")
+        < first.index('"score"')
+        < first.index("overall_score")
+    )
     assert first.index("final_thoughts") < first.index("overall_score")
     assert last.index('"score"') < last.index("explanation")
     assert last.index("overall_score") < last.index("final_thoughts")

@@ -16,30 +16,59 @@ def test_a_picture_stands_before_the_words_or_after_them_and_without_its_name() 
     assert (first.kinds, last.kinds) == ([["image", "text"]], [["text", "image"]])
     named = Media.from_bytes(RED.read(), name="exactly_one_kite.png")
     trial = picture_trial(named, object="a kite")
-    (part, _) = judged("judge_presence", trial, answer("yes")).calls[0].request.messages[0].content.parts
+    (part, _) = (
+        judged("judge_presence", trial, answer("yes"))
+        .calls[0]
+        .request.messages[0]
+        .content.parts
+    )
     assert (part.raw, part.label, part.text) == ("", "", None)
     assert part == media_part(named, "image")
 
 
 @pytest.mark.parametrize("said", [LOST, "  "], ids=["lost", "blank"])
-def test_a_lost_reply_leaves_the_trial_unscored_and_is_wrong_in_the_official_profile(said: str) -> None:
+def test_a_lost_reply_leaves_the_trial_unscored_and_is_wrong_in_the_official_profile(
+    said: str,
+) -> None:
     says = {"": said}
-    open_, wrong = (judged("judge_presence", KITE, says, profile).score for profile in ("standard", "official"))
+    open_, wrong = (
+        judged("judge_presence", KITE, says, profile).score
+        for profile in ("standard", "official")
+    )
     assert (open_.status, open_.bounds, open_.cause) == ("unscored", (0.0, 1.0), "lost")
     assert (wrong.value, wrong.status) == (0.0, "scored")
-    assert (wrong.evidence["questions"][0]["unread"], bool(wrong.evidence["questions"][0]["lost"])) == (1, True)
+    assert (
+        wrong.evidence["questions"][0]["unread"],
+        bool(wrong.evidence["questions"][0]["lost"]),
+    ) == (1, True)
     for perhaps, unread in {"Perhaps": 1, "No": None}.items():
-        (question,) = judged("judge_presence", KITE, perhaps, "official").score.evidence["questions"]
+        (question,) = judged(
+            "judge_presence", KITE, perhaps, "official"
+        ).score.evidence["questions"]
         assert question.get("unread") == unread
 
 
 def test_the_majority_of_repeats_decides_and_a_users_prompt_has_its_own_words() -> None:
-    done = judged("judge_presence", KITE, {"": [answer("yes"), answer("no"), answer("yes")]}, repeats=3)
+    done = judged(
+        "judge_presence",
+        KITE,
+        {"": [answer("yes"), answer("no"), answer("yes")]},
+        repeats=3,
+    )
     assert (done.score.value, len(done.calls)) == (1.0, 3)
-    assert done.score.evidence["questions"][0]["spread"]["answer"] == pytest.approx(1 / 3)
-    prompt: dict[str, Any] = {"prompt": {"text": "Is there {{ description }}? End with Yes or No."}}
+    assert done.score.evidence["questions"][0]["spread"]["answer"] == pytest.approx(
+        1 / 3
+    )
+    prompt: dict[str, Any] = {
+        "prompt": {"text": "Is there {{ description }}? End with Yes or No."}
+    }
     done = judged("judge_presence", KITE, "It flies. Yes", **prompt)
-    assert (done.questions, done.score.value) == (["Is there a kite? End with Yes or No."], 1.0)
-    ours, theirs = (bind(load_metric("judge_presence"), switches) for switches in ({}, prompt))
+    assert (done.questions, done.score.value) == (
+        ["Is there a kite? End with Yes or No."],
+        1.0,
+    )
+    ours, theirs = (
+        bind(load_metric("judge_presence"), switches) for switches in ({}, prompt)
+    )
     assert ours.definition["prompt"] != theirs.definition["prompt"]
     assert len(theirs.prompts["prompt"]["sha256"]) == 64

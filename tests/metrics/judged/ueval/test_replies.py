@@ -18,7 +18,11 @@ def read(text: str, reading: Reading) -> Any:
         vote = met_form(reading).read(text)
     except ReplyError:
         return LOST
-    return (vote["criteria_met"], vote["remark"]) if "remark" in vote else vote["criteria_met"]
+    return (
+        (vote["criteria_met"], vote["remark"])
+        if "remark" in vote
+        else vote["criteria_met"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -44,13 +48,20 @@ def read(text: str, reading: Reading) -> Any:
         ('{"is": true}', LOST, (False, "odd_value")),
     ],
 )
-def test_a_value_is_a_yes_a_no_or_neither(value: str, robust: Any, official: Any) -> None:
+def test_a_value_is_a_yes_a_no_or_neither(
+    value: str, robust: Any, official: Any
+) -> None:
     text = f'{{"criteria_met": {value}, "explanation": "so"}}'
     assert (read(text, "robust"), read(text, "official")) == (robust, official)
 
 
 def test_the_field_reads_a_yes_or_a_no_and_refuses_another_value() -> None:
-    assert [Met().read(value) for value in (True, "Yes", "not sure", "0")] == [True, True, False, False]
+    assert [Met().read(value) for value in (True, "Yes", "not sure", "0")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
     with pytest.raises(ReplyError, match="'partly'"):
         Met().read("partly")
 
@@ -61,8 +72,16 @@ def test_the_field_reads_a_yes_or_a_no_and_refuses_another_value() -> None:
         (f'{FENCE}json\n{{"criteria_met": true}}\n{FENCE}', True, True),
         (f'{FENCE}JSON\n{{"criteria_met": true}}\n{FENCE}', True, True),
         (f'{FENCE}json\n[{{"criteria_met": true}}]\n{FENCE}', True, True),
-        (f'{{"a": 1}} {FENCE}json {{"reason": "x", "criteria_met": true}} {FENCE}', True, True),
-        (f'{FENCE}json\n{{"criteria_met": tru}}\n{FENCE} {{"criteria_met": true}}', LOST, LOST),
+        (
+            f'{{"a": 1}} {FENCE}json {{"reason": "x", "criteria_met": true}} {FENCE}',
+            True,
+            True,
+        ),
+        (
+            f'{FENCE}json\n{{"criteria_met": tru}}\n{FENCE} {{"criteria_met": true}}',
+            LOST,
+            LOST,
+        ),
         ('So: {"criteria_met": false} Bye.', False, False),
         ('{ "criteria_met" : true }', True, True),
         ('{"criteria_met": true} {"criteria_met": false}', LOST, True),
@@ -83,7 +102,9 @@ def test_the_field_reads_a_yes_or_a_no_and_refuses_another_value() -> None:
         ("}{", LOST, LOST),
     ],
 )
-def test_the_object_of_a_reply_is_found_robustly_or_as_the_release_does(text: str, robust: Any, official: Any) -> None:
+def test_the_object_of_a_reply_is_found_robustly_or_as_the_release_does(
+    text: str, robust: Any, official: Any
+) -> None:
     assert (read(text, "robust"), read(text, "official")) == (robust, official)
 
 
@@ -91,15 +112,27 @@ def test_a_vote_keeps_the_raw_value_the_reply_and_an_explanation() -> None:
     text = '{"explanation": "a roof", "criteria_met": "no"}'
     for reading in ("robust", "official"):
         vote = met_form(reading).read(text)
-        assert vote == {"criteria_met": False, "raw": "no", "reply": text, "explanation": "a roof"}
+        assert vote == {
+            "criteria_met": False,
+            "raw": "no",
+            "reply": text,
+            "explanation": "a roof",
+        }
     raw = [
-        met_form("official").read(f'{{"criteria_met": {value}}}')["raw"] for value in ("[1]", "1e999", "9" * 30, "2")
+        met_form("official").read(f'{{"criteria_met": {value}}}')["raw"]
+        for value in ("[1]", "1e999", "9" * 30, "2")
     ]
     assert raw == ["[1]", "Infinity", "9" * 30, 2]
-    assert len(met_form("official").read(f'{{"criteria_met": "{"x" * 5000}"}}')["raw"]) == 200
+    assert (
+        len(met_form("official").read(f'{{"criteria_met": "{"x" * 5000}"}}')["raw"])
+        == 200
+    )
 
 
-@pytest.mark.parametrize("piece", ['{"criteria_met"', f'{FENCE}json {{"', "}" + " " * 50, "\\" * 8, "{" * 8, "[" * 8])
+@pytest.mark.parametrize(
+    "piece",
+    ['{"criteria_met"', f'{FENCE}json {{"', "}" + " " * 50, "\\" * 8, "{" * 8, "[" * 8],
+)
 def test_reading_a_hostile_reply_takes_time_linear_in_its_length(piece: str) -> None:
     started = time.process_time()
     with pytest.raises(ReplyError):

@@ -3,7 +3,13 @@ from typing import Any
 
 import pytest
 
-from mmeval.metrics.judged.ueval.rows import criteria_of, kind_of, released_kind, row_fault, task_of
+from mmeval.metrics.judged.ueval.rows import (
+    criteria_of,
+    kind_of,
+    released_kind,
+    row_fault,
+    task_of,
+)
 
 Labels = Mapping[str, Any]
 
@@ -14,7 +20,12 @@ Labels = Mapping[str, Any]
         ({"task": "diagram"}, "diagram", "closed", "closed"),
         ({"task": " Space\n"}, "space", "closed", "closed"),
         ({"task": "  ", "task_type": "Paper"}, "paper", "closed", "open"),
-        ({"task_type": "textbook", "question_type": "open"}, "textbook", "closed", "open"),
+        (
+            {"task_type": "textbook", "question_type": "open"},
+            "textbook",
+            "closed",
+            "open",
+        ),
         ({"task": "exercise", "task_type": "paper"}, "exercise", "open", "open"),
         ({"task": "cooking", "question_type": " Closed"}, "cooking", "closed", "open"),
     ],
@@ -22,7 +33,11 @@ Labels = Mapping[str, Any]
 def test_the_kind_is_that_of_the_task_and_in_the_release_that_of_one_column(
     labels: Labels, task: str, kind: str, released: str
 ) -> None:
-    assert (task_of(labels), kind_of(labels), released_kind(labels)) == (task, kind, released)
+    assert (task_of(labels), kind_of(labels), released_kind(labels)) == (
+        task,
+        kind,
+        released,
+    )
     assert kind_of(labels, "released") == released
 
 
@@ -42,7 +57,11 @@ def test_a_row_that_cannot_be_judged_says_why(labels: Labels, word: str) -> None
 
 
 def test_criteria_are_texts_or_objects_and_a_side_may_have_none() -> None:
-    labels = {"task": "art", "text_rubrics": ["One.", {"criterion": "Two.", "tags": ["x"]}], "image_rubrics": None}
+    labels = {
+        "task": "art",
+        "text_rubrics": ["One.", {"criterion": "Two.", "tags": ["x"]}],
+        "image_rubrics": None,
+    }
     assert criteria_of(labels, "text_rubrics") == ("One.", "Two.")
     assert criteria_of(labels, "image_rubrics") == criteria_of(labels, "other") == ()
     assert row_fault(labels) == row_fault({"task": "cooking"}, "released") == ""

@@ -12,11 +12,23 @@ from tests.support.judging import driven
 from tests.support.pictures import even, medium
 
 RED, BLUE = medium(even(8, 8, (255, 0, 0))), medium(even(8, 8, (0, 0, 255)))
-YES, NO, UNSURE = '{"criteria_met": true}', '{"criteria_met": false}', '{"criteria_met": "not sure"}'
+YES, NO, UNSURE = (
+    '{"criteria_met": true}',
+    '{"criteria_met": false}',
+    '{"criteria_met": "not sure"}',
+)
 REFUSED = Response.failed("bad_reply", "no object")
 GONE = Response.failed("timeout", "too late")
-TEXTS, PICTURES = ("Words one.", "Words two.", "Words three."), ("Sight one.", "Sight two.")
-ANSWER = (text_part("First fold."), media_part(RED), text_part("Then cut."), media_part(BLUE))
+TEXTS, PICTURES = (
+    ("Words one.", "Words two.", "Words three."),
+    ("Sight one.", "Sight two."),
+)
+ANSWER = (
+    text_part("First fold."),
+    media_part(RED),
+    text_part("Then cut."),
+    media_part(BLUE),
+)
 
 
 class Done(NamedTuple):
@@ -33,12 +45,19 @@ class Done(NamedTuple):
 
 
 def trial(answer: Sequence[Part] | None = ANSWER, **labels: Any) -> Trial:
-    own = {"task": "art", "text_rubrics": list(TEXTS), "image_rubrics": list(PICTURES), **labels}
+    own = {
+        "task": "art",
+        "text_rubrics": list(TEXTS),
+        "image_rubrics": list(PICTURES),
+        **labels,
+    }
     output = None if answer is None else Interleaved(tuple(answer))
     return Trial(Sample("s", (user("How do I fold it?"),), metadata=own), output=output)
 
 
-def judged(about: Trial, *replies: str | Response, profile: str = "standard", **switches: Any) -> Done:
+def judged(
+    about: Trial, *replies: str | Response, profile: str = "standard", **switches: Any
+) -> Done:
     """Scores where the judge gives the replies in their order, the last one to all that follow."""
     waiting = list(replies)
     bound = bind(load_metric("ueval_rubric"), switches, profile)
@@ -52,23 +71,46 @@ def shown(call: Call) -> tuple[str, tuple[Media, ...]]:
     return content.text, content.media()
 
 
-def test_a_side_is_the_share_of_its_criteria_that_are_met_and_the_evidence_says_which() -> None:
-    done = judged(trial(), YES, NO, UNSURE, '{"criteria_met": "yes", "explanation": "red"}', NO)
+def test_a_side_is_the_share_of_its_criteria_that_are_met_and_the_evidence_says_which() -> (
+    None
+):
+    done = judged(
+        trial(), YES, NO, UNSURE, '{"criteria_met": "yes", "explanation": "red"}', NO
+    )
     assert done.values == (pytest.approx(1 / 3), 0.5)
     text, image = (score.evidence for score in done.scores.values())
     assert [row["met"] for row in text["criteria"]] == [True, False, False]
     assert text["criteria"][2] == {
-        "criterion": "Words three.", "met": False, "raw": "not sure", "reply": UNSURE, "remark": "not_sure"
-    }  # fmt: skip
+        "criterion": "Words three.",
+        "met": False,
+        "raw": "not sure",
+        "reply": UNSURE,
+        "remark": "not_sure",
+    }
     assert {**text, "criteria": 0} == {
-        "criteria": 0, "met": 1, "total": 3, "not_sure": 1, "odd_value": 0, "missing_key": 0
-    }  # fmt: skip
-    assert (image["criteria"][0]["raw"], image["criteria"][0]["explanation"], image["pictures"]) == ("yes", "red", 2)
+        "criteria": 0,
+        "met": 1,
+        "total": 3,
+        "not_sure": 1,
+        "odd_value": 0,
+        "missing_key": 0,
+    }
+    assert (
+        image["criteria"][0]["raw"],
+        image["criteria"][0]["explanation"],
+        image["pictures"],
+    ) == ("yes", "red", 2)
 
 
 @pytest.mark.parametrize(("task", "text_in_image"), [("art", True), ("paper", False)])
-def test_each_template_shows_what_the_benchmark_says_and_no_more(task: str, text_in_image: bool) -> None:
-    posing = (text_part("Cut it.\nThe criterion: a cat.\n"), media_part(RED, "image"), media_part(BLUE))
+def test_each_template_shows_what_the_benchmark_says_and_no_more(
+    task: str, text_in_image: bool
+) -> None:
+    posing = (
+        text_part("Cut it.\nThe criterion: a cat.\n"),
+        media_part(RED, "image"),
+        media_part(BLUE),
+    )
     done = judged(trial(posing, task=task), YES)
     assert len(done.calls) == 5
     for call, criterion in zip(done.calls, (*TEXTS, *PICTURES), strict=True):
@@ -80,30 +122,58 @@ def test_each_template_shows_what_the_benchmark_says_and_no_more(task: str, text
         assert [other for other in (*TEXTS, *PICTURES) if other in text] == [criterion]
         # The words of the answer end before the criterion, which is the last text before the pictures.
         if "Cut it." in text:
-            assert text.index("a cat.") < text.index("answer ends") < text.index(f"The criterion: {criterion}")
+            assert (
+                text.index("a cat.")
+                < text.index("answer ends")
+                < text.index(f"The criterion: {criterion}")
+            )
         parts = call.request.messages[-1].content.parts
-        assert [part.kind for part in parts if part.kind == "image" or (part.text or "").strip()] == (
-            ["text"] if of_text else ["text", "image", "image"]
-        )
+        assert [
+            part.kind
+            for part in parts
+            if part.kind == "image" or (part.text or "").strip()
+        ] == (["text"] if of_text else ["text", "image", "image"])
         assert (parts[0].text or "").rstrip().endswith(f"The criterion: {criterion}")
         assert '"criteria_met"' in text
         assert call.request.params.temperature is None
 
 
-def test_the_answers_place_of_a_picture_is_not_shown_and_neither_is_hidden_reasoning() -> None:
-    hidden = (Part("reasoning", "I will fold."), *ANSWER, Part("image", raw="<<image3>>", label="image3"))
+def test_the_answers_place_of_a_picture_is_not_shown_and_neither_is_hidden_reasoning() -> (
+    None
+):
+    hidden = (
+        Part("reasoning", "I will fold."),
+        *ANSWER,
+        Part("image", raw="<<image3>>", label="image3"),
+    )
     text, pictures = shown(judged(trial(hidden), YES).calls[-1])
-    assert ("First fold. Then cut." in text, "will fold" in text, "<<image" in text) == (True, False, False)
+    assert (
+        "First fold. Then cut." in text,
+        "will fold" in text,
+        "<<image" in text,
+    ) == (True, False, False)
     assert pictures == (RED, BLUE)
 
 
-def test_a_side_without_criteria_or_not_asked_for_is_inapplicable_and_costs_no_call() -> None:
+def test_a_side_without_criteria_or_not_asked_for_is_inapplicable_and_costs_no_call() -> (
+    None
+):
     done = judged(trial(text_rubrics=[], image_rubrics=None))
     assert (done.statuses, done.calls) == (("inapplicable", "inapplicable"), [])
     about = trial((text_part("First fold."),))
-    text_only = judged(Trial(about.sample, output=about.output, left_out=("image",)), YES)
-    assert (text_only.values, text_only.statuses, len(text_only.calls)) == ((1.0, None), ("scored", "inapplicable"), 3)
-    official = judged(Trial(about.sample, output=about.output, left_out=("image",)), YES, profile="official")
+    text_only = judged(
+        Trial(about.sample, output=about.output, left_out=("image",)), YES
+    )
+    assert (text_only.values, text_only.statuses, len(text_only.calls)) == (
+        (1.0, None),
+        ("scored", "inapplicable"),
+        3,
+    )
+    official = judged(
+        Trial(about.sample, output=about.output, left_out=("image",)),
+        YES,
+        profile="official",
+    )
     assert (official.statuses, len(official.calls)) == (("scored", "inapplicable"), 3)
 
 
@@ -117,9 +187,20 @@ NO_PICTURE = Media.from_bytes(b"This is no picture.", "a.png")
         ((text_part(" \n"), media_part(RED)), (0, 1), 2, 5),
         ((text_part("Fold."),), (1, 0), 3, 5),
         ((text_part("Fold."), media_part(NO_PICTURE, "image")), (1, 0), 3, 5),
-        ((text_part("Fold."), Part("image", raw="<<image1>>", label="image1")), (1, 0), 3, 5),
+        (
+            (text_part("Fold."), Part("image", raw="<<image1>>", label="image1")),
+            (1, 0),
+            3,
+            5,
+        ),
     ],
-    ids=["empty", "no text", "no picture", "a picture that is none", "a picture that is not there"],
+    ids=[
+        "empty",
+        "no text",
+        "no picture",
+        "a picture that is none",
+        "a picture that is not there",
+    ],
 )
 def test_an_empty_side_is_not_met_without_a_call_or_asked_about(
     answer: Sequence[Part], standard: tuple[int, int], calls: int, asked: int
@@ -134,9 +215,16 @@ def test_an_empty_side_is_not_met_without_a_call_or_asked_about(
 def test_many_pictures_and_a_long_criterion_are_shown_whole() -> None:
     pictures = [medium(even(4, 4, (shade, 0, 0))) for shade in range(40)]
     long = "It shows a red kite. " * 1000
-    done = judged(trial([text_part("Look."), *map(media_part, pictures)], image_rubrics=[long]), YES)
+    done = judged(
+        trial([text_part("Look."), *map(media_part, pictures)], image_rubrics=[long]),
+        YES,
+    )
     text, seen = shown(done.calls[-1])
-    assert (long in text, seen, done.scores["ueval_image"].evidence["pictures"]) == (True, tuple(pictures), 40)
+    assert (long in text, seen, done.scores["ueval_image"].evidence["pictures"]) == (
+        True,
+        tuple(pictures),
+        40,
+    )
 
 
 @pytest.mark.parametrize(
@@ -151,23 +239,42 @@ def test_a_criterion_without_a_verdict_leaves_its_side_open_or_counts_as_not_met
     lost: str, reply: Response, status: str, bounds: Any
 ) -> None:
     for profile in ("standard", "official"):
-        text, image = judged(trial(), YES, NO, reply, YES, profile=profile, lost=lost).scores.values()
+        text, image = judged(
+            trial(), YES, NO, reply, YES, profile=profile, lost=lost
+        ).scores.values()
         assert (text.status, image.value) == (status, 1)
         assert text.bounds == (bounds and pytest.approx(bounds))
-        assert (text.evidence["criteria"][2]["met"], text.evidence.get("unread")) == (None, None if bounds else 1)
+        assert (text.evidence["criteria"][2]["met"], text.evidence.get("unread")) == (
+            None,
+            None if bounds else 1,
+        )
 
 
 def test_official_replies_that_say_nothing_are_counted() -> None:
-    text = judged(trial(), '{"criteria_met": 1}', '{"met": true}', YES, profile="official").scores["ueval_text"]
-    counts = {key: text.evidence[key] for key in ("met", "not_sure", "odd_value", "missing_key")}
-    assert (text.value, counts) == (pytest.approx(1 / 3), {"met": 1, "not_sure": 0, "odd_value": 1, "missing_key": 1})
+    text = judged(
+        trial(), '{"criteria_met": 1}', '{"met": true}', YES, profile="official"
+    ).scores["ueval_text"]
+    counts = {
+        key: text.evidence[key]
+        for key in ("met", "not_sure", "odd_value", "missing_key")
+    }
+    assert (text.value, counts) == (
+        pytest.approx(1 / 3),
+        {"met": 1, "not_sure": 0, "odd_value": 1, "missing_key": 1},
+    )
 
 
-def test_the_kind_of_question_decides_the_template_and_an_unknown_one_is_unscored() -> None:
+def test_the_kind_of_question_decides_the_template_and_an_unknown_one_is_unscored() -> (
+    None
+):
     about = trial(task=None, task_type="paper")
     by_labels, released = judged(about, YES), judged(about, YES, kinds="released")
-    assert ["First fold." in shown(done.calls[-1])[0] for done in (by_labels, released)] == [False, True]
-    kinds = [done.scores["ueval_image"].evidence["kind"] for done in (by_labels, released)]
+    assert [
+        "First fold." in shown(done.calls[-1])[0] for done in (by_labels, released)
+    ] == [False, True]
+    kinds = [
+        done.scores["ueval_image"].evidence["kind"] for done in (by_labels, released)
+    ]
     assert kinds == ["closed", "open"]
     done = judged(trial(task="cooking"))
     assert (done.statuses, done.calls) == (("unscored", "unscored"), [])
@@ -175,11 +282,17 @@ def test_the_kind_of_question_decides_the_template_and_an_unknown_one_is_unscore
     assert judged(trial(None)).statuses == ("unscored", "unscored")
 
 
-def test_pictures_of_a_closed_question_are_asked_about_alike_whatever_the_text_is() -> None:
+def test_pictures_of_a_closed_question_are_asked_about_alike_whatever_the_text_is() -> (
+    None
+):
     other = (text_part("Quite other words."), media_part(RED), media_part(BLUE))
     for task, same in (("paper", True), ("art", False)):
-        one, two = (judged(trial(answer, task=task), YES).calls for answer in (ANSWER, other))
-        assert [a.request.digest == b.request.digest for a, b in zip(one, two, strict=True)] == [
+        one, two = (
+            judged(trial(answer, task=task), YES).calls for answer in (ANSWER, other)
+        )
+        assert [
+            a.request.digest == b.request.digest for a, b in zip(one, two, strict=True)
+        ] == [
             *[False] * 3,
             *[same] * 2,
         ]

@@ -18,15 +18,23 @@ def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def driven(folder: Path, capsys: pytest.CaptureFixture[str], *cases: Any) -> tuple[int, list[dict[str, Any]]]:
+def driven(
+    folder: Path, capsys: pytest.CaptureFixture[str], *cases: Any
+) -> tuple[int, list[dict[str, Any]]]:
     """The exit code, and the result of each case."""
     (folder / "a.png").write_bytes(PICTURE.read())
-    (folder / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
-    code = main(["agent", "toy_agent", "--cases", str(folder / "cases.jsonl"), "--json"])
+    (folder / "cases.jsonl").write_text(
+        "".join(json.dumps(case) + "\n" for case in cases)
+    )
+    code = main(
+        ["agent", "toy_agent", "--cases", str(folder / "cases.jsonl"), "--json"]
+    )
     return code, [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_an_agent_is_driven_on_the_replies_of_a_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_agent_is_driven_on_the_replies_of_a_case(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     case = {
         "id": "c",
         "prompt": "draw",
@@ -66,14 +74,22 @@ def test_an_agent_is_driven_on_the_replies_of_a_case(tmp_path: Path, capsys: pyt
     ],
 )
 def test_a_failure_has_its_kind_and_the_steps_before_it(
-    replies: Mapping[str, Any], error: str, steps: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    replies: Mapping[str, Any],
+    error: str,
+    steps: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     case = {"prompt": "draw", "replies": replies, "wants": ["text", "image"]}
     code, (found,) = driven(tmp_path, capsys, case)
-    assert (code, found["answer"], found["error"]["kind"]) == (EXIT_INCOMPLETE, None, error)
-    assert [step.get("error", {}).get("kind") for step in found["steps"]] == [None] * (steps - 1) + [error] * bool(
-        steps
+    assert (code, found["answer"], found["error"]["kind"]) == (
+        EXIT_INCOMPLETE,
+        None,
+        error,
     )
+    assert [step.get("error", {}).get("kind") for step in found["steps"]] == [None] * (
+        steps - 1
+    ) + [error] * bool(steps)
 
 
 def test_a_tool_without_replies_gives_small_media_and_files_fill_the_prompt(
@@ -85,10 +101,18 @@ def test_a_tool_without_replies_gives_small_media_and_files_fill_the_prompt(
     ]
     _, (found, other) = driven(tmp_path, capsys, *cases)
     assert [part["type"] for part in found["parts"]] == ["text", "image"]
-    assert found["steps"][0]["text"] == "draft: see <image1>" and other["steps"][0]["text"] == "draft: see"
+    assert (
+        found["steps"][0]["text"] == "draft: see <image1>"
+        and other["steps"][0]["text"] == "draft: see"
+    )
     capsys.readouterr()
-    code = main(["agent", "toy_agent", str(tmp_path / "a.png"), "--prompt", "see", "--json"])
-    assert (code, json.loads(capsys.readouterr().out)["error"]["kind"]) == (EXIT_INCOMPLETE, "unsupported")
+    code = main(
+        ["agent", "toy_agent", str(tmp_path / "a.png"), "--prompt", "see", "--json"]
+    )
+    assert (code, json.loads(capsys.readouterr().out)["error"]["kind"]) == (
+        EXIT_INCOMPLETE,
+        "unsupported",
+    )
 
 
 @pytest.mark.parametrize(
@@ -113,21 +137,37 @@ def test_a_case_that_cannot_be_used_is_refused_with_its_line(
     (tmp_path / "cases.jsonl").write_text(f"\n{json.dumps(case)}\n")
     code = main(["agent", "toy_agent", "--cases", str(tmp_path / "cases.jsonl")])
     said = capsys.readouterr().err
-    assert (code in (EXIT_USAGE, 4), word in said, "jsonl:2" in said) == (True, True, True)
+    assert (code in (EXIT_USAGE, 4), word in said, "jsonl:2" in said) == (
+        True,
+        True,
+        True,
+    )
 
 
-def test_what_is_no_agent_and_nothing_to_answer_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_agent_and_nothing_to_answer_are_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["agent", "toy", "--prompt", "x"]) == EXIT_USAGE
     assert main(["agent", "toy_agnt", "--prompt", "x"]) == EXIT_USAGE
     assert main(["agent", "toy_agent"]) == EXIT_USAGE
-    assert main(["agent", "toy_agent", "--prompt", "x", "--cases", "c.jsonl"]) == EXIT_USAGE
+    assert (
+        main(["agent", "toy_agent", "--prompt", "x", "--cases", "c.jsonl"])
+        == EXIT_USAGE
+    )
     assert "toy_agent" in capsys.readouterr().err
 
 
 def test_people_see_each_step_in_brief_without_the_instructions_of_its_prompt(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["agent", "mmmg_image_agent", "--prompt", "Draw a hare " + "at dusk " * 99]) == 0
+    assert (
+        main(
+            ["agent", "mmmg_image_agent", "--prompt", "Draw a hare " + "at dusk " * 99]
+        )
+        == 0
+    )
     lines = capsys.readouterr().out.partition("\nanswer: ")[0].splitlines()
-    assert lines[0] == "0 planner (plan)" and lines[1].startswith("  user: Draw a hare at dusk")
+    assert lines[0] == "0 planner (plan)" and lines[1].startswith(
+        "  user: Draw a hare at dusk"
+    )
     assert max(map(len, lines)) <= 80 and any(line.endswith("...") for line in lines)

@@ -12,18 +12,36 @@ from tests.support.workers import bad_command, own_worker
 
 
 def checked(command: list[str], *flags: str) -> Ended:
-    return mmeval("check-backend", "process", "--model_args", f'command="{shlex.join(command)}"', *flags)
+    return mmeval(
+        "check-backend",
+        "process",
+        "--model_args",
+        f'command="{shlex.join(command)}"',
+        *flags,
+    )
 
 
 def test_each_check_has_a_line_for_each_combination_of_kinds(tmp_path: Path) -> None:
-    ended = checked(["python3", str(own_worker(tmp_path))], "--wants", "text", "--wants", "text+image")
+    ended = checked(
+        ["python3", str(own_worker(tmp_path))],
+        "--wants",
+        "text",
+        "--wants",
+        "text+image",
+    )
     *lines, last = ended.out.splitlines()
     assert (ended.code, last) == (0, "14 of 14 checks hold")
-    assert [line.split()[1:] for line in lines] == [[c, w] for w in ("text", "text+image") for c in CHECKS]
+    assert [line.split()[1:] for line in lines] == [
+        [c, w] for w in ("text", "text+image") for c in CHECKS
+    ]
 
 
-def test_a_check_that_fails_says_what_does_not_hold_and_where_that_is_written(tmp_path: Path) -> None:
-    ended = checked(bad_command("none", tmp_path), "--wants", "text", "--skip", "seeds", "--json")
+def test_a_check_that_fails_says_what_does_not_hold_and_where_that_is_written(
+    tmp_path: Path,
+) -> None:
+    ended = checked(
+        bad_command("none", tmp_path), "--wants", "text", "--skip", "seeds", "--json"
+    )
     found = json.loads(ended.out)
     faults = {row["check"]: row["fault"] for row in found["checks"] if row["fault"]}
     assert (ended.code, found["holds"], found["skipped"]) == (3, False, ["seeds"])
@@ -35,7 +53,10 @@ def test_a_check_that_fails_says_what_does_not_hold_and_where_that_is_written(tm
 
 def test_every_check_names_a_section_that_there_is() -> None:
     page = (ROOT / "docs" / "writing-a-backend.md").read_text("utf-8")
-    headings = {title.lower().replace(" ", "-") for title in re.findall(r"^##+ (.+)$", page, re.MULTILINE)}
+    headings = {
+        title.lower().replace(" ", "-")
+        for title in re.findall(r"^##+ (.+)$", page, re.MULTILINE)
+    }
     assert (DUTIES.keys(), set(DUTIES.values()) - headings) == (CHECKS.keys(), set())
 
 

@@ -33,15 +33,26 @@ def judged(trial, judge):
 def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An installed distribution with metrics of its own."""
     write_files(tmp_path / "site", {"someones_metrics.py": MODULE})
-    entries = "".join(f"{name} = someones_metrics:{name}\n" for name in ("sizes", "judged"))
-    with installed(tmp_path / "site", monkeypatch, {"someones": {}}, more=f"[mmeval.metrics]\n{entries}"):
+    entries = "".join(
+        f"{name} = someones_metrics:{name}\n" for name in ("sizes", "judged")
+    )
+    with installed(
+        tmp_path / "site",
+        monkeypatch,
+        {"someones": {}},
+        more=f"[mmeval.metrics]\n{entries}",
+    ):
         yield
     sys.modules.pop("someones_metrics", None)
 
 
 def cases(folder: Path, *rows: Any) -> Path:
     file = folder / "cases.jsonl"
-    file.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    file.write_text(
+        "".join(
+            (row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows
+        )
+    )
     return file
 
 
@@ -49,30 +60,59 @@ def results(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_params_profile_and_metadata_reach_the_metric(capsys: pytest.CaptureFixture[str]) -> None:
+def test_params_profile_and_metadata_reach_the_metric(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     answer = " <image_start><image_0><image_end>"
-    given = ["metric", "part_order", "--answer", answer, "--params", '{"order_key": "o"}', "--metadata", '{"o": "ti"}']
-    codes = [main([*given, "--json"]), main([*given, "--json", "--profile", "official"])]
+    given = [
+        "metric",
+        "part_order",
+        "--answer",
+        answer,
+        "--params",
+        '{"order_key": "o"}',
+        "--metadata",
+        '{"o": "ti"}',
+    ]
+    codes = [
+        main([*given, "--json"]),
+        main([*given, "--json", "--profile", "official"]),
+    ]
     assert codes == [0, 0]
     assert [row["value"] for row in results(capsys)] == [0.0, 1.0]
 
 
 @pytest.mark.usefixtures("plugged")
-def test_files_are_media_of_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_are_media_of_the_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     picture = tmp_path / "a.png"
     picture.write_bytes(PNG)
-    parts = json.dumps([{"type": "text", "text": "two words"}, {"type": "image", "path": str(picture)}])
+    parts = json.dumps(
+        [{"type": "text", "text": "two words"}, {"type": "image", "path": str(picture)}]
+    )
     main(["metric", "sizes", str(picture), str(picture), "--json"])
     main(["metric", "sizes", str(picture), "--json", "--answer", "one <<image1>>"])
     main(["metric", "sizes", str(picture), "--json", "--answer", parts])
     outputs = [row["outputs"] for row in results(capsys)]
-    assert [(row["words"]["value"], row["media"]["value"]) for row in outputs] == [(0, 2), (1, 1), (2, 2)]
+    assert [(row["words"]["value"], row["media"]["value"]) for row in outputs] == [
+        (0, 2),
+        (1, 1),
+        (2, 2),
+    ]
 
 
 @pytest.mark.usefixtures("plugged")
-def test_paths_of_cases_start_from_their_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_paths_of_cases_start_from_their_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "a.png").write_bytes(PNG)
-    file = cases(tmp_path, {"id": 1, "files": ["a.png"]}, {"files": ["gone.png"]}, {"name": "last", "answer": "x"})
+    file = cases(
+        tmp_path,
+        {"id": 1, "files": ["a.png"]},
+        {"files": ["gone.png"]},
+        {"name": "last", "answer": "x"},
+    )
     code = main(["metric", "sizes", "--cases", str(file)])
     first, second, third = results(capsys)
     assert (code, first["id"], first["outputs"]["media"]["value"]) == (3, 1, 1.0)
@@ -82,18 +122,35 @@ def test_paths_of_cases_start_from_their_file(tmp_path: Path, capsys: pytest.Cap
 
 
 @pytest.mark.usefixtures("plugged")
-def test_one_unscored_output_of_several_exits_3(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["metric", "sizes", "--answer", "x", "--params", '{"fail": true}', "--json"])
+def test_one_unscored_output_of_several_exits_3(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code = main(
+        ["metric", "sizes", "--answer", "x", "--params", '{"fail": true}', "--json"]
+    )
     (row,) = results(capsys)
-    assert (code, row["status"], row["outputs"]["media"]["reason"]) == (3, "scored", "asked to fail")
+    assert (code, row["status"], row["outputs"]["media"]["reason"]) == (
+        3,
+        "scored",
+        "asked to fail",
+    )
     main(["metric", "sizes", "--answer", "a b", "--params", '{"fail": true}'])
     assert "between 0 and 3\n" in capsys.readouterr().out
 
 
-def test_a_target_is_one_reference_or_several(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_target_is_one_reference_or_several(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     part = {"type": "text", "text": "b"}
     targets: list[Any] = ["b", ["a", "b"], [[part]], [part], []]
-    main(["metric", "exact_match", "--cases", str(cases(tmp_path, *({"answer": "b", "target": t} for t in targets)))])
+    main(
+        [
+            "metric",
+            "exact_match",
+            "--cases",
+            str(cases(tmp_path, *({"answer": "b", "target": t} for t in targets))),
+        ]
+    )
     assert [row["value"] for row in results(capsys)] == [1, 1, 1, 1, None]
 
 
@@ -101,15 +158,26 @@ def test_a_case_has_candidates_each_a_content(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(PNG)
     case = Case(answer="x", candidates=("a", [{"type": "image", "path": "a.png"}]))
     made = trial_of(case, tmp_path).sample.candidates
-    assert [[part.kind for part in content.parts] for content in made] == [["text"], ["image"]]
+    assert [[part.kind for part in content.parts] for content in made] == [
+        ["text"],
+        ["image"],
+    ]
 
 
-def test_a_case_whose_candidate_is_missing_is_unscored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_case_whose_candidate_is_missing_is_unscored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     given: list[Any] = [["b"], [[{"type": "image", "path": "gone.png"}]], "b"]
-    rows = [{"answer": "b", "target": "b", "candidates": candidates} for candidates in given]
-    assert main(["metric", "exact_match", "--cases", str(cases(tmp_path, *rows[:2]))]) == 3
+    rows = [
+        {"answer": "b", "target": "b", "candidates": candidates} for candidates in given
+    ]
+    assert (
+        main(["metric", "exact_match", "--cases", str(cases(tmp_path, *rows[:2]))]) == 3
+    )
     assert [row["value"] for row in results(capsys)] == [1, None]
-    assert main(["metric", "exact_match", "--cases", str(cases(tmp_path, rows[2]))]) == 2
+    assert (
+        main(["metric", "exact_match", "--cases", str(cases(tmp_path, rows[2]))]) == 2
+    )
 
 
 @pytest.mark.usefixtures("plugged")
@@ -122,9 +190,27 @@ def test_a_judged_metric_needs_its_judge(capsys: pytest.CaptureFixture[str]) -> 
 def test_a_role_that_the_metric_does_not_ask_is_one_line_and_changes_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["metric", "exact_match", "--answer", "x", "--target", "x", "--judge", "openai,model=j"]) == 0
+    assert (
+        main(
+            [
+                "metric",
+                "exact_match",
+                "--answer",
+                "x",
+                "--target",
+                "x",
+                "--judge",
+                "openai,model=j",
+            ]
+        )
+        == 0
+    )
     said = capsys.readouterr()
-    assert (said.out.split(":")[0], len(said.err.splitlines()), "judge" in said.err) == ("exact_match", 1, True)
+    assert (
+        said.out.split(":")[0],
+        len(said.err.splitlines()),
+        "judge" in said.err,
+    ) == ("exact_match", 1, True)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +225,11 @@ def test_a_role_that_the_metric_does_not_ask_is_one_line_and_changes_nothing(
     ids=["a page", "code", "text", "a picture is no text", "a metric of any kind"],
 )
 def test_files_are_parts_of_the_kind_that_the_metric_looks_at(
-    looks_at: PartKind | None, name: str, content: bytes, part: tuple[str, str | None], tmp_path: Path
+    looks_at: PartKind | None,
+    name: str,
+    content: bytes,
+    part: tuple[str, str | None],
+    tmp_path: Path,
 ) -> None:
     (tmp_path / name).write_bytes(content)
     output = trial_of(Case(files=(name,)), tmp_path, looks_at).output

@@ -25,7 +25,9 @@ from tests.support.tiny_media import picture, wav
 
 MEDIUM = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 COMMIT = "a" * 40
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
 """The library leaves files open."""
 
 
@@ -46,16 +48,35 @@ def picture_folder(folder: Path) -> None:
 
 def own_parquet(folder: Path) -> None:
     cells = pa.array(
-        [[{"bytes": picture(), "path": None}], [{"bytes": picture(), "path": "b.png"}] * 2], pa.list_(MEDIUM)
+        [
+            [{"bytes": picture(), "path": None}],
+            [{"bytes": picture(), "path": "b.png"}] * 2,
+        ],
+        pa.list_(MEDIUM),
     )
-    columns = {"key": ["x", "y"], "q": ["a [1] b", "c [1]"], "pictures": cells, "a": [["one", "1"], ["two"]]}
+    columns = {
+        "key": ["x", "y"],
+        "q": ["a [1] b", "c [1]"],
+        "pictures": cells,
+        "a": [["one", "1"], ["two"]],
+    }
     folder.mkdir()
-    pq.write_table(pa.table({**columns, "kind": pa.array([0, 1])}), folder / "test.parquet")
+    pq.write_table(
+        pa.table({**columns, "kind": pa.array([0, 1])}), folder / "test.parquet"
+    )
 
 
 def json_lines(folder: Path) -> None:
     ask = {"words": "Hear:", "on": "2024-01-02"}
-    rows = [{"sound": "s/1.wav", "ask": ask, "choices": ["2024-01-02", "1999-12-31"], "right": n} for n in (0, 1)]
+    rows = [
+        {
+            "sound": "s/1.wav",
+            "ask": ask,
+            "choices": ["2024-01-02", "1999-12-31"],
+            "right": n,
+        }
+        for n in (0, 1)
+    ]
     write_rows(folder, *rows)
     (folder / "s").mkdir()
     (folder / "s" / "1.wav").write_bytes(wav())
@@ -67,8 +88,16 @@ def csv(folder: Path) -> None:
 
 def hub_layout(folder: Path) -> None:
     part = "- config_name: {0}\n  data_files:\n  - split: validation\n    path: data/{0}-*.parquet\n"
-    write_files(folder, {"README.md": f"---\nconfigs:\n{part.format('easy')}{part.format('hard')}---\n", "data/x": ""})
-    features = datasets.Features({"picture": datasets.Image(), "tree": datasets.ClassLabel(names=["oak", "ash"])})
+    write_files(
+        folder,
+        {
+            "README.md": f"---\nconfigs:\n{part.format('easy')}{part.format('hard')}---\n",
+            "data/x": "",
+        },
+    )
+    features = datasets.Features(
+        {"picture": datasets.Image(), "tree": datasets.ClassLabel(names=["oak", "ash"])}
+    )
     for name in ("easy", "hard"):
         rows = {"picture": [{"bytes": picture(), "path": None}] * 2, "tree": [1, 0]}
         made = datasets.Dataset.from_dict(rows, features=features)
@@ -79,12 +108,31 @@ LAYOUTS: dict[str, tuple[Callable[[Path], None], str, list[Any]]] = {
     "an image folder with a CSV": (
         picture_folder,
         'test_split: train\ncolumns: {input: "{{ image }} {{ question }}", reference: Right answer, of: "{{ level }}"}',
-        [["image", " Which?"], "An oak.", {"question": "Which?", "Right answer": "An oak.", "level": "01", "of": "01"}],
+        [
+            ["image", " Which?"],
+            "An oak.",
+            {
+                "question": "Which?",
+                "Right answer": "An oak.",
+                "level": "01",
+                "of": "01",
+            },
+        ],
     ),
     "a parquet file with its own columns": (
         own_parquet,
         "columns: {id: key, input: \"{{ q | replace('[1]', pictures[0]) }}\", references: a, from: [book]}",
-        [["a ", "image", " b"], "one", {"key": "x", "q": "a [1] b", "a": ["one", "1"], "kind": 0, "from": ["book"]}],
+        [
+            ["a ", "image", " b"],
+            "one",
+            {
+                "key": "x",
+                "q": "a [1] b",
+                "a": ["one", "1"],
+                "kind": 0,
+                "from": ["book"],
+            },
+        ],
     ),
     "JSON lines with paths": (
         json_lines,
@@ -93,7 +141,11 @@ LAYOUTS: dict[str, tuple[Callable[[Path], None], str, list[Any]]] = {
         [
             ["Hear:", "audio"],
             "2024-01-02",
-            {"ask": {"words": "Hear:", "on": "2024-01-02"}, "choices": ["2024-01-02", "1999-12-31"], "right": 0},
+            {
+                "ask": {"words": "Hear:", "on": "2024-01-02"},
+                "choices": ["2024-01-02", "1999-12-31"],
+                "right": 0,
+            },
         ],
     ),
     "a CSV": (
@@ -121,35 +173,71 @@ def test_data_are_asked_and_scored_from_yaml_alone(layout: str, tmp_path: Path) 
     run = mmeval("--tasks", tmp_path / "t.yaml", "--model", "reference", *where)
     assert run.code == 0, run.err
     found = results(run_folder(tmp_path / "runs"))
-    assert (found["results"]["t"]["exact_match,none"], found["n-samples"]["t"]["effective"]) == (1, 2)
+    assert (
+        found["results"]["t"]["exact_match,none"],
+        found["n-samples"]["t"]["effective"],
+    ) == (1, 2)
 
 
-def opened(folder: Path, columns: dict[str, Any], split: str = "test", **options: Any) -> Dataset:
-    return load(DataSource("t", folder, split=split, options={"columns": columns, **options}))
+def opened(
+    folder: Path, columns: dict[str, Any], split: str = "test", **options: Any
+) -> Dataset:
+    return load(
+        DataSource("t", folder, split=split, options={"columns": columns, **options})
+    )
 
 
-def test_a_row_that_makes_no_sample_has_its_own_fault_and_paths_stay_inside(tmp_path: Path) -> None:
+def test_a_row_that_makes_no_sample_has_its_own_fault_and_paths_stay_inside(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "secret.png").write_bytes(picture())
     folder = tmp_path / "data"
     secret = tmp_path / "secret.png"
-    members = (f"file:///..{secret}", f"local://{secret}", f"{secret}", "", "zip://in.png::zip://x.zip")
-    chained = [f"{member}::x.zip" for member in (*members, f"zip://in.png::file://{secret}")]
+    members = (
+        f"file:///..{secret}",
+        f"local://{secret}",
+        f"{secret}",
+        "",
+        "zip://in.png::zip://x.zip",
+    )
+    chained = [
+        f"{member}::x.zip" for member in (*members, f"zip://in.png::file://{secret}")
+    ]
     outside = ["../secret.png", str(secret), "none.png", *chained]
     rows = [{"p": path, "n": n} for n, path in enumerate(outside)]
-    write_rows(folder, *rows, {"p": "in.png", "n": 0}, {"p": "zip://in.png::x.zip", "n": 4})
+    write_rows(
+        folder, *rows, {"p": "in.png", "n": 0}, {"p": "zip://in.png::x.zip", "n": 4}
+    )
     (folder / "in.png").write_bytes(picture())
     with zipfile.ZipFile(folder / "x.zip", "w") as archive:
         archive.writestr("in.png", picture())
     columns = {"id": "row{{ n }}", "input": "{{ p }} {{ 8 // n }}"}
-    found = list(rows_of(opened(folder, columns, media_columns=["p"], data_files={"test": "test.jsonl"})))
+    found = list(
+        rows_of(
+            opened(
+                folder, columns, media_columns=["p"], data_files={"test": "test.jsonl"}
+            )
+        )
+    )
     assert [bool(sample.fault) for sample in found] == [True] * 10 + [False]
-    assert all(f"row {number}: " in sample.fault for number, sample in enumerate(found[:10], 1))
+    assert all(
+        f"row {number}: " in sample.fault for number, sample in enumerate(found[:10], 1)
+    )
     assert (found[9].id, found[10].id, found[10].metadata) == ("row0", "row4", {"n": 4})
     write_files(folder, {"no.csv": "p,n\n,1\n"})
-    (without,) = rows_of(opened(folder, {"input": "{{ p }}x"}, media_columns=["p"], data_files={"test": "no.csv"}))
+    (without,) = rows_of(
+        opened(
+            folder,
+            {"input": "{{ p }}x"},
+            media_columns=["p"],
+            data_files={"test": "no.csv"},
+        )
+    )
     assert without.fault == ""
     write_files(folder, {"dates.json": '[{"n": "2024-01-02"}]'})
-    (dated,) = rows_of(opened(folder, {"input": "n"}, data_files={"test": "dates.json"}))
+    (dated,) = rows_of(
+        opened(folder, {"input": "n"}, data_files={"test": "dates.json"})
+    )
     assert "'n'" in dated.fault
 
 
@@ -158,13 +246,25 @@ def test_a_row_that_makes_no_sample_has_its_own_fault_and_paths_stay_inside(tmp_
     [
         ({}, {}, "columns: input is missing.* q, a"),
         ({"input": "{{ quest }}"}, {}, "columns.input: .*'quest'"),
-        ({"input": "q", "reference": "anwser"}, {"data_files": {"test": "long.csv"}}, "no column 'anwser'.*answer"),
-        ({"input": "q"}, {"data_files": {"test": "same.csv"}}, "'a b' and 'a-b' are both a_b"),
+        (
+            {"input": "q", "reference": "anwser"},
+            {"data_files": {"test": "long.csv"}},
+            "no column 'anwser'.*answer",
+        ),
+        (
+            {"input": "q"},
+            {"data_files": {"test": "same.csv"}},
+            "'a b' and 'a-b' are both a_b",
+        ),
         ({"input": "q"}, {"media_columns": ["b"]}, "column of media_columns 'b'"),
         ({"input": "q"}, {"token": "x"}, "'token'"),
         ({"input": "q"}, {"data_files": {"test": ["../x.csv"]}}, "leads out"),
         ({"input": "q"}, {"data_files": "https://example.org/x.csv"}, "leads out"),
-        ({"input": "q"}, {"data_files": "zip::https://example.org/x.zip"}, "no path inside"),
+        (
+            {"input": "q"},
+            {"data_files": "zip::https://example.org/x.zip"},
+            "no path inside",
+        ),
         ({"input": "q"}, {"README.md": "---\n%s---\n"}, "leads out"),
         ({"input": "q"}, {".huggingface.yaml": "%s"}, "leads out"),
         ({"input": "q"}, {"split": "gone"}, "gone.*test"),
@@ -172,16 +272,25 @@ def test_a_row_that_makes_no_sample_has_its_own_fault_and_paths_stay_inside(tmp_
         ({"input": "q"}, {"data_files": {"test": "empty.jsonl"}}, "test.* has no rows"),
     ],
 )
-def test_what_does_not_exist_is_named(tmp_path: Path, columns: Any, options: Any, word: str) -> None:
-    write_files(tmp_path, {"test.csv": "q,a\n1,2\n", "long.csv": "q,answer\n1,2\n", "bare.csv": "q,a\n"})
+def test_what_does_not_exist_is_named(
+    tmp_path: Path, columns: Any, options: Any, word: str
+) -> None:
+    write_files(
+        tmp_path,
+        {"test.csv": "q,a\n1,2\n", "long.csv": "q,answer\n1,2\n", "bare.csv": "q,a\n"},
+    )
     write_files(tmp_path, {"same.csv": "a b,a-b\n1,2\n", "empty.jsonl": ""})
     far = "configs: [{config_name: default, data_files: [{split: test, path: 'https://example.org/x.csv'}]}]\n"
-    write_files(tmp_path, {name: options.pop(name) % far for name in [*options] if "." in name})
+    write_files(
+        tmp_path, {name: options.pop(name) % far for name in [*options] if "." in name}
+    )
     with pytest.raises(UsageError, match=word):
         opened(tmp_path, columns, **options)
 
 
-def test_the_fingerprint_follows_rows_and_media_and_a_torn_file_is_named(tmp_path: Path) -> None:
+def test_the_fingerprint_follows_rows_and_media_and_a_torn_file_is_named(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "data"
 
     def mark() -> str:
@@ -216,33 +325,68 @@ def test_media_in_an_archive_are_read(tmp_path: Path) -> None:
 
 def parquet(rows: range) -> bytes:
     file = io.BytesIO()
-    pq.write_table(pa.table({"q": [f"q{n}" for n in rows], "image": [picture()] * len(rows)}), file)
+    pq.write_table(
+        pa.table({"q": [f"q{n}" for n in rows], "image": [picture()] * len(rows)}), file
+    )
     return file.getvalue()
 
 
 def test_of_a_data_set_on_the_hub_only_the_rows_that_are_used_are_fetched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    head = {"dataset_info": {"splits": [{"name": "test", "num_examples": 30, "num_bytes": 9}]}}
-    files = {f"test-0000{n}-of-00002.parquet": parquet(range(15 * n, 15 * n + 15)) for n in range(2)}
+    head = {
+        "dataset_info": {
+            "splits": [{"name": "test", "num_examples": 30, "num_bytes": 9}]
+        }
+    }
+    files = {
+        f"test-0000{n}-of-00002.parquet": parquet(range(15 * n, 15 * n + 15))
+        for n in range(2)
+    }
     repo = {"README.md": f"---\n{json.dumps(head)}\n---\n".encode(), **files}
     keys = 'loader: datasets\ndataset_path: me/far\ncolumns: {input: "{{ image }} {{ q }}"}'
     lines = {"test.jsonl": b'{"q": "1999-12-31"}\n{"q": "2024-01-02", "late": 1}'}
-    with FakeHub({"me/far": {COMMIT: repo}, "me/lines": {COMMIT: lines}}) as hub, at_hub(hub.url, tmp_path):
+    with (
+        FakeHub({"me/far": {COMMIT: repo}, "me/lines": {COMMIT: lines}}) as hub,
+        at_hub(hub.url, tmp_path),
+    ):
         for name, value in {"HF_ENDPOINT": hub.url, "HF_HUB_OFFLINE": False}.items():
             monkeypatch.setattr(datasets.config, name, value)
         made = built(tmp_path, keys)
         dataset = made.dataset()
         first: list[Sample] = [next(iter(dataset)) for _ in range(2)]
-        assert (len(dataset), first[1].input[0].content.words, made.source()["commit"]) == (30, " q0", COMMIT)
-        assert [name for name in hub.fetched if name in files] == ["test-00000-of-00002.parquet"]
+        assert (
+            len(dataset),
+            first[1].input[0].content.words,
+            made.source()["commit"],
+        ) == (30, " q0", COMMIT)
+        assert [name for name in hub.fetched if name in files] == [
+            "test-00000-of-00002.parquet"
+        ]
         assert [sample.id for sample in dataset] == [str(n) for n in range(1, 31)]
-        rows = list(built(tmp_path, "loader: datasets\ndataset_path: me/lines\ncolumns: {input: q}").dataset())
-        assert [row.metadata for row in rows] == [{"q": "1999-12-31", "late": None}, {"q": "2024-01-02", "late": 1}]
-    with at_hub("", tmp_path, offline=True), pytest.raises(MissingDataError, match="_OFFLINE is set"):
+        rows = list(
+            built(
+                tmp_path,
+                "loader: datasets\ndataset_path: me/lines\ncolumns: {input: q}",
+            ).dataset()
+        )
+        assert [row.metadata for row in rows] == [
+            {"q": "1999-12-31", "late": None},
+            {"q": "2024-01-02", "late": 1},
+        ]
+    with (
+        at_hub("", tmp_path, offline=True),
+        pytest.raises(MissingDataError, match="_OFFLINE is set"),
+    ):
         built(tmp_path, keys).dataset()
 
 
 def test_a_template_that_is_no_text_is_a_fault_of_its_line(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"columns.input: .*\n.*columns.id: .*\n.*columns.references\[1\]: "):
-        built(tmp_path, "loader: datasets\ncolumns: {input: [q], id: 5, references: [a, 4]}")
+    with pytest.raises(
+        UsageError,
+        match=r"columns.input: .*\n.*columns.id: .*\n.*columns.references\[1\]: ",
+    ):
+        built(
+            tmp_path,
+            "loader: datasets\ncolumns: {input: [q], id: 5, references: [a, 4]}",
+        )

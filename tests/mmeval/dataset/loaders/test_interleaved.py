@@ -35,52 +35,103 @@ def read(made: Sample) -> bytes:
 
 
 def test_a_whole_row_becomes_a_sample(tmp_path: Path) -> None:
-    references = ["a hare", {"text": "see <<image2>>", "media": {"image2": "img/a.png"}}]
-    asked = {"id": 7, "input": "Describe <<image1>>", "media": {"image1": "img/a.png"}, "references": references}
+    references = [
+        "a hare",
+        {"text": "see <<image2>>", "media": {"image2": "img/a.png"}},
+    ]
+    asked = {
+        "id": 7,
+        "input": "Describe <<image1>>",
+        "media": {"image1": "img/a.png"},
+        "references": references,
+    }
     made = sample(tmp_path, {**asked, "difficulty": "hard", "order": ["ti"]})
     assert (made.id, made.metadata) == ("7", {"difficulty": "hard", "order": ["ti"]})
     (message,) = made.input
-    assert (message.role, message.content.raw, read(made)) == ("user", "Describe <<image1>>", PNG)
-    assert [reference.raw for reference in made.references] == ["a hare", "see <<image2>>"]
+    assert (message.role, message.content.raw, read(made)) == (
+        "user",
+        "Describe <<image1>>",
+        PNG,
+    )
+    assert [reference.raw for reference in made.references] == [
+        "a hare",
+        "see <<image2>>",
+    ]
     assert made.references[1].media()[0].path == tmp_path / "img/a.png"
 
 
 def test_references_may_be_one_several_or_none(tmp_path: Path) -> None:
-    one: list[Any] = [{"reference": "a"}, {"reference": [{"type": "text", "text": "a"}]}, {"references": ["a", "b"]}]
+    one: list[Any] = [
+        {"reference": "a"},
+        {"reference": [{"type": "text", "text": "a"}]},
+        {"references": ["a", "b"]},
+    ]
     given = [*one, {"references": []}, {}, {"references": None, "reference": None}]
     made = [sample(tmp_path, {"input": "x", **row}).references for row in given]
-    assert [[part.raw for part in found] for found in made] == [["a"], ["a"], ["a", "b"], [], [], []]
+    assert [[part.raw for part in found] for found in made] == [
+        ["a"],
+        ["a"],
+        ["a", "b"],
+        [],
+        [],
+        [],
+    ]
 
 
 def test_candidates_are_contents_and_no_label(tmp_path: Path) -> None:
     given = ["x", [{"type": "image", "path": "img/a.png"}], "<<image1>>"]
-    made = sample(tmp_path, {"input": "x", "candidates": given, "media": {"image1": "img/a.png"}})
-    assert [[part.kind for part in content.parts] for content in made.candidates] == [["text"], ["image"], ["image"]]
+    made = sample(
+        tmp_path, {"input": "x", "candidates": given, "media": {"image1": "img/a.png"}}
+    )
+    assert [[part.kind for part in content.parts] for content in made.candidates] == [
+        ["text"],
+        ["image"],
+        ["image"],
+    ]
     assert (made.metadata, made.references) == ({}, ())
     plain = sample(tmp_path, {"input": "x", "candidates": None})
     assert (plain.candidates, "candidates" in plain.to_json()) == ((), False)
 
 
-def test_rows_are_counted_read_twice_one_by_one_and_go_by_their_number(tmp_path: Path) -> None:
-    rows = dataset(tmp_path, {"input": "a"}, {"id": "own", "input": "b"}, {"input": "c"})
-    assert (len(rows), *([made.id for made in rows] for _ in range(2))) == (3, *(["1", "own", "3"],) * 2)
+def test_rows_are_counted_read_twice_one_by_one_and_go_by_their_number(
+    tmp_path: Path,
+) -> None:
+    rows = dataset(
+        tmp_path, {"input": "a"}, {"id": "own", "input": "b"}, {"input": "c"}
+    )
+    assert (len(rows), *([made.id for made in rows] for _ in range(2))) == (
+        3,
+        *(["1", "own", "3"],) * 2,
+    )
     before = rows.fingerprint
-    rows = dataset(tmp_path, {"input": "good"}, {"input": {"text": "x", "media": {"image1": "img/gone.png"}}})
+    rows = dataset(
+        tmp_path,
+        {"input": "good"},
+        {"input": {"text": "x", "media": {"image1": "img/gone.png"}}},
+    )
     assert (next(iter(rows)).id, rows.fingerprint != before) == ("1", True)
 
 
 @pytest.mark.parametrize(
     ("row", "word"),
     [
-        ({"input": "x", "references": ["a", [{"type": "image", "path": "b.png"}]]}, 'references[1][0] "b.png" is'),
-        ({"input": "x", "candidates": ["a", [{"type": "image", "path": "b.png"}]]}, 'candidates[1][0] "b.png" is'),
+        (
+            {"input": "x", "references": ["a", [{"type": "image", "path": "b.png"}]]},
+            'references[1][0] "b.png" is',
+        ),
+        (
+            {"input": "x", "candidates": ["a", [{"type": "image", "path": "b.png"}]]},
+            'candidates[1][0] "b.png" is',
+        ),
         ({"input": "x", "candidates": "Ada, Grace"}, "a label another name"),
         (picture("img/link.png"), "input[0] 'img/link.png'"),
         (picture("a" * 9000), "input[0]"),
     ],
     ids=lambda value: str(value)[:60],
 )
-def test_what_is_wrong_with_a_row_has_its_file_row_and_place(tmp_path: Path, row: Any, word: str) -> None:
+def test_what_is_wrong_with_a_row_has_its_file_row_and_place(
+    tmp_path: Path, row: Any, word: str
+) -> None:
     rows = dataset(tmp_path, {"input": "good"}, row)
     (tmp_path / "img/link.png").symlink_to("/etc/passwd")
     with pytest.raises(UsageError, match=r"test.jsonl: row 2: ") as caught:
@@ -96,7 +147,9 @@ def test_paths_start_from_the_row_file_or_the_named_folder(tmp_path: Path) -> No
     assert [read(next(iter(rows))) for rows in (beside, named)] == [PNG, PNG]
 
 
-def test_media_of_an_archive_are_found_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_media_of_an_archive_are_found_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path / "cache"))
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         archive.writestr("in/a.png", PNG)
@@ -121,21 +174,41 @@ def test_links_of_a_hub_snapshot_lead_to_its_own_blobs_only(tmp_path: Path) -> N
         list(dataset(folder, picture("../../blobs/0123")))
 
 
-def test_another_spelling_is_read_when_the_task_asks_so_and_unknown_options_are_refused(tmp_path: Path) -> None:
-    rows = dataset(tmp_path, {"input": "see #image1#", "media": {"image1": "img/a.png"}}, spellings=["hash"])
-    assert [part.kind for part in next(iter(rows)).input[0].content.parts] == ["text", "image"]
-    for options, near in (({"datafile": "x"}, '"data_file"'), ({"spellings": ["tags"]}, '"tag"')):
+def test_another_spelling_is_read_when_the_task_asks_so_and_unknown_options_are_refused(
+    tmp_path: Path,
+) -> None:
+    rows = dataset(
+        tmp_path,
+        {"input": "see #image1#", "media": {"image1": "img/a.png"}},
+        spellings=["hash"],
+    )
+    assert [part.kind for part in next(iter(rows)).input[0].content.parts] == [
+        "text",
+        "image",
+    ]
+    for options, near in (
+        ({"datafile": "x"}, '"data_file"'),
+        ({"spellings": ["tags"]}, '"tag"'),
+    ):
         with pytest.raises(UnknownNameError, match=near):
             dataset(tmp_path, {"input": "x"}, **options)
 
 
-@pytest.mark.parametrize(("written", "count"), [("a.png", 1), (["a.png", "a.png"], 2), ([{"path": "a.png"}], 1)])
-def test_columns_of_paths_are_media_where_the_task_says_so(tmp_path: Path, written: Any, count: int) -> None:
+@pytest.mark.parametrize(
+    ("written", "count"),
+    [("a.png", 1), (["a.png", "a.png"], 2), ([{"path": "a.png"}], 1)],
+)
+def test_columns_of_paths_are_media_where_the_task_says_so(
+    tmp_path: Path, written: Any, count: int
+) -> None:
     (tmp_path / "a.png").write_bytes(PNG)
     tags = "".join(f"<<image{number}>>" for number in range(1, count + 1))
     row = {"input": "draw", "reference": f"see {tags}", "drawn": written, "level": 1}
     (made,) = dataset(tmp_path, row, media={"drawn": "images"})
-    assert ([medium.read() for medium in made.references[0].media("image")], made.metadata) == (
+    assert (
+        [medium.read() for medium in made.references[0].media("image")],
+        made.metadata,
+    ) == (
         [PNG] * count,
         {"level": 1},
     )
@@ -143,11 +216,19 @@ def test_columns_of_paths_are_media_where_the_task_says_so(tmp_path: Path, writt
 
 def test_media_beside_such_a_column_are_a_mapping(tmp_path: Path) -> None:
     with pytest.raises(RowError, match=r"row 1: \"media\" is a list"):
-        list(dataset(tmp_path, {"input": "draw", "drawn": "a.png", "media": ["a.png"]}, media={"drawn": "images"}))
+        list(
+            dataset(
+                tmp_path,
+                {"input": "draw", "drawn": "a.png", "media": ["a.png"]},
+                media={"drawn": "images"},
+            )
+        )
 
 
 @pytest.mark.parametrize("media", [["drawn"], {"drawn": "pictures"}, {"drawn": 1}])
-def test_what_a_column_holds_is_a_kind_with_a_number_or_its_plural(tmp_path: Path, media: Any) -> None:
+def test_what_a_column_holds_is_a_kind_with_a_number_or_its_plural(
+    tmp_path: Path, media: Any
+) -> None:
     with pytest.raises(UsageError, match="dataset_kwargs: media"):
         dataset(tmp_path, {"input": "x"}, media=media)
 

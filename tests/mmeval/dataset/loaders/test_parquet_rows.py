@@ -23,17 +23,31 @@ def folder(tmp_path: Path) -> Path:
 
 
 def dataset(
-    folder: Path, row_group_size: int = 2, named: dict[str, str] | None = None, **columns: Any
+    folder: Path,
+    row_group_size: int = 2,
+    named: dict[str, str] | None = None,
+    **columns: Any,
 ) -> InterleavedDataset:
-    pq.write_table(pa.table(columns), folder / "test.parquet", row_group_size=row_group_size)
+    pq.write_table(
+        pa.table(columns), folder / "test.parquet", row_group_size=row_group_size
+    )
     return load(DataSource("t", folder, options={"media": named or {}}))
 
 
 def test_rows_read_as_in_jsonl(folder: Path) -> None:
     labels: dict[str, Any] = {"level": [1, 2], "absent": [None, "z"]}
-    first, second = dataset(folder, id=["a", None], input=["x", "y"], references=[["r"], []], **labels)
-    assert (first.id, first.input[0].content.raw, first.references[0].raw) == ("a", "x", "r")
-    assert (first.metadata, second.metadata) == ({"level": 1}, {"level": 2, "absent": "z"})
+    first, second = dataset(
+        folder, id=["a", None], input=["x", "y"], references=[["r"], []], **labels
+    )
+    assert (first.id, first.input[0].content.raw, first.references[0].raw) == (
+        "a",
+        "x",
+        "r",
+    )
+    assert (first.metadata, second.metadata) == (
+        {"level": 1},
+        {"level": 2, "absent": "z"},
+    )
     assert (second.id, second.references) == ("2", ())
 
 
@@ -46,16 +60,26 @@ def test_rows_read_as_in_jsonl(folder: Path) -> None:
         ("image1", pa.array([{"bytes": None, "path": "a.png"}] * 2, MEDIUM)),
     ],
 )
-def test_columns_of_media_are_found_by_name_and_type(folder: Path, name: str, cells: pa.Array) -> None:
+def test_columns_of_media_are_found_by_name_and_type(
+    folder: Path, name: str, cells: pa.Array
+) -> None:
     first, _ = dataset(folder, **{"input": ["see <<image1>>"] * 2, name: cells})
     (medium,) = first.input[0].content.media("image")
-    assert (medium.read(), medium.mime, name in first.metadata) == (PNG, "image/png", False)
+    assert (medium.read(), medium.mime, name in first.metadata) == (
+        PNG,
+        "image/png",
+        False,
+    )
 
 
 @pytest.mark.parametrize(
     ("cells", "held", "input"),
     [
-        (pa.array([[{"bytes": PNG, "path": "a.png"}] * 2], pa.list_(MEDIUM)), "images", "<<image1>><<image2>>"),
+        (
+            pa.array([[{"bytes": PNG, "path": "a.png"}] * 2], pa.list_(MEDIUM)),
+            "images",
+            "<<image1>><<image2>>",
+        ),
         (pa.array([[PNG, PNG]]), "images", "<<image1>><<image2>>"),
         (pa.array([["a.png", "a.png"]]), "images", "<<image1>><<image2>>"),
         (pa.array([{"bytes": PNG, "path": None}], MEDIUM), "image2", "<<image2>>"),
@@ -65,33 +89,62 @@ def test_columns_of_media_are_found_by_name_and_type(folder: Path, name: str, ce
 def test_columns_of_other_names_hold_media_where_the_task_says_so(
     folder: Path, cells: pa.Array, held: str, input: str
 ) -> None:
-    (made,) = dataset(folder, named={"drawn": held}, **{"input": [input], "drawn": cells})
+    (made,) = dataset(
+        folder, named={"drawn": held}, **{"input": [input], "drawn": cells}
+    )
     pictures = made.input[0].content.media("image")
-    assert ([picture.read() for picture in pictures], made.metadata) == ([PNG] * input.count("<<"), {})
+    assert ([picture.read() for picture in pictures], made.metadata) == (
+        [PNG] * input.count("<<"),
+        {},
+    )
 
 
-def test_a_named_column_of_media_has_to_be_there_and_gives_each_label_once(folder: Path) -> None:
+def test_a_named_column_of_media_has_to_be_there_and_gives_each_label_once(
+    folder: Path,
+) -> None:
     with pytest.raises(UnknownNameError, match="drawn"):
-        list(dataset(folder, named={"drwn": "images"}, input=["x"], drawn=pa.array([[PNG]])))
+        list(
+            dataset(
+                folder, named={"drwn": "images"}, input=["x"], drawn=pa.array([[PNG]])
+            )
+        )
     with pytest.raises(RowError, match=r"row 1: .*image1"):
-        list(dataset(folder, named={"drawn": "image"}, input=["<<image1>>"], image1=[PNG], drawn=pa.array([PNG])))
+        list(
+            dataset(
+                folder,
+                named={"drawn": "image"},
+                input=["<<image1>>"],
+                image1=[PNG],
+                drawn=pa.array([PNG]),
+            )
+        )
 
 
 def test_lists_number_their_media_and_nulls_are_none(folder: Path) -> None:
     sounds = pa.array([[WAV, None, WAV], None], pa.list_(pa.binary()))
-    first, second = dataset(folder, input=["<<audio1>> <<audio2>> <<audio3>>", "nothing"], audios=sounds)
-    assert [part.dangling for part in first.input[0].content.parts if part.kind == "audio"] == [False, True, False]
+    first, second = dataset(
+        folder, input=["<<audio1>> <<audio2>> <<audio3>>", "nothing"], audios=sounds
+    )
+    assert [
+        part.dangling for part in first.input[0].content.parts if part.kind == "audio"
+    ] == [False, True, False]
     assert second.input[0].content.media() == ()
 
 
 def test_nested_content_and_mappings_of_media_read_as_in_jsonl(folder: Path) -> None:
-    part = {"type": "text", "text": "look", "path": None}, {"type": "image", "text": None, "path": "a.png"}
+    part = (
+        {"type": "text", "text": "look", "path": None},
+        {"type": "image", "text": None, "path": "a.png"},
+    )
     (made,) = dataset(folder, input=[[{"role": "user", "content": [*part]}]])
     assert [part.kind for part in made.input[0].content.parts] == ["text", "image"]
     mapping = pa.array([[("image1", "a.png")], []], pa.map_(pa.string(), pa.string()))
     for media in (mapping, pa.array([{"image1": "a.png"}, {"image1": None}])):
         first, second = dataset(folder, input=["<<image1>>", "x"], media=media)
-        assert (first.input[0].content.media()[0].read(), second.input[0].content.media()) == (PNG, ())
+        assert (
+            first.input[0].content.media()[0].read(),
+            second.input[0].content.media(),
+        ) == (PNG, ())
 
 
 def test_labels_become_json(folder: Path) -> None:
@@ -102,7 +155,10 @@ def test_labels_become_json(folder: Path) -> None:
 
 def test_rows_of_all_groups_are_counted_and_read(folder: Path) -> None:
     rows = dataset(folder, input=[str(i) for i in range(250)], row_group_size=100)
-    assert (len(rows), [made.id for made in rows]) == (250, [str(i) for i in range(1, 251)])
+    assert (len(rows), [made.id for made in rows]) == (
+        250,
+        [str(i) for i in range(1, 251)],
+    )
 
 
 @pytest.mark.parametrize(
@@ -113,13 +169,18 @@ def test_rows_of_all_groups_are_counted_and_read(folder: Path) -> None:
         ({"input": ["x"], "media": ["a.png"]}, "'media'"),
     ],
 )
-def test_rows_and_columns_that_make_no_sense_are_refused(folder: Path, columns: dict[str, Any], word: str) -> None:
+def test_rows_and_columns_that_make_no_sense_are_refused(
+    folder: Path, columns: dict[str, Any], word: str
+) -> None:
     with pytest.raises(UsageError, match=word):
         list(dataset(folder, **columns))
 
 
 def test_a_file_that_is_no_parquet_is_refused(folder: Path) -> None:
     (folder / "test.parquet").write_bytes(b"PAR1 torn")
-    for read in (lambda: list(read_parquet(folder / "test.parquet")), lambda: [len(load(DataSource("t", folder)))]):
+    for read in (
+        lambda: list(read_parquet(folder / "test.parquet")),
+        lambda: [len(load(DataSource("t", folder)))],
+    ):
         with pytest.raises(UsageError, match=r"test\.parquet"):
             read()

@@ -16,13 +16,21 @@ from tests.support.task_folder import write_files
         (["test.jsonl", "train.jsonl"], {}, ["test.jsonl"]),
         (["test-1.jsonl", "test-0.jsonl"], {}, ["test-0.jsonl", "test-1.jsonl"]),
         (["test.jsonl", "test.parquet"], {}, ["test.jsonl"]),
-        (["a.jsonl", "b.jsonl"], {"options": {"data_file": ["b.jsonl", "a.jsonl"]}}, ["b.jsonl", "a.jsonl"]),
+        (
+            ["a.jsonl", "b.jsonl"],
+            {"options": {"data_file": ["b.jsonl", "a.jsonl"]}},
+            ["b.jsonl", "a.jsonl"],
+        ),
         (["hard/test.jsonl", "test.jsonl"], {"name": "hard"}, ["hard/test.jsonl"]),
     ],
 )
-def test_files_of_a_split_are_found(tmp_path: Path, present: list[str], source: Any, found: list[str]) -> None:
+def test_files_of_a_split_are_found(
+    tmp_path: Path, present: list[str], source: Any, found: list[str]
+) -> None:
     write_files(tmp_path, dict.fromkeys(present, "{}\n"))
-    assert row_files(DataSource("t", tmp_path, **source)) == tuple(tmp_path / name for name in found)
+    assert row_files(DataSource("t", tmp_path, **source)) == tuple(
+        tmp_path / name for name in found
+    )
 
 
 def test_a_split_needs_its_files(tmp_path: Path) -> None:
@@ -36,24 +44,37 @@ def test_a_split_needs_its_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("present", "missing"),
     [
-        (["test-00000-of-00003.parquet", "test-00002-of-00003.parquet"], "test-00001-of-00003 missing"),
+        (
+            ["test-00000-of-00003.parquet", "test-00002-of-00003.parquet"],
+            "test-00001-of-00003 missing",
+        ),
         (["test-00-of-99.jsonl"], "test-10-of-99 and 88 more"),
     ],
 )
-def test_a_shard_that_others_announce_must_be_there(tmp_path: Path, present: list[str], missing: str) -> None:
+def test_a_shard_that_others_announce_must_be_there(
+    tmp_path: Path, present: list[str], missing: str
+) -> None:
     write_files(tmp_path, dict.fromkeys(present, "{}\n"))
     with pytest.raises(MissingDataError, match=missing):
         row_files(DataSource("t", tmp_path))
 
 
-def test_rows_are_read_with_their_line_and_blank_lines_passed_over(tmp_path: Path) -> None:
+def test_rows_are_read_with_their_line_and_blank_lines_passed_over(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "test.jsonl"
     file.write_bytes('\ufeff{"a": "\u2028é"}\r\n\n  \n{"a": 2}'.encode())
-    assert [(row.number, row.values) for row in read_jsonl(file)] == [(1, {"a": "\u2028é"}), (4, {"a": 2})]
+    assert [(row.number, row.values) for row in read_jsonl(file)] == [
+        (1, {"a": "\u2028é"}),
+        (4, {"a": 2}),
+    ]
 
 
 def test_the_fingerprint_is_the_sha256_of_the_files(tmp_path: Path) -> None:
     one, two = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
     one.write_bytes(b"{}\n\n{}")
     two.write_bytes(b"{}\n")
-    assert scan_files([one, two]) == (hashlib.sha256(b"{}\n\n{}{}\n").hexdigest(), (2, 1))
+    assert scan_files([one, two]) == (
+        hashlib.sha256(b"{}\n\n{}{}\n").hexdigest(),
+        (2, 1),
+    )

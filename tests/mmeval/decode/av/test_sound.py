@@ -14,10 +14,21 @@ NO_SOUND = (tiny.wav(0), tiny.clip())
 
 
 def test_sound_of_every_common_format_is_decoded_with_its_channels_and_values() -> None:
-    formats = (("WAV", None), ("FLAC", None), ("MP3", None), ("OGG", "VORBIS"), ("OGG", "OPUS"), ("AIFF", None))
+    formats = (
+        ("WAV", None),
+        ("FLAC", None),
+        ("MP3", None),
+        ("OGG", "VORBIS"),
+        ("OGG", "OPUS"),
+        ("AIFF", None),
+    )
     for form, subtype in formats:
         sound = decode.audio(Media.from_bytes(tiny.sound(form, subtype)))
-        assert (str(sound.samples.dtype), sound.samples.shape, sound.rate) == ("float32", (9600, 1), 48000)
+        assert (str(sound.samples.dtype), sound.samples.shape, sound.rate) == (
+            "float32",
+            (9600, 1),
+            48000,
+        )
     sound = decode.audio(Media.from_bytes(tiny.wav(800, channels=2)))
     assert (sound.samples.shape, sound.seconds) == ((800, 2), 0.1)
     assert np.all(sound.samples == 0.5)
@@ -25,14 +36,22 @@ def test_sound_of_every_common_format_is_decoded_with_its_channels_and_values() 
     for value, kept in ((3.0, 3.0), (-32768.0, -32768.0), (1e30, 1e9)):
         loud = Media.from_bytes(tiny.sound("WAV", "FLOAT", value=value))
         assert set(decode.audio(loud).samples.flat) == {kept}
-        assert set(sound_start(loud, 0.1).samples) == {math.copysign(1, value)}  # for others, who may have 16 bits
+        assert set(sound_start(loud, 0.1).samples) == {
+            math.copysign(1, value)
+        }  # for others, who may have 16 bits
     track = decode.audio(Media.from_bytes(tiny.clip(with_sound=True)))
     assert (track.rate, track.samples.shape[1]) == (16000, 2)
 
 
 def test_samples_that_are_no_numbers_and_a_file_without_sound_are_corrupt() -> None:
-    endless = [tiny.sound("WAV", "FLOAT", value=value) for value in (float("nan"), float("inf"))]
-    for data, words in (*((one, "not numbers") for one in endless), *((one, "samples|track") for one in NO_SOUND)):
+    endless = [
+        tiny.sound("WAV", "FLOAT", value=value)
+        for value in (float("nan"), float("inf"))
+    ]
+    for data, words in (
+        *((one, "not numbers") for one in endless),
+        *((one, "samples|track") for one in NO_SOUND),
+    ):
         for decoder in (decode.audio, lambda media: sound_start(media, 0.1)):
             with pytest.raises(CorruptMediaError, match=words):
                 decoder(Media.from_bytes(data))
@@ -46,7 +65,9 @@ def flac(frames: int) -> Media:
     return Media.from_bytes(bytes(data))
 
 
-def test_the_declared_length_is_checked_and_the_start_of_a_sound_decoded_alone() -> None:
+def test_the_declared_length_is_checked_and_the_start_of_a_sound_decoded_alone() -> (
+    None
+):
     with pytest.raises(MediaLimitError, match="max_audio_seconds = 3600"):
         decode.audio(flac(2**36 - 1))
     assert len(decode.audio(flac(0)).samples) == 9600
@@ -54,16 +75,29 @@ def test_the_declared_length_is_checked_and_the_start_of_a_sound_decoded_alone()
     streamed[4:8] = streamed[40:44] = b"\xff\xff\xff\xff"
     assert len(decode.audio(Media.from_bytes(bytes(streamed))).samples) == 800
     media = Media.from_bytes(tiny.wav(800, channels=2))
-    whole, half = sound_start(media, 0.1), sound_start(media, 0.05, limits=DecodeLimits(max_audio_seconds=0.05))
+    whole, half = (
+        sound_start(media, 0.1),
+        sound_start(media, 0.05, limits=DecodeLimits(max_audio_seconds=0.05)),
+    )
     assert (whole.samples.shape, whole.rate, whole.more) == ((800,), 8000, False)
     assert (half.samples.tolist(), half.more) == ([0.5] * 400, True)
 
 
 def test_sound_above_a_limit_is_refused() -> None:
     media = Media.from_bytes(tiny.wav(800, channels=2))
-    limits: dict[str, tuple[Any, Any]] = {"max_audio_seconds": (0.1, 0.099), "max_audio_samples": (1600, 1599)}
-    limits |= {"max_step_bytes": (6400, 6399), "max_bytes": (3244, 3243), "max_seconds": (120, 0)}
+    limits: dict[str, tuple[Any, Any]] = {
+        "max_audio_seconds": (0.1, 0.099),
+        "max_audio_samples": (1600, 1599),
+    }
+    limits |= {
+        "max_step_bytes": (6400, 6399),
+        "max_bytes": (3244, 3243),
+        "max_seconds": (120, 0),
+    }
     for limit, (most, less) in limits.items():
-        assert len(decode.audio(media, limits=DecodeLimits(**{limit: most})).samples) == 800
+        assert (
+            len(decode.audio(media, limits=DecodeLimits(**{limit: most})).samples)
+            == 800
+        )
         with pytest.raises(MediaLimitError, match=f"{limit} = "):
             decode.audio(media, limits=DecodeLimits(**{limit: less}))

@@ -16,27 +16,42 @@ from tests.support.decoders import every_frame
 FRAMES: dict[str, Callable[..., Any]] = {
     "every frame": every_frame,
     "count": decode.frame_count,
-    "by place": lambda media, limits: list(decode.frames_at(media, [19], limits=limits)),
-    "by time": lambda media, limits: list(decode.video(media, times=[1.9], limits=limits)),
+    "by place": lambda media, limits: list(
+        decode.frames_at(media, [19], limits=limits)
+    ),
+    "by time": lambda media, limits: list(
+        decode.video(media, times=[1.9], limits=limits)
+    ),
 }
 
 
-@pytest.mark.parametrize(("form", "codec"), [("mp4", "mpeg4"), ("webm", "libvpx-vp9"), ("avi", "mpeg4")])
-def test_all_frames_of_a_video_come_in_order_with_their_times(form: str, codec: str) -> None:
+@pytest.mark.parametrize(
+    ("form", "codec"), [("mp4", "mpeg4"), ("webm", "libvpx-vp9"), ("avi", "mpeg4")]
+)
+def test_all_frames_of_a_video_come_in_order_with_their_times(
+    form: str, codec: str
+) -> None:
     frames = list(decode.video(Media.from_bytes(tiny.clip(form, codec))))
     assert [frame.index for frame in frames] == list(range(20))
-    assert [frame.time for frame in frames] == pytest.approx([n / 10 for n in range(20)], abs=0.002)
+    assert [frame.time for frame in frames] == pytest.approx(
+        [n / 10 for n in range(20)], abs=0.002
+    )
     assert frames[0].rgb.shape == (16, 32, 3)
     assert frames[0].rgb.mean() < frames[19].rgb.mean()
 
 
-def test_frames_are_counted_found_by_their_place_and_decoded_only_as_far_as_they_are_asked_for() -> None:
+def test_frames_are_counted_found_by_their_place_and_decoded_only_as_far_as_they_are_asked_for() -> (
+    None
+):
     media = Media.from_bytes(tiny.clip(frames=12))
     every = list(decode.video(media))
     found = list(decode.frames_at(media, [7, 2, 99]))
     assert decode.frame_count(media) == 12
     assert [(frame.index, frame.time) for frame in found] == [(2, 0.2), (7, 0.7)]
-    assert [np.array_equal(frame.rgb, every[frame.index].rgb) for frame in found] == [True, True]
+    assert [np.array_equal(frame.rgb, every[frame.index].rgb) for frame in found] == [
+        True,
+        True,
+    ]
     assert list(decode.frames_at(media, [])) == []
     frames = decode.video(media, limits=DecodeLimits(max_video_frames=3))
     assert [next(frames).index for _ in range(3)] == [0, 1, 2]
@@ -46,30 +61,50 @@ def test_frames_are_counted_found_by_their_place_and_decoded_only_as_far_as_they
 def test_a_video_above_a_limit_is_refused(work: Callable[..., Any]) -> None:
     media = Media.from_bytes(tiny.clip())
     assert work(media, limits=DecodeLimits(max_video_frames=20))
-    for limits in (DecodeLimits(max_video_frames=19), DecodeLimits(max_video_pixels=511), DecodeLimits(max_seconds=0)):
+    for limits in (
+        DecodeLimits(max_video_frames=19),
+        DecodeLimits(max_video_pixels=511),
+        DecodeLimits(max_seconds=0),
+    ):
         with pytest.raises(MediaLimitError, match="above the limit"):
             work(media, limits=limits)
 
 
-def test_a_video_declares_its_size_and_a_jump_finds_the_same_frames_as_reading_on() -> None:
+def test_a_video_declares_its_size_and_a_jump_finds_the_same_frames_as_reading_on() -> (
+    None
+):
     media = Media.from_bytes(tiny.clip())
-    assert decode.video_info(media, limits=DecodeLimits(max_video_pixels=512)) == VideoInfo(32, 16, 10.0, 2.0)
+    assert decode.video_info(
+        media, limits=DecodeLimits(max_video_pixels=512)
+    ) == VideoInfo(32, 16, 10.0, 2.0)
     with pytest.raises(MediaLimitError, match="max_video_pixels = 511"):
         decode.video_info(media, limits=DecodeLimits(max_video_pixels=511))
     media = Media.from_bytes(tiny.clip(frames=80))
     straight = list(decode.video(media))
     frames = list(decode.video(media, times=[-1.0, 0.0, 0.55, 0.55, 6.21, 100.0]))
-    assert [frame.time for frame in frames] == pytest.approx([0.0, 0.0, 0.5, 0.5, 6.2, 7.9])
-    assert np.array_equal(frames[4].rgb, straight[62].rgb) and np.array_equal(frames[5].rgb, straight[79].rgb)
+    assert [frame.time for frame in frames] == pytest.approx(
+        [0.0, 0.0, 0.5, 0.5, 6.2, 7.9]
+    )
+    assert np.array_equal(frames[4].rgb, straight[62].rgb) and np.array_equal(
+        frames[5].rgb, straight[79].rgb
+    )
     with pytest.raises(CorruptMediaError, match="ascend"):
         list(decode.video(media, times=[1.0, 0.5]))
 
 
 @pytest.mark.parametrize("work", [every_frame, decode.frame_count, decode.video_info])
-def test_a_sound_alone_and_a_playlist_are_no_video(work: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_sound_alone_and_a_playlist_are_no_video(
+    work: Callable[..., Any], tmp_path: Path
+) -> None:
     (tmp_path / "secret.mp4").write_bytes(tiny.clip())
-    playlist = f"#EXTM3U\n#EXTINF:1,\nfile://{tmp_path}/secret.mp4\n#EXT-X-ENDLIST\n".encode()
-    for data, mime in ((tiny.sound_clip(), "video/mp4"), (playlist, "video/x-msvideo"), (tiny.wav(), "audio/wav")):
+    playlist = (
+        f"#EXTM3U\n#EXTINF:1,\nfile://{tmp_path}/secret.mp4\n#EXT-X-ENDLIST\n".encode()
+    )
+    for data, mime in (
+        (tiny.sound_clip(), "video/mp4"),
+        (playlist, "video/x-msvideo"),
+        (tiny.wav(), "audio/wav"),
+    ):
         with pytest.raises(CorruptMediaError):
             work(Media(data=data, mime=mime))
 
@@ -83,8 +118,12 @@ def test_a_sound_alone_and_a_playlist_are_no_video(work: Callable[..., Any], tmp
         ("mov", "png", "rgb24"),
     ],
 )
-def test_frames_are_chosen_by_their_place_and_how_much_they_change(form: str, codec: str, pixels: str) -> None:
-    shown = clip_of(greys(0, 10, 40, 41, 200, 200), form=form, codec=codec, pixels=pixels)
+def test_frames_are_chosen_by_their_place_and_how_much_they_change(
+    form: str, codec: str, pixels: str
+) -> None:
+    shown = clip_of(
+        greys(0, 10, 40, 41, 200, 200), form=form, codec=codec, pixels=pixels
+    )
     changes: list[float] = []
 
     def wanted(index: int, change: float) -> bool:
@@ -92,19 +131,35 @@ def test_frames_are_chosen_by_their_place_and_how_much_they_change(form: str, co
         changes.append(change)
         return index == 1 or change > 20
 
-    found = [(frame.index, round(frame.time, 3), frame.rgb.shape) for frame in decode.frames_by_change(shown, wanted)]
+    found = [
+        (frame.index, round(frame.time, 3), frame.rgb.shape)
+        for frame in decode.frames_by_change(shown, wanted)
+    ]
     assert changes == pytest.approx([0, 10, 30, 1, 159, 0], abs=1.3)
-    assert found == [(1, 0.1, (32, 32, 3)), (2, 0.2, (32, 32, 3)), (4, 0.4, (32, 32, 3))]
+    assert found == [
+        (1, 0.1, (32, 32, 3)),
+        (2, 0.2, (32, 32, 3)),
+        (4, 0.4, (32, 32, 3)),
+    ]
 
 
 def test_a_change_is_the_mean_over_pixels() -> None:
-    before, after = np.full((32, 48, 3), 100, np.uint8), np.full((32, 48, 3), 100, np.uint8)
+    before, after = (
+        np.full((32, 48, 3), 100, np.uint8),
+        np.full((32, 48, 3), 100, np.uint8),
+    )
     after[:16] = 140
-    (frame,) = decode.frames_by_change(clip_of([before, after]), lambda _, change: 19.5 < change < 20.5)
+    (frame,) = decode.frames_by_change(
+        clip_of([before, after]), lambda _, change: 19.5 < change < 20.5
+    )
     assert frame.index == 1
 
 
 def test_a_clip_without_a_frame_has_no_picture() -> None:
     for form, codec in (("matroska", "ffv1"), ("mp4", "mpeg4"), ("avi", "mpeg4")):
         with pytest.raises(CorruptMediaError):
-            list(decode.frames_by_change(clip_of([], form=form, codec=codec), lambda _, __: True))
+            list(
+                decode.frames_by_change(
+                    clip_of([], form=form, codec=codec), lambda _, __: True
+                )
+            )

@@ -35,23 +35,43 @@ def _noting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def made(folder: Path) -> tuple[RunOutcome, Published]:
     groups = (Group("g", "g", ("a",), (GroupMetric("half"),)),)
-    results = (result("a", 0.5, failed=2), result("a", 0.9, slice="level=1"), result("a", None, metric="other"))
-    found = outcome(folder, *results, result("g", 0.25), tasks=(task("a"),), groups=groups)
+    results = (
+        result("a", 0.5, failed=2),
+        result("a", 0.9, slice="level=1"),
+        result("a", None, metric="other"),
+    )
+    found = outcome(
+        folder, *results, result("g", 0.25), tasks=(task("a"),), groups=groups
+    )
     return found, Published("a table", folder / "results.json", {})
 
 
 @pytest.mark.parametrize(
-    ("fails", "why"), [("", ""), ("error", "OSError: no server"), ("exit", "SystemExit: 3")], ids=str
+    ("fails", "why"),
+    [("", ""), ("error", "OSError: no server"), ("exit", "SystemExit: 3")],
+    ids=str,
 )
 def test_a_logger_gets_what_a_run_left_though_one_before_it_fails_with_a_warning(
-    fails: str, why: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+    fails: str,
+    why: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    files = [{"file": str(tmp_path / "other"), "fails": fails}, {"file": str(tmp_path / "noted")}]
+    files = [
+        {"file": str(tmp_path / "other"), "fails": fails},
+        {"file": str(tmp_path / "noted")},
+    ]
     bad, good = (create_loggers({"noting": given})["noting"] for given in files)
     log_results({"bad": bad, "good": good}, *made(tmp_path))
     assert json.loads((tmp_path / "noted").read_text()) == [0, "a table"]
-    assert [("'bad'" in line, why in line) for line in caplog.messages] == ([(True, True)] if fails else [])
-    assert capsys.readouterr() == ("", "a logger talks\n" * 2)  # stdout holds the tables alone
+    assert [("'bad'" in line, why in line) for line in caplog.messages] == (
+        [(True, True)] if fails else []
+    )
+    assert capsys.readouterr() == (
+        "",
+        "a logger talks\n" * 2,
+    )  # stdout holds the tables alone
 
 
 def test_a_logger_that_cannot_be_made_is_refused() -> None:
@@ -73,7 +93,9 @@ def test_numbers_are_flat_and_unknown_ones_are_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("logger", [TrackioLogger, WandbLogger])
-def test_a_logger_needs_its_package(logger: type[object], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_logger_needs_its_package(
+    logger: type[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError) as caught:
         logger()

@@ -27,18 +27,31 @@ def coloured(*texts: str, colours: Colours | None = None) -> list[dict[str, Any]
     ("text", "inner"),
     [
         *(("```\nx = 1\n```", "x = 1"), ("```nosuchlanguage\nx = 1\n```\n", "x = 1")),
-        *(("```python\nx = 1", "x = 1"), ("```python\n```", ""), ("x = `1`", "x = `1`")),
-        *(("\r\n```python\r\nx\r\n```", "x\r"), ("```c++\n\x00\ud800\n", "\x00\ud800\n")),
+        *(
+            ("```python\nx = 1", "x = 1"),
+            ("```python\n```", ""),
+            ("x = `1`", "x = `1`"),
+        ),
+        *(
+            ("\r\n```python\r\nx\r\n```", "x\r"),
+            ("```c++\n\x00\ud800\n", "\x00\ud800\n"),
+        ),
         *(("```html\n</script>", "</script>"), ("```json\n{{{", "{{{")),
     ],
     ids=ascii,
 )
-def test_a_fence_is_not_shown_and_odd_code_keeps_every_character(text: str, inner: str) -> None:
+def test_a_fence_is_not_shown_and_odd_code_keeps_every_character(
+    text: str, inner: str
+) -> None:
     (shown,) = coloured(text)
-    assert "".join(word for _, word in shown.get("tokens", [("", shown["text"])])) == inner
+    assert (
+        "".join(word for _, word in shown.get("tokens", [("", shown["text"])])) == inner
+    )
 
 
-def test_many_texts_are_sent_at_once_and_no_code_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_texts_are_sent_at_once_and_no_code_sends_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked: list[int] = []
 
     def counted(texts: Any, **more: Any) -> Any:
@@ -55,7 +68,11 @@ def test_many_texts_are_sent_at_once_and_no_code_sends_nothing(monkeypatch: pyte
 
 def test_unmarked_code_is_known_by_what_it_looks_like() -> None:
     languages = {
-        **{"import os\nprint(1)": "python", "#!/bin/sh\necho hello": "bash", '{"a": [1, 2]}': "json"},
+        **{
+            "import os\nprint(1)": "python",
+            "#!/bin/sh\necho hello": "bash",
+            '{"a": [1, 2]}': "json",
+        },
         **{"<!DOCTYPE html><p>x</p>": "html", "#include <stdio.h>\nint main() {}": "c"},
         **{"SELECT a FROM b": "sql", SENTENCE: ""},
     }
@@ -68,18 +85,24 @@ def test_what_is_long_or_empty_stays_plain() -> None:
     assert (MAX_CODE, MAX_LINE) == (20_000, 2_000)
 
 
-def test_a_text_that_its_lexer_cannot_bear_stays_plain_and_soon_all_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_that_its_lexer_cannot_bear_stays_plain_and_soon_all_others_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(code, "LIMITS", DecodeLimits(max_step_seconds=1e-6))
     colours = Colours()
     slow = "```python\n" + "a = [b, c]\n" * 1500
     for _ in range(code.MOST_REFUSED):
-        assert [kind for kind, _ in coloured(slow, colours=colours)[0]["tokens"]] == [""]
+        assert [kind for kind, _ in coloured(slow, colours=colours)[0]["tokens"]] == [
+            ""
+        ]
     monkeypatch.undo()
     assert coloured(FENCED, colours=colours)[0]["tokens"] == [("", INNER)]
     assert len(coloured(FENCED)[0]["tokens"]) > 1
 
 
-def test_one_text_that_takes_too_long_costs_the_others_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_text_that_takes_too_long_costs_the_others_no_colour(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def choosy(texts: Any, **more: Any) -> Any:
         if any("slow" in text for text, _ in texts):
             raise MediaLimitError("too slow")

@@ -16,12 +16,18 @@ def gauges(
     *documents: dict[str, Any], spread: tuple[float, float] | None = (0, 1), **more: Any
 ) -> list[dict[str, Any]]:
     names = NAMES[: len(documents)]
-    return headline_gauges(headline_rows(number_rows(documents, names)), names, {"m": spread}, **more)
+    return headline_gauges(
+        headline_rows(number_rows(documents, names)), names, {"m": spread}, **more
+    )
 
 
 @pytest.mark.parametrize(
     ("spread", "places"),
-    [((0, 1), (0, 50, 25, 75)), ((-1, 1), (50, 75, 62.5, 87.5)), (None, (0, 62.5, 31.25, 93.75))],
+    [
+        ((0, 1), (0, 50, 25, 75)),
+        ((-1, 1), (50, 75, 62.5, 87.5)),
+        (None, (0, 62.5, 31.25, 93.75)),
+    ],
     ids=["from zero", "around zero", "unknown"],
 )
 def test_a_gauge_has_value_and_interval_in_percent_of_the_range(
@@ -29,7 +35,11 @@ def test_a_gauge_has_value_and_interval_in_percent_of_the_range(
 ) -> None:
     (row,) = gauges(document(result("a", ci95=[0.25, 0.75])), spread=spread)
     (gauge,) = row["gauges"]
-    assert (gauge["value"], gauge["interval"], gauge["scored"]) == ("0.500", "0.250 to 0.750", "4 of 4")
+    assert (gauge["value"], gauge["interval"], gauge["scored"]) == (
+        "0.500",
+        "0.250 to 0.750",
+        "4 of 4",
+    )
     assert tuple(gauge[name] for name in ("zero", "at", "low", "high")) == places
     assert (row["name"], row["href"], gauge["name"]) == ("A", "#task=a", "")
 
@@ -38,12 +48,21 @@ def test_without_a_value_there_is_no_gauge_and_a_baseline_stands_beside() -> Non
     none = result("b", value=None, scored=0)
     beside = Column("other", {Key("a", "m"): Result("a", "m", 0.25, 4, 4)})
     (row,) = gauges(document(result("a"), none), beside=beside)
-    assert (row["beside"], row["gauges"][0]["interval"]) == ({"name": "other", "value": "0.250", "at": 25.0}, "")
+    assert (row["beside"], row["gauges"][0]["interval"]) == (
+        {"name": "other", "value": "0.250", "at": 25.0},
+        "",
+    )
 
 
 def test_runs_have_a_gauge_each_and_those_without_a_number_none() -> None:
-    first, second = gauges(document(result("a"), result("b")), document(result("a"), result("b", value=None, scored=0)))
-    assert [[(one["name"], one["series"]) for one in row["gauges"]] for row in (first, second)] == [
+    first, second = gauges(
+        document(result("a"), result("b")),
+        document(result("a"), result("b", value=None, scored=0)),
+    )
+    assert [
+        [(one["name"], one["series"]) for one in row["gauges"]]
+        for row in (first, second)
+    ] == [
         [("one", 0), ("two", 1)],
         [("one", 0)],
     ]
@@ -54,6 +73,15 @@ def test_of_many_tasks_those_that_no_group_holds_are_shown() -> None:
     given = document(result("g"), *map(result, tasks), result("z"), groups={"g": tasks})
     assert [row["name"] for row in gauges(given)] == ["G", "Z"]
     few = document(result("g"), result("t0"), result("z"), groups={"g": ["t0"]})
-    assert [(row["name"], row["inner"]) for row in gauges(few)] == [("G", False), ("T0", True), ("Z", False)]
-    lone = document(result("g", value=None, scored=0), *map(result, tasks), result("z"), groups={"g": tasks})
+    assert [(row["name"], row["inner"]) for row in gauges(few)] == [
+        ("G", False),
+        ("T0", True),
+        ("Z", False),
+    ]
+    lone = document(
+        result("g", value=None, scored=0),
+        *map(result, tasks),
+        result("z"),
+        groups={"g": tasks},
+    )
     assert [row["name"] for row in gauges(lone)] == [*map(str.upper, tasks)]

@@ -23,17 +23,30 @@ def writer(tmp_path: Path, *, seconds: float | None = None) -> PartWriter:
     new = tmp_path / "new"
     new.mkdir(exist_ok=True)
     previews = Previews(new, tmp_path / "before", seconds=seconds)
-    return PartWriter(Places(tmp_path / "run", tmp_path / "run" / "report", new, copy=False), previews, Colours())
+    return PartWriter(
+        Places(tmp_path / "run", tmp_path / "run" / "report", new, copy=False),
+        previews,
+        Colours(),
+    )
 
 
-def part(tmp_path: Path, kind: str, data: bytes, name: str = "", **more: Any) -> dict[str, Any]:
+def part(
+    tmp_path: Path, kind: str, data: bytes, name: str = "", **more: Any
+) -> dict[str, Any]:
     """A part with a medium that the run keeps, as the page gets it."""
     media = Media.from_bytes(data, name)
     file = stored_path(tmp_path / "run" / "media", media.sha256, media.mime)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(data)
-    record = {"sha256": media.sha256, "mime": media.mime, "size": len(data), "name": name}
-    return writer(tmp_path, **more).part({"type": kind, "media": record, "label": f"{kind}1"})
+    record = {
+        "sha256": media.sha256,
+        "mime": media.mime,
+        "size": len(data),
+        "name": name,
+    }
+    return writer(tmp_path, **more).part(
+        {"type": kind, "media": record, "label": f"{kind}1"}
+    )
 
 
 @pytest.mark.parametrize(
@@ -54,8 +67,14 @@ def test_what_a_browser_shows_has_address_and_name(
 
 
 def test_a_placeholder_without_its_medium_is_dangling(tmp_path: Path) -> None:
-    shown = writer(tmp_path).part({"type": "image", "raw": "<<image3>>", "label": "image3"})
-    assert (shown["dangling"], shown["label"], shown["raw"]) == (True, "image3", "<<image3>>")
+    shown = writer(tmp_path).part(
+        {"type": "image", "raw": "<<image3>>", "label": "image3"}
+    )
+    assert (shown["dangling"], shown["label"], shown["raw"]) == (
+        True,
+        "image3",
+        "<<image3>>",
+    )
 
 
 def test_svg_pages_and_meshes_are_drawn_before_the_browser(tmp_path: Path) -> None:
@@ -64,17 +83,29 @@ def test_svg_pages_and_meshes_are_drawn_before_the_browser(tmp_path: Path) -> No
     assert (tmp_path / "new" / shown["src"]).read_bytes().startswith(b"\x89PNG")
     shown = part(tmp_path, "3d", tiny_media.glb())
     sha256, mesh = called(tmp_path / "new" / shown["mesh"], "mesh")
-    assert (sha256, len(mesh["box"]), bool(mesh["vertices"])) == (shown["sha256"], 2, True)
+    assert (sha256, len(mesh["box"]), bool(mesh["vertices"])) == (
+        shown["sha256"],
+        2,
+        True,
+    )
 
 
-def test_the_first_pages_of_a_document_are_pictures_which_the_next_report_takes_over(tmp_path: Path) -> None:
+def test_the_first_pages_of_a_document_are_pictures_which_the_next_report_takes_over(
+    tmp_path: Path,
+) -> None:
     assert part(tmp_path, "document", tiny_media.pdf(), seconds=0.0)["note"] == NO_TIME
     first = part(tmp_path, "document", tiny_media.pdf())
     assert first["page_count"] >= 1
-    assert all((tmp_path / "new" / page).read_bytes().startswith(b"\x89PNG") for page in first["pages"])
+    assert all(
+        (tmp_path / "new" / page).read_bytes().startswith(b"\x89PNG")
+        for page in first["pages"]
+    )
     (tmp_path / "new").rename(tmp_path / "before")
     again = part(tmp_path, "document", tiny_media.pdf(), seconds=0.0)
-    assert (again["pages"], (tmp_path / "new" / again["pages"][0]).exists()) == (first["pages"], True)
+    assert (again["pages"], (tmp_path / "new" / again["pages"][0]).exists()) == (
+        first["pages"],
+        True,
+    )
 
 
 def test_the_beginning_of_a_text_document_is_shown(tmp_path: Path) -> None:
@@ -93,15 +124,27 @@ def png_of(width: int, height: int) -> bytes:
 @pytest.mark.parametrize(
     ("kind", "data", "note"),
     [
-        *(("image", tiny_media.wav(), "audio/wav"), ("document", b"PK\x03\x04" + b"\0" * 40, "application/zip")),
-        *(("image", png_of(60_000, 60_000), "limit"), ("document", b"%PDF-1.7 and nothing else", "")),
+        *(
+            ("image", tiny_media.wav(), "audio/wav"),
+            ("document", b"PK\x03\x04" + b"\0" * 40, "application/zip"),
+        ),
+        *(
+            ("image", png_of(60_000, 60_000), "limit"),
+            ("document", b"%PDF-1.7 and nothing else", ""),
+        ),
         *(("3d", b"ply\nformat ascii 1.0\n", ""), ("image", b"<svg></sv", "")),
     ],
     ids=["another kind", "no medium", "large png", "bad pdf", "bad ply", "bad svg"],
 )
-def test_a_medium_that_is_not_shown_has_its_reason(kind: str, data: bytes, note: str, tmp_path: Path) -> None:
+def test_a_medium_that_is_not_shown_has_its_reason(
+    kind: str, data: bytes, note: str, tmp_path: Path
+) -> None:
     shown = part(tmp_path, kind, data)
-    assert (shown.get("src", ""), bool(shown["note"]), note in shown["note"]) == ("", True, True)
+    assert (shown.get("src", ""), bool(shown["note"]), note in shown["note"]) == (
+        "",
+        True,
+        True,
+    )
 
 
 def test_a_medium_whose_decoder_fails_in_its_own_way_has_a_note(

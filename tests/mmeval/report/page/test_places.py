@@ -19,45 +19,76 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def place(run: Path, *, copy: bool = False, shown: str = "report", **row: Any) -> MediaPlace:
+def place(
+    run: Path, *, copy: bool = False, shown: str = "report", **row: Any
+) -> MediaPlace:
     given = {"sha256": SHA, "mime": "image/png", "size": len(PNG), **row}
     return Places(run, (run / shown).resolve(), run / ".report", copy=copy).place(given)
 
 
-@pytest.mark.parametrize(("shown", "way"), [("report", ".."), ("../elsewhere", "../run")])
-def test_a_medium_of_the_run_has_an_address_relative_to_the_report(shown: str, way: str, run: Path) -> None:
+@pytest.mark.parametrize(
+    ("shown", "way"), [("report", ".."), ("../elsewhere", "../run")]
+)
+def test_a_medium_of_the_run_has_an_address_relative_to_the_report(
+    shown: str, way: str, run: Path
+) -> None:
     assert place(run, shown=shown).src == f"{way}/media/{SHA[:2]}/{SHA}.png"
 
 
-@pytest.mark.parametrize("name", ["a b.png", "50%.png", "q?x#y.png", "ümläut \u202e.png", "'\"<>&.png"])
-def test_a_medium_of_a_data_set_has_the_address_of_its_file(name: str, run: Path) -> None:
+@pytest.mark.parametrize(
+    "name", ["a b.png", "50%.png", "q?x#y.png", "ümläut \u202e.png", "'\"<>&.png"]
+)
+def test_a_medium_of_a_data_set_has_the_address_of_its_file(
+    name: str, run: Path
+) -> None:
     file = run.parent / name
     file.write_bytes(PNG)
     address = urlsplit(place(run, path=str(file)).src)
-    assert (address.scheme, address.netloc, address.query, address.fragment) == ("file", "", "", "")
+    assert (address.scheme, address.netloc, address.query, address.fragment) == (
+        "file",
+        "",
+        "",
+        "",
+    )
     assert (unquote(address.path), address.path.isascii()) == (str(file), True)
-    assert place(run, path=f"/{file}").src == file.as_uri()  # and no name of another machine
+    assert (
+        place(run, path=f"/{file}").src == file.as_uri()
+    )  # and no name of another machine
 
 
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        *(({"path": "/nowhere/cat.png"}, ["gone", "cat.png"]), ({"path": "/nowhere/a\x00b"}, ["gone"])),
+        *(
+            ({"path": "/nowhere/cat.png"}, ["gone", "cat.png"]),
+            ({"path": "/nowhere/a\x00b"}, ["gone"]),
+        ),
         *(({"path": "/"}, ["no file"]), ({"sha256": "../../etc/passwd"}, ["damaged"])),
         *(({"sha256": None}, ["damaged"]), ({"size": "many"}, ["damaged"])),
-        *(({"size": 3}, ["changed", "3 bytes", "18 now"]), ({"sha256": "0" * 64}, ["gone"])),
+        *(
+            ({"size": 3}, ["changed", "3 bytes", "18 now"]),
+            ({"sha256": "0" * 64}, ["gone"]),
+        ),
     ],
     ids=lambda value: str(value)[:30],
 )
-def test_what_cannot_be_shown_has_its_reason(row: dict[str, Any], words: list[str], run: Path) -> None:
+def test_what_cannot_be_shown_has_its_reason(
+    row: dict[str, Any], words: list[str], run: Path
+) -> None:
     found = place(run, **row)
     assert (found.src, [word for word in words if word not in found.note]) == ("", [])
 
 
-def test_copied_media_lie_in_the_report_as_links_and_a_record_cannot_have_another_file_copied(run: Path) -> None:
+def test_copied_media_lie_in_the_report_as_links_and_a_record_cannot_have_another_file_copied(
+    run: Path,
+) -> None:
     found = place(run, copy=True)
     copied = run / ".report" / found.src
-    assert (found.src, copied.read_bytes(), copied.stat().st_nlink) == (f"media/{SHA}.png", PNG, 2)
+    assert (found.src, copied.read_bytes(), copied.stat().st_nlink) == (
+        f"media/{SHA}.png",
+        PNG,
+        2,
+    )
     copied.unlink()
     secret = run.parent / "secret"
     secret.write_bytes(b"x" * len(PNG))

@@ -14,8 +14,14 @@ SPENT = {"calls": 1203, "input_tokens": 84210, "output_tokens": 9120, "images": 
     ("spent", "words"),
     [
         ({}, None),
-        ({**SPENT, "usd": 0.305}, "1,203 calls, 84,210 tokens in and 9,120 out, 0.30 USD"),
-        ({"calls": 1, "images": 2, "usd": None}, "1 call, 2 images made, price unknown"),
+        (
+            {**SPENT, "usd": 0.305},
+            "1,203 calls, 84,210 tokens in and 9,120 out, 0.30 USD",
+        ),
+        (
+            {"calls": 1, "images": 2, "usd": None},
+            "1 call, 2 images made, price unknown",
+        ),
     ],
     ids=["nothing", "dollars", "unknown"],
 )
@@ -23,6 +29,18 @@ def test_settings_have_backend_protocol_and_what_was_spent(
     spent: dict[str, Any], words: str | None, tmp_path: Path
 ) -> None:
     results = {"protocols": {"a": "single", "b": "single"}, "spent": spent}
-    (row,) = run_rows([StoredRun(write_run(tmp_path / "run", [Told([text("a")], [text("b")])], results=results))])
+    (row,) = run_rows(
+        [
+            StoredRun(
+                write_run(
+                    tmp_path / "run", [Told([text("a")], [text("b")])], results=results
+                )
+            )
+        ]
+    )
     found = {setting["name"]: setting["value"] for setting in row["settings"]}
-    assert (found["backend"], found["protocol"], found.get("spent")) == ("reference", "single", words)
+    assert (found["backend"], found["protocol"], found.get("spent")) == (
+        "reference",
+        "single",
+        words,
+    )

@@ -20,8 +20,15 @@ SCORED = {"status": "scored", "value": 0.0}
 LINKED = "status=scored,unscored,failed,unsupported,unavailable,inapplicable"
 
 
-def report(tmp_path: Path, *trials: Told, results: dict[str, Any] | None = None, **more: Any) -> Report:
-    run = write_run(tmp_path / "run", trials or [PLAIN], results={} if results is None else results, **more)
+def report(
+    tmp_path: Path, *trials: Told, results: dict[str, Any] | None = None, **more: Any
+) -> Report:
+    run = write_run(
+        tmp_path / "run",
+        trials or [PLAIN],
+        results={} if results is None else results,
+        **more,
+    )
     return read(run)
 
 
@@ -34,100 +41,200 @@ def statuses(found: Report) -> list[str]:
 
 
 def test_every_trial_is_in_the_index_and_in_full(tmp_path: Path) -> None:
-    found = report(tmp_path, *(Told([text(f"question {at}")], [text(f"answer {at}")]) for at in range(250)))
+    found = report(
+        tmp_path,
+        *(Told([text(f"question {at}")], [text(f"answer {at}")]) for at in range(250)),
+    )
     rows = found.index["rows"]
-    assert (found.index["count"], rows["title"][249], rows["scores"]) == (250, "question 249", {"right": [1.0] * 250})
+    assert (found.index["count"], rows["title"][249], rows["scores"]) == (
+        250,
+        "question 249",
+        {"right": [1.0] * 250},
+    )
     assert found.trials[249]["output"] == [{"kind": "text", "text": "answer 249"}]
     details = ["details-0000.js", "details-0001.js", "details-0002.js"]
-    assert [file.name for file in sorted((found.folder / "data").iterdir())] == [*details, "index.js", "text-0000.js"]
+    assert [file.name for file in sorted((found.folder / "data").iterdir())] == [
+        *details,
+        "index.js",
+        "text-0000.js",
+    ]
 
 
 def test_the_columns_are_of_one_length(tmp_path: Path) -> None:
     found = report(
         tmp_path,
         Told([text("a")], [text("b")], scores={}, labels={"level": "easy"}),
-        Told([text("a")], [text("b")], scores={"near": {"value": 0.5, "status": "scored"}}),
-        Told([text("a")], None, scores={}, error=FAILED, labels={"level": None, "kind": ["x", "y"]}),
+        Told(
+            [text("a")],
+            [text("b")],
+            scores={"near": {"value": 0.5, "status": "scored"}},
+        ),
+        Told(
+            [text("a")],
+            None,
+            scores={},
+            error=FAILED,
+            labels={"level": None, "kind": ["x", "y"]},
+        ),
     )
     rows = found.index["rows"]
     assert rows["scores"] == {"near": [None, 0.5, None]}
     assert rows["labels"] == {"level": [0, -1, -1], "kind": [-1, -1, 0]}
     assert len(rows["kinds"]) == 3
-    assert found.index["labels"] == [{"name": "level", "values": ["easy"]}, {"name": "kind", "values": ["x, y"]}]
+    assert found.index["labels"] == [
+        {"name": "level", "values": ["easy"]},
+        {"name": "kind", "values": ["x, y"]},
+    ]
 
 
 @pytest.mark.parametrize(
     ("given", "status"),
     [
         ({"scores": {"a": SCORED}}, "scored"),
-        ({"scores": {"a": SCORED, "b": {"status": "unscored", "value": None}}}, "unscored"),
+        (
+            {"scores": {"a": SCORED, "b": {"status": "unscored", "value": None}}},
+            "unscored",
+        ),
         ({"scores": {"a": {"status": "unavailable", "value": None}}}, "unavailable"),
         ({"scores": {"a": SCORED, "b": {"status": "inapplicable"}}}, "scored"),
         ({"scores": {"a": {"status": "inapplicable", "value": None}}}, "inapplicable"),
         ({"scores": {}}, "unscored"),
         ({"answer": None, "error": FAILED, "scores": {}}, "failed"),
-        ({"answer": None, "error": {"kind": "unsupported", "message": "no audio"}, "scores": {}}, "unsupported"),
+        (
+            {
+                "answer": None,
+                "error": {"kind": "unsupported", "message": "no audio"},
+                "scores": {},
+            },
+            "unsupported",
+        ),
         ({"answer": None, "scores": {}}, "failed"),
     ],
     ids=str,
 )
-def test_a_trial_has_the_status_of_its_worst_score(given: dict[str, Any], status: str, tmp_path: Path) -> None:
-    assert statuses(report(tmp_path, Told(**{"asked": [text("a")], "answer": [text("b")], **given}))) == [status]
+def test_a_trial_has_the_status_of_its_worst_score(
+    given: dict[str, Any], status: str, tmp_path: Path
+) -> None:
+    assert statuses(
+        report(tmp_path, Told(**{"asked": [text("a")], "answer": [text("b")], **given}))
+    ) == [status]
 
 
-def test_a_number_that_all_of_a_task_lacks_is_no_status_of_a_trial(tmp_path: Path) -> None:
+def test_a_number_that_all_of_a_task_lacks_is_no_status_of_a_trial(
+    tmp_path: Path,
+) -> None:
     none: dict[str, Any] = {"status": "unavailable", "value": None}
-    lacks = {"task": "told", "metric": "b", "value": None, "n": 2, "scored": 0, "unavailable": 2}
+    lacks = {
+        "task": "told",
+        "metric": "b",
+        "value": None,
+        "n": 2,
+        "scored": 0,
+        "unavailable": 2,
+    }
     unscored = {"status": "unscored", "value": None}
-    trials = [Told([text("a")], [text("b")], scores={"a": one, "b": none}) for one in (SCORED, unscored)]
-    assert statuses(report(tmp_path, *trials, results={"results": [lacks]})) == ["scored", "unscored"]
+    trials = [
+        Told([text("a")], [text("b")], scores={"a": one, "b": none})
+        for one in (SCORED, unscored)
+    ]
+    assert statuses(report(tmp_path, *trials, results={"results": [lacks]})) == [
+        "scored",
+        "unscored",
+    ]
 
 
 def test_what_was_never_asked_is_no_step(tmp_path: Path) -> None:
     never = {"kind": "unsupported", "message": "the model takes no video"}
-    run = write_run(tmp_path / "run", [Told([text("a")], None, error=never, scores={})], results={})
+    run = write_run(
+        tmp_path / "run", [Told([text("a")], None, error=never, scores={})], results={}
+    )
     rewritten(run / "trials" / "told.jsonl", x=[["0", "model", "model/none/0"]])
     (trial,) = read(run).trials
     assert (trial["steps"], trial["error"]) == ([], never)
 
 
-def test_the_steps_of_an_agent_are_in_their_order_and_a_single_reply_is_not_written_twice(tmp_path: Path) -> None:
+def test_the_steps_of_an_agent_are_in_their_order_and_a_single_reply_is_not_written_twice(
+    tmp_path: Path,
+) -> None:
     steps = [("tool", [text("c")]), ("model", [text("d")])]
     agent = Told([text("a")], [text("b")], steps=steps)
     single = Told([text("a")], [text("b")], reply={"finish_reason": "length"})
     many, one = report(tmp_path, agent, single).trials
-    found = [(step["path"], step["role"], step["parts"][0]["text"]) for step in many["steps"]]
+    found = [
+        (step["path"], step["role"], step["parts"][0]["text"]) for step in many["steps"]
+    ]
     assert found == [("0", "model", "b"), ("1", "tool", "c"), ("2", "model", "d")]
-    assert ([step["parts"] for step in one["steps"]], one["finish"]) == ([None], "length")
+    assert ([step["parts"] for step in one["steps"]], one["finish"]) == (
+        [None],
+        "length",
+    )
 
 
 def test_long_texts_are_cut_with_a_note(tmp_path: Path) -> None:
     long = "x" * 30_000
-    evidence = {"right": {"value": 1.0, "status": "scored", "evidence": {"reply": long, "list": [1] * 5_000}}}
-    (trial,) = report(tmp_path, Told([text(long)], [text(long)], scores=evidence, metadata={"m": long})).trials
+    evidence = {
+        "right": {
+            "value": 1.0,
+            "status": "scored",
+            "evidence": {"reply": long, "list": [1] * 5_000},
+        }
+    }
+    (trial,) = report(
+        tmp_path,
+        Told([text(long)], [text(long)], scores=evidence, metadata={"m": long}),
+    ).trials
     assert re.findall(r"[\d,]+", trial["output"][0]["note"]) == ["20,000", "30,000"]
     assert trial["metadata"]["m"].endswith("… (30,000 characters)")
     assert trial["scores"][0]["evidence"]["list"][-1] == "… (5,000 in all)"
     assert len(json.dumps(trial)) < 100_000
 
 
-def test_a_trial_has_its_verdicts_and_the_text_filter_finds_whatever_was_written_of_it(tmp_path: Path) -> None:
-    unscored = {"right": {"value": None, "status": "unscored", "reason": "verdict lost"}}
-    verdict = {"metric": "right", "role": "judge", "asked": "j", "served": "j-1", "at": 0, "parts": [text("yes")]}
+def test_a_trial_has_its_verdicts_and_the_text_filter_finds_whatever_was_written_of_it(
+    tmp_path: Path,
+) -> None:
+    unscored = {
+        "right": {"value": None, "status": "unscored", "reason": "verdict lost"}
+    }
+    verdict = {
+        "metric": "right",
+        "role": "judge",
+        "asked": "j",
+        "served": "j-1",
+        "at": 0,
+        "parts": [text("yes")],
+    }
     told = Told(
-        [text("WHAT?")], [text("that")], unscored, sample="s/1", references=[[text("this")]], verdicts=[verdict]
+        [text("WHAT?")],
+        [text("that")],
+        unscored,
+        sample="s/1",
+        references=[[text("this")]],
+        verdicts=[verdict],
     )
     found = report(tmp_path, told)
-    assert [words.splitlines() for words in found.texts] == [["s/1", "WHAT?", "that", "this", "verdict lost"]]
+    assert [words.splitlines() for words in found.texts] == [
+        ["s/1", "WHAT?", "that", "this", "verdict lost"]
+    ]
     (shown,) = found.trials[0]["scores"][0]["verdicts"]
-    assert (shown["role"], shown["asked"], shown["served"], shown["parts"][0]["text"]) == ("judge", "j", "j-1", "yes")
+    assert (
+        shown["role"],
+        shown["asked"],
+        shown["served"],
+        shown["parts"][0]["text"],
+    ) == ("judge", "j", "j-1", "yes")
 
 
-@pytest.mark.parametrize("damage", [b'{"i": "x", "n": {}}\n', b"\xff\xfe\n", b'{"i": 1'])
+@pytest.mark.parametrize(
+    "damage", [b'{"i": "x", "n": {}}\n', b"\xff\xfe\n", b'{"i": 1']
+)
 def test_damaged_lines_cost_no_other_trial(damage: bytes, tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [PLAIN], results={})
     for file in (run / "samples" / "told.jsonl", run / "trials" / "told.jsonl"):
-        file.write_bytes(damage + file.read_bytes() if damage.endswith(b"\n") else file.read_bytes() + damage)
+        file.write_bytes(
+            damage + file.read_bytes()
+            if damage.endswith(b"\n")
+            else file.read_bytes() + damage
+        )
     assert len(read(run).trials) == 1
 
 
@@ -141,17 +248,30 @@ def test_damaged_lines_cost_no_other_trial(damage: bytes, tmp_path: Path) -> Non
     ],
     ids=["part", "score", "answer", "metadata"],
 )
-def test_a_damaged_record_is_counted_and_costs_no_other_trial(told: Told, tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run", [told, PLAIN], results={}, config={"breakdown": ["x"]})
+def test_a_damaged_record_is_counted_and_costs_no_other_trial(
+    told: Told, tmp_path: Path
+) -> None:
+    run = write_run(
+        tmp_path / "run", [told, PLAIN], results={}, config={"breakdown": ["x"]}
+    )
     made = write_report([run], run / "report")
     assert len(Report(run / "report").trials) == 1
     assert (made.damaged, made.damage[:8]) == (1, "1 trial ")
     assert re.search("1 trial .*damaged", made.page.read_text())
 
 
-def test_charts_beyond_those_of_the_page_are_counted_with_the_command_for_them(tmp_path: Path) -> None:
+def test_charts_beyond_those_of_the_page_are_counted_with_the_command_for_them(
+    tmp_path: Path,
+) -> None:
     numbers = [
-        {"task": "told", "metric": "right", "value": 0.5, "n": 1, "scored": 1, "slice": f"label{at}={level}"}
+        {
+            "task": "told",
+            "metric": "right",
+            "value": 0.5,
+            "n": 1,
+            "scored": 1,
+            "slice": f"label{at}={level}",
+        }
         for at in range(MOST_CHARTS + 3)
         for level in ("easy", "hard")
     ]
@@ -160,7 +280,9 @@ def test_charts_beyond_those_of_the_page_are_counted_with_the_command_for_them(t
     assert re.search(rf"3 more .*: mmeval report {tmp_path}/run --format svg ", page)
 
 
-def test_a_folder_that_is_no_report_is_never_replaced_and_files_beside_a_page_stay(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_report_is_never_replaced_and_files_beside_a_page_stay(
+    tmp_path: Path,
+) -> None:
     run = write_run(tmp_path / "run", [], results={})
     (tmp_path / "mine").mkdir()
     thesis = tmp_path / "mine" / "thesis.tex"
@@ -176,7 +298,9 @@ def test_a_folder_that_is_no_report_is_never_replaced_and_files_beside_a_page_st
     assert chart.read_text() == "<svg/>"
 
 
-def test_a_folder_without_a_run_or_with_a_damaged_one_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_a_run_or_with_a_damaged_one_is_refused(
+    tmp_path: Path,
+) -> None:
     run = write_run(tmp_path / "runs" / "m" / "default", [], results={})
     with pytest.raises(MissingDataError, match="runs/m/default"):
         write_report([tmp_path / "runs"], tmp_path / "report")
@@ -188,7 +312,9 @@ def test_a_folder_without_a_run_or_with_a_damaged_one_is_refused(tmp_path: Path)
         write_report([run], run / "report")
 
 
-def test_a_full_disk_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_one_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = write_run(tmp_path / "run", [PLAIN], results={})
 
     def full(*_: object) -> None:
@@ -201,50 +327,104 @@ def test_a_full_disk_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_several_runs_are_one_page_with_numbers_side_by_side(tmp_path: Path) -> None:
     names = ("one", "two")
-    runs = [write_run(tmp_path / name, [Told([text("a")], [text(name)])], results={}, model=name) for name in names]
+    runs = [
+        write_run(
+            tmp_path / name, [Told([text("a")], [text(name)])], results={}, model=name
+        )
+        for name in names
+    ]
     write_report(runs, tmp_path / "report")
     found = Report(tmp_path / "report")
     assert [run["model"] for run in found.index["runs"]] == ["one", "two"]
     assert [task["run"] for task in found.index["tasks"]] == [0, 1]
     assert [trial["output"][0]["text"] for trial in found.trials] == ["one", "two"]
-    assert re.findall("<(?:h1|dt>model</dt><dd)>([^<]*)", found.page) == ["2 runs", "one", "two"]
+    assert re.findall("<(?:h1|dt>model</dt><dd)>([^<]*)", found.page) == [
+        "2 runs",
+        "one",
+        "two",
+    ]
 
 
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
-        ({"repeats": 1, "samples": [[0, 0], [2, 2]]}, ["scored", "uncounted", "scored"]),
+        (
+            {"repeats": 1, "samples": [[0, 0], [2, 2]]},
+            ["scored", "uncounted", "scored"],
+        ),
         ({"repeats": 1, "samples": []}, ["uncounted"] * 3),
         ({"repeats": 1, "samples": None}, ["scored"] * 3),
         ({"repeats": 0, "samples": None}, ["uncounted"] * 3),
     ],
     ids=["some samples", "none", "all", "fewer repeats"],
 )
-def test_trials_that_the_numbers_are_not_about_are_marked(asked: Any, expected: list[str], tmp_path: Path) -> None:
+def test_trials_that_the_numbers_are_not_about_are_marked(
+    asked: Any, expected: list[str], tmp_path: Path
+) -> None:
     found = report(tmp_path, PLAIN, PLAIN, PLAIN, results={"asked": {"told": asked}})
     uncounted = "uncounted" in expected
     assert statuses(found) == expected
-    assert ("earlier command" in found.page, f'href="#task=told&amp;{LINKED}"' in found.page) == (uncounted, uncounted)
+    assert (
+        "earlier command" in found.page,
+        f'href="#task=told&amp;{LINKED}"' in found.page,
+    ) == (uncounted, uncounted)
 
 
-def test_samples_that_no_model_was_asked_are_not_counted_as_asked(tmp_path: Path) -> None:
+def test_samples_that_no_model_was_asked_are_not_counted_as_asked(
+    tmp_path: Path,
+) -> None:
     never = [{"kind": kind, "message": "no"} for kind in ("unsupported", "bad_sample")]
-    trials = [PLAIN, *(Told([text("a")], None, error=error, scores={}) for error in (*never, FAILED))]
+    trials = [
+        PLAIN,
+        *(
+            Told([text("a")], None, error=error, scores={})
+            for error in (*never, FAILED)
+        ),
+    ]
     page = report(tmp_path, *trials, results={"judges": {}}).page
     assert "was asked 2 of 4 samples of told" in page
 
 
-def test_the_first_screen_has_numbers_and_three_answers_and_no_word_for_nothing(tmp_path: Path) -> None:
+def test_the_first_screen_has_numbers_and_three_answers_and_no_word_for_nothing(
+    tmp_path: Path,
+) -> None:
     answers = [
-        Told([text("q")], [text(f"answer {at}")], {"right": {"value": at / 10, "status": "scored"}}) for at in range(5)
+        Told(
+            [text("q")],
+            [text(f"answer {at}")],
+            {"right": {"value": at / 10, "status": "scored"}},
+        )
+        for at in range(5)
     ]
-    lacking = {"task": "told", "metric": "judged", "value": None, "n": 5, "scored": 0, "unavailable": 5}
-    number = {"task": "told", "metric": "right", "value": 0.2, "n": 5, "scored": 5, "ci95": [0.1, 0.3]}
+    lacking = {
+        "task": "told",
+        "metric": "judged",
+        "value": None,
+        "n": 5,
+        "scored": 0,
+        "unavailable": 5,
+    }
+    number = {
+        "task": "told",
+        "metric": "right",
+        "value": 0.2,
+        "n": 5,
+        "scored": 5,
+        "ci95": [0.1, 0.3],
+    }
     metrics = {
         "right": {"outputs": ["right"], "range": [0, 1]},
-        "judged": {"outputs": ["judged"], "unavailable": "it asks the judge", "needs": [["role", "judge"]]},
+        "judged": {
+            "outputs": ["judged"],
+            "unavailable": "it asks the judge",
+            "needs": [["role", "judge"]],
+        },
     }
-    found = report(tmp_path, *answers, results={"results": [lacking, number], "metrics": {"told": metrics}})
+    found = report(
+        tmp_path,
+        *answers,
+        results={"results": [lacking, number], "metrics": {"told": metrics}},
+    )
     first, _, below = found.page.partition("</section>")
     assert re.findall(r'class="figure">([^<]*)|class="interval">([^<]*)', first) == [
         ("0.200", ""),
@@ -252,24 +432,41 @@ def test_the_first_screen_has_numbers_and_three_answers_and_no_word_for_nothing(
     ]
     assert re.findall(r"answer \d", first) == ["answer 4", "answer 2", "answer 0"]
     assert found.page.count("--judge openai") == 1 == below.count("--judge openai")
-    assert ("N/A" in found.page, found.index["tasks"][0]["headline"]) == (False, "right")
+    assert ("N/A" in found.page, found.index["tasks"][0]["headline"]) == (
+        False,
+        "right",
+    )
 
 
 @pytest.mark.parametrize("foreign", [["told"], []], ids=["bundled", "whole"])
-def test_that_no_number_compares_is_stated_once(foreign: list[str], tmp_path: Path) -> None:
+def test_that_no_number_compares_is_stated_once(
+    foreign: list[str], tmp_path: Path
+) -> None:
     number = {"task": "told", "metric": "right", "value": 0.2, "n": 1, "scored": 1}
-    page = report(tmp_path, results={"results": [number], "not_comparable": foreign}).page
-    assert (page.count("no number compares"), page.lower().count("not comparable")) == (len(foreign), 0)
+    page = report(
+        tmp_path, results={"results": [number], "not_comparable": foreign}
+    ).page
+    assert (page.count("no number compares"), page.lower().count("not comparable")) == (
+        len(foreign),
+        0,
+    )
 
 
-@pytest.mark.parametrize("foreign", [b"", b'{"scores": {}}\n', b'{"i": "x", "n": []}\n', b'{"i": 0, "n": 0}\n'])
+@pytest.mark.parametrize(
+    "foreign",
+    [b"", b'{"scores": {}}\n', b'{"i": "x", "n": []}\n', b'{"i": 0, "n": 0}\n'],
+)
 @pytest.mark.parametrize("file", ["scores.jsonl", "rows.jsonl"])
-def test_scores_of_an_interrupted_run_are_shown_without_foreign_rows(foreign: bytes, file: str, tmp_path: Path) -> None:
+def test_scores_of_an_interrupted_run_are_shown_without_foreign_rows(
+    foreign: bytes, file: str, tmp_path: Path
+) -> None:
     run = write_run(tmp_path / "run", [PLAIN, PLAIN], results={})
     scores = run / "scores" / "told" / SCORE_SET
     lines = (scores / "scores.jsonl").read_bytes().splitlines(keepends=True)
     (scores / "scores.jsonl").unlink()
-    (scores / file).write_bytes(foreign + b"".join(lines if file == "scores.jsonl" else reversed(lines)))
+    (scores / file).write_bytes(
+        foreign + b"".join(lines if file == "scores.jsonl" else reversed(lines))
+    )
     first, second = read(run).index["rows"]["scores"]["right"]
     assert (second, first if not foreign else 1.0) == (1.0, 1.0)
 
@@ -283,18 +480,28 @@ def test_scores_of_an_interrupted_run_are_shown_without_foreign_rows(foreign: by
     ],
     ids=["beside the numbers", "made in another way", "damaged"],
 )
-def test_a_baseline_stands_beside_the_numbers_or_why_not(before: str, after: str, found: str, tmp_path: Path) -> None:
+def test_a_baseline_stands_beside_the_numbers_or_why_not(
+    before: str, after: str, found: str, tmp_path: Path
+) -> None:
     other = write_run(tmp_path / "other", [PLAIN], results={})
     (file,) = other.glob("results_*.json")
-    text = file.read_text().replace('"value": 0.5', '"value": 0.125').replace(before, after)
+    text = (
+        file.read_text()
+        .replace('"value": 0.5', '"value": 0.125')
+        .replace(before, after)
+    )
     file.write_bytes(sealed_document(json.loads(text)))
     page = report(tmp_path, results={"settings": {"baseline": str(other)}}).page
     assert re.search(found, page)
     assert str(file) in page
 
 
-def test_notes_are_folded_long_names_may_break_and_a_missing_layout_costs_its_tables(tmp_path: Path) -> None:
-    numbers = [{"task": "told", "metric": "a_long/name", "value": 0.5, "n": 1, "scored": 1}]
+def test_notes_are_folded_long_names_may_break_and_a_missing_layout_costs_its_tables(
+    tmp_path: Path,
+) -> None:
+    numbers = [
+        {"task": "told", "metric": "a_long/name", "value": 0.5, "n": 1, "scored": 1}
+    ]
     results = {"complaints": [f"note {at}" for at in range(9)], "results": numbers}
     page = report(tmp_path, results=results, config={"layout": "nowhere"}).page
     assert ("nowhere" in page, page.count("<table")) == (True, 1)

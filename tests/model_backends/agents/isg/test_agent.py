@@ -29,15 +29,27 @@ from tests.support.isg_agent import (
 
 def test_a_plan_becomes_texts_and_pictures_in_its_order(given: dict[str, Any]) -> None:
     edited = call(EDIT, "<GEN_0>")
-    result = ask([add("#image1#"), DRAW, edited, caption("<GEN_1>"), add("<GEN_1>", "<GEN_0>")], **given,
-                 selected=[DRAWN, EDITED])  # fmt: skip
+    result = ask(
+        [add("#image1#"), DRAW, edited, caption("<GEN_1>"), add("<GEN_1>", "<GEN_0>")],
+        **given,
+        selected=[DRAWN, EDITED],
+    )
     assert titles(result) == ["plan", "select", "select", "tool", "tool", "caption"]
     assert blocks(result) == ["image", "text 0", "image", "image"]
     assert (result["error"], result["warnings"]) == (None, [])
     drawn, changed = (step for step in result["steps"] if step["title"] == "tool")
-    assert (drawn["role"], drawn["text"], drawn["media"]) == ("text_to_image", "a hare", [])
-    first, second = (part["media"]["sha256"] for part in (result["parts"][3], result["parts"][2]))
-    assert (changed["role"], [medium["sha256"] for medium in changed["media"]]) == ("image_edit", [first])
+    assert (drawn["role"], drawn["text"], drawn["media"]) == (
+        "text_to_image",
+        "a hare",
+        [],
+    )
+    first, second = (
+        part["media"]["sha256"] for part in (result["parts"][3], result["parts"][2])
+    )
+    assert (changed["role"], [medium["sha256"] for medium in changed["media"]]) == (
+        "image_edit",
+        [first],
+    )
     assert [medium["sha256"] for medium in result["steps"][-1]["media"]] == [second]
     assert result["evidence"] | {"plan": None} == {
         "structure": [],
@@ -49,20 +61,37 @@ def test_a_plan_becomes_texts_and_pictures_in_its_order(given: dict[str, Any]) -
     }
 
 
-def test_the_planner_sees_the_pictures_then_the_task_then_the_structure(given: dict[str, Any]) -> None:
-    stated = {"type": "text", "text": "Show it twice. Blocks: <gen_img1> <gen_text1><gen_img2>"}
+def test_the_planner_sees_the_pictures_then_the_task_then_the_structure(
+    given: dict[str, Any],
+) -> None:
+    stated = {
+        "type": "text",
+        "text": "Show it twice. Blocks: <gen_img1> <gen_text1><gen_img2>",
+    }
     result = ask(GOOD, **given, prompt=[stated], structure="prompt")
     asked = result["steps"][0]
     assert (asked["title"], len(asked["media"])) == ("plan", 1)
-    assert asked["text"].index("Show it twice") < asked["text"].index("<gen_img1> <gen_text1> <gen_img2>")
-    assert result["evidence"]["structure"] == ["<gen_img1>", "<gen_text1>", "<gen_img2>"]
+    assert asked["text"].index("Show it twice") < asked["text"].index(
+        "<gen_img1> <gen_text1> <gen_img2>"
+    )
+    assert result["evidence"]["structure"] == [
+        "<gen_img1>",
+        "<gen_text1>",
+        "<gen_img2>",
+    ]
     listed = 'Not <gen_text1>. Blocks: ["<gen_text1>", "<gen_img1>"]'
-    assert ask(GOOD, **given, prompt=listed, structure="prompt")["evidence"]["structure"] == [
+    assert ask(GOOD, **given, prompt=listed, structure="prompt")["evidence"][
+        "structure"
+    ] == [
         "<gen_text1>",
         "<gen_img1>",
     ]
     without = ask(GOOD, structure="prompt")
-    assert (without["evidence"]["structure"], len(without["warnings"]), blocks(without)) == (
+    assert (
+        without["evidence"]["structure"],
+        len(without["warnings"]),
+        blocks(without),
+    ) == (
         [],
         1,
         ["text 0", "image"],
@@ -72,7 +101,14 @@ def test_the_planner_sees_the_pictures_then_the_task_then_the_structure(given: d
 @pytest.mark.parametrize(
     ("prompt", "task"),
     [
-        ([{"type": "text", "text": "A"}, {"type": "image", "path": "user.png"}, {"type": "text", "text": "B"}], "A\nB"),
+        (
+            [
+                {"type": "text", "text": "A"},
+                {"type": "image", "path": "user.png"},
+                {"type": "text", "text": "B"},
+            ],
+            "A\nB",
+        ),
         ("See <image1>, and draw.", "See #image1#, and draw."),
     ],
     ids=["beside the words", "tags"],
@@ -82,33 +118,69 @@ def test_pictures_part_the_words_of_the_task_or_are_called_in_them_as_plans_call
 ) -> None:
     files = given["files"] if isinstance(prompt, str) else ()
     asked = ask(GOOD, prompt=prompt, folder=given["folder"], files=files)["steps"][0]
-    assert (f" task begins\n{task}\n" in asked["text"], len(asked["media"])) == (True, 1)
+    assert (f" task begins\n{task}\n" in asked["text"], len(asked["media"])) == (
+        True,
+        1,
+    )
 
 
-def test_the_planner_finds_the_structure_as_the_first_stage_of_question_generation(given: dict[str, Any]) -> None:
-    found = json.dumps({"Query": ["<query_text1>", "<query_img1>"], "Answer": ["<gen_text1>", "<gen_img1>"]})
+def test_the_planner_finds_the_structure_as_the_first_stage_of_question_generation(
+    given: dict[str, Any],
+) -> None:
+    found = json.dumps(
+        {
+            "Query": ["<query_text1>", "<query_img1>"],
+            "Answer": ["<gen_text1>", "<gen_img1>"],
+        }
+    )
     two_texts = found.replace("<gen_img1>", "<gen_text2>")
     good = {"planner": [two_texts, found, plan(*GOOD)]}
     result = ask(GOOD, **given, structure="self", roles=good)
     assert titles(result)[:2] == ["structure", "plan"]
     assert result["evidence"]["structure"] == ["<gen_text1>", "<gen_img1>"]
-    assert (len(result["steps"][0]["media"]), "<query_img1>" in result["steps"][0]["text"]) == (1, True)
+    assert (
+        len(result["steps"][0]["media"]),
+        "<query_img1>" in result["steps"][0]["text"],
+    ) == (1, True)
     miscounted = ask(GOOD, structure="self", roles={"planner": [found, plan(*GOOD)]})
     assert miscounted["evidence"]["structure"] == ["<gen_text1>", "<gen_img1>"]
-    unread = ask(GOOD, **given, structure="self", roles={"planner": [*["It has two."] * 3, plan(*GOOD)]})
-    assert (unread["evidence"]["structure"], len(unread["warnings"]), unread["error"]) == ([], 1, None)
+    unread = ask(
+        GOOD,
+        **given,
+        structure="self",
+        roles={"planner": [*["It has two."] * 3, plan(*GOOD)]},
+    )
+    assert (
+        unread["evidence"]["structure"],
+        len(unread["warnings"]),
+        unread["error"],
+    ) == ([], 1, None)
 
 
 def test_the_planner_is_told_of_the_tools_that_are_there() -> None:
     there = ask(GOOD)["steps"][0]["text"]
-    absent = ("image_edit", "image_to_video", "fixed_views", "free_views", "image_morph")
+    absent = (
+        "image_edit",
+        "image_to_video",
+        "fixed_views",
+        "free_views",
+        "image_morph",
+    )
     alone = ask(GOOD, roles=dict.fromkeys(absent))["steps"][0]["text"]
-    for name in ("ImageEdit", "VideoGeneration", "Fixed3DGeneration", "Free3DGeneration", "ImageMorph"):
+    for name in (
+        "ImageEdit",
+        "VideoGeneration",
+        "Fixed3DGeneration",
+        "Free3DGeneration",
+        "ImageMorph",
+    ):
         assert (name in there, name in alone) == (True, False)
 
 
 @pytest.mark.parametrize("profile", ["standard", "official"])
-def test_a_step_that_names_a_tool_without_a_backend_is_a_problem_of_the_plan(profile: str) -> None:
+def test_a_step_that_names_a_tool_without_a_backend_is_a_problem_of_the_plan(
+    profile: str,
+) -> None:
     steps = [call(f"{EDIT}, after ImageGeneration"), caption()]
     result = ask(steps, GOOD, roles={"image_edit": None}, profile=profile)
     assert titles(result) == ["plan", "caption", "refine", "select", "tool", "caption"]
@@ -119,45 +191,96 @@ def test_a_step_that_names_a_tool_without_a_backend_is_a_problem_of_the_plan(pro
 
 
 def test_an_agent_without_any_tool_writes_texts_alone() -> None:
-    tools = ("text_to_image", "image_edit", "image_to_video", "fixed_views", "free_views", "image_morph")
-    replies = {"planner": [plan(call("a hare"), caption())], "captioner": ["one"], **dict.fromkeys(tools)}
+    tools = (
+        "text_to_image",
+        "image_edit",
+        "image_to_video",
+        "fixed_views",
+        "free_views",
+        "image_morph",
+    )
+    replies = {
+        "planner": [plan(call("a hare"), caption())],
+        "captioner": ["one"],
+        **dict.fromkeys(tools),
+    }
     args = {"structure": "none", "refine": 0}
     result = driven("isg_agent", replies, prompt="Say it.", wants=["text"], args=args)
-    assert (titles(result), blocks(result), problems(result)) == (["plan", "caption"], ["one"], [(0, 1)])
+    assert (titles(result), blocks(result), problems(result)) == (
+        ["plan", "caption"],
+        ["one"],
+        [(0, 1)],
+    )
 
 
 @pytest.mark.parametrize("profile", ["standard", "official"])
-def test_a_plan_with_problems_is_made_again_and_carried_out_from_the_start(profile: str) -> None:
+def test_a_plan_with_problems_is_made_again_and_carried_out_from_the_start(
+    profile: str,
+) -> None:
     result = ask(BAD, GOOD, profile=profile)
-    assert titles(result) == ["plan", "select", "tool", "caption", "refine", "select", "tool", "caption"]
+    assert titles(result) == [
+        "plan",
+        "select",
+        "tool",
+        "caption",
+        "refine",
+        "select",
+        "tool",
+        "caption",
+    ]
     assert (blocks(result), result["warnings"]) == (["text 1", "image"], [])
     evidence = result["evidence"]
-    assert (evidence["rounds"], evidence["refine_exhausted"], problems(result)) == (1, False, [(0, 4)])
+    assert (evidence["rounds"], evidence["refine_exhausted"], problems(result)) == (
+        1,
+        False,
+        [(0, 4)],
+    )
     assert [len(steps) for steps in evidence["plan"]] == [4, 3]
     told = result["steps"][4]
     assert (told["role"], told["media"]) == ("refiner", [])
     assert all(word in told["text"] for word in ("step 4", '"Draw"', "Show a hare"))
 
 
-def test_after_the_last_round_the_last_answer_is_kept_or_the_sample_is_skipped() -> None:
+def test_after_the_last_round_the_last_answer_is_kept_or_the_sample_is_skipped() -> (
+    None
+):
     standard = ask(BAD, BAD, BAD)
-    assert (titles(standard).count("refine"), blocks(standard)) == (2, ["text 2", "image"])
-    assert (standard["evidence"]["rounds"], standard["evidence"]["refine_exhausted"]) == (2, True)
-    assert (problems(standard), len(standard["warnings"])) == ([(0, 4), (1, 4), (2, 4)], 2)
+    assert (titles(standard).count("refine"), blocks(standard)) == (
+        2,
+        ["text 2", "image"],
+    )
+    assert (
+        standard["evidence"]["rounds"],
+        standard["evidence"]["refine_exhausted"],
+    ) == (2, True)
+    assert (problems(standard), len(standard["warnings"])) == (
+        [(0, 4), (1, 4), (2, 4)],
+        2,
+    )
     official = ask(BAD, BAD, BAD, **OFFICIAL)
-    assert (blocks(official), official["evidence"]["refine_exhausted"], official["error"]) == ([], True, None)
+    assert (
+        blocks(official),
+        official["evidence"]["refine_exhausted"],
+        official["error"],
+    ) == ([], True, None)
 
 
 def test_refinement_can_be_switched_off() -> None:
     result = ask(BAD, refine=0)
     assert (titles(result).count("refine"), blocks(result)) == (0, ["text 0", "image"])
-    assert (result["evidence"]["refine_exhausted"], len(result["warnings"])) == (False, 1)
+    assert (result["evidence"]["refine_exhausted"], len(result["warnings"])) == (
+        False,
+        1,
+    )
 
 
 def test_a_refiner_without_a_plan_leaves_the_last_answer() -> None:
     result = ask(BAD, *["No."] * 3)
     assert (blocks(result), result["error"]) == (["text 0", "image"], None)
-    assert (result["evidence"]["rounds"], result["evidence"]["refine_exhausted"]) == (0, True)
+    assert (result["evidence"]["rounds"], result["evidence"]["refine_exhausted"]) == (
+        0,
+        True,
+    )
 
 
 FOR_GOOD = {"error": "timeout"}
@@ -173,29 +296,71 @@ LATE = {
 
 @pytest.mark.parametrize("role", LATE)
 @pytest.mark.parametrize("profile", ["standard", "official"])
-def test_an_outage_of_a_role_is_a_failure_of_the_answer_with_its_evidence(role: str, profile: str) -> None:
-    result = ask(BAD if role == "refiner" else GOOD, roles=LATE[role], smooth=True, profile=profile)
+def test_an_outage_of_a_role_is_a_failure_of_the_answer_with_its_evidence(
+    role: str, profile: str
+) -> None:
+    result = ask(
+        BAD if role == "refiner" else GOOD,
+        roles=LATE[role],
+        smooth=True,
+        profile=profile,
+    )
     assert (result["error"]["kind"], result["answer"]) == ("timeout", None)
     assert len(result["evidence"]["plan"]) == (0 if role == "planner" else 1)
 
 
 @pytest.mark.parametrize("role", ["tool_selector", "captioner", "refiner", "smoother"])
 def test_the_planner_stands_in_for_a_role_that_is_not_there(role: str) -> None:
-    every = {"tool_selector": DRAWN, "captioner": "a text", "refiner": plan(*GOOD), "smoother": f"A{MARK}"}
-    order = [plan(*BAD), every["tool_selector"], every["captioner"], every["refiner"], DRAWN, "a text", f"A{MARK}"]
-    roles = ["planner", "tool_selector", "captioner", "refiner", "tool_selector", "captioner", "smoother"]
-    own = {name: [said for said, by in zip(order, roles, strict=True) if by == name] for name in (*every, "planner")}
-    own["planner"] = [said for said, by in zip(order, roles, strict=True) if by in ("planner", role)]
+    every = {
+        "tool_selector": DRAWN,
+        "captioner": "a text",
+        "refiner": plan(*GOOD),
+        "smoother": f"A{MARK}",
+    }
+    order = [
+        plan(*BAD),
+        every["tool_selector"],
+        every["captioner"],
+        every["refiner"],
+        DRAWN,
+        "a text",
+        f"A{MARK}",
+    ]
+    roles = [
+        "planner",
+        "tool_selector",
+        "captioner",
+        "refiner",
+        "tool_selector",
+        "captioner",
+        "smoother",
+    ]
+    own = {
+        name: [said for said, by in zip(order, roles, strict=True) if by == name]
+        for name in (*every, "planner")
+    }
+    own["planner"] = [
+        said for said, by in zip(order, roles, strict=True) if by in ("planner", role)
+    ]
     del own[role]
     args = {"structure": "none"}
     result = driven("isg_agent", own, prompt="x", args=args)
-    assert (blocks(result), result["error"], result["warnings"]) == (["A", "image"], None, [])
+    assert (blocks(result), result["error"], result["warnings"]) == (
+        ["A", "image"],
+        None,
+        [],
+    )
     assert role not in {step["role"] for step in result["steps"]}
 
 
 def test_the_released_agent_has_parameters_of_its_own() -> None:
-    for profile, own in (("standard", {}), ("official", {"temperature": 0.5, "max_tokens": 4096})):
-        result = ask(BAD, GOOD, roles={"smoother": [f"A{MARK}"]}, smooth=True, profile=profile)
+    for profile, own in (
+        ("standard", {}),
+        ("official", {"temperature": 0.5, "max_tokens": 4096}),
+    ):
+        result = ask(
+            BAD, GOOD, roles={"smoother": [f"A{MARK}"]}, smooth=True, profile=profile
+        )
         by_title = {step["title"]: step["options"] for step in result["steps"]}
         assert by_title["plan"] == own
         assert by_title["refine"] == (own and {"temperature": 0.7, "max_tokens": 4096})
@@ -204,8 +369,12 @@ def test_the_released_agent_has_parameters_of_its_own() -> None:
 
 
 def test_the_planner_samples_as_the_request_says_and_is_not_cut_off_by_it() -> None:
-    params = GenerationParams(temperature=0.3, max_tokens=9, options={"image.size": "64x64"})
-    layout = json.dumps({"Query": ["<query_text1>"], "Answer": ["<gen_text1>", "<gen_img1>"]})
+    params = GenerationParams(
+        temperature=0.3, max_tokens=9, options={"image.size": "64x64"}
+    )
+    layout = json.dumps(
+        {"Query": ["<query_text1>"], "Answer": ["<gen_text1>", "<gen_img1>"]}
+    )
     asked = calls_of("isg_agent", params, ("text", "image"), layout, plan(*GOOD))
     assert [(call.title, call.request.params.to_json()) for call in asked] == [
         ("structure", {"temperature": 0.3}),
@@ -220,21 +389,42 @@ def test_the_examples_of_its_calls_lead_through_every_step(
     absent: tuple[str, ...], profile: str, given: dict[str, Any]
 ) -> None:
     tools = dict.fromkeys(absent)
-    result = driven("isg_agent", tools, given["folder"], prompt="Draw.", files=["user.png"], args={"profile": profile})
+    result = driven(
+        "isg_agent",
+        tools,
+        given["folder"],
+        prompt="Draw.",
+        files=["user.png"],
+        args={"profile": profile},
+    )
     made = ["select", "tool", "caption"]
     assert titles(result) == ["structure", "plan", *made, "refine", *made, "smooth"]
-    assert {step["role"] for step in result["steps"]} == {"planner", "image_edit" if absent else "text_to_image"}
-    assert (result["error"], result["warnings"], len(result["evidence"]["log"])) == (None, [], 1)
+    assert {step["role"] for step in result["steps"]} == {
+        "planner",
+        "image_edit" if absent else "text_to_image",
+    }
+    assert (result["error"], result["warnings"], len(result["evidence"]["log"])) == (
+        None,
+        [],
+        1,
+    )
 
 
-@pytest.mark.parametrize("args", [{"structure": "golden"}, {"refine": -1}, {"max_items": 0}, {"profile": "x"}])
+@pytest.mark.parametrize(
+    "args",
+    [{"structure": "golden"}, {"refine": -1}, {"max_items": 0}, {"profile": "x"}],
+)
 def test_an_argument_that_is_none_is_refused(args: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         ask(GOOD, **args)
 
 
 def test_a_prompt_of_ones_own_is_part_of_the_identity(tmp_path: Path) -> None:
-    (tmp_path / "caption.jinja").write_text("[user]\n{{ step }}, in verse. {{ pictures }}\n")
-    own, ours = (agent_called("isg_agent")(prompts=folder) for folder in (str(tmp_path), ""))
+    (tmp_path / "caption.jinja").write_text(
+        "[user]\n{{ step }}, in verse. {{ pictures }}\n"
+    )
+    own, ours = (
+        agent_called("isg_agent")(prompts=folder) for folder in (str(tmp_path), "")
+    )
     assert own.identity["prompts"] != ours.identity["prompts"]
     assert "in verse" in ask(GOOD, prompts=str(tmp_path))["steps"][-1]["text"]

@@ -1,7 +1,19 @@
 import pytest
 
 from tests.support.agent_cases import titles
-from tests.support.isg_agent import DRAW, DRAWN, GOOD, OFFICIAL, add, ask, blocks, call, caption, plan, problems
+from tests.support.isg_agent import (
+    DRAW,
+    DRAWN,
+    GOOD,
+    OFFICIAL,
+    add,
+    ask,
+    blocks,
+    call,
+    caption,
+    plan,
+    problems,
+)
 
 
 @pytest.mark.parametrize(
@@ -13,10 +25,18 @@ from tests.support.isg_agent import DRAW, DRAWN, GOOD, OFFICIAL, add, ask, block
         "[1, 2, 3] {}",
         '{{"plan": {}}}',
     ],
-    ids=["prose", "fences", "brackets in prose", "a list of numbers", "an object around it"],
+    ids=[
+        "prose",
+        "fences",
+        "brackets in prose",
+        "a list of numbers",
+        "an object around it",
+    ],
 )
 def test_a_plan_is_found_in_what_stands_around_it(written: str) -> None:
-    result = ask(written.replace("{{", "{").replace("}}", "}").replace("{}", plan(*GOOD)))
+    result = ask(
+        written.replace("{{", "{").replace("}}", "}").replace("{}", plan(*GOOD))
+    )
     assert (blocks(result), result["warnings"]) == (["text 0", "image"], [])
 
 
@@ -30,7 +50,9 @@ READ_BY_ONE = {
 
 
 @pytest.mark.parametrize("written", READ_BY_ONE.values(), ids=READ_BY_ONE)
-def test_the_released_agent_reads_from_the_first_bracket_to_its_closing_one(written: str) -> None:
+def test_the_released_agent_reads_from_the_first_bracket_to_its_closing_one(
+    written: str,
+) -> None:
     assert blocks(ask(written)) == ["text 0", "image"]
     assert ask(written, **OFFICIAL)["error"]["kind"] == "bad_reply"
 
@@ -50,12 +72,23 @@ def test_the_released_agent_reads_a_plan_with_prose_around_it() -> None:
         '[{"Task": 1}]',
         '[{"Task": "Caption", "Input_images": 3}]',
     ],
-    ids=["cut off", "cut off early", "prose inside", "prose", "numbers", "no label", "no list"],
+    ids=[
+        "cut off",
+        "cut off early",
+        "prose inside",
+        "prose",
+        "numbers",
+        "no label",
+        "no list",
+    ],
 )
 @pytest.mark.parametrize("profile", ["standard", "official"])
 def test_a_reply_without_a_plan_is_asked_for_again(written: str, profile: str) -> None:
     result = ask(written, roles={"planner": [written, plan(*GOOD)]}, profile=profile)
-    assert (titles(result)[:2], blocks(result)) == (["plan", "select"], ["text 0", "image"])
+    assert (titles(result)[:2], blocks(result)) == (
+        ["plan", "select"],
+        ["text 0", "image"],
+    )
     lost = ask(written, roles={"planner": [written] * 3}, profile=profile)
     assert (lost["error"]["kind"], titles(lost)) == ("bad_reply", ["plan"])
 
@@ -66,12 +99,18 @@ def test_of_many_steps_the_first_are_carried_out() -> None:
     assert (blocks(result), titles(result).count("tool")) == (["image"] * 5, 5)
     assert problems(result) == [(0, 11), (0, 12)]
     assert blocks(ask([DRAW, add(*["<GEN_0>"] * 1000)], refine=0)) == []
-    short = ask("[" + ",".join(['{"Task":"Caption"}'] * 10_000) + "]", max_items=5, refine=0)
+    short = ask(
+        "[" + ",".join(['{"Task":"Caption"}'] * 10_000) + "]", max_items=5, refine=0
+    )
     assert (titles(short).count("caption"), problems(short)) == (5, [(0, 6)])
-    assert ask([caption()] * 10_000)["error"]["kind"] == "bad_reply"  # it is longer than a reply may be
+    assert (
+        ask([caption()] * 10_000)["error"]["kind"] == "bad_reply"
+    )  # it is longer than a reply may be
 
 
-@pytest.mark.parametrize(("written", "found"), [("[]", []), (plan(*GOOD[:2], {"Step": 3}), [(0, 3)])])
+@pytest.mark.parametrize(
+    ("written", "found"), [("[]", []), (plan(*GOOD[:2], {"Step": 3}), [(0, 3)])]
+)
 def test_the_released_agent_takes_a_plan_without_steps_and_steps_without_a_label(
     written: str, found: list[tuple[int, int]]
 ) -> None:
@@ -83,6 +122,10 @@ def test_the_released_agent_takes_a_plan_without_steps_and_steps_without_a_label
 @pytest.mark.parametrize("label", ["ImageEdit", "Check", "call_tool"])
 @pytest.mark.parametrize("profile", ["standard", "official"])
 def test_an_unknown_label_ends_the_second_pass(label: str, profile: str) -> None:
-    result = ask([DRAW, caption("<GEN_0>"), {"Task": label}, add("<GEN_0>")], refine=0, profile=profile)
+    result = ask(
+        [DRAW, caption("<GEN_0>"), {"Task": label}, add("<GEN_0>")],
+        refine=0,
+        profile=profile,
+    )
     assert (blocks(result), problems(result)) == (["text 0"], [(0, 3)])
     assert titles(result) == ["plan", "select", "tool", "caption"]

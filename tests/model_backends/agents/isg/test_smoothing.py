@@ -15,12 +15,25 @@ TWICE = [caption(), DRAW, add("<GEN_0>"), caption(), add("<GEN_0>")]
         ([f"Sure. Result: A{MARK} B {MARK}"], ["A", "image", "B", "image"], (True, 0)),
         ([f"A{MARK}B", f"A{MARK}B{MARK}"], ["A", "image", "B", "image"], (True, 1)),
         ([f"A{MARK}B"] * 3, ["text 0", "image", "text 1", "image"], (False, 2)),
-        ([f"A{MARK * 2}B{MARK}"] * 3, ["text 0", "image", "text 1", "image"], (False, 2)),
+        (
+            [f"A{MARK * 2}B{MARK}"] * 3,
+            ["text 0", "image", "text 1", "image"],
+            (False, 2),
+        ),
         ([f"{MARK}A{MARK}B"], ["text 0", "image", "text 1", "image"], (False, 0)),
         ([{"error": "too_long"}], ["text 0", "image", "text 1", "image"], (False, 0)),
         ([" "] * 3, ["text 0", "image", "text 1", "image"], (False, 0)),
     ],
-    ids=["smoothed", "after Result:", "at the second try", "one lost", "one added", "moved", "an error", "blank"],
+    ids=[
+        "smoothed",
+        "after Result:",
+        "at the second try",
+        "one lost",
+        "one added",
+        "moved",
+        "an error",
+        "blank",
+    ],
 )
 @pytest.mark.parametrize("profile", ["standard", "official"])
 def test_smoothed_texts_are_taken_if_pictures_keep_their_number_and_places(
@@ -28,7 +41,10 @@ def test_smoothed_texts_are_taken_if_pictures_keep_their_number_and_places(
 ) -> None:
     result = ask(TWICE, roles={"smoother": replies}, smooth=True, profile=profile)
     found = result["evidence"]["smoothing"]
-    assert (blocks(result), (found["accepted"], found["retried"])) == (expected, outcome)
+    assert (blocks(result), (found["accepted"], found["retried"])) == (
+        expected,
+        outcome,
+    )
     assert bool(found["kept"]) is not outcome[0]
     asked = next(step for step in result["steps"] if step["title"] == "smooth")
     assert (f"text 0{MARK}text 1{MARK}" in asked["text"], asked["media"]) == (True, [])
@@ -47,4 +63,7 @@ def test_the_released_agent_reads_a_smoothed_answer_up_to_another_result() -> No
 def test_only_an_answer_with_texts_and_without_problems_is_smoothed() -> None:
     for steps in ([DRAW, add("<GEN_0>")], BAD):
         result = ask(steps, smooth=True, refine=0)
-        assert ("smooth" in titles(result), result["evidence"]["smoothing"]) == (False, None)
+        assert ("smooth" in titles(result), result["evidence"]["smoothing"]) == (
+            False,
+            None,
+        )

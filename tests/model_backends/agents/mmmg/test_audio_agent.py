@@ -21,7 +21,9 @@ def place(kind: str, text: str, style: str) -> str:
     return f"<audio_start>{inside(kind, text, style)}<audio_end>"
 
 
-def play(plan: str, *, tools: dict[str, Any] | None = None, **case: Any) -> dict[str, Any]:
+def play(
+    plan: str, *, tools: dict[str, Any] | None = None, **case: Any
+) -> dict[str, Any]:
     return driven("mmmg_audio_agent", {"planner": [plan], **(tools or {})}, **case)
 
 
@@ -30,10 +32,19 @@ def play(plan: str, *, tools: dict[str, Any] | None = None, **case: Any) -> dict
     [
         (inside("speech", "Hi", '"a man"'), AudioItem("speech", "Hi", "a man")),
         (inside("music", "", '""'), AudioItem("music", "")),
-        (inside("speech", 'say "hi" twice', '"a "loud" man"'), AudioItem("speech", 'say "hi" twice', 'a "loud" man')),
-        ('</audio_type="speech">< audio_text="Hi" / ></audio_style=#0 />', AudioItem("speech", "Hi", reference=0)),
+        (
+            inside("speech", 'say "hi" twice', '"a "loud" man"'),
+            AudioItem("speech", 'say "hi" twice', 'a "loud" man'),
+        ),
+        (
+            '</audio_type="speech">< audio_text="Hi" / ></audio_style=#0 />',
+            AudioItem("speech", "Hi", reference=0),
+        ),
         (inside("speech", "Hi", "1"), AudioItem("speech", "Hi", reference="audio1")),
-        (inside("speech", 'x"><audio_style=y', "#0"), AudioItem("speech", 'x"><audio_style=y', reference=0)),
+        (
+            inside("speech", 'x"><audio_style=y', "#0"),
+            AudioItem("speech", 'x"><audio_style=y', reference=0),
+        ),
         (inside("speech", "Hi", "2"), None),
         (inside("speech", "Hi", "#1"), None),
         (inside("speech", "Hi", "#2"), None),
@@ -46,12 +57,16 @@ def play(plan: str, *, tools: dict[str, Any] | None = None, **case: Any) -> dict
     ],
     ids=repr,
 )
-def test_a_placeholder_is_read_or_malformed(written: str, item: AudioItem | None) -> None:
+def test_a_placeholder_is_read_or_malformed(
+    written: str, item: AudioItem | None
+) -> None:
     found = read_item(written, before=[MADE, REFERRING, None], sounds=2)
     assert found == item if item is not None else isinstance(found, str)
 
 
-def test_each_type_has_its_tool_and_speech_in_a_voice_follows_in_a_second_round(tmp_path: Path) -> None:
+def test_each_type_has_its_tool_and_speech_in_a_voice_follows_in_a_second_round(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "user.wav").write_bytes(wav())
     plan = "".join(
         (
@@ -66,7 +81,9 @@ def test_each_type_has_its_tool_and_speech_in_a_voice_follows_in_a_second_round(
     )
     result = play(plan, prompt="Read.", files=["user.wav"], folder=tmp_path)
     assert result["evidence"]["rounds"] == [[0, 1, 2, 3, 5], [4, 6]]
-    assert [(step["role"], step["text"], len(step["media"])) for step in result["steps"][1:]] == [
+    assert [
+        (step["role"], step["text"], len(step["media"])) for step in result["steps"][1:]
+    ] == [
         ("text_to_speech", "an old man\nOne.", 0),
         ("text_to_sound", "rain", 0),
         ("text_to_music", "a slow waltz", 0),
@@ -87,18 +104,36 @@ def test_each_type_has_its_tool_and_speech_in_a_voice_follows_in_a_second_round(
     ],
     ids=["refusal", "itself", "of a malformed one"],
 )
-def test_what_is_no_placeholder_stays_with_a_warning(plan: str, answer: str | None) -> None:
+def test_what_is_no_placeholder_stays_with_a_warning(
+    plan: str, answer: str | None
+) -> None:
     result = play(plan)
-    assert (result["answer"], titles(result), result["error"]) == (answer or plan, ["plan"], None)
+    assert (result["answer"], titles(result), result["error"]) == (
+        answer or plan,
+        ["plan"],
+        None,
+    )
     assert result["warnings"]
 
 
-@pytest.mark.parametrize("reply", [{"error": "timeout"}, "words", ""], ids=["it hangs", "another kind", "nothing"])
-def test_a_sound_that_is_not_made_leaves_its_placeholder_without_one(reply: Any) -> None:
+@pytest.mark.parametrize(
+    "reply",
+    [{"error": "timeout"}, "words", ""],
+    ids=["it hangs", "another kind", "nothing"],
+)
+def test_a_sound_that_is_not_made_leaves_its_placeholder_without_one(
+    reply: Any,
+) -> None:
     plan = place("speech", "One.", '"a man"') + place("speech", "Two.", "#0")
     result = play(plan, tools={"text_to_speech": [reply]})
-    assert (kinds(result), titles(result)) == (["(audio)", "(audio)"], ["plan", "audio0"])
-    assert result["answer"] == "<audio_start><audio_0><audio_end><audio_start><audio_1><audio_end>"
+    assert (kinds(result), titles(result)) == (
+        ["(audio)", "(audio)"],
+        ["plan", "audio0"],
+    )
+    assert (
+        result["answer"]
+        == "<audio_start><audio_0><audio_end><audio_start><audio_1><audio_end>"
+    )
     assert (result["error"], len(result["warnings"])) == (None, 2)
 
 
@@ -126,7 +161,11 @@ def test_a_plan_of_a_megabyte_is_read_at_once(plan: str) -> None:
 
 
 def test_options_of_a_request_reach_the_tools() -> None:
-    plan = place("speech", "Hi", '"calm"') + place("sound", "", '"rain"') + place("music", "", '"jazz"')
+    plan = (
+        place("speech", "Hi", '"calm"')
+        + place("sound", "", '"rain"')
+        + place("music", "", '"jazz"')
+    )
     params = GenerationParams(options={"audio.voice": "v", "image.size": "8x8"})
     _, *made = calls_of("mmmg_audio_agent", params, ("audio",), plan)
     assert [call.request.params.options for call in made] == [{"audio.voice": "v"}] * 3

@@ -12,7 +12,9 @@ import pytest
 from mmeval.__main__ import main
 from tests.support.tiny_media import picture
 
-CASES: dict[str, list[dict[str, Any]]] = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+CASES: dict[str, list[dict[str, Any]]] = json.loads(
+    Path(__file__).with_suffix(".json").read_text("utf-8")
+)
 
 
 @pytest.mark.parametrize("agent", CASES)
@@ -35,8 +37,16 @@ def test_official_does_what_the_released_agent_does(
     assert main(["agent", agent, "--cases", str(cases), "--json"]) == 0
     results = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     for case, result in zip(CASES[agent], results, strict=True):
-        expected = {key: case[key] for key in ("items", "rounds", "never_resolved") if key in case}
+        expected = {
+            key: case[key]
+            for key in ("items", "rounds", "never_resolved")
+            if key in case
+        }
         assert result["name"] == case["name"]
-        assert {key: result["evidence"][key] for key in expected} == expected, case["name"]
+        assert {key: result["evidence"][key] for key in expected} == expected, case[
+            "name"
+        ]
         assert result["answer"] == case["answer"], case["name"]
-        assert sum("media" in part for part in result["parts"]) == case["made"], case["name"]
+        assert sum("media" in part for part in result["parts"]) == case["made"], case[
+            "name"
+        ]

@@ -13,13 +13,33 @@ PLAN = '{"modalities_content": {"image": {"image2": "a hare"}}, "text_content": 
 @pytest.mark.parametrize(
     ("read", "text", "found"),
     [
-        (replies.tcdc(["image1", "3d1"]), '{"tcdc": {"threeD1": "a cube", "image7": "?"}}', {"3d1": "a cube"}),
+        (
+            replies.tcdc(["image1", "3d1"]),
+            '{"tcdc": {"threeD1": "a cube", "image7": "?"}}',
+            {"3d1": "a cube"},
+        ),
         (replies.paraphrase, '{"paraphrased_question": "What?"}', "What?"),
-        (replies.data_analysis, '{"needs_data_analysis": false, "data_report": {"a": 1}}', DataAnalysis(None)),
-        (replies.data_analysis, '{"needs_data_analysis": true, "data_report": {"a": 1}}', DataAnalysis({"a": 1})),
+        (
+            replies.data_analysis,
+            '{"needs_data_analysis": false, "data_report": {"a": 1}}',
+            DataAnalysis(None),
+        ),
+        (
+            replies.data_analysis,
+            '{"needs_data_analysis": true, "data_report": {"a": 1}}',
+            DataAnalysis({"a": 1}),
+        ),
         (replies.verdict, '{"pass": true, "issues": null}', Verdict(True, [])),
-        (replies.verdict, '{"pass": false, "issues": "no hare"}', Verdict(False, ["no hare"])),
-        (replies.verdict, '{"pass": false, "issues": ["no hare", 7]}', Verdict(False, ["no hare", "7"])),
+        (
+            replies.verdict,
+            '{"pass": false, "issues": "no hare"}',
+            Verdict(False, ["no hare"]),
+        ),
+        (
+            replies.verdict,
+            '{"pass": false, "issues": ["no hare", 7]}',
+            Verdict(False, ["no hare", "7"]),
+        ),
         (replies.fault, '{"faulty_step": 9}', Fault(9, "")),
     ],
 )
@@ -44,10 +64,16 @@ def test_a_reply_is_read(read: Callable[[str], Any], text: str, found: Any) -> N
         (replies.fault, '{"faulty_step": true}'),
     ],
 )
-def test_a_reply_of_another_form_is_refused(read: Callable[[str], Any], text: str) -> None:
+def test_a_reply_of_another_form_is_refused(
+    read: Callable[[str], Any], text: str
+) -> None:
     with pytest.raises(ReplyError):
         read(text)
 
 
 def test_a_plan_has_its_three_keys_alone() -> None:
-    assert replies.plan(PLAN[:-1] + ', "more": 1}').keys() == {"modalities_content", "text_content", "tool_list"}
+    assert replies.plan(PLAN[:-1] + ', "more": 1}').keys() == {
+        "modalities_content",
+        "text_content",
+        "tool_list",
+    }

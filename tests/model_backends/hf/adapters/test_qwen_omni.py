@@ -12,7 +12,12 @@ from mmeval import decode
 from mmeval.content import Media, PartKind
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.model_backends.hf.adapters import qwen_omni
-from mmeval.model_backends.hf.adapters.qwen_omni import Qwen3OmniAdapter, Qwen25OmniAdapter, QwenOmniAdapter, _Watch
+from mmeval.model_backends.hf.adapters.qwen_omni import (
+    Qwen3OmniAdapter,
+    Qwen25OmniAdapter,
+    QwenOmniAdapter,
+    _Watch,
+)
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.records import Request, Response
 from tests.support.local_models import (
@@ -39,7 +44,9 @@ adapter = partial(adapter_of, QwenOmniAdapter, "qwen2_5_omni", "auto")
 speech = partial(only, "audio")
 
 
-def wanting(*parts: Any, wants: tuple[PartKind, ...] = BOTH, codes: Any = CODES, **more: Any) -> Request:
+def wanting(
+    *parts: Any, wants: tuple[PartKind, ...] = BOTH, codes: Any = CODES, **more: Any
+) -> Request:
     options = {"audio.max_tokens": codes, **more.pop("options", {})}
     return replace(asked(*parts, options=options, **more), wants=wants)
 
@@ -51,7 +58,10 @@ def kinds(response: Response) -> list[str]:
 
 def warned(response: Response) -> list[str]:
     """The topics of the warnings: another system message, or the number of codes at which the speech was cut."""
-    found = [re.search(r"system message|\d+(?= codes)", warning) for warning in response.warnings]
+    found = [
+        re.search(r"system message|\d+(?= codes)", warning)
+        for warning in response.warnings
+    ]
     return [match[0] if match else "" for match in found]
 
 
@@ -61,7 +71,10 @@ def test_a_text_is_followed_by_its_speech_or_one_of_them_comes_alone() -> None:
     sound = decode.audio(speech(both))
     assert (sound.rate, sound.samples.shape[1]) == (24_000, 1)
     assert abs(sound.samples).max() > 0.1
-    text, audio = says(omni(), asked("what is this")), says(omni(), wanting("what is this", wants=("audio",)))
+    text, audio = (
+        says(omni(), asked("what is this")),
+        says(omni(), wanting("what is this", wants=("audio",))),
+    )
     assert (kinds(text), kinds(audio)) == (["text"], ["audio"])
     assert speech(audio) == speech(says(omni(), wanting("what is this")))
 
@@ -69,13 +82,20 @@ def test_a_text_is_followed_by_its_speech_or_one_of_them_comes_alone() -> None:
 def test_a_row_has_its_own_seed_and_media_in_any_batch() -> None:
     hum = Media.from_bytes(wav(16000, rate=16000))
     shown = (("look: ", drawn()), ("listen: ", hum, "!"), ("hm",), ("hm",))
-    prompts = [wanting(*parts, system="x", temperature=1.0, seed=seed) for seed, parts in enumerate(shown)]
+    prompts = [
+        wanting(*parts, system="x", temperature=1.0, seed=seed)
+        for seed, parts in enumerate(shown)
+    ]
     together = answers(omni(), prompts)
-    assert [response.output for response in together] == [says(omni(), prompt).output for prompt in prompts]
+    assert [response.output for response in together] == [
+        says(omni(), prompt).output for prompt in prompts
+    ]
     assert len({speech(response) for response in together}) == 4
 
 
-def test_a_spoken_row_is_answered_before_the_next_row_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spoken_row_is_answered_before_the_next_row_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rows: list[str] = []
     speak = QwenOmniAdapter._spoken
 
@@ -97,46 +117,78 @@ def test_the_model_gets_its_own_system_message_to_speak_and_none_to_write() -> N
     assert "system message" not in warned(says(omni(), wanting("hm", system=own)))
 
 
-def test_speech_is_steered_by_its_own_options_of_voice_and_length(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_speech_is_steered_by_its_own_options_of_voice_and_length(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     spoken = says(omni(), wanting("hm", options={"audio.voice": "Chelsie"}))
     assert speech(spoken) == speech(says(omni(), wanting("hm")))
     kind, text = fault(says(omni(), wanting("hm", options={"audio.voice": "Ethan"})))
-    assert (kind, "Ethan" in text, text.endswith(": Chelsie")) == ("bad_request", True, True)
-    short, long = (decode.audio(speech(says(omni(), wanting("hm", codes=codes)))) for codes in (6, 12))
+    assert (kind, "Ethan" in text, text.endswith(": Chelsie")) == (
+        "bad_request",
+        True,
+        True,
+    )
+    short, long = (
+        decode.audio(speech(says(omni(), wanting("hm", codes=codes))))
+        for codes in (6, 12)
+    )
     assert len(long.samples) == 2 * len(short.samples)
-    plain, greedy = says(omni(), wanting("hm")), says(omni(), wanting("hm", options={"audio.temperature": 0}))
+    plain, greedy = (
+        says(omni(), wanting("hm")),
+        says(omni(), wanting("hm", options={"audio.temperature": 0})),
+    )
     assert plain.text == greedy.text
     assert speech(plain) != speech(greedy)
-    same = says(omni(), wanting("hm", options={"audio.top_p": 0.8, "audio.top_k": 40, "audio.temperature": 0.9}))
+    same = says(
+        omni(),
+        wanting(
+            "hm",
+            options={"audio.top_p": 0.8, "audio.top_k": 40, "audio.temperature": 0.9},
+        ),
+    )
     assert speech(same) == speech(plain)
     monkeypatch.setattr(qwen_omni, "MOST_CODES", CODES)
     assert warned(says(omni(), replace(asked("hm"), wants=BOTH))) == ["6"]
 
 
 @pytest.mark.parametrize("name", ["qwen2_5_omni", "qwen3_omni"])
-def test_a_speech_is_bounded_by_its_words_or_the_request(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_speech_is_bounded_by_its_words_or_the_request(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(qwen_omni, "CODES_TO_BEGIN", 4)
     monkeypatch.setattr(qwen_omni, "CODES_A_TOKEN", 2)
 
     def spoken(tokens: int, **options: int) -> Response:
-        return says(loaded(name, "auto"), replace(asked("hm", max_tokens=tokens, options=options), wants=BOTH))
+        return says(
+            loaded(name, "auto"),
+            replace(asked("hm", max_tokens=tokens, options=options), wants=BOTH),
+        )
 
     found = spoken(2), spoken(6), spoken(6, **{"audio.max_tokens": 8})
-    assert [(warned(one)[-1], one.finish_reason) for one in found] == [(n, "length") for n in ("8", "16", "8")]
+    assert [(warned(one)[-1], one.finish_reason) for one in found] == [
+        (n, "length") for n in ("8", "16", "8")
+    ]
     samples = [len(decode.audio(speech(one)).samples) for one in found]
     assert samples[0] == samples[2] < samples[1]
 
 
 @pytest.mark.parametrize(
     "option",
-    [{"audio.max_tokens": 0}, {"audio.temperature": -1}, {"audio.top_k": 0.5}, {"audio.top_p": "high"}],
+    [
+        {"audio.max_tokens": 0},
+        {"audio.temperature": -1},
+        {"audio.top_k": 0.5},
+        {"audio.top_p": "high"},
+    ],
     ids=str,
 )
 def test_options_that_mean_nothing_are_refused(option: dict[str, Any]) -> None:
     assert fault(says(omni(), wanting("hm", options=option)))[0] == "bad_request"
 
 
-def test_scores_of_a_talker_that_have_gone_bad_end_the_speech_and_a_single_token_cannot_be_spoken() -> None:
+def test_scores_of_a_talker_that_have_gone_bad_end_the_speech_and_a_single_token_cannot_be_spoken() -> (
+    None
+):
     assert fault(says(omni(), wanting("hm", max_tokens=1)))[0] == "internal"
     assert kinds(says(omni(), wanting("hm", max_tokens=2)))[-1] == "audio"
     watch = _Watch(RowError("internal", "not a number"))
@@ -146,16 +198,24 @@ def test_scores_of_a_talker_that_have_gone_bad_end_the_speech_and_a_single_token
     assert watch.steps == 2
 
 
-def test_an_answer_without_words_has_no_speech_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_without_words_has_no_speech_and_says_why(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def ends(_ids: Any, scores: Any) -> Any:
         only = torch.full_like(scores, -torch.inf)
         only[:, adapter().own.ends[0]] = 0.0
         return only
 
     monkeypatch.setattr(adapter(), "logits_processors", lambda _rows: [ends])
-    both, alone = says(omni(), wanting("hm")), says(omni(), wanting("hm", wants=("audio",)))
+    both, alone = (
+        says(omni(), wanting("hm")),
+        says(omni(), wanting("hm", wants=("audio",))),
+    )
     assert both.output is not None
-    assert (both.output.empty, ["words" in one for one in both.warnings]) == (True, [True])
+    assert (both.output.empty, ["words" in one for one in both.warnings]) == (
+        True,
+        [True],
+    )
     assert "words" in fault(alone)[1]
 
 
@@ -168,7 +228,9 @@ def test_memory_that_runs_out_is_raised(monkeypatch: pytest.MonkeyPatch) -> None
         says(omni(), wanting("hm"))
 
 
-def test_a_checkpoint_without_a_talker_needs_no_voices_and_any_other_asks_for_them(tmp_path: Path) -> None:
+def test_a_checkpoint_without_a_talker_needs_no_voices_and_any_other_asks_for_them(
+    tmp_path: Path,
+) -> None:
     folder = copied("qwen2_5_omni", tmp_path)
     (folder / "spk_dict.pt").unlink()
     with pytest.raises(MissingDataError, match=r"spk_dict\.pt"):
@@ -176,7 +238,11 @@ def test_a_checkpoint_without_a_talker_needs_no_voices_and_any_other_asks_for_th
     rewritten(folder / "config.json", enable_audio_output=False)
     backend = started(folder)
     found = backend.capabilities
-    assert (set(found.outputs), found.output_mode, found.options) == ({"text", "code"}, "single", frozenset())
+    assert (set(found.outputs), found.output_mode, found.options) == (
+        {"text", "code"},
+        "single",
+        frozenset(),
+    )
     assert says(backend, asked("hm")).text == says(omni(), asked("hm")).text
 
 
@@ -190,20 +256,38 @@ class Bomb:
 
 def test_no_code_comes_out_of_the_file_of_voices(tmp_path: Path) -> None:
     folder = copied("qwen2_5_omni", tmp_path)
-    (folder / "spk_dict.pt").write_bytes(pickle.dumps({"Chelsie": Bomb(tmp_path / "boom")}))
+    (folder / "spk_dict.pt").write_bytes(
+        pickle.dumps({"Chelsie": Bomb(tmp_path / "boom")})
+    )
     with pytest.raises(UsageError, match="voices"):
         started(folder)
     assert not (tmp_path / "boom").exists()
 
 
-def test_the_third_generation_speaks_with_the_voices_of_its_configuration_under_any_system_message() -> None:
+def test_the_third_generation_speaks_with_the_voices_of_its_configuration_under_any_system_message() -> (
+    None
+):
     newer = loaded("qwen3_omni", "auto")
-    voices: list[dict[str, Any]] = [{}, {"audio.voice": "Ethan"}, {"audio.voice": "chelsie"}]
-    usual, ethan, other = (says(newer, wanting("hm", "!", options=voice)) for voice in voices)
+    voices: list[dict[str, Any]] = [
+        {},
+        {"audio.voice": "Ethan"},
+        {"audio.voice": "chelsie"},
+    ]
+    usual, ethan, other = (
+        says(newer, wanting("hm", "!", options=voice)) for voice in voices
+    )
     assert decode.audio(speech(usual)).rate == 24_000
     assert speech(usual) == speech(ethan) != speech(other)
-    assert "chelsie, ethan" in fault(says(newer, wanting("hm", options={"audio.voice": "cherry"})))[1]
+    assert (
+        "chelsie, ethan"
+        in fault(says(newer, wanting("hm", options={"audio.voice": "cherry"})))[1]
+    )
     assert isinstance(newer.adapter, Qwen3OmniAdapter)
-    assert newer.adapter.row(0, wanting("hm")).text == newer.adapter.row(0, asked("hm")).text
+    assert (
+        newer.adapter.row(0, wanting("hm")).text
+        == newer.adapter.row(0, asked("hm")).text
+    )
     assert newer.adapter.row(0, wanting("hm", system="Be brief.")).warnings == ()
-    assert kinds(says(newer, wanting("hm", Media.from_bytes(wav(16000, rate=16000)), drawn()))) == ["text", "audio"]
+    assert kinds(
+        says(newer, wanting("hm", Media.from_bytes(wav(16000, rate=16000)), drawn()))
+    ) == ["text", "audio"]

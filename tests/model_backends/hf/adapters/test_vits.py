@@ -9,7 +9,18 @@ from mmeval import decode
 from mmeval.errors import MissingExtraError, UsageError
 from mmeval.model_backends.hf.adapters.vits import sampling_rate
 from mmeval.records import Request, message
-from tests.support.local_models import answers, asked, copied, drawn, fault, loaded, only, rewritten, says, started
+from tests.support.local_models import (
+    answers,
+    asked,
+    copied,
+    drawn,
+    fault,
+    loaded,
+    only,
+    rewritten,
+    says,
+    started,
+)
 from tests.support.tiny_models import tiny_model
 
 vits = partial(loaded, "vits", "auto")
@@ -21,13 +32,19 @@ def test_words_become_sound_at_the_rate_of_the_model_by_the_seed_of_their_row() 
     assert (sound.rate, sound.samples.shape[1]) == (16000, 1)
     assert abs(sound.samples).max() > 0.1
     assert sound.seconds > decode.audio(speech(says(vits(), asked("hi")))).seconds
-    first, again, other = (speech(r) for r in answers(vits(), [asked("one", seed=s) for s in (1, 1, 2)]))
+    first, again, other = (
+        speech(r) for r in answers(vits(), [asked("one", seed=s) for s in (1, 1, 2)])
+    )
     assert first == again != other
     for temperature in (None, 0.0, 1.0):
-        assert first == speech(says(vits(), asked("one", seed=1, temperature=temperature)))
+        assert first == speech(
+            says(vits(), asked("one", seed=1, temperature=temperature))
+        )
 
 
-def test_letters_that_the_model_does_not_know_are_named_and_a_system_message_is_not_spoken() -> None:
+def test_letters_that_the_model_does_not_know_are_named_and_a_system_message_is_not_spoken() -> (
+    None
+):
     spoken = says(vits(), asked("Grün, grün: 5€"))
     assert speech(spoken) == speech(says(vits(), asked("grn, grn 5")))
     assert [warning.endswith("':', 'ü', '€'") for warning in spoken.warnings] == [True]
@@ -37,7 +54,9 @@ def test_letters_that_the_model_does_not_know_are_named_and_a_system_message_is_
     assert ["system message" in warning for warning in whispered.warnings] == [True]
 
 
-@pytest.mark.parametrize(("text", "word"), [("", "no words"), ("日本語", "'日', '本', '語'")])
+@pytest.mark.parametrize(
+    ("text", "word"), [("", "no words"), ("日本語", "'日', '本', '語'")]
+)
 def test_silence_is_never_an_answer(text: str, word: str) -> None:
     before, refused, after = answers(vits(), [asked("one"), asked(text), asked("two")])
     kind, complaint = fault(refused)
@@ -64,7 +83,9 @@ def with_voice(voice: object) -> Request:
 
 def test_a_model_of_several_voices_is_told_which_one(tmp_path: Path) -> None:
     folder = copied("vits", tmp_path)
-    config = transformers.VitsConfig.from_pretrained(folder, num_speakers=3, speaker_embedding_size=8)
+    config = transformers.VitsConfig.from_pretrained(
+        folder, num_speakers=3, speaker_embedding_size=8
+    )
     torch.manual_seed(0)
     transformers.VitsModel(config).save_pretrained(folder)
     backend = started(folder)
@@ -72,10 +93,14 @@ def test_a_model_of_several_voices_is_told_which_one(tmp_path: Path) -> None:
     assert vits().capabilities.options == frozenset()
     assert speech(says(backend, with_voice(2))) != speech(says(backend, with_voice(0)))
     assert speech(says(backend, with_voice(0))) == speech(says(backend, asked("one")))
-    assert {fault(says(backend, with_voice(wrong)))[0] for wrong in (3, "loud", 0.5)} == {"bad_request"}
+    assert {
+        fault(says(backend, with_voice(wrong)))[0] for wrong in (3, "loud", 0.5)
+    } == {"bad_request"}
 
 
-def test_a_rate_stands_in_the_configuration_and_a_tokenizer_of_phonemes_names_its_package(tmp_path: Path) -> None:
+def test_a_rate_stands_in_the_configuration_and_a_tokenizer_of_phonemes_names_its_package(
+    tmp_path: Path,
+) -> None:
     folder = copied("vits", tmp_path)
     rewritten(folder / "tokenizer_config.json", phonemize=True)
     with pytest.raises(MissingExtraError) as caught:

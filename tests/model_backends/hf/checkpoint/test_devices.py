@@ -7,20 +7,33 @@ import torch
 from mmeval.errors import UsageError
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.checkpoint import devices
-from mmeval.model_backends.hf.checkpoint.devices import check_device, placed_copies, release_memory
+from mmeval.model_backends.hf.checkpoint.devices import (
+    check_device,
+    placed_copies,
+    release_memory,
+)
 from mmeval.model_backends.hf.settings import Settings
 from tests.support.tiny_models import tiny_model
 
 
 @pytest.mark.parametrize(
     ("device", "usual", "placed"),
-    [("", "cpu", ["cpu", "cpu"]), ("", "cuda", ["cuda:0", "cuda:1"]), ("cpu", "cuda", ["cpu", "cpu"])],
+    [
+        ("", "cpu", ["cpu", "cpu"]),
+        ("", "cuda", ["cuda:0", "cuda:1"]),
+        ("cpu", "cuda", ["cpu", "cpu"]),
+    ],
 )
-def test_each_copy_has_its_device(device: str, usual: str, placed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_copy_has_its_device(
+    device: str, usual: str, placed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(devices, "_usual_device", lambda: usual)
     assert placed_copies(Settings(device=device), 1) == ()
-    assert [dict(copy) for copy in placed_copies(Settings(device=device), 2, "0123abc")] == [
-        {"device": one, "data_parallel_size": 1, "revision": "0123abc"} for one in placed
+    assert [
+        dict(copy) for copy in placed_copies(Settings(device=device), 2, "0123abc")
+    ] == [
+        {"device": one, "data_parallel_size": 1, "revision": "0123abc"}
+        for one in placed
     ]
 
 
@@ -34,13 +47,17 @@ def test_each_copy_has_its_device(device: str, usual: str, placed: list[str], mo
     ],
     ids=["one device", "a map", "a map of one device", "a Mac"],
 )
-def test_too_few_devices(given: dict[str, Any], usual: str, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_few_devices(
+    given: dict[str, Any], usual: str, word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(devices, "_usual_device", lambda: usual)
     with pytest.raises(UsageError, match=word):
         placed_copies(Settings(**given), 2)
 
 
-def test_a_device_that_is_not_there_is_refused_before_anything_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_that_is_not_there_is_refused_before_anything_is_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for plain in ("", "cpu", "cuda", "mps"):
         check_device(plain)
     with pytest.raises(UsageError, match="device=cuda:99: "):
@@ -51,7 +68,9 @@ def test_a_device_that_is_not_there_is_refused_before_anything_is_loaded(monkeyp
         check_device("cuda:2")
 
 
-def test_memory_that_ran_out_is_released_from_the_frames_that_held_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_that_ran_out_is_released_from_the_frames_that_held_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def holds() -> None:
         tensor = [0] * 9
         raise RuntimeError(f"CUDA out of memory with {len(tensor)}")

@@ -8,7 +8,13 @@ import pytest
 from mmeval.dataset import hub
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.model_backends.hf.checkpoint import files
-from mmeval.model_backends.hf.checkpoint.files import PIPELINE_INDEX, ModelFiles, find_files, find_model, unneeded
+from mmeval.model_backends.hf.checkpoint.files import (
+    PIPELINE_INDEX,
+    ModelFiles,
+    find_files,
+    find_model,
+    unneeded,
+)
 from mmeval.model_backends.hf.settings import Settings
 
 COMMIT = "c" * 40
@@ -26,7 +32,9 @@ def fingerprint(folder: Path) -> str:
     return ModelFiles("toy", folder).fingerprint
 
 
-def test_a_fingerprint_depends_neither_on_the_place_of_the_folder_nor_on_hidden_files(tmp_path: Path) -> None:
+def test_a_fingerprint_depends_neither_on_the_place_of_the_folder_nor_on_hidden_files(
+    tmp_path: Path,
+) -> None:
     here = model(tmp_path / "here", model__safetensors="weights")
     shutil.copytree(here, there := tmp_path / "there" / "deeper")
     (here / ".cache").mkdir()
@@ -39,20 +47,35 @@ def test_a_fingerprint_depends_neither_on_the_place_of_the_folder_nor_on_hidden_
         find_files(str(tmp_path / "toy"), "v2")
 
 
-WEIGHTS, CONFIG = ("model.safetensors", "x" * 40), ("config.json", '{"model_type": "toys!"}')
+WEIGHTS, CONFIG = (
+    ("model.safetensors", "x" * 40),
+    ("config.json", '{"model_type": "toys!"}'),
+)
 
 
 @pytest.mark.parametrize(
     ("file", "large", "at", "seen"),
     [
-        *((WEIGHTS, 8, at, seen) for at, seen in ((0, True), (9, False), (16, True), (30, False))),
+        *(
+            (WEIGHTS, 8, at, seen)
+            for at, seen in ((0, True), (9, False), (16, True), (30, False))
+        ),
         *((WEIGHTS, 99, 30, True), (CONFIG, 8, 20, True)),
     ],
 )
 def test_a_fingerprint_has_every_byte_of_small_files_and_some_parts_of_large_weights(
-    file: tuple[str, str], large: int, at: int, seen: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    file: tuple[str, str],
+    large: int,
+    at: int,
+    seen: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name, size in (("WHOLE_BYTES", large), ("SAMPLE_STEP", 16), ("SAMPLE_BYTES", 4)):
+    for name, size in (
+        ("WHOLE_BYTES", large),
+        ("SAMPLE_STEP", 16),
+        ("SAMPLE_BYTES", 4),
+    ):
         monkeypatch.setattr(files, name, size)
     name, text = file
     for written in (WEIGHTS, CONFIG):
@@ -62,7 +85,9 @@ def test_a_fingerprint_has_every_byte_of_small_files_and_some_parts_of_large_wei
     assert (fingerprint(tmp_path) != before) == seen
 
 
-@pytest.mark.parametrize("given", ["./absent", "~no-such-user/absent", f"/{'a' * 300}", "a/b/c"])
+@pytest.mark.parametrize(
+    "given", ["./absent", "~no-such-user/absent", f"/{'a' * 300}", "a/b/c"]
+)
 def test_a_folder_that_is_not_there_is_not_looked_for_on_the_hub(given: str) -> None:
     with pytest.raises(MissingDataError, match="such folder"):
         find_files(given, "main")
@@ -77,7 +102,9 @@ def test_a_folder_that_is_not_there_is_not_looked_for_on_the_hub(given: str) -> 
         ("config.json", PIPELINE_INDEX, "--model hf"),
     ],
 )
-def test_a_folder_without_a_model_is_refused_with_advice(there: str, index: str, advice: str, tmp_path: Path) -> None:
+def test_a_folder_without_a_model_is_refused_with_advice(
+    there: str, index: str, advice: str, tmp_path: Path
+) -> None:
     (tmp_path / there).write_text("{}")
     with pytest.raises(MissingDataError, match=rf"{index}: .*{advice}"):
         find_files(str(tmp_path), "main", index=index)
@@ -88,13 +115,17 @@ def test_a_folder_without_a_model_is_refused_with_advice(there: str, index: str,
     [("{", "read"), ("[" * 100_000, "read"), ("[]", "object")],
     ids=["cut", "deep", "list"],
 )
-def test_a_configuration_that_is_none_is_refused(written: str, word: str, tmp_path: Path) -> None:
+def test_a_configuration_that_is_none_is_refused(
+    written: str, word: str, tmp_path: Path
+) -> None:
     (tmp_path / "config.json").write_text(written)
     with pytest.raises(UsageError, match=word):
         find_files(str(tmp_path), "main")
 
 
-def test_a_name_that_the_hub_lacks_is_no_folder_and_there_is_an_offline_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_the_hub_lacks_is_no_folder_and_there_is_an_offline_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def lacking(*args: object, **more: object) -> None:
         raise MissingDataError("no such model")
 
@@ -105,18 +136,30 @@ def test_a_name_that_the_hub_lacks_is_no_folder_and_there_is_an_offline_way(monk
         find_model(Settings())
 
 
-TWICE = ["m/model-00001-of-00002.safetensors", "m/model.bf16-00001-of-00002.safetensors"]
+TWICE = [
+    "m/model-00001-of-00002.safetensors",
+    "m/model.bf16-00001-of-00002.safetensors",
+]
 
 
 @pytest.mark.parametrize(
     ("names", "spare"),
     [
-        (["config.json", "model.safetensors", "pytorch_model.bin"], ["pytorch_model.bin"]),
+        (
+            ["config.json", "model.safetensors", "pytorch_model.bin"],
+            ["pytorch_model.bin"],
+        ),
         (["pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin"], []),
         (["model.safetensors", "model.fp16.safetensors"], ["model.fp16.safetensors"]),
         (["unet/a.safetensors", "vae/diffusion_pytorch_model.bin"], []),
-        (["model_index.json", "vae_1_0/a.safetensors", "vae_1_0/config.json"], ["vae_1_0/a.safetensors"]),
-        (["model_index.json", "README.md", "v1-pruned.ckpt", "unet/a.safetensors"], ["README.md", "v1-pruned.ckpt"]),
+        (
+            ["model_index.json", "vae_1_0/a.safetensors", "vae_1_0/config.json"],
+            ["vae_1_0/a.safetensors"],
+        ),
+        (
+            ["model_index.json", "README.md", "v1-pruned.ckpt", "unet/a.safetensors"],
+            ["README.md", "v1-pruned.ckpt"],
+        ),
         (TWICE, TWICE[1:]),
     ],
 )
@@ -124,7 +167,9 @@ def test_weights_are_fetched_once(names: list[str], spare: list[str]) -> None:
     assert unneeded(names, {"unet", "vae"})[len(files.OTHER_WEIGHTS) :] == spare
 
 
-def snapshot_of(folder: Path, contents: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> ModelFiles:
+def snapshot_of(
+    folder: Path, contents: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+) -> ModelFiles:
     """A snapshot that has these files once everything is fetched."""
     for name, text in contents.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -134,7 +179,13 @@ def snapshot_of(folder: Path, contents: Mapping[str, str], monkeypatch: pytest.M
     return ModelFiles("me/toy", folder, COMMIT)
 
 
-PARTS = json.dumps({"_class_name": ["mine", "Mine"], "unet": ["diffusers", "UNet"], "vae": ["diffusers", "VAE"]})
+PARTS = json.dumps(
+    {
+        "_class_name": ["mine", "Mine"],
+        "unet": ["diffusers", "UNet"],
+        "vae": ["diffusers", "VAE"],
+    }
+)
 INDEXED = json.dumps({"weight_map": {"a": "m-1.safetensors", "b": "m-2.safetensors"}})
 VAE = {"model_index.json": PARTS, "vae/config.json": "{}", "vae/a.safetensors": ""}
 
@@ -143,21 +194,37 @@ VAE = {"model_index.json": PARTS, "vae/config.json": "{}", "vae/a.safetensors": 
     ("contents", "lacking"),
     [
         ({"config.json": "{}"}, "weights in"),
-        ({"config.json": "{}", "m.safetensors.index.json": INDEXED, "m-1.safetensors": ""}, "m-2.safetensors in"),
+        (
+            {
+                "config.json": "{}",
+                "m.safetensors.index.json": INDEXED,
+                "m-1.safetensors": "",
+            },
+            "m-2.safetensors in",
+        ),
         ({**VAE, "unet/config.json": "{}"}, "weights in unet"),
     ],
     ids=["none", "one part", "one component"],
 )
 def test_a_snapshot_that_is_not_whole_is_refused(
-    contents: dict[str, str], lacking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    contents: dict[str, str],
+    lacking: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = snapshot_of(tmp_path, contents, monkeypatch)
     with pytest.raises(MissingDataError, match=f"me/toy at {COMMIT}: .*{lacking}"):
         found.fetch_weights()
 
 
-def test_a_whole_snapshot_and_a_users_folder_lack_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    contents = {"config.json": "{}", "m.safetensors": "", "m.safetensors.index.json": '{"weight_map": null}'}
+def test_a_whole_snapshot_and_a_users_folder_lack_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contents = {
+        "config.json": "{}",
+        "m.safetensors": "",
+        "m.safetensors.index.json": '{"weight_map": null}',
+    }
     snapshot_of(tmp_path / "hub", contents, monkeypatch).fetch_weights()
     beside = {"vae_decoder/config.json": "{}", "old/m.safetensors.index.json": INDEXED}
     snapshot_of(tmp_path / "pipeline", VAE | beside, monkeypatch).fetch_weights()

@@ -4,7 +4,11 @@ import numpy as np
 import torch
 import transformers
 
-from mmeval.model_backends.hf.conversation.encoding import encode_rows, placed, prompt_lengths
+from mmeval.model_backends.hf.conversation.encoding import (
+    encode_rows,
+    placed,
+    prompt_lengths,
+)
 from mmeval.model_backends.hf.conversation.messages import Chat, Film
 from mmeval.model_backends.hf.conversation.rows import Row
 from tests.support.local_models import asked, chat_of, drawn
@@ -17,15 +21,36 @@ def test_rows_are_padded_on_the_left_and_counted_without_it() -> None:
     short, long = prompt_lengths(encoded)
     assert encoded["attention_mask"][0].tolist() == [0] * (long - short) + [1] * short
     patches = 16
-    assert (short, long) == (len(rows[0].text), len(rows[1].text) - len("<image>") + patches)
+    assert (short, long) == (
+        len(rows[0].text),
+        len(rows[1].text) - len("<image>") + patches,
+    )
 
 
 def test_a_sound_is_as_long_as_its_processor_makes_it() -> None:
-    ears, tokenizer = transformers.WhisperFeatureExtractor(feature_size=128), chat_of("qwen2_audio").tokenizer
-    processor = transformers.AudioFlamingo3Processor(ears, tokenizer, audio_token="<|AUDIO|>")
-    sound = Chat(({"role": "user", "content": [{"type": "audio", "audio": np.zeros(16000, np.float32)}]},))
-    encoded = encode_rows(processor, [Row(n, asked("Hi"), sound, f"<|AUDIO|>{'Hi' * n}") for n in (1, 2)])
-    assert encoded["input_features"].shape == (2, 128, 3000)  # half a minute, as the model was taught
+    ears, tokenizer = (
+        transformers.WhisperFeatureExtractor(feature_size=128),
+        chat_of("qwen2_audio").tokenizer,
+    )
+    processor = transformers.AudioFlamingo3Processor(
+        ears, tokenizer, audio_token="<|AUDIO|>"
+    )
+    sound = Chat(
+        (
+            {
+                "role": "user",
+                "content": [{"type": "audio", "audio": np.zeros(16000, np.float32)}],
+            },
+        )
+    )
+    encoded = encode_rows(
+        processor, [Row(n, asked("Hi"), sound, f"<|AUDIO|>{'Hi' * n}") for n in (1, 2)]
+    )
+    assert encoded["input_features"].shape == (
+        2,
+        128,
+        3000,
+    )  # half a minute, as the model was taught
     assert prompt_lengths(encoded) == [27, 29]
 
 
@@ -45,20 +70,41 @@ def encoded_with(text: str, chat: Chat) -> dict[str, object]:
     return recorder.given
 
 
-def test_films_go_as_frames_with_their_rate_and_a_text_that_opens_itself_gets_no_second_opening() -> None:
+def test_films_go_as_frames_with_their_rate_and_a_text_that_opens_itself_gets_no_second_opening() -> (
+    None
+):
     film = Film(np.zeros((4, 8, 6, 3), np.uint8), 2.0)
-    given = encoded_with("Hi", Chat(({"role": "user", "content": [{"type": "video", "video": film}]},)))
+    given = encoded_with(
+        "Hi", Chat(({"role": "user", "content": [{"type": "video", "video": film}]},))
+    )
     assert (given["videos"], given["do_sample_frames"]) == ([film.frames], False)
-    times = {"total_num_frames": 4, "fps": 2.0, "duration": 2.0, "frames_indices": [0, 1, 2, 3]}
+    times = {
+        "total_num_frames": 4,
+        "fps": 2.0,
+        "duration": 2.0,
+        "frames_indices": [0, 1, 2, 3],
+    }
     assert given["video_metadata"] == [{**times, "height": 8, "width": 6}]
     assert encoded_with("<s>Hi", Chat(()))["add_special_tokens"] is False
-    assert encoded_with("Hi", Chat(())).keys().isdisjoint(("add_special_tokens", "images", "videos", "audio"))
+    assert (
+        encoded_with("Hi", Chat(()))
+        .keys()
+        .isdisjoint(("add_special_tokens", "images", "videos", "audio"))
+    )
 
 
 def test_pictures_take_the_dtype_of_the_model_and_other_numbers_keep_theirs() -> None:
     model = torch.nn.Linear(1, 1).to(torch.bfloat16)
     model.device, model.dtype = torch.device("cpu"), torch.bfloat16
-    given = {"pixel_values": torch.ones(2, 3), "seconds": torch.ones(2), "input_ids": torch.ones(1, 2).long()}
+    given = {
+        "pixel_values": torch.ones(2, 3),
+        "seconds": torch.ones(2),
+        "input_ids": torch.ones(1, 2).long(),
+    }
     found = placed({**given, "n": None}, model)
-    assert [found[name].dtype for name in given] == [torch.bfloat16, torch.float32, torch.int64]
+    assert [found[name].dtype for name in given] == [
+        torch.bfloat16,
+        torch.float32,
+        torch.int64,
+    ]
     assert found["n"] is None

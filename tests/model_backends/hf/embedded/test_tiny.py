@@ -33,13 +33,18 @@ def model() -> HFBackend:
     return started(embedded_tiny())
 
 
-def request(*parts: Media | str, wants: tuple[PartKind, ...], seed: int = 0, **params: Any) -> Request:
+def request(
+    *parts: Media | str, wants: tuple[PartKind, ...], seed: int = 0, **params: Any
+) -> Request:
     return Request((user(*parts, "a day"),), GenerationParams(**params), wants, seed)
 
 
 def shape(response: Response) -> list[str]:
     assert response.output is not None, response.error
-    return [part.kind if part.media is not None or part.text else f"no {part.kind}" for part in response.output.parts]
+    return [
+        part.kind if part.media is not None or part.text else f"no {part.kind}"
+        for part in response.output.parts
+    ]
 
 
 @pytest.mark.parametrize(
@@ -52,36 +57,55 @@ def shape(response: Response) -> list[str]:
         ("text", "image", "audio", "code"): "text image text audio text code text",
     }.items(),
 )
-def test_an_answer_holds_each_wanted_kind_in_the_order_of_the_request(wants: tuple[PartKind, ...], answer: str) -> None:
+def test_an_answer_holds_each_wanted_kind_in_the_order_of_the_request(
+    wants: tuple[PartKind, ...], answer: str
+) -> None:
     (response,) = answers(model(), [request("6*8 hares <|end|> ", wants=wants)])
     assert (shape(response), response.finish_reason) == (answer.split(), "stop")
 
 
 def test_it_takes_all_kinds_and_each_medium_changes_the_answer() -> None:
     assert {"reasoning", *model().capabilities.inputs} == {*PART_KINDS}
-    asked = [request("see: ", medium, wants=("image",), temperature=0.0) for medium in MEDIA.values()]
-    assert len({only("image", response).sha256 for response in answers(model(), asked)}) == len(MEDIA)
+    asked = [
+        request("see: ", medium, wants=("image",), temperature=0.0)
+        for medium in MEDIA.values()
+    ]
+    assert len(
+        {only("image", response).sha256 for response in answers(model(), asked)}
+    ) == len(MEDIA)
 
 
-def test_its_code_is_a_part_fenced_in_the_raw_text_and_what_is_cut_off_is_a_gap_with_a_warning() -> None:
+def test_its_code_is_a_part_fenced_in_the_raw_text_and_what_is_cut_off_is_a_gap_with_a_warning() -> (
+    None
+):
     code, cut = answers(model(), [request(wants=("code",))]) + answers(
         model(), [request(wants=("text", "audio"), max_tokens=9)]
     )
     assert code.output is not None
     (part,) = code.output.parts
     assert part.raw == f"```python\n{part.text}```\n" and ast.parse(str(part.text))
-    assert (shape(cut), cut.finish_reason, len(cut.warnings)) == (["text", "no audio"], "length", 1)
+    assert (shape(cut), cut.finish_reason, len(cut.warnings)) == (
+        ["text", "no audio"],
+        "length",
+        1,
+    )
 
 
-def test_it_is_called_tiny_and_warned_of(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_it_is_called_tiny_and_warned_of(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setenv("MMEVAL_CACHE_DIR", str(embedded_cache()))
     backend = HFBackend(pretrained="tiny")
     assert (backend.identity["model"], backend.adapter_name) == ("tiny", "tiny")
-    assert backend.identity["weights"] == f"builder {tiny.VERSION}"  # its last digits are another machine's
+    assert (
+        backend.identity["weights"] == f"builder {tiny.VERSION}"
+    )  # its last digits are another machine's
     assert any("mean nothing" in message for message in caplog.messages)
 
 
-def test_many_may_ask_for_it_and_each_version_makes_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_may_ask_for_it_and_each_version_makes_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     built: list[Path] = []
     together, made = Barrier(4), embedded_tiny()
 
@@ -93,7 +117,11 @@ def test_many_may_ask_for_it_and_each_version_makes_its_own(tmp_path: Path, monk
     monkeypatch.setattr(tiny, "build", copy)
     with ThreadPoolExecutor(4) as pool:
         (folder,) = set(pool.map(lambda _: tiny_model(tmp_path), range(4)))
-    assert ([path.name for path in folder.parent.iterdir()], tiny_model(tmp_path), len(built)) == (
+    assert (
+        [path.name for path in folder.parent.iterdir()],
+        tiny_model(tmp_path),
+        len(built),
+    ) == (
         [folder.name],
         folder,
         4,
@@ -109,7 +137,9 @@ def full(_model: object, folder: Path) -> None:
     raise SafetensorError("No space left on device (os error 28)")
 
 
-def test_a_broken_attempt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_attempt_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("transformers.PreTrainedModel.save_pretrained", full)
     with pytest.raises(StorageError, match="No space left"):
         tiny_model(tmp_path)

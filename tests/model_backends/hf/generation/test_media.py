@@ -25,7 +25,13 @@ NOTED.info["comment"] = "made by hand"
         torch.from_numpy(SQUARE.transpose(2, 0, 1).copy()),
         NOTED,
     ],
-    ids=["rows first", "channels first", "integers", "tensor", "picture with a comment"],
+    ids=[
+        "rows first",
+        "channels first",
+        "integers",
+        "tensor",
+        "picture with a comment",
+    ],
 )
 def test_equal_pixels_are_one_file(pixels: Any) -> None:
     made = to_picture(pixels)
@@ -35,30 +41,46 @@ def test_equal_pixels_are_one_file(pixels: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("span", "values"), [("0..1", (0.0, 0.5, 2.0)), ("-1..1", (-1.0, 0.0, 9.0)), ("0..255", (0, 127.5, 300))]
+    ("span", "values"),
+    [
+        ("0..1", (0.0, 0.5, 2.0)),
+        ("-1..1", (-1.0, 0.0, 9.0)),
+        ("0..255", (0, 127.5, 300)),
+    ],
 )
-def test_values_are_spread_over_the_span_and_clipped(span: Span, values: tuple[float, ...]) -> None:
-    grey = torch.tensor([[[value] * 2] * 2 for value in values], dtype=torch.bfloat16)  # channels first
+def test_values_are_spread_over_the_span_and_clipped(
+    span: Span, values: tuple[float, ...]
+) -> None:
+    grey = torch.tensor(
+        [[[value] * 2] * 2 for value in values], dtype=torch.bfloat16
+    )  # channels first
     assert image(to_picture(grey, span)).getpixel((0, 0)) == (0, 128, 255)
 
 
 @pytest.mark.parametrize(
-    ("shape", "mode", "size"), [((2, 2), "L", (2, 2)), ((1, 5, 6), "L", (6, 5)), ((5, 6, 4), "RGBA", (6, 5))]
+    ("shape", "mode", "size"),
+    [((2, 2), "L", (2, 2)), ((1, 5, 6), "L", (6, 5)), ((5, 6, 4), "RGBA", (6, 5))],
 )
-def test_grey_and_clear_pictures_keep_their_mode(shape: tuple[int, ...], mode: str, size: tuple[int, int]) -> None:
+def test_grey_and_clear_pictures_keep_their_mode(
+    shape: tuple[int, ...], mode: str, size: tuple[int, int]
+) -> None:
     made = Image.open(io.BytesIO(to_picture(np.zeros(shape)).read()))
     assert (made.mode, made.size) == (mode, size)
 
 
 @pytest.mark.parametrize("shape", [(3,), (0, 4, 3), (2, 2, 2, 3), (5, 5, 2)], ids=str)
-def test_other_shapes_and_pixels_that_are_no_numbers_are_no_pictures(shape: tuple[int, ...]) -> None:
+def test_other_shapes_and_pixels_that_are_no_numbers_are_no_pictures(
+    shape: tuple[int, ...],
+) -> None:
     with pytest.raises(RowError, match="no picture"):
         to_picture(np.zeros(shape))
     with pytest.raises(RowError, match="NaN"):
         to_picture(np.full((2, 2, 3), np.nan), "0..1")
 
 
-@pytest.mark.parametrize("samples", [TONE, TONE[None], torch.from_numpy(TONE)[None, None], TONE.tolist()])
+@pytest.mark.parametrize(
+    "samples", [TONE, TONE[None], torch.from_numpy(TONE)[None, None], TONE.tolist()]
+)
 def test_one_channel_of_any_shape_is_the_same_sound(samples: Any) -> None:
     made = to_sound(samples, 24000)
     assert made.sha256 == to_sound(TONE, 24000).sha256
@@ -67,7 +89,11 @@ def test_one_channel_of_any_shape_is_the_same_sound(samples: Any) -> None:
     assert np.abs(heard.samples[:, 0] - TONE).max() < 1e-3
 
 
-@pytest.mark.parametrize("samples", [np.zeros((2, 5)), np.zeros(0), np.full(4, np.nan)], ids=["two", "none", "nan"])
+@pytest.mark.parametrize(
+    "samples",
+    [np.zeros((2, 5)), np.zeros(0), np.full(4, np.nan)],
+    ids=["two", "none", "nan"],
+)
 def test_several_channels_no_samples_and_no_numbers_are_no_sound(samples: Any) -> None:
     with pytest.raises(RowError, match=r"no sound|NaN"):
         to_sound(samples, 16000)

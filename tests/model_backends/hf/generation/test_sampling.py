@@ -14,10 +14,14 @@ SCORES = torch.tensor([0.1, 1.0, 2.0, -1.0, 0.5])
 HOT = Sampling(temperature=1.0)
 
 
-def drawn(sampler: RowSampler, rows: int, steps: int, scores: torch.Tensor = SCORES) -> torch.Tensor:
+def drawn(
+    sampler: RowSampler, rows: int, steps: int, scores: torch.Tensor = SCORES
+) -> torch.Tensor:
     """Tokens of shape (rows, steps), as a greedy ``generate`` would take them."""
     ids = torch.zeros(rows, 1, dtype=torch.long)
-    return torch.stack([sampler(ids, scores.repeat(rows, 1)).argmax(-1) for _ in range(steps)], dim=1)
+    return torch.stack(
+        [sampler(ids, scores.repeat(rows, 1)).argmax(-1) for _ in range(steps)], dim=1
+    )
 
 
 def test_tokens_come_as_often_as_their_probability_alone_and_beside_others() -> None:
@@ -33,12 +37,23 @@ def test_tokens_come_as_often_as_their_probability_alone_and_beside_others() -> 
 @pytest.mark.parametrize(
     ("kept", "cuts"),
     [
-        ({2}, [{"temperature": 0.0}, {"temperature": 0.01}, {"top_p": 0.5}, {"eta_cutoff": 0.9}, {"top_h": 0.3}]),
+        (
+            {2},
+            [
+                {"temperature": 0.0},
+                {"temperature": 0.01},
+                {"top_p": 0.5},
+                {"eta_cutoff": 0.9},
+                {"top_h": 0.3},
+            ],
+        ),
         ({1, 2}, [{"top_k": 2}, {"min_p": 0.3}, {"epsilon_cutoff": 0.2}]),
         ({1}, [{"typical_p": 0.2}]),
     ],
 )
-def test_tokens_that_are_cut_are_never_drawn(kept: set[int], cuts: list[dict[str, Any]]) -> None:
+def test_tokens_that_are_cut_are_never_drawn(
+    kept: set[int], cuts: list[dict[str, Any]]
+) -> None:
     for cut in cuts:
         sampler = RowSampler(range(20), replace(HOT, **cut), END)
         assert set(drawn(sampler, 20, 100).flatten().tolist()) == kept, cut
@@ -46,7 +61,9 @@ def test_tokens_that_are_cut_are_never_drawn(kept: set[int], cuts: list[dict[str
 
 @pytest.mark.parametrize("sampling", [Sampling(), HOT], ids=["greedy", "drawn"])
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_row_with_bad_scores_ends_for_good_and_harms_no_neighbour(sampling: Sampling, value: float) -> None:
+def test_a_row_with_bad_scores_ends_for_good_and_harms_no_neighbour(
+    sampling: Sampling, value: float
+) -> None:
     good, ids = RowSampler([1, 2], sampling, END), torch.zeros(2, 1, dtype=torch.long)
     assert good.broken == [False, False]
     expected = drawn(RowSampler([1, 2], sampling, END), 2, 1)[0, 0]
@@ -61,23 +78,46 @@ def test_a_row_with_bad_scores_ends_for_good_and_harms_no_neighbour(sampling: Sa
 
 
 def test_the_checkpoint_decides_where_the_request_gives_nothing() -> None:
-    own = Sampling.of(SimpleNamespace(do_sample=True, temperature=0.6, top_p=0.95, top_k=None))
+    own = Sampling.of(
+        SimpleNamespace(do_sample=True, temperature=0.6, top_p=0.95, top_k=None)
+    )
     assert own == Sampling(0.6, top_p=0.95)
-    assert own.under(GenerationParams(top_k=40)) == (Sampling(0.6, top_k=40, top_p=0.95), ())
+    assert own.under(GenerationParams(top_k=40)) == (
+        Sampling(0.6, top_k=40, top_p=0.95),
+        (),
+    )
     assert own.under(GenerationParams(temperature=0.0))[0].greedy
-    whole = Sampling.of(SimpleNamespace(do_sample=True, temperature=2, top_p=1, top_k=5.0))
+    whole = Sampling.of(
+        SimpleNamespace(do_sample=True, temperature=2, top_p=1, top_k=5.0)
+    )
     assert len(drawn(RowSampler([1], whole, END), 1, 3)[0]) == 3
     assert whole == Sampling(2.0, top_k=5)
     own = Sampling.of(SimpleNamespace(do_sample=False, temperature=0.9, top_p=0.6))
     assert own.greedy
-    assert own.under(GenerationParams(temperature=1.0, top_k=5)) == (Sampling(1.0, top_p=0.6, top_k=5), ())
-    assert own.under(GenerationParams(temperature=0.0, top_k=5))[1] == own.under(GenerationParams())[1] == ()
-    assert ["top_k" in warning for warning in own.under(GenerationParams(top_k=5))[1]] == [True]
+    assert own.under(GenerationParams(temperature=1.0, top_k=5)) == (
+        Sampling(1.0, top_p=0.6, top_k=5),
+        (),
+    )
+    assert (
+        own.under(GenerationParams(temperature=0.0, top_k=5))[1]
+        == own.under(GenerationParams())[1]
+        == ()
+    )
+    assert [
+        "top_k" in warning for warning in own.under(GenerationParams(top_k=5))[1]
+    ] == [True]
 
 
 def test_values_that_mean_nothing_are_refused() -> None:
-    temperatures = [{"temperature": value} for value in (-0.1, float("nan"), float("inf"))]
-    given: list[dict[str, Any]] = [*temperatures, {"top_p": 1.5}, {"top_p": -0.1}, {"top_k": -1}]
+    temperatures = [
+        {"temperature": value} for value in (-0.1, float("nan"), float("inf"))
+    ]
+    given: list[dict[str, Any]] = [
+        *temperatures,
+        {"top_p": 1.5},
+        {"top_p": -0.1},
+        {"top_k": -1},
+    ]
     for params in given:
         with pytest.raises(RowError, match="bad_request"):
             HOT.under(GenerationParams(**params))

@@ -8,7 +8,13 @@ from transformers import GenerationConfig, PreTrainedTokenizerFast
 
 from mmeval.model_backends.hf.conversation.rows import Stream
 from mmeval.model_backends.hf.generation.sampling import Sampling
-from mmeval.model_backends.hf.generation.streams import Own, context_of, cut, settle, words_that_end
+from mmeval.model_backends.hf.generation.streams import (
+    Own,
+    context_of,
+    cut,
+    settle,
+    words_that_end,
+)
 from tests.support.local_models import chat_of
 
 END, PAD = 2, 0
@@ -25,7 +31,14 @@ OWN = Own(Sampling(), 9, (END, 7), PAD, 0)
         ([5, 6, PAD, PAD, PAD], Stream([5, 6], "stop", 2)),
         ([5, 6], Stream([5, 6], "stop", 2)),
     ],
-    ids=["ended", "another end", "no words", "cut", "stopped by a word", "stopped as a batch"],
+    ids=[
+        "ended",
+        "another end",
+        "no words",
+        "cut",
+        "stopped by a word",
+        "stopped as a batch",
+    ],
 )
 def test_a_row_ends_where_its_answer_does(generated: list[int], stream: Stream) -> None:
     assert cut(generated, OWN, 5) == stream
@@ -33,7 +46,10 @@ def test_a_row_ends_where_its_answer_does(generated: list[int], stream: Stream) 
 
 def model_with(config: GenerationConfig, **text: Any) -> Any:
     inner = SimpleNamespace(**text)
-    return SimpleNamespace(generation_config=config, config=SimpleNamespace(get_text_config=lambda decoder: inner))
+    return SimpleNamespace(
+        generation_config=config,
+        config=SimpleNamespace(get_text_config=lambda decoder: inner),
+    )
 
 
 def tokenizer(pad: int | None) -> Any:
@@ -41,28 +57,65 @@ def tokenizer(pad: int | None) -> Any:
 
 
 def test_the_settings_of_a_checkpoint_are_kept_and_its_config_becomes_plain() -> None:
-    config = GenerationConfig(do_sample=True, temperature=0.5, max_new_tokens=77, num_beams=4, max_length=20)
+    config = GenerationConfig(
+        do_sample=True, temperature=0.5, max_new_tokens=77, num_beams=4, max_length=20
+    )
     config.repetition_penalty, config.max_time = 1.5, 0.001
     own = settle(model_with(config, max_position_embeddings=512), tokenizer(pad=None))
-    assert own == Own(Sampling(temperature=0.5), 77, (END,), 1, 512, left_out=("num_beams=4",))
-    assert (config.do_sample, config.num_beams, config.temperature, config.max_new_tokens) == (False, 1, None, None)
-    assert (config.max_length, config.max_time) == (None, None)  # max_length is of prompt and answer together
-    assert (config.eos_token_id, config.pad_token_id, config.repetition_penalty) == ([END], 1, 1.5)
-    other = settle(model_with(GenerationConfig(eos_token_id=[7, 8])), tokenizer(pad=PAD))
+    assert own == Own(
+        Sampling(temperature=0.5), 77, (END,), 1, 512, left_out=("num_beams=4",)
+    )
+    assert (
+        config.do_sample,
+        config.num_beams,
+        config.temperature,
+        config.max_new_tokens,
+    ) == (False, 1, None, None)
+    assert (config.max_length, config.max_time) == (
+        None,
+        None,
+    )  # max_length is of prompt and answer together
+    assert (config.eos_token_id, config.pad_token_id, config.repetition_penalty) == (
+        [END],
+        1,
+        1.5,
+    )
+    other = settle(
+        model_with(GenerationConfig(eos_token_id=[7, 8])), tokenizer(pad=PAD)
+    )
     assert (other.ends, other.pad, other.max_tokens) == ((7, 8, END), PAD, 1024)
-    only_ends = SimpleNamespace(eos_token_id=END, pad_token_id=END, all_special_ids=[END])
+    only_ends = SimpleNamespace(
+        eos_token_id=END, pad_token_id=END, all_special_ids=[END]
+    )
     assert settle(model_with(GenerationConfig()), only_ends).pad == END
-    assert settle(model_with(GenerationConfig(pad_token_id=END)), tokenizer(pad=PAD)).pad == 1
-    assert settle(model_with(GenerationConfig(pad_token_id=-1)), tokenizer(pad=PAD)).pad == PAD
-    plain = GenerationConfig(num_beams=1, min_length=0, penalty_alpha=0.0, token_healing=False)
+    assert (
+        settle(model_with(GenerationConfig(pad_token_id=END)), tokenizer(pad=PAD)).pad
+        == 1
+    )
+    assert (
+        settle(model_with(GenerationConfig(pad_token_id=-1)), tokenizer(pad=PAD)).pad
+        == PAD
+    )
+    plain = GenerationConfig(
+        num_beams=1, min_length=0, penalty_alpha=0.0, token_healing=False
+    )
     assert settle(model_with(plain), tokenizer(pad=PAD)).left_out == ()
-    asking = GenerationConfig(min_length=60, forced_eos_token_id=0, watermarking_config={"bias": 5.0})
-    left_out = [setting.partition("=")[0] for setting in settle(model_with(asking), tokenizer(pad=PAD)).left_out]
+    asking = GenerationConfig(
+        min_length=60, forced_eos_token_id=0, watermarking_config={"bias": 5.0}
+    )
+    left_out = [
+        setting.partition("=")[0]
+        for setting in settle(model_with(asking), tokenizer(pad=PAD)).left_out
+    ]
     assert left_out == ["watermarking_config", "min_length", "forced_eos_token_id"]
 
 
-def test_words_that_no_token_can_write_stop_nothing_and_the_context_is_that_of_the_part_that_writes() -> None:
-    letters = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(WordLevel({"abcdef": 0, "b": 1}, unk_token="b")))
+def test_words_that_no_token_can_write_stop_nothing_and_the_context_is_that_of_the_part_that_writes() -> (
+    None
+):
+    letters = PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer(WordLevel({"abcdef": 0, "b": 1}, unk_token="b"))
+    )
     assert words_that_end(letters, ("\u6f22",)) is None
     assert context_of(chat_of("llava").model.config) == 4096
     assert context_of(model_with(GenerationConfig()).config) == 0

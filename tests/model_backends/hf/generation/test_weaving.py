@@ -5,7 +5,9 @@ from mmeval.model_backends.hf.generation.blocks import BrokenBlock
 from mmeval.model_backends.hf.generation.weaving import Said, woven
 from tests.support.tiny_media import picture
 
-ONE, TWO = (Media.from_bytes(picture(colour=colour)) for colour in ((250, 0, 0), (0, 0, 250)))
+ONE, TWO = (
+    Media.from_bytes(picture(colour=colour)) for colour in ((250, 0, 0), (0, 0, 250))
+)
 CUT, WRONG = BrokenBlock("it is cut", cut=True), BrokenBlock("it is malformed")
 TAGS = ("<<image1>>", "<<image2>>")
 LOST = Part("image")
@@ -19,23 +21,43 @@ def tag(number: int, media: Media | None) -> Part:
 @pytest.mark.parametrize(
     ("pieces", "parts"),
     [
-        (["a ", ONE, "", TWO, " b"], (text_part("a "), media_part(ONE), media_part(TWO), text_part(" b"))),
+        (
+            ["a ", ONE, "", TWO, " b"],
+            (text_part("a "), media_part(ONE), media_part(TWO), text_part(" b")),
+        ),
         (["a", WRONG, ONE, CUT], (text_part("a"), LOST, media_part(ONE), LOST)),
-        ([f"{TAGS[0]} and {TAGS[1]}.", ONE, TWO], (tag(1, ONE), text_part(" and "), tag(2, TWO), text_part("."))),
+        (
+            [f"{TAGS[0]} and {TAGS[1]}.", ONE, TWO],
+            (tag(1, ONE), text_part(" and "), tag(2, TWO), text_part(".")),
+        ),
         ([TAGS[0], ONE, TAGS[1], CUT], (tag(1, ONE), tag(2, None))),
         ([TAGS[0], ONE, CUT, CUT], (tag(1, ONE), LOST, LOST)),
         (["<<audio1>>", ONE], (AUDIO, media_part(ONE))),
     ],
-    ids=["order kept", "broken", "placeholders", "dangling placeholder", "broken without placeholder", "other kinds"],
+    ids=[
+        "order kept",
+        "broken",
+        "placeholders",
+        "dangling placeholder",
+        "broken without placeholder",
+        "other kinds",
+    ],
 )
-def test_words_and_pictures_become_parts(pieces: list[Said], parts: tuple[Part, ...]) -> None:
+def test_words_and_pictures_become_parts(
+    pieces: list[Said], parts: tuple[Part, ...]
+) -> None:
     made = woven(pieces)
     assert (made.parts, made.finish_reason) == (parts, None)
     assert len(made.warnings) == sum(isinstance(piece, BrokenBlock) for piece in pieces)
 
 
-def test_nothing_is_shown_behind_a_word_that_ends_and_only_a_cut_is_worth_a_higher_limit() -> None:
+def test_nothing_is_shown_behind_a_word_that_ends_and_only_a_cut_is_worth_a_higher_limit() -> (
+    None
+):
     made = woven(["a", ONE, "b END c", CUT], stop=("END", " c"))
     assert made.parts == (text_part("a"), media_part(ONE), text_part("b "))
     assert (made.warnings, made.finish_reason) == ((), "stop")
-    assert ["max_tokens" in warning for warning in woven([WRONG, CUT]).warnings] == [False, True]
+    assert ["max_tokens" in warning for warning in woven([WRONG, CUT]).warnings] == [
+        False,
+        True,
+    ]

@@ -17,7 +17,13 @@ from mmeval.records.trial import Trial
 from mmeval.task.build import build
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
-from tests.support.isg_questions import CAPTION, asked_about, bundled_samples, prompt_of, stage_of
+from tests.support.isg_questions import (
+    CAPTION,
+    asked_about,
+    bundled_samples,
+    prompt_of,
+    stage_of,
+)
 
 TASK = build(choose(["isg_graph"], TaskIndex()).tasks["isg_graph"])
 SAMPLES = {sample.metadata["category"]: sample for sample in bundled_samples()}
@@ -37,7 +43,10 @@ def asked(sample: Sample, **options: Any) -> list[Call]:
 
 
 def stages(sample: Sample, **options: Any) -> list[list[str]]:
-    return [[stage_of(prompt_of(call)) for call in wave] for wave in waves(sample, **options)]
+    return [
+        [stage_of(prompt_of(call)) for call in wave]
+        for wave in waves(sample, **options)
+    ]
 
 
 @pytest.mark.parametrize("subtask", SAMPLES)
@@ -51,49 +60,82 @@ def test_the_written_questions_are_those_of_the_row(subtask: str) -> None:
 
 def test_what_does_not_depend_on_each_other_is_asked_at_once() -> None:
     lamp = SAMPLES["Art Style Transfer"]
-    last = [["structure"], ["relations", "tuples"], ["block_questions", "image_questions"]]
+    last = [
+        ["structure"],
+        ["relations", "tuples"],
+        ["block_questions", "image_questions"],
+    ]
     assert stages(lamp) == [["caption"], *last]
     assert stages(lamp, block_pictures=True) == last
     assert stages(SAMPLES["visual storytelling text"]) == last
     # Nothing is required of its pictures, and of those of a picture story there are three to describe.
-    assert stages(SAMPLES["Scientific"]) == [["caption"], ["structure"], ["relations"], ["block_questions"]]
+    assert stages(SAMPLES["Scientific"]) == [
+        ["caption"],
+        ["structure"],
+        ["relations"],
+        ["block_questions"],
+    ]
     assert stages(SAMPLES["visual storytelling image"])[0] == ["caption"] * 3
 
 
-def test_the_stages_about_pictures_see_those_of_the_task_and_the_others_read_captions() -> None:
+def test_the_stages_about_pictures_see_those_of_the_task_and_the_others_read_captions() -> (
+    None
+):
     sample = SAMPLES["Art Style Transfer"]
     for options, seen in (({}, {"tuples"}), ({"image_pictures": False}, set[str]())):
-        contents = [call.request.messages[-1].content for call in asked(sample, **options)]
+        contents = [
+            call.request.messages[-1].content for call in asked(sample, **options)
+        ]
         with_pictures = {stage_of(one.text) for one in contents if one.media()}
         told = {stage_of(one.text) for one in contents if CAPTION in one.text}
-        assert (with_pictures - {"caption"}, told) == (seen, {"structure", "relations", "tuples"} - seen)
+        assert (with_pictures - {"caption"}, told) == (
+            seen,
+            {"structure", "relations", "tuples"} - seen,
+        )
 
 
 def test_the_examples_are_other_rows_of_the_category() -> None:
     sample = SAMPLES["Object_VQA"]
     first = prompt_of(waves(sample)[1][0])
-    assert (first.count("example begins"), "Which building is this" in first, first.count("What is this?")) == (
+    assert (
+        first.count("example begins"),
+        "Which building is this" in first,
+        first.count("What is this?"),
+    ) == (
         1,
         True,
         1,
     )
-    assert [first.count("example begins") for first in map(prompt_of, asked(SAMPLES["HowTo"], examples=0))] == [0] * 6
+    assert [
+        first.count("example begins")
+        for first in map(prompt_of, asked(SAMPLES["HowTo"], examples=0))
+    ] == [0] * 6
     assert prompt_of(waves(SAMPLES["painting"])[1][0]).count("example begins") == 1
-    assert prompt_of(waves(SAMPLES["Photo Variation"])[1][0]).count("example begins") == 2
+    assert (
+        prompt_of(waves(SAMPLES["Photo Variation"])[1][0]).count("example begins") == 2
+    )
 
 
 def test_a_system_instruction_leads_every_stage() -> None:
     sample = SAMPLES["visual storytelling text"]
     led = (Message("system", Interleaved((text_part("Be brief."),))), *sample.input)
-    call = next(TASK.protocol(Ask(sample, led, ("text",), GenerationParams(), Role(MODEL))))
+    call = next(
+        TASK.protocol(Ask(sample, led, ("text",), GenerationParams(), Role(MODEL)))
+    )
     assert isinstance(call, Call)
     assert [message.role for message in call.request.messages] == ["system", "user"]
 
 
 def test_a_picture_that_nothing_is_said_of_has_no_questions() -> None:
     sample = SAMPLES["visual storytelling text"]
-    predict = {**sample.metadata["predict"], "image_tuple": [], "block_tuple": {"relation": []}}
+    predict = {
+        **sample.metadata["predict"],
+        "image_tuple": [],
+        "block_tuple": {"relation": []},
+    }
     bare = replace(sample, metadata={**sample.metadata, "predict": predict})
     answer, calls = asked_about(program(bare), bare)
     assert [len(wave) for wave in calls] == [1, 2]
-    assert [json.loads(answer.text)[key] for key in ("block_qa", "image_qa")] == [{"questions": []}] * 2
+    assert [json.loads(answer.text)[key] for key in ("block_qa", "image_qa")] == [
+        {"questions": []}
+    ] * 2

@@ -25,7 +25,12 @@ def structure(*answer: str, query: tuple[str, ...] = STRUCTURE.query) -> str:
 
 
 def question(number: Any, *parents: Any, image: str = I1) -> dict[str, Any]:
-    return {"image": image, "Question": "Is it?", "id": number, "Preliminary": [*parents]}
+    return {
+        "image": image,
+        "Question": "Is it?",
+        "id": number,
+        "Preliminary": [*parents],
+    }
 
 
 def questions(*rows: Any) -> str:
@@ -58,7 +63,9 @@ def test_a_structure_with_a_fault_is_not_taken(reply: str, named: str) -> None:
 
 def test_a_structure_is_read_with_thoughts_and_fences() -> None:
     reply = f"Let me see.\n```json\n{json.dumps({'Thought': 'x', **json.loads(structure(I1, T1, I2))})}\n```"
-    assert read_structure(reply, STRUCTURE.query) == Structure(STRUCTURE.query, (I1, T1, I2))
+    assert read_structure(reply, STRUCTURE.query) == Structure(
+        STRUCTURE.query, (I1, T1, I2)
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,13 +87,21 @@ def test_relations_may_be_about_all_or_none_and_never_twice() -> None:
     rows = [[T1, "<all>", "sums up"], [I2, Q1, "is a drawing of"]]
     assert read_relations(json.dumps({"relation": rows}), STRUCTURE) == rows
     assert read_relations('{"relation": []}', STRUCTURE) == []
-    assert "twice" in fault(read_relations, json.dumps({"relation": [rows[0], rows[0]]}), STRUCTURE)
+    assert "twice" in fault(
+        read_relations, json.dumps({"relation": [rows[0], rows[0]]}), STRUCTURE
+    )
 
 
 def test_a_question_about_blocks_needs_all_its_pieces() -> None:
-    assert read_block_questions(questions({**PAIR, "more": 1}), [[T1, I1, "describes"]]) == [PAIR]
+    assert read_block_questions(
+        questions({**PAIR, "more": 1}), [[T1, I1, "describes"]]
+    ) == [PAIR]
     for changed in ({"Question": " "}, {"subject": "<gen_text9>"}, {"relation": None}):
-        assert fault(read_block_questions, questions({**PAIR, **changed}), [[T1, I1, "describes"]])
+        assert fault(
+            read_block_questions,
+            questions({**PAIR, **changed}),
+            [[T1, I1, "describes"]],
+        )
     assert fault(read_block_questions, questions(PAIR, PAIR), [[T1, I1, "describes"]])
     assert fault(read_block_questions, questions(), [[T1, I1, "describes"]])
 
@@ -143,7 +158,17 @@ def test_the_same_tuple_in_another_spelling_is_not_taken() -> None:
         [],
     ],
     ids=[
-        *("one id twice", "itself", "unknown", "another picture", "circle", "no id", "true", "list", "text"),
+        *(
+            "one id twice",
+            "itself",
+            "unknown",
+            "another picture",
+            "circle",
+            "no id",
+            "true",
+            "list",
+            "text",
+        ),
         *("no picture", "no words", "no object", "none"),
     ],
 )

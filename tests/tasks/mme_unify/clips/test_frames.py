@@ -7,7 +7,12 @@ from PIL import Image
 
 from mmeval.errors import CorruptMediaError
 from mmeval.tasks.mme_unify.clips import frames as module
-from mmeval.tasks.mme_unify.clips.frames import chosen_places, even_frames, key_frames, pixels_of
+from mmeval.tasks.mme_unify.clips.frames import (
+    chosen_places,
+    even_frames,
+    key_frames,
+    pixels_of,
+)
 from tests.support.clips import clip_of, greys
 
 STEPS = [0, 100, 40, 140, 80, 180, 120, 220, 160]
@@ -35,7 +40,9 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return called
 
 
-def test_a_clip_that_hardly_changes_gives_even_frames_and_is_decoded_once(decoded: list[str]) -> None:
+def test_a_clip_that_hardly_changes_gives_even_frames_and_is_decoded_once(
+    decoded: list[str],
+) -> None:
     even = [0, 1, 2, 3, 5, 6, 7, 8, 10, 11, 12, 13, 15, 16, 17, 19]
     clip = clip_of(greys(*range(40, 60)))
     assert shades(key_frames(clip)) == pytest.approx([40 + at for at in even], abs=1)
@@ -43,24 +50,34 @@ def test_a_clip_that_hardly_changes_gives_even_frames_and_is_decoded_once(decode
     assert decoded == ["frames_by_change"]
 
 
-def test_a_clip_that_changes_often_enough_gives_the_frames_that_change(decoded: list[str]) -> None:
+def test_a_clip_that_changes_often_enough_gives_the_frames_that_change(
+    decoded: list[str],
+) -> None:
     shown = [shade for shade in STEPS * 2 for _ in range(3)]
     changing = shades(key_frames(clip_of(greys(*shown[:48]))))
     assert changing == pytest.approx((STEPS * 2)[:16], abs=1)
     assert decoded == ["frames_by_change"]
-    assert len(shades(key_frames(clip_of(greys(*shown[:45]))))) == 16  # 15 changes: even frames
+    assert (
+        len(shades(key_frames(clip_of(greys(*shown[:45]))))) == 16
+    )  # 15 changes: even frames
     thinned = shades(key_frames(clip_of(greys(*STEPS * 2))))
-    assert thinned == pytest.approx([(STEPS * 2)[at] for at in chosen_places(range(18), 18)], abs=1)
+    assert thinned == pytest.approx(
+        [(STEPS * 2)[at] for at in chosen_places(range(18), 18)], abs=1
+    )
 
 
 def test_more_changes_than_are_held_are_decoded_again(decoded: list[str]) -> None:
     shown = [shade for shade in STEPS * 10 for _ in range(2)]
     found = shades(key_frames(clip_of(greys(*shown))))
-    assert found == pytest.approx([shown[at] for at in chosen_places(range(0, 180, 2), 180)], abs=1)
+    assert found == pytest.approx(
+        [shown[at] for at in chosen_places(range(0, 180, 2), 180)], abs=1
+    )
     assert decoded == ["frames_by_change", "frames_at"]
 
 
-def test_a_wrong_declaration_is_mended_by_a_second_look(decoded: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_declaration_is_mended_by_a_second_look(
+    decoded: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     clip = clip_of(greys(*range(40, 80)))
     right = shades(key_frames(clip_of(greys(*range(40, 80)))))
     monkeypatch.setattr(module, "_declared", lambda _: 1000)
@@ -75,9 +92,13 @@ def test_a_short_clip_gives_all_its_frames(count: int) -> None:
     )
 
 
-def test_even_frames_go_from_the_first_to_the_last_and_repeat_few(decoded: list[str]) -> None:
+def test_even_frames_go_from_the_first_to_the_last_and_repeat_few(
+    decoded: list[str],
+) -> None:
     clip = clip_of(greys(*range(50, 70)))
-    assert even_frames(clip, 4, lambda pixels: round(float(pixels.mean()))) == pytest.approx([50, 56, 62, 69], abs=1)
+    assert even_frames(
+        clip, 4, lambda pixels: round(float(pixels.mean()))
+    ) == pytest.approx([50, 56, 62, 69], abs=1)
     assert decoded == ["frames_by_change"]
     assert len(even_frames(clip_of(greys(1, 2)), 5, np.mean)) == 5
 

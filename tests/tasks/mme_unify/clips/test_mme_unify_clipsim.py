@@ -27,22 +27,37 @@ def model() -> dict[str, str]:
 
 def asked(*answer: Media, text: Any = "a door") -> Trial:
     parts = tuple(media_part(one, "video") for one in answer)
-    return Trial(Sample("1", (), metadata={"Text_Prompt": text}), output=Interleaved(parts))
+    return Trial(
+        Sample("1", (), metadata={"Text_Prompt": text}), output=Interleaved(parts)
+    )
 
 
-def test_it_is_the_mean_cosine_of_the_key_frames_and_the_text(model: dict[str, str]) -> None:
+def test_it_is_the_mean_cosine_of_the_key_frames_and_the_text(
+    model: dict[str, str],
+) -> None:
     embed = embedder(model)
-    frames = embed.pictures([Shown.of(medium(pixels_of(one))) for one in key_frames(CLIP)])
+    frames = embed.pictures(
+        [Shown.of(medium(pixels_of(one))) for one in key_frames(CLIP)]
+    )
     expected = cosines(embed.texts(["a door"])[0], frames)  # type: ignore[arg-type]
     score = score_of(mme_unify_clipsim, asked(CLIP), model=model)
-    assert (len(expected), score.evidence["cosines"]) == (6, pytest.approx(expected, abs=1e-6))
+    assert (len(expected), score.evidence["cosines"]) == (
+        6,
+        pytest.approx(expected, abs=1e-6),
+    )
     assert score.value == pytest.approx(sum(expected) / 6, abs=1e-6)
 
 
 def test_a_text_is_cut_at_70_words_and_may_be_empty(model: dict[str, str]) -> None:
-    values = [score_of(mme_unify_clipsim, asked(CLIP, text=LONG + end), model=model).value for end in ("x", "x y z")]
+    values = [
+        score_of(mme_unify_clipsim, asked(CLIP, text=LONG + end), model=model).value
+        for end in ("x", "x y z")
+    ]
     assert values[0] == pytest.approx(values[1])
-    assert score_of(mme_unify_clipsim, asked(CLIP, text=""), model=model).status == "scored"
+    assert (
+        score_of(mme_unify_clipsim, asked(CLIP, text=""), model=model).status
+        == "scored"
+    )
     missing = asked(CLIP, text=None)
     assert score_of(mme_unify_clipsim, missing, model=model).status == "unscored"
     assert bind(mme_unify_clipsim).sample_fault(missing.sample)
@@ -50,10 +65,17 @@ def test_a_text_is_cut_at_70_words_and_may_be_empty(model: dict[str, str]) -> No
 
 
 @pytest.mark.parametrize(
-    "answer", [(), (CLIP, CLIP), (DAMAGED,), (clip_of([], form="avi", codec="mpeg4"),)], ids=["none", "2", "bad", "0"]
+    "answer",
+    [(), (CLIP, CLIP), (DAMAGED,), (clip_of([], form="avi", codec="mpeg4"),)],
+    ids=["none", "2", "bad", "0"],
 )
-def test_an_answer_without_a_clip_is_dropped_or_zero(answer: tuple[Media, ...], model: dict[str, str]) -> None:
-    assert score_of(mme_unify_clipsim, asked(*answer), model=model).status == "inapplicable"
+def test_an_answer_without_a_clip_is_dropped_or_zero(
+    answer: tuple[Media, ...], model: dict[str, str]
+) -> None:
+    assert (
+        score_of(mme_unify_clipsim, asked(*answer), model=model).status
+        == "inapplicable"
+    )
     zero = score_of(mme_unify_clipsim, asked(*answer), model=model, missing="zero")
     assert (zero.value, list(zero.evidence)) == (0, ["reason"])
 
@@ -68,4 +90,7 @@ def test_embeddings_of_a_file_are_those_of_the_frames(tmp_path: Path) -> None:
     assert bind(mme_unify_clipsim, {"vectors": str(file)}).needs == ()
     score = score_of(mme_unify_clipsim, asked(CLIP), vectors=str(file))
     assert (score.value, score.evidence) == (0.4, {"cosines": [0.0, 0.8]})
-    assert score_of(mme_unify_clipsim, asked(DAMAGED), vectors=str(file)).status == "inapplicable"
+    assert (
+        score_of(mme_unify_clipsim, asked(DAMAGED), vectors=str(file)).status
+        == "inapplicable"
+    )

@@ -7,7 +7,12 @@ from mmeval.content import Interleaved, Media, media_part
 from mmeval.decode import frames_at
 from mmeval.metric import loaded
 from mmeval.metrics.image.networks.convolutions import squeezed
-from mmeval.metrics.image.networks.inception_v3 import INCEPTION_V3, SIDE, inception_v3, inception_v3_features
+from mmeval.metrics.image.networks.inception_v3 import (
+    INCEPTION_V3,
+    SIDE,
+    inception_v3,
+    inception_v3_features,
+)
 from mmeval.records import Sample, Trial, user
 from mmeval.tasks.mme_unify.clips.frames import key_frames, pixels_of
 from mmeval.tasks.mme_unify.clips.mme_unify_fid import mme_unify_fid
@@ -26,41 +31,67 @@ def model() -> dict[str, str]:
     return tiny("inception_v3", INCEPTION_V3)
 
 
-def asked(*answer: Media, given: Media | None = None, reference: Media | None = OTHER) -> Trial:
-    references = () if reference is None else (Interleaved((media_part(reference, "video"),)),)
+def asked(
+    *answer: Media, given: Media | None = None, reference: Media | None = OTHER
+) -> Trial:
+    references = (
+        () if reference is None else (Interleaved((media_part(reference, "video"),)),)
+    )
     parts = tuple(media_part(one, "video") for one in answer)
     given_parts = ("go on", *(() if given is None else (media_part(given, "image"),)))
-    return Trial(Sample("1", (user(*given_parts),), references), output=Interleaved(parts))
+    return Trial(
+        Sample("1", (user(*given_parts),), references), output=Interleaved(parts)
+    )
 
 
 def distance_of(model: dict[str, str], picture: Any) -> float:
     """The mean over key frames of the squared distance from a picture."""
     network = loaded(model, inception_v3)
-    pictures = [squeezed(one, SIDE) for one in (picture, *map(pixels_of, key_frames(CLIP)))]
+    pictures = [
+        squeezed(one, SIDE) for one in (picture, *map(pixels_of, key_frames(CLIP)))
+    ]
     anchor, *frames = inception_v3_features(network, pictures)
     return float(np.mean([feature_distance([anchor], [one]) for one in frames]))
 
 
-def test_it_is_the_mean_squared_distance_of_frames_from_the_inputs_picture(model: dict[str, str]) -> None:
+def test_it_is_the_mean_squared_distance_of_frames_from_the_inputs_picture(
+    model: dict[str, str],
+) -> None:
     score = score_of(mme_unify_fid, asked(CLIP, given=medium(PICTURE)), model=model)
     distance = distance_of(model, PICTURE)
-    assert score.evidence == {"distance": pytest.approx(distance, rel=1e-3), "frames": 5}
+    assert score.evidence == {
+        "distance": pytest.approx(distance, rel=1e-3),
+        "frames": 5,
+    }
     assert score.value == pytest.approx(video_score([distance])[0], abs=1e-6)
 
 
-def test_without_one_they_are_compared_with_the_references_first_frame_or_not_at_all(model: dict[str, str]) -> None:
+def test_without_one_they_are_compared_with_the_references_first_frame_or_not_at_all(
+    model: dict[str, str],
+) -> None:
     (first,) = frames_at(OTHER, [0])
     score = score_of(mme_unify_fid, asked(CLIP), model=model)
-    assert score.evidence["distance"] == pytest.approx(distance_of(model, first.rgb), rel=1e-3)
-    assert score_of(mme_unify_fid, asked(CLIP), "official", model=model).status == "inapplicable"
+    assert score.evidence["distance"] == pytest.approx(
+        distance_of(model, first.rgb), rel=1e-3
+    )
+    assert (
+        score_of(mme_unify_fid, asked(CLIP), "official", model=model).status
+        == "inapplicable"
+    )
     both = asked(CLIP, given=medium(PICTURE))
-    assert score_of(mme_unify_fid, both, "official", model=model) == score_of(mme_unify_fid, both, model=model)
+    assert score_of(mme_unify_fid, both, "official", model=model) == score_of(
+        mme_unify_fid, both, model=model
+    )
 
 
 @pytest.mark.parametrize(
-    "answer", [(), (CLIP, CLIP), (DAMAGED,), (clip_of([], form="avi", codec="mpeg4"),)], ids=["none", "2", "bad", "0"]
+    "answer",
+    [(), (CLIP, CLIP), (DAMAGED,), (clip_of([], form="avi", codec="mpeg4"),)],
+    ids=["none", "2", "bad", "0"],
 )
-def test_an_answer_without_a_clip_is_dropped_or_zero(answer: tuple[Media, ...], model: dict[str, str]) -> None:
+def test_an_answer_without_a_clip_is_dropped_or_zero(
+    answer: tuple[Media, ...], model: dict[str, str]
+) -> None:
     trial = asked(*answer, given=medium(PICTURE))
     assert score_of(mme_unify_fid, trial, model=model).status == "inapplicable"
     zero = score_of(mme_unify_fid, trial, model=model, missing="zero")
@@ -68,7 +99,13 @@ def test_an_answer_without_a_clip_is_dropped_or_zero(answer: tuple[Media, ...], 
 
 
 @pytest.mark.parametrize(
-    "given", [{"given": DAMAGED}, {"reference": None}, {"reference": DAMAGED}], ids=["picture", "none", "clip"]
+    "given",
+    [{"given": DAMAGED}, {"reference": None}, {"reference": DAMAGED}],
+    ids=["picture", "none", "clip"],
 )
-def test_a_fault_of_the_data_is_unscored(given: dict[str, Any], model: dict[str, str]) -> None:
-    assert score_of(mme_unify_fid, asked(CLIP, **given), model=model).status == "unscored"
+def test_a_fault_of_the_data_is_unscored(
+    given: dict[str, Any], model: dict[str, str]
+) -> None:
+    assert (
+        score_of(mme_unify_fid, asked(CLIP, **given), model=model).status == "unscored"
+    )

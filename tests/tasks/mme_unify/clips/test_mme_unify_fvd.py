@@ -6,7 +6,12 @@ import pytest
 from mmeval.content import Interleaved, Media, media_part
 from mmeval.metric import bind, loaded
 from mmeval.metrics.image.networks.convolutions import squeezed
-from mmeval.metrics.image.networks.resnet50 import RESNET50, SIDE, resnet50, resnet50_features
+from mmeval.metrics.image.networks.resnet50 import (
+    RESNET50,
+    SIDE,
+    resnet50,
+    resnet50_features,
+)
 from mmeval.records import Sample, Trial
 from mmeval.tasks.mme_unify.clips.frames import key_frames, pixels_of
 from mmeval.tasks.mme_unify.clips.mme_unify_fvd import mme_unify_fvd
@@ -16,7 +21,10 @@ from tests.support.hearing import tiny
 from tests.support.pictures import DAMAGED, noise
 from tests.support.trials import score_of
 
-CLIP, OTHER = clip_of([noise(40, 64, at) for at in range(20)]), clip_of([noise(64, 64, 50 + at) for at in range(30)])
+CLIP, OTHER = (
+    clip_of([noise(40, 64, at) for at in range(20)]),
+    clip_of([noise(64, 64, 50 + at) for at in range(30)]),
+)
 
 
 @pytest.fixture(scope="module")
@@ -25,44 +33,74 @@ def model() -> dict[str, str]:
 
 
 def asked(*answer: Media, reference: Media | None = OTHER) -> Trial:
-    references = () if reference is None else (Interleaved((media_part(reference, "video"),)),)
+    references = (
+        () if reference is None else (Interleaved((media_part(reference, "video"),)),)
+    )
     parts = tuple(media_part(one, "video") for one in answer)
     return Trial(Sample("1", (), references), output=Interleaved(parts))
 
 
-def test_it_is_the_squared_distance_of_the_mean_features_of_key_and_even_frames(model: dict[str, str]) -> None:
+def test_it_is_the_squared_distance_of_the_mean_features_of_key_and_even_frames(
+    model: dict[str, str],
+) -> None:
     from mmeval.decode import frames_at
 
     network = loaded(model, resnet50)
     key = [pixels_of(one) for one in key_frames(CLIP)]
     even = [frame.rgb for frame in frames_at(OTHER, even_indices(30, 16))]
-    means = [np.mean(resnet50_features(network, [squeezed(one, SIDE) for one in side]), axis=0) for side in (key, even)]
+    means = [
+        np.mean(
+            resnet50_features(network, [squeezed(one, SIDE) for one in side]), axis=0
+        )
+        for side in (key, even)
+    ]
     distance = feature_distance(means[:1], means[1:])
     score = score_of(mme_unify_fvd, asked(CLIP), model=model)
-    assert score.evidence == {"distance": pytest.approx(distance, rel=1e-4), "frames": 16}
+    assert score.evidence == {
+        "distance": pytest.approx(distance, rel=1e-4),
+        "frames": 16,
+    }
     assert score.value == pytest.approx(video_score([distance])[0])
-    assert score_of(mme_unify_fvd, asked(CLIP, reference=CLIP), model=model).value == pytest.approx(1.001, abs=0.01)
+    assert score_of(
+        mme_unify_fvd, asked(CLIP, reference=CLIP), model=model
+    ).value == pytest.approx(1.001, abs=0.01)
 
 
 @pytest.mark.parametrize("count", [1, 20])
-def test_a_short_clip_is_compared_by_as_many_frames(count: int, model: dict[str, str]) -> None:
+def test_a_short_clip_is_compared_by_as_many_frames(
+    count: int, model: dict[str, str]
+) -> None:
     score = score_of(mme_unify_fvd, asked(clip_of(greys(*range(count)))), model=model)
     assert score.evidence["frames"] == min(count, 16)
 
 
 @pytest.mark.parametrize(
-    "answer", [(), (CLIP, CLIP), (DAMAGED,), (clip_of([], form="avi", codec="mpeg4"),)], ids=["none", "2", "bad", "0"]
+    "answer",
+    [(), (CLIP, CLIP), (DAMAGED,), (clip_of([], form="avi", codec="mpeg4"),)],
+    ids=["none", "2", "bad", "0"],
 )
-def test_an_answer_without_a_clip_is_dropped_or_zero(answer: tuple[Media, ...], model: dict[str, str]) -> None:
+def test_an_answer_without_a_clip_is_dropped_or_zero(
+    answer: tuple[Media, ...], model: dict[str, str]
+) -> None:
     for profile in ("standard", "official"):
-        assert score_of(mme_unify_fvd, asked(*answer), profile, model=model).status == "inapplicable"
-        zero = score_of(mme_unify_fvd, asked(*answer), profile, model=model, missing="zero")
+        assert (
+            score_of(mme_unify_fvd, asked(*answer), profile, model=model).status
+            == "inapplicable"
+        )
+        zero = score_of(
+            mme_unify_fvd, asked(*answer), profile, model=model, missing="zero"
+        )
         assert (zero.value, list(zero.evidence)) == (0, ["reason"])
 
 
 @pytest.mark.parametrize("reference", [None, DAMAGED])
-def test_a_fault_of_the_reference_is_unscored(reference: Any, model: dict[str, str]) -> None:
-    assert score_of(mme_unify_fvd, asked(CLIP, reference=reference), model=model).status == "unscored"
+def test_a_fault_of_the_reference_is_unscored(
+    reference: Any, model: dict[str, str]
+) -> None:
+    assert (
+        score_of(mme_unify_fvd, asked(CLIP, reference=reference), model=model).status
+        == "unscored"
+    )
 
 
 def test_without_weights_it_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:

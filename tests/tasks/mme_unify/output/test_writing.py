@@ -22,9 +22,13 @@ from tests.support.tiny_media import picture
 
 BUNDLED = Path(mme_unify.__file__).parent / "bundled"
 SAMPLES = {
-    sample.id: sample for file in FILES for sample in rows_of(load(DataSource("t", BUNDLED, options={"file": file})))
+    sample.id: sample
+    for file in FILES
+    for sample in rows_of(load(DataSource("t", BUNDLED, options={"file": file})))
 }
-RED, BLUE = (media_part(Media.from_bytes(picture(colour=shade)), "image") for shade in (1, 2))
+RED, BLUE = (
+    media_part(Media.from_bytes(picture(colour=shade)), "image") for shade in (1, 2)
+)
 DAMAGED = media_part(Media.from_bytes(b"\0\0\0\x18ftypisom\0\0\0\0isommp42"), "video")
 CLIP = media_part(Media.from_path(BUNDLED / "media" / "rolling.mp4"), "video")
 
@@ -37,7 +41,10 @@ def trial(name: str, *parts: Part | str, repeat: int = 0) -> Trial:
 def written(folder: Path, *trials: Trial) -> dict[str, list[dict[str, Any]]]:
     folder.mkdir()
     write_output(AnsweredRun("m", (task_of("t", list(trials)),)), folder)
-    return {file.name: json.loads(file.read_text()) for file in sorted(folder.glob("*.json"))}
+    return {
+        file.name: json.loads(file.read_text())
+        for file in sorted(folder.glob("*.json"))
+    }
 
 
 TRIALS = [
@@ -53,20 +60,34 @@ TRIALS = [
     trial("csq/0", "Answer: C", RED),
     trial("al/0", "B", Part("image")),
     trial("sd/0", "A"),
-    Trial(SAMPLES["vcot/0"], output=answer_of([Turn(0, "Right", [1, 0], RED), Turn(1, "Finish")])),
+    Trial(
+        SAMPLES["vcot/0"],
+        output=answer_of([Turn(0, "Right", [1, 0], RED), Turn(1, "Finish")]),
+    ),
     Trial(SAMPLES["vcot/1"], error=ErrorInfo("timeout", "late")),
 ]
 
 
-def test_letters_are_bare_and_rows_are_those_of_the_question_files(tmp_path: Path) -> None:
+def test_letters_are_bare_and_rows_are_those_of_the_question_files(
+    tmp_path: Path,
+) -> None:
     files = written(tmp_path / "out", *TRIALS)
     understood = files["Understanding_Unified.json"]
-    assert [(row["question_id"], row["output"]) for row in understood] == [(0, "A"), (1, "B"), (3, "")]
+    assert [(row["question_id"], row["output"]) for row in understood] == [
+        (0, "A"),
+        (1, "B"),
+        (3, ""),
+    ]
     (csq,), (spotted,), (lines,) = (
-        files[f"{name}.json"] for name in ("Common_Sense_Question", "Spot_Diff", "Auxiliary_Lines.")
+        files[f"{name}.json"]
+        for name in ("Common_Sense_Question", "Spot_Diff", "Auxiliary_Lines.")
     )
     assert csq["output"] == {"output_choice": "C", "output_image": "media/csq_0_1.png"}
-    assert spotted["output"] == {"selected_answer": "A", "difference_image": None, "explanation": ""}
+    assert spotted["output"] == {
+        "selected_answer": "A",
+        "difference_image": None,
+        "explanation": "",
+    }
     assert lines["output"] == {"output_choice": "B", "output_image": None}
     pytest.importorskip("av")
     clips = [row for row in files["Generation_Unified.json"] if "output2" in row]
@@ -79,12 +100,18 @@ def test_letters_are_bare_and_rows_are_those_of_the_question_files(tmp_path: Pat
         "output_image": "media/vcot_0_1.png",
         "full_text": "Step 0\nAction: Right\nLocation: [1, 0]\nImage:\n",
     }
-    assert (second.keys() & {"outputs", "mmeval"}, second["mmeval"]["error"]["kind"]) == ({"mmeval"}, "timeout")
+    assert (
+        second.keys() & {"outputs", "mmeval"},
+        second["mmeval"]["error"]["kind"],
+    ) == ({"mmeval"}, "timeout")
     for name, rows in files.items():
         (released,) = BUNDLED.rglob(name)
         known = json.loads(released.read_text())
         answers = ("output", "output2", "outputs", "mmeval")
-        assert all({key: row[key] for key in row if key not in answers} in known for row in rows), name
+        assert all(
+            {key: row[key] for key in row if key not in answers} in known
+            for row in rows
+        ), name
 
 
 def test_what_is_written_is_read_back_as_it_was(tmp_path: Path) -> None:

@@ -23,7 +23,10 @@ TEXTS = {
 
 
 def asked(*given: str, right: str = "C", options: Any = OPTIONS) -> Trial:
-    return Trial(Sample("1", (), metadata={"choice": options, "answer": right}), output=answer(*given))
+    return Trial(
+        Sample("1", (), metadata={"choice": options, "answer": right}),
+        output=answer(*given),
+    )
 
 
 @pytest.fixture
@@ -32,27 +35,51 @@ def vectors(tmp_path: Path) -> str:
 
 
 def values(vectors: str, trial: Trial, **switches: Any) -> tuple[Any, ...]:
-    found = [score_of(mme_unify_explanation, trial, one, vectors=vectors, **switches) for one in PROFILES]
+    found = [
+        score_of(mme_unify_explanation, trial, one, vectors=vectors, **switches)
+        for one in PROFILES
+    ]
     return tuple(score.value for score in found)
 
 
 PROFILES = ("standard", "official")
 
 
-def test_the_letter_is_the_one_before_the_option_or_that_of_its_place(vectors: str) -> None:
+def test_the_letter_is_the_one_before_the_option_or_that_of_its_place(
+    vectors: str,
+) -> None:
     assert values(vectors, asked(":door", "red")) == (1, 0)
     assert values(vectors, asked(":door", "red", right="A")) == (0, 1)
-    assert values(vectors, asked(":door", "red", right="A"), letters="written") == (0, 0)
+    assert values(vectors, asked(":door", "red", right="A"), letters="written") == (
+        0,
+        0,
+    )
 
 
 def test_an_exact_tie_is_wrong_or_the_first_wins(vectors: str) -> None:
-    assert values(vectors, asked(":wall", "red", right="B"), letters="written") == (0, 1)
-    assert values(vectors, asked(":wall", "red", right="D"), letters="written") == (0, 0)
-    assert score_of(mme_unify_explanation, asked(":wall", right="B"), vectors=vectors, tie="first").value == 1
+    assert values(vectors, asked(":wall", "red", right="B"), letters="written") == (
+        0,
+        1,
+    )
+    assert values(vectors, asked(":wall", "red", right="D"), letters="written") == (
+        0,
+        0,
+    )
+    assert (
+        score_of(
+            mme_unify_explanation,
+            asked(":wall", right="B"),
+            vectors=vectors,
+            tie="first",
+        ).value
+        == 1
+    )
 
 
 @pytest.mark.parametrize("given", [(), (":",), (": \n", "red"), ("red",)])
-def test_an_answer_without_a_text_is_wrong(given: tuple[str, ...], vectors: str) -> None:
+def test_an_answer_without_a_text_is_wrong(
+    given: tuple[str, ...], vectors: str
+) -> None:
     assert values(vectors, asked(*given)) == (0, 0)
 
 
@@ -61,8 +88,13 @@ def test_in_the_script_an_answer_without_a_picture_is_wrong_too(vectors: str) ->
     assert values(vectors, asked(":door", "missing"), letters="written") == (1, 1)
 
 
-@pytest.mark.parametrize("labels", [{"right": "E"}, {"options": "C: the door"}, {"options": [1]}, {"options": ["no"]}])
-def test_a_sample_without_the_right_option_is_unscored(labels: Any, vectors: str) -> None:
+@pytest.mark.parametrize(
+    "labels",
+    [{"right": "E"}, {"options": "C: the door"}, {"options": [1]}, {"options": ["no"]}],
+)
+def test_a_sample_without_the_right_option_is_unscored(
+    labels: Any, vectors: str
+) -> None:
     trial = asked(":door", **labels)
     assert bind(mme_unify_explanation).sample_fault(trial.sample)
     assert values(vectors, trial) == (None, None)
@@ -70,6 +102,17 @@ def test_a_sample_without_the_right_option_is_unscored(labels: Any, vectors: str
 
 def test_by_a_model_a_batch_scores_as_each_answer_alone() -> None:
     model = tiny("clip", CLIP)
-    trials = [asked(f":{option}", "red", right=right) for option in OPTIONS[:2] for right in "CA"] + [asked()]
-    together = [score.value for score in scored_together(mme_unify_explanation, trials, model=model)]
-    assert together == [score_of(mme_unify_explanation, one, model=model).value for one in trials] == [1, 0, 0, 1, 0]
+    trials = [
+        asked(f":{option}", "red", right=right)
+        for option in OPTIONS[:2]
+        for right in "CA"
+    ] + [asked()]
+    together = [
+        score.value
+        for score in scored_together(mme_unify_explanation, trials, model=model)
+    ]
+    assert (
+        together
+        == [score_of(mme_unify_explanation, one, model=model).value for one in trials]
+        == [1, 0, 0, 1, 0]
+    )

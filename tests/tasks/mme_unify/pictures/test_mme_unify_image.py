@@ -27,7 +27,10 @@ def vectors(tmp_path: Path) -> str:
 
 def scores(vectors: str, trial: Trial, **switches: Any) -> tuple[Any, Any]:
     """Standard and official: the value, or the status without one."""
-    found = [score_of(mme_unify_image, trial, profile, vectors=vectors, **switches) for profile in PROFILES]
+    found = [
+        score_of(mme_unify_image, trial, profile, vectors=vectors, **switches)
+        for profile in PROFILES
+    ]
     return (_told(found[0]), _told(found[1]))
 
 
@@ -50,13 +53,26 @@ def test_the_nearest_candidate_has_to_be_the_first(script: str, vectors: str) ->
 
 def test_an_exact_tie_of_the_first_is_wrong_or_its_own(vectors: str) -> None:
     assert scores(vectors, asked(":", "red", among=TIED)) == (0, 1)
-    assert scores(vectors, asked(":", "green", among=("red", "green", "green"))) == (0, 0)
-    assert score_of(mme_unify_image, asked("red", among=TIED), vectors=vectors, tie="first").value == 1
+    assert scores(vectors, asked(":", "green", among=("red", "green", "green"))) == (
+        0,
+        0,
+    )
+    assert (
+        score_of(
+            mme_unify_image, asked("red", among=TIED), vectors=vectors, tie="first"
+        ).value
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
     ("script", "broken", "missing"),
-    [("csq", (0, 1), (0, 0)), ("al", (0, 1), (0, 1)), ("sd", (0, 1), (0, 0)), ("iee", (0, 0), (0, 0))],
+    [
+        ("csq", (0, 1), (0, 0)),
+        ("al", (0, 1), (0, 1)),
+        ("sd", (0, 1), (0, 0)),
+        ("iee", (0, 0), (0, 0)),
+    ],
 )
 def test_a_picture_that_cannot_be_read_is_wrong_and_in_some_scripts_right(
     script: str, broken: Any, missing: Any, vectors: str
@@ -78,9 +94,17 @@ def test_a_candidate_whose_file_is_missing_leaves_it_unscored_or_as_the_script(
     assert scores(vectors, lacking, script=script) == ("unscored", other)
 
 
-def test_a_candidate_that_cannot_be_decoded_leaves_it_unscored_or_has_no_similarity(vectors: str) -> None:
-    assert scores(vectors, asked(":", "reddish", among=("red", "broken", "blue"))) == ("unscored", 1)
-    assert scores(vectors, asked(":", "reddish", among=("broken", "red", "blue"))) == ("unscored", 0)
+def test_a_candidate_that_cannot_be_decoded_leaves_it_unscored_or_has_no_similarity(
+    vectors: str,
+) -> None:
+    assert scores(vectors, asked(":", "reddish", among=("red", "broken", "blue"))) == (
+        "unscored",
+        1,
+    )
+    assert scores(vectors, asked(":", "reddish", among=("broken", "red", "blue"))) == (
+        "unscored",
+        0,
+    )
 
 
 def test_in_the_script_of_iee_both_sides_have_to_be_there(vectors: str) -> None:
@@ -89,7 +113,9 @@ def test_in_the_script_of_iee_both_sides_have_to_be_there(vectors: str) -> None:
     assert scores(vectors, asked("reddish"), script="csq") == (1, 1)
 
 
-def test_a_sample_without_candidates_and_a_trial_without_an_answer_are_unscored(vectors: str) -> None:
+def test_a_sample_without_candidates_and_a_trial_without_an_answer_are_unscored(
+    vectors: str,
+) -> None:
     bare = Trial(Sample("1", ()), output=answer("red"))
     assert bind(mme_unify_image).sample_fault(bare.sample)
     assert bind(mme_unify_image).sample_fault(asked().sample) == ""
@@ -98,13 +124,17 @@ def test_a_sample_without_candidates_and_a_trial_without_an_answer_are_unscored(
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_an_exception_is_never_turned_into_a_similarity(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_is_never_turned_into_a_similarity(
+    profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fails(*_: object) -> None:
         raise TypeError("the library has changed")
 
     monkeypatch.setattr(clip, "_picture_vectors", fails)
     monkeypatch.setattr(vector_memory, "_KEPT", type(vector_memory._KEPT)())
-    score = score_of(mme_unify_image, asked(":", "red"), profile, model=tiny("clip", CLIP))
+    score = score_of(
+        mme_unify_image, asked(":", "red"), profile, model=tiny("clip", CLIP)
+    )
     assert (score.value, score.status) == (None, "unscored")
     assert "the library has changed" in score.reason
 
@@ -113,5 +143,11 @@ def test_by_a_model_a_batch_scores_as_each_answer_alone() -> None:
     model = tiny("clip", CLIP)
     given = [("red",), (":A", "blue"), (), ("broken",), ("grey",), ("green",)]
     trials = [asked(*one) for one in given]
-    together = [score.value for score in scored_together(mme_unify_image, trials, model=model)]
-    assert together == [score_of(mme_unify_image, trial, model=model).value for trial in trials] == [1, 0, 0, 0, 0, 0]
+    together = [
+        score.value for score in scored_together(mme_unify_image, trials, model=model)
+    ]
+    assert (
+        together
+        == [score_of(mme_unify_image, trial, model=model).value for trial in trials]
+        == [1, 0, 0, 0, 0, 0]
+    )

@@ -14,5 +14,9 @@ from mmeval.tasks.mme_unify.pictures.verdict import Tie, wins
         ([0.5], "wrong", 0),
     ],
 )
-def test_the_nearest_wins(similarities: list[float], tie: Tie, winner: int | None) -> None:
-    assert [at for at in range(len(similarities)) if wins(similarities, at, tie)] == [winner] * (winner is not None)
+def test_the_nearest_wins(
+    similarities: list[float], tie: Tie, winner: int | None
+) -> None:
+    assert [at for at in range(len(similarities)) if wins(similarities, at, tie)] == [
+        winner
+    ] * (winner is not None)

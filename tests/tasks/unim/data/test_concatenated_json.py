@@ -20,13 +20,21 @@ def read(folder: Path, text: str | bytes) -> list[Record]:
     [
         ('{"a": 1}\n{"a": 2}\n', [(1, {"a": 1}), (2, {"a": 2})]),
         ('{\n "a": 1\n}\n\n{"a": 2}', [(1, {"a": 1}), (5, {"a": 2})]),
-        ('\ufeff{"a": 1}{"a":\r\n 2}\n\n', [(1, {"a": 1}), (1, {"a": 2})]),  # byte order mark, no final newline
-        ('{"code": "if (x) {"}\n{"code": "}}"}', [(1, {"code": "if (x) {"}), (2, {"code": "}}"})]),
+        (
+            '\ufeff{"a": 1}{"a":\r\n 2}\n\n',
+            [(1, {"a": 1}), (1, {"a": 2})],
+        ),  # byte order mark, no final newline
+        (
+            '{"code": "if (x) {"}\n{"code": "}}"}',
+            [(1, {"code": "if (x) {"}), (2, {"code": "}}"})],
+        ),
         ('[\n  {"a": 1},\n  {"a": 2}\n]\n', [(2, {"a": 1}), (3, {"a": 2})]),
         (" \n\n", []),
     ],
 )
-def test_objects_one_after_the_other(tmp_path: Path, text: str, rows: list[tuple[int, dict[str, Any]]]) -> None:
+def test_objects_one_after_the_other(
+    tmp_path: Path, text: str, rows: list[tuple[int, dict[str, Any]]]
+) -> None:
     assert [(record.line, record.row) for record in read(tmp_path, text)] == rows
 
 
@@ -46,45 +54,96 @@ BAD: list[tuple[str | bytes, str]] = [
 
 
 @pytest.mark.parametrize(("text", "reason"), BAD, ids=lambda value: str(value[:30]))
-def test_after_what_cannot_be_read_the_reading_goes_on(tmp_path: Path, text: str | bytes, reason: str) -> None:
+def test_after_what_cannot_be_read_the_reading_goes_on(
+    tmp_path: Path, text: str | bytes, reason: str
+) -> None:
     first, bad, last = read(tmp_path, text)
-    assert (first.row, first.fault, last.row, last.fault) == ({"a": 1}, "", {"a": 3}, "")
+    assert (first.row, first.fault, last.row, last.fault) == (
+        {"a": 1},
+        "",
+        {"a": 3},
+        "",
+    )
     assert reason in bad.fault
 
 
 def test_a_bad_record_keeps_its_line_and_identity_if_it_has_any(tmp_path: Path) -> None:
     found = read(tmp_path, '{\n "a": 1\n}\n{\n "b": oops\n}\n\n{"a": 3}')
-    assert [(record.line, bool(record.fault)) for record in found] == [(1, False), (4, True), (8, False)]
+    assert [(record.line, bool(record.fault)) for record in found] == [
+        (1, False),
+        (4, True),
+        (8, False),
+    ]
     text = '{"domain": "social_science", "subdomain": "art", "id": "0501", "difficulty_level": 2, "input": {"modal": {'
     (bad,) = read(tmp_path, text)
-    assert bad.row == {"domain": "social_science", "subdomain": "art", "id": "0501", "difficulty_level": 2}
+    assert bad.row == {
+        "domain": "social_science",
+        "subdomain": "art",
+        "id": "0501",
+        "difficulty_level": 2,
+    }
     for written in ('"\\ud800"', "1.5", "[1]", "99999999999999999999"):
-        assert [record.row for record in read(tmp_path, f'{{"id": {written}, oops}}')] == [{}]
+        assert [
+            record.row for record in read(tmp_path, f'{{"id": {written}, oops}}')
+        ] == [{}]
 
 
-def test_a_record_that_was_cut_off_does_not_take_the_next_one_of_its_line_along(tmp_path: Path) -> None:
-    found = read(tmp_path, '{"id": "1", "input": {"content": 7 {"id": "2", "input": {}} {"id": "3"}\n{"id": "4"}')
+def test_a_record_that_was_cut_off_does_not_take_the_next_one_of_its_line_along(
+    tmp_path: Path,
+) -> None:
+    found = read(
+        tmp_path,
+        '{"id": "1", "input": {"content": 7 {"id": "2", "input": {}} {"id": "3"}\n{"id": "4"}',
+    )
     assert [record.row["id"] for record in found if not record.fault] == ["2", "3", "4"]
     assert [record.row for record in found if record.fault] == [{"id": "1"}]
 
 
-@pytest.mark.parametrize("text", ['{"a":[\n' * 5_000, "{" * 100_000, '{"id":' * 9_000 + "1", '{{"id":1}' * 5_000])
+@pytest.mark.parametrize(
+    "text",
+    ['{"a":[\n' * 5_000, "{" * 100_000, '{"id":' * 9_000 + "1", '{{"id":1}' * 5_000],
+)
 def test_hostile_files_are_read_to_their_end(tmp_path: Path, text: str) -> None:
     assert read(tmp_path, text)
 
 
-@given(st.lists(st.sampled_from(['{"id": 1}', '{"c": "}{[\\""}', "{", "}", '"', "[", "\n", "\n  {", ",", "x", "\\"])))
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                '{"id": 1}',
+                '{"c": "}{[\\""}',
+                "{",
+                "}",
+                '"',
+                "[",
+                "\n",
+                "\n  {",
+                ",",
+                "x",
+                "\\",
+            ]
+        )
+    )
+)
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_text_stops_the_reading_and_a_whole_line_is_never_lost(tmp_path: Path, pieces: list[str]) -> None:
+def test_no_text_stops_the_reading_and_a_whole_line_is_never_lost(
+    tmp_path: Path, pieces: list[str]
+) -> None:
     last = read(tmp_path, "".join(pieces) + '\n{"last": true}\n')[-1]
     assert (last.row, last.fault) == ({"last": True}, "")
 
 
-def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(MissingDataError, match=r"gone\.jsonl"):
         list(read_records(tmp_path / "gone.jsonl"))
     with pytest.raises(MissingDataError, match="git lfs pull"):
-        read(tmp_path, "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n")
+        read(
+            tmp_path,
+            "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n",
+        )
     monkeypatch.setattr("mmeval.tasks.unim.data.concatenated_json.MAX_FILE_BYTES", 5)
     with pytest.raises(UsageError, match="split"):
         read(tmp_path, '{"a": 1}')

@@ -36,19 +36,34 @@ def place(tmp_path: Path) -> Path:
     return tmp_path / "mine" / "natural_science" / "math"
 
 
-def test_records_one_after_the_other_are_answers_with_their_media(place: Path, tmp_path: Path) -> None:
+def test_records_one_after_the_other_are_answers_with_their_media(
+    place: Path, tmp_path: Path
+) -> None:
     modal = {"image1": "image/a.png", "code1": "print('}')", "text1": FIRST}
     others = (record(" ", {"text1": "words"}, number="2"), record("", number="3"))
     write_records(place / "out.jsonl", record(f"{FIRST} <code1>", modal), *others)
     medium(place / "image/a.png")
     answers = read_output(tmp_path / "mine")
-    assert response_to(answers).output == tagged(f"{FIRST} <code1>", image1=HARE, code1="print('}')")
-    assert (response_to(answers, "2").text, response_to(answers, "3").output) == ("words", Interleaved())
-    assert (answers.model, answers.counts, answers.remarks) == ("mine", {str(tmp_path / "mine"): 3}, [])
+    assert response_to(answers).output == tagged(
+        f"{FIRST} <code1>", image1=HARE, code1="print('}')"
+    )
+    assert (response_to(answers, "2").text, response_to(answers, "3").output) == (
+        "words",
+        Interleaved(),
+    )
+    assert (answers.model, answers.counts, answers.remarks) == (
+        "mine",
+        {str(tmp_path / "mine"): 3},
+        [],
+    )
 
 
-@pytest.mark.parametrize("at", ["natural_science/math", "data/natural_science/math", ".", "here"])
-def test_a_medium_is_found_where_either_script_searches_and_where_the_data_set_has_it(at: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "at", ["natural_science/math", "data/natural_science/math", ".", "here"]
+)
+def test_a_medium_is_found_where_either_script_searches_and_where_the_data_set_has_it(
+    at: str, tmp_path: Path
+) -> None:
     write_records(tmp_path / "here/out.jsonl", record(FIRST, {"image1": "image/a.png"}))
     medium(tmp_path / at / "image/a.png")
     assert response_to(read_output(tmp_path)).output == tagged(FIRST, image1=HARE)
@@ -64,25 +79,39 @@ def test_a_file_alone_and_a_list_are_read_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [{"domain": "General Area"}, {}])
-def test_folder_names_fill_in_what_a_record_lacks(words: dict[str, str], tmp_path: Path) -> None:
-    row = {key: value for key, value in record("a", number=" 7 ").items() if key not in ("domain", "subdomain")}
+def test_folder_names_fill_in_what_a_record_lacks(
+    words: dict[str, str], tmp_path: Path
+) -> None:
+    row = {
+        key: value
+        for key, value in record("a", number=" 7 ").items()
+        if key not in ("domain", "subdomain")
+    }
     file = write_records(tmp_path / "general_area/25_food/image/out.jsonl", row | words)
     for answers in (read_output(tmp_path), read_output(file)):
-        assert response_to(answers, "7", domain="food", field="general_area").text == "a"
+        assert (
+            response_to(answers, "7", domain="food", field="general_area").text == "a"
+        )
 
 
 def test_answers_are_matched_by_domain_id_repeat_and_question(place: Path) -> None:
-    write_records(place / "out.jsonl", record("a", subdomain="Mathematics"), record("b", repeat=1))
+    write_records(
+        place / "out.jsonl", record("a", subdomain="Mathematics"), record("b", repeat=1)
+    )
     answers = read_output(place)
     assert [response_to(answers, repeat=repeat).text for repeat in (0, 1)] == ["a", "b"]
     assert "'natural_science/physics/1'" in why_absent(answers, domain="physics")
     assert why_absent(answers, repeat=2)
     assert isinstance(answers.answer("unim", row_sample(0), 0), Absent)
-    write_records(place / "out.jsonl", record("a", input={"content": "Draw a fox.", "modal": {}}))
+    write_records(
+        place / "out.jsonl", record("a", input={"content": "Draw a fox.", "modal": {}})
+    )
     assert "'Draw a fox.'" in why_absent(read_output(place))
     assert response_to(read_output(place, any_instruction=True)).text == "a"
     for spelling in ("In <image1>?", "In  <<image1>>?\n", "In <image1: a hare>?"):
-        write_records(place / "out.jsonl", record("a", input={"content": spelling, "modal": {}}))
+        write_records(
+            place / "out.jsonl", record("a", input={"content": spelling, "modal": {}})
+        )
         assert response_to(read_output(place), asked="In <image1>?").text == "a"
 
 
@@ -92,18 +121,27 @@ def test_the_first_good_answer_counts_in_all_files(place: Path) -> None:
     answers = read_output(place)
     assert response_to(answers).text == "first"
     assert answers.counts == {str(place): 1}
-    assert [remark.split()[0] for remark in answers.remarks] == ["of", "2"] and "b.jsonl:1 " in answers.remarks[1]
+    assert [remark.split()[0] for remark in answers.remarks] == [
+        "of",
+        "2",
+    ] and "b.jsonl:1 " in answers.remarks[1]
 
 
 def test_a_missing_file_leaves_its_tag_without_a_medium(place: Path) -> None:
     modal = {"image1": "image/a.png", "audio1": "audio/a b.wav"}
     # Names that no system holds are missing, too.
-    odd = record(FIRST, {"image1": "a" * 5000, "image2": "\x00", "image3": ""}, number="2")
+    odd = record(
+        FIRST, {"image1": "a" * 5000, "image2": "\x00", "image3": ""}, number="2"
+    )
     write_records(place / "out.jsonl", record(FIRST, modal), odd)
     answers = read_output(place)
     response = response_to(answers)
     assert response.output is not None
-    found = [(part.kind, part.dangling) for part in response.output.parts if part.kind != "text"]
+    found = [
+        (part.kind, part.dangling)
+        for part in response.output.parts
+        if part.kind != "text"
+    ]
     assert found == [("image", True), ("audio", True)]
     assert "'image/a.png'" in response.warnings[0]
     assert "5 files" in answers.remarks[0] and "'image/a.png'" in answers.remarks[0]
@@ -116,12 +154,19 @@ def test_a_missing_file_leaves_its_tag_without_a_medium(place: Path) -> None:
         ({"output": None}, "'output' must"),
         ({"output": {"content": 7}}, "'output' must"),
         ({"output": {"content": "", "modal": {"image1": 7}}}, "'output.modal' must"),
-        ({"output": {"content": "", "modal": {"doc1": "a.pdf"}}}, "'output.modal.doc1'"),
+        (
+            {"output": {"content": "", "modal": {"doc1": "a.pdf"}}},
+            "'output.modal.doc1'",
+        ),
         ({"mmeval": 7}, "'mmeval' must"),
     ],
 )
-def test_a_record_without_an_answer_is_named(row: dict[str, object], reason: str, place: Path) -> None:
-    write_records(place / "out.jsonl", {**record("bad"), **row}, record("good", number="2"))
+def test_a_record_without_an_answer_is_named(
+    row: dict[str, object], reason: str, place: Path
+) -> None:
+    write_records(
+        place / "out.jsonl", {**record("bad"), **row}, record("good", number="2")
+    )
     answers = read_output(place)
     assert response_to(answers, "2").text == "good"
     assert "out.jsonl:1: " in why_absent(answers) and reason in why_absent(answers)
@@ -132,14 +177,21 @@ def test_a_record_without_an_answer_is_named(row: dict[str, object], reason: str
 @pytest.mark.parametrize("bad", ['{"id": "9", "output": {"con', "[" * 10**5 + "7", "7"])
 def test_what_is_no_record_costs_no_other_one(bad: str, place: Path) -> None:
     file = write_records(place / "out.jsonl", record("first"))
-    file.write_text(f"{file.read_text()}{bad}\n{json.dumps(record('second', number='2'))}\n")
+    file.write_text(
+        f"{file.read_text()}{bad}\n{json.dumps(record('second', number='2'))}\n"
+    )
     answers = read_output(place)
     assert [response_to(answers, number).text for number in "12"] == ["first", "second"]
     assert answers.remarks[0].startswith("of 3 records 1 ")
 
 
-@pytest.mark.parametrize("key", [{"id": None}, {"id": True}, {"domain": "x"}, {"repeat": -1}, {"repeat": True}])
-def test_a_record_without_its_question_answers_nothing(key: dict[str, object], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "key",
+    [{"id": None}, {"id": True}, {"domain": "x"}, {"repeat": -1}, {"repeat": True}],
+)
+def test_a_record_without_its_question_answers_nothing(
+    key: dict[str, object], tmp_path: Path
+) -> None:
     write_records(tmp_path / "out.jsonl", record("a") | key)
     answers = read_output(tmp_path)
     assert answers.remarks[0].startswith("of 1 record 1 ")
@@ -154,12 +206,22 @@ def test_a_record_without_its_question_answers_nothing(key: dict[str, object], t
         ("image/huge.png", "larger"),
     ],
 )
-def test_forbidden_files(value: str, reason: str, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forbidden_files(
+    value: str,
+    reason: str,
+    place: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("mmeval.tasks.unim.output.record.MAX_MEDIUM_BYTES", 5000)
     medium(tmp_path / "secret.png")
     medium(place / "image/huge.png", b"x" * 5001)
     (place / "image/out.png").symlink_to(tmp_path / "secret.png")
-    write_records(place / "out.jsonl", record(FIRST, {"image1": value}), record("good", number="2"))
+    write_records(
+        place / "out.jsonl",
+        record(FIRST, {"image1": value}),
+        record("good", number="2"),
+    )
     answers = read_output(tmp_path / "mine")
     assert reason in why_absent(answers)
     assert response_to(answers, "2").text == "good"
@@ -187,7 +249,10 @@ def test_folders_without_answers_of_one_model(tmp_path: Path) -> None:
 
 
 def test_damaged_parts_and_manifests_are_refused(tmp_path: Path) -> None:
-    export_unim(tmp_path / "m", unim_task([Interleaved((Part("reasoning", "hm"), text_part("a")))]))
+    export_unim(
+        tmp_path / "m",
+        unim_task([Interleaved((Part("reasoning", "hm"), text_part("a")))]),
+    )
     file = tmp_path / "m/natural_science/math/answers.jsonl"
     row = json.loads(file.read_text())
     for parts in ("[", "7", "[7]", '[{"type": "smell"}]', "[" * 10**6):
@@ -202,7 +267,10 @@ def test_damaged_parts_and_manifests_are_refused(tmp_path: Path) -> None:
 
 def test_the_digest_covers_answers_media_and_failures(tmp_path: Path) -> None:
     export_unim(tmp_path / "m", unim_task([tagged(FIRST, image1=HARE), tagged("b")]))
-    export_unim(tmp_path / "n", unim_task([tagged(FIRST, image1=HARE), ErrorInfo("timeout", "no reply")]))
+    export_unim(
+        tmp_path / "n",
+        unim_task([tagged(FIRST, image1=HARE), ErrorInfo("timeout", "no reply")]),
+    )
     found = [read_output(tmp_path / name).digest for name in "mnm"]
     file = tmp_path / "m/natural_science/math/answers.jsonl"
     file.write_text(file.read_text().replace('"b"', '"c"'))
@@ -212,6 +280,8 @@ def test_the_digest_covers_answers_media_and_failures(tmp_path: Path) -> None:
     assert [found.index(one) for one in found] == [0, 1, 0, 3, 4]
 
 
-def test_the_digest_of_answers_from_which_nothing_was_left_out_stays_what_it_was(tmp_path: Path) -> None:
+def test_the_digest_of_answers_from_which_nothing_was_left_out_stays_what_it_was(
+    tmp_path: Path,
+) -> None:
     export_unim(tmp_path / "m", unim_task([tagged("a")]))
     assert read_output(tmp_path / "m").digest == "873f58ffc97dc27c738ba8958b0ca3c7"

@@ -30,11 +30,27 @@ FAILED = ErrorInfo("timeout", "no reply")
 ODD = [
     tagged("see <<3d1>>, hear <Audio 2>", **{"3d1": SOLID, "audio2": TONE}),
     Interleaved((media_part(HARE), text_part("a"), media_part(TONE), media_part(HARE))),
-    Interleaved((Part("reasoning", "hm", raw="<think>hm</think>"), text_part("a \ud83d b"), media_part(HARE))),
+    Interleaved(
+        (
+            Part("reasoning", "hm", raw="<think>hm</think>"),
+            text_part("a \ud83d b"),
+            media_part(HARE),
+        )
+    ),
     Interleaved((Part("reasoning", "hidden"), text_part("<image1> never came"))),
     Interleaved(),
-    Interleaved((Part("image", media=TONE, label="image1"), media_part(Media.from_bytes(b"no picture"), "image"))),
-    Interleaved((Part("code", "}", raw="```\n}\n```", label="code1"), Part("code", media=TONE, label="code2"))),
+    Interleaved(
+        (
+            Part("image", media=TONE, label="image1"),
+            media_part(Media.from_bytes(b"no picture"), "image"),
+        )
+    ),
+    Interleaved(
+        (
+            Part("code", "}", raw="```\n}\n```", label="code1"),
+            Part("code", media=TONE, label="code2"),
+        )
+    ),
 ]
 
 
@@ -45,22 +61,38 @@ def place(tmp_path: Path) -> Path:
 
 def test_every_answer_comes_back_byte_for_byte(tmp_path: Path) -> None:
     found = [response.output for response in there_and_back(tmp_path / "m", *ODD)]
-    assert [held(output) for output in found if output is not None] == [held(output) for output in ODD]
+    assert [held(output) for output in found if output is not None] == [
+        held(output) for output in ODD
+    ]
 
 
 @pytest.mark.parametrize("output", [tagged("a"), ODD[-1]])
-def test_the_kinds_that_were_not_asked_for_come_back(output: Interleaved, tmp_path: Path) -> None:
-    export_unim(tmp_path / "m", task_of("unim", [Trial(unim_sample(), output=output, left_out=("video",))]))
+def test_the_kinds_that_were_not_asked_for_come_back(
+    output: Interleaved, tmp_path: Path
+) -> None:
+    export_unim(
+        tmp_path / "m",
+        task_of("unim", [Trial(unim_sample(), output=output, left_out=("video",))]),
+    )
     found = response_to(read_output(tmp_path / "m"))
     assert (found.output, found.left_out) == (output, ("video",))
 
 
-def test_a_record_of_a_plain_answer_has_nothing_of_ours(tmp_path: Path, place: Path) -> None:
+def test_a_record_of_a_plain_answer_has_nothing_of_ours(
+    tmp_path: Path, place: Path
+) -> None:
     (tmp_path / "image").mkdir()
     (tmp_path / "image/img_0501_01.png").write_bytes(HARE.read())
-    given: dict[str, Media | str] = {"image1": Media.from_path(tmp_path / "image/img_0501_01.png"), "code1": "{"}
+    given: dict[str, Media | str] = {
+        "image1": Media.from_path(tmp_path / "image/img_0501_01.png"),
+        "code1": "{",
+    }
     asked = Interleaved.from_text("Draw <image1> with <code1>.", given)
-    sample = Sample("natural_science/math/501", (Message("user", asked),), metadata=unim_sample().metadata)
+    sample = Sample(
+        "natural_science/math/501",
+        (Message("user", asked),),
+        metadata=unim_sample().metadata,
+    )
     answer = Trial(sample, output=tagged("done: <<image2>>", image2=HARE))
     export_unim(tmp_path / "m", task_of("unim", [answer]))
     assert json.loads((place / "answers.jsonl").read_text()) == {
@@ -68,75 +100,128 @@ def test_a_record_of_a_plain_answer_has_nothing_of_ours(tmp_path: Path, place: P
         "subdomain": "math",
         "id": "501",
         "difficulty_level": 3,
-        "input": {"modal": {"image1": "image/img_0501_01.png", "code1": "{"}, "content": "Draw <image1> with <code1>."},
-        "output": {"modal": {"image2": "image/img_0501_02.png"}, "content": "done: <<image2>>"},
+        "input": {
+            "modal": {"image1": "image/img_0501_01.png", "code1": "{"},
+            "content": "Draw <image1> with <code1>.",
+        },
+        "output": {
+            "modal": {"image2": "image/img_0501_02.png"},
+            "content": "done: <<image2>>",
+        },
     }
     assert (place / "image/img_0501_02.png").read_bytes() == HARE.read()
 
 
-def test_repeats_have_files_of_their_own_as_a_script_scores_a_file(tmp_path: Path, place: Path) -> None:
-    trials = [unim_trial(tagged(f"{FIRST} {repeat}", image1=HARE), repeat=repeat) for repeat in range(2)]
+def test_repeats_have_files_of_their_own_as_a_script_scores_a_file(
+    tmp_path: Path, place: Path
+) -> None:
+    trials = [
+        unim_trial(tagged(f"{FIRST} {repeat}", image1=HARE), repeat=repeat)
+        for repeat in range(2)
+    ]
     done = export_unim(tmp_path / "m", task_of("unim", trials))
     answers = read_output(tmp_path / "m")
-    assert sorted(file.name for file in place.glob("*.jsonl")) == ["answers.jsonl", "answers_repeat1.jsonl"]
-    assert sorted(file.name for file in (place / "image").iterdir()) == ["img_0001_01.png", "img_0001_repeat1_01.png"]
-    assert [response_to(answers, repeat=repeat).text for repeat in range(2)] == [f"{FIRST} 0", f"{FIRST} 1"]
+    assert sorted(file.name for file in place.glob("*.jsonl")) == [
+        "answers.jsonl",
+        "answers_repeat1.jsonl",
+    ]
+    assert sorted(file.name for file in (place / "image").iterdir()) == [
+        "img_0001_01.png",
+        "img_0001_repeat1_01.png",
+    ]
+    assert [response_to(answers, repeat=repeat).text for repeat in range(2)] == [
+        f"{FIRST} 0",
+        f"{FIRST} 1",
+    ]
     assert "answers_repeat<n>.jsonl" in done.notes[-1]
 
 
-def test_a_large_file_is_continued_in_another_one(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_file_is_continued_in_another_one(
+    tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(writing, "MAX_FILE_BYTES", 800)
     answers = [tagged(f"{number} {'a' * 100}") for number in range(4)]
-    assert [response.output for response in there_and_back(tmp_path / "m", *answers)] == answers
-    assert sorted(file.name for file in place.iterdir()) == ["answers.jsonl", "answers_part2.jsonl"]
+    assert [
+        response.output for response in there_and_back(tmp_path / "m", *answers)
+    ] == answers
+    assert sorted(file.name for file in place.iterdir()) == [
+        "answers.jsonl",
+        "answers_part2.jsonl",
+    ]
 
 
 @pytest.mark.parametrize("number", ["../../x", "é", "x" * 300, "0001"])
-def test_an_id_never_becomes_a_path_and_no_two_share_a_file(number: str, tmp_path: Path, place: Path) -> None:
+def test_an_id_never_becomes_a_path_and_no_two_share_a_file(
+    number: str, tmp_path: Path, place: Path
+) -> None:
     other = tagged(FIRST, image1=Media.from_bytes(picture(colour=9)))
-    export_unim(tmp_path / "m", unim_task({number: tagged(FIRST, image1=HARE), "1": other}))
+    export_unim(
+        tmp_path / "m", unim_task({number: tagged(FIRST, image1=HARE), "1": other})
+    )
     answers = read_output(tmp_path / "m")
-    assert (response_to(answers, number).output, response_to(answers).output) == (tagged(FIRST, image1=HARE), other)
+    assert (response_to(answers, number).output, response_to(answers).output) == (
+        tagged(FIRST, image1=HARE),
+        other,
+    )
     assert len(list((place / "image").iterdir())) == 2
 
 
-def test_failures_are_no_empty_answers_and_come_back_as_what_they_were(tmp_path: Path, place: Path) -> None:
+def test_failures_are_no_empty_answers_and_come_back_as_what_they_were(
+    tmp_path: Path, place: Path
+) -> None:
     unasked = ErrorInfo("unsupported", "it takes no audio")
     done = export_unim(tmp_path / "m", unim_task([tagged("a"), FAILED, unasked]))
     answers = read_output(tmp_path / "m")
     assert [gap.partition(":")[0] for gap in done.gaps] == ["1 answer", "1 answer"]
     assert len((place / "answers.jsonl").read_text().splitlines()) == 1
-    assert [response_to(answers, number).error for number in "123"] == [None, FAILED, unasked]
+    assert [response_to(answers, number).error for number in "123"] == [
+        None,
+        FAILED,
+        unasked,
+    ]
     assert answers.counts == {str(tmp_path / "m"): 3}
     export_unim(tmp_path / "failed", unim_task([FAILED]))
     assert response_to(read_output(tmp_path / "failed")).error == FAILED
 
 
-def test_damaged_samples_are_counted_once_and_are_no_failures_of_the_model(tmp_path: Path) -> None:
+def test_damaged_samples_are_counted_once_and_are_no_failures_of_the_model(
+    tmp_path: Path,
+) -> None:
     fault = ErrorInfo("bad_sample", "out.jsonl:1: no JSON")
     damaged = Trial(Sample("image.jsonl:7", (), fault=fault.message), error=fault)
     again = task_of("unim_hard", [damaged])
     task = task_of("unim", [damaged, unim_trial(tagged("a"))])
     done = export_unim(tmp_path / "m", task, again)
-    assert [("1 answer" in gap, "sample is damaged" in gap) for gap in done.gaps] == [(True, True)]
+    assert [("1 answer" in gap, "sample is damaged" in gap) for gap in done.gaps] == [
+        (True, True)
+    ]
     assert read_output(tmp_path / "m").counts == {str(tmp_path / "m"): 1}
 
 
 def test_other_benchmarks_have_no_place(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no task of UniM"):
-        export_unim(tmp_path / "m", task_of("tiny", [Trial(row_sample(0), output=ODD[0])]))
+        export_unim(
+            tmp_path / "m", task_of("tiny", [Trial(row_sample(0), output=ODD[0])])
+        )
 
 
-def test_a_huge_medium_of_an_export_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_huge_medium_of_an_export_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     export_unim(tmp_path / "m", unim_task([tagged(FIRST, image1=HARE)]))
     answers = read_output(tmp_path / "m")
     monkeypatch.setattr(sidecar, "MAX_MEDIUM_BYTES", 10)
     assert "larger than" in why_absent(answers)
-    assert answers.answer("unim", unim_sample(), 0).place == AnswerPlace(str(tmp_path / "m"), 0)
+    assert answers.answer("unim", unim_sample(), 0).place == AnswerPlace(
+        str(tmp_path / "m"), 0
+    )
 
 
 def test_what_the_layout_has_no_place_for_is_reported(tmp_path: Path) -> None:
-    done = export_unim(tmp_path / "m", unim_task([*ODD[:3], tagged("<image1> and <image2>", image1=HARE)]))
+    done = export_unim(
+        tmp_path / "m",
+        unim_task([*ODD[:3], tagged("<image1> and <image2>", image1=HARE)]),
+    )
     assert [note.partition(":")[0] for note in done.notes] == [
         "1 answer",
         "1 answer",

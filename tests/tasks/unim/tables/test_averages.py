@@ -32,13 +32,28 @@ def column(**domains: list[float | str | Score]) -> Scores:
 @pytest.mark.parametrize(
     ("found", "means"),
     [
-        (micro(Sums(asked=4, supported=2, scored=2, total=1.5)), Means(tau=0.5, absolute=0.75, relative=0.375)),
-        (micro(Sums(asked=4)), Means(tau=0.0, absolute=None, relative=0.0)),  # nothing is supported
-        (micro(Sums(asked=4, supported=2)), Means(tau=0.5, absolute=None, relative=None)),  # everything was lost
+        (
+            micro(Sums(asked=4, supported=2, scored=2, total=1.5)),
+            Means(tau=0.5, absolute=0.75, relative=0.375),
+        ),
+        (
+            micro(Sums(asked=4)),
+            Means(tau=0.0, absolute=None, relative=0.0),
+        ),  # nothing is supported
+        (
+            micro(Sums(asked=4, supported=2)),
+            Means(tau=0.5, absolute=None, relative=None),
+        ),  # everything was lost
         (micro(Sums()), Means()),
         # The relative mean is not the product of the others.
-        (macro([Sums(2, 2, 2, 2.0), Sums(2, 1, 1, 0.5), Sums(2, 0, 0, 0.0)]), Means(0.5, 0.75, 1.25 / 3)),
-        (macro([Sums(1, 1, 1, 0.5), Sums()]), Means(1.0, 0.5, 0.5)),  # a domain without an instance counts nowhere
+        (
+            macro([Sums(2, 2, 2, 2.0), Sums(2, 1, 1, 0.5), Sums(2, 0, 0, 0.0)]),
+            Means(0.5, 0.75, 1.25 / 3),
+        ),
+        (
+            macro([Sums(1, 1, 1, 0.5), Sums()]),
+            Means(1.0, 0.5, 0.5),
+        ),  # a domain without an instance counts nowhere
         (macro([Sums(1, 0, 0, 0.0), Sums(1, 1, 0, 0.0)]), Means(0.5, None, None)),
         (macro([Sums()]), Means()),
     ],
@@ -47,7 +62,12 @@ def test_means_of_instances_and_of_domains(found: Means, means: Means) -> None:
     assert found == means
 
 
-PARTS = column(math=[1.0, 0.5, "unsupported", LOST], art=[0.0, "unsupported"], law=["unsupported"], pets=["bad"])
+PARTS = column(
+    math=[1.0, 0.5, "unsupported", LOST],
+    art=[0.0, "unsupported"],
+    law=["unsupported"],
+    pets=["bad"],
+)
 NOT_SUPPORTED = column(math=["unsupported"], art=["unsupported"])
 UNAVAILABLE = column(math=[NO_JUDGE], art=["unsupported"])
 
@@ -68,11 +88,17 @@ UNAVAILABLE = column(math=[NO_JUDGE], art=["unsupported"])
         (UNAVAILABLE, "macro", "relative", None),
     ],
 )
-def test_each_mean_by_hand(scores: Scores, average: Average, kind: Kind, wanted: float | None) -> None:
-    assert unim(scores, average=average, kind=kind).value == (None if wanted is None else pytest.approx(wanted))
+def test_each_mean_by_hand(
+    scores: Scores, average: Average, kind: Kind, wanted: float | None
+) -> None:
+    assert unim(scores, average=average, kind=kind).value == (
+        None if wanted is None else pytest.approx(wanted)
+    )
 
 
-def test_without_labels_it_is_the_mean_over_instances_and_one_instance_has_no_standard_error() -> None:
+def test_without_labels_it_is_the_mean_over_instances_and_one_instance_has_no_standard_error() -> (
+    None
+):
     scores = Scores()
     for at, one in enumerate((0.0, 1.0, 1.0)):
         scores.add_value(str(at), 0, one)
@@ -83,7 +109,13 @@ def test_without_labels_it_is_the_mean_over_instances_and_one_instance_has_no_st
 
 
 def test_bounds_hold_what_a_mended_sample_could_bring() -> None:
-    found = summarise("t", "m", column(math=[0.5, "bad"]), unim, {"average": "micro", "kind": "relative"})
+    found = summarise(
+        "t",
+        "m",
+        column(math=[0.5, "bad"]),
+        unim,
+        {"average": "micro", "kind": "relative"},
+    )
     assert (found.value, found.bounds, found.failed) == (0.5, (0.25, 0.75), 1)
 
 
@@ -95,7 +127,9 @@ def many(lost: float = 0.0) -> Scores:
             return LOST
         return "unsupported" if chance.random() < 0.3 else chance.random()
 
-    return column(**{name: [given() for _ in range(200)] for name in ("math", "art", "law")})
+    return column(
+        **{name: [given() for _ in range(200)] for name in ("math", "art", "law")}
+    )
 
 
 def zeros(scores: Scores) -> Scores:
@@ -116,5 +150,10 @@ def zeros(scores: Scores) -> Scores:
         (unim(many(), kind="relative"), macro_mean(zeros(many()), by="domain")),
     ],
 )
-def test_the_standard_error_is_that_of_a_mean(found: Estimate, wanted: Estimate) -> None:
-    assert (found.value, found.stderr) == (pytest.approx(wanted.value), pytest.approx(wanted.stderr))
+def test_the_standard_error_is_that_of_a_mean(
+    found: Estimate, wanted: Estimate
+) -> None:
+    assert (found.value, found.stderr) == (
+        pytest.approx(wanted.value),
+        pytest.approx(wanted.stderr),
+    )

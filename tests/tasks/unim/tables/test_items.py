@@ -20,10 +20,16 @@ def piece(*qualities: float | str | None) -> dict[str, Any]:
             return ItemScore.unavailable(one)
         return ItemScore.none("damaged") if one is None else ItemScore(one)
 
-    return together([(f"i{at}", item(one)) for at, one in enumerate(qualities)]).to_json()
+    return together(
+        [(f"i{at}", item(one)) for at, one in enumerate(qualities)]
+    ).to_json()
 
 
-def pool(*trials: dict[str, dict[str, Any]], given: dict[str, str] = GIVEN, same: bool = False) -> ItemPool:
+def pool(
+    *trials: dict[str, dict[str, Any]],
+    given: dict[str, str] = GIVEN,
+    same: bool = False,
+) -> ItemPool:
     found = ItemPool()
     for at, scores in enumerate(trials):
         found.add(0 if same else at, scores, given, "unim_gq")
@@ -40,24 +46,41 @@ def test_items_are_counted_by_what_is_known_of_them() -> None:
     found = pool(first, {"image_quality": piece(0.0, None, "no OCR here")})
     assert tuple(TITLES) == PIECES
     assert (of_all(found), of_all(found).mean) == (Items(2, 3, 1.5, 1, 1), 0.5)
-    assert (of_all(found, "audio_quality"), of_all(found, "audio_quality").mean) == (Items(), None)
+    assert (of_all(found, "audio_quality"), of_all(found, "audio_quality").mean) == (
+        Items(),
+        None,
+    )
 
 
 def test_they_are_divided_by_groups_and_one_without_a_group_counts_in_none() -> None:
     found = pool(*({"image_quality": piece(one)} for one in (0.0, 0.5, 1.0)))
-    assert [one.total for one in found.sums("image_quality", array("q", [1, -1, 0]), 2)] == [1.0, 0.0]
+    assert [
+        one.total for one in found.sums("image_quality", array("q", [1, -1, 0]), 2)
+    ] == [1.0, 0.0]
 
 
 def test_an_answer_of_several_tasks_counts_once_with_the_first_that_has_items() -> None:
-    gq = {"value": 0.5, "status": "scored", "evidence": {"gq_partial": True, "without": ["text_quality"]}}
+    gq = {
+        "value": 0.5,
+        "status": "scored",
+        "evidence": {"gq_partial": True, "without": ["text_quality"]},
+    }
     twice = pool(*[{"image_quality": piece(0.5), "unim_gq": gq}] * 2, same=True)
-    assert (of_all(twice).answers, twice.partial_answers, dict(twice.partial)) == (1, 1, {"text_quality": 1})
+    assert (of_all(twice).answers, twice.partial_answers, dict(twice.partial)) == (
+        1,
+        1,
+        {"text_quality": 1},
+    )
     unavailable = {"image_quality": Score.unavailable("no pyiqa").to_json()}
     later = pool(unavailable, {"image_quality": piece(0.5)}, same=True)
     assert (of_all(later).known, list(later.unavailable)) == (1, ["image_quality"])
 
 
-@pytest.mark.parametrize("given", [{}, {"image_quality": "scoring was suspended"}], ids=["not listed", "suspended"])
+@pytest.mark.parametrize(
+    "given",
+    [{}, {"image_quality": "scoring was suspended"}],
+    ids=["not listed", "suspended"],
+)
 def test_what_is_no_item_of_the_task_does_not_count(given: dict[str, str]) -> None:
     assert pool({"image_quality": piece(0.5)}, given=given).columns == {}
     # Nor does the 0 of the rule for a missing output.

@@ -11,16 +11,31 @@ from mmeval.tasks.unim.tables.layout import ALL, FAMILIES, MODALITIES, layout
 from mmeval.tasks.unim.tables.pool import NUMBERS
 from tests.support.table_scores import Row, labels, stored, trial
 
-FIELD, DOMAIN, OTHER = "UniM by field: {} (%)", "UniM by domain: {} (%)", "UniM by {} (%)"
+FIELD, DOMAIN, OTHER = (
+    "UniM by field: {} (%)",
+    "UniM by domain: {} (%)",
+    "UniM by {} (%)",
+)
 MEANING, STRUCTURE, COHERENCE = (FAMILY := [family.title for family in FAMILIES])
-BY_DOMAIN, BY_INSTANCE = "Natural science: mean of domains", "Natural science: mean of instances"
+BY_DOMAIN, BY_INSTANCE = (
+    "Natural science: mean of domains",
+    "Natural science: mean of instances",
+)
 CAPABILITY = OTHER.format("capability")
 HALF: dict[str, float | str] = dict.fromkeys(NUMBERS, 0.5)
 BY_HAND = [
-    trial("m1", {**HALF, "strict_structure": 1.0}, labels("math", "easy", capabilities=["C1", "C10"])),
+    trial(
+        "m1",
+        {**HALF, "strict_structure": 1.0},
+        labels("math", "easy", capabilities=["C1", "C10"]),
+    ),
     trial("m2", "unsupported", labels("math", "hard", capabilities=["C1"])),
     trial("p1", "unsupported", labels("physics", "hard")),
-    trial("a1", {**HALF, "strict_structure": 0.25, "semantic_correctness": 1.0}, labels("art", "hard")),
+    trial(
+        "a1",
+        {**HALF, "strict_structure": 0.25, "semantic_correctness": 1.0},
+        labels("art", "hard"),
+    ),
 ]
 """Two domains of one field and one of another: half of math is taken, nothing of physics."""
 Trials = Iterable[Row] | Mapping[str, Iterable[Row]]
@@ -34,14 +49,20 @@ def tables(folder: Path, rows: Trials, **more: Any) -> dict[str, Table]:
 
 def cells(table: Table) -> dict[Any, dict[str, Any]]:
     """Cells by the first cell of their row and by header."""
-    return {row[0]: dict(zip(table.headers[1:], row[1:], strict=True)) for row in table.rows}
+    return {
+        row[0]: dict(zip(table.headers[1:], row[1:], strict=True)) for row in table.rows
+    }
 
 
-def field(folder: Path, rows: Trials, family: str = MEANING, **more: Any) -> dict[Any, dict[str, Any]]:
+def field(
+    folder: Path, rows: Trials, family: str = MEANING, **more: Any
+) -> dict[Any, dict[str, Any]]:
     return cells(tables(folder, rows, **more)[FIELD.format(family)])
 
 
-def domain(folder: Path, rows: Trials, family: str = STRUCTURE, **more: Any) -> dict[Any, dict[str, Any]]:
+def domain(
+    folder: Path, rows: Trials, family: str = STRUCTURE, **more: Any
+) -> dict[Any, dict[str, Any]]:
     return cells(tables(folder, rows, **more)[DOMAIN.format(family)])
 
 
@@ -57,8 +78,15 @@ def test_the_tables_are_those_of_the_paper_and_its_other_slices(tmp_path: Path) 
     found = tables(tmp_path, BY_HAND)
     others = [OTHER.format(name) for name in ("difficulty", "capability")]
     *titles, _ = found
-    assert titles == [title.format(name) for title in (FIELD, DOMAIN) for name in FAMILY] + others
-    assert [found[title].headers[0] for title in list(found)[-3:]] == ["Difficulty", "Capability", "Combination"]
+    assert (
+        titles
+        == [title.format(name) for title in (FIELD, DOMAIN) for name in FAMILY] + others
+    )
+    assert [found[title].headers[0] for title in list(found)[-3:]] == [
+        "Difficulty",
+        "Capability",
+        "Combination",
+    ]
     assert FAMILY == ["meaning and quality", "structure", "coherence"]
     numbers = "tau,SC,GQ,SQCS abs,SQCS rel,StS abs,LeS abs,StS rel,LeS rel,HC,SH,ICS abs,ICS rel"
     assert ",".join(column.header for column in ALL.columns) == numbers
@@ -68,37 +96,69 @@ def test_the_tables_are_those_of_the_paper_and_its_other_slices(tmp_path: Path) 
     assert list(layout(stored(tmp_path / "c", {"other": BY_HAND}, layout="mmmg"))) == []
 
 
-def test_a_field_has_the_mean_of_its_domains_and_of_its_instances(tmp_path: Path) -> None:
+def test_a_field_has_the_mean_of_its_domains_and_of_its_instances(
+    tmp_path: Path,
+) -> None:
     found = field(tmp_path / "a", BY_HAND, STRUCTURE)
     every = found["All: mean of domains"]
     assert some(found[BY_DOMAIN], "StS abs, StS rel") == [100.0, 25.0]  # (50 + 0) / 2
     assert found[BY_INSTANCE]["StS rel"] == pytest.approx(100 / 3)
     # The relative mean is not the product of the others.
-    assert some(every, "StS abs, StS rel, Scored") == [62.5, pytest.approx((50 + 0 + 25) / 3), "2/30 domains"]
+    assert some(every, "StS abs, StS rel, Scored") == [
+        62.5,
+        pytest.approx((50 + 0 + 25) / 3),
+        "2/30 domains",
+    ]
     assert found["All: mean of instances"]["Lacks"] == "2 unsupported"
     found = field(tmp_path / "b", BY_HAND)
-    taus = [found[name]["tau"] for name in (BY_DOMAIN, BY_INSTANCE, "Social science: mean of domains")]
+    taus = [
+        found[name]["tau"]
+        for name in (BY_DOMAIN, BY_INSTANCE, "Social science: mean of domains")
+    ]
     assert taus == pytest.approx([25.0, 100 / 3, 100.0])
     assert found["All: mean of domains"]["tau"] == 50.0
-    assert some(domain(tmp_path / "c", BY_HAND)["2 Physics"], "StS abs, StS rel, Scored") == [None, 0.0, "0/1"]
+    assert some(
+        domain(tmp_path / "c", BY_HAND)["2 Physics"], "StS abs, StS rel, Scored"
+    ) == [None, 0.0, "0/1"]
 
 
 @pytest.mark.parametrize(("switches", "eta"), [({}, 0.7), ({"eta": 0.6}, 0.6)])
-def test_sqcs_of_means_has_the_weight_of_the_run(tmp_path: Path, switches: dict[str, float], eta: float) -> None:
-    metrics = {"unim_all": {name: {"outputs": [name], "switches": switches} for name in NUMBERS}}
+def test_sqcs_of_means_has_the_weight_of_the_run(
+    tmp_path: Path, switches: dict[str, float], eta: float
+) -> None:
+    metrics = {
+        "unim_all": {
+            name: {"outputs": [name], "switches": switches} for name in NUMBERS
+        }
+    }
     found = field(tmp_path, BY_HAND, metrics=metrics)["All: mean of instances"]
     assert found["SQCS of means"] == pytest.approx(75 * (eta + (1 - eta) * 0.5))
 
 
-def test_domains_stand_in_the_order_of_the_paper_and_one_without_hard_instances_is_not_0(tmp_path: Path) -> None:
+def test_domains_stand_in_the_order_of_the_paper_and_one_without_hard_instances_is_not_0(
+    tmp_path: Path,
+) -> None:
     found = domain(tmp_path / "a", [trial("a", 0.5, labels("art", "hard"))], COHERENCE)
-    empty = {**dict.fromkeys(("HC", "SH", "ICS abs", "ICS rel")), "Scored": "0/0", "Lacks": "has no hard instance"}
+    empty = {
+        **dict.fromkeys(("HC", "SH", "ICS abs", "ICS rel")),
+        "Scored": "0/0",
+        "Lacks": "has no hard instance",
+    }
     assert (list(found), found["20 Philosophy"]) == (["17 Art", "20 Philosophy"], empty)
     # Where no level is known no domain lacks instances of it.
-    assert list(domain(tmp_path / "b", [trial("a", 0.5, labels("art", ""))])) == ["17 Art"]
+    assert list(domain(tmp_path / "b", [trial("a", 0.5, labels("art", ""))])) == [
+        "17 Art"
+    ]
     words = ("pets", "astrology", "mathematics", "env_science")
-    rows = [trial(word, 0.5, {**labels(word), "field": "natural_science"}) for word in words]
-    names = ["1 Math", "10 Env. Science", "30 Pets (natural_science)", "astrology (natural_science)"]
+    rows = [
+        trial(word, 0.5, {**labels(word), "field": "natural_science"}) for word in words
+    ]
+    names = [
+        "1 Math",
+        "10 Env. Science",
+        "30 Pets (natural_science)",
+        "astrology (natural_science)",
+    ]
     assert list(domain(tmp_path / "c", rows)) == names
     assert "not name: astrology." in notes(tmp_path / "d", rows)
 
@@ -116,37 +176,81 @@ def test_an_instance_counts_in_each_of_its_other_slices(tmp_path: Path) -> None:
         "hard, natural science": [0.0, None, "0/2"],
         "hard, social science": [100.0, 25.0, "1/1"],
     }
-    assert capability == {"C1 perceptual understanding": [50.0, 100.0, "1/2"], "C10 planning": [100.0, 100.0, "1/1"]}
+    assert capability == {
+        "C1 perceptual understanding": [50.0, 100.0, "1/2"],
+        "C10 planning": [100.0, 100.0, "1/1"],
+    }
     assert combination == {"I->I": [50.0, 62.5, "2/4"]}
 
 
 def test_samples_whose_data_are_broken_are_in_no_mean(tmp_path: Path) -> None:
-    rows = [trial("a", 0.5, labels()), trial("b", "bad_sample", labels()), trial("row 7", "bad_sample", {})]
+    rows = [
+        trial("a", 0.5, labels()),
+        trial("b", "bad_sample", labels()),
+        trial("row 7", "bad_sample", {}),
+    ]
     found = tables(tmp_path, rows)
-    whole, math = cells(found[FIELD.format(MEANING)])["All: mean of instances"], cells(found[DOMAIN.format(MEANING)])
+    whole, math = (
+        cells(found[FIELD.format(MEANING)])["All: mean of instances"],
+        cells(found[DOMAIN.format(MEANING)]),
+    )
     notes = "\n".join(found[FIELD.format(MEANING)].notes)
     assert some(whole, "SC, tau, Scored, Lacks") == [50.0, 100.0, "1/3", "2 bad"]
-    assert some(math["1 Math"], "SC, tau, Scored, Lacks") == [50.0, 100.0, "1/2", "1 bad"]
-    assert ("bad: 2 " in notes, ": b, row 7." in notes, "no field" in notes) == (True, True, False)
+    assert some(math["1 Math"], "SC, tau, Scored, Lacks") == [
+        50.0,
+        100.0,
+        "1/2",
+        "1 bad",
+    ]
+    assert ("bad: 2 " in notes, ": b, row 7." in notes, "no field" in notes) == (
+        True,
+        True,
+        False,
+    )
 
 
 def test_soft_labels_stand_beside_weight_1(tmp_path: Path) -> None:
     rows = [trial(str(at), float(at), labels(capabilities=["C7"])) for at in range(2)]
-    weights = {"0": {"capability_weights": {"C7": 0.5}}, "1": {"capability_weights": {"C7": 1.5}}}
+    weights = {
+        "0": {"capability_weights": {"C7": 0.5}},
+        "1": {"capability_weights": {"C7": 1.5}},
+    }
     found = cells(tables(tmp_path, rows, samples=weights)[CAPABILITY])
-    assert {name: row["HC"] for name, row in found.items()} == {"C7 reasoning": 50.0, "C7 reasoning, by weight": 75.0}
+    assert {name: row["HC"] for name, row in found.items()} == {
+        "C7 reasoning": 50.0,
+        "C7 reasoning, by weight": 75.0,
+    }
     for weight in (True, -1, float("inf")):  # no weights
         samples = {"0": {"capability_weights": {"C7": weight}}}
-        assert list(cells(tables(tmp_path / str(weight), rows[:1], samples=samples)[CAPABILITY])) == ["C7 reasoning"]
+        assert list(
+            cells(tables(tmp_path / str(weight), rows[:1], samples=samples)[CAPABILITY])
+        ) == ["C7 reasoning"]
 
 
 LOST = [
     trial("a", 1.0, labels()),
-    trial("b", {**dict.fromkeys(NUMBERS, 1.0), "semantic_correctness": "unscored"}, labels()),
+    trial(
+        "b",
+        {**dict.fromkeys(NUMBERS, 1.0), "semantic_correctness": "unscored"},
+        labels(),
+    ),
     trial("c", "failed", labels()),
 ]
-UNAVAILABLE = [trial("a", {**dict.fromkeys(NUMBERS, 1.0), "unim_gq": "unavailable", "sqcs": "unavailable"}, labels())]
-WITHOUT = [trial("m", {**HALF, "unim_gq": "inapplicable", "sqcs": "inapplicable"}, labels()), trial("n", 1.0, labels())]
+UNAVAILABLE = [
+    trial(
+        "a",
+        {
+            **dict.fromkeys(NUMBERS, 1.0),
+            "unim_gq": "unavailable",
+            "sqcs": "unavailable",
+        },
+        labels(),
+    )
+]
+WITHOUT = [
+    trial("m", {**HALF, "unim_gq": "inapplicable", "sqcs": "inapplicable"}, labels()),
+    trial("n", 1.0, labels()),
+]
 GONE = [{"task": "unim_all", "metric": "semantic_correctness", "suspended": True}]
 ALONE = {"numbers": ["strict_structure"]}
 
@@ -154,47 +258,105 @@ ALONE = {"numbers": ["strict_structure"]}
 @pytest.mark.parametrize(
     ("rows", "more", "names", "wanted", "noted"),
     [
-        (LOST, {}, "SC, tau, Scored, Lacks", [100, 100, "1/3", "1 failed, 1 unscored"], "SC of 1: unscored"),
+        (
+            LOST,
+            {},
+            "SC, tau, Scored, Lacks",
+            [100, 100, "1/3", "1 failed, 1 unscored"],
+            "SC of 1: unscored",
+        ),
         # A number that is unavailable has no column and keeps no other from counting.
-        (UNAVAILABLE, {}, "tau, SC, Scored, Lacks", [100, 100, "1/1", ""], "SQCS of all: unavailable"),
+        (
+            UNAVAILABLE,
+            {},
+            "tau, SC, Scored, Lacks",
+            [100, 100, "1/1", ""],
+            "SQCS of all: unavailable",
+        ),
         # An answer to which a number is inapplicable lacks nothing.
         (WITHOUT, {}, "GQ, SQCS abs, SC, Scored, Lacks", [100, 100, 75, "2/2", ""], ""),
         # A number whose scoring was suspended is not that of what came before.
-        ([trial("a", 0.5, labels())], {"results": GONE}, "SC, GQ", [None, 50], "SC of 1: scoring"),
-        ([trial("a", {"strict_structure": 1.0, "lenient_structure": 1.0}, labels())], {}, "tau", [100], "not scored"),
-        ([trial("a", 1.0, labels())], ALONE, "Scored, Lacks", ["0/1", "1 unavailable"], "LeS of"),
+        (
+            [trial("a", 0.5, labels())],
+            {"results": GONE},
+            "SC, GQ",
+            [None, 50],
+            "SC of 1: scoring",
+        ),
+        (
+            [trial("a", {"strict_structure": 1.0, "lenient_structure": 1.0}, labels())],
+            {},
+            "tau",
+            [100],
+            "not scored",
+        ),
+        (
+            [trial("a", 1.0, labels())],
+            ALONE,
+            "Scored, Lacks",
+            ["0/1", "1 unavailable"],
+            "LeS of",
+        ),
     ],
     ids=["lost", "unavailable", "inapplicable", "suspended", "not scored", "skipped"],
 )
 def test_what_is_lost_or_unavailable_is_no_0(
-    tmp_path: Path, rows: list[Row], more: dict[str, Any], names: str, wanted: list[Any], noted: str
+    tmp_path: Path,
+    rows: list[Row],
+    more: dict[str, Any],
+    names: str,
+    wanted: list[Any],
+    noted: str,
 ) -> None:
-    line, note = domain(tmp_path / "a", rows, MEANING, **more)["1 Math"], notes(tmp_path / "b", rows, **more)
+    line, note = (
+        domain(tmp_path / "a", rows, MEANING, **more)["1 Math"],
+        notes(tmp_path / "b", rows, **more),
+    )
     assert some(line, names) == wanted
     assert noted in note and ("Lacking" in note) is bool(noted)
     if rows is UNAVAILABLE:
         assert ",".join(line) == "tau,SC,Scored,Lacks"
         assert "SQCS of means" not in note
-        assert "SQCS abs" not in tables(tmp_path / "c", rows)[OTHER.format("difficulty")].headers
+        assert (
+            "SQCS abs"
+            not in tables(tmp_path / "c", rows)[OTHER.format("difficulty")].headers
+        )
 
 
 def test_notes_of_bundled_partial_and_unfinished_runs(tmp_path: Path) -> None:
-    of: dict[str, Any] = {"not_comparable": ["unim_all"], "left_out": {"x": ""}, "unfinished": {"unim_all": {}}}
+    of: dict[str, Any] = {
+        "not_comparable": ["unim_all"],
+        "left_out": {"x": ""},
+        "unfinished": {"unim_all": {}},
+    }
     of["subset"] = {"unim_all": {"of": 100, "chosen": 1, "how": ["limit"]}}
     found = notes(tmp_path, [trial("a", 0.5, labels())], **of)
     for words in ("bundled", "unim_all, subset: 1 of 100", ": x.", "unim_all "):
         assert words in found
 
 
-def test_a_trial_of_two_tasks_counts_once_and_repeats_count_each(tmp_path: Path) -> None:
+def test_a_trial_of_two_tasks_counts_once_and_repeats_count_each(
+    tmp_path: Path,
+) -> None:
     hard = [trial("m", 0.0, labels(), repeat=0), trial("m", 1.0, labels(), repeat=1)]
-    tasks = {"unim_hard": hard, "unim_math": [trial("m", 0.0, labels(), repeat=0), trial("n", 1.0, labels(), repeat=0)]}
-    assert some(domain(tmp_path / "a", tasks)["1 Math"], "Scored, StS abs") == ["3/3", pytest.approx(200 / 3)]
+    tasks = {
+        "unim_hard": hard,
+        "unim_math": [
+            trial("m", 0.0, labels(), repeat=0),
+            trial("n", 1.0, labels(), repeat=0),
+        ],
+    }
+    assert some(domain(tmp_path / "a", tasks)["1 Math"], "Scored, StS abs") == [
+        "3/3",
+        pytest.approx(200 / 3),
+    ]
     assert "\n1 trials " in notes(tmp_path / "b", tasks)
 
 
 @pytest.mark.parametrize(("state", "of"), [("failed", labels()), ("bad_sample", {})])
-def test_what_one_task_has_lost_another_may_have(tmp_path: Path, state: str, of: Row) -> None:
+def test_what_one_task_has_lost_another_may_have(
+    tmp_path: Path, state: str, of: Row
+) -> None:
     tasks = {"a": [trial("m", state, of)], "b": [trial("m", 1.0, labels())]}
     assert domain(tmp_path / "a", tasks)["1 Math"]["Scored"] == "1/1"
     assert "bad" not in notes(tmp_path / "b", tasks)
@@ -202,7 +364,9 @@ def test_what_one_task_has_lost_another_may_have(tmp_path: Path, state: str, of:
 
 def test_only_the_trials_that_stand_behind_the_numbers_count(tmp_path: Path) -> None:
     asked = {"unim_all": {"repeats": 1, "samples": [[1, 1]]}}
-    found = domain(tmp_path, [trial("a", 0.0, labels()), trial("b", 1.0, labels())], asked=asked)
+    found = domain(
+        tmp_path, [trial("a", 0.0, labels()), trial("b", 1.0, labels())], asked=asked
+    )
     assert some(found["1 Math"], "StS abs, Scored") == [100.0, "1/1"]
 
 
@@ -214,25 +378,71 @@ def with_items(row: Row, **pieces: Sequence[float] | str) -> Row:
         else {
             "value": sum(own) / len(own),
             "status": "scored",
-            "evidence": {"items": [{"label": f"i{at}", "quality": one} for at, one in enumerate(own)]},
+            "evidence": {
+                "items": [
+                    {"label": f"i{at}", "quality": one} for at, one in enumerate(own)
+                ]
+            },
         }
         for name, own in pieces.items()
     }
     lost = [name for name, own in scores.items() if own["status"] == "unavailable"]
     gq = {"evidence": {"gq_partial": True, "without": lost}} if lost else {}
-    return {**row, "scores": {**row["scores"], **scores, "unim_gq": {**row["scores"]["unim_gq"], **gq}}}
+    return {
+        **row,
+        "scores": {
+            **row["scores"],
+            **scores,
+            "unim_gq": {**row["scores"]["unim_gq"], **gq},
+        },
+    }
 
 
-def test_the_items_of_each_modality_stand_in_a_table_of_their_own(tmp_path: Path) -> None:
+def test_the_items_of_each_modality_stand_in_a_table_of_their_own(
+    tmp_path: Path,
+) -> None:
     # Two answers of two fields: their texts are not judged, and the second has no sound.
-    first = with_items(trial("m", 0.5, labels("math")), text="unavailable", image=[0.25, 0.75, 1.0], audio=[1.0])
-    second = with_items(trial("a", 0.5, labels("art")), text="unavailable", image=[0.0], audio="inapplicable")
-    outputs = (*NUMBERS, "text_quality", "image_quality", "audio_quality", "video_quality")
-    metrics = {"unim_all": {name: {"outputs": [name], "switches": {}, "range": [0, 1]} for name in outputs}}
-    found = tables(tmp_path, [first, second, trial("p", "failed", labels("physics"))], metrics=metrics)
+    first = with_items(
+        trial("m", 0.5, labels("math")),
+        text="unavailable",
+        image=[0.25, 0.75, 1.0],
+        audio=[1.0],
+    )
+    second = with_items(
+        trial("a", 0.5, labels("art")),
+        text="unavailable",
+        image=[0.0],
+        audio="inapplicable",
+    )
+    outputs = (
+        *NUMBERS,
+        "text_quality",
+        "image_quality",
+        "audio_quality",
+        "video_quality",
+    )
+    metrics = {
+        "unim_all": {
+            name: {"outputs": [name], "switches": {}, "range": [0, 1]}
+            for name in outputs
+        }
+    }
+    found = tables(
+        tmp_path,
+        [first, second, trial("p", "failed", labels("physics"))],
+        metrics=metrics,
+    )
     titles = list(found)
 
-    headers = ("Modality", "Items", "Answers", "Mean", "Natural science", "Social science", "Lacks")
+    headers = (
+        "Modality",
+        "Items",
+        "Answers",
+        "Mean",
+        "Natural science",
+        "Social science",
+        "Lacks",
+    )
     assert found[MODALITIES].headers == headers
     assert found[MODALITIES].rows == (
         ("text", "0", "0", None, None, None, "unavailable"),
@@ -241,6 +451,14 @@ def test_the_items_of_each_modality_stand_in_a_table_of_their_own(tmp_path: Path
     )
     # It stands below the fields and above the domains; a quality that lacks items is partial.
     at = titles.index(MODALITIES)
-    assert titles[at - 1 : at + 2] == [FIELD.format(COHERENCE), MODALITIES, DOMAIN.format(MEANING)]
-    partial = [note for note in found[FIELD.format(MEANING)].notes if "text_quality (2)" in note]
+    assert titles[at - 1 : at + 2] == [
+        FIELD.format(COHERENCE),
+        MODALITIES,
+        DOMAIN.format(MEANING),
+    ]
+    partial = [
+        note
+        for note in found[FIELD.format(MEANING)].notes
+        if "text_quality (2)" in note
+    ]
     assert [re.findall(r"\d+ answers", note) for note in partial] == [["2 answers"]]

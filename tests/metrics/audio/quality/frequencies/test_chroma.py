@@ -1,7 +1,11 @@
 import numpy as np
 import pytest
 
-from mmeval.metrics.audio.quality.frequencies.chroma import chroma, chroma_variance, halved
+from mmeval.metrics.audio.quality.frequencies.chroma import (
+    chroma,
+    chroma_variance,
+    halved,
+)
 from mmeval.metrics.audio.quality.recording import RATE
 from tests.support.sounds import sine
 
@@ -11,9 +15,16 @@ def test_a_tone_is_of_its_class_in_every_octave_and_a_melody_varies() -> None:
         found = chroma(sine(hertz), 0.0)
         assert (found.shape, found.max()) == ((94, 12), 1)
         assert set(found[20:-20].argmax(axis=1).tolist()) == {name}
-    melody = np.concatenate([sine(hertz, 0.25) for hertz in (262, 330, 392, 523, 440, 349)])
+    melody = np.concatenate(
+        [sine(hertz, 0.25) for hertz in (262, 330, 392, 523, 440, 349)]
+    )
     assert chroma_variance(melody, 0.0) > 3 * chroma_variance(sine(440, 1.5), 0.0)
     assert not chroma(np.zeros(RATE, np.float32), 0.0).any()
     samples = sine()  # at half the rate it keeps its energy
-    assert (len(halved(samples)), len(halved(samples[:1001]))) == (len(samples) // 2, 501)
-    assert np.square(halved(samples)).sum() == pytest.approx(np.square(samples).sum(), rel=1e-3)
+    assert (len(halved(samples)), len(halved(samples[:1001]))) == (
+        len(samples) // 2,
+        501,
+    )
+    assert np.square(halved(samples)).sum() == pytest.approx(
+        np.square(samples).sum(), rel=1e-3
+    )
