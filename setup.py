@@ -1,8 +1,10 @@
-"""Only what setup.cfg cannot say: the packages that stand beside ``mmeval/`` and are imported as parts of it.
+"""Only what setup.cfg cannot say: the packages that stand beside ``mmeval/`` and are
+imported as parts of it.
 
-An editable installation puts ``.typing/`` on Python's path, a folder of links that shows the whole package: editors and
-type checkers cannot follow the import hook that setuptools would write. ``mmeval/__init__.py`` leads Python itself from
-there to the files."""
+An editable installation puts ``.typing/`` on Python's path, a folder of links that
+shows the whole package: editors and type checkers cannot follow the import hook that
+setuptools would write. ``mmeval/__init__.py`` leads Python itself from there to the
+files."""
 
 import shutil
 import sys

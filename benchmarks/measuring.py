@@ -1,4 +1,5 @@
-"""What benchmarks share: a figure beside its goal, calls measured in turns, and whole processes."""
+"""What benchmarks share: a figure beside its goal, calls measured in turns, and whole
+processes."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Figure:
-    """A measured value and its goal, which it must not pass or, ``at_least``, has to reach; None: there is no goal.
+    """A measured value and its goal, which it must not pass or, ``at_least``, has to
+    reach; None: there is no goal.
 
     ``note`` is what else was measured.
     """
@@ -56,13 +58,15 @@ def busy(call: Callable[[], object]) -> float:
 
 
 def processor_seconds(process: int | str) -> float:
-    """Seconds of the processor that a process has taken, with those of its children that have ended."""
+    """Seconds of the processor that a process has taken, with those of its children
+    that have ended."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 class Others:
-    """What other programs do meanwhile: the processors that they take, since the last look."""
+    """What other programs do meanwhile: the processors that they take, since the last
+    look."""
 
     def __init__(self) -> None:
         self._seen = self._look()
@@ -76,7 +80,8 @@ class Others:
 
     @staticmethod
     def _look() -> tuple[float, float, float]:
-        """The time, and the seconds of processors taken by all, and by the processes of this one's group."""
+        """The time, and the seconds of processors taken by all, and by the processes of
+        this one's group."""
         user, nice, system, _idle, _waiting, *interrupts = (
             Path("/proc/stat").read_text().split("\n")[0].split()[1:8]
         )
@@ -92,7 +97,8 @@ class Others:
 
 
 class Paired(NamedTuple):
-    """Two calls, measured in turns: the median of the ratios, and the median seconds of each."""
+    """Two calls, measured in turns: the median of the ratios, and the median seconds of
+    each."""
 
     ratio: float
     ours: float
@@ -108,7 +114,8 @@ def paired(
     pairs: int,
     clock: Callable[..., float] = seconds,
 ) -> Paired:
-    """Measure in turns, so that a slow minute of the machine hits both; the first call of each is not counted."""
+    """Measure in turns, so that a slow minute of the machine hits both; the first call
+    of each is not counted."""
     ours(), theirs()
     found = [(clock(ours), clock(theirs)) for _ in range(pairs)]
     mine, others = (statistics.median(side) for side in zip(*found, strict=True))
@@ -116,7 +123,8 @@ def paired(
 
 
 class Fresh:
-    """``package.module:function``, called in a process of its own; arguments and result are JSON."""
+    """``package.module:function``, called in a process of its own; arguments and result
+    are JSON."""
 
     def __init__(self, function: str, *arguments: Any) -> None:
         words = [
@@ -144,8 +152,9 @@ class Fresh:
 class Measured:
     """A process and its children: seconds of wall time and of CPU, and MiB.
 
-    ``peak`` is the peak resident set of the process; ``shared`` that of all, pages that processes share counted once,
-    and ``private`` that of pages that no other process has (0: not sampled). ``active``: seconds a server was busy.
+    ``peak`` is the peak resident set of the process; ``shared`` that of all, pages that
+    processes share counted once, and ``private`` that of pages that no other process
+    has (0: not sampled). ``active``: seconds a server was busy.
     """
 
     wall: float
@@ -174,13 +183,15 @@ def measure(
         if process.returncode:
             errors.seek(0)
             raise RuntimeError(
-                f"{' '.join(command[:4])} ... ended with {process.returncode}: {errors.read().decode()}"
+                f"{' '.join(command[:4])} ... ended with {process.returncode}: "
+                f"{errors.read().decode()}"
             )
     return Measured(wall, usage.ru_utime + usage.ru_stime, *sampled.stop())
 
 
 def high_water(process: int | str = "self") -> float:
-    """The most MiB that a process has taken. ``getrusage`` would begin with those of the process that started it."""
+    """The most MiB that a process has taken. ``getrusage`` would begin with those of
+    the process that started it."""
     try:
         lines = Path(f"/proc/{process}/status").read_text().splitlines()
     except OSError:  # it has ended
@@ -192,8 +203,9 @@ def high_water(process: int | str = "self") -> float:
 
 
 class _Memory:
-    """Samples the memory of a process, in MiB: its peak, and where its ``family`` counts, too, the proportional set
-    size and the private dirty pages of it and its children."""
+    """Samples the memory of a process, in MiB: its peak, and where its ``family``
+    counts, too, the proportional set size and the private dirty pages of it and its
+    children."""
 
     def __init__(self, pid: int, *, family: bool) -> None:
         self._pid, self._counts_family = pid, family
@@ -210,7 +222,8 @@ class _Memory:
         while not self._done.wait(0.05):
             self._note(0, high_water(self._pid))
             if self._counts_family:
-                # A set: a child between vfork and exec has its parent's very memory, which must not count twice.
+                # A set: a child between vfork and exec has its parent's very memory,
+                # which must not count twice.
                 sizes = [
                     _sizes(rollup)
                     for rollup in {_rollup(pid) for pid in _family(self._pid)}

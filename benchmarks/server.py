@@ -1,4 +1,5 @@
-"""The mock server as a process of its own, so that its work is not counted among that of the process that asks it."""
+"""The mock server as a process of its own, so that its work is not counted among that
+of the process that asks it."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ SERVER = (
 
 @contextmanager
 def serving(latency: float, *words: str) -> Iterator[str]:
-    """The URL of a server that answers after ``latency`` seconds; ``words`` are more of its arguments."""
+    """The URL of a server that answers after ``latency`` seconds; ``words`` are more of
+    its arguments."""
     command = [sys.executable, str(SERVER), "--latency", str(latency), *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -1,8 +1,10 @@
-"""The site: the Markdown pages of this checkout as they are, built by Sphinx (``make docs``).
+"""The site: the Markdown pages of this checkout as they are, built by Sphinx (``make
+docs``).
 
-The source folder is the root of the checkout, so that a link which leads somewhere on a code host leads there on the
-site too. The order of the pages is that of the lists in ``index.md`` and ``design/index.md``: each heading above a list
-of links becomes a part of the navigation.
+The source folder is the root of the checkout, so that a link which leads somewhere on a
+code host leads there on the site too. The order of the pages is that of the lists in
+``index.md`` and ``design/index.md``: each heading above a list of links becomes a part
+of the navigation.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ _LINK = re.compile(r"^- \[([^\]]+)\]\(([^)#\s]+\.md)\)", re.MULTILINE)
 
 
 def navigation(text: str, folder: str) -> Iterator[str]:
-    """A hidden table of contents for each second-level heading of an index with a list of links below it."""
+    """A hidden table of contents for each second-level heading of an index with a list
+    of links below it."""
     for part in re.split(r"^(?=## )", text, flags=re.MULTILINE):
         pages = [
             f"{title} <{_document(link, folder)}>"

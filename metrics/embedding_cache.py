@@ -1,7 +1,8 @@
 """Embeddings of fixed data in mmeval's cache: each is computed once on a machine.
 
-A file holds one table of numbers. A file that is damaged or cannot be read is made again; a cache that
-cannot be written only costs time. When there are too many files, the least recently used are deleted.
+A file holds one table of numbers. A file that is damaged or cannot be read is made
+again; a cache that cannot be written only costs time. When there are too many files,
+the least recently used are deleted.
 """
 
 from __future__ import annotations

@@ -22,7 +22,8 @@ def bound(model: str | Mapping[str, Any]) -> Mapping[str, Any]:
     """The value of a bound model switch. Raises UsageError for a bare name."""
     if isinstance(model, str):
         raise UsageError(
-            f"the model {model!r} was not looked for: score with score_one(bind(METRIC, SWITCHES), TRIAL)"
+            f"the model {model!r} was not looked for: score with "
+            "score_one(bind(METRIC, SWITCHES), TRIAL)"
         )
     return model
 
@@ -32,11 +33,12 @@ _UNUSED = ("masked_spec_embed", "num_batches_tracked")
 
 
 def network_of(kind: str, folder: Path, device: str) -> Any:
-    """A model of a class of transformers, by its name, in evaluation mode.
-    In full precision: the same input gives nearly the same numbers everywhere. ``Any``: each is a class of its own.
+    """A model of a class of transformers, by its name, in evaluation mode. In full
+    precision: the same input gives nearly the same numbers everywhere. ``Any``: each is
+    a class of its own.
 
-    Raises WeightsError for files that are damaged, of another kind of model, or incomplete: the library would fill
-    missing weights with random numbers.
+    Raises WeightsError for files that are damaged, of another kind of model, or
+    incomplete: the library would fill missing weights with random numbers.
     """
     chosen = getattr(need("transformers", "hf"), kind)
     _refuse_another_kind(chosen, folder)
@@ -60,8 +62,9 @@ def opening(
     *passing: type[Exception],
     how_to_fix: str = "",
 ) -> Iterator[None]:
-    """Turn errors of a library into a WeightsError that names the damaged files.
-    Errors about memory or packages stay as they are, and so do those of the types ``passing``."""
+    """Turn errors of a library into a WeightsError that names the damaged files. Errors
+    about memory or packages stay as they are, and so do those of the types
+    ``passing``."""
     try:
         yield
     except (MmevalError, ImportError):
@@ -99,7 +102,8 @@ def _refuse_another_kind(chosen: Any, folder: Path) -> None:
 
 
 def of_length_one(vectors: Vectors) -> Vectors:
-    """Each row scaled to length 1, so that products are cosines; a row of zeros stays."""
+    """Each row scaled to length 1, so that products are cosines; a row of zeros
+    stays."""
     import numpy as np
 
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)

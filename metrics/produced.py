@@ -11,7 +11,8 @@ from mmeval.records import Score, Trial
 
 T = TypeVar("T")
 Missing = Literal["zero", "dropped"]
-"""A switch: an answer without the media that it should have counts 0, or stands in no mean."""
+"""A switch: an answer without the media that it should have counts 0, or stands in no
+mean."""
 
 
 def media_of(content: Interleaved, kind: PartKind) -> tuple[Media, ...]:
@@ -22,8 +23,9 @@ def media_of(content: Interleaved, kind: PartKind) -> tuple[Media, ...]:
 
 
 def labelled(content: Interleaved, kind: PartKind) -> list[tuple[str, Part]]:
-    """The parts of a kind in order, by the number of their tag or else by place (``image1``).
-    One named twice by the same number counts once; a tag alone is a part, too, unless there is one with its number."""
+    """The parts of a kind in order, by the number of their tag or else by place
+    (``image1``). One named twice by the same number counts once; a tag alone is a part,
+    too, unless there is one with its number."""
     found: dict[tuple[str, str], tuple[str, Part]] = {}
     for at, part in enumerate(content.parts):
         if part.kind == kind:
@@ -57,7 +59,8 @@ def the_only_medium(trial: Trial, kind: PartKind, called: str) -> Media | Score:
 def decoded(media: Media, decode: Callable[[Media], T]) -> T | Score:
     """A decoded medium of the answer, or its score.
 
-    A damaged medium is a wrong answer: 0. One above the limits is unscored, since it was not decoded.
+    A damaged medium is a wrong answer: 0. One above the limits is unscored, since it
+    was not decoded.
     """
     try:
         return decode(media)
@@ -66,7 +69,8 @@ def decoded(media: Media, decode: Callable[[Media], T]) -> T | Score:
 
 
 def undecodable(media: Media, error: ContentError) -> Score:
-    """The score of an answer whose medium cannot be decoded, as ``decoded`` gives it."""
+    """The score of an answer whose medium cannot be decoded, as ``decoded`` gives
+    it."""
     if isinstance(error, MediaLimitError):
         return Score.unscored(str(error))
     media.read()  # raises where the file is not the one that was produced
@@ -79,7 +83,8 @@ def wrong(reason: str, **evidence: object) -> Score:
 
 
 def counted(score: Score, missing: Missing) -> Score:
-    """A score by the switch: that of an answer at fault (``wrong``) is inapplicable where it is dropped."""
+    """A score by the switch: that of an answer at fault (``wrong``) is inapplicable
+    where it is dropped."""
     if missing == "dropped" and score.value == 0 and "reason" in score.evidence:
         return Score.inapplicable(str(score.evidence["reason"]))
     return score

@@ -5,8 +5,9 @@
     found = mmeval.evaluate(model="reference", tasks=["my_task"])
     found.results, found.exit_code, found.folder
 
-Importing this package imports the standard library only; its names are loaded when they are used. Everything else is
-in the packages below it (``mmeval.content``, ``mmeval.records``, ``mmeval.program``, ...)."""
+Importing this package imports the standard library only; its names are loaded when they
+are used. Everything else is in the packages below it (``mmeval.content``,
+``mmeval.records``, ``mmeval.program``, ...)."""
 
 from typing import TYPE_CHECKING
 
@@ -44,9 +45,10 @@ __all__ = [
 ]
 
 refuse_mixture()
-# In a checkout the sub-packages tasks, metrics and model_backends stand beside this one; an installed mmeval has them
-# inside. This path makes `mmeval.tasks` mean the same in both, whatever the current folder holds. An editable
-# installation finds this file by a link (setup.py); from here on, modules are found where they are.
+# In a checkout the sub-packages tasks, metrics and model_backends stand beside this
+# one; an installed mmeval has them inside. This path makes `mmeval.tasks` mean the same
+# in both, whatever the current folder holds. An editable installation finds this file
+# by a link (setup.py); from here on, modules are found where they are.
 if is_checkout():
     __path__[:] = [str(ROOT / "mmeval"), str(ROOT)]
 

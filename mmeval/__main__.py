@@ -24,9 +24,11 @@ _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; an error is one message on stderr.
 
-    Without ``argv``, the command of this process, which ends with it: its threads, and what signals do.
+    Without ``argv``, the command of this process, which ends with it: its threads, and
+    what signals do.
     """
-    refuse_mixture()  # the other project's own __init__.py may stand in the place of ours
+    # the other project's own __init__.py may stand in the place of ours
+    refuse_mixture()
     ending = _Ending()
     if argv is None:
         settle()
@@ -41,18 +43,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             code = ending.code = errors.EXIT_INTERRUPTED
             write_line(
-                "interrupted; what was answered is saved, and the same command continues"
+                "interrupted; what was answered is saved, and the same command "
+                "continues"
             )
         if argv is None:
             handled.pop_all()
             _leave_work_behind(code, interrupted=ending.has_come)
-            gc.freeze()  # or Python searches all objects several times while it ends, for 0.2 s
+            # or Python searches all objects several times while it ends, for 0.2 s
+            gc.freeze()
     return code
 
 
 class _Ending:
-    """What a signal does: the first interrupts the command, the second ends the process.
-    Once all is written and the exit ``code`` is known, each ends the process with that."""
+    """What a signal does: the first interrupts the command, the second ends the
+    process. Once all is written and the exit ``code`` is known, each ends the process
+    with that."""
 
     def __init__(self) -> None:
         self.has_come = False
@@ -66,8 +71,9 @@ class _Ending:
 
 
 def _leave_work_behind(code: int, *, interrupted: bool) -> None:
-    """End the process if a thread still works: Python must not shut down under it.
-    Also if it was interrupted: Python would die of SIGINT where that was in ``exec``, and may wait for a library."""
+    """End the process if a thread still works: Python must not shut down under it. Also
+    if it was interrupted: Python would die of SIGINT where that was in ``exec``, and
+    may wait for a library."""
     threads = sys.modules.get("mmeval.system.threads")
     if not interrupted and (threads is None or not threads.any_at_work()):
         return
@@ -93,11 +99,16 @@ def _run(words: list[str]) -> int:
             str(error) if isinstance(error, Interrupted) else f"error: {error}",
             error.exit_code,
         )
-    except Exception as error:  # an unexpected error is one line for the user, the traceback on request
+    # an unexpected error is one line for the user, the traceback on request
+    except Exception as error:
         if not _trace_if_debugging(words):
-            how = "run it again with --verbosity DEBUG (or MMEVAL_LOG_LEVEL=DEBUG) for the traceback"
+            how = (
+                "run it again with --verbosity DEBUG (or MMEVAL_LOG_LEVEL=DEBUG) for "
+                "the traceback"
+            )
             _say(
-                f"error: {_disk_trouble(error) or f'unexpected {type(error).__name__}: {error}; {how}'}",
+                "error: "
+                f"{_disk_trouble(error) or f'unexpected {type(error).__name__}: {error}; {how}'}",
                 0,
             )
         return errors.EXIT_UNEXPECTED
@@ -108,7 +119,10 @@ def _disk_trouble(error: Exception) -> str:
     if not isinstance(error, OSError) or error.errno not in _DISK_ERRORS:
         return ""
     where = f"{error.filename}: " if error.filename else ""
-    return f"{where}{error.strerror}. What was written before is kept: free space, then run the same command"
+    return (
+        f"{where}{error.strerror}. What was written before is kept: free space, then "
+        "run the same command"
+    )
 
 
 def _say(message: str, code: int) -> int:

@@ -1,7 +1,8 @@
 """Python: runs tasks from a script or notebook, with the flags as keywords.
 
-Nothing is printed: results are returned, the log goes to Python's ``logging`` (the logger ``mmeval``). An error is
-raised where it would end a command, and its ``exit_code`` is that command's.
+Nothing is printed: results are returned, the log goes to Python's ``logging`` (the
+logger ``mmeval``). An error is raised where it would end a command, and its
+``exit_code`` is that command's.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 TaskName = str | Path | Mapping[str, Any]
-"""A task as ``--tasks`` names it, a path, or the content of a task file as a mapping."""
+"""A task as ``--tasks`` names it, a path, or the content of a task file as a
+mapping."""
 
 SHOWN_NUMBERS = 3
 
@@ -50,7 +52,10 @@ COMMAND_LINE_ONLY = {
 """Flags that steer what a command prints."""
 
 
-_CACHE = "prompts are made while requests are in flight, nothing needs a cache; use_cache keeps answers"
+_CACHE = (
+    "prompts are made while requests are in flight, nothing needs a cache; use_cache "
+    "keeps answers"
+)
 _OF_THE_HARNESS = {
     "cache_requests": _CACHE,
     "rewrite_requests_cache": _CACHE,
@@ -66,10 +71,11 @@ _OF_THE_HARNESS = {
 class Evaluation:
     """What came of a run. ``print`` shows its table.
 
-    ``results`` are all numbers: tasks, their slices, groups. ``exit_code`` is what the command would end with (0, or 3
-    when something is missing, or that of data that cannot be read to their end, which ``complaints`` explain).
-    ``document`` is the content of the results file, ``table`` what the command prints, ``samples`` the samples files by
-    task.
+    ``results`` are all numbers: tasks, their slices, groups. ``exit_code`` is what the
+    command would end with (0, or 3 when something is missing, or that of data that
+    cannot be read to their end, which ``complaints`` explain). ``document`` is the
+    content of the results file, ``table`` what the command prints, ``samples`` the
+    samples files by task.
     """
 
     results: tuple[Result, ...]
@@ -86,7 +92,10 @@ class Evaluation:
             for r in self.results[:SHOWN_NUMBERS]
             if not r.slice
         )
-        return f"<Evaluation in {self.folder}: exit code {self.exit_code}, {len(self.results)} numbers, first {numbers}>"
+        return (
+            f"<Evaluation in {self.folder}: exit code {self.exit_code}, "
+            f"{len(self.results)} numbers, first {numbers}>"
+        )
 
     def __str__(self) -> str:
         return self.table
@@ -102,14 +111,16 @@ def evaluate(
 
         evaluate(model="openai", model_args={"model": "m"}, tasks=["my_task"], limit=20, output_path="runs")
 
-    ``model`` is the name of a backend, or one that was made already; such a one is closed at the end, so its ``close``
-    must leave it usable if it is given again. ``tasks`` are names, paths, or mappings with the content of a task file.
-    ``flags`` are all flags of ``run`` by their names, their values as Python has them or as they are written; a value
-    of None is the default. Variables ``MMEVAL_<FLAG>`` are not read.
+    ``model`` is the name of a backend, or one that was made already; such a one is
+    closed at the end, so its ``close`` must leave it usable if it is given again.
+    ``tasks`` are names, paths, or mappings with the content of a task file. ``flags``
+    are all flags of ``run`` by their names, their values as Python has them or as they
+    are written; a value of None is the default. Variables ``MMEVAL_<FLAG>`` are not
+    read.
 
-    The same call again continues the run that is in the folder. May be called where an event loop is running, which
-    waits meanwhile. Raises UsageError for what cannot be used as asked, MissingError for what has to be supplied,
-    Interrupted after Ctrl-C.
+    The same call again continues the run that is in the folder. May be called where an
+    event loop is running, which waits meanwhile. Raises UsageError for what cannot be
+    used as asked, MissingError for what has to be supplied, Interrupted after Ctrl-C.
     """
     return _beside_loops(lambda: _evaluate(model, tasks, flags))
 
@@ -127,14 +138,16 @@ def simple_evaluate(
     output_path: str | Path | None = None,
     **flags: Any,
 ) -> dict[str, Any]:
-    """The results of tasks as a dictionary in lm-evaluation-harness's layout.
-    Takes the arguments of its function of this name (``limit``, ``batch_size``, ``gen_kwargs``, ``predict_only``,
-    ``system_instruction``, ...) and all other flags. What has no effect here is refused by name.
+    """The results of tasks as a dictionary in lm-evaluation-harness's layout. Takes the
+    arguments of its function of this name (``limit``, ``batch_size``, ``gen_kwargs``,
+    ``predict_only``, ``system_instruction``, ...) and all other flags. What has no
+    effect here is refused by name.
 
-    The dictionary is the content of the results file, and with ``log_samples`` it has the lines of the samples files
-    under ``samples``, by task. Every call evaluates anew: without an ``output_path`` the answers lie in a temporary
-    folder, which is removed in the end, and kept when the run fails. With one, the run stays there and is continued, as
-    by :func:`evaluate`. Raises what :func:`evaluate` raises.
+    The dictionary is the content of the results file, and with ``log_samples`` it has
+    the lines of the samples files under ``samples``, by task. Every call evaluates
+    anew: without an ``output_path`` the answers lie in a temporary folder, which is
+    removed in the end, and kept when the run fails. With one, the run stays there and
+    is continued, as by :func:`evaluate`. Raises what :func:`evaluate` raises.
     """
     for name in _OF_THE_HARNESS.keys() & flags.keys():
         if flags[name] not in (None, False):
@@ -299,15 +312,20 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Setting]:
 def _check_model(model: object, flags: Mapping[str, Any]) -> None:
     for name in ("model_args", "device"):
         if flags.get(name):
-            message = f"{name} has no effect here: the model is made already; give its arguments where it is made"
+            message = (
+                f"{name} has no effect here: the model is made already; give its "
+                "arguments where it is made"
+            )
             raise UsageError(message, name=name)
     if not all(
         hasattr(model, part)
         for part in ("capabilities", "identity", "provenance", "close")
     ):
         raise UsageError(
-            f"model is a {type(model).__name__}, which is neither the name of a backend nor one: a backend has "
-            "capabilities, identity, provenance and close (see docs/writing-a-backend.md)",
+            f"model is a {type(model).__name__}, which is neither the name of a "
+            "backend nor one: a backend has "
+            "capabilities, identity, provenance and close (see "
+            "docs/writing-a-backend.md)",
             name="model",
         )
 

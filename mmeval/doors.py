@@ -11,10 +11,12 @@ from typing import Any
 
 
 def door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The ``__getattr__`` and the ``__dir__`` of a package. What a name is depends on the name, hence ``Any``.
+    """The ``__getattr__`` and the ``__dir__`` of a package. What a name is depends on
+    the name, hence ``Any``.
 
-    A name of ``__all__`` comes from the module that the block under ``TYPE_CHECKING`` in ``__init__.py`` imports it
-    from, so that each name and its module are stated there once. Any other name raises AttributeError.
+    A name of ``__all__`` comes from the module that the block under ``TYPE_CHECKING``
+    in ``__init__.py`` imports it from, so that each name and its module are stated
+    there once. Any other name raises AttributeError.
     """
     module = sys.modules[package]
 

@@ -1,36 +1,36 @@
 """The exceptions that mmeval raises, and the exit code of each.
 
-MmevalError                 1   something unexpected; the message still has an instruction
-├── UsageError              2   a flag, a task file or a run folder that cannot be used as asked
-│   ├── TaskFileError           a YAML file, with file and line
-│   ├── RowError                one row of a data set; the iterator that raised it goes on with the next
-│   ├── UnknownNameError        a task, metric, backend ... that is not registered; offers near names
-│   ├── AmbiguousNameError      a name that two installed plugins claim
-│   ├── IdentityChangedError    the run folder was made by another model or with other settings
-│   ├── ReplayMismatchError     a journalled step was asked with another request
-│   ├── PromptError                 in mmeval.program.prompt: a prompt that cannot be made of a sample
-│   ├── KeyFaultsError              in mmeval.task.key_faults: keys of task files that are not honoured
-│   └── RunLockedError          another process is writing in this run folder
-├── MissingError            4   a key, an extra, data, that has to be supplied first
-│   ├── MissingExtraError       a package of an optional extra
-│   └── MissingDataError        a file, a data set, a credential
-│       ├── NotFetchedError     a data set of the hub that is not here yet, and fetching is off
-│       ├── WeightsError            in mmeval.metric.model_files_error: a model that cannot be used
-│       └── OutOfReachError         in mmeval.dataset.hub: the hub could not be asked
-├── WorkerStartError        1   in mmeval.broker.worker_desk: a worker that does not start
-├── PluginError             1   an installed plugin that cannot be imported or breaks its contract
-├── ContentError            1   a medium that cannot be read, or is larger than its limit
-│   ├── CorruptMediaError
-│   └── MediaLimitError
-├── StorageError            1   the run folder cannot be written: disk full, read-only
-├── Interrupted           130   the user stopped the run; everything that was answered is kept
-├── CallFailed              1   in mmeval.program.calls: a call that a program cannot do without has failed
-├── RoleLostError               a role answers no call of this run any more
-│   ├── KeyRefusedError     4   the server does not accept the key
-│   ├── StartFailedError        the model could not be loaded; the exit code is that of the reason
-│   └── BackendDownError    3   the backend stopped answering altogether
-├── BudgetSpentError        3   in mmeval.costs.budget: a budget is spent; everything that was answered is kept
-└── StoppedError            1   the run is ending, so this call was not made
+MmevalError                 1   something unexpected; the message still has an
+instruction ├── UsageError              2   a flag, a task file or a run folder that
+cannot be used as asked │   ├── TaskFileError           a YAML file, with file and line
+│   ├── RowError                one row of a data set; the iterator that raised it goes
+on with the next │   ├── UnknownNameError        a task, metric, backend ... that is not
+registered; offers near names │   ├── AmbiguousNameError      a name that two installed
+plugins claim │   ├── IdentityChangedError    the run folder was made by another model
+or with other settings │   ├── ReplayMismatchError     a journalled step was asked with
+another request │   ├── PromptError                 in mmeval.program.prompt: a prompt
+that cannot be made of a sample │   ├── KeyFaultsError              in
+mmeval.task.key_faults: keys of task files that are not honoured │   └── RunLockedError
+another process is writing in this run folder ├── MissingError            4   a key, an
+extra, data, that has to be supplied first │   ├── MissingExtraError       a package of
+an optional extra │   └── MissingDataError        a file, a data set, a credential │
+├── NotFetchedError     a data set of the hub that is not here yet, and fetching is off
+│       ├── WeightsError            in mmeval.metric.model_files_error: a model that
+cannot be used │       └── OutOfReachError         in mmeval.dataset.hub: the hub could
+not be asked ├── WorkerStartError        1   in mmeval.broker.worker_desk: a worker that
+does not start ├── PluginError             1   an installed plugin that cannot be
+imported or breaks its contract ├── ContentError            1   a medium that cannot be
+read, or is larger than its limit │   ├── CorruptMediaError │   └── MediaLimitError ├──
+StorageError            1   the run folder cannot be written: disk full, read-only ├──
+Interrupted           130   the user stopped the run; everything that was answered is
+kept ├── CallFailed              1   in mmeval.program.calls: a call that a program
+cannot do without has failed ├── RoleLostError               a role answers no call of
+this run any more │   ├── KeyRefusedError     4   the server does not accept the key │
+├── StartFailedError        the model could not be loaded; the exit code is that of the
+reason │   └── BackendDownError    3   the backend stopped answering altogether ├──
+BudgetSpentError        3   in mmeval.costs.budget: a budget is spent; everything that
+was answered is kept └── StoppedError            1   the run is ending, so this call was
+not made
 """
 
 from __future__ import annotations
@@ -55,9 +55,10 @@ EXIT_INTERRUPTED = 130
 class MmevalError(Exception):
     """The root; its text is for the user: what happened, where, what to do next.
 
-    Its fields are for programs, empty where they say nothing: the ``name`` at fault (a flag, key, switch, task or
-    package; several with commas), the ``known`` names that would be right, the ``file`` and the ``line`` in it (from
-    1), and ``how_to_fix``, which the text holds too.
+    Its fields are for programs, empty where they say nothing: the ``name`` at fault (a
+    flag, key, switch, task or package; several with commas), the ``known`` names that
+    would be right, the ``file`` and the ``line`` in it (from 1), and ``how_to_fix``,
+    which the text holds too.
     """
 
     exit_code = EXIT_UNEXPECTED
@@ -104,9 +105,11 @@ class TaskFileError(UsageError):
 
 
 class RowError(UsageError):
-    """A row that cannot be made a sample or a prompt; its iterator goes on with the next row.
+    """A row that cannot be made a sample or a prompt; its iterator goes on with the
+    next row.
 
-    ``id`` and ``labels`` are what is known of the row, so that a filter can still leave it out.
+    ``id`` and ``labels`` are what is known of the row, so that a filter can still leave
+    it out.
     """
 
     def __init__(
@@ -210,17 +213,20 @@ class Interrupted(MmevalError):
 
 
 class RoleLostError(MmevalError):
-    """A role answers no more calls: ``reason`` is why, ``how_to_fix`` what to do first."""
+    """A role answers no more calls: ``reason`` is why, ``how_to_fix`` what to do
+    first."""
 
     def __init__(self, reason: str, how_to_fix: str) -> None:
         super().__init__(
-            f"{sentence(reason)} What was answered is kept: {how_to_fix}, then run the same command"
+            f"{sentence(reason)} What was answered is kept: {how_to_fix}, then run "
+            "the same command"
         )
         self.reason, self.how_to_fix = reason, how_to_fix
 
 
 class BackendDownError(RoleLostError):
-    """A role stopped answering; the run stops instead of failing sample after sample."""
+    """A role stopped answering; the run stops instead of failing sample after
+    sample."""
 
     exit_code = EXIT_INCOMPLETE
 
@@ -232,8 +238,8 @@ class KeyRefusedError(RoleLostError, MissingError):
 
 
 class StartFailedError(RoleLostError):
-    """A backend could not be started, so no call was made.
-    ``message`` is why, and what to do; ``exit_code`` is that of the error that it met."""
+    """A backend could not be started, so no call was made. ``message`` is why, and what
+    to do; ``exit_code`` is that of the error that it met."""
 
     def __init__(self, backend: str, message: str, exit_code: int) -> None:
         super().__init__(f"{backend} cannot be started: {message}", "mend that")
@@ -244,14 +250,15 @@ class StartFailedError(RoleLostError):
 
 
 class StoppedError(MmevalError):
-    """The user stopped the run before this call; its trial is not answered or failed."""
+    """The user stopped the run before this call; its trial is not answered or
+    failed."""
 
 
 class Caught:
     """A block that runs code of a plugin, a model or a library.
 
-    It keeps any error of its block in ``error``, SystemExit too, except those in ``passing``; it is true if there was
-    one.
+    It keeps any error of its block in ``error``, SystemExit too, except those in
+    ``passing``; it is true if there was one.
     """
 
     error: Exception | SystemExit
@@ -335,7 +342,8 @@ def is_out_of_memory(error: BaseException) -> bool:
 def raised_at(error: BaseException, *callers: str) -> str:
     """`` (adapter.py:31)``: where a plugin's own code raised an error.
 
-    Empty where the error comes from one of ``callers``, the files that call the plugin, or has no traceback any more.
+    Empty where the error comes from one of ``callers``, the files that call the plugin,
+    or has no traceback any more.
     """
     import traceback  # it takes longer to import than the help takes to print
 

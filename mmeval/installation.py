@@ -5,19 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 DISTRIBUTION = "mmeval-harness"
-"""The name that pip installs, also in setup.cfg. On the package index ``mmeval`` is another project, OpenMMLab's."""
+"""The name that pip installs, also in setup.cfg. On the package index ``mmeval`` is
+another project, OpenMMLab's."""
 ROOT = Path(__file__).resolve().parent.parent
 """The folder that holds the code that runs: a checkout, or site-packages."""
 
 
 def refuse_mixture() -> None:
-    """Raise ImportError where the other project's files lie among ours: some of the same name are gone.
-    One that was installed last may be imported in place of this; ``mmeval doctor`` finds it anywhere."""
+    """Raise ImportError where the other project's files lie among ours: some of the
+    same name are gone. One that was installed last may be imported in place of this;
+    ``mmeval doctor`` finds it anywhere."""
     if next(
         ROOT.glob("mmeval-*.dist-info"), None
     ):  # importlib.metadata takes longer than all of this import
         raise ImportError(
-            f"the project mmeval of OpenMMLab is installed over {DISTRIBUTION} or below it, and both are damaged; run: "
+            f"the project mmeval of OpenMMLab is installed over {DISTRIBUTION} or "
+            "below it, and both are damaged; run: "
             f"pip uninstall -y mmeval {DISTRIBUTION}, then {install_command()}"
         )
 
@@ -29,8 +32,8 @@ def is_checkout() -> bool:
 def install_command(extra: str = "") -> str:
     """The command that repeats this installation with an extra.
 
-    In a checkout it is the editable installation of that folder; for an installation from a file, a folder or a
-    repository it names the same address.
+    In a checkout it is the editable installation of that folder; for an installation
+    from a file, a folder or a repository it names the same address.
     """
     brackets = f"[{extra}]" if extra else ""
     if is_checkout():

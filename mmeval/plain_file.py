@@ -1,4 +1,5 @@
-"""Opens files that users and data name: regular ones only, as a pipe or a device may never end."""
+"""Opens files that users and data name: regular ones only, as a pipe or a device may
+never end."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from pathlib import Path
 
 
 def open_plain(path: Path) -> BufferedReader:
-    """The bytes of a file. Raises OSError where it cannot be opened, also for what is not a regular file."""
+    """The bytes of a file. Raises OSError where it cannot be opened, also for what is
+    not a regular file."""
     handle = os.open(
         path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
     )  # a pipe would wait for its writer

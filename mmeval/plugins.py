@@ -15,9 +15,10 @@
 | `mmeval.tools`          | a `Tool`: what an agent may call, and what runs it                                   |
 | `mmeval.formats`        | an `AnswerFormat`: answers in files, read for `--model replay`, written by `export` |
 
-mmeval's own plugins are registered in the same way, in ``setup.cfg``. A name that two distributions claim is an error
-only for the user of that name; ``distribution/name`` always names one of them. What a script registers
-(``mmeval.registration``) counts as a distribution of the name ``script``.
+mmeval's own plugins are registered in the same way, in ``setup.cfg``. A name that two
+distributions claim is an error only for the user of that name; ``distribution/name``
+always names one of them. What a script registers (``mmeval.registration``) counts as a
+distribution of the name ``script``.
 """
 
 from __future__ import annotations
@@ -85,12 +86,15 @@ _of_script: dict[PluginGroup, dict[str, _Registered]] = {group: {} for group in 
 def register(group: PluginGroup, name: str, plugin: Any) -> None:
     """Register a plugin for this process.
 
-    The same definition again (a notebook's cell that is run anew) replaces the earlier one. Raises UsageError for a
-    name that another plugin of this process has."""
+    The same definition again (a notebook's cell that is run anew) replaces the earlier
+    one. Raises UsageError for a name that another plugin of this process has."""
     entry = _Registered(group, name, plugin)
     before = _of_script[group].get(name)
     if before is not None and before.value != entry.value:
-        message = f"{name!r} ({group}) is registered by {before.value} and by {entry.value}; rename one"
+        message = (
+            f"{name!r} ({group}) is registered by {before.value} and by "
+            f"{entry.value}; rename one"
+        )
         raise UsageError(message, name=name)
     _of_script[group][name] = entry
 
@@ -122,7 +126,8 @@ def _claims(group: PluginGroup) -> Mapping[str, tuple[EntryPoint, ...]]:
 def _registered() -> dict[PluginGroup, dict[str, tuple[EntryPoint, ...]]]:
     """Every entry point by group and name; a repeated one (an egg-info) counts once.
 
-    All groups at once, as most of the time goes into reading the metadata of every installed distribution.
+    All groups at once, as most of the time goes into reading the metadata of every
+    installed distribution.
     """
     found = entry_points()
     registered: dict[PluginGroup, dict[str, tuple[EntryPoint, ...]]] = {}
@@ -147,7 +152,8 @@ def distribution_of(entry: EntryPoint) -> str:
 
 @cache
 def _name_of(distribution: Distribution) -> str:
-    """Reads its metadata, which takes a while for each of dozens of entry points. Ours has the name of its command."""
+    """Reads its metadata, which takes a while for each of dozens of entry points. Ours
+    has the name of its command."""
     name = re.sub(r"[-_.]+", "-", distribution.name).lower()
     return "mmeval" if name == DISTRIBUTION else name
 
@@ -165,8 +171,9 @@ def entries(group: PluginGroup) -> list[EntryPoint]:
 def load(group: PluginGroup, name: str) -> Any:
     """Load a plugin by its name.
 
-    Raises UnknownNameError (with near names), AmbiguousNameError (naming both distributions), PluginError when the
-    plugin cannot be imported, MissingExtraError when it needs an extra that is not installed.
+    Raises UnknownNameError (with near names), AmbiguousNameError (naming both
+    distributions), PluginError when the plugin cannot be imported, MissingExtraError
+    when it needs an extra that is not installed.
     """
     entry = _find(group, name)
     with Caught(MissingError) as failure:
@@ -177,7 +184,8 @@ def load(group: PluginGroup, name: str) -> Any:
         else raised_at(failure.error, importlib.__file__)
     )
     raise PluginError(
-        f"the plugin {name!r} ({group}) of {distribution_of(entry)} cannot be loaded from {entry.value}: "
+        f"the plugin {name!r} ({group}) of {distribution_of(entry)} cannot be loaded "
+        f"from {entry.value}: "
         f"{sentence(failure.reason + where)} "
         "Correct, reinstall or remove that package.",
         name=name,
@@ -185,7 +193,8 @@ def load(group: PluginGroup, name: str) -> Any:
 
 
 def load_as(group: PluginGroup, name: str, kind: type[T], how_to: str) -> T:
-    """Load a plugin that must be of a class. Raises as ``load``, and PluginError for another one."""
+    """Load a plugin that must be of a class. Raises as ``load``, and PluginError for
+    another one."""
     found = load(group, name)
     if not isinstance(found, kind):
         raise PluginError(
@@ -214,19 +223,24 @@ def _find(group: PluginGroup, name: str) -> EntryPoint:
         listed = listed or group.removeprefix("mmeval.")
         hint = f"'mmeval ls {listed}' lists them"
         if not registered:
-            hint = "No plugin of this kind is installed: run pip install -e . in the checkout"
+            hint = (
+                "No plugin of this kind is installed: run pip install -e . in the "
+                "checkout"
+            )
         raise UnknownNameError(what, name, registered, hint)
     if len(found) > 1:
         owners = " and ".join(sorted(distribution_of(entry) for entry in found))
         raise AmbiguousNameError(
-            f"{name!r} ({group}) is registered by {owners}; write {distribution_of(found[0])}/{short} to say which",
+            f"{name!r} ({group}) is registered by {owners}; write "
+            f"{distribution_of(found[0])}/{short} to say which",
             name=name,
         )
     return found[0]
 
 
 def package_folder(package: str) -> Path | None:
-    """The folder of a package, found without importing it (its parents are imported)."""
+    """The folder of a package, found without importing it (its parents are
+    imported)."""
     spec = None
     with Caught():  # of a parent package; the caller reports which tasks are missing
         spec = importlib.util.find_spec(package)

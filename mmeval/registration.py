@@ -3,8 +3,9 @@
     @mmeval.register_metric("shouting", range=(0, 1))
     def shouting(trial, *, limit=0.5): ...
 
-A package registers the same things by entry points (see ``mmeval.plugins``), and its names hold everywhere. Nothing is
-overridden: a name that an installed package has too is an error when it is used.
+A package registers the same things by entry points (see ``mmeval.plugins``), and its
+names hold everywhere. Nothing is overridden: a name that an installed package has too
+is an error when it is used.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ def register_metric(
 ) -> Callable[[Callable[..., Any] | Metric], Metric]:
     """Register a function as metric; keywords as in ``mmeval.metric.metric``.
 
-    Without a ``range`` a value with missing scores has no bounds. Without a ``version`` the function's own source text
-    is the version, so that an edited metric scores anew. A function that ``metric`` has described already keeps its
-    description.
+    Without a ``range`` a value with missing scores has no bounds. Without a ``version``
+    the function's own source text is the version, so that an edited metric scores anew.
+    A function that ``metric`` has described already keeps its description.
     """
     _check_name(name, "register_metric")
 
@@ -91,17 +92,20 @@ def register_loader(name: str) -> Callable[[T], T]:
 
 
 def register_aggregation(name: str) -> Callable[[T], T]:
-    """Register ``aggregate(scores: Scores, **options) -> Estimate`` as an aggregation."""
+    """Register ``aggregate(scores: Scores, **options) -> Estimate`` as an
+    aggregation."""
     return _registrar("mmeval.aggregators", (name,), "register_aggregation")
 
 
 def register_protocol(name: str) -> Callable[[T], T]:
-    """Register a protocol: ``protocol(ask: Ask, **options) -> Program[Interleaved]``."""
+    """Register a protocol: ``protocol(ask: Ask, **options) ->
+    Program[Interleaved]``."""
     return _registrar("mmeval.protocols", (name,), "register_protocol")
 
 
 def register_prompt(name: str) -> Callable[[T], T]:
-    """Register ``prompt(sample: Sample, **options) -> Sequence[Message]`` as a prompt."""
+    """Register ``prompt(sample: Sample, **options) -> Sequence[Message]`` as a
+    prompt."""
     return _registrar("mmeval.prompts", (name,), "register_prompt")
 
 
@@ -120,7 +124,8 @@ def _registrar(
 
 
 def _check_name(name: object, called: str) -> None:
-    """Raises UsageError for a decorator without parentheses, which registers nothing."""
+    """Raises UsageError for a decorator without parentheses, which registers
+    nothing."""
     if not isinstance(name, str):
         of = (
             name.name

@@ -20,7 +20,8 @@ HIDDEN = "***"
 
 
 def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The mapping with the values of keys, tokens and passwords hidden, at any depth."""
+    """The mapping with the values of keys, tokens and passwords hidden, at any
+    depth."""
     return {
         name: HIDDEN
         if _SECRET.search(name) and isinstance(value, str) and value

@@ -14,7 +14,8 @@ _OF_ONE = re.compile(
 _SEVERAL = {"it asks": "they ask", "it is": "they are", "its": "their", "it": "them"}
 
 _STEERS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode's categories of what moves the cursor, turns the direction of writing, or breaks a line."""
+"""Unicode's categories of what moves the cursor, turns the direction of writing, or
+breaks a line."""
 
 
 def split_names(texts: Iterable[str]) -> tuple[str, ...]:

@@ -14,9 +14,10 @@ class ReferenceBackend:
     """Answers with the reference, which a correct metric gives the best value.
     Takes and gives everything.
 
-    When a request wants only some of the kinds, as each pass of ``independent_passes`` does, it is answered with the
-    reference's parts of these kinds. A sample without a reference gets an ``unsupported`` error, so that it is counted
-    apart instead of being scored as a bad answer.
+    When a request wants only some of the kinds, as each pass of ``independent_passes``
+    does, it is answered with the reference's parts of these kinds. A sample without a
+    reference gets an ``unsupported`` error, so that it is counted apart instead of
+    being scored as a bad answer.
     """
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
@@ -35,7 +36,8 @@ class ReferenceBackend:
         if not sample.references:
             return Response.failed(
                 "unsupported",
-                f"{task}: sample {sample.id!r} has no reference; choose another --model for this task",
+                f"{task}: sample {sample.id!r} has no reference; choose another "
+                "--model for this task",
             )
         return Response(output=_only(sample.references[0], request.wants))
 

@@ -23,8 +23,9 @@ class ReplayBackend:
     """Answers made elsewhere, in files of a format that 'mmeval ls formats' lists.
     No model is asked.
 
-    Takes and gives everything. A trial without an answer fails with an error of the kind ``no_answer``. The content of
-    the files is the model's identity: changed files are another model.
+    Takes and gives everything. A trial without an answer fails with an error of the
+    kind ``no_answer``. The content of the files is the model's identity: changed files
+    are another model.
     """
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
@@ -32,8 +33,8 @@ class ReplayBackend:
     def __init__(
         self, path: str, format: str = "mmeval", name: str = "", **options: Any
     ) -> None:
-        """Read ``path`` (folder or file) as model ``name``, by the format's ``options``.
-        Raises UsageError or MissingDataError for what cannot be read."""
+        """Read ``path`` (folder or file) as model ``name``, by the format's
+        ``options``. Raises UsageError or MissingDataError for what cannot be read."""
         self._path, self._format, self._name, self._options = (
             Path(path).expanduser(),
             format,
@@ -42,7 +43,8 @@ class ReplayBackend:
         )
         if not self._path.exists():
             raise MissingDataError(
-                f"{self._path}: nothing is there; name the folder of the answers with path="
+                f"{self._path}: nothing is there; name the folder of the answers with "
+                "path="
             )
         self._answers = open_answers(format, self._path, options)
 
@@ -73,14 +75,16 @@ class ReplayBackend:
         for group, count in self._answers.counts.items():
             if group in used and count > used[group]:
                 log.warning(
-                    "%s: %d of %s there are not asked for: other samples, or more repeats",
+                    "%s: %d of %s there are not asked for: other samples, or more "
+                    "repeats",
                     group,
                     count - used[group],
                     counted(count, "answer"),
                 )
         of = f" of {self._answers.model}" if self._answers.model else ""
         log.info(
-            "replaying %s%s from %s (format %s): %d of %d are there; no model is asked, and nothing is spent",
+            "replaying %s%s from %s (format %s): %d of %d are there; no model is "
+            "asked, and nothing is spent",
             counted(asked, "answer"),
             of,
             self._path,

@@ -1,10 +1,14 @@
-"""Check UniM's published tables for consistency: `python -m scripts.check_unim_tables TABLES.csv`.
+"""Check UniM's published tables for consistency: `python -m scripts.check_unim_tables
+TABLES.csv`.
 
-``scripts/unim_published.csv`` has the numbers of the paper's tables 3 to 5 and 25 to 30. Such a file has a line for
-each model and row, under the header ``model``, ``row`` and any of the columns below, in percent as they are printed. A
-row is a domain (its number or its name) or a field; a cell may be empty. Differences beyond rounding are printed.
+``scripts/unim_published.csv`` has the numbers of the paper's tables 3 to 5 and 25 to
+30. Such a file has a line for each model and row, under the header ``model``, ``row``
+and any of the columns below, in percent as they are printed. A row is a domain (its
+number or its name) or a field; a cell may be empty. Differences beyond rounding are
+printed.
 
-- a relative number is tau times the absolute one (rows of domains; those of fields are separate means)
+- a relative number is tau times the absolute one (rows of domains; those of fields are
+  separate means)
 - ICS is .8 HC + .2 SH
 - the number of a field is the mean of its ten domains (where all of them are there)
 """
@@ -51,7 +55,8 @@ class Row(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """A cell and its recomputed value. ``rounding`` is the largest difference between numbers that agree."""
+    """A cell and its recomputed value. ``rounding`` is the largest difference between
+    numbers that agree."""
 
     model: str
     name: str
@@ -143,7 +148,8 @@ def _row(line: Mapping[str | None, str | None], where: str) -> Row:
     name = _name(given["row"])
     if not name:
         raise Unreadable(
-            f"{where}: {given['row']!r} is no domain of UniM, by number or name, and no field"
+            f"{where}: {given['row']!r} is no domain of UniM, by number or name, and "
+            "no field"
         )
     return Row(given["model"], name, cells)
 
@@ -168,7 +174,10 @@ def _name(written: str) -> str:
 def report(found: Sequence[Compared]) -> str:
     """How many cells agree, and those that do not as a table."""
     others = [one for one in found if not one.agrees]
-    said = f"{len(found) - len(others)} of {len(found)} numbers that can be recomputed agree, up to rounding.\n"
+    said = (
+        f"{len(found) - len(others)} of {len(found)} numbers that can be recomputed "
+        "agree, up to rounding.\n"
+    )
     if not others:
         return said
     headers = ["Model", "Row", "Column", "Rule", "Printed", "Recomputed", "Off by"]

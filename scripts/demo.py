@@ -1,7 +1,8 @@
-"""What `make demo` shows: the right answers and a model of noise on nine tasks, and one answer with its media.
+"""What `make demo` shows: the right answers and a model of noise on nine tasks, and one
+answer with its media.
 
-`python -m scripts.demo` runs it in the environment of its Python. The log of a run is NAME.log in the folder of that
-environment, and is shown where the run fails.
+`python -m scripts.demo` runs it in the environment of its Python. The log of a run is
+NAME.log in the folder of that environment, and is shown where the run fails.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ SHOWN = "natural_science/programming/1"
 
 
 def run(title: str, name: str, *flags: str) -> str:
-    """Run the tasks and print a line; return what the run prints. Ends the demo where the run fails."""
+    """Run the tasks and print a line; return what the run prints. Ends the demo where
+    the run fails."""
     print(f"{title:46}", end="", flush=True)
     began, log = time.monotonic(), Path(sys.prefix, f"{name}.log")
     command = [

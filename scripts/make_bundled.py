@@ -1,4 +1,5 @@
-"""Make the bundled samples of all tasks: `python -m scripts.make_bundled [FOLDER]` in the checkout.
+"""Make the bundled samples of all tasks: `python -m scripts.make_bundled [FOLDER]` in
+the checkout.
 
 All texts and media are made here. Without a folder, the files in the tree are replaced.
 """
@@ -75,7 +76,8 @@ def unim_record(
     answer: str,
     expected: Mapping[str, Item],
 ) -> None:
-    """Add one record to its file and its media to theirs. ``place`` is field and numbered domain folder."""
+    """Add one record to its file and its media to theirs. ``place`` is field and
+    numbered domain folder."""
     field, folder = place
     domain = folder.partition("_")[2]
     media = f"{UNIM}/data/{field}/{domain}"
@@ -139,7 +141,8 @@ def _natural_science(files: Files) -> None:
         "image_image",
         number=1,
         level=2,
-        question="The chart <image1> shows three amounts. Draw the same chart with the order of its bars turned round.",
+        question="The chart <image1> shows three amounts. Draw the same chart with the "
+        "order of its bars turned round.",
         given={"image1": png(bars(16, 32, 48))},
         answer="Read from the right, the amounts rise to the left: <image2>",
         expected={"image2": png(bars(48, 32, 16))},
@@ -150,12 +153,14 @@ def _natural_science(files: Files) -> None:
         "document_image&audio",
         number=2,
         level=3,
-        question="The sheet <document1> lists three figures. Draw each of them on its own, in the order of the list, "
+        question="The sheet <document1> lists three figures. Draw each of them on its own, "
+        "in the order of the list, "
         "and play a sound with one beep for each figure.",
         given={
             "document1": pdf("1. a red disc", "2. a green square", "3. a blue triangle")
         },
-        answer="First the disc <image1>, then the square <image2>, last the triangle <image3>. Three figures make "
+        answer="First the disc <image1>, then the square <image2>, last the triangle "
+        "<image3>. Three figures make "
         "three beeps: <audio1>",
         expected={
             "image1": png(disc(32, 32, 24, RED)),
@@ -185,14 +190,17 @@ def _programming(files: Files) -> None:
         "code_code",
         number=1,
         level=3,
-        question="The function in <code1> should print an opening brace in front of every item. "
+        question="The function in <code1> should print an opening brace in front of every "
+        "item. "
         "Rewrite it as one expression.",
         given={
-            "code1": '```python\ndef show(items):\n    for item in items:\n        print("{" + item)\n```'
+            "code1": "```python\ndef show(items):\n    for item in items:\n        "
+            'print("{" + item)\n```'
         },
         answer="Joining the lines first needs a single call: <code2>",
         expected={
-            "code2": '```python\ndef show(items):\n    print("\\n".join("{" + item for item in items))\n```'
+            "code2": '```python\ndef show(items):\n    print("\\n".join("{" + item for '
+            "item in items))\n```"
         },
     )
     unim_record(
@@ -201,7 +209,8 @@ def _programming(files: Files) -> None:
         "code_code",
         number=3,
         level=3,
-        question="Run by hand what <code1> does with the number 6, and write a shorter function that gives the same.",
+        question="Run by hand what <code1> does with the number 6, and write a shorter "
+        "function that gives the same.",
         given={
             "code1": "```python\ndef f(n):\n    return n if n < 2 else n + f(n - 1)\n```"
         },
@@ -214,7 +223,8 @@ def _programming(files: Files) -> None:
         "image_code",
         number=2,
         level=3,
-        question="Write code that prints a picture of the staircase in <image1>, one row of # signs for each step.",
+        question="Write code that prints a picture of the staircase in <image1>, one row "
+        "of # signs for each step.",
         given={"image1": png(bars(16, 32, 48, 64, colour=BLACK))},
         answer="Each row is one sign longer than the row above: <code1>",
         expected={
@@ -242,10 +252,12 @@ def _engineering(files: Files) -> None:
         "threeD_image&document",
         number=2,
         level=2,
-        question="Show the outline of <threeD1> as it is seen from the front, and write a sheet with its numbers "
+        question="Show the outline of <threeD1> as it is seen from the front, and write a "
+        "sheet with its numbers "
         "of corners and faces.",
         given={"threeD1": octahedron(3)},
-        answer="From the front it fills a tilted square <image1>; the counts are on the sheet <document1>",
+        answer="From the front it fills a tilted square <image1>; the counts are on the "
+        "sheet <document1>",
         expected={
             "image1": png(
                 lambda x, y: (
@@ -265,7 +277,8 @@ def _social_science(files: Files) -> None:
         "image&audio_video",
         number=1,
         level=3,
-        question="Animate the square of <image1> so that it slides from left to right as slowly as the "
+        question="Animate the square of <image1> so that it slides from left to right as "
+        "slowly as the "
         "melody <audio1> rises.",
         given={
             "image1": png(square(0, 24, 16, RED)),
@@ -280,7 +293,8 @@ def _social_science(files: Files) -> None:
         "audio_document",
         number=1,
         level=2,
-        question="How many notes do you hear in <audio1>, and how long is each? Answer with a table.",
+        question="How many notes do you hear in <audio1>, and how long is each? Answer "
+        "with a table.",
         given={"audio1": wav((440, 100), (0, 50), (550, 200))},
         answer="Two notes, the second one twice as long: <document1>",
         expected={"document1": ("csv", b"note,milliseconds\n1,100\n2,200\n")},
@@ -300,9 +314,11 @@ def _general_area(files: Files) -> None:
         "video_image",
         number=1,
         level=3,
-        question="Pick the first and the last picture of the clip <video1>, and say what happens between them.",
+        question="Pick the first and the last picture of the clip <video1>, and say what "
+        "happens between them.",
         given={"video1": clip(falling)},
-        answer="It begins with <image1>. The disc falls, and at the end <image2> it has nearly reached the floor.",
+        answer="It begins with <image1>. The disc falls, and at the end <image2> it has "
+        "nearly reached the floor.",
         expected={"image1": png(falling[0]), "image2": png(falling[CLIP_FRAMES - 1])},
     )
     bouncing = moving(lambda at: disc(at, 54 - abs(at % 32 - 16), 8, YELLOW))
@@ -312,12 +328,14 @@ def _general_area(files: Files) -> None:
         "video&audio_video&audio",
         number=1,
         level=3,
-        question="The ball in <video1> bounces to the beat of <audio1>. Play both backwards.",
+        question="The ball in <video1> bounces to the beat of <audio1>. Play both "
+        "backwards.",
         given={
             "video1": clip(bouncing),
             "audio1": wav((330, 150), (0, 200), (262, 150)),
         },
-        answer="Turned round, the ball comes from the right <video2> and the low beat is heard first <audio2>.",
+        answer="Turned round, the ball comes from the right <video2> and the low beat is "
+        "heard first <audio2>.",
         expected={
             "video2": clip(reversed(bouncing)),
             "audio2": wav((262, 150), (0, 200), (330, 150)),
@@ -329,7 +347,8 @@ def _general_area(files: Files) -> None:
         "image_audio",
         number=1,
         level=1,
-        question="The oven shows <image1>. Green means done. Play one long beep if the bread is done, two "
+        question="The oven shows <image1>. Green means done. Play one long beep if the "
+        "bread is done, two "
         "short ones if not.",
         given={"image1": png(over(disc(32, 20, 10, GREEN), square(24, 34, 24, BLACK)))},
         answer="The lamp is green, so the bread is done: <audio1>",
@@ -338,7 +357,8 @@ def _general_area(files: Files) -> None:
 
 
 def example() -> Files:
-    """The rows of the example with rubrics, and the pictures that they show and ask for."""
+    """The rows of the example with rubrics, and the pictures that they show and ask
+    for."""
     folder = "tasks/example/bundled"
     pictures = {"chart": png(bars(16, 48, 32)), "disc": png(disc(32, 32, 20, RED))}
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in RUBRICS)
@@ -351,8 +371,10 @@ def example() -> Files:
 RUBRICS: tuple[dict[str, Any], ...] = (
     {
         "id": "thanks",
-        "input": "Thank a neighbour in two sentences for watering your plants while you were away.",
-        "reference": "Thank you for looking after my plants last week. Even the fern has a new leaf.",
+        "input": "Thank a neighbour in two sentences for watering your plants while you "
+        "were away.",
+        "reference": "Thank you for looking after my plants last week. Even the fern has a new "
+        "leaf.",
         "rubric": [
             {
                 "id": "thanks",
@@ -381,7 +403,8 @@ RUBRICS: tuple[dict[str, Any], ...] = (
         "rubric": [
             {
                 "id": "picture",
-                "criterion": "The picture shows one red disc on a white ground and nothing else.",
+                "criterion": "The picture shows one red disc on a white ground and nothing "
+                "else.",
                 "weight": 3,
                 "side": "media",
                 "kinds": ["image"],

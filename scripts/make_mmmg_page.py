@@ -1,7 +1,8 @@
-"""Write the tables of ``docs/reproducing/mmmg.md`` from the task files: `python -m scripts.make_mmmg_page`.
+"""Write the tables of ``docs/reproducing/mmmg.md`` from the task files: `python -m
+scripts.make_mmmg_page`.
 
-Text outside of the two marks is written by hand and stays. The purpose of a task is the first sentence of the comment
-in its file.
+Text outside of the two marks is written by hand and stays. The purpose of a task is the
+first sentence of the comment in its file.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from mmeval.tasks.mmmg.categories import CATEGORIES, Category
 from scripts.page_parts import names, replaced, written
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reproducing" / "mmmg.md"
-BEGIN = "<!-- Made by `python -m scripts.make_mmmg_page` from the task files; do not change it by hand. -->"
+BEGIN = (
+    "<!-- Made by `python -m scripts.make_mmmg_page` from the task files; do not "
+    "change it by hand. -->"
+)
 END = "<!-- The end of what is made. -->"
 SIZES: Mapping[str, str] = {
     "laion/clap-htsat-unfused": "0.15 billion weights, 0.6 GB",
@@ -34,13 +38,16 @@ SIZES: Mapping[str, str] = {
     "karolpiczak/ESC-50": "2,000 clips of 5 s",
     "cosmir/openmic-2018": "20,000 clips of 10 s, of which few are taken",
 }
-"""Sizes by architecture; ``mmeval prepare mmmg --weights --dry_run`` asks the hub for the bytes."""
+"""Sizes by architecture; ``mmeval prepare mmmg --weights --dry_run`` asks the hub for
+the bytes."""
 PROCESSOR_ALONE = " (its processor alone)"
 """The note of a task whose model is fine-tuned and uses the original's processor."""
 PUBLISHED = Path(__file__).with_name("mmmg_published.json")
-"""Figures of the authors. ``leaderboard``, by category and model, best first: the average of each group (null where the
-model can do none of its tasks), and that of the category. ``tables`` of the paper: a row for each task, by its authors'
-id or its name there, and for each column the printed average, then the rows (null where there is none)."""
+"""Figures of the authors. ``leaderboard``, by category and model, best first: the
+average of each group (null where the model can do none of its tasks), and that of the
+category. ``tables`` of the paper: a row for each task, by its authors' id or its name
+there, and for each column the printed average, then the rows (null where there is
+none)."""
 TABLES: Mapping[str, str] = {
     "mmmg_image": "table 9",
     "mmmg_image_text": "table 10",
@@ -152,7 +159,8 @@ def _category(category: Category, tasks: Mapping[str, Described]) -> Iterator[st
 
 
 def published(category: str) -> tuple[str, dict[str, float]]:
-    """The best model that does every task of a category, and its figures by authors' id."""
+    """The best model that does every task of a category, and its figures by authors'
+    id."""
     table = json.loads(PUBLISHED.read_text("utf-8"))["tables"][TABLES[category]]
     whole = {
         model: column
@@ -202,7 +210,8 @@ def _models(tasks: Mapping[str, Described]) -> Iterator[str]:
 
 
 def _needs(entry: MetricKeys) -> Iterable[str]:
-    """The packages of a metric with the switches of an entry, each as ``module:extra``."""
+    """The packages of a metric with the switches of an entry, each as
+    ``module:extra``."""
     metric = load_metric(entry.metric)
     return (
         metric.needs({**metric.switches, **entry.switches})
@@ -212,7 +221,8 @@ def _needs(entry: MetricKeys) -> Iterable[str]:
 
 
 def updated(page: str) -> str:
-    """A page with the current tables between its marks. Raises ValueError for a page without marks."""
+    """A page with the current tables between its marks. Raises ValueError for a page
+    without marks."""
     return replaced(page, BEGIN, END, tables())
 
 

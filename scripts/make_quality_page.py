@@ -1,7 +1,8 @@
-"""Write the tables and the pictures of quality in ``docs/metrics.md``: `python -m scripts.make_quality_page`.
+"""Write the tables and the pictures of quality in ``docs/metrics.md``: `python -m
+scripts.make_quality_page`.
 
-They show how each score of quality changes when a medium is damaged step by step; text outside of the marks is written
-by hand and stays.
+They show how each score of quality changes when a medium is damaged step by step; text
+outside of the marks is written by hand and stays.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ NONE = "N/A"
 
 
 def begin(part: str) -> str:
-    return f"<!-- {part}: made by `python -m scripts.make_quality_page`; do not change it by hand. -->"
+    return (
+        f"<!-- {part}: made by `python -m scripts.make_quality_page`; do not change "
+        "it by hand. -->"
+    )
 
 
 def end(part: str) -> str:
@@ -42,7 +46,10 @@ def lines(
     """Chart, gallery and table of a part of the page."""
     drawn, shown = files(part)
     yield f"![{title(part)}: the numbers of the table below.]({drawn})\n"
-    yield f"![The damaged {part}: a row for each damage, its strength growing from left to right.]({shown})\n"
+    yield (
+        f"![The damaged {part}: a row for each damage, its strength growing from left "
+        f"to right.]({shown})\n"
+    )
     steps = max(len(study.steps) for study in studies)
     headers = ["Damage", "", *(str(at + 1) for at in range(steps))]
     yield from table_lines(
@@ -68,7 +75,8 @@ def _written(quality: float | None) -> str:
 
 
 def updated(page: str, points: Mapping[str, Sequence[Sequence[Point]]]) -> str:
-    """A page with the measurements between its marks. Raises ValueError for a page without marks."""
+    """A page with the measurements between its marks. Raises ValueError for a page
+    without marks."""
     for part, studies in STUDIES.items():
         page = replaced(
             page, begin(part), end(part), "\n".join(lines(part, studies, points[part]))

@@ -1,7 +1,8 @@
-"""Put what `make demo` prints, and the first screen of its page, into README: `python -m scripts.make_readme`.
+"""Put what `make demo` prints, and the first screen of its page, into README: `python
+-m scripts.make_readme`.
 
-It runs the demo in a copy of the checkout, and takes the environment of the Python that runs it, with the extra `hf`,
-and a Chromium on PATH.
+It runs the demo in a copy of the checkout, and takes the environment of the Python that
+runs it, with the extra `hf`, and a Chromium on PATH.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ COMMAND = "$ make demo\n"
 
 
 def demo(folder: Path) -> str:
-    """What `make demo` prints, the environment being there: its stamp counts as new, whatever the times of files."""
+    """What `make demo` prints, the environment being there: its stamp counts as new,
+    whatever the times of files."""
     copy_of_tree(folder)
     command = [
         "make",

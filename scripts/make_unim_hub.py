@@ -1,5 +1,5 @@
-"""Make a small UniM data set in the hub's layout with every form that its records may have, damaged ones too:
-`python -m scripts.make_unim_hub [FOLDER]` in the checkout.
+"""Make a small UniM data set in the hub's layout with every form that its records may
+have, damaged ones too: `python -m scripts.make_unim_hub [FOLDER]` in the checkout.
 
 Tests of the UniM data explain each record. All texts and media are made here.
 """
@@ -37,14 +37,19 @@ ROOT = Path(__file__).resolve().parent.parent
 HUB = "tests/fixtures/unim_hub"
 PLACEHOLDERS, CAPTIONS = "qapairs_placeholder", "qapairs_caption"
 
-OBJ = b"mtllib thd_0001_01.mtl\nv 0 0 0\nv 2 0 0\nv 0 2 0\nv 0 0 2\nusemtl red\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
+OBJ = (
+    b"mtllib thd_0001_01.mtl\nv 0 0 0\nv 2 0 0\nv 0 2 0\nv 0 0 2\nusemtl red\nf 1 3 "
+    b"2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
+)
 MTL = b"newmtl red\nKd 0.8 0.2 0.2\nmap_Kd thd_0001_01.jpg\n"
 PLY = (
-    b"ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\nend_header\n"
+    b"ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\n"
+    b"property float z\nend_header\n"
     b"0 0 0\n1 0 0\n0 1 0\n0 0 1\n"
 )
 SILENT_MP3 = (b"\xff\xfb\x90\x00" + bytes(413)) * 8
-"""Eight frames of MPEG-1 layer III at 128 kbit/s, whose side information says that they hold nothing."""
+"""Eight frames of MPEG-1 layer III at 128 kbit/s, whose side information says that they
+hold nothing."""
 OLD_WORD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504)
 """The head of a compound file, by which a .doc is recognised, without a document."""
 
@@ -57,8 +62,8 @@ def record(
     expected: tuple[str, Mapping[str, Any]],
     **more: Any,
 ) -> dict[str, Any]:
-    """A record; ``place`` is its field and domain, ``given`` and ``expected`` are the text and the ``modal`` of a side.
-    Empty names are left out."""
+    """A record; ``place`` is its field and domain, ``given`` and ``expected`` are the
+    text and the ``modal`` of a side. Empty names are left out."""
     texts = zip(_SIDES, (given, expected), strict=True)
     sides = {
         side: {"modal": dict(modal), "content": text} for side, (text, modal) in texts
@@ -131,7 +136,8 @@ def hub() -> Files:
 
 
 def _pictures(files: Files) -> None:
-    """Indented objects; media under data/, and beside the records; a caption file of the same path."""
+    """Indented objects; media under data/, and beside the records; a caption file of
+    the same path."""
     field, place, media = (
         "natural_science",
         "natural_science/1_math/image",
@@ -215,7 +221,8 @@ def _documents(files: Files) -> None:
 
 
 def _sounds(files: Files) -> None:
-    """A list of objects; media in a folder with the number of the domain; the id 1 in another domain."""
+    """A list of objects; media in a folder with the number of the domain; the id 1 in
+    another domain."""
     media = "data/natural_science/2_physics/audio"
     row = record(
         ("natural_science", "physics"),
@@ -260,7 +267,8 @@ def _code(files: Files) -> None:
 
 
 def _shapes(files: Files) -> None:
-    """A mesh over three tags on either side; the other kinds of shape; both names of the folder and of the tag."""
+    """A mesh over three tags on either side; the other kinds of shape; both names of
+    the folder and of the tag."""
     field, media = "natural_science", "data/natural_science/engineering"
     three = {
         f"threeD{at}": f"3dmesh/thd_0001_01.{suffix}"
@@ -312,8 +320,8 @@ def _shapes(files: Files) -> None:
 
 
 def _transcripts(files: Files) -> None:
-    """Words in place of a sound's path; numbers that begin again in the answer; capabilities as a list; captions in a
-    file of another name."""
+    """Words in place of a sound's path; numbers that begin again in the answer;
+    capabilities as a list; captions in a file of another name."""
     field, domain, place = "social_science", "art", "social_science/17_art"
     row = record(
         (field, domain),
@@ -335,7 +343,8 @@ def _transcripts(files: Files) -> None:
 
 
 def _weights(files: Files) -> None:
-    """A byte order mark; soft labels; media where the coherence scorer looks for them."""
+    """A byte order mark; soft labels; media where the coherence scorer looks for
+    them."""
     field, domain = "social_science", "education"
     row = record(
         (field, domain),
@@ -355,7 +364,8 @@ def _weights(files: Files) -> None:
 
 
 def _bare(files: Files) -> None:
-    """No names in the record: its folders have them. The other word for the third field; media at the top."""
+    """No names in the record: its folders have them. The other word for the third
+    field; media at the top."""
     row = record(
         ("", ""),
         "1",

@@ -1,7 +1,8 @@
-"""Write the tables and the picture of ``docs/reproducing/unim.md``: `python -m scripts.make_unim_page`.
+"""Write the tables and the picture of ``docs/reproducing/unim.md``: `python -m
+scripts.make_unim_page`.
 
-They follow from the task files, the table of domains and the published figures; text outside of the marks
-is written by hand and stays.
+They follow from the task files, the table of domains and the published figures; text
+outside of the marks is written by hand and stays.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ TABLES = PUBLISHED.with_suffix(".csv")
 
 
 def begin(part: str) -> str:
-    return f"<!-- {part}: made by `python -m scripts.make_unim_page`; do not change it by hand. -->"
+    return (
+        f"<!-- {part}: made by `python -m scripts.make_unim_page`; do not change it "
+        "by hand. -->"
+    )
 
 
 def end(part: str) -> str:
@@ -85,7 +89,10 @@ def structure() -> Iterator[str]:
             )
     yield f"![Two charts of the table below: each score over k.]({PICTURE})\n"
     yield from table_lines(headers, rows, right_aligned=frozenset(headers[2:]))
-    yield f"\nMeans over {DRAWS} draws of each answer; whatever is drawn, the values for whole modalities are these."
+    yield (
+        f"\nMeans over {DRAWS} draws of each answer; whatever is drawn, the values "
+        "for whole modalities are these."
+    )
 
 
 def deviations() -> Iterator[str]:
@@ -94,7 +101,8 @@ def deviations() -> Iterator[str]:
 
 
 def ablation() -> Iterator[str]:
-    """The paper's ablation of its agent, each row with the effect of the missing part."""
+    """The paper's ablation of its agent, each row with the effect of the missing
+    part."""
     found: dict[str, dict[str, float]] = json.loads(PUBLISHED.read_text("utf-8"))[
         "ablation"
     ]
@@ -123,7 +131,8 @@ PARTS: Mapping[str, Callable[[], Iterator[str]]] = {
 
 
 def updated(page: str) -> str:
-    """A page with the current parts between its marks. Raises ValueError for a page without marks."""
+    """A page with the current parts between its marks. Raises ValueError for a page
+    without marks."""
     for part, lines in PARTS.items():
         page = replaced(page, begin(part), end(part), "\n".join(lines()))
     return page

@@ -3,9 +3,10 @@
     python -m scripts.mutants draw 500 --seed 17 >mutants.jsonl     # one fault a line
     python -m scripts.mutants run mutants.jsonl --work build/mutants >verdicts.jsonl
 
-``run`` works in copies of the last commit. It runs all tests once with a probe at each fault, to learn which tests
-reach it; then, for each fault, these tests alone, the quickest first, until one fails. A run that was stopped goes on
-where it was, as long as faults and commit are the same. ``make mutants`` does both.
+``run`` works in copies of the last commit. It runs all tests once with a probe at each
+fault, to learn which tests reach it; then, for each fault, these tests alone, the
+quickest first, until one fails. A run that was stopped goes on where it was, as long as
+faults and commit are the same. ``make mutants`` does both.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 PRODUCT = ("mmeval", "metrics", "model_backends", "tasks")
 
-# A fault is noticed by what reaches it first; tests beyond these seconds are left out, and what runs on is stopped.
+# A fault is noticed by what reaches it first; tests beyond these seconds are left out,
+# and what runs on is stopped.
 SECONDS_OF_TESTS, SECONDS_AT_MOST = 30.0, 240.0
 
 _COMPARED: Mapping[type[ast.cmpop], str] = {
@@ -56,9 +58,11 @@ _COMPUTED: Mapping[type[ast.operator], str] = {
 
 
 class Fault(NamedTuple):
-    """One change of ``file``: the text from ``start`` to ``end`` (offsets in bytes) becomes ``text``.
+    """One change of ``file``: the text from ``start`` to ``end`` (offsets in bytes)
+    becomes ``text``.
 
-    ``inside`` says whether it lies in a function; what lies outside runs once, at the import."""
+    ``inside`` says whether it lies in a function; what lies outside runs once, at the
+    import."""
 
     file: str
     line: int
@@ -74,7 +78,8 @@ class Fault(NamedTuple):
 
 
 class Tests(NamedTuple):
-    """What one run of all tests has shown: seconds of each test, tests that failed, tests that reach each fault."""
+    """What one run of all tests has shown: seconds of each test, tests that failed,
+    tests that reach each fault."""
 
     seconds: dict[str, float]
     failed: frozenset[str]
@@ -125,7 +130,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def drawn(count: int, seed: int, root: Path = ROOT) -> list[Fault]:
-    """``count`` of all faults that the product allows, in the order of files and lines."""
+    """``count`` of all faults that the product allows, in the order of files and
+    lines."""
     files = [
         path for folder in PRODUCT for path in sorted((root / folder).rglob("*.py"))
     ]
@@ -138,7 +144,8 @@ def drawn(count: int, seed: int, root: Path = ROOT) -> list[Fault]:
 
 
 def faults_of(source: bytes, file: str) -> list[Fault]:
-    """Every fault that one file allows: in comparisons, logic, arithmetic, numbers, truth values, conditions, calls."""
+    """Every fault that one file allows: in comparisons, logic, arithmetic, numbers,
+    truth values, conditions, calls."""
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -217,7 +224,8 @@ def faults_of(source: bytes, file: str) -> list[Fault]:
                 )
             )
             for child in value if isinstance(value, list) else [value]:
-                # f-strings have no places before Python 3.12; what only a type checker reads never runs
+                # f-strings have no places before Python 3.12; what only a type checker
+                # reads never runs
                 skipped = isinstance(child, ast.JoinedStr) or (
                     isinstance(child, ast.If)
                     and "TYPE_CHECKING" in ast.dump(child.test)
@@ -237,7 +245,8 @@ def with_fault(source: bytes, fault: Fault) -> bytes:
 
 
 def with_probes(source: bytes, faults: Mapping[int, Fault]) -> bytes:
-    """The file with a call of the probe where each fault lies. For one outside of functions: in every function."""
+    """The file with a call of the probe where each fault lies. For one outside of
+    functions: in every function."""
     text: dict[int, list[bytes]] = defaultdict(list)
     for number, fault in sorted(
         faults.items(), key=lambda item: item[1].start - item[1].end
@@ -286,7 +295,8 @@ def with_probes(source: bytes, faults: Mapping[int, Fault]) -> bytes:
     return made + source[at:]
 
 
-# In the environment of the copies: `.pth` files are read by every Python that starts there, by processes of tests too.
+# In the environment of the copies: `.pth` files are read by every Python that starts
+# there, by processes of tests too.
 _PROBE = """
 import builtins, os
 _seen = set()
@@ -378,7 +388,8 @@ def _lines(path: Path) -> list[str]:
 
 
 def _copy(tree: Path, at: Path) -> Path:
-    """A copy of the tree, with an environment that sees the packages of this one and imports the copy."""
+    """A copy of the tree, with an environment that sees the packages of this one and
+    imports the copy."""
     if not (at / "ready").exists():
         shutil.rmtree(at, ignore_errors=True)
         subprocess.run(["git", "clone", "-q", str(tree), str(at / "tree")], check=True)
@@ -446,10 +457,11 @@ def _reached(
 def _verdict(
     number: int, fault: Fault, tests: Tests, copy: Path, work: Path
 ) -> dict[str, Any]:
-    """Whether a test notices the fault: first those beside its module, then all others that reach it.
+    """Whether a test notices the fault: first those beside its module, then all others
+    that reach it.
 
-    What lies outside of functions, or is kept after the first call, shows itself in tests that do not reach it, so
-    those of the module's own file always run."""
+    What lies outside of functions, or is kept after the first call, shows itself in
+    tests that do not reach it, so those of the module's own file always run."""
     folder, _, name = fault.file.rpartition("/")
     beside = f"tests/{folder}/"
     own = f"{beside}test_{name}::"
@@ -498,7 +510,8 @@ def _affordable(names: Sequence[str], seconds: Mapping[str, float]) -> list[str]
 
 
 def _noticed(chosen: Sequence[str], copy: Path, work: Path) -> str:
-    """The first of these tests that fails, or how else the run of them ended; empty: all passed."""
+    """The first of these tests that fails, or how else the run of them ended; empty:
+    all passed."""
     order = work / f"order-{copy.name}.json"
     order.write_text(json.dumps(chosen))
     times = work / f"times-{copy.name}.jsonl"
@@ -525,7 +538,8 @@ def _pytest(
     environment: Mapping[str, str],
     limit: float | None,
 ) -> int | None:
-    """The exit code of pytest in a copy; None where it ran out of time and was stopped with all its processes."""
+    """The exit code of pytest in a copy; None where it ran out of time and was stopped
+    with all its processes."""
     python = str(copy / "venv" / "bin" / "python")
     with (copy / "pytest.log").open("w") as log:
         process = subprocess.Popen(

@@ -7,7 +7,8 @@ from typing import Any
 
 
 def replaced(page: str, begin: str, end: str, made: str) -> str:
-    """A page with new text between two marks. Raises ValueError for a page without the marks."""
+    """A page with new text between two marks. Raises ValueError for a page without the
+    marks."""
     head, found, rest = page.partition(begin)
     _, ended, tail = rest.partition(end)
     if not found or not ended:

@@ -1,6 +1,8 @@
-"""Small media drawn, played and written from whole numbers, so that their bytes are the same on every machine.
+"""Small media drawn, played and written from whole numbers, so that their bytes are the
+same on every machine.
 
-Clips are the exception: their bytes belong to the installed encoder, and their frames are the same up to its loss.
+Clips are the exception: their bytes belong to the installed encoder, and their frames
+are the same up to its loss.
 """
 
 from __future__ import annotations
@@ -63,7 +65,8 @@ def square(left: int, top: int, size: int, colour: int) -> Painter:
 
 
 def over(*painters: Painter) -> Painter:
-    """The painters on top of each other, the first one topmost; white is transparent."""
+    """The painters on top of each other, the first one topmost; white is
+    transparent."""
     return lambda x, y: next(
         (index for paint in painters if (index := paint(x, y)) != WHITE), WHITE
     )
@@ -103,7 +106,8 @@ def _stored(data: bytes) -> bytes:
 
 
 def wav(*tones: tuple[int, int]) -> bytes:
-    """Mono 16-bit sound of triangle waves: (frequency in Hz, milliseconds) each; 0 Hz is silence."""
+    """Mono 16-bit sound of triangle waves: (frequency in Hz, milliseconds) each; 0 Hz
+    is silence."""
     samples = [
         value
         for frequency, duration in tones
@@ -119,7 +123,8 @@ def wav(*tones: tuple[int, int]) -> bytes:
 
 
 def _triangle_wave(frequency: int, milliseconds: int) -> list[int]:
-    """Whole-number arithmetic: a sine would be rounded differently by other mathematics libraries."""
+    """Whole-number arithmetic: a sine would be rounded differently by other mathematics
+    libraries."""
     count = SOUND_RATE * milliseconds // 1000
     if not frequency:
         return [0] * count

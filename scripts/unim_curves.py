@@ -1,7 +1,8 @@
-"""The structure scores of UniM on gold answers damaged step by step, as numbers and as a picture.
+"""The structure scores of UniM on gold answers damaged step by step, as numbers and as
+a picture.
 
-The gold answers are synthetic, with the pairs of modalities that the paper lists for outputs, since answers of the data
-set cannot be shipped.
+The gold answers are synthetic, with the pairs of modalities that the paper lists for
+outputs, since answers of the data set cannot be shipped.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ PAIRS: Sequence[tuple[PartKind, PartKind]] = (
     ("video", "audio"),
     ("image", "document"),
 )
-"""The pairs of modalities besides text in answers, by the paper's table of combinations (its table 9)."""
+"""The pairs of modalities besides text in answers, by the paper's table of combinations
+(its table 9)."""
 SIZES = ((3, 1), (1, 3), (4, 2), (3, 3))
 """The number of items of each: at least three of one, as in the paper."""
 DRAWS = 50
@@ -62,7 +64,8 @@ def curves() -> dict[Damage, list[Point]]:
 
 
 def picture() -> str:
-    """The curves as the content of an SVG file: a panel for each damage, a line for each score."""
+    """The curves as the content of an SVG file: a panel for each damage, a line for
+    each score."""
     width = LEFT + len(TITLES) * PANEL + (len(TITLES) - 1) * GAP + 24
     drawing = Drawing(
         width,

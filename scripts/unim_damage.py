@@ -1,7 +1,8 @@
 """Damages gold answers on purpose, to check the structure scores.
 
-The paper's check of its structure scores (appendix F.3.1) takes right answers and removes or adds whole modalities
-(``RT``), or single items of the modalities that are there (``RN``), ``k`` of them.
+The paper's check of its structure scores (appendix F.3.1) takes right answers and
+removes or adds whole modalities (``RT``), or single items of the modalities that are
+there (``RN``), ``k`` of them.
 """
 
 from __future__ import annotations
@@ -43,8 +44,9 @@ def items_of(content: Interleaved) -> Counter[PartKind]:
 def perturb(content: Interleaved, damage: Damage, k: int, *, seed: int) -> Interleaved:
     """An answer with ``k`` more (``-k`` fewer) modalities or items, drawn by the seed.
 
-    An added modality has one item. Items are removed so that no modality is lost. An added item is a tag without a
-    medium, with a free number. With the same seed a larger ``k`` removes or adds the same and more.
+    An added modality has one item. Items are removed so that no modality is lost. An
+    added item is a tag without a medium, with a free number. With the same seed a
+    larger ``k`` removes or adds the same and more.
     """
     chance = random.Random(f"{damage} {seed}")
     if k < 0:
@@ -60,8 +62,9 @@ def perturb(content: Interleaved, damage: Damage, k: int, *, seed: int) -> Inter
 def curve(
     answers: Sequence[Interleaved], damage: Damage, *, draws: int = 1
 ) -> list[Point]:
-    """The mean structure scores of damaged answers against themselves, by ``k``.
-    Every answer is damaged ``draws`` times for each of the paper's ``k``, each time by another seed."""
+    """The mean structure scores of damaged answers against themselves, by ``k``. Every
+    answer is damaged ``draws`` times for each of the paper's ``k``, each time by
+    another seed."""
     return [
         _mean(
             k,

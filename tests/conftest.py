@@ -15,10 +15,12 @@ from tests.support.pinned_skips import pytest_sessionfinish, pytest_terminal_sum
 
 __all__ = ["pytest_sessionfinish", "pytest_terminal_summary"]
 
-# Tests run side by side, one for each core; torch with threads of its own would have them all wait for each other.
+# Tests run side by side, one for each core; torch with threads of its own would have
+# them all wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# A shell that starts the tests in the background has them, and the processes that they start, ignore Ctrl-C.
+# A shell that starts the tests in the background has them, and the processes that they
+# start, ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No test is timed: a machine that is busy is no defect.
@@ -38,7 +40,8 @@ _TOGETHER = (
     "tests/model_backends/diffusers",
     "tests/soak/report_page",
 )
-"""Folders whose tests share what takes seconds to load: torch and its tiny models, Chromium."""
+"""Folders whose tests share what takes seconds to load: torch and its tiny models,
+Chromium."""
 
 
 @pytest.fixture(autouse=True)

@@ -1,8 +1,10 @@
-"""How long the quality of a sound takes, as a ratio to a plain implementation of the same steps.
+"""How long the quality of a sound takes, as a ratio to a plain implementation of the
+same steps.
 
-The plain implementation takes scipy's and numpy's functions one after the other, and librosa's for the contrast, the
-chroma and the separation where librosa is installed; where it is not, the plain side makes do with less: it has no
-chroma at all, which is to its favour. Both work on the same recording in one thread.
+The plain implementation takes scipy's and numpy's functions one after the other, and
+librosa's for the contrast, the chroma and the separation where librosa is installed;
+where it is not, the plain side makes do with less: it has no chroma at all, which is to
+its favour. Both work on the same recording in one thread.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from mmeval.metrics.audio.quality.recording import RATE, recording
 
 PAIRS = 7
 RATIO, FIRST_CALL, TWO_CORES, LONG_MEMORY = 1.2, 2.0, 1.7, 512.0
-"""Goals: the ratio, seconds of a first call with its imports, the speed of two processes, MiB of ten minutes."""
+"""Goals: the ratio, seconds of a first call with its imports, the speed of two
+processes, MiB of ten minutes."""
 LIBROSA = importlib.util.find_spec("librosa") is not None
 
 Samples = np.ndarray[Any, np.dtype[np.float32]]

@@ -1,8 +1,10 @@
-"""How long documents and the views of a video take to read, as ratios to something simpler done to the same file.
+"""How long documents and the views of a video take to read, as ratios to something
+simpler done to the same file.
 
-A dense page of a PDF to Markdown, to drawing it for OCR; a workbook, to the standard library's reading of its markup;
-the views of a film, to decoding it twice. There is no goal: the bare work is not what has to be done, only work of the
-same file that a machine does about as fast, so that a ratio that has grown says that reading has slowed.
+A dense page of a PDF to Markdown, to drawing it for OCR; a workbook, to the standard
+library's reading of its markup; the views of a film, to decoding it twice. There is no
+goal: the bare work is not what has to be done, only work of the same file that a
+machine does about as fast, so that a ratio that has grown says that reading has slowed.
 """
 
 from __future__ import annotations

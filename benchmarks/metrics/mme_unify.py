@@ -1,9 +1,11 @@
-"""What CLIP, ResNet-50 and LPIPS cost beside the bare networks, and key frames beside decoding.
+"""What CLIP, ResNet-50 and LPIPS cost beside the bare networks, and key frames beside
+decoding.
 
-The networks have their real sizes and random weights, and 16 pictures, or pairs, that are decoded already. Bare are the
-same layers by their libraries, on one prepared batch. The clip has moving noise, so that its frames take the time of
-filmed ones; bare is decoding each frame and nothing else. All in one thread, by processor time. Memory is that of a
-process of its own that scores clips one after the other.
+The networks have their real sizes and random weights, and 16 pictures, or pairs, that
+are decoded already. Bare are the same layers by their libraries, on one prepared batch.
+The clip has moving noise, so that its frames take the time of filmed ones; bare is
+decoding each frame and nothing else. All in one thread, by processor time. Memory is
+that of a process of its own that scores clips one after the other.
 """
 
 from __future__ import annotations
@@ -66,7 +68,8 @@ def figures(quick: bool) -> Iterator[Figure]:
 
 
 def _clip(pairs: int) -> Paired:
-    """The network is that of ViT-B/32; that of L/14 takes 18 times as long, and the rest the same."""
+    """The network is that of ViT-B/32; that of L/14 takes 18 times as long, and the
+    rest the same."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for file in tiny_model("clip").iterdir():
@@ -186,7 +189,8 @@ def _key_frames(seconds: int, pairs: int) -> Paired:
 
 
 def _filmed(seconds: int, height: int = 720, width: int = 1280, seed: int = 0) -> bytes:
-    """A picture that moves, with grain that is new in each frame, at five megabits a second."""
+    """A picture that moves, with grain that is new in each frame, at five megabits a
+    second."""
     import av
 
     file, rng = io.BytesIO(), np.random.default_rng(seed)

@@ -1,10 +1,13 @@
-"""What the metrics without a model cost that score MMMG's answers: two processes against one, memory, first calls.
+"""What the metrics without a model cost that score MMMG's answers: two processes
+against one, memory, first calls.
 
-Seven in ten answers are a picture of 1024 x 1024, the others a sound of ten seconds, as in MMMG; all have words, too.
-Each answer, and each sample's picture, is a file of its own (a few pictures and sounds under many names), so that each
-has to be read and decoded. The answers come as a run delivers them: the repeats of a sample one after the other. One
-process and two score the same answers, in turns, each time begun anew. On a machine that others use, too, the wall
-clock says little; processor time then says how evenly two processes share the work.
+Seven in ten answers are a picture of 1024 x 1024, the others a sound of ten seconds, as
+in MMMG; all have words, too. Each answer, and each sample's picture, is a file of its
+own (a few pictures and sounds under many names), so that each has to be read and
+decoded. The answers come as a run delivers them: the repeats of a sample one after the
+other. One process and two score the same answers, in turns, each time begun anew. On a
+machine that others use, too, the wall clock says little; processor time then says how
+evenly two processes share the work.
 """
 
 from __future__ import annotations
@@ -69,11 +72,13 @@ WORKERS_GOAL, GROWTH_GOAL, FIRST_GOAL = 1.7, 16.0, 2.0
 """Times as fast, MiB of a process, seconds."""
 
 
-# --- the answers ------------------------------------------------------------------------------------------------------
+# --- the answers
+# ------------------------------------------------------------------------------------------------------
 
 
 class Answers:
-    """Answers as the lines that scoring processes are sent, and the files that they name."""
+    """Answers as the lines that scoring processes are sent, and the files that they
+    name."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -165,11 +170,13 @@ def _plan(
     )
 
 
-# --- one measurement, in a process of its own -------------------------------------------------------------------------
+# --- one measurement, in a process of its own
+# -------------------------------------------------------------------------
 
 
 class Decodings:
-    """Counts, over all processes that are forked from this one, the media that were decoded."""
+    """Counts, over all processes that are forked from this one, the media that were
+    decoded."""
 
     def __init__(self) -> None:
         self._all = multiprocessing.Value(ctypes.c_long, 0)
@@ -177,7 +184,8 @@ class Decodings:
         self._seen: Counter[tuple[int, Path | None]] = Counter()
 
     def watch(self, decoder: Any) -> None:
-        """Watch a module that decodes: it reads a medium's bytes once, whenever it decodes it."""
+        """Watch a module that decodes: it reads a medium's bytes once, whenever it
+        decodes it."""
         read = decoder.whole_bytes
 
         def noted(media: Media, *args: Any) -> bytes:
@@ -196,7 +204,8 @@ class Decodings:
 
 
 def measured(folder: str, workers: int, count: int) -> dict[str, Any]:
-    """Seconds, peak memory of the scoring processes at a quarter and at the end, and how much was decoded."""
+    """Seconds, peak memory of the scoring processes at a quarter and at the end, and
+    how much was decoded."""
     decodings = Decodings()
     decodings.watch(picture_decoder)
     decodings.watch(sound_decoder)
@@ -266,7 +275,8 @@ def first_call(folder: str, name: str) -> float:
     return taken
 
 
-# --- all of them ------------------------------------------------------------------------------------------------------
+# --- all of them
+# ------------------------------------------------------------------------------------------------------
 
 
 def figures(quick: bool) -> Iterator[Figure]:

@@ -1,11 +1,14 @@
-"""How long NIQE takes, as ratios to bare filtering with scipy, what it takes of memory, and what a second core brings.
+"""How long NIQE takes, as ratios to bare filtering with scipy, what it takes of memory,
+and what a second core brings.
 
-The bare filtering is the blurs alone of a picture and of its square in both sizes, in two readings. The strict one is
-the least that scipy can do: by the two halves of the window (``gaussian_filter``), of the part that NIQE reads (480 x
-480 of 512 x 512), in arrays that are there already. The plain one is by the window of 7 x 7 (``convolve``), of all
-pixels. Ratios are by the time of the processor, also that of two processes, which share nothing: what a second one
-costs the first (memory, caches) shows there, and another program that takes its turn does not. Memory is what the
-process takes at its highest above what it takes with the picture decoded.
+The bare filtering is the blurs alone of a picture and of its square in both sizes, in
+two readings. The strict one is the least that scipy can do: by the two halves of the
+window (``gaussian_filter``), of the part that NIQE reads (480 x 480 of 512 x 512), in
+arrays that are there already. The plain one is by the window of 7 x 7 (``convolve``),
+of all pixels. Ratios are by the time of the processor, also that of two processes,
+which share nothing: what a second one costs the first (memory, caches) shows there, and
+another program that takes its turn does not. Memory is what the process takes at its
+highest above what it takes with the picture decoded.
 """
 
 from __future__ import annotations
@@ -113,7 +116,8 @@ def large(name: str) -> tuple[float, float]:
 
 
 def _rounds(processes: int) -> float:
-    """Seconds of the processor that each of so many processes, side by side, takes for as many pictures."""
+    """Seconds of the processor that each of so many processes, side by side, takes for
+    as many pictures."""
     running = [Fresh("benchmarks.metrics.niqe:rounds") for _ in range(processes)]
     return max(float(process.result()) for process in running)
 

@@ -1,7 +1,9 @@
-"""How fast the pitch of a voice is found, beside librosa's pyin on the same clips, in one thread.
+"""How fast the pitch of a voice is found, beside librosa's pyin on the same clips, in
+one thread.
 
-pyin has the same step and the same lowest and highest pitch; what it compiles on its first call is left out. It is
-measured where librosa is installed. The first call of ours, in a fresh process, has its imports in it.
+pyin has the same step and the same lowest and highest pitch; what it compiles on its
+first call is left out. It is measured where librosa is installed. The first call of
+ours, in a fresh process, has its imports in it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """How long the quality of a 3D item takes, as ratios to trimesh, in one thread.
 
-``loading``: a whole file (OFF, OBJ), from bytes to score, against ``trimesh.load`` of the same bytes. ``checked``: the
-score of decoded arrays against trimesh making a mesh of them and dropping what is degenerate (``validate``). ``bare``:
-against its constructor, which measures nothing. Two cores: as many files by two processes as by one, by the time of the
-processor.
+``loading``: a whole file (OFF, OBJ), from bytes to score, against ``trimesh.load`` of
+the same bytes. ``checked``: the score of decoded arrays against trimesh making a mesh
+of them and dropping what is degenerate (``validate``). ``bare``: against its
+constructor, which measures nothing. Two cores: as many files by two processes as by
+one, by the time of the processor.
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ def seconds_of(file: bytes) -> float:
 
 
 def large() -> Iterator[Figure]:
-    """The largest mesh and cloud that are scored: seconds, and how far they raise the memory of this process."""
+    """The largest mesh and cloud that are scored: seconds, and how far they raise the
+    memory of this process."""
     points = np.random.default_rng(0).normal(size=(500_000, 3))
     for name, data in (
         ("a mesh of 1,000,000 faces", off(torus(1000, 500))),

@@ -1,4 +1,5 @@
-"""Two runs of a benchmark of 31,026 samples compared, from their folders to the printed text, with the page."""
+"""Two runs of a benchmark of 31,026 samples compared, from their folders to the printed
+text, with the page."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ METRICS = ("right", *DETAILS)
 
 
 def write(folder: Path, count: int, seed: int) -> Path:
-    """A run whose samples have texts of some 1,500 characters, five metrics and three labels."""
+    """A run whose samples have texts of some 1,500 characters, five metrics and three
+    labels."""
     drawn = random.Random(seed)
     asked = [text("Explain what happens here, step by step. " * 30)]
     trials = (_told(asked, drawn, at) for at in range(count))
@@ -69,7 +71,8 @@ def written(place: str, count: int) -> list[str]:
 def figures(quick: bool) -> Iterator[Figure]:
     count = 3_000 if quick else SAMPLES
     with tempfile.TemporaryDirectory() as place:
-        # In a process of its own: the peak of a process begins with that of the one that started it.
+        # In a process of its own: the peak of a process begins with that of the one
+        # that started it.
         runs = Fresh("benchmarks.reports.compare:written", place, count).result()
         for what, words in (
             ("with the page", ()),

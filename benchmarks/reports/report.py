@@ -1,7 +1,7 @@
 """What a report of many trials costs: seconds and peak memory of ``mmeval report``.
 
-Each run folder is made here: a question, an answer with code in every tenth, two metrics, labels, and a judge's reply
-for every fifth trial.
+Each run folder is made here: a question, an answer with code in every tenth, two
+metrics, labels, and a judge's reply for every fifth trial.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """How fast the report page is in a real Chromium, over many made-up trials.
 
-The time from opening the page to the first rows of the list, the time between frames while the list is scrolled from
-end to end, and how long a filter, the order of failures, and searches through all texts take.
+The time from opening the page to the first rows of the list, the time between frames
+while the list is scrolled from end to end, and how long a filter, the order of
+failures, and searches through all texts take.
 """
 
 from __future__ import annotations

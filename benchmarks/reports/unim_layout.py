@@ -1,9 +1,11 @@
-"""What the end of a run over all of UniM costs: seconds and peak memory of its numbers, its tables and its report.
+"""What the end of a run over all of UniM costs: seconds and peak memory of its numbers,
+its tables and its report.
 
-The run folder is made here: a question with its labels, an answer, eight numbers, in part lost or
-unsupported, and what seven metrics say of the answer's items. Then two
-commands: the numbers of the task with all breakdowns, the results file, the table and the paper's tables; and ``mmeval
-report``. Memory is the peak resident set of the larger of both.
+The run folder is made here: a question with its labels, an answer, eight numbers, in
+part lost or unsupported, and what seven metrics say of the answer's items. Then two
+commands: the numbers of the task with all breakdowns, the results file, the table and
+the paper's tables; and ``mmeval report``. Memory is the peak resident set of the larger
+of both.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ def numbers(_trial: Trial) -> float:
 
 
 def random_trials(count: int = SAMPLES) -> Iterator[Row]:
-    """Trials of the data set's size and make-up, with every way in which one may lack a number."""
+    """Trials of the data set's size and make-up, with every way in which one may lack a
+    number."""
     chance = random.Random(1)
     places = [
         (d, level) for d in DOMAINS for level in LEVELS for _ in range(d.count(level))
@@ -98,8 +101,9 @@ def _random_scores(chance: random.Random, number: int) -> dict[str, float | str]
 
 
 def with_items(rows: Iterable[Row], seed: int = 1) -> Iterator[Row]:
-    """Trials with what the metrics of quality say of their answers: most have a text, pictures and a sound, a few the
-    rest; every item with as many terms as a sound has."""
+    """Trials with what the metrics of quality say of their answers: most have a text,
+    pictures and a sound, a few the rest; every item with as many terms as a sound
+    has."""
     chance = random.Random(seed)
     for row in rows:
         if row["status"] == "ok":

@@ -1,8 +1,10 @@
-"""What an agent costs besides its models: ten dependent calls an answer, as ratios to bare loops that ask the same.
+"""What an agent costs besides its models: ten dependent calls an answer, as ratios to
+bare loops that ask the same.
 
-The rate is that of the calls, as the server sees them or by the journal's times; CPU and memory are those of whole
-processes, those of a call being their growth from n answers to 2n. CPU is measured twice, as the same instructions take
-longer in a process that waits in between, whose caches other work has emptied.
+The rate is that of the calls, as the server sees them or by the journal's times; CPU
+and memory are those of whole processes, those of a call being their growth from n
+answers to 2n. CPU is measured twice, as the same instructions take longer in a process
+that waits in between, whose caches other work has emptied.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from tests.support.tiny_models import tiny_model
 CALLS = 10
 CONNECTIONS = 64
 AT_ONCE = 0.002
-"""Seconds after which a server answers that keeps both programs at work all the time."""
+"""Seconds after which a server answers that keeps both programs at work all the
+time."""
 
 
 def figures(quick: bool) -> Iterator[Figure]:

@@ -1,9 +1,11 @@
-"""The yardstick for local models: the shortest loop over ``model.generate`` that asks the same.
+"""The yardstick for local models: the shortest loop over ``model.generate`` that asks
+the same.
 
 python bare_local.py MODEL ROWS.jsonl BATCH_SIZE NEW_TOKENS DTYPE DEVICE
 
-Prints one JSON object: the answers made after the first batch, and the seconds that they took. A row's ``turns`` are
-asked one after the other, each after the answers before it.
+Prints one JSON object: the answers made after the first batch, and the seconds that
+they took. A row's ``turns`` are asked one after the other, each after the answers
+before it.
 """
 
 import json

@@ -1,7 +1,9 @@
-"""What ISG-Bench's judge costs: answers of five blocks, each asked about six pairs and twelve pictures, in two waves.
+"""What ISG-Bench's judge costs: answers of five blocks, each asked about six pairs and
+twelve pictures, in two waves.
 
-The bare client sends the same requests, in the same waves. CPU is that of whole processes, in which mmeval also reads,
-stores and scores the answers; the page of a run has figures of its own (report_page).
+The bare client sends the same requests, in the same waves. CPU is that of whole
+processes, in which mmeval also reads, stores and scores the answers; the page of a run
+has figures of its own (report_page).
 """
 
 from __future__ import annotations
@@ -78,10 +80,14 @@ def figures(quick: bool) -> Iterator[Figure]:
 
 
 def write_rows(folder: Path, count: int) -> None:
-    """Rows of one task with their own pictures: the head of a PNG, and noise that does not compress."""
+    """Rows of one task with their own pictures: the head of a PNG, and noise that does
+    not compress."""
     (folder / "images").mkdir(parents=True)
     noise = random.Random(22)
-    head = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01\x00\x00\x00\x01\x00\x08\x02\x00\x00\x00"
+    head = (
+        b"\x89PNG\r\n\x1a\n"
+        b"\x00\x00\x00\rIHDR\x00\x00\x01\x00\x00\x00\x01\x00\x08\x02\x00\x00\x00"
+    )
     with (folder / "ISG-Bench.jsonl").open("w") as rows:
         for at in range(count):
             names = iter(
@@ -218,8 +224,8 @@ async def _bare(url: str, folder: Path) -> None:
 
 
 PROMPT = (
-    "How well does it do what the question asks? Reply with one JSON object and nothing else. "
-    * 8
+    "How well does it do what the question asks? Reply with one JSON object and "
+    "nothing else. " * 8
 )
 
 

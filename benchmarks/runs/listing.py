@@ -1,7 +1,9 @@
-"""What it costs to list many task files, to find one of them by name, and to do so for the first time.
+"""What it costs to list many task files, to find one of them by name, and to do so for
+the first time.
 
-5,000 files in folders of a hundred, every second with an include. A figure is the CPU of a whole command beyond that of
-the same with one of these files, as a ratio to parsing them by libyaml in this process: both move with the load.
+5,000 files in folders of a hundred, every second with an include. A figure is the CPU
+of a whole command beyond that of the same with one of these files, as a ratio to
+parsing them by libyaml in this process: both move with the load.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""How fast and how small a run with a local model is, as ratios to a bare loop over ``model.generate``.
+"""How fast and how small a run with a local model is, as ratios to a bare loop over
+``model.generate``.
 
-Both programs are whole processes, run in turns; a ratio is the median of the paired runs. The rate is that of the
-answers after the first batch, so that neither start nor loading counts: by the journal's own times, and by the bare
-loop's clock. The model is tiny and random, so what a run costs besides the model weighs as much as it ever can;
-``MMEVAL_BENCH_MODEL="FOLDER cuda bfloat16"`` measures the same with another, on another device.
+Both programs are whole processes, run in turns; a ratio is the median of the paired
+runs. The rate is that of the answers after the first batch, so that neither start nor
+loading counts: by the journal's own times, and by the bare loop's clock. The model is
+tiny and random, so what a run costs besides the model weighs as much as it ever can;
+``MMEVAL_BENCH_MODEL="FOLDER cuda bfloat16"`` measures the same with another, on another
+device.
 """
 
 from __future__ import annotations
@@ -112,7 +115,8 @@ class LocalBench:
                 self._rate(self._run(name, "--batch_size", str(BATCH)), skip=BATCH),
             )
             print(
-                f"  {count} rows, {turns} turns: bare {bare:.1f}/s, mmeval {ours:.1f}/s",
+                f"  {count} rows, {turns} turns: bare {bare:.1f}/s, mmeval "
+                f"{ours:.1f}/s",
                 file=sys.stderr,
             )
             found.append(ours / bare)
@@ -136,7 +140,8 @@ class LocalBench:
         return statistics.median(found)
 
     def _growth(self, count: int) -> float:
-        """KiB of private memory that a further sample takes beyond what it takes in the bare loop."""
+        """KiB of private memory that a further sample takes beyond what it takes in the
+        bare loop."""
         sizes = []
         for size in (count, 4 * count):
             name = self._task(size, 1, tokens=4)

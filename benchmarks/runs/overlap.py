@@ -1,7 +1,9 @@
-"""How far asking and judging overlap: the wall time of a judged run against the longer of its two halves alone.
+"""How far asking and judging overlap: the wall time of a judged run against the longer
+of its two halves alone.
 
-The model and the judge are two mock servers in processes of their own. The halves are whole processes too: a run with
-``--predict_only``, and ``mmeval score`` on the folder that it left. Figures are medians.
+The model and the judge are two mock servers in processes of their own. The halves are
+whole processes too: a run with ``--predict_only``, and ``mmeval score`` on the folder
+that it left. Figures are medians.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ GOAL = 1.1
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two servers: seconds that an answer takes, and how many calls it gets at once."""
+    """One of the two servers: seconds that an answer takes, and how many calls it gets
+    at once."""
 
     latency: float
     connections: int
@@ -39,7 +42,8 @@ CASES = (
     (Side(0.05, 8), Side(0.2, 32)),
     (Side(0.2, 32), Side(0.05, 8)),
 )
-"""Model and judge. The goal was set for the first; the others show that neither side holds up the other."""
+"""Model and judge. The goal was set for the first; the others show that neither side
+holds up the other."""
 
 
 class Overlap:

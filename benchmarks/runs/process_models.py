@@ -1,7 +1,9 @@
-"""What a model in a process of its own costs: its rows against the same class in this process, and its media.
+"""What a model in a process of its own costs: its rows against the same class in this
+process, and its media.
 
-The worker is the file of ``mmeval init worker`` with a model that sleeps for 20 ms a batch and repeats what it is
-asked. Rates are those of the answers after the first batches, by the journal's own times.
+The worker is the file of ``mmeval init worker`` with a model that sleeps for 20 ms a
+batch and repeats what it is asked. Rates are those of the answers after the first
+batches, by the journal's own times.
 """
 
 from __future__ import annotations
@@ -45,7 +47,10 @@ def answer(work, rows):
 
 '''
 LINE = "# --- mmeval's part"
-TASK = "task: {name}\ndataset_path: {name}\nmetadata: {{version: 1.0}}\nmetric_list: [{{metric: wer}}]\n"
+TASK = (
+    "task: {name}\ndataset_path: {name}\nmetadata: {{version: 1.0}}\nmetric_list: "
+    "[{{metric: wer}}]\n"
+)
 
 
 class Here:
@@ -107,7 +112,8 @@ class _Runs:
         self._folder, self._worker, self._runs = folder, worker, 0
 
     def rate(self, rows: int, copies: int) -> float:
-        """Rows a second of so many copies; of none, of the class in the run's own process."""
+        """Rows a second of so many copies; of none, of the class in the run's own
+        process."""
         task, output = self._task(rows), self._folder / f"run{self._runs}"
         self._runs += 1
         args = {
@@ -116,8 +122,14 @@ class _Runs:
             "args": {"work": WORK},
         }
         model = f"model='process', model_args={args!r}" if copies else "model=Here()"
-        call = f"evaluate({model}, tasks=[{str(task)!r}], output_path={str(output)!r}, predict_only=True)"
-        program = f"from mmeval import evaluate\nfrom benchmarks.runs.process_models import Here\n{call}"
+        call = (
+            f"evaluate({model}, tasks=[{str(task)!r}], output_path={str(output)!r}, "
+            "predict_only=True)"
+        )
+        program = (
+            "from mmeval import evaluate\nfrom benchmarks.runs.process_models import "
+            f"Here\n{call}"
+        )
         done = subprocess.run(
             [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True
         )
@@ -178,7 +190,8 @@ def _costs(worker: Path, rows: int) -> Iterator[Figure]:
 
 
 def _growth(worker: Path, rows: int) -> Iterator[Figure]:
-    """What a tenth and all of so many rows with pictures leave in memory and on disk."""
+    """What a tenth and all of so many rows with pictures leave in memory and on
+    disk."""
     backend = _started(worker)
     pictures = [
         [

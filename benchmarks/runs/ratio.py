@@ -1,10 +1,13 @@
-"""How fast and how small a run is, as ratios to a bare aiohttp loop measured in the same minutes.
+"""How fast and how small a run is, as ratios to a bare aiohttp loop measured in the
+same minutes.
 
-Both programs are whole processes against the mock server at 50 ms, run in turns; a ratio is the median of the paired
-runs. The rate is that of the requests as the server sees them, from the first request to the last answer; CPU and the
-time of the first samples are those of whole processes, start, imports and tables included. mmeval journals every answer
-and scores it with two metrics meanwhile. The ratio of whole processes stands beside the rate: it is the stricter
-reading of the same goal. Memory is the proportional set size (shared pages counted once) of all its processes together.
+Both programs are whole processes against the mock server at 50 ms, run in turns; a
+ratio is the median of the paired runs. The rate is that of the requests as the server
+sees them, from the first request to the last answer; CPU and the time of the first
+samples are those of whole processes, start, imports and tables included. mmeval
+journals every answer and scores it with two metrics meanwhile. The ratio of whole
+processes stands beside the rate: it is the stricter reading of the same goal. Memory is
+the proportional set size (shared pages counted once) of all its processes together.
 """
 
 from __future__ import annotations
@@ -92,7 +95,8 @@ class Bench:
             bare = self._asking(self.bare(connections, count))
             ours = self._asking(self.ours(connections, count))
             seen = "; ".join(
-                f"{who} {count / one.active:.0f}/s ({one.wall:.2f} s, {1000 * one.cpu / count:.2f} ms of CPU a sample)"
+                f"{who} {count / one.active:.0f}/s ({one.wall:.2f} s, "
+                f"{1000 * one.cpu / count:.2f} ms of CPU a sample)"
                 for who, one in (("bare", bare), ("mmeval", ours))
             )
             print(
@@ -102,7 +106,8 @@ class Bench:
         return pairs
 
     def _asking(self, command: Sequence[str]) -> Measured:
-        """Run a command that asks the server, and see how long the server was busy with it."""
+        """Run a command that asks the server, and see how long the server was busy with
+        it."""
         control = self.url.removesuffix("/v1")
         urlopen(Request(f"{control}/reset", method="POST")).close()
         measured = measure(command)
@@ -129,7 +134,10 @@ class Bench:
                 at_least=True,
             )
             cpu = statistics.median(ours.cpu / bare.cpu for bare, ours in pairs)
-            note = f"{statistics.median(1000 * ours.cpu / self.count for _, ours in pairs):.2f} ms a sample"
+            note = (
+                f"{statistics.median(1000 * ours.cpu / self.count for _, ours in pairs):.2f} "
+                "ms a sample"
+            )
             yield Figure(
                 f"CPU to that of the bare loop, {connections} connections",
                 cpu,
@@ -155,7 +163,10 @@ class Bench:
         pairs = self.paired(64, 10)
         first = statistics.median(ours.wall / bare.wall for bare, ours in pairs)
         cpu = statistics.median(ours.cpu / bare.cpu for bare, ours in pairs)
-        note = f"{statistics.median(ours.wall for _, ours in pairs):.2f} s; {cpu:.1f} times the CPU"
+        note = (
+            f"{statistics.median(ours.wall for _, ours in pairs):.2f} s; {cpu:.1f} "
+            "times the CPU"
+        )
         yield Figure(
             "first 10 samples against the bare loop", first, 2.5, "x", note=note
         )

@@ -1,9 +1,10 @@
 """How close a run with faults comes to the ideal retry schedule.
 
-The ideal is computed from what the server did to each request: every try takes its latency on one of the connections,
-every pause is the documented one and holds no connection. No schedule of these can be shorter than the work divided by
-the connections, nor than the longest chain of one request. What a run takes besides (start, tables) is that of a run
-without faults. Figures are medians.
+The ideal is computed from what the server did to each request: every try takes its
+latency on one of the connections, every pause is the documented one and holds no
+connection. No schedule of these can be shorter than the work divided by the
+connections, nor than the longest chain of one request. What a run takes besides (start,
+tables) is that of a run without faults. Figures are medians.
 """
 
 from __future__ import annotations

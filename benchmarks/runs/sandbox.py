@@ -1,8 +1,11 @@
-"""What a program in the sandbox costs, whether many use the whole machine, and that nothing of them is left.
+"""What a program in the sandbox costs, whether many use the whole machine, and that
+nothing of them is left.
 
-Beside the bare interpreter (without packages, as inside), a program pays for the namespaces, for the program in front
-that sets its limits, and for the look at what it leaves. Programs that compute are compared with the same ones by as
-many bare interpreters at a time, in turns. The figures are those of a machine that does nothing else.
+Beside the bare interpreter (without packages, as inside), a program pays for the
+namespaces, for the program in front that sets its limits, and for the look at what it
+leaves. Programs that compute are compared with the same ones by as many bare
+interpreters at a time, in turns. The figures are those of a machine that does nothing
+else.
 """
 
 from __future__ import annotations
@@ -24,7 +27,10 @@ from mmeval.records import Request, user
 from tests.support.hostile_code import in_other_namespaces
 
 PRINTS = "print(1)"
-WORKS = "import time\nend = time.process_time() + 1\nwhile time.process_time() < end: pass\nprint(1)"
+WORKS = (
+    "import time\nend = time.process_time() + 1\nwhile time.process_time() < end: "
+    "pass\nprint(1)"
+)
 """A second of a processor."""
 MOST_MS, LEAST_SHARE, WAITING, TURNS = 60.0, 0.9, 64, 4
 
@@ -35,7 +41,8 @@ def bare(code: str) -> None:
         file.write(code)
         file.flush()
         command = [python.command, "-S", "-B", "-u", file.name]
-        # in a session of its own, as in the sandbox: where others compute, the kernel shares out by sessions
+        # in a session of its own, as in the sandbox: where others compute, the kernel
+        # shares out by sessions
         subprocess.run(
             command, stdout=subprocess.DEVNULL, check=True, start_new_session=True
         )

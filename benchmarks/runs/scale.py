@@ -1,4 +1,5 @@
-"""What a data set of the size of the largest benchmark costs: seconds and peak memory of whole commands."""
+"""What a data set of the size of the largest benchmark costs: seconds and peak memory
+of whole commands."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ def figures(quick: bool) -> Iterator[Figure]:
     yield from numbers()
 
 
-# --- a dry run --------------------------------------------------------------------------------------------------------
+# --- a dry run
+# --------------------------------------------------------------------------------------------------------
 
 DRY_TASK = """\
 task: large
@@ -37,7 +39,8 @@ PICTURES, PICTURE_BYTES, CRITERIA = 500, 20_000, 4
 
 
 def dry_run() -> Iterator[Figure]:
-    """A dry run over interleaved samples, two in five of them with pictures, each with a rubric for a judge."""
+    """A dry run over interleaved samples, two in five of them with pictures, each with
+    a rubric for a judge."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _write_large(folder)
@@ -95,14 +98,15 @@ def _large_row(number: int) -> dict[str, object]:
     return row
 
 
-# --- the numbers ------------------------------------------------------------------------------------------------------
+# --- the numbers
+# ------------------------------------------------------------------------------------------------------
 
 DOMAINS, LEVELS = 30, 3
 
 
 def numbers() -> Iterator[Figure]:
-    """Score rows of six metrics, one of them bootstrapped, whole and by domain, level and both: 744 numbers with
-    intervals and bounds, a table and a results file."""
+    """Score rows of six metrics, one of them bootstrapped, whole and by domain, level
+    and both: 744 numbers with intervals and bounds, a table and a results file."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         chance = random.Random(1)

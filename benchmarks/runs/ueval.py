@@ -1,7 +1,9 @@
-"""What a judge of pictures costs: answers of three pictures of 1 MiB, each asked about by ten criteria.
+"""What a judge of pictures costs: answers of three pictures of 1 MiB, each asked about
+by ten criteria.
 
-Five criteria are about the text, five about the pictures. The bare client sends the same requests and encodes the
-pictures of an answer once. CPU is that of whole processes, in which mmeval also reads, stores and scores the answers.
+Five criteria are about the text, five about the pictures. The bare client sends the
+same requests and encodes the pictures of an answer once. CPU is that of whole
+processes, in which mmeval also reads, stores and scores the answers.
 """
 
 from __future__ import annotations
@@ -56,11 +58,13 @@ def figures(quick: bool) -> Iterator[Figure]:
 
 
 def write_rows(folder: Path, count: int) -> None:
-    """Rows of one task with their own pictures: the head of a PNG, and noise that does not compress."""
+    """Rows of one task with their own pictures: the head of a PNG, and noise that does
+    not compress."""
     (folder / "img").mkdir(parents=True)
     noise, head = (
         random.Random(21),
-        b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x04\x00\x00\x00\x04\x00\x08\x02\x00\x00\x00",
+        b"\x89PNG\r\n\x1a\n"
+        b"\x00\x00\x00\rIHDR\x00\x00\x04\x00\x00\x00\x04\x00\x08\x02\x00\x00\x00",
     )
     with (folder / "test.jsonl").open("w") as rows:
         for at in range(count):

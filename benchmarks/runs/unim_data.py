@@ -1,8 +1,10 @@
-"""What reading UniM's data costs at their full size: seconds to the first sample and to the first request, memory.
+"""What reading UniM's data costs at their full size: seconds to the first sample and to
+the first request, memory.
 
-The data are made: 31,026 records over thirty domains in the hub's layout, in files by combination, with the captions,
-and with a file of its own for each of 93,078 media (a few pictures and sounds under many names). Each figure is
-that of a process of its own. The first request is that of ``mmeval run`` on the hard samples, timed from the start of
+The data are made: 31,026 records over thirty domains in the hub's layout, in files by
+combination, with the captions, and with a file of its own for each of 93,078 media (a
+few pictures and sounds under many names). Each figure is that of a process of its own.
+The first request is that of ``mmeval run`` on the hard samples, timed from the start of
 the process to the arrival at a server.
 """
 
@@ -37,7 +39,8 @@ COMBINATIONS = ("image_audio", "image&audio_image", "audio_image", "audio_image&
 WORDS = "what is to be seen, and what is to be heard? " * 12
 
 
-# --- the data ---------------------------------------------------------------------------------------------------------
+# --- the data
+# ---------------------------------------------------------------------------------------------------------
 
 
 def make(folder: Path) -> None:
@@ -131,7 +134,8 @@ def _write(path: Path, rows: Any) -> None:
     path.write_text("\n".join(json.dumps(row, indent=4) for row in rows))
 
 
-# --- the figures ------------------------------------------------------------------------------------------------------
+# --- the figures
+# ------------------------------------------------------------------------------------------------------
 
 
 def figures(quick: bool) -> Iterator[Figure]:
@@ -156,7 +160,8 @@ def figures(quick: bool) -> Iterator[Figure]:
 
 
 def read(folder: str) -> dict[str, float]:
-    """Seconds of CPU to the size and the first sample, and to the last; the peak memory in MiB."""
+    """Seconds of CPU to the size and the first sample, and to the last; the peak memory
+    in MiB."""
     began = time.process_time()
     dataset = load(DataSource("unim", Path(folder), ""))
     size, _ = len(dataset), dataset.fingerprint

@@ -1,4 +1,5 @@
-"""What shards cost when they are merged, and what a large data set of videos costs by path."""
+"""What shards cost when they are merged, and what a large data set of videos costs by
+path."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from mmeval.store.run_folder import RunFolder
 MEDIUM_BYTES = 2048
 VIDEO_BYTES = 1_000_000
 DISTINCT = 1000
-"""So many videos have bytes of their own; the others are hard links to them, under names and questions of their own."""
+"""So many videos have bytes of their own; the others are hard links to them, under
+names and questions of their own."""
 _SAMPLE = re.compile(rb'{"i":(\d+),')
 
 
@@ -30,7 +32,8 @@ def figures(quick: bool) -> Iterator[Figure]:
     yield from videos(4_000 if quick else 100_000)
 
 
-# --- merging ----------------------------------------------------------------------------------------------------------
+# --- merging
+# ----------------------------------------------------------------------------------------------------------
 
 TASK = """\
 task: large
@@ -46,7 +49,8 @@ metric_list:
 
 
 def merged(shards: int, trials: int) -> Iterator[Figure]:
-    """The lines of one run dealt out to shards, each trial with a medium of its own that lies in its shard's store."""
+    """The lines of one run dealt out to shards, each trial with a medium of its own
+    that lies in its shard's store."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rows = (
@@ -76,7 +80,10 @@ def merged(shards: int, trials: int) -> Iterator[Figure]:
             (run / file.relative_to(whole)).read_bytes() == file.read_bytes()
             for file in whole.rglob("scores.jsonl")
         )
-    how = f"{shards} shards of {trials:,} trials, {linked:,} media linked, {found.wall:.0f} s by the clock"
+    how = (
+        f"{shards} shards of {trials:,} trials, {linked:,} media linked, "
+        f"{found.wall:.0f} s by the clock"
+    )
     yield Figure(
         "merging", found.cpu, 60, " s of CPU", note=how if same else "the scores differ"
     )
@@ -145,11 +152,13 @@ def _write(folder: Path, rows: Iterator[dict[str, object]]) -> None:
         file.writelines(json.dumps(row) + "\n" for row in rows)
 
 
-# --- videos -----------------------------------------------------------------------------------------------------------
+# --- videos
+# -----------------------------------------------------------------------------------------------------------
 
 
 def videos(samples: int) -> Iterator[Figure]:
-    """Samples with a video each, named by its path: a dry run, and a run whose model gives nothing."""
+    """Samples with a video each, named by its path: a dry run, and a run whose model
+    gives nothing."""
     half, whole = (_of_videos(count) for count in (samples // 2, samples))
     for what, before, after in zip(("a dry run", "a run"), half, whole, strict=True):
         growth = 1024 * (after.peak - before.peak) / (samples - samples // 2)

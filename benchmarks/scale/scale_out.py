@@ -1,7 +1,9 @@
-"""What it costs to answer at many places: actors of a Ray cluster on this machine, and places that only sleep.
+"""What it costs to answer at many places: actors of a Ray cluster on this machine, and
+places that only sleep.
 
-Rates are those of the answers after the first of each place, by the journal's own times; the processor time is that of
-the process of the run, from a tenth of the rows to the last. A simulated place is a worker that is no process.
+Rates are those of the answers after the first of each place, by the journal's own
+times; the processor time is that of the process of the run, from a tenth of the rows to
+the last. A simulated place is a worker that is no process.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ FEW, MANY, PLACE_SECONDS = 10, 1000, 2.0
 
 
 class Cost(NamedTuple):
-    """Of a run: rows a second as a share of what its places can do, milliseconds of processor a row, and MiB."""
+    """Of a run: rows a second as a share of what its places can do, milliseconds of
+    processor a row, and MiB."""
 
     share: float
     cpu: float
@@ -129,7 +132,8 @@ def _simulated(places: int, each: int, seconds: float) -> Cost:
 
 
 def simulated(places: int, each: int, seconds: float) -> Cost:
-    """A run whose places have so many rows each, and half as many before, for what a start costs."""
+    """A run whose places have so many rows each, and half as many before, for what a
+    start costs."""
 
     def pool(
         _self: Backends,

@@ -30,7 +30,8 @@ from mmeval.records import Score, Trial
 from mmeval.system import Checked
 
 WIDEST_MARGIN = 1000.0
-"""The widest margin of the separation of music: a wider one leaves no harmonic or percussive sound."""
+"""The widest margin of the separation of music: a wider one leaves no harmonic or
+percussive sound."""
 
 
 class Combining(NamedTuple):
@@ -57,7 +58,8 @@ def _power_fault(value: float | None) -> str:
 @metric(
     range=(0, 1),
     version="3",
-    source="UniM, quality of audio (section 4.1); official: released quality scorer, audio v4.7",
+    source="UniM, quality of audio (section 4.1); official: released quality scorer, "
+    "audio v4.7",
     profiles={
         "official": {
             "hpss_margin": 1.0,
@@ -81,34 +83,43 @@ def audio_quality(
 ) -> Score:
     """How well the answer's sounds are made, by the signal alone; the mean over them.
 
-    Range 0 to 1, higher is better. Of each sound, in one channel at 48 kHz and without the silence around it, ten
-    scores are taken: signal to noise, structure of the spectrum, dynamic range, loudness (-22 to -14 LUFS are best),
-    level (nothing clipped, no offset, little silence), transients, crest, bandwidth, spectral contrast, movement of
-    chroma. Their geometric mean is multiplied by factors for clipping, gaps, noise, hiss, high frequencies without
-    structure and low contrast, and by bonuses for music in noise and for periodicity; limited to 0..1 and raised to a
-    power. Samples beyond full scale, which MP3 and files of floats may hold, count as they are. Silence is 0, except in
-    the sixth digit. The answer's sounds are its sound files and videos that it names as sound.
+    Range 0 to 1, higher is better. Of each sound, in one channel at 48 kHz and without
+    the silence around it, ten scores are taken: signal to noise, structure of the
+    spectrum, dynamic range, loudness (-22 to -14 LUFS are best), level (nothing
+    clipped, no offset, little silence), transients, crest, bandwidth, spectral
+    contrast, movement of chroma. Their geometric mean is multiplied by factors for
+    clipping, gaps, noise, hiss, high frequencies without structure and low contrast,
+    and by bonuses for music in noise and for periodicity; limited to 0..1 and raised to
+    a power. Samples beyond full scale, which MP3 and files of floats may hold, count as
+    they are. Silence is 0, except in the sixth digit. The answer's sounds are its sound
+    files and videos that it names as sound.
 
-    A file that is missing or cannot be decoded is a sound of quality 0. One that has no quality leaves the answer
-    unscored: it is shorter than 0.4 seconds, so that its loudness is not defined, or longer than 15 minutes, or above
-    another limit of decoding. An answer without a sound is inapplicable.
+    A file that is missing or cannot be decoded is a sound of quality 0. One that has no
+    quality leaves the answer unscored: it is shorter than 0.4 seconds, so that its
+    loudness is not defined, or longer than 15 minutes, or above another limit of
+    decoding. An answer without a sound is inapplicable.
 
-    Switches: ``combination`` is ``released``, with weights, or ``paper``, where all scores weigh the same;
-    ``hpss_margin``, 1 to 1000, separates harmonic, percussive and other sound, whose ratio is the signal to noise of
-    music; with 1 no other sound is left, so that all music counts as free of noise; null leaves this estimate out.
-    ``apply_b_per``: whether the bonus of periodicity counts. ``final_power``: null for that of the combination, 0.7 and
-    1. ``rounding``: ``none``, or to 0.0001 as ``released``. ``unreadable``: a missing or damaged file is ``zero``, or
-    ``unscored``. Profile ``official`` is the released script: ``hpss_margin`` 1, no bonus of periodicity, rounded, and
-    files that cannot be read unscored.
+    Switches: ``combination`` is ``released``, with weights, or ``paper``, where all
+    scores weigh the same; ``hpss_margin``, 1 to 1000, separates harmonic, percussive
+    and other sound, whose ratio is the signal to noise of music; with 1 no other sound
+    is left, so that all music counts as free of noise; null leaves this estimate out.
+    ``apply_b_per``: whether the bonus of periodicity counts. ``final_power``: null for
+    that of the combination, 0.7 and
+    1. ``rounding``: ``none``, or to 0.0001 as ``released``. ``unreadable``: a missing
+       or damaged file is ``zero``, or
+    ``unscored``. Profile ``official`` is the released script: ``hpss_margin`` 1, no
+    bonus of periodicity, rounded, and files that cannot be read unscored.
 
-    Evidence, for each sound: every measured term, under the names of the released report and not rounded: levels in
-    decibels, shares from 0 to 1, scores, penalties and bonuses; ``q01`` before the power, ``quality_0_100`` behind it.
-    ``snr_db_hpss`` with a margin of 1 is rounding noise. ``lufs`` is null for silence.
+    Evidence, for each sound: every measured term, under the names of the released
+    report and not rounded: levels in decibels, shares from 0 to 1, scores, penalties
+    and bonuses; ``q01`` before the power, ``quality_0_100`` behind it. ``snr_db_hpss``
+    with a margin of 1 is rounding noise. ``lufs`` is null for silence.
 
-    It does not recognise what a sound is, or whether it was asked for. Loud, tonal sound scores high; steady tones and
-    noise of any colour score low. ``transient_score`` is about 0.75 for every sound, by its definition. Steps of
-    its envelope that differ by rounding alone count as equal; the release's score of a steady tone depends on the
-    processor.
+    It does not recognise what a sound is, or whether it was asked for. Loud, tonal
+    sound scores high; steady tones and noise of any colour score low.
+    ``transient_score`` is about 0.75 for every sound, by its definition. Steps of its
+    envelope that differ by rounding alone count as equal; the release's score of a
+    steady tone depends on the processor.
     """
     how = Combining(combination, apply_b_per, final_power, rounding)
     return quality_of_media(
@@ -124,7 +135,8 @@ def _quality_of(media: Media, margin: float | None, how: Combining) -> ItemScore
     seconds = len(samples) / RATE
     if seconds < SHORTEST:
         return ItemScore.none(
-            f"{math.floor(1000 * seconds) / 1000:g} seconds of sound, without the silence around it: "
+            f"{math.floor(1000 * seconds) / 1000:g} seconds of sound, without the "
+            "silence around it: "
             f"{SHORTEST:g} are the least whose loudness is defined"
         )
     return quality_of(heard_in(samples, margin), how)

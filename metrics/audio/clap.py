@@ -39,10 +39,11 @@ class _Encoder(NamedTuple):
 def embeddings(clips: Sequence[Samples], model: Mapping[str, Any]) -> Vectors:
     """The embedding of each clip, of length 1, as float32 of shape (clips, width).
 
-    Clips are mono at 22050 Hz; one without samples is silence. A clip that is longer than the encoder's window (ten
-    seconds) is cut to a random part, always the same for the same clip; a shorter one is padded with silence. The
-    padding is named, since newer versions of transformers would repeat the clip instead, unlike the released scorer's
-    version.
+    Clips are mono at 22050 Hz; one without samples is silence. A clip that is longer
+    than the encoder's window (ten seconds) is cut to a random part, always the same for
+    the same clip; a shorter one is padded with silence. The padding is named, since
+    newer versions of transformers would repeat the clip instead, unlike the released
+    scorer's version.
     """
     import numpy as np
 
@@ -70,7 +71,8 @@ def nearest_mean(clip: Vectors, references: Vectors, nearest: int = NEAREST) -> 
 @metric(
     range=(-1, 1),
     version="2",
-    source="MMMG, the similarity behind its sound and music tasks; official: audio evaluators 54527db8",
+    source="MMMG, the similarity behind its sound and music tasks; official: audio "
+    "evaluators 54527db8",
     needs=MODEL_NEEDS,
     batch=16,
 )
@@ -83,13 +85,15 @@ def clap_similarity(
     """How alike the answer's sound is to the sounds of the sample's references.
     The mean of the largest cosines between their embeddings by CLAP.
 
-    Range -1 to 1, higher is better: 1 is the same sound. All sounds of all references count. An answer that has not
-    exactly one sound, or one that cannot be decoded, is 0, with the reason as evidence. Unscored without an answer,
-    without a reference's sound, and where one of those cannot be decoded. Of a sound of more than ten seconds a part of
-    ten seconds counts.
+    Range -1 to 1, higher is better: 1 is the same sound. All sounds of all references
+    count. An answer that has not exactly one sound, or one that cannot be decoded, is
+    0, with the reason as evidence. Unscored without an answer, without a reference's
+    sound, and where one of those cannot be decoded. Of a sound of more than ten seconds
+    a part of ten seconds counts.
 
-    Switches: ``model`` is a CLAP model without feature fusion, by its name on the hub or as a folder; ``nearest`` is
-    how many of the largest cosines are averaged. Evidence: every cosine.
+    Switches: ``model`` is a CLAP model without feature fusion, by its name on the hub
+    or as a folder; ``nearest`` is how many of the largest cosines are averaged.
+    Evidence: every cosine.
     """
     return [_similarity(trial, model, nearest) for trial in trials]
 
@@ -126,7 +130,8 @@ def _encoder(folder: Path, device: str) -> _Encoder:
         )
     if config.audio_config.enable_fusion:
         raise UsageError(
-            f"{folder}: this CLAP model has feature fusion; name one without, such as {CLAP_NAME}"
+            f"{folder}: this CLAP model has feature fusion; name one without, such as "
+            f"{CLAP_NAME}"
         )
     network = network_of("ClapModel", folder, device)
     return _Encoder(network, features, device)
@@ -156,7 +161,8 @@ def _encoded(encoder: _Encoder, clips: Sequence[Samples]) -> Vectors:
 
 
 def _cropped(samples: Samples, encoder: _Encoder) -> Samples:
-    """The part of a clip that fits the encoder, at a random start seeded by the clip."""
+    """The part of a clip that fits the encoder, at a random start seeded by the
+    clip."""
     import numpy as np
 
     most = int(encoder.features.nb_max_samples)

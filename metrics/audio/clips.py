@@ -29,9 +29,10 @@ def _size(samples: Samples) -> int:
 def clip(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Samples:
     """A medium's whole sound: mono float32 (n,), n at least 1, at ``RATE``, read-only.
 
-    Channels are averaged, then resampled as librosa loads a file by default (soxr, high quality, n rounded up). Made
-    once and kept with the medium, up to a length (``mmeval.decode.memo``) of 12 minutes. Raises the errors of
-    ``mmeval.decode``, by whose limits an hour is the longest sound.
+    Channels are averaged, then resampled as librosa loads a file by default (soxr, high
+    quality, n rounded up). Made once and kept with the medium, up to a length
+    (``mmeval.decode.memo``) of 12 minutes. Raises the errors of ``mmeval.decode``, by
+    whose limits an hour is the longest sound.
     """
     sound = audio(media, limits=limits)
     channels = sound.samples.shape[1]
@@ -44,15 +45,17 @@ def clip(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Samples:
 def the_only_clip(trial: Trial) -> Samples | Score:
     """The clip of an answer with exactly one sound, or the score of any other answer.
 
-    No sound, several of them, and one that is damaged or no sound at all are wrong answers: 0, with the reason. A trial
-    without an answer is unscored, and so is one whose sound exceeds the limits, since it was not decoded.
+    No sound, several of them, and one that is damaged or no sound at all are wrong
+    answers: 0, with the reason. A trial without an answer is unscored, and so is one
+    whose sound exceeds the limits, since it was not decoded.
     """
     found = the_only_medium(trial, "audio", "sounds")
     return found if isinstance(found, Score) else produced(found)
 
 
 def produced(sound: Media) -> Samples | Score:
-    """The clip of an answer's sound: 0 if undecodable, unscored if beyond the limits."""
+    """The clip of an answer's sound: 0 if undecodable, unscored if beyond the
+    limits."""
     return decoded(sound, clip)
 
 

@@ -64,19 +64,23 @@ def intensity(
 ) -> Score:
     """1 when the sound fades in or out at its start or end as the row asks, else 0.
 
-    Range 0 to 1, higher is better. The label under ``intensity_key`` is a pair: ``start`` or ``end``, and ``fade in``
-    or ``fade out``. Silence at both ends is cut off; the first or last seconds are measured. A straight line is fitted
-    to the peaks of their loudness (root mean square, scaled to 0..1) over time in seconds: it fades in when the slope
-    is above ``steepness`` and its standard error below ``error``, and fades out when it falls as clearly. A sound
-    without such a line (no peak, one point, constant loudness, less than two seconds) does neither. An answer that has
-    not exactly one sound, or one that cannot be decoded, is 0, with the reason as evidence. Unscored without an answer
-    or a label.
+    Range 0 to 1, higher is better. The label under ``intensity_key`` is a pair:
+    ``start`` or ``end``, and ``fade in`` or ``fade out``. Silence at both ends is cut
+    off; the first or last seconds are measured. A straight line is fitted to the peaks
+    of their loudness (root mean square, scaled to 0..1) over time in seconds: it fades
+    in when the slope is above ``steepness`` and its standard error below ``error``, and
+    fades out when it falls as clearly. A sound without such a line (no peak, one point,
+    constant loudness, less than two seconds) does neither. An answer that has not
+    exactly one sound, or one that cannot be decoded, is 0, with the reason as evidence.
+    Unscored without an answer or a label.
 
-    Switches: ``seconds`` at most, and half the sound at most, are measured; peaks are at least ``distance`` frames
-    apart; the first and the last frame count as peaks where the nearest one is ``margin`` frames away or more;
-    ``top_db`` below the loudest frame is silence; ``frame`` and ``hop`` are in samples at 22050 Hz; ``short_end`` is
-    what is measured at the end of a sound shorter than two seconds: ``nothing``, or the ``whole`` (profile
-    ``official``). Evidence: slope, standard error and the trend that was found, and the reason where there is no line.
+    Switches: ``seconds`` at most, and half the sound at most, are measured; peaks are
+    at least ``distance`` frames apart; the first and the last frame count as peaks
+    where the nearest one is ``margin`` frames away or more; ``top_db`` below the
+    loudest frame is silence; ``frame`` and ``hop`` are in samples at 22050 Hz;
+    ``short_end`` is what is measured at the end of a sound shorter than two seconds:
+    ``nothing``, or the ``whole`` (profile ``official``). Evidence: slope, standard
+    error and the trend that was found, and the reason where there is no line.
     """
     clip = the_only_clip(trial)
     if isinstance(clip, Score):
@@ -128,7 +132,10 @@ def line_of_peaks(
 
 def _why_no_line(heard: Samples, levels: Samples) -> str:
     if not len(heard):
-        return "less than two seconds are left without the silence at both ends: there is nothing to look at"
+        return (
+            "less than two seconds are left without the silence at both ends: there "
+            "is nothing to look at"
+        )
     if levels.min() == levels.max():
         return "it is equally loud throughout: its loudness has no peaks"
     return "its loudness has fewer than two peaks, through which no line can be laid"

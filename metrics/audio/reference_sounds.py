@@ -35,8 +35,10 @@ _RECIPE = "clap clips 2"
 
 REFERENCE_SOUNDS = HubModel(
     ("|".join((*TABLES, "")), "audio/*.wav|*/*.mp3|*/*.wav|*/*.ogg|*/*.flac"),
-    by_hand="fetch the clips yourself (ESC-50: github.com/karolpiczak/ESC-50; OpenMIC-2018: "
-    "zenodo.org/records/1432913, 100 clips of each instrument alone, as INSTRUMENT/0.mp3 ...) and name their folder "
+    by_hand="fetch the clips yourself (ESC-50: github.com/karolpiczak/ESC-50; "
+    "OpenMIC-2018: "
+    "zenodo.org/records/1432913, 100 clips of each instrument alone, as "
+    "INSTRUMENT/0.mp3 ...) and name their folder "
     "with the switch, or put it below MMEVAL_WEIGHTS_DIR",
 )
 
@@ -56,7 +58,8 @@ def classes(folder: Path) -> Mapping[str, Sequence[Path]]:
     found = _by_table(folder, table) if table else _by_folder(folder)
     if not found:
         raise MissingDataError(
-            f"{folder}: it has no clips by class; see the reference sounds in docs/metrics.md"
+            f"{folder}: it has no clips by class; see the reference sounds in "
+            "docs/metrics.md"
         )
     return found
 
@@ -105,8 +108,8 @@ def class_embeddings(
 ) -> Vectors:
     """The embeddings of a class, cached by mmeval by the content of model and clips.
 
-    Raises UnknownNameError for a class that the folder does not have, and the errors of ``mmeval.decode`` for a clip
-    that cannot be decoded.
+    Raises UnknownNameError for a class that the folder does not have, and the errors of
+    ``mmeval.decode`` for a clip that cannot be decoded.
     """
     known = _classes_once(
         str(model_folder(references)), references.get("fingerprint", "")

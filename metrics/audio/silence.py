@@ -1,8 +1,9 @@
 """Silence: where a clip is silent and where it is not, by its energy.
 
-Silence is defined as in librosa 0.11 (``effects.trim``, ``effects.split``): the root mean square of overlapping frames,
-centred on multiples of the hop, lies some decibels below that of the loudest frame. A clip that is silent throughout
-therefore counts as sound.
+Silence is defined as in librosa 0.11 (``effects.trim``, ``effects.split``): the root
+mean square of overlapping frames, centred on multiples of the hop, lies some decibels
+below that of the loudest frame. A clip that is silent throughout therefore counts as
+sound.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ TRIM_DB, SPLIT_DB = 60.0, 40.0
 _FAINTEST_POWER = 1e-10
 """The lowest mean square, so that digital silence has a level too."""
 _AT_ONCE = 1024
-"""Frames that are measured in one step, since overlapping frames take several times the memory of their clip."""
+"""Frames that are measured in one step, since overlapping frames take several times the
+memory of their clip."""
 
 
 class Interval(NamedTuple):
@@ -65,8 +67,9 @@ def segments(
 ) -> list[Interval]:
     """Parts of a clip between pauses: silences over ``gap`` seconds between sounds.
 
-    The first begins with the first sound, every other one with the sound after a pause. Each ends with the last sound
-    before the next pause, the last one with the clip. An empty clip has none.
+    The first begins with the first sound, every other one with the sound after a pause.
+    Each ends with the last sound before the next pause, the last one with the clip. An
+    empty clip has none.
     """
     found: list[Interval] = []
     for heard in sounding(samples, top_db, frame=frame, hop=hop):
@@ -97,8 +100,8 @@ def rms(samples: Samples, *, frame: int = FRAME, hop: int = HOP) -> Samples:
 def _loudness(levels: Samples) -> Samples:
     """Decibels relative to the loudest frame, at most 0.
 
-    In single precision and as the difference of two logarithms, so that a sound exactly at the threshold is treated as
-    in librosa.
+    In single precision and as the difference of two logarithms, so that a sound exactly
+    at the threshold is treated as in librosa.
     """
     import numpy
 

@@ -25,12 +25,15 @@ def silence_segments(
 ) -> Score:
     """1 when pauses divide the answer's sound into as many segments as wanted, else 0.
 
-    Range 0 to 1, higher is better. A pause is a silence of more than ``gap`` seconds between two sounds; silence at the
-    beginning and at the end is not a pause. A sound that is silent throughout is one segment. An answer that has not
-    exactly one sound, or one that cannot be decoded, is 0, with the reason as evidence. Unscored without an answer.
+    Range 0 to 1, higher is better. A pause is a silence of more than ``gap`` seconds
+    between two sounds; silence at the beginning and at the end is not a pause. A sound
+    that is silent throughout is one segment. An answer that has not exactly one sound,
+    or one that cannot be decoded, is 0, with the reason as evidence. Unscored without
+    an answer.
 
-    Switches: ``segments`` is the wanted number; what lies ``top_db`` decibels or more below the loudest frame is
-    silent; ``frame`` and ``hop`` are in samples at 22050 Hz. Evidence: the lengths of the segments in samples.
+    Switches: ``segments`` is the wanted number; what lies ``top_db`` decibels or more
+    below the loudest frame is silent; ``frame`` and ``hop`` are in samples at 22050 Hz.
+    Evidence: the lengths of the segments in samples.
     """
     clip = the_only_clip(trial)
     if isinstance(clip, Score):

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 Window = Literal["whole", "begin_end", "range", "silence_segments"]
 Short = Literal["whole", "empty_begin"]
-"""The windows of a clip below two seconds: the whole clip, or those of the released scorer."""
+"""The windows of a clip below two seconds: the whole clip, or those of the released
+scorer."""
 
 
 class _Heard(NamedTuple):
@@ -39,7 +40,10 @@ def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     if not named or not all(isinstance(labels[key], str) for key in named):
         other = next((key for key in named if not isinstance(labels[key], str)), "")
         if other:
-            return f"its label {other!r} is {labels[other]!r:.40}; it must be a text that names a class"
+            return (
+                f"its label {other!r} is {labels[other]!r:.40}; it must be a text "
+                "that names a class"
+            )
         return (
             f"the sample has no label {' or '.join(map(repr, keys))} that names a class"
         )
@@ -71,7 +75,8 @@ def _fractions(value: Any) -> tuple[float, float] | None:
 @metric(
     range=(0, 1),
     version="2",
-    source="MMMG, the sound tasks and instrument inclusion and exclusion; official: audio evaluators 54527db8",
+    source="MMMG, the sound tasks and instrument inclusion and exclusion; official: "
+    "audio evaluators 54527db8",
     needs=MODEL_NEEDS,
     profiles={"official": {"short": "empty_begin"}},
     check=_fault,
@@ -97,25 +102,31 @@ def sound_class(
     end_key: str = "end",
     range_key: str = "range",
 ) -> list[Score]:
-    """The share of the wanted classes that are found where they should be.
-    Found means that CLAP's similarity to reference clips of the class is above a threshold.
+    """The share of the wanted classes that are found where they should be. Found means
+    that CLAP's similarity to reference clips of the class is above a threshold.
 
-    Range 0 to 1, higher is better. The similarity is the mean of the ``nearest`` largest cosines between the part and
-    the class's clips. With ``exclude`` a class passes when its similarity lies below the threshold; at the threshold it
-    never passes. An answer that has not exactly one sound, or one that cannot be decoded, is 0, with the reason as
-    evidence, also with ``exclude``. Unscored without an answer, without the labels, for a class that the reference
-    sounds do not have, and where one of those cannot be decoded.
+    Range 0 to 1, higher is better. The similarity is the mean of the ``nearest``
+    largest cosines between the part and the class's clips. With ``exclude`` a class
+    passes when its similarity lies below the threshold; at the threshold it never
+    passes. An answer that has not exactly one sound, or one that cannot be decoded, is
+    0, with the reason as evidence, also with ``exclude``. Unscored without an answer,
+    without the labels, for a class that the reference sounds do not have, and where one
+    of those cannot be decoded.
 
     ``window`` says which part of the sound is scored:
 
     - ``whole``: all of it, for the class of the label ``target_key``.
-    - ``range``: from one to another fraction of its length, as the label ``range_key`` says.
-    - ``begin_end``: its first and its last whole seconds, ``seconds`` of them or half of the sound if that is less, for
-      the classes of ``start_key`` and ``end_key``; a row may have one of them. Of a sound below two seconds half is no
-      whole second. Then ``short`` decides: with ``whole`` both parts are the whole sound; with ``empty_begin`` the
-      beginning is silence and the end is the whole sound, as in the released scorer.
-    - ``silence_segments``: its two segments with a pause between them (see the metric ``silence_segments``, which has
-      ``gap`` and ``top_db`` too), for the same labels; 0 when there are not exactly two.
+    - ``range``: from one to another fraction of its length, as the label ``range_key``
+      says.
+    - ``begin_end``: its first and its last whole seconds, ``seconds`` of them or half
+      of the sound if that is less, for the classes of ``start_key`` and ``end_key``; a
+      row may have one of them. Of a sound below two seconds half is no whole second.
+      Then ``short`` decides: with ``whole`` both parts are the whole sound; with
+      ``empty_begin`` the beginning is silence and the end is the whole sound, as in the
+      released scorer.
+    - ``silence_segments``: its two segments with a pause between them (see the metric
+      ``silence_segments``, which has ``gap`` and ``top_db`` too), for the same labels;
+      0 when there are not exactly two.
 
     Evidence: by label, the class, its similarity, and whether it passes.
     """
@@ -168,7 +179,8 @@ def _heard(trial: Trial, switches: Mapping[str, Any]) -> list[_Heard] | Score:
 def _parts(
     clip: Samples, switches: Mapping[str, Any], labels: Mapping[str, Any]
 ) -> tuple[Samples, ...] | Score:
-    """The parts of a clip in their labels' order, or the score 0 where any is missing."""
+    """The parts of a clip in their labels' order, or the score 0 where any is
+    missing."""
     window: Window = switches["window"]
     if window == "begin_end":
         begin = windows.window(clip, "start", longest=switches["seconds"])

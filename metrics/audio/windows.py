@@ -24,7 +24,8 @@ def window(
 ) -> Samples:
     """The first or last ``longest`` seconds; of a short clip half, in whole seconds.
 
-    Of a clip shorter than two seconds this is empty; with ``short_end`` as ``whole`` its end is the whole clip.
+    Of a clip shorter than two seconds this is empty; with ``short_end`` as ``whole``
+    its end is the whole clip.
     """
     count = min(longest, len(samples) // (2 * RATE)) * RATE
     if edge == "start":

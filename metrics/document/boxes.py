@@ -10,7 +10,8 @@ from mmeval.decode import TextBox
 COLUMN_GAP = 0.8
 """A gap wider than this share of a line's height separates two columns."""
 TOUCHING_GAP = 0.05
-"""Boxes closer than this share of a line's height, or overlapping by no more, are one word."""
+"""Boxes closer than this share of a line's height, or overlapping by no more, are one
+word."""
 COLUMN = "  "
 """The text between two columns."""
 
@@ -18,8 +19,8 @@ COLUMN = "  "
 def joined_lines(boxes: Sequence[TextBox]) -> list[str]:
     """The lines, top to bottom and left to right; two blanks stand between columns.
 
-    A box belongs to a line when its middle is within half a height, the smaller of both, of the middle of the line's
-    first box.
+    A box belongs to a line when its middle is within half a height, the smaller of
+    both, of the middle of the line's first box.
     """
     lines: list[list[TextBox]] = []
     for box in sorted(boxes, key=_middle):

@@ -22,6 +22,7 @@ def hints_of(text: str) -> str:
 
 
 def has_unit(text: str) -> bool:
-    """Whether a unit of the published list (g, kcal, mg, kg) is found.
-    Published oddity: in any case and inside words, so that any letter g counts, and every other unit does not."""
+    """Whether a unit of the published list (g, kcal, mg, kg) is found. Published
+    oddity: in any case and inside words, so that any letter g counts, and every other
+    unit does not."""
     return _UNIT.search(text) is not None

@@ -18,8 +18,9 @@ OCR_NEEDS = ("rapidocr:ocr", "onnxruntime:ocr")
 MAX_SIDE = 2000
 """Pixels, each way; a larger picture is made smaller first."""
 MAX_ASPECT = 4
-"""The largest ratio of the sides. A longer picture is padded with white: the engine enlarges pictures until the shorter
-side has 736 pixels, so that a strip could become of any size."""
+"""The largest ratio of the sides. A longer picture is padded with white: the engine
+enlarges pictures until the shorter side has 736 pixels, so that a strip could become of
+any size."""
 MAX_LINES = 1000
 """The most lines of one picture; each takes 25 ms or more, by its length."""
 _NETWORKS = 3
@@ -37,8 +38,9 @@ _lock = threading.Lock()
 
 def read_words(picture: Picture) -> list[TextBox]:
     """The words in a picture, in pixels; the first call loads the networks (seconds).
-    One picture is read at a time, in a second for a few words and in half a minute for a full page. There is no time
-    limit: ``MAX_SIDE`` and ``MAX_LINES`` bound the work, so that every machine reads the same.
+    One picture is read at a time, in a second for a few words and in half a minute for
+    a full page. There is no time limit: ``MAX_SIDE`` and ``MAX_LINES`` bound the work,
+    so that every machine reads the same.
 
     Raises MissingExtraError, and MissingDataError for a package without its networks.
     """

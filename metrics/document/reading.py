@@ -48,7 +48,8 @@ class NoOcrError(MediaLimitError):
 
 
 def is_readable(media: Media) -> bool:
-    """Whether this type of document can be read, even damaged (of old office files, Excel's)."""
+    """Whether this type of document can be read, even damaged (of old office files,
+    Excel's)."""
     return media.mime in OFFICE or is_read(media)
 
 
@@ -57,9 +58,10 @@ def document_markdown(
 ) -> str:
     """The first ``MAX_CHARS`` characters or more, as Markdown; empty without words.
 
-    The tables of an office file, a text that is CSV throughout, and lines that look like rows become tables. A page or
-    a picture without words of its own is read by OCR. Raises the errors of ``mmeval.decode``, NoOcrError where OCR
-    would be needed and is not to be used, and MissingExtraError.
+    The tables of an office file, a text that is CSV throughout, and lines that look
+    like rows become tables. A page or a picture without words of its own is read by
+    OCR. Raises the errors of ``mmeval.decode``, NoOcrError where OCR would be needed
+    and is not to be used, and MissingExtraError.
     """
     if media.kind == "image":
         return markdown(blocks_of(_read_picture(media, limits, ocr)))
@@ -83,8 +85,9 @@ def picture_markdown(media: Media, limits: DecodeLimits) -> str:
 
 def table_rows(text: str, *, is_csv: bool = False) -> Rows:
     """The rows of a text that is a table throughout (CSV by comma, tab or semicolon).
-    All have the same number of cells, at least two. Empty for any other text, and for one with blanks or line ends
-    after its commas. With ``is_csv`` most rows must have two cells or more, and their numbers may differ."""
+    All have the same number of cells, at least two. Empty for any other text, and for
+    one with blanks or line ends after its commas. With ``is_csv`` most rows must have
+    two cells or more, and their numbers may differ."""
     said = text.strip("\ufeff\r\n ")
     start = said[: 2 * MAX_CHARS]
     ragged: Rows = ()

@@ -19,7 +19,8 @@ from mmeval.metrics.document.reading import (
 from mmeval.program import Route
 
 Extraction = Literal["by_type", "pictures"]
-"""How a document becomes Markdown: ``by_type``, or as a picture, as the release treats every file."""
+"""How a document becomes Markdown: ``by_type``, or as a picture, as the release treats
+every file."""
 NOTHING_SAID = "it says nothing that could be read"
 _MOST_NOTED_CHARS = 300
 _VERSION = 2

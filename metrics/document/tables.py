@@ -18,8 +18,9 @@ def cells_of(line: str) -> list[str]:
 
 
 def released_markdown(lines: Iterable[str]) -> str:
-    """All lines that are not empty as one table, as the release writes them.
-    The first is its header; each row has the cells of its line. Official oddity: a paragraph is a row, too."""
+    """All lines that are not empty as one table, as the release writes them. The first
+    is its header; each row has the cells of its line. Official oddity: a paragraph is a
+    row, too."""
     rows = [cells_of(line) for line in lines if line.strip()]
     return "\n".join(_table(rows))
 
@@ -31,8 +32,9 @@ def markdown(blocks: Iterable[Block]) -> str:
 
 
 def blocks_of(lines: Iterable[str]) -> list[Block]:
-    """Lines as paragraphs and tables; other lines and rows that are Markdown stay.
-    A table is a run of lines with two cells or more, with at most one line of a single cell between two of them."""
+    """Lines as paragraphs and tables; other lines and rows that are Markdown stay. A
+    table is a run of lines with two cells or more, with at most one line of a single
+    cell between two of them."""
     blocks: list[Block] = []
     written = [line.strip() for line in lines if line.strip()]
     cells = [[line] if line.startswith("|") else cells_of(line) for line in written]

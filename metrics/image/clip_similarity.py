@@ -43,15 +43,18 @@ def clip_image_similarity(
     """How alike the answer's and the reference's pictures are to CLIP.
     The cosine of their embeddings, in order; the mean over them.
 
-    Range -1 to 1, higher is better: 1 for the same picture; any two pictures lie well above 0. An answer with fewer or
-    more pictures than the reference, or with one that cannot be decoded, is 0, with the reason as evidence, or with
-    ``missing: dropped`` inapplicable. Only the first reference counts. Unscored without its picture, and where that
-    cannot be decoded.
+    Range -1 to 1, higher is better: 1 for the same picture; any two pictures lie well
+    above 0. An answer with fewer or more pictures than the reference, or with one that
+    cannot be decoded, is 0, with the reason as evidence, or with ``missing: dropped``
+    inapplicable. Only the first reference counts. Unscored without its picture, and
+    where that cannot be decoded.
 
-    Switches: ``model`` is a CLIP model, by its name on the hub or as a folder; ``size``: pictures of two sizes are
-    embedded as they are (``own``), or both with the lesser height and the lesser width (``smaller``, see
-    ``image_similarity``), rounded down to bytes; ``vectors``: a file of embeddings that were made elsewhere, each line
-    ``{"sha256" or "text", "vector"}``, the first of a picture's file, in place of the model. Evidence: each cosine.
+    Switches: ``model`` is a CLIP model, by its name on the hub or as a folder;
+    ``size``: pictures of two sizes are embedded as they are (``own``), or both with the
+    lesser height and the lesser width (``smaller``, see ``image_similarity``), rounded
+    down to bytes; ``vectors``: a file of embeddings that were made elsewhere, each line
+    ``{"sha256" or "text", "vector"}``, the first of a picture's file, in place of the
+    model. Evidence: each cosine.
     """
     embed = embedder(model, vectors)
     asked = [pairs_of(trial) for trial in trials]
@@ -98,16 +101,18 @@ def clip_text_similarity(
     missing: Missing = "zero",
     vectors: PathOrName = "",
 ) -> list[Score]:
-    """How well the answer's pictures fit the words that asked for them, to CLIP.
-    The cosine of the embeddings of each picture and of the text; the mean over pictures.
+    """How well the answer's pictures fit the words that asked for them, to CLIP. The
+    cosine of the embeddings of each picture and of the text; the mean over pictures.
 
-    Range -1 to 1, higher is better; what fits well is seldom above .35. Of the text the first 77 tokens count. An
-    answer without a picture, or with one that cannot be decoded, is 0, with the reason as evidence, or with
-    ``missing: dropped`` inapplicable. Unscored without a text.
+    Range -1 to 1, higher is better; what fits well is seldom above .35. Of the text the
+    first 77 tokens count. An answer without a picture, or with one that cannot be
+    decoded, is 0, with the reason as evidence, or with ``missing: dropped``
+    inapplicable. Unscored without a text.
 
-    Switches: ``text_key`` is the label that holds the text; without one it is the text of the sample's input.
-    ``model``, ``size`` and ``vectors`` are as for ``clip_image_similarity``; where the reference has another number of
-    pictures, they stay as they are. Evidence: each cosine.
+    Switches: ``text_key`` is the label that holds the text; without one it is the text
+    of the sample's input. ``model``, ``size`` and ``vectors`` are as for
+    ``clip_image_similarity``; where the reference has another number of pictures, they
+    stay as they are. Evidence: each cosine.
     """
     embed = embedder(model, vectors)
     asked = [_pictures_and_text(trial, text_key) for trial in trials]
@@ -134,7 +139,8 @@ def clip_text_similarity(
 
 
 def text_of(sample: Sample, key: str) -> str:
-    """The text under a label, or of the input without a key; empty where there is none."""
+    """The text under a label, or of the input without a key; empty where there is
+    none."""
     if not key:
         return " ".join(
             filter(None, (message.content.words.strip() for message in sample.input))
@@ -162,7 +168,8 @@ def _pictures_and_text(trial: Trial, key: str) -> tuple[Sequence[Media], str] | 
 
 
 def _beside_references(trial: Trial) -> list[Shown]:
-    """The answer's pictures at the smaller size of each and the reference's, where that has as many."""
+    """The answer's pictures at the smaller size of each and the reference's, where that
+    has as many."""
     pairs = pairs_of(trial)
     if isinstance(pairs, Score):
         return [
@@ -197,7 +204,8 @@ def _bytes(one: Pixels, other: Pixels, at: int) -> Pixels:
 def _cosine(
     media: Media, answer: Vector | ContentError, other: Vector | ContentError
 ) -> float | Score:
-    """The cosine of a picture of the answer and what it is compared with, or the score without one."""
+    """The cosine of a picture of the answer and what it is compared with, or the score
+    without one."""
     if isinstance(other, ContentError):
         return Score.unscored(str(other))
     return (

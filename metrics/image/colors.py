@@ -30,8 +30,8 @@ WITHOUT_HUE = ("white", "black")
 
 
 class Gate(NamedTuple):
-    """When a mean colour is the wanted one.
-    White and black: at most ``black_white_distance`` away in RGB (0 to 441). All others: their hues, on a circle
+    """When a mean colour is the wanted one. White and black: at most
+    ``black_white_distance`` away in RGB (0 to 441). All others: their hues, on a circle
     from 0 to 1, differ by at most ``hue_low`` or by at least ``hue_high``."""
 
     black_white_distance: float
@@ -39,7 +39,8 @@ class Gate(NamedTuple):
     hue_high: float
 
     def passes(self, found: Color, name: str, wanted: Color) -> bool:
-        """MMMG's rule by the hue alone: grey has hue 0, so it passes as red and as orange."""
+        """MMMG's rule by the hue alone: grey has hue 0, so it passes as red and as
+        orange."""
         if name in WITHOUT_HUE:
             return math.dist(found, wanted) <= self.black_white_distance
         return not self.hue_low < abs(hue(found) - hue(wanted)) < self.hue_high
@@ -59,7 +60,10 @@ def color_fault(sample: Sample, key: str, colors: Mapping[str, Any]) -> str:
     """Why a label names no colour of a table; empty when it does."""
     name = sample.metadata.get(key)
     if not isinstance(name, str) or name not in colors:
-        return f"the row's label {key!r} must be one of {', '.join(map(str, colors))}, not {name!r:.80}"
+        return (
+            f"the row's label {key!r} must be one of {', '.join(map(str, colors))}, "
+            f"not {name!r:.80}"
+        )
     color = colors[name]
     if (
         isinstance(color, (list, tuple))
@@ -67,7 +71,10 @@ def color_fault(sample: Sample, key: str, colors: Mapping[str, Any]) -> str:
         and all(_is_part(part) for part in color)
     ):
         return ""
-    return f"the colour {name!r} of the switch 'colors' must be three numbers from 0 to 255, not {color!r:.80}"
+    return (
+        f"the colour {name!r} of the switch 'colors' must be three numbers from 0 to "
+        f"255, not {color!r:.80}"
+    )
 
 
 def _is_part(value: Any) -> bool:

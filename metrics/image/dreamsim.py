@@ -33,8 +33,10 @@ DREAMSIM = HubModel(
         "ensemble_lora/adapter_config.json",
         "ensemble_lora/adapter_model.safetensors|ensemble_lora/adapter_model.bin",
     ),
-    by_hand="unpack dreamsim_ensemble_checkpoint.zip (a release of github.com/ssundaram21/dreamsim), put "
-    "dino_vitbase16_pretrain.pth of github.com/facebookresearch/dino into its folder checkpoints/, and name the folder "
+    by_hand="unpack dreamsim_ensemble_checkpoint.zip (a release of "
+    "github.com/ssundaram21/dreamsim), put "
+    "dino_vitbase16_pretrain.pth of github.com/facebookresearch/dino into its folder "
+    "checkpoints/, and name the folder "
     "with the switch, or put it below MMEVAL_WEIGHTS_DIR",
 )
 Which = Literal["only", "last"]
@@ -57,7 +59,8 @@ def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 @metric(
     range=(-1, 1),
     version="1",
-    source="DreamSim (NeurIPS 2023), as MMMG uses it for edits and code; official: image evaluators 6c7142e8",
+    source="DreamSim (NeurIPS 2023), as MMMG uses it for edits and code; official: image "
+    "evaluators 6c7142e8",
     needs=("torch:hf", "safetensors:hf"),
     check=_fault,
     batch=16,
@@ -74,16 +77,19 @@ def dreamsim(
 ) -> list[Score]:
     """How similar the answer's picture and another look: 1 less DreamSim's distance.
 
-    Range -1 to 1, higher is better: 1 for the same picture; pictures of the same kind lie well above 0, and values
-    below it are rare. Each picture is squeezed to 224 x 224 pixels (bicubic). An answer without the picture, or with
-    one that cannot be decoded, is 0, with the reason as evidence. Unscored without an answer, and where the other
-    picture or the box is missing or unusable.
+    Range -1 to 1, higher is better: 1 for the same picture; pictures of the same kind
+    lie well above 0, and values below it are rare. Each picture is squeezed to 224 x
+    224 pixels (bicubic). An answer without the picture, or with one that cannot be
+    decoded, is 0, with the reason as evidence. Unscored without an answer, and where
+    the other picture or the box is missing or unusable.
 
-    Switches: ``model`` is a folder with the released files. ``pictures``: ``only``, the answer must have exactly one
-    picture; ``last``, its last one is taken. ``against``: the first picture of the first ``reference``, or of the
-    ``input``. ``region``: the ``whole`` pictures, or the part of both in the padded ``bbox`` (see
-    ``edit_outside_ssim``, which has ``bbox_key`` and ``margin`` too), where the answer must have exactly one picture,
-    whatever ``pictures`` says, and it is first brought to the size of the other. Evidence: the distance.
+    Switches: ``model`` is a folder with the released files. ``pictures``: ``only``, the
+    answer must have exactly one picture; ``last``, its last one is taken. ``against``:
+    the first picture of the first ``reference``, or of the ``input``. ``region``: the
+    ``whole`` pictures, or the part of both in the padded ``bbox`` (see
+    ``edit_outside_ssim``, which has ``bbox_key`` and ``margin`` too), where the answer
+    must have exactly one picture, whatever ``pictures`` says, and it is first brought
+    to the size of the other. Evidence: the distance.
     """
     asked = _Asked(pictures, against, region, bbox_key, margin)
     pairs = [asked.pair(trial) for trial in trials]

@@ -1,9 +1,10 @@
 """The network of DreamSim: the distance of pictures, by the released checkpoints.
 
-Fu, Tamir, Sundaram and others, "DreamSim", NeurIPS 2023. Its package takes torchvision, timm, open_clip and peft to
-load three vision transformers of one form, with corrections of low rank on top. The network is computed here from the
-released files, by their names; the corrections are added to the weights once. Tensors are ``Any``, since torch is
-absent where types are checked.
+Fu, Tamir, Sundaram and others, "DreamSim", NeurIPS 2023. Its package takes torchvision,
+timm, open_clip and peft to load three vision transformers of one form, with corrections
+of low rank on top. The network is computed here from the released files, by their
+names; the corrections are added to the weights once. Tensors are ``Any``, since torch
+is absent where types are checked.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ _HEAD = 64
 """Channels of one attention head, in each of the transformers."""
 _IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 _CLIP = ((0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711))
-"""Mean and spread of red, green and blue in the pictures that a transformer was trained on."""
+"""Mean and spread of red, green and blue in the pictures that a transformer was trained
+on."""
 _ADAPTER = "ensemble_lora"
 _NAME = re.compile(
     r"(?:base_model\.model\.)+extractor_list\.(?P<tower>\d)\.model\.(?P<layer>.+)\.lora_A(?:\.\w+)?\.weight"
@@ -39,8 +41,8 @@ _NAME = re.compile(
 
 
 class Tower(NamedTuple):
-    """One vision transformer; ``takes`` says which output is used.
-    The first token of the last block, or the projected output, which CLIP compares with words."""
+    """One vision transformer; ``takes`` says which output is used. The first token of
+    the last block, or the projected output, which CLIP compares with words."""
 
     weights: Weights
     colours: tuple[Sequence[float], Sequence[float]]
@@ -108,7 +110,8 @@ def _refuse_gaps(weights: Weights) -> None:
 
 
 def embeddings(ensemble: Ensemble, pictures: Sequence[Image]) -> Any:
-    """Embeddings of mean 0 and length 1: their cosines are the pictures' similarities."""
+    """Embeddings of mean 0 and length 1: their cosines are the pictures'
+    similarities."""
     torch = need("torch", "hf")
     pixels = torch.stack([torch.from_numpy(_pixels(one)) for one in pictures]).to(
         ensemble.device
@@ -146,7 +149,8 @@ def _dino(folder: Path) -> dict[str, Any]:
     }
     if "cls_token" not in found:
         raise UsageError(
-            f"{folder}: dino_vitb16_pretrain.pth has no transformer; put dino_vitbase16_pretrain.pth of DINO into "
+            f"{folder}: dino_vitb16_pretrain.pth has no transformer; put "
+            "dino_vitbase16_pretrain.pth of DINO into "
             f"{own.parent}"
         )
     return found
@@ -185,8 +189,9 @@ def _corrected(towers: Sequence[Tower], folder: Path) -> list[Tower]:
 
 
 def _corrected_layer(name: str) -> tuple[int, str]:
-    """The transformer and the weight that a correction belongs to.
-    Raises ValueError for a name of another form, since without a correction it would be another metric."""
+    """The transformer and the weight that a correction belongs to. Raises ValueError
+    for a name of another form, since without a correction it would be another
+    metric."""
     found = _NAME.fullmatch(name)
     if found is None:
         raise ValueError(f"a correction is called {name!r}")

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
 
 Against = Literal["input", "reference"]
-"""The picture that the edited one is compared with: the original, or the wanted result."""
+"""The picture that the edited one is compared with: the original, or the wanted
+result."""
 
 Region = Literal["whole", "bbox"]
 """The compared region: the whole picture, or the padded box of an edited one."""
@@ -44,7 +45,8 @@ class Box(NamedTuple):
 @metric(
     range=(-1, 1),
     version="1",
-    source="MMMG, image editing (outside the edited region); official: image evaluators 6c7142e8",
+    source="MMMG, image editing (outside the edited region); official: image evaluators "
+    "6c7142e8",
     check=lambda sample, switches: box_fault(
         sample.metadata.get(switches["bbox_key"]), switches["bbox_key"]
     ),
@@ -58,15 +60,18 @@ def edit_outside_ssim(
 ) -> Score:
     """The SSIM of the edited picture and another outside the region meant to change.
 
-    Range -1 to 1, higher is better; 1 when not a pixel differs. It is the SSIM of the two whole pictures after the box
-    is painted black in both, so the box counts as perfect agreement. The answer's picture is first brought to the
-    size of the other one (bicubic). The answer must have exactly one picture, and one that can be decoded: otherwise
-    it is 0, and the evidence says why. Unscored where the sample lacks the picture or a usable box.
+    Range -1 to 1, higher is better; 1 when not a pixel differs. It is the SSIM of the
+    two whole pictures after the box is painted black in both, so the box counts as
+    perfect agreement. The answer's picture is first brought to the size of the other
+    one (bicubic). The answer must have exactly one picture, and one that can be
+    decoded: otherwise it is 0, and the evidence says why. Unscored where the sample
+    lacks the picture or a usable box.
 
-    Switches: ``against`` compares with the first picture of the ``input`` or of the ``reference``; ``bbox_key`` is the
-    label that holds the box as ``[left, top, right, bottom]`` in pixels of that picture; ``margin``: the box is
-    widened on each side by one in so many of the picture's width, and of its height, and cut at its edges. Evidence:
-    ``ssim`` and ``padded_box``.
+    Switches: ``against`` compares with the first picture of the ``input`` or of the
+    ``reference``; ``bbox_key`` is the label that holds the box as ``[left, top, right,
+    bottom]`` in pixels of that picture; ``margin``: the box is widened on each side by
+    one in so many of the picture's width, and of its height, and cut at its edges.
+    Evidence: ``ssim`` and ``padded_box``.
     """
     edit = edit_of(trial, against=against, bbox_key=bbox_key, margin=margin)
     if isinstance(edit, Score):
@@ -78,7 +83,8 @@ def edit_outside_ssim(
 
 
 class Edit(NamedTuple):
-    """The edited picture and the other one, both in the latter's size; the padded box."""
+    """The edited picture and the other one, both in the latter's size; the padded
+    box."""
 
     edited: Pixels
     original: Pixels
@@ -92,8 +98,8 @@ def edit_of(
     bbox_key: str = "bbox",
     margin: int = 10,
 ) -> Edit | Score:
-    """The edit of a trial, or its score without one.
-    0 for a fault of the answer, unscored for one of the sample. The switches are those of ``edit_outside_ssim``."""
+    """The edit of a trial, or its score without one. 0 for a fault of the answer,
+    unscored for one of the sample. The switches are those of ``edit_outside_ssim``."""
     original = _original(trial.sample, against)
     if isinstance(original, Score):
         return original
@@ -105,7 +111,8 @@ def edit_of(
     box = padded_box(label, (width, height), margin)
     if box.left >= box.right or box.top >= box.bottom:
         return Score.unscored(
-            f"the box {label} under {bbox_key!r} lies outside the picture of {width} x {height}"
+            f"the box {label} under {bbox_key!r} lies outside the picture of {width} "
+            f"x {height}"
         )
     edited = the_only(trial)
     return (
@@ -116,8 +123,9 @@ def edit_of(
 
 
 def padded_box(bbox: Any, size: tuple[int, int], margin: int = 10) -> Box:
-    """A box widened on each side and cut at the edges of a picture of ``size``.
-    By one in ``margin`` of the picture's width and height, rounded down; these are its ``size``.
+    """A box widened on each side and cut at the edges of a picture of ``size``. By one
+    in ``margin`` of the picture's width and height, rounded down; these are its
+    ``size``.
 
     >>> padded_box([-1, 30, 90, 80], (150, 120))
     Box(left=0, top=18, right=105, bottom=92)
@@ -134,7 +142,10 @@ def padded_box(bbox: Any, size: tuple[int, int], margin: int = 10) -> Box:
 
 def box_fault(label: Any, key: str) -> str:
     """Why a label is no box; empty when it is one. It may begin outside the picture."""
-    wanted = f"the row's label {key!r} must be a box [left, top, right, bottom] of whole numbers"
+    wanted = (
+        f"the row's label {key!r} must be a box [left, top, right, bottom] of whole "
+        "numbers"
+    )
     if not isinstance(label, (list, tuple)) or len(label) != 4:
         return f"{wanted}, not {label!r:.80}"
     if not all(
@@ -144,7 +155,10 @@ def box_fault(label: Any, key: str) -> str:
     if not all(abs(edge) < _FAR and edge == int(edge) for edge in label):
         return f"{wanted}, not {label!r:.80}"
     if label[0] >= label[2] or label[1] >= label[3]:
-        return f"the box {label} under {key!r} is empty: its right and bottom must be greater than its left and top"
+        return (
+            f"the box {label} under {key!r} is empty: its right and bottom must be "
+            "greater than its left and top"
+        )
     return ""
 
 
@@ -170,6 +184,7 @@ def _original(sample: Sample, against: Against) -> Pixels | Score:
     if not isinstance(pixels, Score) and min(pixels.shape[:2]) < SMALLEST:
         height, width = pixels.shape[:2]
         return Score.unscored(
-            f"the {against} picture is {width} x {height}: no side may be under {SMALLEST} pixels"
+            f"the {against} picture is {width} x {height}: no side may be under "
+            f"{SMALLEST} pixels"
         )
     return pixels

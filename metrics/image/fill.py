@@ -65,21 +65,27 @@ def region_fill(
 ) -> Score:
     """How evenly a region has the wanted colour, less how far the fill runs over.
 
-    Range 0 to 1, higher is better. The value is the SSIM of the region with an even area of its mean colour, less the
-    share of the neighbouring band whose pixels have that colour, too; not under 0. It is 0 where the mean colour is
-    not the wanted one: for white and black by its distance in RGB, for other colours by its hue alone. So grey, whose
-    hue counts as 0, passes as red and as orange: the benchmark's rule, in both profiles.
+    Range 0 to 1, higher is better. The value is the SSIM of the region with an even
+    area of its mean colour, less the share of the neighbouring band whose pixels have
+    that colour, too; not under 0. It is 0 where the mean colour is not the wanted one:
+    for white and black by its distance in RGB, for other colours by its hue alone. So
+    grey, whose hue counts as 0, passes as red and as orange: the benchmark's rule, in
+    both profiles.
 
-    The answer must have exactly one picture, one that can be decoded and whose region has at least 7 pixels a side:
-    otherwise it is 0, and the evidence says why. Transparency is dropped, in both profiles. Unscored where the labels
-    name no region or no colour.
+    The answer must have exactly one picture, one that can be decoded and whose region
+    has at least 7 pixels a side: otherwise it is 0, and the evidence says why.
+    Transparency is dropped, in both profiles. Unscored where the labels name no region
+    or no colour.
 
-    Switches: ``region_key`` and ``color_key`` are the labels (``left third``; ``green``), ``colors`` the table of
-    colours. The edges of regions are the shares ``half``, ``thirds`` and ``quarters`` of the picture's side; the band
-    beside a region is the other half, the middle third, the quarter next to it. ``black_white_distance`` is the
-    largest distance that passes for white and black; another colour fails when its hue, 0 to 1 on a circle, differs by
-    more than ``hue_low`` and by less than ``hue_high``. A pixel that is no farther than ``penalty_distance`` from the
-    mean colour has run over. Evidence: ``ssim``, ``penalty``, ``avg_color`` and ``color_ok``.
+    Switches: ``region_key`` and ``color_key`` are the labels (``left third``;
+    ``green``), ``colors`` the table of colours. The edges of regions are the shares
+    ``half``, ``thirds`` and ``quarters`` of the picture's side; the band beside a
+    region is the other half, the middle third, the quarter next to it.
+    ``black_white_distance`` is the largest distance that passes for white and black;
+    another colour fails when its hue, 0 to 1 on a circle, differs by more than
+    ``hue_low`` and by less than ``hue_high``. A pixel that is no farther than
+    ``penalty_distance`` from the mean colour has run over. Evidence: ``ssim``,
+    ``penalty``, ``avg_color`` and ``color_ok``.
     """
     fault = region_fault(trial.sample, region_key) or color_fault(
         trial.sample, color_key, colors
@@ -113,14 +119,16 @@ def border_fill(
 ) -> Score:
     """How evenly the border has the wanted colour, less how far the fill runs inside.
 
-    Range 0 to 1, higher is better. The border is the share ``border`` of the width on the left and right, and of the
-    height above and below; of each side the part beside the square in the picture's middle counts. The four pieces,
-    laid side by side, are scored as a region of ``region_fill``; the band beside them is the border of what is inside,
-    of the same share.
+    Range 0 to 1, higher is better. The border is the share ``border`` of the width on
+    the left and right, and of the height above and below; of each side the part beside
+    the square in the picture's middle counts. The four pieces, laid side by side, are
+    scored as a region of ``region_fill``; the band beside them is the border of what is
+    inside, of the same share.
 
-    The answer must have exactly one picture, one that can be decoded and whose border has at least 7 pixels a side
-    when its pieces lie together: otherwise it is 0, and the evidence says why. Unscored where the label names no
-    colour. The other switches and the evidence are those of ``region_fill``.
+    The answer must have exactly one picture, one that can be decoded and whose border
+    has at least 7 pixels a side when its pieces lie together: otherwise it is 0, and
+    the evidence says why. Unscored where the label names no colour. The other switches
+    and the evidence are those of ``region_fill``.
     """
     fault = color_fault(trial.sample, color_key, colors)
     pixels = Score.unscored(fault) if fault else the_only(trial)
@@ -150,7 +158,8 @@ def _filled(area: Pixels, beside: Pixels, wanted: Wanted) -> Score:
     height, width = area.shape[:2]
     if min(height, width) < SMALLEST:
         return wrong(
-            f"the part to look at is {width} x {height}: no side may be under {SMALLEST} pixels"
+            f"the part to look at is {width} x {height}: no side may be under "
+            f"{SMALLEST} pixels"
         )
     mean = [
         int(total) // (height * width)
@@ -217,7 +226,10 @@ def region_fault(sample: Sample, key: str) -> str:
     if len(words) == 2 and words[0] in _SIDES and words[1] in _PARTS:
         return ""
     wanted = f"one of {', '.join(_SIDES)} and one of {', '.join(_PARTS)}"
-    return f"the row's label {key!r} must be {wanted}, such as 'left half', not {region!r:.80}"
+    return (
+        f"the row's label {key!r} must be {wanted}, such as 'left half', not "
+        f"{region!r:.80}"
+    )
 
 
 def bands_of(
@@ -243,8 +255,9 @@ def bands_of(
 
 
 def border_strip(pixels: Pixels, border: float) -> Pixels:
-    """The four pieces of a picture's border, one below the other.
-    Each is as wide as the picture's shorter side: above, left and right (turned a quarter to the left), below."""
+    """The four pieces of a picture's border, one below the other. Each is as wide as
+    the picture's shorter side: above, left and right (turned a quarter to the left),
+    below."""
     import numpy
 
     height, width = pixels.shape[:2]

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
 
 SHORTEST_SIDE = 192
-"""The shortest side, in pixels, of a picture that is not enlarged: two patches of NIQE."""
+"""The shortest side, in pixels, of a picture that is not enlarged: two patches of
+NIQE."""
 WORST_NIQE = 10.0
 """The distance at which the quality becomes 0."""
 
@@ -31,7 +32,8 @@ WORST_NIQE = 10.0
 @metric(
     range=(0, 1),
     version="1",
-    source="UniM, section 4.1 and appendix C (NIQE); official: the released quality scorer of pictures",
+    source="UniM, section 4.1 and appendix C (NIQE); official: the released quality "
+    "scorer of pictures",
     needs=lambda switches: ("cv2:ocr",) if switches["method"] == "released" else (),
     profiles={"official": {"method": "released", "unreadable": "unscored"}},
     reference_free=True,
@@ -47,24 +49,29 @@ def image_quality(
 ) -> Score:
     """The mean quality of an answer's pictures: how close to undamaged photographs.
 
-    Range 0 to 1, higher is better. By default 1 - NIQE / ``worst``, limited to 0 and 1: see ``niqe``. A picture of any
-    size and mode is used as it is stored: transparency is dropped, grey used for all three channels, and the
-    orientation (EXIF) ignored. One whose shorter side is under ``short_side`` pixels is first enlarged to it (bicubic).
-    One in which fewer than two patches are finite (blank, or rising evenly) is 0.
+    Range 0 to 1, higher is better. By default 1 - NIQE / ``worst``, limited to 0 and 1:
+    see ``niqe``. A picture of any size and mode is used as it is stored: transparency
+    is dropped, grey used for all three channels, and the orientation (EXIF) ignored.
+    One whose shorter side is under ``short_side`` pixels is first enlarged to it
+    (bicubic). One in which fewer than two patches are finite (blank, or rising evenly)
+    is 0.
 
-    A picture that is missing or cannot be decoded is 0, or has no quality where ``unreadable`` is ``unscored``; one
-    above the limits of decoding, enlarged or not, has none. Inapplicable where the answer has no picture.
+    A picture that is missing or cannot be decoded is 0, or has no quality where
+    ``unreadable`` is ``unscored``; one above the limits of decoding, enlarged or not,
+    has none. Inapplicable where the answer has no picture.
 
-    With ``method: released`` (profile ``official``) the quality is that of the released script: 1 less a stand-in for
-    BRISQUE over 100, rounded to four digits, which lies between .86 and .94 whatever the picture shows; none for a
-    picture of one pixel a side, where the script fails.
+    With ``method: released`` (profile ``official``) the quality is that of the released
+    script: 1 less a stand-in for BRISQUE over 100, rounded to four digits, which lies
+    between .86 and .94 whatever the picture shows; none for a picture of one pixel a
+    side, where the script fails.
 
-    It ignores colours, content and whether the picture is what was asked for; drawings, text and diagrams count as bad
-    photographs.
+    It ignores colours, content and whether the picture is what was asked for; drawings,
+    text and diagrams count as bad photographs.
 
-    Evidence: ``items``, of each picture its ``label`` and ``quality``, with ``niqe``, how many ``patches`` are finite
-    ``of`` how many, and the flags ``enlarged`` and ``too_few_patches``; of the released script ``brisque`` and
-    ``niqe`` (its stand-ins) and ``features_scale1`` and ``features_scale2``.
+    Evidence: ``items``, of each picture its ``label`` and ``quality``, with ``niqe``,
+    how many ``patches`` are finite ``of`` how many, and the flags ``enlarged`` and
+    ``too_few_patches``; of the released script ``brisque`` and ``niqe`` (its stand-ins)
+    and ``features_scale1`` and ``features_scale2``.
     """
 
     def measured(media: Media) -> ItemScore:

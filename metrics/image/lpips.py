@@ -27,13 +27,15 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
 
 _AT_ONCE, _PIXELS = 16, 2**20
-"""The most pairs in one batch, and the most pixels of one side of them: with more, each takes longer."""
+"""The most pairs in one batch, and the most pixels of one side of them: with more, each
+takes longer."""
 
 
 @metric(
     range=(-math.inf, 1),
     version="1",
-    source="Zhang et al., LPIPS (CVPR 2018), version 0.1; MME-Unify, fine-grained image reconstruction",
+    source="Zhang et al., LPIPS (CVPR 2018), version 0.1; MME-Unify, fine-grained image "
+    "reconstruction",
     needs=("torch:hf",),
     batch=16,
 )
@@ -48,15 +50,17 @@ def lpips(
     """How alike the answer's and the reference's pictures look to people.
     1 less the distance of LPIPS, in order; the mean over them.
 
-    Range up to 1, higher is better: 1 for the same picture, below 0 for very different ones. An answer with fewer or
-    more pictures than the reference, or with one that cannot be decoded or has a side under 31 pixels, is 0, with the
-    reason as evidence, or with ``missing: dropped`` inapplicable. Only the first reference counts. Unscored without its
-    picture, and where that cannot be decoded or is too small.
+    Range up to 1, higher is better: 1 for the same picture, below 0 for very different
+    ones. An answer with fewer or more pictures than the reference, or with one that
+    cannot be decoded or has a side under 31 pixels, is 0, with the reason as evidence,
+    or with ``missing: dropped`` inapplicable. Only the first reference counts. Unscored
+    without its picture, and where that cannot be decoded or is too small.
 
-    Switches: ``model`` is a folder with the released files; ``size``: pictures of two sizes are wrong (``own``), or
-    both get the lesser height and the lesser width (``smaller``, see ``image_similarity``); ``lpips_range``: the
-    network is given the numbers from -1 to 1 that it expects, or 0 to 1, as MME-Unify's script does (``official``).
-    Evidence: the distance of each pair.
+    Switches: ``model`` is a folder with the released files; ``size``: pictures of two
+    sizes are wrong (``own``), or both get the lesser height and the lesser width
+    (``smaller``, see ``image_similarity``); ``lpips_range``: the network is given the
+    numbers from -1 to 1 that it expects, or 0 to 1, as MME-Unify's script does
+    (``official``). Evidence: the distance of each pair.
     """
     asked = [_pairs(trial, size) for trial in trials]
     pairs = [
@@ -85,7 +89,8 @@ _Pair = tuple["Pixels", "Pixels"]
 
 
 def _pairs(trial: Trial, size: Size) -> list[_Pair] | Score:
-    """The pixels of both sides of each pair, or the score of a trial that lacks some."""
+    """The pixels of both sides of each pair, or the score of a trial that lacks
+    some."""
     media = pairs_of(trial)
     if isinstance(media, Score):
         return media

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
     """Of shape (height, width, 3)."""
     Measure: TypeAlias = Callable[[Pixels, Pixels], float | Score]
-    """A number for a picture of the answer and one of the reference, or why there is none."""
+    """A number for a picture of the answer and one of the reference, or why there is
+    none."""
 
 
 def _size(pixels: Pixels) -> int:
@@ -36,7 +37,8 @@ def _size(pixels: Pixels) -> int:
 def rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels:
     """The pixels of a picture, 8 bits a channel, read-only, kept with the medium.
 
-    Transparency is dropped without a background: the stored colours count. Raises the errors of ``mmeval.decode``.
+    Transparency is dropped without a background: the stored colours count. Raises the
+    errors of ``mmeval.decode``.
     """
     return _read_only(image(media, limits=limits))
 
@@ -56,7 +58,8 @@ def _read_only(picture: Image) -> Pixels:
 
 
 def the_only(trial: Trial) -> Pixels | Score:
-    """The pixels of an answer's only picture; else the score of ``the_only_medium`` or of ``produced``."""
+    """The pixels of an answer's only picture; else the score of ``the_only_medium`` or
+    of ``produced``."""
     found = the_only_medium(trial, "image", "pictures")
     return found if isinstance(found, Score) else produced(found)
 
@@ -64,7 +67,8 @@ def the_only(trial: Trial) -> Pixels | Score:
 def produced(media: Media) -> Pixels | Score:
     """The pixels of a picture of the answer, or its score.
 
-    A damaged picture is a wrong answer: 0. One above the limits is unscored, since it was not decoded.
+    A damaged picture is a wrong answer: 0. One above the limits is unscored, since it
+    was not decoded.
     """
     return decoded(media, rgb)
 
@@ -104,11 +108,13 @@ def reference_picture(sample: Sample) -> Media | Score:
 
 
 def compared(trial: Trial, name: str, measure: Measure, smallest: int) -> Score:
-    """The mean of a measure over the pictures of an answer and of the first reference, in order.
+    """The mean of a measure over the pictures of an answer and of the first reference,
+    in order.
 
-    Other pictures of the answer than the reference has, or damaged ones, are wrong: 0, with the reason. Unscored
-    without a reference's picture, or with one that cannot be decoded or has a side under ``smallest`` pixels. Evidence:
-    the values, under ``name``.
+    Other pictures of the answer than the reference has, or damaged ones, are wrong: 0,
+    with the reason. Unscored without a reference's picture, or with one that cannot be
+    decoded or has a side under ``smallest`` pixels. Evidence: the values, under
+    ``name``.
     """
     pairs = pairs_of(trial)
     if isinstance(pairs, Score):
@@ -123,8 +129,9 @@ def compared(trial: Trial, name: str, measure: Measure, smallest: int) -> Score:
 
 
 def pairs_of(trial: Trial) -> list[tuple[Media, Media]] | Score:
-    """Each picture of the answer with that of the first reference, in order.
-    Or the score of an answer with another number of pictures (0), and of a reference without any (unscored)."""
+    """Each picture of the answer with that of the first reference, in order. Or the
+    score of an answer with another number of pictures (0), and of a reference without
+    any (unscored)."""
     sides = sides_of(trial)
     if isinstance(sides, Score):
         return sides
@@ -150,14 +157,16 @@ def _pair(
     height, width = reference.shape[:2]
     if min(height, width) < smallest:
         return Score.unscored(
-            f"reference picture {number} is {width} x {height}: no side may be under {smallest}"
+            f"reference picture {number} is {width} x {height}: no side may be under "
+            f"{smallest}"
         )
     answer = produced(found)
     return answer if isinstance(answer, Score) else measure(answer, reference)
 
 
 def resized(pixels: Pixels, size: tuple[int, ...], filter: str) -> Pixels:
-    """A picture in another height and width; ``filter`` is Pillow's: ``LANCZOS``, ``BICUBIC``, ``BILINEAR``."""
+    """A picture in another height and width; ``filter`` is Pillow's: ``LANCZOS``,
+    ``BICUBIC``, ``BILINEAR``."""
     if pixels.shape[:2] == size:
         return pixels
     import numpy

@@ -29,13 +29,15 @@ def psnr(
     """The ratio of peak signal to noise, in decibels, of an answer's pictures.
     Each is compared with the reference's picture, in order; the mean over them.
 
-    Range 0 to ``most``, higher is better. That of equal pictures is infinite, which has no mean: they count ``most``,
-    and so does what is above it. An answer with fewer or more pictures than the reference, or with one that cannot be
-    decoded, is 0, with the reason as evidence, or with ``missing: dropped`` inapplicable. Only the first reference
-    counts. Unscored without its picture, and where that cannot be decoded.
+    Range 0 to ``most``, higher is better. That of equal pictures is infinite, which has
+    no mean: they count ``most``, and so does what is above it. An answer with fewer or
+    more pictures than the reference, or with one that cannot be decoded, is 0, with the
+    reason as evidence, or with ``missing: dropped`` inapplicable. Only the first
+    reference counts. Unscored without its picture, and where that cannot be decoded.
 
-    Switches: ``size``: pictures of two sizes are wrong (``own``), or both get the lesser height and the lesser width
-    (``smaller``, see ``image_similarity``). Evidence: the value of each pair.
+    Switches: ``size``: pictures of two sizes are wrong (``own``), or both get the
+    lesser height and the lesser width (``smaller``, see ``image_similarity``).
+    Evidence: the value of each pair.
     """
     return counted(
         compared(trial, "psnr", partial(_decibels, size=size, most=most), smallest=1),
@@ -62,4 +64,7 @@ def _decibels(
 def other_size(answer: Pixels, reference: Pixels) -> str:
     """Why two pictures cannot be compared pixel by pixel."""
     (height, width), (rows, columns) = answer.shape[:2], reference.shape[:2]
-    return f"the answer's picture is {width} x {height}, the reference's {columns} x {rows}"
+    return (
+        f"the answer's picture is {width} x {height}, the reference's {columns} x "
+        f"{rows}"
+    )

@@ -1,4 +1,5 @@
-"""How alike the pictures of an answer and of its reference are, pixel by pixel, as scikit-image computes it."""
+"""How alike the pictures of an answer and of its reference are, pixel by pixel, as
+scikit-image computes it."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 Measure = Literal["psnr", "nrmse", "mse", "ssim"]
 Sizes = Literal["reference", "smaller"]
-"""The size at which pictures are compared: the reference's, or the lesser height and the lesser width of the two."""
+"""The size at which pictures are compared: the reference's, or the lesser height and
+the lesser width of the two."""
 Window = Annotated[
     int,
     Checked(
@@ -39,7 +41,8 @@ WORST: Mapping[Measure, float] = {
     "mse": 255.0**2,
     "ssim": 0.0,
 }
-"""The value of an answer without the right pictures; of ``nrmse`` it is that of a black picture."""
+"""The value of an answer without the right pictures; of ``nrmse`` it is that of a black
+picture."""
 GAUSSIAN = 11
 """Pixels a side of the window with weights."""
 
@@ -48,7 +51,8 @@ GAUSSIAN = 11
     range=(-inf, inf),
     higher_is_better=lambda switches: switches["measure"] in ("psnr", "ssim"),
     version="2",
-    source="scikit-image 0.26, skimage.metrics; Wang et al., Image quality assessment, 2004; the PSNR of MME-Unify",
+    source="scikit-image 0.26, skimage.metrics; Wang et al., Image quality assessment, "
+    "2004; the PSNR of MME-Unify",
 )
 def image_similarity(
     trial: Trial,
@@ -59,22 +63,28 @@ def image_similarity(
     gaussian: bool = False,
     most: float = 100.0,
 ) -> Score:
-    """A measure of the likeness of the answer's and the reference's pictures, in order; the mean over them.
+    """A measure of the likeness of the answer's and the reference's pictures, in order;
+    the mean over them.
 
-    ``psnr``: the ratio of peak signal to noise in decibels, 0 to ``most``, higher is better. That of equal pictures is
-    infinite, which has no mean: they count ``most``, and so does what is above it. ``mse``: the mean squared error of
-    the numbers 0 to 255, 0 to 65025, and ``nrmse``: its root divided by that of the mean square of the reference, 0
-    upwards; lower is better. ``ssim``: structural similarity, -1 to 1, higher is better.
+    ``psnr``: the ratio of peak signal to noise in decibels, 0 to ``most``, higher is
+    better. That of equal pictures is infinite, which has no mean: they count ``most``,
+    and so does what is above it. ``mse``: the mean squared error of the numbers 0 to
+    255, 0 to 65025, and ``nrmse``: its root divided by that of the mean square of the
+    reference, 0 upwards; lower is better. ``ssim``: structural similarity, -1 to 1,
+    higher is better.
 
-    An answer with fewer or more pictures than the reference, with one that cannot be decoded, or one too small for the
-    window has the worst value: 0 of ``psnr`` and ``ssim``, 65025 of ``mse``, 1 (a black picture) of ``nrmse``. Only the
-    first reference counts. Unscored when it has no picture, one that cannot be decoded or is too small, and for the
-    ``nrmse`` of a black one.
+    An answer with fewer or more pictures than the reference, with one that cannot be
+    decoded, or one too small for the window has the worst value: 0 of ``psnr`` and
+    ``ssim``, 65025 of ``mse``, 1 (a black picture) of ``nrmse``. Only the first
+    reference counts. Unscored when it has no picture, one that cannot be decoded or is
+    too small, and for the ``nrmse`` of a black one.
 
-    Switches: ``measure``; ``sizes``: ``reference``, the answer's picture gets the size of the reference's (Lanczos), or
-    ``smaller``, both get the lesser height and the lesser width (bilinear, without smoothing or rounding, as in
-    MME-Unify); ``window``, the side of the window of ``ssim`` in pixels; ``gaussian`` weighs it as Wang et al. do, 11
-    pixels wide, in its place; ``most`` decibels. Evidence: the value of each pair.
+    Switches: ``measure``; ``sizes``: ``reference``, the answer's picture gets the size
+    of the reference's (Lanczos), or ``smaller``, both get the lesser height and the
+    lesser width (bilinear, without smoothing or rounding, as in MME-Unify); ``window``,
+    the side of the window of ``ssim`` in pixels; ``gaussian`` weighs it as Wang et al.
+    do, 11 pixels wide, in its place; ``most`` decibels. Evidence: the value of each
+    pair.
     """
     smallest = (GAUSSIAN if gaussian else window) if measure == "ssim" else 1
     how = partial(
@@ -98,7 +108,8 @@ def likeness(
     most: float,
     smallest: int,
 ) -> float | Score:
-    """One measure of two pictures, as ``image_similarity`` has it; both sides must have ``smallest`` pixels."""
+    """One measure of two pictures, as ``image_similarity`` has it; both sides must have
+    ``smallest`` pixels."""
     from skimage import metrics
 
     one, other = _same_size(answer, reference, sizes)

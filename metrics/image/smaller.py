@@ -13,14 +13,16 @@ if TYPE_CHECKING:
     """Of shape (height, width, 3), 0 to 1."""
 
 Size = Literal["own", "smaller"]
-"""A switch: pictures are compared as they are, or ``at_smaller_size`` where their sizes differ."""
+"""A switch: pictures are compared as they are, or ``at_smaller_size`` where their sizes
+differ."""
 
 
 def at_smaller_size(one: Pixels, other: Pixels) -> tuple[Numbers, Numbers]:
-    """Both pictures with the lesser height and the lesser width of the two, as float32 from 0 to 1.
+    """Both pictures with the lesser height and the lesser width of the two, as float32
+    from 0 to 1.
 
-    Each is resized alone, so that its sides may get another ratio: bilinear between the centres of pixels, without
-    smoothing and without rounding.
+    Each is resized alone, so that its sides may get another ratio: bilinear between the
+    centres of pixels, without smoothing and without rounding.
     """
     import numpy
 
@@ -40,7 +42,8 @@ def _along(pixels: Numbers, wanted: int, axis: int) -> Numbers:
     length = pixels.shape[axis]
     if length == wanted:
         return pixels
-    # Single precision throughout: with places of double precision a value differs from torch's by up to 1e-4.
+    # Single precision throughout: with places of double precision a value differs from
+    # torch's by up to 1e-4.
     half = numpy.float32(0.5)
     places = (
         (numpy.arange(wanted, dtype=numpy.float32) + half)

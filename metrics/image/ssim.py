@@ -23,21 +23,25 @@ _WINDOW = SMALLEST * SMALLEST
 _C1 = (0.01 * 255) ** 2
 _C2 = (0.03 * 255) ** 2
 _STRIP = 2**17
-"""Numbers of a channel that are processed in one step, so that they stay in the processor's cache."""
+"""Numbers of a channel that are processed in one step, so that they stay in the
+processor's cache."""
 
 
 @metric(
     range=(-1, 1),
     version="1",
-    source="MMMG, Multi-View and Multi-Angle (and wherever it compares pixels); computed as scikit-image 0.26 does",
+    source="MMMG, Multi-View and Multi-Angle (and wherever it compares pixels); computed "
+    "as scikit-image 0.26 does",
 )
 def ssim(trial: Trial) -> Score:
     """Mean structural similarity of the answer's and reference's pictures, in order.
 
-    Range -1 to 1, higher is better; 1 when no pixel differs, and a little below 0 is possible. A picture of the answer
-    is first brought to the size of its partner (Lanczos). An answer with fewer or more pictures than the reference, or
-    with one that cannot be decoded, is 0, and the evidence says why. Only the first reference counts. Unscored when it
-    has no picture, or one that cannot be decoded or is smaller than 7 pixels a side.
+    Range -1 to 1, higher is better; 1 when no pixel differs, and a little below 0 is
+    possible. A picture of the answer is first brought to the size of its partner
+    (Lanczos). An answer with fewer or more pictures than the reference, or with one
+    that cannot be decoded, is 0, and the evidence says why. Only the first reference
+    counts. Unscored when it has no picture, or one that cannot be decoded or is smaller
+    than 7 pixels a side.
 
     Evidence: ``ssim``, the value of each pair.
     """
@@ -52,9 +56,10 @@ def ssim(trial: Trial) -> Score:
 def ssim_of(one: Pixels, other: Pixels) -> float:
     """The structural similarity of equally large pictures: -1 to 1, 1 when equal.
 
-    As ``structural_similarity`` of scikit-image gives it for bytes with the channels last and its defaults: uniform
-    windows of 7 x 7, constants .01 and .03 of the range 255, sample covariance, and the mean over channels and over
-    the windows that lie inside the picture, of which no side may be under 7 pixels.
+    As ``structural_similarity`` of scikit-image gives it for bytes with the channels
+    last and its defaults: uniform windows of 7 x 7, constants .01 and .03 of the range
+    255, sample covariance, and the mean over channels and over the windows that lie
+    inside the picture, of which no side may be under 7 pixels.
     """
     import numpy
 
@@ -75,8 +80,9 @@ def ssim_of(one: Pixels, other: Pixels) -> float:
 def _similarities(one: Numbers, other: Numbers, channels: int) -> float:
     """SSIM's sum over windows of some rows; pixels are ``channels`` numbers apart.
 
-    Sums of 49 bytes fit 16 bits, those of their products and all of what is subtracted 32 bits: everything up to the
-    fractions is exact. The variances are only needed as a sum, so their squares are summed together.
+    Sums of 49 bytes fit 16 bits, those of their products and all of what is subtracted
+    32 bits: everything up to the fractions is exact. The variances are only needed as a
+    sum, so their squares are summed together.
     """
     import numpy
 
@@ -105,7 +111,8 @@ def _fraction_sum(
     products -= means
     squares *= _WINDOW
     squares -= sum_a
-    # Everything is scaled by 49 * 49 (means) or 49 * 48 (sample covariances), including the constants.
+    # Everything is scaled by 49 * 49 (means) or 49 * 48 (sample covariances), including
+    # the constants.
     over = 2 * means.astype(numpy.float32) + numpy.float32(_C1 * _WINDOW**2)
     over *= 2 * products.astype(numpy.float32) + numpy.float32(
         _C2 * _WINDOW * (_WINDOW - 1)

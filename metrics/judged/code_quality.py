@@ -50,7 +50,8 @@ _FENCE = re.compile(
 
 def released_share(overall: float) -> float:
     """The released scorer's share of the overall number, which is from 0 to 100.
-    Official oddity: it is meant as the mean of the dimensions, but counts as the judge reports it."""
+    Official oddity: it is meant as the mean of the dimensions, but counts as the judge
+    reports it."""
     return overall / 100
 
 
@@ -86,23 +87,28 @@ def code_quality(
         Written, JudgePrompt("code", "cut")
     ] = "code_quality_dimensions",
 ) -> Program[Score]:
-    """How good the code of an answer is.
-    The mean over its pieces, each graded by a judge from 1 to 5 and worth ``(grade - 1) / 4``.
+    """How good the code of an answer is. The mean over its pieces, each graded by a
+    judge from 1 to 5 and worth ``(grade - 1) / 4``.
 
-    Range 0 to 1, higher is better. A piece is the code of a tag ``<<code1>>``; a Markdown block in the text is not a
-    piece. The judge looks at correctness, readability, design, efficiency, security and testability, in whatever
-    language it is. It sees neither the question nor the other pieces, and nothing is run, so that it cannot tell
-    whether the code does what was asked. Inapplicable for an answer without code. A tag without code, and a file that
-    is not text, are 0 without asking the judge, or have no quality where ``unreadable`` is ``unscored``.
+    Range 0 to 1, higher is better. A piece is the code of a tag ``<<code1>>``; a
+    Markdown block in the text is not a piece. The judge looks at correctness,
+    readability, design, efficiency, security and testability, in whatever language it
+    is. It sees neither the question nor the other pieces, and nothing is run, so that
+    it cannot tell whether the code does what was asked. Inapplicable for an answer
+    without code. A tag without code, and a file that is not text, are 0 without asking
+    the judge, or have no quality where ``unreadable`` is ``unscored``.
 
-    ``rubric: grade`` asks for the one grade of the paper by ``prompt``; ``dimensions`` for six and an overall number
-    from 0 to 100, which alone counts, by ``dimensions_prompt``, as the released scorer does. A number beyond the scale
-    counts as its end. ``fence: safe`` sets code off so that nothing in it can end it; ``released`` puts three backticks
-    around whatever it is. With ``repeats`` the judge is asked as often, and ``combine`` makes one grade of it:
-    ``mean``, ``median`` or ``majority``. Unscored with bounds where the verdict of a piece is lost. Of longer code the
-    judge sees the first 40,000 characters, and ``remarks`` say so. Evidence: ``items``, each with its ``quality``, the
-    grade (``score``, or ``overall_score`` with the dimensions), the judge's reason, and ``raw``, what a number beyond
-    the scale would be worth.
+    ``rubric: grade`` asks for the one grade of the paper by ``prompt``; ``dimensions``
+    for six and an overall number from 0 to 100, which alone counts, by
+    ``dimensions_prompt``, as the released scorer does. A number beyond the scale counts
+    as its end. ``fence: safe`` sets code off so that nothing in it can end it;
+    ``released`` puts three backticks around whatever it is. With ``repeats`` the judge
+    is asked as often, and ``combine`` makes one grade of it: ``mean``, ``median`` or
+    ``majority``. Unscored with bounds where the verdict of a piece is lost. Of longer
+    code the judge sees the first 40,000 characters, and ``remarks`` say so. Evidence:
+    ``items``, each with its ``quality``, the grade (``score``, or ``overall_score``
+    with the dimensions), the judge's reason, and ``raw``, what a number beyond the
+    scale would be worth.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -167,7 +173,8 @@ class Code(NamedTuple):
 
 
 def unwrapped(code: str) -> Code:
-    """Code without the Markdown fence, where one fence holds the whole; else as it is."""
+    """Code without the Markdown fence, where one fence holds the whole; else as it
+    is."""
     bare = code.strip()
     opening = _FENCE.match(bare)
     if opening is None:

@@ -36,8 +36,9 @@ from mmeval.program import Call, JudgePrompt, Program, Reply, Role, Written, ask
 from mmeval.records import Score, Trial
 
 Rubric = Literal["grade", "overall", "dimensions"]
-"""What a judge is asked about a document: one ``grade`` from 1 to 5 as in the paper; an ``overall`` number up to 100 as
-in the released scorer of all modalities; or six ``dimensions`` as in the released script for documents."""
+"""What a judge is asked about a document: one ``grade`` from 1 to 5 as in the paper; an
+``overall`` number up to 100 as in the released scorer of all modalities; or six
+``dimensions`` as in the released script for documents."""
 
 WEIGHTS: Mapping[str, float] = {
     "clarity": 0.20,
@@ -58,9 +59,10 @@ NOT_A_PICTURE = "it is no picture, and the release reads pictures alone"
 
 @dataclass(frozen=True)
 class WeightedForm(DimensionsForm):
-    """The reply of the released script for documents: six numbers from 0 to 5.
-    Their weighted mean is the overall number, which counts as reported, whatever the six are. The publication does
-    not say what counts without it: here it follows from the six."""
+    """The reply of the released script for documents: six numbers from 0 to 5. Their
+    weighted mean is the overall number, which counts as reported, whatever the six are.
+    The publication does not say what counts without it: here it follows from the
+    six."""
 
     def read(self, text: str) -> Vote:
         found = self.object_in(text)
@@ -138,23 +140,28 @@ def document_quality(
     """How well the answer's documents are made, by their words alone.
     A judge grades each from 1 to 5: ``(grade - 1) / 4``; the mean over them.
 
-    Range 0 to 1, higher is better. Each document is read to Markdown, of which the judge sees the first 40,000
-    characters: the text layer of a PDF, and by OCR up to eight of its pages that have none; paragraphs and tables of
-    docx, pptx, xlsx, xls and ods; CSV; other text; pictures of documents by OCR. ``hints`` adds what the published
-    heuristics notice about decimals and units. A document that is missing, damaged or empty is 0 without asking the
-    judge, or has no quality where ``unreadable`` is ``unscored``; one above the limits of decoding, or in Word's old
+    Range 0 to 1, higher is better. Each document is read to Markdown, of which the
+    judge sees the first 40,000 characters: the text layer of a PDF, and by OCR up to
+    eight of its pages that have none; paragraphs and tables of docx, pptx, xlsx, xls
+    and ods; CSV; other text; pictures of documents by OCR. ``hints`` adds what the
+    published heuristics notice about decimals and units. A document that is missing,
+    damaged or empty is 0 without asking the judge, or has no quality where
+    ``unreadable`` is ``unscored``; one above the limits of decoding, or in Word's old
     format, is unscored. Inapplicable without a document.
 
-    It ignores layout, typefaces, colours, pictures inside a document, and whether its content is true.
+    It ignores layout, typefaces, colours, pictures inside a document, and whether its
+    content is true.
 
-    ``ocr: none`` needs no OCR package, and leaves pictures and scanned pages out. ``rubric: overall`` and
-    ``dimensions`` ask as the two released scripts do, for a number up to 100 that counts as it is reported, cut at the
-    ends of its scale; where a reply with all six ``dimensions`` leaves it out, it is their weighted mean.
-    ``extraction: pictures`` reads pictures alone, each line a row of one table; all other files have no quality, and
-    one that says nothing is judged as an empty text. The release reads with another OCR engine (Tesseract), so that
-    words may differ. With ``repeats`` the judge is asked as often, and ``combine`` makes one grade of it. Evidence: of
-    each document its grade or numbers, the judge's reason, and as ``remarks`` how it was read, with its hints and its
-    first words.
+    ``ocr: none`` needs no OCR package, and leaves pictures and scanned pages out.
+    ``rubric: overall`` and ``dimensions`` ask as the two released scripts do, for a
+    number up to 100 that counts as it is reported, cut at the ends of its scale; where
+    a reply with all six ``dimensions`` leaves it out, it is their weighted mean.
+    ``extraction: pictures`` reads pictures alone, each line a row of one table; all
+    other files have no quality, and one that says nothing is judged as an empty text.
+    The release reads with another OCR engine (Tesseract), so that words may differ.
+    With ``repeats`` the judge is asked as often, and ``combine`` makes one grade of it.
+    Evidence: of each document its grade or numbers, the judge's reason, and as
+    ``remarks`` how it was read, with its hints and its first words.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")

@@ -33,7 +33,8 @@ from mmeval.records import Score, Trial
 from mmeval.system import Share
 
 JudgeFailure = Literal["exclude", "lowest"]
-"""What a missing grade does: the trial is unscored, or the grade counts as the lowest."""
+"""What a missing grade does: the trial is unscored, or the grade counts as the
+lowest."""
 COHERENCE, STYLE = "coherence", "style_consistency"
 """The keys of a reply."""
 OUTPUTS = ("holistic_coherence", "stylistic_harmony", "interleaved_coherence")
@@ -76,18 +77,23 @@ def interleaved_coherence(
 ) -> Program[MetricScores]:
     """How well an answer's parts fit: in content (HC), style (SH), and both (ICS).
 
-    Three numbers from 0 to 1, higher is better. A judge reads the answer with captions in the place of media and gives
-    two grades from 1 to 5: ``holistic_coherence`` and ``stylistic_harmony`` are ``(grade - 1) / 4``, and
-    ``interleaved_coherence`` is ``weight`` of the first and the rest of the second. With ``show_input`` the judge also
-    sees the question, captioned in the same way. An empty answer has grade 1 twice without asking the judge.
+    Three numbers from 0 to 1, higher is better. A judge reads the answer with captions
+    in the place of media and gives two grades from 1 to 5: ``holistic_coherence`` and
+    ``stylistic_harmony`` are ``(grade - 1) / 4``, and ``interleaved_coherence`` is
+    ``weight`` of the first and the rest of the second. With ``show_input`` the judge
+    also sees the question, captioned in the same way. An empty answer has grade 1 twice
+    without asking the judge.
 
-    Unscored within bounds where a caption or a grade is lost; one grade that is lost leaves the other number scored. A
-    number beyond the scale counts as its end. ``reading: robust`` rounds, and asks again after a reply that does not
-    fit; ``official`` reads replies as the release does and asks again only after an empty one. With ``judge_failure:
-    lowest`` grades that a reply lacks are 1, and the run reports the number of such replies; without any reply the
-    trial is still unscored. ``captions: released`` is the text of the released script. With ``repeats`` the judge is
-    asked as often, and ``combine`` makes one grade of it. Evidence: the grades with the judge's reason and
-    ``captions``; ``raw``, what the judge wrote instead of a grade of the scale.
+    Unscored within bounds where a caption or a grade is lost; one grade that is lost
+    leaves the other number scored. A number beyond the scale counts as its end.
+    ``reading: robust`` rounds, and asks again after a reply that does not fit;
+    ``official`` reads replies as the release does and asks again only after an empty
+    one. With ``judge_failure: lowest`` grades that a reply lacks are 1, and the run
+    reports the number of such replies; without any reply the trial is still unscored.
+    ``captions: released`` is the text of the released script. With ``repeats`` the
+    judge is asked as often, and ``combine`` makes one grade of it. Evidence: the grades
+    with the judge's reason and ``captions``; ``raw``, what the judge wrote instead of a
+    grade of the scale.
     """
     if trial.output is None:
         return dict.fromkeys(OUTPUTS, Score.unscored("there is no answer to score"))

@@ -42,21 +42,24 @@ def judge_choice(
 ) -> Program[Score]:
     """1 when the judge chooses the wanted option, else 0; or its value in ``values``.
 
-    Range 0 to 1, higher is better. The options are a list of words, or a mapping from words to what they mean, from the
-    switch or from the row's label under ``options_key``; the wanted one is the switch or the label under
-    ``wanted_key``. A judge that is not sure leaves the trial unscored, as a lost verdict does; the bounds are then the
-    lowest and the highest value of any option.
+    Range 0 to 1, higher is better. The options are a list of words, or a mapping from
+    words to what they mean, from the switch or from the row's label under
+    ``options_key``; the wanted one is the switch or the label under ``wanted_key``. A
+    judge that is not sure leaves the trial unscored, as a lost verdict does; the bounds
+    are then the lowest and the highest value of any option.
 
-    The judge sees the sample's input with ``show_input``, all references with ``show_references``, media unless
-    ``media`` is false. With ``repeats`` the majority chooses. Evidence: the choice with the judge's reason, the votes,
-    and as spread the share of them with another choice.
+    The judge sees the sample's input with ``show_input``, all references with
+    ``show_references``, media unless ``media`` is false. With ``repeats`` the majority
+    chooses. Evidence: the choice with the judge's reason, the votes, and as spread the
+    share of them with another choice.
     """
     known = _meanings(
         trial.sample.metadata.get(options_key) if options_key else options
     )
     if len(known) < 2:
         return Score.unscored(
-            f"there are no two options{f' under {options_key!r}' if options_key else ''}"
+            "there are no two "
+            f"options{f' under {options_key!r}' if options_key else ''}"
         )
     right = str(trial.sample.metadata.get(wanted_key, "")) if wanted_key else wanted
     worth = (

@@ -62,14 +62,17 @@ def judge_grade(
 ) -> Program[Score]:
     """The grade that a judge gives, from the lowest level (0) to the highest (1).
 
-    Range 0 to 1, higher is better: ``(grade - lowest) / (highest - lowest)``. The levels are a list of descriptions,
-    graded from 1, or a mapping from whole numbers to descriptions; a judge may give a grade between two that are
-    described. ``criterion`` says what is graded. A judge that is not sure leaves the trial unscored, as a lost verdict
-    does.
+    Range 0 to 1, higher is better: ``(grade - lowest) / (highest - lowest)``. The
+    levels are a list of descriptions, graded from 1, or a mapping from whole numbers to
+    descriptions; a judge may give a grade between two that are described. ``criterion``
+    says what is graded. A judge that is not sure leaves the trial unscored, as a lost
+    verdict does.
 
-    The judge sees the sample's input with ``show_input``, all references with ``show_references``, media unless
-    ``media`` is false. With ``repeats`` it is asked as often, and ``combine`` makes one grade of it: ``mean``,
-    ``median`` or ``majority``. Evidence: the grade with the judge's reason, the votes, and their spread (in grades).
+    The judge sees the sample's input with ``show_input``, all references with
+    ``show_references``, media unless ``media`` is false. With ``repeats`` it is asked
+    as often, and ``combine`` makes one grade of it: ``mean``, ``median`` or
+    ``majority``. Evidence: the grade with the judge's reason, the votes, and their
+    spread (in grades).
     """
     named = (
         levels.items() if isinstance(levels, Mapping) else enumerate(levels, start=1)

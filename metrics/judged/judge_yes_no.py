@@ -41,14 +41,17 @@ def judge_yes_no(
 ) -> Program[Score]:
     """1 when the judge answers the question as is wanted, else 0.
 
-    Range 0 to 1, higher is better. The question is the switch, or the row's label under ``question_key``; what is
-    wanted is ``wanted``, or the row's label (true, false, ``yes``, ``no``) under ``wanted_key``. A judge that is not
-    sure leaves the trial unscored, unless ``not_sure`` gives the value that it then has; so does a lost verdict.
+    Range 0 to 1, higher is better. The question is the switch, or the row's label under
+    ``question_key``; what is wanted is ``wanted``, or the row's label (true, false,
+    ``yes``, ``no``) under ``wanted_key``. A judge that is not sure leaves the trial
+    unscored, unless ``not_sure`` gives the value that it then has; so does a lost
+    verdict.
 
-    The judge sees the sample's input with ``show_input``, all references with ``show_references``, media unless
-    ``media`` is false. With ``repeats`` it is asked as often, and ``combine`` makes one verdict of it: ``majority``, or
-    ``mean`` for the share of the wanted answers. Evidence: the verdict with the judge's reason, the votes, and their
-    spread.
+    The judge sees the sample's input with ``show_input``, all references with
+    ``show_references``, media unless ``media`` is false. With ``repeats`` it is asked
+    as often, and ``combine`` makes one verdict of it: ``majority``, or ``mean`` for the
+    share of the wanted answers. Evidence: the verdict with the judge's reason, the
+    votes, and their spread.
     """
     labels = trial.sample.metadata
     asked = labels.get(question_key) if question_key else question

@@ -42,7 +42,8 @@ def material(
 
 def as_the_reference(trial: Trial, _switches: Mapping[str, Any]) -> Interleaved:
     """A supposed answer with as many items as the first reference, of the same sizes.
-    With other content, as a model's would be: for ``@metric(supposed=...)`` where each item is asked about."""
+    With other content, as a model's would be: for ``@metric(supposed=...)`` where each
+    item is asked about."""
     if not trial.sample.references:
         return trial.output or Interleaved()
     who = f"{trial.sample.id} {trial.repeat}"
@@ -52,7 +53,8 @@ def as_the_reference(trial: Trial, _switches: Mapping[str, Any]) -> Interleaved:
 
 
 def another(part: Part, name: str) -> Part:
-    """A part with a stand-in for its medium: the same bytes and another digest, different for each name."""
+    """A part with a stand-in for its medium: the same bytes and another digest,
+    different for each name."""
     if (media := part.media) is None:
         return part
     told = hashlib.sha256(f"{media.sha256} {name}".encode()).hexdigest()
@@ -82,7 +84,10 @@ def label_fault(
 ) -> str:
     """Why a label of a row, such as its rubric, cannot be used; empty when it can."""
     if label not in sample.metadata:
-        return f"the row has no label {label!r} for its {name}{written_instead(label, sample.metadata)}"
+        return (
+            f"the row has no label {label!r} for its "
+            f"{name}{written_instead(label, sample.metadata)}"
+        )
     try:
         read(sample.metadata[label])
     except ValueError as error:

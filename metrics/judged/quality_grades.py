@@ -1,7 +1,7 @@
 """Grades of quality: asks a judge about each item, and makes qualities of grades.
 
-A metric has a :class:`Scale`. For each item it gives a question, or the score that is known without asking, and
-:func:`judged_together` asks all questions at the same time:
+A metric has a :class:`Scale`. For each item it gives a question, or the score that is
+known without asking, and :func:`judged_together` asks all questions at the same time:
 
     items = [("text1", Asked(Question(judge, GRADES.form, prompt, values)))]
     return (yield from judged_together(items, GRADES, repeats=repeats, combine=combine))
@@ -33,18 +33,21 @@ from mmeval.program import Program
 from mmeval.records import Score
 
 Rubric = Literal["grade", "dimensions"]
-"""What a judge is asked about an item: one ``grade`` from 1 to 5 as in the paper, or several ``dimensions`` with an
-overall number as in the released scorer."""
+"""What a judge is asked about an item: one ``grade`` from 1 to 5 as in the paper, or
+several ``dimensions`` with an overall number as in the released scorer."""
 RAW, REMARKS = "raw", "remarks"
-"""Keys of an item's evidence: the value of a number beyond the scale, and remarks for people."""
+"""Keys of an item's evidence: the value of a number beyond the scale, and remarks for
+people."""
 MAX_SHOWN_CHARS = 40_000
-"""The most characters of a text or code that a judge is shown; the evidence says where there were more."""
+"""The most characters of a text or code that a judge is shown; the evidence says where
+there were more."""
 _LARGEST = 1e9
 """A number beyond these is a mistake of the judge and not a grade."""
 _REASON = Text("reason")
 
 
-# --- what is asked ---------------------------------------------------------------------------------------------------
+# --- what is asked
+# ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -76,10 +79,11 @@ def _number(name: str, value: Any) -> float | None:
 
 @dataclass(frozen=True)
 class DimensionsForm(ReplyForm):
-    """Several dimensions and an overall number, which alone counts.
-    It counts as reported, unchecked against the dimensions or ``most``. ``absent`` counts where a reply lacks the
-    number, and the vote says that it was not read; without ``absent`` such a reply is refused. As in the release, so is
-    a reply that is more than JSON, such as one in a fence, and a number in quotes."""
+    """Several dimensions and an overall number, which alone counts. It counts as
+    reported, unchecked against the dimensions or ``most``. ``absent`` counts where a
+    reply lacks the number, and the vote says that it was not read; without ``absent``
+    such a reply is refused. As in the release, so is a reply that is more than JSON,
+    such as one in a fence, and a number in quotes."""
 
     overall: str
     dimensions: Dimensions
@@ -139,7 +143,8 @@ def dimensions_form(
     absent: float | None = None,
     kind: type[DimensionsForm] = DimensionsForm,
 ) -> DimensionsForm:
-    """A released scorer's reply; overall is at most ``most``, or a dimension's range."""
+    """A released scorer's reply; overall is at most ``most``, or a dimension's
+    range."""
     fields = (_REASON, Number(overall, -_LARGEST, _LARGEST, whole=False))
     best = dimensions.high if most is None else most
     example = f'{{"{overall}": {best:g}}}'
@@ -165,7 +170,8 @@ GRADES = Scale(score_form("robust"), SCORE, share)
 """One whole grade from 1 to 5 with a reason, worth ``(grade - 1) / 4``."""
 
 
-# --- what follows ----------------------------------------------------------------------------------------------------
+# --- what follows
+# ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -183,8 +189,8 @@ def judged_together(
     repeats: int,
     combine: Combine,
 ) -> Program[Score]:
-    """The mean quality of items with their labels.
-    The judge is asked about some, all at the same time; the quality of the others is known."""
+    """The mean quality of items with their labels. The judge is asked about some, all
+    at the same time; the quality of the others is known."""
     asked = [one for _, one in items if isinstance(one, Asked)]
     graded = yield from grade_questions(
         [one.question for one in asked], scale, repeats=repeats, combine=combine
@@ -211,9 +217,10 @@ def grade_questions(
 
 
 def item_score(verdict: Verdict, scale: Scale) -> ItemScore:
-    """The quality of an item by its verdict, from 0 to 1, or why there is none.
-    A number beyond the scale counts as its end; the evidence says so and keeps its value. It also counts the replies
-    that lack the number or go beyond its scale (``UNREAD``), of which a run warns."""
+    """The quality of an item by its verdict, from 0 to 1, or why there is none. A
+    number beyond the scale counts as its end; the evidence says so and keeps its value.
+    It also counts the replies that lack the number or go beyond its scale (``UNREAD``),
+    of which a run warns."""
     one_vote = verdict.votes[0] if len(verdict.votes) == 1 else {}
     evidence = {**one_vote, **verdict.evidence}
     if why := verdict.unknown(scale.key):

@@ -1,4 +1,5 @@
-"""Question graphs: the row's yes-or-no questions, of which some are asked only after a yes to others."""
+"""Question graphs: the row's yes-or-no questions, of which some are asked only after a
+yes to others."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ _KEYS = {"id", "question", "parents", "part"}
 
 @dataclass(frozen=True)
 class RowQuestion:
-    """One question of a row; ``part`` is the label of what it is about, empty for the whole answer."""
+    """One question of a row; ``part`` is the label of what it is about, empty for the
+    whole answer."""
 
     id: str | int
     text: str
@@ -49,7 +51,8 @@ def graph_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 
 def _supposed(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
-    """An answer with every part that a question is about: the reference, else as many as are asked about."""
+    """An answer with every part that a question is about: the reference, else as many
+    as are asked about."""
     if graph_fault(trial.sample, switches):
         return trial.output or Interleaved()
     wanted = {
@@ -100,22 +103,26 @@ def question_graph(
 ) -> Program[Score]:
     """The share of the row's questions to which a judge answers yes.
 
-    Range 0 to 1, higher is better. ``questions`` names the row's label that holds them: a list of texts, or of mappings
-    with ``question`` and any of ``id`` (the number in the list if not given), ``parents`` (ids of the questions that
-    must be yes before this one is asked) and ``part`` (``image2``: the second picture of the answer, which is shown
-    alone; the whole answer if not given). Neighbouring texts count as one part. The sample's input is shown too with
-    ``show_input``. With ``repeats`` each question is asked as often, and the majority decides.
+    Range 0 to 1, higher is better. ``questions`` names the row's label that holds them:
+    a list of texts, or of mappings with ``question`` and any of ``id`` (the number in
+    the list if not given), ``parents`` (ids of the questions that must be yes before
+    this one is asked) and ``part`` (``image2``: the second picture of the answer, which
+    is shown alone; the whole answer if not given). Neighbouring texts count as one
+    part. The sample's input is shown too with ``show_input``. With ``repeats`` each
+    question is asked as often, and the majority decides.
 
-    Below a question that is no all are no, and are not asked. So is a question in a cycle, and one about a part that
-    the answer does not have; questions about a kind that the model was not asked for are left out. With
-    ``dependencies: never_asked`` no question with parents is asked; all of them are no.
+    Below a question that is no all are no, and are not asked. So is a question in a
+    cycle, and one about a part that the answer does not have; questions about a kind
+    that the model was not asked for are left out. With ``dependencies: never_asked`` no
+    question with parents is asked; all of them are no.
 
-    A verdict that is lost, or of which the judge is not sure, leaves the trial unscored, with those below it; its
-    bounds are the share with all of these as no, and as yes. With ``lost: wrong`` a question is no of which no reply
-    can be read. A row without a list is unscored, one with an empty list is inapplicable.
+    A verdict that is lost, or of which the judge is not sure, leaves the trial
+    unscored, with those below it; its bounds are the share with all of these as no, and
+    as yes. With ``lost: wrong`` a question is no of which no reply can be read. A row
+    without a list is unscored, one with an empty list is inapplicable.
 
-    Evidence: ``asked`` in order, the ``verdicts`` by id, why one was ``not_asked``, what the judge ``said``, and
-    ``faults`` of the graph.
+    Evidence: ``asked`` in order, the ``verdicts`` by id, why one was ``not_asked``,
+    what the judge ``said``, and ``faults`` of the graph.
     """
     if fault := graph_fault(trial.sample, {"questions": questions}):
         return Score.unscored(fault)
@@ -170,7 +177,8 @@ def _seen(
 
 
 def parts_by_label(answer: Interleaved) -> dict[str, Part]:
-    """The parts of an answer by kind and number (``image2``); neighbouring texts are one part."""
+    """The parts of an answer by kind and number (``image2``); neighbouring texts are
+    one part."""
     seen: Counter[str] = Counter()
     found: dict[str, Part] = {}
     for part in answer.blocks().parts:
@@ -210,11 +218,13 @@ def _row(item: Any, number: int) -> RowQuestion:
         type(one) in (int, str) for one in (id, *parents)
     ):
         raise ValueError(
-            f"question {number} has an id or parents that are no text and no whole number"
+            f"question {number} has an id or parents that are no text and no whole "
+            "number"
         )
     label = canonical_label(part) if isinstance(part, str) else ""
     if part and (label_kind(label) not in PART_KINDS or not label[-1:].isdigit()):
         raise ValueError(
-            f"question {number} has the part {part!r:.40}; it must be a kind and a number, such as image1"
+            f"question {number} has the part {part!r:.40}; it must be a kind and a "
+            "number, such as image1"
         )
     return RowQuestion(id, text, tuple(parents), label)

@@ -7,21 +7,25 @@ from typing import Literal
 from mmeval.judge import Verdict
 
 Reading = Literal["robust", "official"]
-"""How replies are read: ``robust`` refuses unfit replies, ``official`` reads as the release does, oddities included."""
+"""How replies are read: ``robust`` refuses unfit replies, ``official`` reads as the
+release does, oddities included."""
 Lost = Literal["unscored", "wrong"]
-"""What a question without a usable reply does: the release counts it as answered wrongly. A question without any reply
-(the judge failed or refused) is unscored in both cases."""
+"""What a question without a usable reply does: the release counts it as answered
+wrongly. A question without any reply (the judge failed or refused) is unscored in both
+cases."""
 UNREADABLE = "unreadable"
 """The key of a vote whose official reply has nothing of what was asked for."""
 
 
 def is_unknown(verdict: Verdict, lost: Lost) -> bool:
-    """Whether nothing is known: the verdict is lost, and not one of unusable replies that count as wrong."""
+    """Whether nothing is known: the verdict is lost, and not one of unusable replies
+    that count as wrong."""
     return bool(verdict.lost) and not (lost == "wrong" and verdict.replied)
 
 
 def is_unread(verdict: Verdict, lost: Lost) -> bool:
-    """Whether a reply that could not be used counts all the same: officially, or as ``lost: wrong`` says."""
+    """Whether a reply that could not be used counts all the same: officially, or as
+    ``lost: wrong`` says."""
     return any(vote.get(UNREADABLE) for vote in verdict.votes) or (
         bool(verdict.lost) and not is_unknown(verdict, lost)
     )

@@ -30,8 +30,8 @@ _KEYS = {"id", "criterion", "weight", "side", "kinds"}
 
 @dataclass(frozen=True)
 class Criterion:
-    """One line of a rubric.
-    ``side`` is the part of the answer that the judge sees, ``kinds`` its media (empty: all)."""
+    """One line of a rubric. ``side`` is the part of the answer that the judge sees,
+    ``kinds`` its media (empty: all)."""
 
     id: str
     text: str
@@ -40,8 +40,8 @@ class Criterion:
     kinds: tuple[str, ...] = ()
 
     def seen(self, answer: Interleaved | None) -> Interleaved:
-        """The side of an answer that it is about.
-        With ``text`` each medium is a placeholder, with ``media`` the words are left out."""
+        """The side of an answer that it is about. With ``text`` each medium is a
+        placeholder, with ``media`` the words are left out."""
         if answer is None or self.side == "text":
             return shown(answer, media=False)
         kept = (
@@ -79,18 +79,22 @@ def rubric_judge(
 ) -> Program[Score]:
     """The weighted share of the row's criteria that a judge finds met.
 
-    Range 0 to 1, higher is better. ``criteria`` names the row's label that holds them: a list of texts, or of mappings
-    with ``criterion`` and any of ``id``, ``weight`` (above 0; 1 if not given), ``side`` (``all``, ``text`` or
-    ``media``: what the judge sees of the answer) and ``kinds`` (which media it sees). Each is asked separately, so that
-    only a reworded criterion is asked again.
+    Range 0 to 1, higher is better. ``criteria`` names the row's label that holds them:
+    a list of texts, or of mappings with ``criterion`` and any of ``id``, ``weight``
+    (above 0; 1 if not given), ``side`` (``all``, ``text`` or ``media``: what the judge
+    sees of the answer) and ``kinds`` (which media it sees). Each is asked separately,
+    so that only a reworded criterion is asked again.
 
-    A criterion without a verdict, or one where the judge is not sure, leaves the trial unscored; its bounds are the
-    value with none of these met, and with all of them met. A row without a rubric is unscored.
+    A criterion without a verdict, or one where the judge is not sure, leaves the trial
+    unscored; its bounds are the value with none of these met, and with all of them met.
+    A row without a rubric is unscored.
 
-    The judge sees the sample's input with ``show_input``, all references with ``show_references``; media of the answer
-    as each ``side`` says, media of the others unless ``media`` is false, which makes every side ``text``. With
-    ``repeats`` each criterion is asked as often, and ``combine`` makes one verdict of it: ``majority``, or ``mean`` for
-    the share of yes. Evidence: ``criteria``, each with its verdict, the judge's reason, the votes and their spread.
+    The judge sees the sample's input with ``show_input``, all references with
+    ``show_references``; media of the answer as each ``side`` says, media of the others
+    unless ``media`` is false, which makes every side ``text``. With ``repeats`` each
+    criterion is asked as often, and ``combine`` makes one verdict of it: ``majority``,
+    or ``mean`` for the share of yes. Evidence: ``criteria``, each with its verdict, the
+    judge's reason, the votes and their spread.
     """
     if fault := rubric_fault(trial.sample, {"criteria": criteria}):
         return Score.unscored(fault)
@@ -131,7 +135,10 @@ def _score(criteria: Sequence[Criterion], verdicts: Sequence[Verdict]) -> Score:
     if unknown:
         first, reason = unknown[0]
         highest = met + sum(one.weight for one, _ in unknown)
-        said = f"{len(unknown)} of {len(criteria)} criteria have no verdict; {first.id}: {reason}"
+        said = (
+            f"{len(unknown)} of {len(criteria)} criteria have no verdict; {first.id}: "
+            f"{reason}"
+        )
         cause = min(
             (verdict.cause for verdict in verdicts if verdict.unknown("met")),
             key=CAUSES.index,
@@ -175,7 +182,8 @@ def _criterion(item: Any, number: int) -> Criterion:
     row: Any = {"criterion": item} if isinstance(item, str) else item
     if not isinstance(row, Mapping) or row.keys() - _KEYS:
         raise ValueError(
-            f"criterion {number} is no text and no mapping of {', '.join(sorted(_KEYS))}"
+            f"criterion {number} is no text and no mapping of "
+            f"{', '.join(sorted(_KEYS))}"
         )
     text, weight, side, kinds = (
         row.get("criterion"),
@@ -187,17 +195,20 @@ def _criterion(item: Any, number: int) -> Criterion:
         raise ValueError(f"criterion {number} has no text")
     if type(weight) not in (int, float) or not 0 < weight < float("inf"):
         raise ValueError(
-            f"criterion {number} has the weight {weight!r:.40}; it must be a number above 0"
+            f"criterion {number} has the weight {weight!r:.40}; it must be a number "
+            "above 0"
         )
     if side not in get_args(Side):
         raise ValueError(
-            f"criterion {number} has the side {side!r:.40}; it must be all, text or media"
+            f"criterion {number} has the side {side!r:.40}; it must be all, text or "
+            "media"
         )
     if not isinstance(kinds, list | tuple) or not all(
         kind in PART_KINDS for kind in kinds
     ):
         raise ValueError(
-            f"criterion {number} has the kinds {kinds!r:.80}; they must be a list of kinds of part"
+            f"criterion {number} has the kinds {kinds!r:.80}; they must be a list of "
+            "kinds of part"
         )
     return Criterion(
         str(row.get("id", number)),

@@ -22,7 +22,8 @@ CAPTIONED_REFERENCE = "captioned_reference"
 
 
 class Reference(NamedTuple):
-    """An answer's reference: text of ``origin`` (for evidence), or content to caption."""
+    """An answer's reference: text of ``origin`` (for evidence), or content to
+    caption."""
 
     origin: str
     words: str = ""
@@ -42,7 +43,10 @@ def reference_of(sample: Sample) -> Reference | None:
 def _fault(sample: Sample, _switches: Mapping[str, Any]) -> str:
     if reference_of(sample) is not None:
         return ""
-    return f"the sample has no reference to compare with, and no text under {CAPTIONED_REFERENCE!r}"
+    return (
+        "the sample has no reference to compare with, and no text under "
+        f"{CAPTIONED_REFERENCE!r}"
+    )
 
 
 @metric(
@@ -72,17 +76,21 @@ def semantic_correctness(
 ) -> Program[Score]:
     """How well the meaning matches: a judge's grade of 1 to 5, as ``(grade - 1) / 4``.
 
-    Range 0 to 1, higher is better. The judge reads the answer and the reference with captions in the place of media,
-    and never the question. The reference is the row's label ``captioned_reference`` as it is, else the first reference,
-    captioned as the answer is; a placeholder in it that has no medium stays as it is written, with a caption that the
-    row gives it. An empty answer has grade 1 without asking the judge.
+    Range 0 to 1, higher is better. The judge reads the answer and the reference with
+    captions in the place of media, and never the question. The reference is the row's
+    label ``captioned_reference`` as it is, else the first reference, captioned as the
+    answer is; a placeholder in it that has no medium stays as it is written, with a
+    caption that the row gives it. An empty answer has grade 1 without asking the judge.
 
-    Unscored without a reference; within 0 and 1 where a caption or the verdict is lost. ``prompt`` names the judge's
-    policy: ``semantic_correctness`` (strict) or ``semantic_correctness_intent_aware``, where another valid answer to
-    the question counts. ``reading: official`` also takes a digit from a reply in words. With ``repeats`` the judge is
-    asked as often, and ``combine`` makes one grade of it: ``mean``, ``median`` or ``majority``. The switches
-    ``caption_...`` are the captioner's prompts. Evidence: ``score`` (the grade), the judge's reason, the ``captions``
-    of the answer, and where the ``reference`` comes from, with its captions if they were made here.
+    Unscored without a reference; within 0 and 1 where a caption or the verdict is lost.
+    ``prompt`` names the judge's policy: ``semantic_correctness`` (strict) or
+    ``semantic_correctness_intent_aware``, where another valid answer to the question
+    counts. ``reading: official`` also takes a digit from a reply in words. With
+    ``repeats`` the judge is asked as often, and ``combine`` makes one grade of it:
+    ``mean``, ``median`` or ``majority``. The switches ``caption_...`` are the
+    captioner's prompts. Evidence: ``score`` (the grade), the judge's reason, the
+    ``captions`` of the answer, and where the ``reference`` comes from, with its
+    captions if they were made here.
     """
     reference = reference_of(trial.sample)
     if reference is None:

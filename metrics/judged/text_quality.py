@@ -33,9 +33,10 @@ OVERALL, OVERALL_IF_ABSENT = "overall", 3.0
 
 
 def released_share(overall: float) -> float:
-    """The released scorer's share of the overall number.
-    Official oddity: it treats the number as a grade from 1 to 5 although its prompt also asks to convert it to
-    0-100, and does not bound the result; a judge that obeys and replies 80 gives 1975 of 100, which is 19.75 here."""
+    """The released scorer's share of the overall number. Official oddity: it treats the
+    number as a grade from 1 to 5 although its prompt also asks to convert it to 0-100,
+    and does not bound the result; a judge that obeys and replies 80 gives 1975 of 100,
+    which is 19.75 here."""
     return share(overall)
 
 
@@ -44,7 +45,8 @@ RELEASED = Scale(
     OVERALL,
     released_share,
 )
-"""Official oddity: a reply without an overall number says 3, whatever its dimensions say."""
+"""Official oddity: a reply without an overall number says 3, whatever its dimensions
+say."""
 
 
 @metric(
@@ -70,18 +72,22 @@ def text_quality(
 ) -> Program[Score]:
     """How well the text is written: a judge's grade of 1 to 5, as ``(grade - 1) / 4``.
 
-    Range 0 to 1, higher is better. An answer has one text, its item ``text1``: its words without hidden reasoning, with
-    a tag for everything that is not text, code included. The judge looks at richness, structure, fluency and at whether
-    it keeps to one language. It sees neither the question nor any medium, so that it cannot tell whether the text is
-    true, asked for, or shown. A text of only blanks and tags has grade 1 without asking the judge.
+    Range 0 to 1, higher is better. An answer has one text, its item ``text1``: its
+    words without hidden reasoning, with a tag for everything that is not text, code
+    included. The judge looks at richness, structure, fluency and at whether it keeps to
+    one language. It sees neither the question nor any medium, so that it cannot tell
+    whether the text is true, asked for, or shown. A text of only blanks and tags has
+    grade 1 without asking the judge.
 
-    ``rubric: grade`` asks for the one grade of the paper by ``prompt``; ``dimensions`` for five and an overall number,
-    which alone counts, by ``dimensions_prompt``, as the released scorer does. A number beyond the scale counts as its
-    end. With ``repeats`` the judge is asked as often, and ``combine`` makes one grade of it: ``mean``, ``median`` or
-    ``majority``. Unscored within 0 and 1 where the verdict is lost. Of a longer text the judge sees the first
-    40,000 characters, and ``remarks`` say so. Evidence: ``items`` with the one item, its ``quality``, the grade
-    (``score`` or ``overall`` with the dimensions), the judge's reason, and ``raw``, what a number beyond the scale
-    would be worth.
+    ``rubric: grade`` asks for the one grade of the paper by ``prompt``; ``dimensions``
+    for five and an overall number, which alone counts, by ``dimensions_prompt``, as the
+    released scorer does. A number beyond the scale counts as its end. With ``repeats``
+    the judge is asked as often, and ``combine`` makes one grade of it: ``mean``,
+    ``median`` or ``majority``. Unscored within 0 and 1 where the verdict is lost. Of a
+    longer text the judge sees the first 40,000 characters, and ``remarks`` say so.
+    Evidence: ``items`` with the one item, its ``quality``, the grade (``score`` or
+    ``overall`` with the dimensions), the judge's reason, and ``raw``, what a number
+    beyond the scale would be worth.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -108,7 +114,8 @@ def _item(
 
 
 def tagged_text(answer: Interleaved) -> str:
-    """The text with a tag, as written or numbered by place, for all that is not text."""
+    """The text with a tag, as written or numbered by place, for all that is not
+    text."""
     places: dict[str, int] = {}
     return "".join(_written(part, places) for part in answer.parts)
 

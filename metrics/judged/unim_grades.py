@@ -1,8 +1,10 @@
 """UniM's grades: 1 to 5, how replies are read for them, and what they are worth.
 
-``robust`` reads a JSON object as in the other metrics and refuses an unfit reply, after which the judge is asked again.
-``official`` reads what the authors' scripts read, oddities included: the one for coherence is released
-(``evaluation/interleaved_coherence``), that for semantic correctness is an earlier one of the same author.
+``robust`` reads a JSON object as in the other metrics and refuses an unfit reply, after
+which the judge is asked again. ``official`` reads what the authors' scripts read,
+oddities included: the one for coherence is released
+(``evaluation/interleaved_coherence``), that for semantic correctness is an earlier one
+of the same author.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ SCORE = "score"
 HALF_SAID = "the reply lacks one of its grades: "
 """The beginning of the fault of a reply with some of its grades but not all."""
 RAW = "raw"
-"""The key of a vote for the number that the judge wrote where it differs from the grade."""
+"""The key of a vote for the number that the judge wrote where it differs from the
+grade."""
 _REASON = Text("reason")
 _LARGEST = 1e9
 """A number beyond these is a mistake of the judge and not a grade."""
@@ -47,8 +50,8 @@ def share(grade: float) -> float:
 
 @dataclass(frozen=True)
 class Grade:
-    """A grade; ``whole`` ones are rounded, halves upwards.
-    One beyond the scale counts as its end: the judge means best or worst. A text that spells a number is one."""
+    """A grade; ``whole`` ones are rounded, halves upwards. One beyond the scale counts
+    as its end: the judge means best or worst. A text that spells a number is one."""
 
     name: str
     whole: bool = True
@@ -72,7 +75,8 @@ class Grade:
         )
 
 
-# --- semantic correctness --------------------------------------------------------------------------------------------
+# --- semantic correctness
+# --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -103,8 +107,9 @@ def _without_reasons(form: ReplyForm) -> str:
 
 
 def stated_grade(text: str) -> int | None:
-    """The grade under ``score`` where that is a whole number of the scale.
-    Else, official oddity: the first digit 1 to 5 that stands alone anywhere: "out of 5: 3" is a 5 and "4.7" a 4."""
+    """The grade under ``score`` where that is a whole number of the scale. Else,
+    official oddity: the first digit 1 to 5 that stands alone anywhere: "out of 5: 3" is
+    a 5 and "4.7" a 4."""
     found = strict_json(text)
     value: Any = found.get(SCORE) if isinstance(found, dict) else None
     number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -114,13 +119,14 @@ def stated_grade(text: str) -> int | None:
     return int(digit[0]) if digit else None
 
 
-# --- coherence and style ---------------------------------------------------------------------------------------------
+# --- coherence and style
+# ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class GradesForm(ReplyForm):
-    """Several grades in one object.
-    With ``takes_all`` every reply counts except an empty one; else all grades must be there."""
+    """Several grades in one object. With ``takes_all`` every reply counts except an
+    empty one; else all grades must be there."""
 
     reading: Reading = "robust"
     takes_all: bool = False
@@ -143,7 +149,8 @@ class GradesForm(ReplyForm):
         )
 
     def part_fault(self, response: Response) -> str:
-        """For ``Call.accept``: the fault of a reply where some of the grades suffice."""
+        """For ``Call.accept``: the fault of a reply where some of the grades
+        suffice."""
         faults = [one.fault(response) for one in self.of_each()]
         return faults[0] if all(faults) else ""
 
@@ -158,8 +165,8 @@ class GradesForm(ReplyForm):
 
 @dataclass(frozen=True)
 class OneGradeForm(ReplyForm):
-    """One grade of a reply that may hold several.
-    With ``lowest`` a reply without it is the lowest grade, as released, and the vote says that it was not read."""
+    """One grade of a reply that may hold several. With ``lowest`` a reply without it is
+    the lowest grade, as released, and the vote says that it was not read."""
 
     grade: Grade
     reading: Reading = "robust"
@@ -200,7 +207,8 @@ class OneGradeForm(ReplyForm):
 def grades_form(
     names: Sequence[str], reading: Reading, *, takes_all: bool
 ) -> GradesForm:
-    """The reply about some grades; the release asks for no reasons, nor does it round."""
+    """The reply about some grades; the release asks for no reasons, nor does it
+    round."""
     grades = (Grade(name, whole=reading != "official") for name in names)
     example = "{" + ", ".join(f'"{name}": 3' for name in names) + "}"
     return GradesForm(
@@ -218,9 +226,9 @@ def _object(text: str, name: str, reading: Reading) -> Mapping[str, Any]:
 
 
 def unfenced(text: str) -> str:
-    """The reply without the fence that the release removes.
-    Official oddity: three backticks and ``json`` at the very start, and three backticks at the very end, are removed
-    independently; with prose before them, or a bare fence, there is no JSON."""
+    """The reply without the fence that the release removes. Official oddity: three
+    backticks and ``json`` at the very start, and three backticks at the very end, are
+    removed independently; with prose before them, or a bare fence, there is no JSON."""
     return text.strip().removeprefix("```json").removesuffix("```").strip()
 
 

@@ -1,7 +1,8 @@
 """Items of an answer, scored one by one by the metrics of quality.
 
-Each of those metrics scores the items of one kind: the answer's pictures, its sounds, its text. Its value is their
-mean, and its evidence holds the quality of each, from which :mod:`unim_gq` takes the mean over all kinds.
+Each of those metrics scores the items of one kind: the answer's pictures, its sounds,
+its text. Its value is their mean, and its evidence holds the quality of each, from
+which :mod:`unim_gq` takes the mean over all kinds.
 """
 
 from __future__ import annotations
@@ -22,18 +23,19 @@ ITEMS, QUALITY, LABEL, REASON, LEFT_OUT = (
     "reason",
     "left_out",
 )
-"""Keys of the evidence: the items in order; for each its quality (null: none), its name, the reason, and whether it is
-left out because its scorer is unavailable."""
+"""Keys of the evidence: the items in order; for each its quality (null: none), its
+name, the reason, and whether it is left out because its scorer is unavailable."""
 UNSEEN = "the answer names it, and no file came with it"
 Rounding: TypeAlias = Literal["none", "released"]
 """Whether a quality is exact, or :func:`in_released_digits`."""
 Unreadable: TypeAlias = Literal["zero", "unscored"]
-"""What a missing or damaged item counts: 0; or nothing, so that its answer is unscored as in the released scripts. The
-switch ``unreadable`` of each metric of quality."""
+"""What a missing or damaged item counts: 0; or nothing, so that its answer is unscored
+as in the released scripts. The switch ``unreadable`` of each metric of quality."""
 
 
 class Item(NamedTuple):
-    """A file that the answer names or holds; ``media`` is None where it is only named."""
+    """A file that the answer names or holds; ``media`` is None where it is only
+    named."""
 
     label: str
     media: Media | None
@@ -87,8 +89,9 @@ def quality_of_media(
 ) -> Score:
     """The mean quality of items of a kind, measured alone; inapplicable without any.
 
-    A file that is missing or damaged is an item of quality 0, or, where ``unreadable`` is ``unscored``, one without a
-    quality. One above the limits of decoding never has one, since it was not decoded.
+    A file that is missing or damaged is an item of quality 0, or, where ``unreadable``
+    is ``unscored``, one without a quality. One above the limits of decoding never has
+    one, since it was not decoded.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -134,8 +137,8 @@ def _measured(
 
 
 def together(scored: Sequence[tuple[str, ItemScore]]) -> Score:
-    """The mean over items with their labels.
-    Unavailable items are left out (if all are: unavailable). While another is unknown it is unscored, with bounds."""
+    """The mean over items with their labels. Unavailable items are left out (if all
+    are: unavailable). While another is unknown it is unscored, with bounds."""
     evidence = {ITEMS: [one.to_json(label) for label, one in scored]}
     counted = [(label, one) for label, one in scored if not one.left_out]
     if not counted:

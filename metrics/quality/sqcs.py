@@ -32,10 +32,11 @@ def sqcs(
 ) -> Score:
     """Correctness, partly by quality: ``correctness * (eta + (1 - eta) * quality)``.
 
-    Range 0 to 1, higher is better. ``of`` names the two outputs that it is made of, the correctness first; both must
-    lie between 0 and 1. Unscored where a piece is, with the bounds that follow from the known one, unless the score is
-    known nevertheless: with correctness 0 it is 0, whatever the quality. Evidence: the value of each piece, null where
-    there is none, and ``eta``.
+    Range 0 to 1, higher is better. ``of`` names the two outputs that it is made of, the
+    correctness first; both must lie between 0 and 1. Unscored where a piece is, with
+    the bounds that follow from the known one, unless the score is known nevertheless:
+    with correctness 0 it is 0, whatever the quality. Evidence: the value of each piece,
+    null where there is none, and ``eta``.
     """
     correct, quality = (_span(scores[name]) for name in of)
     low, high = (

@@ -27,8 +27,8 @@ MODALITIES, COUNT, MEAN, PARTIAL, WITHOUT = (
     "gq_partial",
     "without",
 )
-"""Keys of the evidence: by piece the number of items with a quality and their mean; whether items are left out, and of
-which pieces."""
+"""Keys of the evidence: by piece the number of items with a quality and their mean;
+whether items are left out, and of which pieces."""
 
 
 @metric(
@@ -41,15 +41,18 @@ which pieces."""
 def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score:
     """The mean quality of an answer's items: its text, each file, each piece of code.
 
-    Range 0 to 1, higher is better. ``of`` names the outputs that score the items of one modality each. The items are
-    pooled from their evidence, so that every item counts the same, not every modality; each is limited to 0 and 1. A
-    piece whose evidence has no ``items`` counts as one item. Unscored while an item is, with the bounds that follow.
-    Unavailable items (a piece without its judge, for example) are left out; the evidence then has ``gq_partial``, and
-    ``without`` with the pieces, whether or not the answer has such items. An answer with only such items is
-    unavailable; it is inapplicable where no piece finds items. Further evidence: by piece the ``count`` of its items
-    and their ``mean``.
+    Range 0 to 1, higher is better. ``of`` names the outputs that score the items of one
+    modality each. The items are pooled from their evidence, so that every item counts
+    the same, not every modality; each is limited to 0 and 1. A piece whose evidence has
+    no ``items`` counts as one item. Unscored while an item is, with the bounds that
+    follow. Unavailable items (a piece without its judge, for example) are left out; the
+    evidence then has ``gq_partial``, and ``without`` with the pieces, whether or not
+    the answer has such items. An answer with only such items is unavailable; it is
+    inapplicable where no piece finds items. Further evidence: by piece the ``count`` of
+    its items and their ``mean``.
 
-    It ignores items of a modality without a piece, and whether an item is what was asked for.
+    It ignores items of a modality without a piece, and whether an item is what was
+    asked for.
     """
     found = {name: _Items.of(scores[name]) for name in of}
     without = [name for name in of if found[name].left_out]
@@ -143,7 +146,8 @@ def _unscored(
     evidence: Mapping[str, Any],
     bounds: tuple[float, float],
 ) -> Score:
-    """The score of an answer with unscored items; the reasons are those of the pieces."""
+    """The score of an answer with unscored items; the reasons are those of the
+    pieces."""
     reason = "; ".join(
         f"{name}: {piece.reason or 'an item has no quality'}"
         for name, piece in pieces.items()

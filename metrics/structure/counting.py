@@ -1,6 +1,7 @@
 """Counts an answer's media tags, its files, or its parts, by modality.
 
-Source: UniM, section 4.2 and appendix B (tags are the unit; every tag occurs once, input tags only in the input).
+Source: UniM, section 4.2 and appendix B (tags are the unit; every tag occurs once,
+input tags only in the input).
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from mmeval.metrics.sides import sides_of
 from mmeval.records import Sample, Score, Trial
 
 Mode = Literal["occurrences", "unique", "unique_no_echo"]
-"""``occurrences``: every tag counts; ``unique``: a repeated tag counts once; ``unique_no_echo``: also, a tag of the
-answer that is in the input does not count."""
+"""``occurrences``: every tag counts; ``unique``: a repeated tag counts once;
+``unique_no_echo``: also, a tag of the answer that is in the input does not count."""
 
 Unit = Literal["tags", "files", "parts"]
-"""``tags``: placeholders in the text; ``files``: media and code that are present, with or without a tag; ``parts``:
-both, where a tag with its file counts once."""
+"""``tags``: placeholders in the text; ``files``: media and code that are present, with
+or without a tag; ``parts``: both, where a tag with its file counts once."""
 
 Counts = Mapping[str, int]
-"""Items by modality (``image``, ``audio``, ``video``, ``document``, ``code``, ``3d``), without zeros."""
+"""Items by modality (``image``, ``audio``, ``video``, ``document``, ``code``, ``3d``),
+without zeros."""
 
 
 class Item(NamedTuple):
@@ -59,7 +61,8 @@ def structures_of(
     unit: Unit,
     spelling: SpellingName | Sequence[SpellingName],
 ) -> Structures | Score:
-    """The counts of first reference and answer; an unscored score when one is missing."""
+    """The counts of first reference and answer; an unscored score when one is
+    missing."""
     sides = sides_of(trial)
     if isinstance(sides, Score):
         return sides

@@ -20,12 +20,14 @@ def lenient_structure(
 ) -> Score:
     """The share of the reference's modalities that the answer has, in any number.
 
-    Range 0 to 1, higher is better; 1 when none is missing. Additional modalities of the answer do not matter. Text is
-    not a modality here, and hidden reasoning is ignored. The first reference is the target. Unscored when it has no
-    modality; an answer without any is 0.
+    Range 0 to 1, higher is better; 1 when none is missing. Additional modalities of the
+    answer do not matter. Text is not a modality here, and hidden reasoning is ignored.
+    The first reference is the target. Unscored when it has no modality; an answer
+    without any is 0.
 
-    Switches as in ``strict_structure``: ``mode`` (of which only ``unique_no_echo`` can change this score), ``count``,
-    ``spelling``. Evidence: the counts and the exact fraction.
+    Switches as in ``strict_structure``: ``mode`` (of which only ``unique_no_echo`` can
+    change this score), ``count``, ``spelling``. Evidence: the counts and the exact
+    fraction.
     """
     found = structures_of(trial, mode=mode, unit=count, spelling=spelling)
     if isinstance(found, Score):

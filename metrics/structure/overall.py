@@ -14,7 +14,8 @@ Combine = Literal["product", "mean", "minimum"]
 
 
 def _product(spans: Sequence[Range]) -> Range:
-    """The range of a product: a factor known to be 0 makes it 0, whatever the others."""
+    """The range of a product: a factor known to be 0 makes it 0, whatever the
+    others."""
     low, high = 1.0, 1.0
     for span in spans:
         ends = [_times(a, b) for a, b in itertools.product((low, high), span)]
@@ -52,18 +53,21 @@ def overall(
 ) -> Score:
     """The product of other scores of the same trial, or their mean, or the smallest.
 
-    ``of`` names these scores. Range: from those of its pieces; an SSIM may be negative, and so may a product with it.
-    Higher is better where that holds for all of its pieces.
+    ``of`` names these scores. Range: from those of its pieces; an SSIM may be negative,
+    and so may a product with it. Higher is better where that holds for all of its
+    pieces.
 
-    Unscored when a piece is, with the bounds that follow from the known ones, unless the score is known nevertheless: a
-    factor 0 makes a product 0. The evidence holds the value of each piece, null where there is none.
+    Unscored when a piece is, with the bounds that follow from the known ones, unless
+    the score is known nevertheless: a factor 0 makes a product 0. The evidence holds
+    the value of each piece, null where there is none.
     """
     span = _SPANS[combine]([_span(score) for score in scores.values()])
     return combined({name: scores[name] for name in of}, span)
 
 
 def combined(pieces: Mapping[str, Score], span: Range, **evidence: Any) -> Score:
-    """The score of a combination that lies in ``span``: unscored while a piece that matters is."""
+    """The score of a combination that lies in ``span``: unscored while a piece that
+    matters is."""
     low, high = span
     evidence = {"of": {name: piece.value for name, piece in pieces.items()}, **evidence}
     unknown = {name: piece for name, piece in pieces.items() if piece.value is None}

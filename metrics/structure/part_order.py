@@ -26,7 +26,8 @@ Reading = Literal["parts", "official_text"]
 @metric(
     range=(0, 1),
     version="1",
-    source="MMMG, tasks Image-Text Order and Audio-Text Order; official: interleaved evaluators 30c9f602",
+    source="MMMG, tasks Image-Text Order and Audio-Text Order; official: interleaved "
+    "evaluators 30c9f602",
     profiles={"official": {"reading": "official_text"}},
 )
 def part_order(
@@ -39,14 +40,17 @@ def part_order(
 ) -> Score:
     """1 when the answer's parts come in an accepted order, else 0.
 
-    Range 0 to 1, higher is better. An order is a word of letters, one for each part: t text, i image, a audio, v video,
-    d document, c code, 3 for 3D. Neighbouring texts are one part, blank text is not a part, hidden reasoning is left
-    out. The accepted orders are the switch ``orders``, else the sample's metadata under ``order_key`` (a word or a list
-    of words), else those of the references. Unscored without any of the three. An empty answer is 0.
+    Range 0 to 1, higher is better. An order is a word of letters, one for each part: t
+    text, i image, a audio, v video, d document, c code, 3 for 3D. Neighbouring texts
+    are one part, blank text is not a part, hidden reasoning is left out. The accepted
+    orders are the switch ``orders``, else the sample's metadata under ``order_key`` (a
+    word or a list of words), else those of the references. Unscored without any of the
+    three. An empty answer is 0.
 
-    Switches: ``dangling`` says whether a placeholder without its medium counts as a part; ``reading`` is ``parts`` or
-    ``official_text`` (profile ``official``), which reads the answer's text as the released evaluator does, oddities
-    included. Evidence: the order found (null where the official reading gives up) and those accepted.
+    Switches: ``dangling`` says whether a placeholder without its medium counts as a
+    part; ``reading`` is ``parts`` or ``official_text`` (profile ``official``), which
+    reads the answer's text as the released evaluator does, oddities included. Evidence:
+    the order found (null where the official reading gives up) and those accepted.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -96,7 +100,8 @@ def _leading_letter(lead: str) -> str:
 
 
 def _stray_tokens(response: str) -> bool:
-    """Official oddity (30c9f602): a number token in no whole placeholder is an error."""
+    """Official oddity (30c9f602): a number token in no whole placeholder is an
+    error."""
     return len(_MEDIUM.split(response)) != len(_TOKEN.findall(response)) + 1
 
 

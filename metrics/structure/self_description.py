@@ -1,7 +1,8 @@
 """Self-description: an answer's statements about its own picture, in a given form.
 
-Each kind of statement has a parser of its own, which judged metrics use; ``self_description`` shows what they read. An
-answer is hostile: everything here takes time linear in its length.
+Each kind of statement has a parser of its own, which judged metrics use;
+``self_description`` shows what they read. An answer is hostile: everything here takes
+time linear in its length.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from mmeval.records import Sample, Score, Trial
 from mmeval.system import Checked
 
 Statements = Literal["standard", "official"]
-"""The rules for reading a statement: the published form without its defects, or the released evaluator's."""
+"""The rules for reading a statement: the published form without its defects, or the
+released evaluator's."""
 Kind = Literal["count", "text", "colors", "sizes", "letters", "pattern", "words"]
 
 LEAST_WORDS, MOST_WORDS = 5, 10
@@ -75,20 +77,24 @@ def self_description(
 ) -> Score:
     """1 for an answer that describes its own picture in the requested form, else 0.
 
-    Range 0 to 1, higher is better. Whether it is true is checked by a judge: ``judge_self_count`` and the other metrics
-    of this name. Unscored without an answer, and where the row lacks a label that the kind needs. ``kind`` is
+    Range 0 to 1, higher is better. Whether it is true is checked by a judge:
+    ``judge_self_count`` and the other metrics of this name. Unscored without an answer,
+    and where the row lacks a label that the kind needs. ``kind`` is
 
     - ``count``: a number, as in ``<count>4</count>``;
     - ``text``: ``<text>...</text>`` of ``least`` to ``most`` words, on one line;
-    - ``colors``: a JSON object from each of the row's ``object_key`` to a different one of ``color_key``;
-    - ``sizes``: a JSON list of the row's ``object_key`` from the smallest to the largest, on one line;
+    - ``colors``: a JSON object from each of the row's ``object_key`` to a different one
+      of ``color_key``;
+    - ``sizes``: a JSON list of the row's ``object_key`` from the smallest to the
+      largest, on one line;
     - ``letters``: a JSON list of two of the ``letters``, on one line;
     - ``pattern``: a description, as in ``<<three circles in a row>>``, on one line;
-    - ``words``: any words beside exactly one picture with exactly one place, or at least one of both with ``many``.
+    - ``words``: any words beside exactly one picture with exactly one place, or at
+      least one of both with ``many``.
 
-    ``statements`` is ``standard`` or ``official`` (the profile), where a count is its last digit, a list of sizes may
-    name a thing twice (the first entries count), and words are split at single blanks. Evidence: ``statement``, null
-    where there is none.
+    ``statements`` is ``standard`` or ``official`` (the profile), where a count is its
+    last digit, a list of sizes may name a thing twice (the first entries count), and
+    words are split at single blanks. Evidence: ``statement``, null where there is none.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -134,8 +140,8 @@ def said_by(answer: Interleaved, statements: Statements = "standard") -> Said:
 def words_beside(
     answer: Interleaved, statements: Statements = "standard", *, many: bool = False
 ) -> str | None:
-    """The words of an answer that has exactly one picture, in one place.
-    With ``many`` at least one. None for others, whose words may be about any picture."""
+    """The words of an answer that has exactly one picture, in one place. With ``many``
+    at least one. None for others, whose words may be about any picture."""
     said = said_by(answer, statements)
     pictures = len(media_of(answer, "image"))
     fits = said.places >= 1 and pictures >= 1 if many else said.places == pictures == 1
@@ -161,9 +167,11 @@ def text_in(
 ) -> str | None:
     """The text in ``<text>...</text>`` on one line, of ``least`` to ``most`` words.
 
-    A letter or a digit is required: after normalisation a row of dots is empty, and an empty picture would be right.
+    A letter or a digit is required: after normalisation a row of dots is empty, and an
+    empty picture would be right.
 
-    Official oddity: words are the pieces between single blanks, so a double blank adds one, and dots are words.
+    Official oddity: words are the pieces between single blanks, so a double blank adds
+    one, and dots are words.
     """
     found = first_enclosed(words, "<text>", "</text>")
     if found is None:
@@ -238,7 +246,8 @@ def pattern_in(words: str) -> str | None:
 
 
 def texts_in(words: str) -> list[str] | None:
-    """The first list of texts that stands on one line as strict JSON; None without one."""
+    """The first list of texts that stands on one line as strict JSON; None without
+    one."""
     found = first_enclosed(words, "[", "]")
     items = None if found is None else strict_json(found)
     return (

@@ -20,15 +20,18 @@ def strict_structure(
 ) -> Score:
     """The mean F1, by modality, between the numbers of items of reference and answer.
 
-    Range 0 to 1, higher is better; 1 when every modality occurs exactly as often as in the reference. A modality that
-    only one side has contributes 0. Text is not a modality here, index numbers and order do not matter, and hidden
-    reasoning is ignored. The first reference is the target. Unscored when neither side has an item, because then there
-    is nothing to average; an answer without items against a reference with some is 0.
+    Range 0 to 1, higher is better; 1 when every modality occurs exactly as often as in
+    the reference. A modality that only one side has contributes 0. Text is not a
+    modality here, index numbers and order do not matter, and hidden reasoning is
+    ignored. The first reference is the target. Unscored when neither side has an item,
+    because then there is nothing to average; an answer without items against a
+    reference with some is 0.
 
-    Switches: ``mode`` is ``occurrences`` (each tag counts), ``unique`` (each distinct tag once) or ``unique_no_echo``
-    (also, tags of the input do not count in the answer); ``count`` is ``tags`` (placeholders in the text), ``files``
-    (media and code that are present) or ``parts`` (both); ``spelling`` names the placeholder spelling, or a list of
-    them. Evidence: the counts and the exact fraction.
+    Switches: ``mode`` is ``occurrences`` (each tag counts), ``unique`` (each distinct
+    tag once) or ``unique_no_echo`` (also, tags of the input do not count in the
+    answer); ``count`` is ``tags`` (placeholders in the text), ``files`` (media and code
+    that are present) or ``parts`` (both); ``spelling`` names the placeholder spelling,
+    or a list of them. Evidence: the counts and the exact fraction.
     """
     found = structures_of(trial, mode=mode, unit=count, spelling=spelling)
     if isinstance(found, Score):
@@ -61,5 +64,6 @@ def strict_fraction(found: Structures) -> Fraction | None:
 
 
 def _f1(wanted: int, given: int) -> Fraction:
-    # The closed form of 2PR / (P + R); it is 0 where precision and recall both are, which the paper leaves open.
+    # The closed form of 2PR / (P + R); it is 0 where precision and recall both are,
+    # which the paper leaves open.
     return Fraction(2 * min(wanted, given), wanted + given)

@@ -11,7 +11,8 @@ from mmeval.metric import metric
 from mmeval.records import Sample, Score, Trial
 
 Options = Mapping[str, str]
-"""The texts of the options by upper-case letter. A text is empty where only the letter is known."""
+"""The texts of the options by upper-case letter. A text is empty where only the letter
+is known."""
 
 
 class Found(NamedTuple):
@@ -31,34 +32,42 @@ def choice(
 ) -> Score:
     """1 when the answer names the right option and no other, else 0.
 
-    Range 0 to 1, higher is better. An answer that names no option, or several, is wrong, not unscored. The first rule
-    that finds something decides:
+    Range 0 to 1, higher is better. An answer that names no option, or several, is
+    wrong, not unscored. The first rule that finds something decides:
 
-    1. ``whole``: the answer is a letter (``B``, ``(b)``, ``**B.**``) or the text of an option and nothing else;
-    2. ``stated``: the last choice that is stated (``Answer: B``, ``the answer is a dog``, ``\\boxed{B}``);
-    3. ``line``: the letter that opens a line with a mark behind it (``B. because``, ``(B) because``);
+    1. ``whole``: the answer is a letter (``B``, ``(b)``, ``**B.**``) or the text of an
+       option and nothing else;
+    2. ``stated``: the last choice that is stated (``Answer: B``, ``the answer is a
+       dog``, ``\\boxed{B}``);
+    3. ``line``: the letter that opens a line with a mark behind it (``B. because``,
+       ``(B) because``);
     4. ``brackets``: a letter in brackets anywhere;
-    5. ``text``: the text of an option, as whole words; longer texts hide shorter ones inside them.
+    5. ``text``: the text of an option, as whole words; longer texts hide shorter ones
+       inside them.
 
-    Options that are listed together (``B or C``, ``Answer: B, C``) are several. What an answer rejects (``I would not
-    choose B``, ``the answer is not B``) is not looked at.
+    Options that are listed together (``B or C``, ``Answer: B, C``) are several. What an
+    answer rejects (``I would not choose B``, ``the answer is not B``) is not looked at.
 
-    The options are the sample's metadata under ``options_key``: a list of texts (lettered from A) or a mapping from
-    letters to texts; without them any letter can be named. The right one is the metadata under ``answer_key`` (a
-    letter, a number counted from 0, or an option's text), else the first reference's text. Unscored when there is no
-    right answer or it is none of the options. Evidence: the letter found, the right one, and the rule.
+    The options are the sample's metadata under ``options_key``: a list of texts
+    (lettered from A) or a mapping from letters to texts; without them any letter can be
+    named. The right one is the metadata under ``answer_key`` (a letter, a number
+    counted from 0, or an option's text), else the first reference's text. Unscored when
+    there is no right answer or it is none of the options. Evidence: the letter found,
+    the right one, and the rule.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
     options = _options(trial.sample.metadata.get(options_key))
     if options is None:
         return Score.unscored(
-            f"metadata {options_key!r} is no list of at most 26 options and no mapping from letters"
+            f"metadata {options_key!r} is no list of at most 26 options and no "
+            "mapping from letters"
         )
     right = _right_letter(trial.sample, answer_key, options)
     if right is None:
         return Score.unscored(
-            f"the right answer is none of the options: set metadata {answer_key!r} or a reference"
+            f"the right answer is none of the options: set metadata {answer_key!r} or "
+            "a reference"
         )
     found = find_choice(trial.output.text, options)
     return Score(
@@ -86,23 +95,29 @@ def find_choice(answer: str, options: Options) -> Found:
 
 
 _NOT = r"(?:\bnot|\bnever|\bcannot|n['’]t)\b"
-_BETWEEN = r"(?:[^\S\n]+(?:to|ever|even|really|\w+ly|want|going|have|be|the|an?|my|your|right|correct|best|final)\b){0,4}"
+_BETWEEN = (
+    r"(?:[^\S\n"
+    r"]+(?:to|ever|even|really|\w+ly|want|going|have|be|the|an?|my|your|right|correct|best|final)\b){0,4}"
+)
 _REJECTED = re.compile(
     rf"(?:{_NOT}{_BETWEEN}[^\S\n]+(?:answer|choice|option|choose|pick|select)\b"
-    rf"|\b(?:answer|choice|option)\b[^.:=\n]{{0,60}}?\bis(?:\s+not\b|n['’]t\b))[^.,;:\n]*?(?=\bbut\b|[.,;:\n]|$)",
+    r"|\b(?:answer|choice|option)\b[^.:=\n"
+    rf"]{{0,60}}?\bis(?:\s+not\b|n['’]t\b))[^.,;:\n]*?(?=\bbut\b|[.,;:\n]|$)",
     re.IGNORECASE,
 )
 """A rejected choice, to the end of its clause."""
 _WHOLE_LETTER = re.compile(r"[(\[]?([A-Za-z])[)\].:]*")
 _STATEMENT = re.compile(
-    r"\b(?:(?:answer|choice|option)\b(?:[^.:=\n]{0,60}?(?:\bis\b|[:=]))?|(?:choose|pick|select)\b)"
+    r"\b(?:(?:answer|choice|option)\b(?:[^.:=\n"
+    r"]{0,60}?(?:\bis\b|[:=]))?|(?:choose|pick|select)\b)"
     r"\s*(?:(?:option|choice)\s+)?",
     re.IGNORECASE,
 )
-# A small letter counts only before a mark or the end, so that "the answer is a cat" names no option A. The same holds
-# for the capitals A and I, which are words.
+# A small letter counts only before a mark or the end, so that "the answer is a cat"
+# names no option A. The same holds for the capitals A and I, which are words.
 _STATED_LETTER = re.compile(
-    r"[(\[]([A-Za-z])[)\]]|([A-Za-z])(?=\s*(?:$|[\n.,;:()\[\]–—-]))|([B-HJ-Z])(?![\w'’])"
+    r"[(\[]([A-Za-z])[)\]]|([A-Za-z])(?=\s*(?:$|[\n"
+    r".,;:()\[\]–—-]))|([B-HJ-Z])(?![\w'’])"
 )
 _AND_MORE = re.compile(
     r"(?:\s*+(?:[)\].]\s*+)?(?:[,/&+;]|\b(?:and|or)\b))+\s*+(?:(?:option|choice)\s+)?"
@@ -114,7 +129,8 @@ _CALLED_RIGHT = re.compile(
 )
 _BOXED = re.compile(r"\\boxed\{\s*(?:\\text\{)?\s*\(?([A-Za-z])\)?\s*\}")
 _OPENS_LINE = re.compile(
-    r"^[ \t]*(?:[(\[]([A-Z])[)\]]|([A-Z])(?=\s*(?:[,/&+]|\b(?:and|or)\b)\s*[(\[]?[A-Z]\b)|([A-Z])[.):](?=\s|$))",
+    r"^[ "
+    r"\t]*(?:[(\[]([A-Z])[)\]]|([A-Z])(?=\s*(?:[,/&+]|\b(?:and|or)\b)\s*[(\[]?[A-Z]\b)|([A-Z])[.):](?=\s|$))",
     re.MULTILINE,
 )
 _IN_BRACKETS = re.compile(r"\(([A-Z])\)")

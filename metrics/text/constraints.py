@@ -14,7 +14,8 @@ from mmeval.metrics.text.words import count_words
 from mmeval.records import Sample, Score, Trial
 
 Missing = Literal["zero", "empty_text"]
-"""How an answer without text is scored: 0, or as an empty text that may meet constraints."""
+"""How an answer without text is scored: 0, or as an empty text that may meet
+constraints."""
 
 MOST = 100
 """Constraints of a row, and arguments of a constraint."""
@@ -34,7 +35,8 @@ def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
 @metric(
     range=(0, 1),
     version="2",
-    source="MMMG, Transcript Generation and Transcript Editing; official: audio evaluators 54527db8",
+    source="MMMG, Transcript Generation and Transcript Editing; official: audio "
+    "evaluators 54527db8",
     profiles={"official": {"lower_keywords": False, "missing": "empty_text"}},
     check=_check,
 )
@@ -48,18 +50,22 @@ def text_constraints(
 ) -> Score:
     """1 when the answer's text meets every constraint of the row, else 0.
 
-    Range 0 to 1, higher is better. The text is that of the answer's text parts, in small letters, without white space
-    at its ends. A constraint is a list that begins with its kind, and the label holds one or a list of them:
-    ``exact_match``, ``start`` and ``end`` with a text that is first normalised as speech; ``keyword_include`` and
-    ``keyword_exclude`` with keywords, all of which, or none, must occur anywhere; ``keyword_count`` with a keyword and
-    how often it must occur; ``length_word`` with how many words there must be. Numbers are written as ``== 10`` or
-    ``>= 20 and count <= 35``. Unscored for any other label.
+    Range 0 to 1, higher is better. The text is that of the answer's text parts, in
+    small letters, without white space at its ends. A constraint is a list that begins
+    with its kind, and the label holds one or a list of them: ``exact_match``, ``start``
+    and ``end`` with a text that is first normalised as speech; ``keyword_include`` and
+    ``keyword_exclude`` with keywords, all of which, or none, must occur anywhere;
+    ``keyword_count`` with a keyword and how often it must occur; ``length_word`` with
+    how many words there must be. Numbers are written as ``== 10`` or ``>= 20 and count
+    <= 35``. Unscored for any other label.
 
-    Switches: ``constraint_key`` is the label. ``normalise`` is ``none``, for texts that are transcripts already, or
-    ``speech`` to normalise the answer as one. ``lower_keywords`` puts keywords in small letters like the text; the
-    released script does not, so that a keyword in capitals is never found. ``missing`` says what an answer without text
-    is: ``zero``, or ``empty_text`` as in the released script, where a missing text excludes all keywords and is short.
-    Evidence: each constraint, whether it is met, and the number found where one is counted.
+    Switches: ``constraint_key`` is the label. ``normalise`` is ``none``, for texts that
+    are transcripts already, or ``speech`` to normalise the answer as one.
+    ``lower_keywords`` puts keywords in small letters like the text; the released script
+    does not, so that a keyword in capitals is never found. ``missing`` says what an
+    answer without text is: ``zero``, or ``empty_text`` as in the released script, where
+    a missing text excludes all keywords and is short. Evidence: each constraint,
+    whether it is met, and the number found where one is counted.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -113,7 +119,8 @@ class Constraint(NamedTuple):
     often: Comparison | None = None
 
     def judged(self, text: str, *, lower_keywords: bool) -> dict[str, Any]:
-        """The evidence: the constraint as written, ``met``, and the number if counted."""
+        """The evidence: the constraint as written, ``met``, and the number if
+        counted."""
         words = self._compared(lower_keywords=lower_keywords)
         if self.often is not None:
             number = (
@@ -143,8 +150,9 @@ class Constraint(NamedTuple):
 
 
 def _official_keywords(words: Sequence[str]) -> Sequence[str]:
-    """Official oddity (54527db8): keywords keep their capitals, the text loses them.
-    A keyword with a capital is never found: excluding it is always met, including or counting it never."""
+    """Official oddity (54527db8): keywords keep their capitals, the text loses them. A
+    keyword with a capital is never found: excluding it is always met, including or
+    counting it never."""
     return words
 
 
@@ -190,11 +198,13 @@ def _constraint(written: Any) -> Constraint:
         isinstance(item, str) and item.strip() for item in written
     ):
         raise UsageError(
-            f"a constraint must be a list of texts, none of them empty, not {written!r:.80}"
+            "a constraint must be a list of texts, none of them empty, not "
+            f"{written!r:.80}"
         )
     if len(written) > MOST or any(len(item) > LONGEST for item in written):
         raise UsageError(
-            f"a constraint may have {MOST} texts of {LONGEST} characters: {written!r:.80}"
+            f"a constraint may have {MOST} texts of {LONGEST} characters: "
+            f"{written!r:.80}"
         )
     kind, *words = written or [""]
     if kind not in KINDS:
@@ -222,7 +232,8 @@ def comparison_of(written: str) -> Comparison:
     limits = [(_COMPARED[term[1]], int(term[2])) for term in terms if term is not None]
     if len(limits) < len(terms):
         raise UsageError(
-            f"a number is compared as in '== 10' or '>= 20 and count <= 35', not {written!r:.80}"
+            "a number is compared as in '== 10' or '>= 20 and count <= 35', not "
+            f"{written!r:.80}"
         )
     return Comparison(written, tuple(limits))
 

@@ -22,11 +22,13 @@ def exact_match(
 ) -> Score:
     """1 when the answer's text equals the text of any reference, else 0.
 
-    Range 0 to 1, higher is better. Texts are compared as written, placeholders included and hidden reasoning left
-    out; the bytes of media are not compared. An empty answer matches an empty reference. Unscored without references.
+    Range 0 to 1, higher is better. Texts are compared as written, placeholders included
+    and hidden reasoning left out; the bytes of media are not compared. An empty answer
+    matches an empty reference. Unscored without references.
 
-    Switches: ``ignore_case`` folds letters, ``ignore_punctuation`` deletes ASCII punctuation, ``strip`` (on by
-    default) drops white space at both ends. Evidence: both sides as they were compared.
+    Switches: ``ignore_case`` folds letters, ``ignore_punctuation`` deletes ASCII
+    punctuation, ``strip`` (on by default) drops white space at both ends. Evidence:
+    both sides as they were compared.
     """
     sides = sides_of(trial)
     if isinstance(sides, Score):

@@ -42,20 +42,25 @@ def hf_evaluate(
     trust_remote_code: bool = False,
     aggregation: str = "mean",
 ) -> Score:
-    """One number that a metric of the ``evaluate`` library gives, for each answer or for all together.
+    """One number that a metric of the ``evaluate`` library gives, for each answer or
+    for all together.
 
-    Range and direction are those of the metric that is named; say the direction with ``higher_is_better`` in the
-    task's ``metric_list``. The answer's text is the prediction, the first reference's text the reference. With
-    ``aggregation: hf_evaluate`` all of them are computed in one call, as a metric of a corpus (BLEU) has to be; a
-    single answer has no value then. With any other aggregation each answer is computed alone. Unscored without
-    references, unavailable when the metric cannot be loaded (no network and not in the cache).
+    Range and direction are those of the metric that is named; say the direction with
+    ``higher_is_better`` in the task's ``metric_list``. The answer's text is the
+    prediction, the first reference's text the reference. With ``aggregation:
+    hf_evaluate`` all of them are computed in one call, as a metric of a corpus (BLEU)
+    has to be; a single answer has no value then. With any other aggregation each answer
+    is computed alone. Unscored without references, unavailable when the metric cannot
+    be loaded (no network and not in the cache).
 
-    Switches: ``name`` is a metric of the library (``rouge``), or one whose code runs here only with the user's consent:
-    a metric of a user on the hub (``owner/name``), or the path of a folder with a metric script, beginning with ``/``
-    or ``.`` (then relative to the file in which it stands). The consent is ``trust_remote_code``, which the flag of
-    that name sets and no file can. ``field`` picks a number of the result (needed when there are several); ``kwargs``
-    go to its ``compute``; ``all_references`` gives it the list of all references. Evidence: the whole result, or the
-    ``prediction`` and its ``reference``.
+    Switches: ``name`` is a metric of the library (``rouge``), or one whose code runs
+    here only with the user's consent: a metric of a user on the hub (``owner/name``),
+    or the path of a folder with a metric script, beginning with ``/`` or ``.`` (then
+    relative to the file in which it stands). The consent is ``trust_remote_code``,
+    which the flag of that name sets and no file can. ``field`` picks a number of the
+    result (needed when there are several); ``kwargs`` go to its ``compute``;
+    ``all_references`` gives it the list of all references. Evidence: the whole result,
+    or the ``prediction`` and its ``reference``.
     """
     sides = sides_of(trial)
     if isinstance(sides, Score):
@@ -76,10 +81,12 @@ def hf_evaluate(
 
 
 def together(scores: Scores) -> Estimate:
-    """The number of all scored answers by one call, for ``aggregation: hf_evaluate`` of the metric of that name.
+    """The number of all scored answers by one call, for ``aggregation: hf_evaluate`` of
+    the metric of that name.
 
-    It is unknown without a scored answer, and where the library fails or gives no such number, which is logged once.
-    Its standard error is bootstrapped: one more call for each draw. Raises UsageError for another metric.
+    It is unknown without a scored answer, and where the library fails or gives no such
+    number, which is logged once. Its standard error is bootstrapped: one more call for
+    each draw. Raises UsageError for another metric.
     """
     pairs = [row.evidence for row in scores if row.status == "scored"]
     if not pairs:
@@ -151,7 +158,8 @@ def _is_of_the_library(name: str) -> bool:
 def _load(name: str) -> Any:
     """The library's (untyped) object, or the unavailable score with the reason.
 
-    Loading takes seconds, and failing may take a network timeout: each name is tried once a process.
+    Loading takes seconds, and failing may take a network timeout: each name is tried
+    once a process.
     """
     library = need("evaluate", "datasets")
     try:
@@ -180,13 +188,15 @@ def _picked(result: Mapping[str, Any], field: str) -> Score:
     if chosen in numbers:
         return Score(float(numbers[chosen]), evidence=evidence)
     return Score.unscored(
-        f"set field to one of: {', '.join(numbers) or 'nothing, the metric gave no number'}",
+        "set field to one of: "
+        f"{', '.join(numbers) or 'nothing, the metric gave no number'}",
         **evidence,
     )
 
 
 def _is_number(value: Any) -> bool:
-    # numpy numbers and one-element arrays convert, too; texts also would, but they are labels.
+    # numpy numbers and one-element arrays convert, too; texts also would, but they are
+    # labels.
     if isinstance(value, (str, bytes, bool)):
         return False
     try:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 Normaliser = Literal["ocr", "speech", "none"]
-"""``ocr`` for text read in a picture, ``speech`` for transcripts, ``none``: unchanged."""
+"""``ocr`` for text read in a picture, ``speech`` for transcripts, ``none``:
+unchanged."""
 
 NO_WORDS = "<none>"
 """The result of ``ocr`` for a text without words, so that two empty texts are equal."""
@@ -33,9 +34,9 @@ def ocr(text: str) -> str:
 
 
 def speech(text: str) -> str:
-    """Whisper's normaliser of English, as MMMG's released scorer uses it, for Chinese too.
-    Small letters, no punctuation, numbers as digits, contractions written out, American spellings, nothing that stands
-    in brackets.
+    """Whisper's normaliser of English, as MMMG's released scorer uses it, for Chinese
+    too. Small letters, no punctuation, numbers as digits, contractions written out,
+    American spellings, nothing that stands in brackets.
 
     >>> speech("It's twenty-one (or so) colours, Mr. Smith!")
     'it is 21 colors mister smith'
@@ -65,8 +66,9 @@ NORMALISERS: Mapping[Normaliser, Callable[[str], str]] = {
 
 @functools.cache
 def _whisper() -> Callable[[str], str]:
-    """The library's normaliser, less four contractions that the tokeniser of transformers does not know.
-    The released scorer takes the latter, which has the same table of British spellings from its checkpoint."""
+    """The library's normaliser, less four contractions that the tokeniser of
+    transformers does not know. The released scorer takes the latter, which has the same
+    table of British spellings from its checkpoint."""
     from whisper_normalizer.english import EnglishTextNormalizer
 
     made = EnglishTextNormalizer()

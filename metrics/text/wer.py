@@ -23,12 +23,14 @@ Normaliser = Literal["basic", "none"]
 def wer(trial: Trial, *, normalise: Normaliser = "basic") -> Score:
     """Word errors (substituted, deleted, inserted) for each word of the reference.
 
-    Range 0 to infinity, lower is better: 0 is a perfect transcript, 1 an empty one, and inserted words lead above 1.
-    The answer's text parts are compared, without placeholders, code and hidden reasoning. Of several references the
-    nearest counts. A reference that is empty after normalising is passed over; unscored when all are.
+    Range 0 to infinity, lower is better: 0 is a perfect transcript, 1 an empty one, and
+    inserted words lead above 1. The answer's text parts are compared, without
+    placeholders, code and hidden reasoning. Of several references the nearest counts. A
+    reference that is empty after normalising is passed over; unscored when all are.
 
-    Switch: ``normalise`` is ``basic`` (small letters, no ASCII punctuation, single blanks) or ``none`` (only white
-    space separates words). Evidence: the numbers of errors, and both sides as they were compared.
+    Switch: ``normalise`` is ``basic`` (small letters, no ASCII punctuation, single
+    blanks) or ``none`` (only white space separates words). Evidence: the numbers of
+    errors, and both sides as they were compared.
     """
     sides = sides_of(trial)
     if isinstance(sides, Score):

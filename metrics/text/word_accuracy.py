@@ -11,7 +11,8 @@ from mmeval.records import Sample, Score, Trial
 
 Unit = Literal["word", "character"]
 Blanks = Literal["drop", "drop_wanted", "keep"]
-"""How blanks are treated when characters are compared: dropped on both sides, only in the wanted text, or kept."""
+"""How blanks are treated when characters are compared: dropped on both sides, only in
+the wanted text, or kept."""
 
 
 def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -22,7 +23,8 @@ def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
 @metric(
     range=(0, 1),
     version="2",
-    source="MMMG, text rendering and speech tasks; official: image evaluators 6c7142e8, audio evaluators 54527db8",
+    source="MMMG, text rendering and speech tasks; official: image evaluators 6c7142e8, "
+    "audio evaluators 54527db8",
     profiles={"official": {"blanks": "drop_wanted"}},
     check=_check,
 )
@@ -36,18 +38,21 @@ def word_accuracy(
 ) -> Score:
     """1 less the errors (substituted, deleted, inserted) per wanted word; at least 0.
 
-    Range 0 to 1, higher is better. The answer's text parts are compared, without placeholders, code and reasoning. The
-    wanted text is the sample's label under ``target_key``, else the first reference's text. A label may hold several
-    texts, in a list or a mapping: each is compared with the answer's line of the same number (a missing line is empty,
-    and all remaining lines belong to the last), and the errors and words of all are summed up. Unscored without a
-    wanted text, or where it is empty after normalising; with ``ocr`` it never is, so that an empty answer to an empty
+    Range 0 to 1, higher is better. The answer's text parts are compared, without
+    placeholders, code and reasoning. The wanted text is the sample's label under
+    ``target_key``, else the first reference's text. A label may hold several texts, in
+    a list or a mapping: each is compared with the answer's line of the same number (a
+    missing line is empty, and all remaining lines belong to the last), and the errors
+    and words of all are summed up. Unscored without a wanted text, or where it is empty
+    after normalising; with ``ocr`` it never is, so that an empty answer to an empty
     wanted text is right.
 
-    Switches: ``normalise`` is ``ocr`` (small letters; no accents and no ASCII punctuation), ``speech`` (Whisper's
-    normaliser of English) or ``none``. ``unit`` is ``word`` or ``character``; ``blanks`` says
-    whether characters are compared without blanks on both sides (``drop``), without those of the wanted text alone
-    (``drop_wanted``, the released script), or with them (``keep``). Evidence: the errors, the length of the wanted
-    text, and both sides as they were compared.
+    Switches: ``normalise`` is ``ocr`` (small letters; no accents and no ASCII
+    punctuation), ``speech`` (Whisper's normaliser of English) or ``none``. ``unit`` is
+    ``word`` or ``character``; ``blanks`` says whether characters are compared without
+    blanks on both sides (``drop``), without those of the wanted text alone
+    (``drop_wanted``, the released script), or with them (``keep``). Evidence: the
+    errors, the length of the wanted text, and both sides as they were compared.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -66,7 +71,8 @@ def word_accuracy(
 
 
 class Accuracy(NamedTuple):
-    """The result of a comparison: ``errors`` in ``length`` wanted words or characters."""
+    """The result of a comparison: ``errors`` in ``length`` wanted words or
+    characters."""
 
     errors: int
     length: int
@@ -97,8 +103,8 @@ def accuracy_of(
 ) -> Accuracy:
     """The accuracy over pairs of found and wanted texts, errors and lengths summed up.
 
-    The arguments are the switches of ``word_accuracy``. With an empty wanted text, each word of the found text is an
-    error.
+    The arguments are the switches of ``word_accuracy``. With an empty wanted text, each
+    word of the found text is an error.
     """
     clean = NORMALISERS[normalise]
     compared = [
@@ -146,8 +152,9 @@ def _blanked(found: str, wanted: str, unit: Unit, blanks: Blanks) -> tuple[str, 
 
 
 def _official_found(found: str) -> str:
-    """Official oddity (54527db8): each comma of a transcript is an error.
-    It keeps the blanks that the normaliser puts for punctuation, while the wanted text loses them."""
+    """Official oddity (54527db8): each comma of a transcript is an error. It keeps the
+    blanks that the normaliser puts for punctuation, while the wanted text loses
+    them."""
     return found.strip()
 
 
@@ -174,7 +181,8 @@ def wanted_texts(sample: Sample, key: str) -> list[str] | Score:
             f"no text is wanted: neither metadata {key!r} nor a reference"
         )
     return Score.unscored(
-        f"the row's label {key!r} must be a text, or texts in a list or mapping, not {label!r:.80}"
+        f"the row's label {key!r} must be a text, or texts in a list or mapping, not "
+        f"{label!r:.80}"
     )
 
 

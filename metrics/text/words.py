@@ -13,7 +13,8 @@ _STOP = re.compile(r"(?<=[^ .])(?:\.(?=[ '»”’)\]}>]*$)|(?<![ .][^\W\d])\.(?
 _LAST_QUOTE = re.compile(r"(?<=[^ '])'(?= )")
 _ENDING = re.compile(r"(?<=[^ '])('(?:s|m|d|ll|re|ve)|n't)(?= )", re.IGNORECASE)
 _TWO_IN_ONE = re.compile(
-    r"\b(?:(can)(not)|(d)('ye)|(gim)(me)|(gon)(na)|(got)(ta)|(lem)(me)|(more)('n)|(wan)(na(?= )))\b",
+    r"\b(?:(can)(not)|(d)('ye)|(gim)(me)|(gon)(na)|(got)(ta)|(lem)(me)|(more)('n)|(wan)(na(?= "
+    r")))\b",
     re.IGNORECASE,
 )
 _SHORTENED_IT = re.compile(r"(?<= )('t)(is|was)\b", re.IGNORECASE)
@@ -22,8 +23,9 @@ _SHORTENED_IT = re.compile(r"(?<= )('t)(is|was)\b", re.IGNORECASE)
 def tokens_of(text: str) -> list[str]:
     """Words, endings and marks of a text, apart: ``do n't``, ``it 's``, ``can not``.
 
-    As ``nltk.word_tokenize``, except for its data: there a full stop after an abbreviation (``Dr.``) belongs to it,
-    here only after a single letter. The time is linear in the length.
+    As ``nltk.word_tokenize``, except for its data: there a full stop after an
+    abbreviation (``Dr.``) belongs to it, here only after a single letter. The time is
+    linear in the length.
 
     >>> tokens_of("We can't wait: it's 3.5 km.")
     ['We', 'ca', "n't", 'wait', ':', 'it', "'s", '3.5', 'km', '.']
@@ -42,8 +44,8 @@ def tokens_of(text: str) -> list[str]:
 def count_words(text: str) -> int:
     """Count the words of a text: tokens of letters and digits, or with an apostrophe.
 
-    A closing quotation mark is cut as two apostrophes, so it counts as a word, as it does in MMMG's released scorer.
-    Transcripts that are normalised have none.
+    A closing quotation mark is cut as two apostrophes, so it counts as a word, as it
+    does in MMMG's released scorer. Transcripts that are normalised have none.
 
     >>> count_words("We can't wait: it's fun!")
     7

@@ -19,7 +19,8 @@ FOR_TOPOLOGY, FOR_SAMPLING, FOR_GEOMETRY = 8, 16, 32
 """The fewest points of each term; with fewer it is 0."""
 FAR_QUANTILE = 95.0
 FLAT, BENT = 0.02, 0.08
-"""The share of scatter across the plane up to which a place is flat, and the share from which its flatness is 0."""
+"""The share of scatter across the plane up to which a place is flat, and the share from
+which its flatness is 0."""
 SHARP = math.radians(30)
 SURFACE = 2.0
 TOPOLOGY, GEOMETRY, SAMPLING = (
@@ -27,8 +28,8 @@ TOPOLOGY, GEOMETRY, SAMPLING = (
     (0.45, 0.35, 0.20),
     (0.50, 0.25, 0.25),
 )
-"""Weights: surface, connection, agreement of normals; flatness, smoothness, agreement of normals; even spacing, points
-that lie apart, surface."""
+"""Weights: surface, connection, agreement of normals; flatness, smoothness, agreement
+of normals; even spacing, points that lie apart, surface."""
 
 
 class _Measures(NamedTuple):
@@ -81,8 +82,9 @@ def surface_likeness(dimension: Numbers) -> float:
 
 
 def lonely_share(nearest: Numbers) -> float:
-    """The share of points whose nearest distance is above the 95th percentile.
-    By construction about .05, and 0 only where many distances are equal; it is part of the definition all the same."""
+    """The share of points whose nearest distance is above the 95th percentile. By
+    construction about .05, and 0 only where many distances are equal; it is part of the
+    definition all the same."""
     import numpy as np
 
     return float((nearest > np.percentile(nearest, FAR_QUANTILE)).mean())
@@ -99,7 +101,8 @@ def agreement(near: Neighbourhoods) -> float:
 
 
 def sharp_share(cosines: Numbers, angles: Angles) -> float:
-    """The share of points whose normals by few and many neighbours differ by over 30°."""
+    """The share of points whose normals by few and many neighbours differ by over
+    30°."""
     import numpy as np
 
     compared = _signed_cosines(cosines) if angles == "signed" else np.abs(cosines)

@@ -23,7 +23,8 @@ CLEAR = 1e-9
 """How far a face has to reach through another, in a mesh whose largest extent is 1."""
 _FIRST_BATCH, _CHUNK = 128, 2**16
 _SIZES, _LEAF = 6, 32
-"""Classes of size by which faces are searched, each a quarter as large as the one before; the last takes the rest."""
+"""Classes of size by which faces are searched, each a quarter as large as the one
+before; the last takes the rest."""
 
 
 class Crossings(NamedTuple):
@@ -45,9 +46,9 @@ def crossing_share(
 ) -> Crossings:
     """The share of faces that cut through another with which they share no vertex.
 
-    ``corners`` are the places (m x 3 x 3), ``faces`` the vertices (m x 3). Faces that touch, or lie in one plane, do
-    not cut; nor do those whose edges alone meet. Faces that share a vertex touch there; whether they also cut elsewhere
-    is not tested.
+    ``corners`` are the places (m x 3 x 3), ``faces`` the vertices (m x 3). Faces that
+    touch, or lie in one plane, do not cut; nor do those whose edges alone meet. Faces
+    that share a vertex touch there; whether they also cut elsewhere is not tested.
     """
     import numpy as np
 
@@ -164,7 +165,8 @@ def _without_common_vertices(faces: Indices, pairs: _Pairs) -> _Pairs:
 
 
 def _cut(corners: Numbers, pairs: _Pairs) -> Flags:
-    """Which pairs of triangles cut: an edge of one goes through the inside of another."""
+    """Which pairs of triangles cut: an edge of one goes through the inside of
+    another."""
     import numpy as np
 
     found = np.zeros(len(pairs.one), bool)

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 
 class Edges(NamedTuple):
-    """The different edges of a mesh with their ``ends`` (e x 2).
-    ``counts`` are the sides of faces at each, ``neighbours`` the faces at those that join exactly two (a x 2)."""
+    """The different edges of a mesh with their ``ends`` (e x 2). ``counts`` are the
+    sides of faces at each, ``neighbours`` the faces at those that join exactly two (a x
+    2)."""
 
     ends: Indices
     counts: Indices
@@ -82,7 +83,8 @@ def component_count(faces: int, neighbours: Indices) -> int:
 
 
 def valences(ends: Indices, vertices: int) -> Indices:
-    """The number of edges at each vertex; an edge from a vertex to itself counts once."""
+    """The number of edges at each vertex; an edge from a vertex to itself counts
+    once."""
     import numpy as np
 
     loops = ends[:, 0] == ends[:, 1]

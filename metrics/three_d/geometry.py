@@ -26,8 +26,8 @@ MAX_FACES, MAX_VERTICES, MAX_POINTS, MAX_AT_ONE_PLACE = (
     500_000,
     10_000,
 )
-"""The most vertices of a mesh, and points of a cloud. Points at one place, where they are kept, cost the square of
-their number, since no search separates them."""
+"""The most vertices of a mesh, and points of a cloud. Points at one place, where they
+are kept, cost the square of their number, since no search separates them."""
 LIMITS = replace(
     DEFAULT_LIMITS, max_mesh_faces=MAX_FACES, max_mesh_vertices=MAX_VERTICES
 )
@@ -43,8 +43,9 @@ class Geometry(NamedTuple):
 def geometry_of(media: Media, ply: Ply) -> Geometry:
     """The points and faces of a file as stored; as ``cloud`` only the points of a PLY.
 
-    Raises CorruptMediaError for a file without vertices, MediaLimitError for one of more than a million faces, two
-    million vertices, or, as a cloud, half a million points.
+    Raises CorruptMediaError for a file without vertices, MediaLimitError for one of
+    more than a million faces, two million vertices, or, as a cloud, half a million
+    points.
     """
     as_cloud = ply == "cloud" and media.mime == PLY
     found = (
@@ -68,7 +69,8 @@ def of_size_one(geometry: Geometry) -> Geometry:
         geometry.points[_named(geometry)] if len(geometry.faces) else geometry.points
     )
     low, high = shown.min(axis=0), shown.max(axis=0)
-    # Halves first, so that the sum and the difference of the largest numbers stay finite.
+    # Halves first, so that the sum and the difference of the largest numbers stay
+    # finite.
     extent = float((high / 2 - low / 2).max())
     moved = geometry.points / 2 - (high / 4 + low / 4)
     with np.errstate(over="ignore"):  # of unused points, which may lie anywhere
@@ -99,7 +101,8 @@ def merged(geometry: Geometry) -> Geometry:
 
 
 def without_collapsed(geometry: Geometry) -> Geometry:
-    """Drop faces with a corner twice: they are lines or points, not part of a surface."""
+    """Drop faces with a corner twice: they are lines or points, not part of a
+    surface."""
     a, b, c = geometry.faces.T
     return Geometry(geometry.points, geometry.faces[(a != b) & (b != c) & (c != a)])
 

@@ -30,16 +30,19 @@ SHARP = math.radians(60)
 MOST_COMPONENTS = 4
 """The number of parts from which their term is 0."""
 SAMPLES, NEIGHBOURS = 5000, 8
-"""The number of random points on the surface, and of neighbours whose distance is measured."""
+"""The number of random points on the surface, and of neighbours whose distance is
+measured."""
 TRIANGLES = {"released": 2 * math.sqrt(3), "equilateral": 4 * math.sqrt(3)}
-"""The released scorer's constant gives an equilateral triangle one half, the other one gives 1."""
+"""The released scorer's constant gives an equilateral triangle one half, the other one
+gives 1."""
 TOPOLOGY, GEOMETRY, SAMPLING = (
     (0.35, 0.25, 0.20, 0.20),
     (0.40, 0.30, 0.30),
     (0.40, 0.25, 0.20, 0.15),
 )
-"""Weights: watertight, edges of more than two faces, faces that cut others, parts; even angles, sharp angles, shape of
-triangles; even areas, even valences, even spacing, points that lie apart."""
+"""Weights: watertight, edges of more than two faces, faces that cut others, parts; even
+angles, sharp angles, shape of triangles; even areas, even valences, even spacing,
+points that lie apart."""
 
 
 class MeshRules(NamedTuple):
@@ -55,7 +58,8 @@ def mesh_terms(
 ) -> Terms:
     """T, G and S of a mesh (points n x 3, faces m x 3, m > 0) of largest extent 1.
 
-    A mesh without any face that has a direction is not a surface: with ``degenerate`` faces dropped, all terms are 0.
+    A mesh without any face that has a direction is not a surface: with ``degenerate``
+    faces dropped, all terms are 0.
     """
     edges, surface = edges_of(faces, len(points)), faces_of(points, faces)
     counted = {"n_vertices": len(points), "n_faces": len(faces)}
@@ -102,8 +106,9 @@ def _topology(
 def _dead_defects() -> tuple[float, float]:
     """Released scorer (UniM, 3D quality v3): two kinds of defects are never found.
 
-    It asks its mesh library for the number of faces at edges under a name that does not exist, and its search for
-    cutting faces ends in an error for any mesh; both errors are caught and read as no defect.
+    It asks its mesh library for the number of faces at edges under a name that does not
+    exist, and its search for cutting faces ends in an error for any mesh; both errors
+    are caught and read as no defect.
     """
     return 0.0, 0.0
 

@@ -1,6 +1,7 @@
 """Neighbourhoods of a cloud's points, which describe the surface at each point.
 
-Everything is measured in one pass, some thousand points at a time, so that the memory does not grow with the cloud.
+Everything is measured in one pass, some thousand points at a time, so that the memory
+does not grow with the cloud.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     Indices = NDArray[np.int64]
 
 SPACING, DIMENSION, FLATNESS, AGREEMENT = 8, 20, 32, 12
-"""The number of neighbours for the mean distance, for the intrinsic dimension, for flatness, and for the comparison of
-normals, without the point itself."""
+"""The number of neighbours for the mean distance, for the intrinsic dimension, for
+flatness, and for the comparison of normals, without the point itself."""
 NORMAL, FINE, COARSE = 24, 16, 64
 """The number of points that define a normal, with the point itself."""
 SMALLEST_DISTANCE = SMALLEST_SCATTER = 1e-12
@@ -27,10 +28,11 @@ _CHUNK = 8192
 
 
 class Neighbourhoods(NamedTuple):
-    """Measures of the neighbourhoods of n points.
-    For each: the distance to the nearest other, the mean of those to the nearest eight, the intrinsic dimension
-    there, the share of the scatter across the plane (0 to 1/3), the normal (n x 3), the cosine between normals
-    through few and through many neighbours (-1 to 1), and the nearest points whose normals are compared."""
+    """Measures of the neighbourhoods of n points. For each: the distance to the nearest
+    other, the mean of those to the nearest eight, the intrinsic dimension there, the
+    share of the scatter across the plane (0 to 1/3), the normal (n x 3), the cosine
+    between normals through few and through many neighbours (-1 to 1), and the nearest
+    points whose normals are compared."""
 
     nearest: Numbers
     spacing: Numbers
@@ -42,9 +44,9 @@ class Neighbourhoods(NamedTuple):
 
 
 def neighbourhoods_of(points: Numbers, *, padded: bool) -> Neighbourhoods:
-    """The neighbourhoods of three points or more.
-    With too few other points all of them are used; with ``padded``, the missing neighbours of the dimension are
-    infinitely far away, as in the released scorer."""
+    """The neighbourhoods of three points or more. With too few other points all of them
+    are used; with ``padded``, the missing neighbours of the dimension are infinitely
+    far away, as in the released scorer."""
     import numpy as np
     from scipy.spatial import cKDTree
 
@@ -59,7 +61,8 @@ def neighbourhoods_of(points: Numbers, *, padded: bool) -> Neighbourhoods:
 
 
 def _measured(points: Numbers, distances: Numbers, indices: Any) -> Neighbourhoods:
-    """Measure points by their nearest ones in order (itself first) and the distances."""
+    """Measure points by their nearest ones in order (itself first) and the
+    distances."""
     import numpy as np
 
     known = min(len(points), indices.shape[1])
@@ -106,8 +109,9 @@ def _share_across(covariances: Numbers) -> Numbers:
 def intrinsic_dimension(distances: Numbers) -> Numbers:
     """The local dimension at n points, from sorted distances to neighbours (n x k).
 
-    ``k - 1`` over the sum of the logarithms of the ratios between the last distance and each before (the estimate of
-    Levina and Bickel), from 1 to 5; 5 where all are equally far, 1 where the last is infinitely far.
+    ``k - 1`` over the sum of the logarithms of the ratios between the last distance and
+    each before (the estimate of Levina and Bickel), from 1 to 5; 5 where all are
+    equally far, 1 where the last is infinitely far.
     """
     import numpy as np
 

@@ -1,8 +1,9 @@
 """Normals of planes through neighbourhoods: where points scatter least.
 
-The eigenvector of a covariance of three by three for its smallest eigenvalue, in closed form (Eberly, "A Robust
-Eigensolver for 3x3 Symmetric Matrices", the version without iterations). The sign of a normal, and the choice among
-equal directions, says nothing about the points; here it is the same as in Open3D, which uses the same algorithm, since
+The eigenvector of a covariance of three by three for its smallest eigenvalue, in closed
+form (Eberly, "A Robust Eigensolver for 3x3 Symmetric Matrices", the version without
+iterations). The sign of a normal, and the choice among equal directions, says nothing
+about the points; here it is the same as in Open3D, which uses the same algorithm, since
 the released scorer's values depend on it.
 """
 
@@ -23,8 +24,8 @@ ON_DIAGONAL, OFF_DIAGONAL = ((0, 0), (1, 1), (2, 2)), ((0, 1), (0, 2), (1, 2))
 
 
 class Values(NamedTuple):
-    """Eigenvalues of n matrices in rising order (each n).
-    Also whether the last of them stands apart from the others more clearly than the first."""
+    """Eigenvalues of n matrices in rising order (each n). Also whether the last of them
+    stands apart from the others more clearly than the first."""
 
     first: Numbers
     second: Numbers
@@ -52,7 +53,8 @@ def _off_squares(matrices: Numbers) -> Numbers:
 
 
 def _along_axes(diagonals: Numbers) -> Numbers:
-    """The axis of the smallest scatter; the third among equals, and for equal points."""
+    """The axis of the smallest scatter; the third among equals, and for equal
+    points."""
     import numpy as np
 
     x, y, z = (diagonals[:, axis, axis] for axis in range(3))
@@ -116,7 +118,8 @@ def _of_a_single_value(matrices: Numbers, values: Numbers) -> Numbers:
 
 
 def _of_the_middle_value(matrices: Numbers, given: Numbers, values: Numbers) -> Numbers:
-    """The vector of the middle value, at right angles to a given one of another value."""
+    """The vector of the middle value, at right angles to a given one of another
+    value."""
     import numpy as np
 
     one, two = _plane(given)

@@ -34,8 +34,8 @@ def variation(numbers: Numbers) -> float:
     """0 (all equal) to 1, by the interquartile range over the size of the median.
     One less e to the minus that ratio.
 
-    Numbers that are not finite are left out; of fewer than four it is 0. Where the median is zero, the mean absolute
-    value is used.
+    Numbers that are not finite are left out; of fewer than four it is 0. Where the
+    median is zero, the mean absolute value is used.
     """
     import numpy as np
 
@@ -50,7 +50,8 @@ def variation(numbers: Numbers) -> float:
 
 
 def far_share(numbers: Numbers) -> float:
-    """The share of numbers over 2.5 standard deviations from the mean; 0 if all equal."""
+    """The share of numbers over 2.5 standard deviations from the mean; 0 if all
+    equal."""
     import numpy as np
 
     if not len(numbers):

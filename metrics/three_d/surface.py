@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 SMALLEST_CROSS = 100 * 2.220446049250313e-16
-"""A face has a direction when the product of its sides is longer, in a mesh whose largest extent is 1."""
+"""A face has a direction when the product of its sides is longer, in a mesh whose
+largest extent is 1."""
 SMALLEST_SQUARES = 1e-12
 
 
@@ -68,7 +69,8 @@ def dots(one: Numbers, two: Numbers) -> Numbers:
 
 
 def angles_between(normals: Numbers, pairs: Indices) -> Numbers:
-    """The angles, 0 to pi, between normals of pairs of faces; pi / 2 without a normal."""
+    """The angles, 0 to pi, between normals of pairs of faces; pi / 2 without a
+    normal."""
     import numpy as np
 
     return np.arccos(
@@ -77,8 +79,9 @@ def angles_between(normals: Numbers, pairs: Indices) -> Numbers:
 
 
 def shape_quality(faces: Faces, constant: float) -> Numbers:
-    """How near each face is to an equilateral triangle, at most 1.
-    ``constant`` times its area over its squared sides: four times the root of three gives an equilateral one 1."""
+    """How near each face is to an equilateral triangle, at most 1. ``constant`` times
+    its area over its squared sides: four times the root of three gives an equilateral
+    one 1."""
     import numpy as np
 
     return np.clip(

@@ -49,7 +49,8 @@ def fused(technical: float, aesthetic: float) -> float:
 @metric(
     range=(0, 1),
     version="1",
-    source="UniM, section 4.1 and appendix (videos): DOVER; official: released quality scorer",
+    source="UniM, section 4.1 and appendix (videos): DOVER; official: released quality "
+    "scorer",
     needs=("av:video", "torch:hf"),
     profiles={"official": {"unreadable": "unscored"}},
     batch=4,
@@ -65,17 +66,21 @@ def video_quality(
 ) -> list[Score]:
     """How good videos look by DOVER's technical and aesthetic branches; their mean.
 
-    Range 0 to 1, higher is better. The technical branch sees 7 x 7 fragments of 32 x 32 pixels in three clips of 32
-    frames, the aesthetic one 32 whole frames of 224 x 224; which ones follows from the video and ``seed``. A video that
-    is too short is repeated from its start, and one of less than 224 pixels a side is enlarged. A video that is missing
-    or cannot be decoded is 0, or with ``unreadable: unscored``, as in the release, has no quality; one above the limits
-    of decoding has none. Inapplicable without a video.
+    Range 0 to 1, higher is better. The technical branch sees 7 x 7 fragments of 32 x 32
+    pixels in three clips of 32 frames, the aesthetic one 32 whole frames of 224 x 224;
+    which ones follows from the video and ``seed``. A video that is too short is
+    repeated from its start, and one of less than 224 pixels a side is enlarged. A video
+    that is missing or cannot be decoded is 0, or with ``unreadable: unscored``, as in
+    the release, has no quality; one above the limits of decoding has none. Inapplicable
+    without a video.
 
     It ignores sound, whether the video shows what was asked for, and all other frames.
 
-    ``model`` is a folder with ``dover.pt``, a TorchScript module of two arguments: the technical view (3, 3, 32, 224,
-    224) and the aesthetic one (1, 3, 32, 224, 224), both as clips, colours, frames, rows, columns, normalised. It
-    returns the scores of each, of which the mean is taken. Without it the metric is unavailable. Evidence: both means.
+    ``model`` is a folder with ``dover.pt``, a TorchScript module of two arguments: the
+    technical view (3, 3, 32, 224, 224) and the aesthetic one (1, 3, 32, 224, 224), both
+    as clips, colours, frames, rows, columns, normalised. It returns the scores of each,
+    of which the mean is taken. Without it the metric is unavailable. Evidence: both
+    means.
     """
     return [
         quality_of_media(
@@ -105,7 +110,8 @@ class _Network(NamedTuple):
 
 
 def branch_means(model: Mapping[str, Any], views: Views) -> tuple[float, float]:
-    """The mean score of each branch. Raises WeightsError unless the module gives two."""
+    """The mean score of each branch. Raises WeightsError unless the module gives
+    two."""
     torch = need("torch", "hf")
     network = loaded(model, _network)
     with opening(network.folder), torch.inference_mode():

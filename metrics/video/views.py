@@ -1,5 +1,6 @@
 """The two views of a video for DOVER's branches, as configured for LSVQ-1080p.
-Fragments in full resolution for technical quality, small whole pictures for aesthetic quality."""
+Fragments in full resolution for technical quality, small whole pictures for aesthetic
+quality."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ GRID, FRAGMENT = 7, 32
 SIDE = GRID * FRAGMENT
 """Pixels of both views, each way."""
 CLIP_FRAMES, CLIPS = 32, 3
-"""Of the technical view: a clip's fragments lie at the same places in all of its frames."""
+"""Of the technical view: a clip's fragments lie at the same places in all of its
+frames."""
 AESTHETIC_FRAMES = 32
 """Frames of the aesthetic view: one from each of as many equal stretches."""
 INTERVAL = 2
@@ -42,8 +44,8 @@ def views_of(
 ) -> Views:
     """Both views of a video; random choices follow from its bytes and ``seed``.
 
-    The video is decoded twice, since its number of frames is only known after the first pass; only used frames are
-    kept. Raises the errors of ``mmeval.decode``.
+    The video is decoded twice, since its number of frames is only known after the first
+    pass; only used frames are kept. Raises the errors of ``mmeval.decode``.
     """
     import numpy as np
 
@@ -62,8 +64,9 @@ def views_of(
 def frame_numbers(
     count: int, *, stretches: int, length: int, rng: np.random.Generator
 ) -> Places:
-    """Numbers of frames: ``length`` of them from each stretch, ``INTERVAL`` apart.
-    The stretches are equal; the start is random where there is room. A short video is repeated from its first frame."""
+    """Numbers of frames: ``length`` of them from each stretch, ``INTERVAL`` apart. The
+    stretches are equal; the start is random where there is room. A short video is
+    repeated from its first frame."""
     import numpy as np
 
     each = count // stretches
@@ -84,7 +87,8 @@ def _looked_at(
     places: Any,
     limits: DecodeLimits,
 ) -> tuple[Pixels, Pixels]:
-    """The first view's frames as fragments, the second's as small pictures, in order."""
+    """The first view's frames as fragments, the second's as small pictures, in
+    order."""
     import numpy as np
 
     pieces = np.zeros((len(technical), SIDE, SIDE, 3), np.uint8)
@@ -105,7 +109,8 @@ def _looked_at(
 def _uses(
     technical: Sequence[int] | Places, aesthetic: Places
 ) -> Mapping[int, list[tuple[int | None, int]]]:
-    """The uses of each frame by number: its clip (None: second view), its place there."""
+    """The uses of each frame by number: its clip (None: second view), its place
+    there."""
     found: dict[int, list[tuple[int | None, int]]] = {}
     for at, number in enumerate(technical):
         found.setdefault(int(number), []).append((at // CLIP_FRAMES, at))
@@ -115,11 +120,12 @@ def _uses(
 
 
 def fragments(pixels: Pixels, places: Any) -> Pixels:
-    """A square from each cell of a grid over the picture, put together.
-    ``places`` (2, grid, grid) say from 0 to 1 where in its cell. A picture with a side too short is enlarged first.
+    """A square from each cell of a grid over the picture, put together. ``places`` (2,
+    grid, grid) say from 0 to 1 where in its cell. A picture with a side too short is
+    enlarged first.
 
-    Upstream makes its grid by the size before enlarging, so that it sees only a corner of a small video; here the grid
-    fits the enlarged picture.
+    Upstream makes its grid by the size before enlarging, so that it sees only a corner
+    of a small video; here the grid fits the enlarged picture.
     """
     import numpy as np
 
@@ -143,7 +149,8 @@ def fragments(pixels: Pixels, places: Any) -> Pixels:
 
 
 def _start(length: int, number: int, place: float) -> int:
-    """Where a fragment begins in its cell; as upstream, never at the last whole pixel."""
+    """Where a fragment begins in its cell; as upstream, never at the last whole
+    pixel."""
     cell = length // GRID
     free = max(0, cell - FRAGMENT)
     return min(cell * number, length - FRAGMENT) + int(place * free)

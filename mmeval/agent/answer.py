@@ -20,8 +20,9 @@ from mmeval.wording import counted
 class AgentAnswer:
     """What an agent has made of a request.
 
-    ``evidence`` is JSON: what led to the answer. It is kept with it, as are the ``warnings``. With an ``error`` the
-    answer is this failure, and ``content`` is dropped.
+    ``evidence`` is JSON: what led to the answer. It is kept with it, as are the
+    ``warnings``. With an ``error`` the answer is this failure, and ``content`` is
+    dropped.
     """
 
     content: Interleaved
@@ -43,9 +44,10 @@ def driven(
 ) -> Program[Response]:
     """Drive an agent to a response, in which each of its steps is noted.
 
-    ``asks`` are the roles that it may ask, ``params`` the user's parameters of them, which win over those of a call.
-    Whatever the program raises, returns or yields that is no part of the contract is a failure of this answer. The
-    limits go by the replies alone, so that a program that is run again on its replies ends in the same way.
+    ``asks`` are the roles that it may ask, ``params`` the user's parameters of them,
+    which win over those of a call. Whatever the program raises, returns or yields that
+    is no part of the contract is a failure of this answer. The limits go by the replies
+    alone, so that a program that is run again on its replies ends in the same way.
     """
     steps: list[TraceStep] = []
     warnings: dict[str, None] = {}
@@ -99,26 +101,36 @@ def driven(
 
 
 def _fault(calls: object, asks: Collection[str]) -> str:
-    """What is wrong with what an agent has yielded; empty for calls to roles that it asks."""
+    """What is wrong with what an agent has yielded; empty for calls to roles that it
+    asks."""
     for call in calls if isinstance(calls, Sequence) else [calls]:
         if not isinstance(call, Call):
-            return f"the agent yielded {type(calls).__name__}, and no call or list of calls"
+            return (
+                f"the agent yielded {type(calls).__name__}, and no call or list of "
+                "calls"
+            )
         if call.role not in asks:
-            return f"the agent asked the role {call.role!r}, which is none of its arguments"
+            return (
+                f"the agent asked the role {call.role!r}, which is none of its "
+                "arguments"
+            )
     return ""
 
 
 def _over(limits: AnswerLimits, calls: int, tokens: int) -> ErrorInfo | None:
-    """The limit that an answer would exceed with so many calls, after so many tokens."""
+    """The limit that an answer would exceed with so many calls, after so many
+    tokens."""
     if calls > limits.calls:
         return ErrorInfo(
             "over_limit",
-            f"it asks more than {counted(limits.calls, 'call')} (--max_calls_per_answer)",
+            f"it asks more than {counted(limits.calls, 'call')} "
+            "(--max_calls_per_answer)",
         )
     if limits.tokens is not None and tokens >= limits.tokens:
         return ErrorInfo(
             "over_limit",
-            f"it used {tokens:,} tokens, and {limits.tokens:,} are allowed (--max_tokens_per_answer)",
+            f"it used {tokens:,} tokens, and {limits.tokens:,} are allowed "
+            "(--max_tokens_per_answer)",
         )
     return None
 

@@ -1,4 +1,5 @@
-"""Casting: gives each agent of a run its roles, and finds what is wrong with them before anything is asked."""
+"""Casting: gives each agent of a run its roles, and finds what is wrong with them
+before anything is asked."""
 
 from __future__ import annotations
 
@@ -18,10 +19,12 @@ def cast(
     params: Mapping[str, GenerationParams],
     limits: AnswerLimits = USUAL_LIMITS,
 ) -> None:
-    """Give the agents among the backends of a run their roles; ``params`` are the user's of each role.
+    """Give the agents among the backends of a run their roles; ``params`` are the
+    user's of each role.
 
-    Raises MissingError for a role that an agent needs and the run has not, UsageError for an agent that asks itself,
-    directly or by another, and for a backend that cannot give what the tool makes whose role it plays.
+    Raises MissingError for a role that an agent needs and the run has not, UsageError
+    for an agent that asks itself, directly or by another, and for a backend that cannot
+    give what the tool makes whose role it plays.
     """
     done: set[int] = set()
 
@@ -37,7 +40,8 @@ def cast(
                 )
             )
             raise UsageError(
-                f"the agent {backend.agent.name!r} asks itself: {path}; give {role} another backend"
+                f"the agent {backend.agent.name!r} asks itself: {path}; give {role} "
+                "another backend"
             )
         if id(backend) in done:
             return
@@ -63,7 +67,8 @@ def _check_needed(agent: Agent, backends: Mapping[str, AnyBackend]) -> None:
         asks = " and ".join(map(repr, missing))
         those = "role" if len(missing) == 1 else "roles"
         raise MissingError(
-            f"the agent {agent.name!r} asks the {those} {asks}, which this run has not; add {flags}",
+            f"the agent {agent.name!r} asks the {those} {asks}, which this run has "
+            f"not; add {flags}",
             name=missing[0],
         )
 
@@ -78,7 +83,8 @@ def _check_tools(agent: Agent, backends: Mapping[str, AnyBackend]) -> None:
             if tool.makes in known.declarable:
                 how = f"if it does, say so among its arguments: outputs={tool.makes}"
             raise UsageError(
-                f"--role {role}: this backend gives {', '.join(known.outputs)}, and the tool makes {tool.makes}; {how}",
+                f"--role {role}: this backend gives {', '.join(known.outputs)}, and "
+                f"the tool makes {tool.makes}; {how}",
                 name=role,
             )
 
@@ -86,7 +92,8 @@ def _check_tools(agent: Agent, backends: Mapping[str, AnyBackend]) -> None:
 def with_asked(
     roles: Iterable[str], asks: Callable[[str], Sequence[str]]
 ) -> tuple[str, ...]:
-    """These roles and all that are asked because of them; ``asks`` gives those that a role asks itself."""
+    """These roles and all that are asked because of them; ``asks`` gives those that a
+    role asks itself."""
     found = dict.fromkeys(roles)
     left = [*found]
     while left:
@@ -103,8 +110,8 @@ def asked_by(backends: Mapping[str, AnyBackend], role: str) -> tuple[str, ...]:
 
 
 def identity_of(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, Any]:
-    """What identifies who plays a role: for an agent with every role that is asked because of it.
-    Raises PluginError for an identity that is no JSON object."""
+    """What identifies who plays a role: for an agent with every role that is asked
+    because of it. Raises PluginError for an identity that is no JSON object."""
     backend = backends[role]
     own = _own_identity(role, backend)
     if isinstance(backend, AgentBackend):
@@ -129,7 +136,8 @@ def _own_identity(role: str, backend: AnyBackend) -> dict[str, Any]:
     identity = backend.identity
     if not isinstance(identity, Mapping):
         raise PluginError(
-            f"the identity of the {role}'s backend is a {type(identity).__name__}; it must be a mapping",
+            f"the identity of the {role}'s backend is a {type(identity).__name__}; it "
+            "must be a mapping",
             name=role,
         )
     for name, value in identity.items():
@@ -137,7 +145,8 @@ def _own_identity(role: str, backend: AnyBackend) -> dict[str, Any]:
             canonical_json({name: value})
         if failure:
             raise PluginError(
-                f"the identity of the {role}'s backend has {name!r}, a {type(value).__name__} that JSON cannot hold; "
+                f"the identity of the {role}'s backend has {name!r}, a "
+                f"{type(value).__name__} that JSON cannot hold; "
                 "give it as a text, a number, a list or a mapping",
                 name=role,
             )

@@ -6,9 +6,10 @@
         drawn = yield text_to_image.call(plan.require().text, title="draw")
         return Interleaved((*plan.require().parts, *drawn.require().parts))
 
-Arguments behind ``request`` are the roles that it asks; one that is named like a registered tool is given as that
-``Tool``. A default of None makes a role optional: it is None in a run without it. Keyword-only arguments are those of
-``--model_args``, their values checked by their annotations. An agent is registered as a model backend.
+Arguments behind ``request`` are the roles that it asks; one that is named like a
+registered tool is given as that ``Tool``. A default of None makes a role optional: it
+is None in a run without it. Keyword-only arguments are those of ``--model_args``, their
+values checked by their annotations. An agent is registered as a model backend.
 """
 
 from __future__ import annotations
@@ -37,15 +38,17 @@ from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import Response
 
 _WITHOUT_TOOL: frozenset[PartKind] = frozenset(("text", "code"))
-"""Kinds that any role gives, so that an agent gives them without the tool that makes them."""
+"""Kinds that any role gives, so that an agent gives them without the tool that makes
+them."""
 
 
 @dataclass(frozen=True)
 class Agent:
     """An agent with its description; called with its arguments, it is a backend.
 
-    ``takes`` and ``gives`` are kinds of part. ``by_kind`` maps the roles that may have variants for kinds of media to
-    the role that is asked where none of them has a backend. ``version`` is raised with whatever changes its answers.
+    ``takes`` and ``gives`` are kinds of part. ``by_kind`` maps the roles that may have
+    variants for kinds of media to the role that is asked where none of them has a
+    backend. ``version`` is raised with whatever changes its answers.
     """
 
     function: Callable[..., AgentProgram]
@@ -59,7 +62,8 @@ class Agent:
         for role, other in self.by_kind.items():
             if signature.roles.get(role) is not False or other not in signature.roles:
                 raise PluginError(
-                    f"the agent {self.name!r}: by_kind maps an optional role to another of its roles"
+                    f"the agent {self.name!r}: by_kind maps an optional role to "
+                    "another of its roles"
                 )
         given = [p.replace(kind=p.KEYWORD_ONLY) for p in signature.switches.values()]
         folder = inspect.Parameter(
@@ -99,7 +103,8 @@ class Agent:
         return Path(inspect.getfile(self.function)).parent
 
     def prompts(self, folder: str = "") -> Prompts:
-        """Its prompts, with those of a folder in place of its own. Raises UsageError for one that it cannot use."""
+        """Its prompts, with those of a folder in place of its own. Raises UsageError
+        for one that it cannot use."""
         return find_prompts(self.folder / PROMPTS, folder)
 
     @property
@@ -153,7 +158,8 @@ class AgentBackend:
         params: Mapping[str, GenerationParams] | None = None,
         limits: AnswerLimits = USUAL_LIMITS,
     ) -> None:
-        """Set the roles of the run, the user's parameters of them, and the limits of an answer."""
+        """Set the roles of the run, the user's parameters of them, and the limits of an
+        answer."""
         agent = self.agent
         self.asked = agent.asks(present)
         self.params = dict(params or {})
@@ -222,9 +228,11 @@ def agent_named(name: str) -> Agent | None:
 
 
 def _source_digest(agent: Agent) -> str:
-    """A digest of an agent's code: the Python files of its package's folder, or its module.
+    """A digest of an agent's code: the Python files of its package's folder, or its
+    module.
 
-    Of an agent that a script or a notebook has made itself it is that of the function alone.
+    Of an agent that a script or a notebook has made itself it is that of the function
+    alone.
     """
     function = agent.function
     if (

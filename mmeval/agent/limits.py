@@ -6,7 +6,8 @@ MAX_CALLS = 200
 
 
 class AnswerLimits(NamedTuple):
-    """What one answer of an agent may take: calls, and tokens in and out (None: any number)."""
+    """What one answer of an agent may take: calls, and tokens in and out (None: any
+    number)."""
 
     calls: int = MAX_CALLS
     tokens: int | None = None

@@ -32,7 +32,8 @@ class Prompts:
     def messages(self, name: str, /, **values: Value) -> tuple[Message, ...]:
         """The messages of a prompt with the values in their places, media and all.
 
-        Raises UnknownNameError for a prompt that is not there, PromptError for one that cannot be rendered.
+        Raises UnknownNameError for a prompt that is not there, PromptError for one that
+        cannot be rendered.
         """
         if name not in self._files:
             raise UnknownNameError("prompt", name, self._files)
@@ -40,10 +41,11 @@ class Prompts:
 
 
 def find_prompts(home: Path, folder: str = "") -> Prompts:
-    """The prompts in ``home``, with those of the user's ``folder`` in place of ours of the same name.
+    """The prompts in ``home``, with those of the user's ``folder`` in place of ours of
+    the same name.
 
-    Raises UnknownNameError for a file in ``folder`` without one of ours, PromptError for one that cannot be used, as it
-    reads what ours does not.
+    Raises UnknownNameError for a file in ``folder`` without one of ours, PromptError
+    for one that cannot be used, as it reads what ours does not.
     """
     own = read_prompt_folder(home) if home.is_dir() else {}
     given = read_prompt_folder(Path(folder), "prompts=") if folder else {}

@@ -1,4 +1,5 @@
-"""Items of a plan, made in rounds: each at the same time as all others whose needs are met."""
+"""Items of a plan, made in rounds: each at the same time as all others whose needs are
+met."""
 
 from __future__ import annotations
 
@@ -17,9 +18,11 @@ class Rounds(NamedTuple):
 
 
 def rounds_of(needs: Sequence[Sequence[int] | None]) -> Rounds:
-    """The rounds of items, from the items that each one needs; None stands in the place of what is no item.
+    """The rounds of items, from the items that each one needs; None stands in the place
+    of what is no item.
 
-    An item that needs itself, one that is no item, or one that can never be made can never be made either.
+    An item that needs itself, one that is no item, or one that can never be made can
+    never be made either.
 
     >>> rounds_of([None, [], [1], [0]])
     Rounds(order=[[1], [2]], never=[3])
@@ -37,7 +40,8 @@ def in_rounds(
     call: Callable[[int, Mapping[int, Part]], Call | None],
     read: Callable[[int, Reply], Part | None],
 ) -> Program[dict[int, Part]]:
-    """Make items: ``call`` gives the call for one, from what was made before it, ``read`` what a reply is worth.
+    """Make items: ``call`` gives the call for one, from what was made before it,
+    ``read`` what a reply is worth.
 
     An item is missing for which either gives None.
     """

@@ -11,14 +11,16 @@ from mmeval.errors import PluginError
 REQUEST = ("request", "_request", "_")
 """Names of the first argument of an agent; the last two where it is not read."""
 PROMPTS = "prompts"
-"""The keyword argument that is given the agent's prompts, and the argument that names a folder of them."""
+"""The keyword argument that is given the agent's prompts, and the argument that names a
+folder of them."""
 
 
 class AgentSignature(NamedTuple):
     """Whom an agent asks, and how it may be set.
 
-    ``roles`` maps each role to whether the agent needs it; ``switches`` are the keyword arguments with their defaults,
-    without the prompts, which it is given where it ``takes_prompts``.
+    ``roles`` maps each role to whether the agent needs it; ``switches`` are the keyword
+    arguments with their defaults, without the prompts, which it is given where it
+    ``takes_prompts``.
     """
 
     roles: Mapping[str, bool]
@@ -27,7 +29,8 @@ class AgentSignature(NamedTuple):
 
 
 def signature_of(function: Callable[..., Any]) -> AgentSignature:
-    """The signature of an agent. Raises PluginError for a function that cannot be one."""
+    """The signature of an agent. Raises PluginError for a function that cannot be
+    one."""
     name = function.__name__
     first, *others = inspect.signature(function).parameters.values() or (None,)
     if (
@@ -36,7 +39,8 @@ def signature_of(function: Callable[..., Any]) -> AgentSignature:
         or not inspect.isgeneratorfunction(function)
     ):
         raise PluginError(
-            f"the agent {name!r} must be a generator whose first argument is 'request', as in "
+            f"the agent {name!r} must be a generator whose first argument is "
+            "'request', as in "
             f"def {name}(request, planner, text_to_image=None, *, rounds=2)"
         )
     for parameter in others:
@@ -45,7 +49,8 @@ def signature_of(function: Callable[..., Any]) -> AgentSignature:
             parameter.KEYWORD_ONLY,
         ):
             raise PluginError(
-                f"the agent {name!r}: {parameter} names no role and no argument; write each by its name"
+                f"the agent {name!r}: {parameter} names no role and no argument; "
+                "write each by its name"
             )
     asked = [p for p in others if p.kind is p.POSITIONAL_OR_KEYWORD]
     switches = {
@@ -54,7 +59,8 @@ def signature_of(function: Callable[..., Any]) -> AgentSignature:
     for parameter in asked:
         if parameter.default not in (parameter.empty, None):
             raise PluginError(
-                f"the agent {name!r}: {parameter.name} is a role, whose only default is None; write * before arguments"
+                f"the agent {name!r}: {parameter.name} is a role, whose only default "
+                "is None; write * before arguments"
             )
     for parameter in switches.values():
         if parameter.default is parameter.empty:

@@ -1,8 +1,10 @@
-"""Aggregators: mean, weighted mean, median, macro mean, and the mean with an error by repeats.
+"""Aggregators: mean, weighted mean, median, macro mean, and the mean with an error by
+repeats.
 
-The interval of ``repeats`` is that of papers that answer every sample a few times: how much the number would change if
-the same samples were answered again. The interval of ``mean``, clustered by sample, is how much it would change with
-other samples of the same kind, which is mostly more.
+The interval of ``repeats`` is that of papers that answer every sample a few times: how
+much the number would change if the same samples were answered again. The interval of
+``mean``, clustered by sample, is how much it would change with other samples of the
+same kind, which is mostly more.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ from mmeval.aggregate import statistics
 from mmeval.aggregate.scores import ClusterSums, Estimate, Scores, cluster_sums
 
 NORMAL_95 = 1.96
-"""Half the width of a 95 % interval over repeats in standard errors, as papers round it. Over four repeats Student's t
-would be 3.18: the interval is too narrow, and kept so that numbers can be compared."""
+"""Half the width of a 95 % interval over repeats in standard errors, as papers round
+it. Over four repeats Student's t would be 3.18: the interval is too narrow, and kept so
+that numbers can be compared."""
 
 
 class Spread(NamedTuple):
@@ -36,8 +39,9 @@ def mean(
 ) -> Estimate:
     """The arithmetic mean, with the standard error clustered by ``cluster``.
 
-    Clusters default to samples, so the repeats of one sample do not count as independent evidence. With one cluster
-    there is no standard error. ``interval: bootstrap`` leaves it to be bootstrapped.
+    Clusters default to samples, so the repeats of one sample do not count as
+    independent evidence. With one cluster there is no standard error. ``interval:
+    bootstrap`` leaves it to be bootstrapped.
     """
     return _mean(cluster_sums(scores), interval)
 
@@ -45,10 +49,11 @@ def mean(
 def weighted_mean(
     scores: Scores, *, interval: Literal["analytic", "bootstrap"] = "analytic"
 ) -> Estimate:
-    """The mean in which each score counts by its weight, with a clustered standard error.
+    """The mean in which each score counts by its weight, with a clustered standard
+    error.
 
-    That is the mean over the things that stand behind the scores, such as the steps of all mazes. Without any it has no
-    value.
+    That is the mean over the things that stand behind the scores, such as the steps of
+    all mazes. Without any it has no value.
     """
     return _mean(cluster_sums(scores, weighted=True), interval)
 
@@ -78,8 +83,9 @@ def median(scores: Scores) -> Estimate:
 def macro_mean(scores: Scores, *, by: str) -> Estimate:
     """The unweighted mean of the means by label ``by``, which ``breakdown`` names.
 
-    A value of which nothing is scored is left out. Standard error: that of a mean of independent means, each clustered
-    as usual; None where one of them has less than two clusters. Without any such label it is the mean.
+    A value of which nothing is scored is left out. Standard error: that of a mean of
+    independent means, each clustered as usual; None where one of them has less than two
+    clusters. Without any such label it is the mean.
     """
     parts = [part for part in scores.by_level(by).values() if part.values] or [scores]
     means = [mean(part) for part in parts]
@@ -120,8 +126,9 @@ def repeat_means(scores: Scores) -> list[float]:
 def repeats(scores: Scores) -> Estimate:
     """The mean of the scored trials, with the error of the repeats' means.
 
-    The standard error is the standard deviation of the repeats' means (n - 1) over the root of their number, the
-    interval 1.96 of it to both sides, not cut at the range. With one repeat there is neither.
+    The standard error is the standard deviation of the repeats' means (n - 1) over the
+    root of their number, the interval 1.96 of it to both sides, not cut at the range.
+    With one repeat there is neither.
     """
     values = scores.values
     if not values:

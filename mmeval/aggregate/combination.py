@@ -1,7 +1,8 @@
 """A number that is made of averaged numbers of one task, such as the mean of two means.
 
-No score of a single trial could give it, as other trials stand behind each of its parts. What its parts have in common
-are the clusters of trials, so an error drawn part by part would take them as independent: each draw is one for all.
+No score of a single trial could give it, as other trials stand behind each of its
+parts. What its parts have in common are the clusters of trials, so an error drawn part
+by part would take them as independent: each draw is one for all.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ _LOST = ("unsupported", "failed")
 """The statuses that a trial has by each part alike."""
 _SKIPPING = (*_LOST, "unscored", "scored", "unavailable", "inapplicable")
 _UNKNOWN = (*_LOST, "unavailable", "unscored", "scored", "inapplicable")
-"""The statuses of a trial by the parts, of which the first counts as that by the whole."""
+"""The statuses of a trial by the parts, of which the first counts as that by the
+whole."""
 
 
 def mean_of(
@@ -34,14 +36,17 @@ def mean_of(
     unavailable: bool = False,
     bootstrap_iters: int = 0,
 ) -> Result:
-    """The mean of a task's numbers over the same trials; ``weights`` are the shares of those that count.
+    """The mean of a task's numbers over the same trials; ``weights`` are the shares of
+    those that count.
 
-    A part of which no trial could have been scored (unsupported, faulty, unavailable, inapplicable) is left out with
-    ``skip``, else the whole is unknown. A part whose trials were all lost (failed, unscored) leaves it unknown in any
-    case: the bounds are what it could be. Where all answers hold nothing for a part, it is left out whatever failed.
+    A part of which no trial could have been scored (unsupported, faulty, unavailable,
+    inapplicable) is left out with ``skip``, else the whole is unknown. A part whose
+    trials were all lost (failed, unscored) leaves it unknown in any case: the bounds
+    are what it could be. Where all answers hold nothing for a part, it is left out
+    whatever failed.
 
-    A trial counts as scored where it is by one part and lost by none. What is ``unavailable`` has no value; any numbers
-    over the trials are its ``parts`` then.
+    A trial counts as scored where it is by one part and lost by none. What is
+    ``unavailable`` has no value; any numbers over the trials are its ``parts`` then.
     """
     applicable = [part for part in parts if not _is_empty(part.result)]
     counted = [part for part in applicable if askable(part.result)]
@@ -95,7 +100,8 @@ def mean_of(
 
 
 def _is_empty(result: Result) -> bool:
-    """Whether the answers that came hold nothing for a number: those that failed would not be expected to."""
+    """Whether the answers that came hold nothing for a number: those that failed would
+    not be expected to."""
     return result.inapplicable > 0 and not result.scored + result.unscored
 
 

@@ -1,7 +1,8 @@
 """Estimates the error of any aggregator by drawing clusters of trials again.
 
-The mean and the median are computed for many draws at once. Any other aggregator is called once for each draw, with the
-rows of that draw, which is slow: so it gets fewer draws where there are many rows.
+The mean and the median are computed for many draws at once. Any other aggregator is
+called once for each draw, with the rows of that draw, which is slow: so it gets fewer
+draws where there are many rows.
 """
 
 from __future__ import annotations
@@ -26,11 +27,14 @@ Statistic: TypeAlias = Callable[[Draws], Values]
 """A number for each draw."""
 
 ROWS = 500_000
-"""Rows that an aggregator is given for one number, all draws together: about half a second."""
+"""Rows that an aggregator is given for one number, all draws together: about half a
+second."""
 BOOTSTRAP_SEED = 0
-"""The same scores always give the same interval, whichever run or later scoring computes it."""
+"""The same scores always give the same interval, whichever run or later scoring
+computes it."""
 DRAWN_AT_ONCE = 1 << 20
-"""Clusters that are drawn in one batch: a few arrays of 8 MiB, however many there are to draw."""
+"""Clusters that are drawn in one batch: a few arrays of 8 MiB, however many there are
+to draw."""
 
 
 def resample(
@@ -38,8 +42,9 @@ def resample(
 ) -> Sureness:
     """Standard error and 95 % interval of a value by ``iterations`` draws of clusters.
 
-    An aggregator that is called for each draw gets fewer where that would be more than ``ROWS`` rows, but at least
-    ``FEWEST_DRAWS``. Nothing is known where the value of a draw is unknown.
+    An aggregator that is called for each draw gets fewer where that would be more than
+    ``ROWS`` rows, but at least ``FEWEST_DRAWS``. Nothing is known where the value of a
+    draw is unknown.
     """
     return resample_together([(scores, aggregator, options)], iterations, skip=False)
 
@@ -52,8 +57,9 @@ def resample_together(
 ) -> Sureness:
     """Those of the mean of some numbers over the same trials: each draw is one for all.
 
-    With ``skip``, a draw in which one of them has no value is that of the others. Means and medians are drawn of the
-    clusters that have a value by one of them, others of all clusters.
+    With ``skip``, a draw in which one of them has no value is that of the others. Means
+    and medians are drawn of the clusters that have a value by one of them, others of
+    all clusters.
     """
     first = numbers[0][0]
     if all(aggregator in (mean, weighted_mean, median) for _, aggregator, _ in numbers):
@@ -162,9 +168,11 @@ def _one_by_one(
 
 
 def bootstrap(statistic: Statistic, clusters: int, iterations: int) -> Sureness:
-    """Standard error and percentile interval by resampling; neither if a draw gives NaN.
+    """Standard error and percentile interval by resampling; neither if a draw gives
+    NaN.
 
-    With fewer than about 20 clusters the interval is too narrow, as bootstrap intervals are.
+    With fewer than about 20 clusters the interval is too narrow, as bootstrap intervals
+    are.
     """
     found = _resampled(statistic, clusters, iterations)
     low, high = map(float, found.confidence_interval)

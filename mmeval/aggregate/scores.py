@@ -16,7 +16,8 @@ from mmeval import plugins
 from mmeval.records.score import Result, Score, ScoreStatus
 
 TrialStatus = Literal["ok", "failed", "unsupported"]
-"""``failed``: the model gave no answer; ``unsupported``: it cannot take or give what is asked."""
+"""``failed``: the model gave no answer; ``unsupported``: it cannot take or give what is
+asked."""
 
 _CODES: tuple[Any, ...] = (
     "scored",
@@ -35,8 +36,9 @@ _NO_LABELS: Mapping[str, Any] = {}
 
 class ScoreRow(NamedTuple):
     """One trial's score by one metric; ``value`` is None unless it is ``scored``.
-    ``faulty`` is a failed trial that could not be asked because of its own data. A scored one without a value has
-    ``evidence``, of which an aggregator makes a number of all. ``weight`` is how many things stand behind the score."""
+    ``faulty`` is a failed trial that could not be asked because of its own data. A
+    scored one without a value has ``evidence``, of which an aggregator makes a number
+    of all. ``weight`` is how many things stand behind the score."""
 
     sample: str
     repeat: int
@@ -55,9 +57,9 @@ class ScoreRow(NamedTuple):
 class Estimate:
     """The result of an aggregator: a value, None where there are too few scores.
 
-    An aggregator that knows a standard error gives it, and also a 95 % interval where it knows a better one than the
-    standard error gives. Without a standard error the value is bootstrapped, unless ``resample`` is False: then the
-    error is not known.
+    An aggregator that knows a standard error gives it, and also a 95 % interval where
+    it knows a better one than the standard error gives. Without a standard error the
+    value is bootstrapped, unless ``resample`` is False: then the error is not known.
     """
 
     value: float | None
@@ -67,8 +69,8 @@ class Estimate:
 
 
 Aggregator = Callable[..., Estimate]
-"""The plugin contract of ``mmeval.aggregators``: ``aggregate(scores, **options) -> Estimate``.
-One with a keyword ``profile`` is told that of the task."""
+"""The plugin contract of ``mmeval.aggregators``: ``aggregate(scores, **options) ->
+Estimate``. One with a keyword ``profile`` is told that of the task."""
 
 
 class Averaged(NamedTuple):
@@ -83,7 +85,8 @@ class Averaged(NamedTuple):
 class Scores:
     """The scores of one metric over some trials, as columns: a million stay small.
 
-    Iterating gives ``ScoreRow``s in the order of the data set. ``switches`` are those of the metric, where known.
+    Iterating gives ``ScoreRow``s in the order of the data set. ``switches`` are those
+    of the metric, where known.
     """
 
     __slots__ = (
@@ -121,7 +124,8 @@ class Scores:
         self._clusters: list[str] = []
         self._labels: list[Mapping[str, Any]] = []
         self._known: dict[int, Any] = {}
-        """What is known of trials without a value: the bounds of an unscored one, the evidence of a scored one."""
+        """What is known of trials without a value: the bounds of an unscored one, the
+        evidence of a scored one."""
         self._faulty: set[int] = set()
 
     def add(
@@ -136,8 +140,8 @@ class Scores:
     ) -> None:
         """Add one trial's score, or its status where there is no more.
 
-        There is only a status for a trial without an answer, or a score without value and bounds. ``faulty``: it could
-        not be asked because of its own data.
+        There is only a status for a trial without an answer, or a score without value
+        and bounds. ``faulty``: it could not be asked because of its own data.
         """
         if faulty:
             self._faulty.add(len(self))
@@ -244,7 +248,8 @@ class Scores:
 
     @property
     def faulty(self) -> int:
-        """How many of the failed trials could not be asked because of their own data."""
+        """How many of the failed trials could not be asked because of their own
+        data."""
         return len(self._faulty)
 
     def by_cluster(self) -> dict[str, Sequence[int]]:
@@ -258,12 +263,14 @@ class Scores:
         return self._statuses.count(_CODES.index(status))
 
     def by_level(self, label: str) -> dict[str | int | float, Scores]:
-        """The rows of each value of a label, the values sorted as text.
-        A row whose label is a list belongs to each of its members (multi-label). Structures are left out."""
+        """The rows of each value of a label, the values sorted as text. A row whose
+        label is a list belongs to each of its members (multi-label). Structures are
+        left out."""
         return {level: self.at(places) for level, places in self.places(label).items()}
 
     def places(self, label: str) -> dict[str | int | float, Sequence[int]]:
-        """The places of the rows of each value of a label, as ``by_level`` divides them."""
+        """The places of the rows of each value of a label, as ``by_level`` divides
+        them."""
         found: dict[str | int | float, array[int]] = {}
         for i, labels in enumerate(self._labels):
             value = labels.get(label)
@@ -307,8 +314,9 @@ class Scores:
         )
 
     def drawn(self, clusters: Iterable[Sequence[int]]) -> Scores:
-        """A resample: the rows of some clusters, by their places.
-        A cluster that is drawn twice is two clusters, so each draw gives its samples names of their own."""
+        """A resample: the rows of some clusters, by their places. A cluster that is
+        drawn twice is two clusters, so each draw gives its samples names of their
+        own."""
         drawn = [
             (number, place)
             for number, places in enumerate(clusters)
@@ -324,8 +332,9 @@ class Scores:
     def filled(self, end: Literal[0, 1]) -> Scores:
         """The rows with each failed or unscored trial at its lowest (0) or highest (1).
 
-        These are its own bounds where it has some, else the ends of the metric's range. One without a weight of its own
-        has the greatest, as nobody knows what stood behind it.
+        These are its own bounds where it has some, else the ends of the metric's range.
+        One without a weight of its own has the greatest, as nobody knows what stood
+        behind it.
         """
         filled = self._empty()
         filled._values, filled._statuses, filled._repeats = (

@@ -1,7 +1,8 @@
 """Standard errors and 95 % intervals by formula.
 
-Evidence is counted in *clusters*: groups of trials that may resemble each other, such as the repeats of one sample or
-the questions about one picture. Clusters are treated as independent of each other, trials within one are not.
+Evidence is counted in *clusters*: groups of trials that may resemble each other, such
+as the repeats of one sample or the questions about one picture. Clusters are treated as
+independent of each other, trials within one are not.
 """
 
 from __future__ import annotations
@@ -19,15 +20,18 @@ UPPER = 0.975
 NORMAL = 1.959963984540054
 """The quantile of the normal distribution at ``UPPER``."""
 MANY_CLUSTERS = 1000
-"""From here on the normal quantile replaces Student's, which is larger by one part in a thousand."""
+"""From here on the normal quantile replaces Student's, which is larger by one part in a
+thousand."""
 
 BOOTSTRAP_ITERS = 1000
 FEWEST_DRAWS = 100
-"""With fewer, a standard error is off by more than a tenth, and each end of an interval rests on two or three draws."""
+"""With fewer, a standard error is off by more than a tenth, and each end of an interval
+rests on two or three draws."""
 
 
 class Sureness(NamedTuple):
-    """The uncertainty of a value, as far as it is known, and the draws that it was resampled by."""
+    """The uncertainty of a value, as far as it is known, and the draws that it was
+    resampled by."""
 
     stderr: float | None = None
     ci95: Interval | None = None
@@ -37,11 +41,12 @@ class Sureness(NamedTuple):
 def mean_stderr(totals: Sequence[float], counts: Sequence[float]) -> float:
     """The standard error of ``sum(totals) / sum(counts)``, a mean of clustered trials.
 
-    ``totals`` are the sums of the clusters' values, ``counts`` their numbers of trials, two clusters or more; of a
-    weighted mean the values times weights, and the weights. This is
-    the cluster-robust (sandwich) error of a mean with the factor C / (C - 1) for C clusters; with one trial in each
-    cluster it is the sample's standard deviation over the root of C. Source: Cameron and Miller, A Practitioner's Guide
-    to Cluster-Robust Inference, 2015.
+    ``totals`` are the sums of the clusters' values, ``counts`` their numbers of trials,
+    two clusters or more; of a weighted mean the values times weights, and the weights.
+    This is the cluster-robust (sandwich) error of a mean with the factor C / (C - 1)
+    for C clusters; with one trial in each cluster it is the sample's standard deviation
+    over the root of C. Source: Cameron and Miller, A Practitioner's Guide to
+    Cluster-Robust Inference, 2015.
     """
     clusters, n = len(totals), sum(counts)
     mean = math.fsum(totals) / n
@@ -58,10 +63,12 @@ def quantile(clusters: int) -> float:
 
 @cache
 def _student(freedom: int) -> float:
-    """The quantile of Student's t at ``UPPER``; importing ``scipy.special`` for it costs more than a small run.
+    """The quantile of Student's t at ``UPPER``; importing ``scipy.special`` for it
+    costs more than a small run.
 
-    Newton's method for the angle whose tangent is ``t / sqrt(freedom)``, in which the probability between -t and t is
-    a finite sum, and concave. Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4.
+    Newton's method for the angle whose tangent is ``t / sqrt(freedom)``, in which the
+    probability between -t and t is a finite sum, and concave. Source: Abramowitz and
+    Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4.
     """
     angle, odd = math.atan(NORMAL / math.sqrt(freedom)), freedom % 2
     slope = (
@@ -93,9 +100,10 @@ def interval(value: float, stderr: float, clusters: int, range: Interval) -> Int
 def same_value_interval(value: float, clusters: int, range: Interval) -> Interval:
     """The 95 % interval of a mean if all clusters have the same one (all right, say).
 
-    Their standard error is 0, which is no certainty: values that were never seen may come next. With 95 % confidence
-    the seen value has at least the share ``s`` of all, where ``s ** clusters = 0.05``, and the rest lies within the
-    finite ``range``. For shares of right answers this is the one-sided interval of Clopper and Pearson.
+    Their standard error is 0, which is no certainty: values that were never seen may
+    come next. With 95 % confidence the seen value has at least the share ``s`` of all,
+    where ``s ** clusters = 0.05``, and the rest lies within the finite ``range``. For
+    shares of right answers this is the one-sided interval of Clopper and Pearson.
     """
     unseen = 1 - 0.05 ** (
         1 / clusters
@@ -111,7 +119,8 @@ def known_mean(values: Iterable[float | None]) -> float | None:
 
 
 def weighted_mean_stderr(errors: Sequence[float], shares: Sequence[float]) -> float:
-    """The standard error of a weighted mean of independent numbers (shares sum to 1)."""
+    """The standard error of a weighted mean of independent numbers (shares sum to
+    1)."""
     return math.hypot(
         *(share * error for share, error in zip(shares, errors, strict=True))
     )
@@ -122,9 +131,10 @@ def weighted_mean_interval(
 ) -> Interval:
     """The 95 % interval of a weighted mean of independent numbers (shares sum to 1).
 
-    Each side adds up the distances of that side as standard errors add up, so that intervals which are not symmetric,
-    rest on few clusters or were bootstrapped keep what they know. Source: Zou and Donner, Construction of confidence
-    limits about effect measures: a general approach, 2008.
+    Each side adds up the distances of that side as standard errors add up, so that
+    intervals which are not symmetric, rest on few clusters or were bootstrapped keep
+    what they know. Source: Zou and Donner, Construction of confidence limits about
+    effect measures: a general approach, 2008.
     """
     middle = math.fsum(
         share * value for share, value in zip(shares, values, strict=True)

@@ -27,12 +27,13 @@ def summarise(
 ) -> Result:
     """One line of a report: the estimate with counts, 95 % interval and bounds.
 
-    An estimate without a standard error is bootstrapped ``bootstrap_iters`` times; 0 leaves it without. Where scoring
-    was ``suspended`` there are only counts and bounds.
+    An estimate without a standard error is bootstrapped ``bootstrap_iters`` times; 0
+    leaves it without. Where scoring was ``suspended`` there are only counts and bounds.
     """
     options = options or {}
     estimate = _sound(aggregator, options)(scores)
-    # The bounds need the value alone, for which a mean need not compute its standard error.
+    # The bounds need the value alone, for which a mean need not compute its standard
+    # error.
     quick = (
         {**options, "interval": "bootstrap"}
         if aggregator in (mean, weighted_mean)
@@ -90,7 +91,8 @@ def _sureness(
     clusters: int,
     resampled: Callable[[], Sureness],
 ) -> Sureness:
-    """The uncertainty of a value: its aggregator's, else a formula's, else resampled."""
+    """The uncertainty of a value: its aggregator's, else a formula's, else
+    resampled."""
     if estimate.ci95 is not None:
         return Sureness(estimate.stderr, estimate.ci95)
     found = Sureness(estimate.stderr)
@@ -113,7 +115,8 @@ def _sureness(
 
 def alike(stderr: float, value: float, range: tuple[float, float]) -> bool:
     """Whether all clusters have the same value, up to rounding, in a finite range.
-    Neither formula nor resampling can give an interval then, and the values not seen so far bound it."""
+    Neither formula nor resampling can give an interval then, and the values not seen so
+    far bound it."""
     low, high = range
     within = math.isfinite(low) and math.isfinite(high) and low <= value <= high
     return within and math.isclose(stderr, 0.0, abs_tol=1e-12 * max(1.0, abs(value)))
@@ -165,18 +168,20 @@ def combine(
 ) -> Result:
     """A group's number: the mean of its tasks, weighted equally or by their trials.
 
-    A task in which nothing could be asked or computed (unsupported, faulty, unavailable) is left out, and so is one of
-    which no answer holds anything for the metric (inapplicable). One whose trials were all lost (failed, unscored)
-    leaves the group without a value: its bounds are what the value could be. Weights count the trials that could have
-    been scored, so that neither lost nor faulty ones change them. Bounds also weigh the faulty ones, as if these could
-    have been scored.
+    A task in which nothing could be asked or computed (unsupported, faulty,
+    unavailable) is left out, and so is one of which no answer holds anything for the
+    metric (inapplicable). One whose trials were all lost (failed, unscored) leaves the
+    group without a value: its bounds are what the value could be. Weights count the
+    trials that could have been scored, so that neither lost nor faulty ones change
+    them. Bounds also weigh the faulty ones, as if these could have been scored.
 
-    Where it ``counts_absent``, no member is left out: one that the model cannot do counts 0, with the trials that it
-    would have, and one of which nothing is known (unavailable, inapplicable, faulty, not asked) leaves the group
-    without a value.
+    Where it ``counts_absent``, no member is left out: one that the model cannot do
+    counts 0, with the trials that it would have, and one of which nothing is known
+    (unavailable, inapplicable, faulty, not asked) leaves the group without a value.
 
-    Standard error and interval take the members as independent: they are, unless tasks share samples. Both are those of
-    the same weighted mean; None when a member has none.
+    Standard error and interval take the members as independent: they are, unless tasks
+    share samples. Both are those of the same weighted mean; None when a member has
+    none.
     """
     if counts_absent:
         members = [replace(m, **_ZERO) if cannot_be_done(m) else m for m in members]
@@ -250,8 +255,9 @@ def askable(result: Result) -> int:
 
 
 def cannot_be_done(result: Result) -> bool:
-    """Whether the model cannot take or give what any of the trials asks, but for those that no model could be asked.
-    Of a group without a value that has weights, another member is unknown."""
+    """Whether the model cannot take or give what any of the trials asks, but for those
+    that no model could be asked. Of a group without a value that has weights, another
+    member is unknown."""
     is_unknown = result.value is None and bool(result.weights)
     return (
         result.unsupported > 0

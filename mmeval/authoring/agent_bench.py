@@ -1,4 +1,5 @@
-"""Bench for agents: drives one without a run, on given replies or by asking its roles, and notes its steps."""
+"""Bench for agents: drives one without a run, on given replies or by asking its roles,
+and notes its steps."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ from mmeval.run.options import REASONING_TAGS, BackendSpec
 from mmeval.testing.media import small_media
 
 _TAGS = ("span", "pair", "tag")
-"""The spellings of media in a prompt: one that names ``<gen_img1>`` asks for that picture, and does not show it."""
+"""The spellings of media in a prompt: one that names ``<gen_img1>`` asks for that
+picture, and does not show it."""
 _KEYS = ("prompt", "files", "wants", "args", "replies", "id", "name")
 
 
@@ -44,8 +46,9 @@ _KEYS = ("prompt", "files", "wants", "args", "replies", "id", "name")
 class AgentCase:
     """What an agent is asked, as it is written, and what it is answered.
 
-    ``replies`` are those of each role, in order: texts, lists of parts, and ``{"error": KIND}``. A role whose replies
-    are null is not there. ``labels`` are returned with the result.
+    ``replies`` are those of each role, in order: texts, lists of parts, and ``{"error":
+    KIND}``. A role whose replies are null is not there. ``labels`` are returned with
+    the result.
     """
 
     prompt: Any = ""
@@ -89,11 +92,13 @@ def _kind(written: Any) -> PartKind:
 
 
 def agent_called(name: str) -> Agent:
-    """A registered agent. Raises UnknownNameError, or UsageError for another backend."""
+    """A registered agent. Raises UnknownNameError, or UsageError for another
+    backend."""
     found = load("mmeval.model_backends", name)
     if not isinstance(found, Agent):
         raise UsageError(
-            f"the backend {name!r} is no agent: it has no roles that could be given replies",
+            f"the backend {name!r} is no agent: it has no roles that could be given "
+            "replies",
             name=name,
         )
     return found
@@ -109,7 +114,8 @@ class Player(Protocol):
 def asked_players(
     agent: Agent, specs: Mapping[str, BackendSpec]
 ) -> Iterator[Mapping[str, Player]]:
-    """Players of roles that are really asked. Raises UnknownNameError for a role that the agent does not have."""
+    """Players of roles that are really asked. Raises UnknownNameError for a role that
+    the agent does not have."""
     for role in specs:
         if role not in (known := agent.may_ask):
             raise UnknownNameError(f"role of the agent {agent.name!r}", role, known)
@@ -126,9 +132,10 @@ def drive(
 ) -> Driven:
     """Drive an agent on the replies of a case; its paths are relative to ``folder``.
 
-    Every role that it needs and every tool is there, and the others that have replies. A tool without replies gives
-    small media of its kind, any other role the example of the call; those of ``asked`` are really asked. Raises
-    UsageError for a case that cannot be used.
+    Every role that it needs and every tool is there, and the others that have replies.
+    A tool without replies gives small media of its kind, any other role the example of
+    the call; those of ``asked`` are really asked. Raises UsageError for a case that
+    cannot be used.
     """
     players = {**_players(agent, case, folder), **(asked or {})}
     backend = create_backend(name, case.args)
@@ -194,7 +201,8 @@ class _Player:
         self._made: Counter[PartKind] = Counter()
 
     def answer(self, call: Call) -> Response:
-        """The first acceptable reply of those that are drawn for a call, or its last one as a failure."""
+        """The first acceptable reply of those that are drawn for a call, or its last
+        one as a failure."""
         for _ in range(JUDGE_TRIES):
             response = self._next(call)
             fault = fault_of(call, response)
@@ -242,7 +250,8 @@ def _players(agent: Agent, case: AgentCase, folder: Path) -> dict[str, Player]:
     absent = {role for role, replies in case.replies.items() if replies is None}
     if lacking := [role for role in needed if role in absent]:
         raise UsageError(
-            f"the agent {agent.name!r} needs the role {lacking[0]!r}: give it a list of replies"
+            f"the agent {agent.name!r} needs the role {lacking[0]!r}: give it a list "
+            "of replies"
         )
     reader = ContentReader(lambda path, _where: medium_at(folder, path))
     found: dict[str, Player] = {}

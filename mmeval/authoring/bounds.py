@@ -1,7 +1,8 @@
 """Bounds of metrics: scores of references, shuffled references, empty answers.
 
-A metric that scores the references of other samples as high as the right ones does not measure the answer. The three
-are ordinary runs in a temporary folder, over a limited number of samples of a task, each asked once.
+A metric that scores the references of other samples as high as the right ones does not
+measure the answer. The three are ordinary runs in a temporary folder, over a limited
+number of samples of a task, each asked once.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ Which = Literal["reference", "shuffled", "empty"]
 ReferenceAnswers = Mapping[str, Mapping[str, Interleaved]]
 """An answer by task and id of a sample."""
 WARNING_LOGGERS = ("mmeval.broker.outage", "mmeval.run.judging")
-"""Loggers whose warnings are shown while bounds are measured: the run waits for a role that does not answer."""
+"""Loggers whose warnings are shown while bounds are measured: the run waits for a role
+that does not answer."""
 
 
 _WHOSE: Mapping[Which, str] = {
@@ -60,9 +62,9 @@ _SUSPENDED = "its role stopped answering; with --bounds false no role is asked"
 
 
 class Doubt(NamedTuple):
-    """A reason to doubt a number.
-    It is ``wrong`` where the answers of other samples are clearly better than the right ones (the metric's direction or
-    the references must be wrong), or where the right answers have no number."""
+    """A reason to doubt a number. It is ``wrong`` where the answers of other samples
+    are clearly better than the right ones (the metric's direction or the references
+    must be wrong), or where the right answers have no number."""
 
     message: str
     wrong: bool = False
@@ -70,7 +72,8 @@ class Doubt(NamedTuple):
 
 @dataclass(frozen=True)
 class Bounds:
-    """One number of a task for right, shuffled and empty answers, or why it has none."""
+    """One number of a task for right, shuffled and empty answers, or why it has
+    none."""
 
     task: Task
     metric: str
@@ -80,7 +83,8 @@ class Bounds:
     only_one: bool = False
     """Fewer than two samples have a reference: there is nothing to shuffle."""
     lost: Mapping[Which, str] = field(default_factory=dict)
-    """The most frequent reason why answers have no score, for each kind that lacks some."""
+    """The most frequent reason why answers have no score, for each kind that lacks
+    some."""
     judged: bool = False
     reference_free: bool = False
     """It scores the answer alone, so that shuffled references are no check."""
@@ -97,7 +101,8 @@ class Bounds:
         if right is not None and right.value is None and (asked := _applicable(right)):
             reason = _SUSPENDED if right.suspended else self.lost.get("reference", "")
             yield Doubt(
-                f"{self.metric} scored {right.scored:,} of {asked:,} references: {reason}",
+                f"{self.metric} scored {right.scored:,} of {asked:,} references: "
+                f"{reason}",
                 wrong=True,
             )
             return
@@ -106,40 +111,49 @@ class Bounds:
             if self.judged and (lost := asked - result.scored):
                 reason = _SUSPENDED if result.suspended else self.lost.get(which, "")
                 yield Doubt(
-                    f"{self.metric} gave {lost:,} of {asked:,} {_ANSWERS[which]} no score: {reason}"
+                    f"{self.metric} gave {lost:,} of {asked:,} {_ANSWERS[which]} no "
+                    f"score: {reason}"
                 )
         shuffled = None if self.reference_free else self._margin("shuffled")
         empty = self._margin("empty")
         if shuffled is not None and shuffled < -self._noise("shuffled"):
             yield Doubt(
-                f"{self.metric} gives {self._compared('shuffled')}: look at its higher_is_better",
+                f"{self.metric} gives {self._compared('shuffled')}: look at its "
+                "higher_is_better",
                 wrong=True,
             )
         elif shuffled is not None and shuffled <= self._noise("shuffled"):
             yield Doubt(
-                f"{self.metric} cannot tell the right answers from shuffled ones: {self._compared('shuffled')}"
+                f"{self.metric} cannot tell the right answers from shuffled ones: "
+                f"{self._compared('shuffled')}"
             )
         if empty is not None and empty <= self._noise("empty"):
             yield Doubt(
-                f"{self.metric} cannot tell the right answers from empty ones: {self._compared('empty')}"
+                f"{self.metric} cannot tell the right answers from empty ones: "
+                f"{self._compared('empty')}"
             )
 
     def _margin(self, other: Which) -> float | None:
-        """How much better the right answers are than others; None without both numbers."""
+        """How much better the right answers are than others; None without both
+        numbers."""
         right, wrong = self.value("reference"), self.value(other)
         if right is None or wrong is None:
             return None
         return right - wrong if self.higher_is_better else wrong - right
 
     def _noise(self, other: Which) -> float:
-        """Two standard errors of the difference where there are enough samples, else 0."""
+        """Two standard errors of the difference where there are enough samples, else
+        0."""
         pair = (self.results["reference"], self.results[other])
         if min(result.scored for result in pair) < ENOUGH:
             return 0.0
         return 2 * math.hypot(*(result.stderr or 0.0 for result in pair))
 
     def _compared(self, other: Which) -> str:
-        return f"{self.value('reference'):.4f} to the references, {self.value(other):.4f} to {_WHOSE[other]}"
+        return (
+            f"{self.value('reference'):.4f} to the references, "
+            f"{self.value(other):.4f} to {_WHOSE[other]}"
+        )
 
 
 def _applicable(result: Result) -> int:
@@ -150,11 +164,12 @@ def _applicable(result: Result) -> int:
 def judge_calls(
     tasks: Sequence[Task], roles: Mapping[str, BackendSpec], limit: int | None = None
 ) -> dict[str, int]:
-    """Count the calls by role that metrics make to score one model's answers.
-    The answers are to every sample; with a ``limit``, one to each of the first samples of a task.
+    """Count the calls by role that metrics make to score one model's answers. The
+    answers are to every sample; with a ``limit``, one to each of the first samples of a
+    task.
 
-    They are counted on stand-ins for answers: a metric whose calls depend on the answer may make others. Nothing is
-    sent, and no backend of a role is made.
+    They are counted on stand-ins for answers: a metric whose calls depend on the answer
+    may make others. Nothing is sent, and no backend of a role is made.
     """
     if not any(
         metric.bound.metric.judged and not metric.unavailable
@@ -189,10 +204,10 @@ def judge_calls(
 def measure(
     tasks: Sequence[Task], roles: Mapping[str, BackendSpec], *, limit: int = LIMIT
 ) -> list[Bounds]:
-    """Measure the bounds of every number of tasks, in their order.
-    Unavailable ones have their reason. A role is asked for each of the three, unless it stops answering. The data of
-    the tasks must be sound. Raises what a run raises: MissingError for a key that a role lacks, UsageError for tasks
-    that cannot be asked."""
+    """Measure the bounds of every number of tasks, in their order. Unavailable ones
+    have their reason. A role is asked for each of the three, unless it stops answering.
+    The data of the tasks must be sound. Raises what a run raises: MissingError for a
+    key that a role lacks, UsageError for tasks that cannot be asked."""
     from mmeval.run.runner import run
 
     once = _asked_once(tasks)
@@ -238,15 +253,17 @@ def _unscored(outcome: RunOutcome) -> dict[tuple[str, str], Counter[str]]:
 
 
 def _asked_once(tasks: Sequence[Task]) -> tuple[Task, ...]:
-    """The tasks with one answer to each sample, which is whole: no protocol has to put it together."""
+    """The tasks with one answer to each sample, which is whole: no protocol has to put
+    it together."""
     return tuple(replace(task, repeats=1, protocol=single) for task in tasks)
 
 
 def shuffled_answers(
     tasks: Sequence[Task], *, limit: int = LIMIT
 ) -> dict[str, dict[str, Interleaved]]:
-    """For each sample with a reference, draw the reference of another by ``SEED``.
-    By task and sample. Samples that cannot be asked are left out; a task with fewer than two others has none."""
+    """For each sample with a reference, draw the reference of another by ``SEED``. By
+    task and sample. Samples that cannot be asked are left out; a task with fewer than
+    two others has none."""
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as temporary:
         folder = Path(temporary)
         plan = JobQueue(

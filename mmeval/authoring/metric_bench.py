@@ -36,13 +36,15 @@ TrialScoring = Callable[[BoundMetric, Trial], MetricScores]
 def asked_specs(
     metric: Metric, specs: Mapping[str, BackendSpec]
 ) -> dict[str, BackendSpec]:
-    """Those of the roles that the metric asks. Raises UsageError for one that is missing."""
+    """Those of the roles that the metric asks. Raises UsageError for one that is
+    missing."""
     by_kind = [role for role in metric.roles if role in BY_KIND]
     for role in metric.roles:
         if not (played(role, specs) if role in by_kind else role in specs):
             flag = f"--{role} " if role in ("judge", "captioner") else f"--role {role}="
             raise UsageError(
-                f"the metric {metric.name!r} asks the role {role!r}; add {flag}BACKEND,k=v"
+                f"the metric {metric.name!r} asks the role {role!r}; add "
+                f"{flag}BACKEND,k=v"
             )
     check_variants(specs, by_kind)
     asked = with_asked(
@@ -53,8 +55,9 @@ def asked_specs(
 
 @contextmanager
 def bench_for(specs: Mapping[str, BackendSpec]) -> Iterator[TrialScoring]:
-    """Score with these roles, those of a metric (:func:`asked_specs`); equal questions are asked once.
-    Its scoring raises errors that concern every trial, such as a refused key."""
+    """Score with these roles, those of a metric (:func:`asked_specs`); equal questions
+    are asked once. Its scoring raises errors that concern every trial, such as a
+    refused key."""
     with asking(specs) as (broker, runner):
         yield lambda bound, trial: runner.run(_score(broker, bound, trial))
 

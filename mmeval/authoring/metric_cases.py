@@ -40,7 +40,8 @@ def case_lines(file: Path) -> Iterator[tuple[str, Any]]:
 
 @dataclass(frozen=True)
 class Case:
-    """One answer to score, as it is written. ``labels`` are returned with the result."""
+    """One answer to score, as it is written. ``labels`` are returned with the
+    result."""
 
     files: tuple[str, ...] = ()
     answer: Any = None
@@ -118,11 +119,12 @@ def typed(values: Mapping[str, Any], key: str, kind: type[T]) -> T | None:
 def ready_case(
     metric: Metric, case: Case, folder: Path, place: str = "", *, trust: bool = False
 ) -> ReadyCase:
-    """Make a case ready, with its switches and its media.
-    Its paths are relative to ``folder``. ``trust`` is the user's consent to run code that the case names.
+    """Make a case ready, with its switches and its media. Its paths are relative to
+    ``folder``. ``trust`` is the user's consent to run code that the case names.
 
-    Raises UsageError for content that cannot be read, UnknownNameError for a switch or profile, MissingExtraError
-    for a package that is not installed, MissingDataError for a missing model.
+    Raises UsageError for content that cannot be read, UnknownNameError for a switch or
+    profile, MissingExtraError for a package that is not installed, MissingDataError for
+    a missing model.
     """
 
     known = dict.fromkeys((*PROFILES, *metric.profiles))
@@ -164,12 +166,16 @@ def files_as_texts(given: Mapping[str, Iterable[Any]]) -> Iterator[str]:
                 parts = json.dumps(
                     [{"type": media.kind, "path": text}], ensure_ascii=False
                 )
-                yield f"note: {flag} {text} was used as a text; for the file of that name write {flag} '{parts}'"
+                yield (
+                    f"note: {flag} {text} was used as a text; for the file of that "
+                    f"name write {flag} '{parts}'"
+                )
 
 
 def trial_of(case: Case, folder: Path, looks_at: PartKind | None = None) -> Trial:
-    """Make the trial of a case; without answer and files it has no output.
-    A file that may be of the kind ``looks_at`` is: a page is a picture, code is text, a damaged file may be any."""
+    """Make the trial of a case; without answer and files it has no output. A file that
+    may be of the kind ``looks_at`` is: a page is a picture, code is text, a damaged
+    file may be any."""
 
     reader = ContentReader(lambda path, _: medium_at(folder, path))
     asked = (

@@ -35,21 +35,24 @@ log = logging.getLogger(__name__)
 
 PROMPTED_ROWS = 3
 MAX_REPEATED = 5
-"""Findings of one check about one task that are reported in full; the others are counted."""
+"""Findings of one check about one task that are reported in full; the others are
+counted."""
 MAX_DAMAGED = 10
-"""As :data:`MAX_REPEATED`, for media that cannot be decoded and rows that cannot be asked."""
+"""As :data:`MAX_REPEATED`, for media that cannot be decoded and rows that cannot be
+asked."""
 
 BUNDLED_TAGS = "bundled_tags"
-"""The label that lists tags without a medium of their own, as their file belongs to another tag: the texture of a
-mesh."""
+"""The label that lists tags without a medium of their own, as their file belongs to
+another tag: the texture of a mesh."""
 
 
 @dataclass
 class SampleChecks:
     """The checks of one task that read samples, in one pass over its first ``rows``.
 
-    After ``findings``, ``selected`` counts the samples that the task keeps, ``media`` are the files of their media, and
-    ``loose_media`` counts media without a file of their own, such as those in a column of parquet.
+    After ``findings``, ``selected`` counts the samples that the task keeps, ``media``
+    are the files of their media, and ``loose_media`` counts media without a file of
+    their own, such as those in a column of parquet.
     """
 
     file: TaskFile
@@ -63,10 +66,12 @@ class SampleChecks:
     loose_media: int = 0
     selected: int = 0
     unlabelled: dict[str, list[str]] = field(default_factory=dict)
-    """By label of slices or clusters, the places of samples without it, with the label that they have instead."""
+    """By label of slices or clusters, the places of samples without it, with the label
+    that they have instead."""
     whole: bool = True
     rows_file: str = ""
-    """The file of the rows, to stand before a row number; empty where there are several, or none."""
+    """The file of the rows, to stand before a row number; empty where there are
+    several, or none."""
     absent: bool = False
     """Whether the data are missing on this machine, so that no sample was checked."""
 
@@ -107,7 +112,10 @@ class SampleChecks:
                 log.debug("%s", finding)
         for (name, severity), count in self.found.items():
             if (more := count - _most_shown(name)) > 0:
-                message = f"{counted(more, 'more finding')} of this kind (--verbosity DEBUG names them)"
+                message = (
+                    f"{counted(more, 'more finding')} of this kind (--verbosity DEBUG "
+                    "names them)"
+                )
                 yield self._at((), name, message, severity)
         self.whole = self.whole and (self.rows is None or self.rows >= length)
         if self.whole:
@@ -117,7 +125,8 @@ class SampleChecks:
     def _all(
         self, samples: Iterator[Sample], *, written: bool
     ) -> Iterator[TaskFinding]:
-        """The findings of each sample; ``written`` for rows of the documented schema."""
+        """The findings of each sample; ``written`` for rows of the documented
+        schema."""
         for number in range(1, (self.rows or 10**12) + 1):
             with Caught() as failure:  # of the loader, whose iterator is spent then
                 sample = next(samples, None)
@@ -126,7 +135,8 @@ class SampleChecks:
                 yield self._at(
                     (),
                     "rows",
-                    f"row {number} and those after it cannot be read: {message_of(failure.error)}",
+                    f"row {number} and those after it cannot be read: "
+                    f"{message_of(failure.error)}",
                 )
             if failure or sample is None:
                 return
@@ -137,7 +147,10 @@ class SampleChecks:
                 self.selected += self.task.selected(sample)
                 continue
             for label, advice in doubtful_labels(sample) if written else ():
-                message = f'{self.rows_file}row {number}: the key "{label}" is taken as a label; {advice}'
+                message = (
+                    f'{self.rows_file}row {number}: the key "{label}" is taken as a '
+                    f"label; {advice}"
+                )
                 yield self._at((), "keys", message, "warning")
             yield from self._tags(sample, number)
             yield from self._of_sample(sample, number)
@@ -161,7 +174,10 @@ class SampleChecks:
         for metric in self.task.metrics:
             if fault := metric.bound.sample_fault(sample):
                 where = self._where(sample, number)
-                message = f"{where}: no answer to it can be scored by {metric.bound.name!r}: {fault}"
+                message = (
+                    f"{where}: no answer to it can be scored by "
+                    f"{metric.bound.name!r}: {fault}"
+                )
                 yield self._at(("metric_list",), "rubrics", message)
         if self.selected <= PROMPTED_ROWS:
             with Caught() as failure:
@@ -198,7 +214,10 @@ class SampleChecks:
         named += [("cluster_key", keys.cluster_key)] if keys.cluster_key else []
         for key, label in named:
             if label not in self.labels:
-                message = f"no sample has the label {label!r}{did_you_mean(label, self.labels)}"
+                message = (
+                    "no sample has the label "
+                    f"{label!r}{did_you_mean(label, self.labels)}"
+                )
                 yield self._at((key,), "labels", message)
 
     def _note_labels(self, sample: Sample, number: int) -> None:
@@ -233,7 +252,10 @@ class SampleChecks:
                 else ""
             )
             lack = "lacks" if len(places) == 1 else "lack"
-            message = f"{len(places):,} of {self.selected:,} samples {lack} the label {label!r}"
+            message = (
+                f"{len(places):,} of {self.selected:,} samples {lack} the label "
+                f"{label!r}"
+            )
             yield self._at(
                 (key,), "labels", f"{message}: {'; '.join(shown)}{more}", "warning"
             )
@@ -251,7 +273,10 @@ class SampleChecks:
         ):
             if part.label in bundled or part.raw.endswith(":"):  # its caption follows
                 continue
-            message = f"row {number}, sample {sample.id!r}: the tag {part.raw} in the input has no medium"
+            message = (
+                f"row {number}, sample {sample.id!r}: the tag {part.raw} in the input "
+                "has no medium"
+            )
             yield self._at((), "tags", message, "warning")
 
     def _modalities(self, sample: Sample, number: int) -> Iterator[TaskFinding]:
@@ -263,7 +288,10 @@ class SampleChecks:
                 if not part.dangling
             }
             for kind in sorted(kinds - {*self.task.input_modalities}):
-                message = f"sample {sample.id!r} holds {kind}, which input_modalities leaves out"
+                message = (
+                    f"sample {sample.id!r} holds {kind}, which input_modalities "
+                    "leaves out"
+                )
                 yield self._at(("input_modalities",), "modalities", message)
         if isinstance(self.task.wanted, SampleKinds):
             try:
@@ -289,7 +317,10 @@ class SampleChecks:
             part.kind for reference in sample.references for part in reference.parts
         } - {"reasoning"}
         for kind in sorted(held - wanted):
-            message = f"a reference of sample {sample.id!r} holds {kind}, which output_modalities leaves out"
+            message = (
+                f"a reference of sample {sample.id!r} holds {kind}, which "
+                "output_modalities leaves out"
+            )
             yield self._at(("output_modalities",), "answers", message, "warning")
 
     def _media(self, sample: Sample, number: int) -> Iterator[TaskFinding]:
@@ -310,14 +341,20 @@ class SampleChecks:
                     f"sample {sample.id!r}, {part.label or part.kind}: {problem}",
                 )
             elif part.kind != "code" and (fault := self.look.fault(part.media)):
-                message = f"row {number}, sample {sample.id!r}, {part.label or part.kind}: {fault}"
+                message = (
+                    f"row {number}, sample {sample.id!r}, {part.label or part.kind}: "
+                    f"{fault}"
+                )
                 yield self._at((), "decoding", message)
 
     def _references(self, sample: Sample) -> Iterator[TaskFinding]:
         trial = Trial(sample, output=Interleaved((text_part("probe"),)))
         for metric in self.task.metrics:
             if reason := _unscored(metric, trial):
-                message = f"sample {sample.id!r} has no reference, which {metric.bound.name!r} needs: {reason}"
+                message = (
+                    f"sample {sample.id!r} has no reference, which "
+                    f"{metric.bound.name!r} needs: {reason}"
+                )
                 yield self._at(("metric_list",), "references", message)
 
     def _at(

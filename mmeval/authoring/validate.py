@@ -31,40 +31,53 @@ _logger = logging.getLogger(__name__)
 
 CHECKS: Mapping[str, str] = {
     "requires": "requires_mmeval is met by this mmeval",
-    "schema": "the files and their includes are valid YAML, all keys known and well typed, metadata.version present",
-    "plugins": "loader, prompt, protocol, metrics and aggregators exist, import, and take their options",
-    "metrics": "every metric can be computed here: its packages are installed (a warning where not)",
+    "schema": "the files and their includes are valid YAML, all keys known and well typed, "
+    "metadata.version present",
+    "plugins": "loader, prompt, protocol, metrics and aggregators exist, import, and take "
+    "their options",
+    "metrics": "every metric can be computed here: its packages are installed (a warning "
+    "where not)",
     "package": "the package that holds a task file can be imported",
     "revision": "a data set of the hub is pinned to a commit (a warning where not)",
     "dataset": (
-        "the data are there (a warning for those of the hub: none are fetched), the loader takes them, and the filter "
+        "the data are there (a warning for those of the hub: none are fetched), the "
+        "loader takes them, and the filter "
         "keeps at least one sample"
     ),
     "rows": "every row can be read, and put to a model",
-    "keys": "no label has nearly the name of a key of rows (a warning; for the loader interleaved)",
+    "keys": "no label has nearly the name of a key of rows (a warning; for the loader "
+    "interleaved)",
     "tags": "every tag in an input has its medium (a warning where not)",
     "ids": "no two samples have the same id, and none is empty",
-    "modalities": "samples hold only kinds of input_modalities, and name their output_modalities if per_sample",
+    "modalities": "samples hold only kinds of input_modalities, and name their "
+    "output_modalities if per_sample",
     "answers": "references hold only kinds of output_modalities (a warning where not)",
     "media": "every medium is there, and its content is of the kind that it is announced as",
     "decoding": (
-        f"pictures, sounds, videos, PDF files and meshes can be decoded, for {SECONDS:.0f} seconds in all (a warning "
+        "pictures, sounds, videos, PDF files and meshes can be decoded, for "
+        f"{SECONDS:.0f} seconds in all (a warning "
         "where what decodes them is not installed)"
     ),
-    "references": "every metric that asks no role can score an answer to each sample that has no reference",
-    "rubrics": "every sample has what a metric is known to need of it: its rubric, for rubric_judge",
+    "references": "every metric that asks no role can score an answer to each sample that has "
+    "no reference",
+    "rubrics": "every sample has what a metric is known to need of it: its rubric, for "
+    "rubric_judge",
     "labels": (
-        "filter, breakdown, cluster_key and prompt_fields name labels that some sample has, breakdown and cluster_key "
+        "filter, breakdown, cluster_key and prompt_fields name labels that some "
+        "sample has, breakdown and cluster_key "
         "those that every sample has (a warning where some lack them)"
     ),
     "prompt": f"the prompt can be made of the first {PROMPTED_ROWS} samples",
     "bounds": (
-        "every metric gives the references a better number than the references of other samples, and than empty "
-        "answers (a warning where not, an error where those of other samples have the better one, or the references "
+        "every metric gives the references a better number than the references of "
+        "other samples, and than empty "
+        "answers (a warning where not, an error where those of other samples have the "
+        "better one, or the references "
         "have none)"
     ),
 }
-"""What is checked, in order. A check that lacks its input (no data, for example) is left out for that task."""
+"""What is checked, in order. A check that lacks its input (no data, for example) is
+left out for that task."""
 
 
 class Sound(NamedTuple):
@@ -77,7 +90,8 @@ class Sound(NamedTuple):
 
 @dataclass
 class CheckTally:
-    """What was checked: tasks, their samples and media; and the tasks without errors."""
+    """What was checked: tasks, their samples and media; and the tasks without
+    errors."""
 
     tasks: int = 0
     samples: int = 0
@@ -104,8 +118,9 @@ def check(
     """Check the tasks that names select: files first, then the data of each task.
     The last check, ``bounds``, is :func:`mmeval.authoring.bounds.measure`.
 
-    ``rows`` limits how many rows of each task are read; None reads all. ``roles`` are those that a run would have.
-    ``tally`` is filled. Raises UnknownNameError for a name that selects nothing.
+    ``rows`` limits how many rows of each task are read; None reads all. ``roles`` are
+    those that a run would have. ``tally`` is filled. Raises UnknownNameError for a name
+    that selects nothing.
     """
     tally = CheckTally() if tally is None else tally
     index = TaskIndex(include_path)
@@ -144,8 +159,9 @@ def check(
 
 
 def _means_folder(name: str, index: TaskIndex) -> bool:
-    """Whether a name of both a folder of task files and others means the folder.
-    It does if it has task files, as its author has probably just changed it. The choice is logged."""
+    """Whether a name of both a folder of task files and others means the folder. It
+    does if it has task files, as its author has probably just changed it. The choice is
+    logged."""
     folder = Path(name)
     if "/" in name or not folder.is_dir():
         return False
@@ -157,7 +173,8 @@ def _means_folder(name: str, index: TaskIndex) -> bool:
     if not others or not index.below(folder):
         return False
     _logger.info(
-        "%s: the folder is checked, not the installed task of this name (%s); to check that write %s",
+        "%s: the folder is checked, not the installed task of this name (%s); to "
+        "check that write %s",
         name,
         others[0].file,
         others[0].full_name if others[0].benchmark else others[0].file,
@@ -197,7 +214,10 @@ def _check_task(
     sound = True
     for metric in task.metrics:
         if metric.unavailable:
-            message = f"the metric {metric.bound.name!r} will be unavailable: {metric.unavailable}"
+            message = (
+                f"the metric {metric.bound.name!r} will be unavailable: "
+                f"{metric.unavailable}"
+            )
             yield finding_at(file, ("metric_list",), "metrics", message, "warning")
     asked = {
         role for metric in task.metrics for role in metric.bound.asked_roles(task.roles)
@@ -247,7 +267,10 @@ def _check_revision(file: TaskFile, task: Task) -> Iterator[TaskFinding]:
     except MmevalError:
         return  # reported by the check of the data set
     if on_hub and not re.fullmatch(r"[0-9a-f]{40}", data.revision):
-        message = f"the data set {data.path} is not pinned; write the 40 characters of a commit under revision"
+        message = (
+            f"the data set {data.path} is not pinned; write the 40 characters of a "
+            "commit under revision"
+        )
         yield finding_at(
             file,
             ("revision",) if data.revision else ("dataset_path",),

@@ -11,8 +11,8 @@ from mmeval.errors import UnknownNameError
 from mmeval.records.request import GenerationParams, Request
 
 OutputMode = Literal["single", "exclusive", "parallel", "interleaved"]
-"""``single``: one kind ever; ``exclusive``: one kind a call; ``parallel``: several kinds in a fixed order;
-``interleaved``: free order and counts."""
+"""``single``: one kind ever; ``exclusive``: one kind a call; ``parallel``: several
+kinds in a fixed order; ``interleaved``: free order and counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,8 @@ ANY = Limit()
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a backend can read and make. A mismatch is found before a request is sent."""
+    """What a backend can read and make. A mismatch is found before a request is
+    sent."""
 
     inputs: Mapping[PartKind, Limit] = field(
         default_factory=lambda: {"text": ANY, "code": ANY}
@@ -38,12 +39,15 @@ class Capabilities:
     )
     output_mode: OutputMode = "single"
     declarable: frozenset[PartKind] = frozenset()
-    """Kinds that it also gives when its argument ``outputs`` names them (``outputs=text+audio``)."""
+    """Kinds that it also gives when its argument ``outputs`` names them
+    (``outputs=text+audio``)."""
     options: frozenset[str] | None = None
-    """The parameters of one modality (``image.size``) that it knows; None where that is not known. It never gets one
-    that it does not know: a user's is refused before the run, and one of a task file is left out with a warning."""
+    """The parameters of one modality (``image.size``) that it knows; None where that is
+    not known. It never gets one that it does not know: a user's is refused before the
+    run, and one of a task file is left out with a warning."""
     by_role: Mapping[PartKind, str] = field(default_factory=dict)
-    """The kinds that it would give if a role, such as a tool of an agent, had a backend."""
+    """The kinds that it would give if a role, such as a tool of an agent, had a
+    backend."""
 
     @classmethod
     def of(
@@ -85,7 +89,8 @@ class Capabilities:
         return gaps + self._undeclared(request) + self._exceeded(request)
 
     def _undeclared(self, request: Request) -> list[str]:
-        """What to write where only the user knows what the model gives, or where a role is missing."""
+        """What to write where only the user knows what the model gives, or where a role
+        is missing."""
         more = [kind for kind in request.wants if kind not in self.outputs]
         if roles := dict.fromkeys(
             self.by_role[kind] for kind in more if kind in self.by_role
@@ -134,7 +139,8 @@ class Capabilities:
                 )
             if limit.max_bytes is not None and max(sizes) > limit.max_bytes:
                 gaps.append(
-                    f"takes at most {limit.max_bytes} bytes of {kind}, {max(sizes)} given"
+                    f"takes at most {limit.max_bytes} bytes of {kind}, {max(sizes)} "
+                    "given"
                 )
         return gaps
 

@@ -17,9 +17,9 @@ from mmeval.records.sample import Sample
 
 @runtime_checkable
 class Backend(Protocol):
-    """What every backend has.
-    ``identity`` decides what may be reused (model, revision, code, dtype, settings that change answers); ``provenance``
-    is only recorded (library versions, machine)."""
+    """What every backend has. ``identity`` decides what may be reused (model, revision,
+    code, dtype, settings that change answers); ``provenance`` is only recorded (library
+    versions, machine)."""
 
     @property
     def capabilities(self) -> Capabilities: ...
@@ -32,8 +32,8 @@ class Backend(Protocol):
 
 @runtime_checkable
 class ModelBackend(Backend, Protocol):
-    """Answers one request; a failure is a ``Response`` with an error.
-    It is never an empty answer. Raising is a defect that is recorded as an ``internal`` error."""
+    """Answers one request; a failure is a ``Response`` with an error. It is never an
+    empty answer. Raising is a defect that is recorded as an ``internal`` error."""
 
     async def generate(self, request: Request) -> Response: ...
 
@@ -42,12 +42,13 @@ class ModelBackend(Backend, Protocol):
 class BatchBackend(Backend, Protocol):
     """A local model: answers several waiting requests at once, in a worker thread.
 
-    Yields ``(position in requests, response)`` in any order, each position once. The requests of a batch are equal in
-    ``wants`` and ``params``. Whatever it raises concerns the whole batch: its open rows are asked again, in halves when
-    memory ran out, else one by one.
+    Yields ``(position in requests, response)`` in any order, each position once. The
+    requests of a batch are equal in ``wants`` and ``params``. Whatever it raises
+    concerns the whole batch: its open rows are asked again, in halves when memory ran
+    out, else one by one.
 
-    There are never more than ``max_batch_size`` requests in a batch. It may have a smaller ``usual_batch_size``, for
-    users who do not set one.
+    There are never more than ``max_batch_size`` requests in a batch. It may have a
+    smaller ``usual_batch_size``, for users who do not set one.
     """
 
     @property
@@ -60,22 +61,25 @@ class BatchBackend(Backend, Protocol):
 class ModelDiedError(Exception):
     """The model that was answering a batch is gone; the message is the cause.
 
-    A batch backend raises it where its model runs in a process of its own. The model is then started anew, and the
-    open rows are asked once more, one by one: a row that ends it twice has failed alone.
+    A batch backend raises it where its model runs in a process of its own. The model is
+    then started anew, and the open rows are asked once more, one by one: a row that
+    ends it twice has failed alone.
     """
 
 
 class PlaceLostError(ModelDiedError):
-    """The machine is gone on which the model was answering, whatever it was asked: no row is at fault."""
+    """The machine is gone on which the model was answering, whatever it was asked: no
+    row is at fault."""
 
 
 class ServerBatches(Protocol):
     """How a server answers many requests at once, within hours and for less money.
 
-    ``answer`` calls ``deliver`` for each position; what fails with a retryable kind is asked alone then. After a kill
-    it is called again with the same requests or some of them: by what it wrote into ``notes``, a folder of the run,
-    it pays for nothing twice. ``report`` is called with the progress as text. It may be cancelled, and raises
-    MmevalError for what concerns every request.
+    ``answer`` calls ``deliver`` for each position; what fails with a retryable kind is
+    asked alone then. After a kill it is called again with the same requests or some of
+    them: by what it wrote into ``notes``, a folder of the run, it pays for nothing
+    twice. ``report`` is called with the progress as text. It may be cancelled, and
+    raises MmevalError for what concerns every request.
     """
 
     max_rows: int
@@ -92,7 +96,8 @@ class ServerBatches(Protocol):
 
 @runtime_checkable
 class Batched(Protocol):
-    """A model backend whose server also takes batches; ``batches`` is None where its user does not ask for them."""
+    """A model backend whose server also takes batches; ``batches`` is None where its
+    user does not ask for them."""
 
     @property
     def batches(self) -> ServerBatches | None: ...
@@ -102,10 +107,11 @@ class Batched(Protocol):
 class Startable(Protocol):
     """A backend that loads something before it can answer, such as weights.
 
-    ``start`` blocks. It is called once before the first request that is sent, in the thread or the process that will
-    answer; not at all in a run that has every answer already, nor in a dry run. What it raises ends the run with that
-    message and exit code, and fails no sample: MissingError for what has to be supplied, UsageError for arguments that
-    cannot be used here.
+    ``start`` blocks. It is called once before the first request that is sent, in the
+    thread or the process that will answer; not at all in a run that has every answer
+    already, nor in a dry run. What it raises ends the run with that message and exit
+    code, and fails no sample: MissingError for what has to be supplied, UsageError for
+    arguments that cannot be used here.
     """
 
     def start(self) -> None: ...
@@ -113,8 +119,8 @@ class Startable(Protocol):
 
 @runtime_checkable
 class Logged(Protocol):
-    """A backend that starts a program of its own, which writes a log. ``log_into`` names the file for it in the run
-    folder, before ``start``."""
+    """A backend that starts a program of its own, which writes a log. ``log_into``
+    names the file for it in the run folder, before ``start``."""
 
     def log_into(self, file: Path) -> None: ...
 
@@ -122,7 +128,8 @@ class Logged(Protocol):
 @runtime_checkable
 class LocalWork(Protocol):
     """A model backend whose calls are work for this machine: they cost nothing.
-    ``usual_connections`` of them are made at a time (0: as many as of any server), unless its role says otherwise."""
+    ``usual_connections`` of them are made at a time (0: as many as of any server),
+    unless its role says otherwise."""
 
     @property
     def usual_connections(self) -> int: ...
@@ -132,9 +139,11 @@ class LocalWork(Protocol):
 class Parallel(Protocol):
     """A batch backend that may be copied.
 
-    Each entry of ``workers`` holds the arguments in which one copy differs from this one, such as its ``device``. Where
-    there are entries, the core starts a process for each, which makes the backend by its name, its arguments and those
-    of its entry, and this instance is never started or asked. A copy has the same identity, and no workers of its own.
+    Each entry of ``workers`` holds the arguments in which one copy differs from this
+    one, such as its ``device``. Where there are entries, the core starts a process for
+    each, which makes the backend by its name, its arguments and those of its entry, and
+    this instance is never started or asked. A copy has the same identity, and no
+    workers of its own.
     """
 
     @property
@@ -143,15 +152,16 @@ class Parallel(Protocol):
 
 @runtime_checkable
 class ProgramBackend(Backend, Protocol):
-    """A backend whose program asks other roles for its answer: an agent (:mod:`mmeval.agent`)."""
+    """A backend whose program asks other roles for its answer: an agent
+    (:mod:`mmeval.agent`)."""
 
     def program(self, request: Request) -> Program[Response]: ...
 
 
 @runtime_checkable
 class SampleBackend(Backend, Protocol):
-    """Answers from the sample, not the request: bounds, answers made elsewhere.
-    Its answers are never shared between samples, and never count as those of a model."""
+    """Answers from the sample, not the request: bounds, answers made elsewhere. Its
+    answers are never shared between samples, and never count as those of a model."""
 
     def answer(
         self, task: str, sample: Sample, repeat: int, request: Request
@@ -172,8 +182,9 @@ class TaskAhead:
 class WholeAnswers(SampleBackend, Protocol):
     """A sample backend that has the whole answers already, made elsewhere.
 
-    A sample is put to it once, under any protocol of its task, and its media become the run's own. ``foresee`` is
-    called before the first sample, to report on the log what is missing.
+    A sample is put to it once, under any protocol of its task, and its media become the
+    run's own. ``foresee`` is called before the first sample, to report on the log what
+    is missing.
     """
 
     def foresee(self, tasks: Sequence[TaskAhead]) -> None: ...
@@ -192,7 +203,8 @@ def workers_of(backend: object) -> Sequence[Mapping[str, Any]]:
 
 
 def asked_model(identity: Mapping[str, Any]) -> str:
-    """What a backend calls its model; its own name where it has none. Verdicts and prices name it."""
+    """What a backend calls its model; its own name where it has none. Verdicts and
+    prices name it."""
     return str(identity.get("model") or identity.get("backend") or "unnamed")
 
 

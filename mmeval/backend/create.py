@@ -32,7 +32,8 @@ _FOREIGN = frozenset(
 _FOREIGN_LOCAL = frozenset(
     ("hf_auto", "hf_multimodal", "hf_causal", "huggingface", "transformers")
 )
-"""Names in other harnesses for a model of the Hugging Face hub that runs on this machine."""
+"""Names in other harnesses for a model of the Hugging Face hub that runs on this
+machine."""
 _FLAGS_INSTEAD = {
     "batch_size": "It is a flag of its own: --batch_size N",
     "max_batch_size": "The largest batch is a flag of its own: --batch_size N",
@@ -44,8 +45,9 @@ _TEXT = (str, "str", str | None, "str | None")
 def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
     """A backend by its plugin name and arguments.
 
-    Raises UnknownNameError for the name or an argument, UsageError for arguments that are missing, or of another type
-    than the backend declares; PluginError for what is no backend.
+    Raises UnknownNameError for the name or an argument, UsageError for arguments that
+    are missing, or of another type than the backend declares; PluginError for what is
+    no backend.
     """
     check_backend_name(name)
     factory = plugins.load("mmeval.model_backends", name)
@@ -75,7 +77,8 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
         signature.bind(**given)
     except TypeError as error:
         raise UsageError(
-            f"the backend {name!r}: {error}; give it with --model_args NAME=VALUE, to a judge or another role as "
+            f"the backend {name!r}: {error}; give it with --model_args NAME=VALUE, to "
+            "a judge or another role as "
             f"{name},NAME=VALUE",
             name=name,
         ) from None
@@ -85,18 +88,21 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
 
 
 def check_members(name: str, backend: AnyBackend) -> None:
-    """Raises PluginError for what lacks a member that every backend has, or has one that cannot be used."""
+    """Raises PluginError for what lacks a member that every backend has, or has one
+    that cannot be used."""
     for member in ("capabilities", "identity", "close"):
         if member not in dir(backend) and not hasattr(
             backend, member
         ):  # a wrapper lists not all that it passes on
             raise PluginError(
-                f"the backend {name!r} lacks {member}; mmeval init backend NAME writes one that has it"
+                f"the backend {name!r} lacks {member}; mmeval init backend NAME "
+                "writes one that has it"
             )
     close = inspect.getattr_static(type(backend), "close", None)
     if inspect.isfunction(close) and not inspect.iscoroutinefunction(close):
         raise PluginError(
-            f"the backend {name!r}: close must be a coroutine; write 'async def close(self)'"
+            f"the backend {name!r}: close must be a coroutine; write 'async def "
+            "close(self)'"
         )
 
 
@@ -117,7 +123,8 @@ def _arguments(factory: Callable[..., object]) -> tuple[list[str], bool]:
 
 
 def check_backend_name(name: str) -> None:
-    """Raises UnknownNameError for a backend that is not there, such as the name of a model."""
+    """Raises UnknownNameError for a backend that is not there, such as the name of a
+    model."""
     names = plugins.names("mmeval.model_backends")
     elsewhere = name.replace("-", "_")
     if (
@@ -125,24 +132,35 @@ def check_backend_name(name: str) -> None:
     ):  # without any, what is said of the tasks tells how to install
         return
     if elsewhere in _FOREIGN:
-        hint = "A server that speaks the OpenAI interface: --model openai --model_args base_url=URL,model=NAME"
+        hint = (
+            "A server that speaks the OpenAI interface: --model openai --model_args "
+            "base_url=URL,model=NAME"
+        )
     elif elsewhere in _FOREIGN_LOCAL:
-        hint = "A model that is run on this machine: --model hf --model_args pretrained=NAME"
+        hint = (
+            "A model that is run on this machine: --model hf --model_args "
+            "pretrained=NAME"
+        )
     elif did_you_mean(name, names):
         raise UnknownNameError(
             "model backend", name, names, "'mmeval ls backends' lists them"
         )
     else:
-        hint = f"The name of a model is an argument: model={name} of openai, pretrained={name} of hf"
+        hint = (
+            f"The name of a model is an argument: model={name} of openai, "
+            f"pretrained={name} of hf"
+        )
     raise UnknownNameError("model backend", name, (), hint)
 
 
 def _text(backend: str, arg: str, value: Any) -> Any:
-    """The value of a parameter that is text: ``revision=1234567`` is that text.
-    Raises UsageError for a fraction or a power of ten, whose spelling does not follow from its value."""
+    """The value of a parameter that is text: ``revision=1234567`` is that text. Raises
+    UsageError for a fraction or a power of ten, whose spelling does not follow from its
+    value."""
     if isinstance(value, float):
         raise UsageError(
-            f"the backend {backend!r}: {arg} is a text and was read as the number {value}; write it in quotes, as in "
+            f"the backend {backend!r}: {arg} is a text and was read as the number "
+            f"{value}; write it in quotes, as in "
             f"{arg}='1e5'",
             name=arg,
         )

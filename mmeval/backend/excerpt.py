@@ -96,7 +96,8 @@ def is_read(media: Media) -> bool:
 def document_excerpt(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
     """The first ``MAX_DOCUMENT_CHARS`` characters of a document.
 
-    Pictures of its first pages where it is a PDF without text. Raises the errors of ``mmeval.decode``.
+    Pictures of its first pages where it is a PDF without text. Raises the errors of
+    ``mmeval.decode``.
     """
     words, more = document_start(media, MAX_DOCUMENT_CHARS, limits=limits)
     if not words.strip() and media.mime == "application/pdf":

@@ -1,8 +1,9 @@
 """Renders a mesh or a point cloud as one picture with three views.
 
-The views are orthogonal and side by side, each in a square: along z (x to the right, y up), along y (x to the right,
-z up), and along x (y to the right, z up), none of them mirrored. Nearer places have a lighter colour, from dark
-blue to yellow, and faces are darker the more they are turned away. Colours, materials and light of the file are left
+The views are orthogonal and side by side, each in a square: along z (x to the right, y
+up), along y (x to the right, z up), and along x (y to the right, z up), none of them
+mirrored. Nearer places have a lighter colour, from dark blue to yellow, and faces are
+darker the more they are turned away. Colours, materials and light of the file are left
 out. The same geometry always gives the same picture.
 """
 
@@ -29,16 +30,18 @@ MARGIN = 16
 MAX_FACES = 200_000
 """A mesh of more faces is drawn as its vertices: they lie closer than pixels."""
 MAX_TESTS = 20_000_000
-"""Pixels that the boxes of all triangles of a view may cover together; a mesh above it is drawn as its vertices."""
+"""Pixels that the boxes of all triangles of a view may cover together; a mesh above it
+is drawn as its vertices."""
 MAX_POINTS = 1_000_000
 """Of more points so many are drawn, chosen evenly in their order."""
 FEW_POINTS = 20_000
-"""Up to so many points of a cloud are drawn three pixels wide, so that they are visible."""
+"""Up to so many points of a cloud are drawn three pixels wide, so that they are
+visible."""
 _CHUNK = 1 << 20
 """Pixels that are tested in one step."""
 _EDGE = -1e-9
-"""The least weight of a corner at a pixel inside the triangle: a little below 0, so that two triangles with one edge
-leave no gap."""
+"""The least weight of a corner at a pixel inside the triangle: a little below 0, so
+that two triangles with one edge leave no gap."""
 _GROUND = 255
 _RULE = 200
 _COLOURS = (
@@ -64,7 +67,8 @@ class View(NamedTuple):
 
 
 VIEWS = (View(0, 1, 2, 1.0), View(0, 2, 1, -1.0), View(1, 2, 0, 1.0))
-"""Along z, y and x. Right, up and the eye are a right-handed system, so nothing is mirrored."""
+"""Along z, y and x. Right, up and the eye are a right-handed system, so nothing is
+mirrored."""
 
 
 class Render(NamedTuple):
@@ -75,7 +79,8 @@ class Render(NamedTuple):
 
 
 def render(geometry: MeshArrays) -> Render:
-    """The three views of a mesh; of its vertices where its faces are none or too many."""
+    """The three views of a mesh; of its vertices where its faces are none or too
+    many."""
     import numpy
     from PIL import Image
 
@@ -115,8 +120,9 @@ def _about(geometry: MeshArrays, solid: bool, shown: int) -> str:
 
 
 def _placed(vertices: Floats) -> Floats:
-    """Vertices in pixels from the middle; their box's longest side fills the view.
-    They are scaled down first, as squares and differences of huge numbers would not be finite."""
+    """Vertices in pixels from the middle; their box's longest side fills the view. They
+    are scaled down first, as squares and differences of huge numbers would not be
+    finite."""
     import numpy
 
     huge = float(numpy.abs(vertices).max())
@@ -285,7 +291,8 @@ class _Canvas:
         )
 
     def add(self, fragments: _Fragments) -> None:
-        """Add the fragments nearer than earlier ones; of equally near ones, the brightest."""
+        """Add the fragments nearer than earlier ones; of equally near ones, the
+        brightest."""
         import numpy
 
         place, depth, bright = fragments

@@ -1,7 +1,8 @@
 """Converts media to a form that a model can read, by named routes.
 
-A user names them for a model (``convert=video->frames``), a program for a call (``Call.convert``, see
-:mod:`mmeval.backend.sendable`); each answer to converted media has a warning about it.
+A user names them for a model (``convert=video->frames``), a program for a call
+(``Call.convert``, see :mod:`mmeval.backend.sendable`); each answer to converted media
+has a warning about it.
 """
 
 from __future__ import annotations
@@ -56,13 +57,14 @@ _LOOSE_GLTF = "model/gltf+json"
 
 
 def checked_routes(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, once each. Raises UsageError for unknown ones and two of one kind, MissingExtraError for one whose
-    package is not installed."""
+    """The names, once each. Raises UsageError for unknown ones and two of one kind,
+    MissingExtraError for one whose package is not installed."""
     taken: dict[PartKind, str] = {}
     for name in names:
         if name in LATER:
             raise UsageError(
-                f"the converter {name!r} is not in this version; there are {', '.join(ROUTES)}"
+                f"the converter {name!r} is not in this version; there are "
+                f"{', '.join(ROUTES)}"
             )
         if name not in ROUTES:
             raise UnknownNameError(
@@ -71,7 +73,8 @@ def checked_routes(names: Sequence[str]) -> tuple[str, ...]:
         other = taken.setdefault(ROUTES[name].takes, name)
         if other != name:
             raise UsageError(
-                f"the converters {other!r} and {name!r} both take {ROUTES[name].takes}; name one of them"
+                f"the converters {other!r} and {name!r} both take "
+                f"{ROUTES[name].takes}; name one of them"
             )
     for missing in absent(
         route.needs for name in names if (route := ROUTES[name]).needs
@@ -88,7 +91,8 @@ def widened(capabilities: Capabilities, names: Sequence[str]) -> Capabilities:
         route = ROUTES[name]
         if route.gives not in capabilities.inputs:
             raise UsageError(
-                f"the converter {name!r} makes {route.gives}, which this model does not take either"
+                f"the converter {name!r} makes {route.gives}, which this model does "
+                "not take either"
             )
         inputs[route.takes] = ANY
     return replace(capabilities, inputs=inputs)
@@ -99,9 +103,9 @@ def convert(
 ) -> tuple[Request, tuple[str, ...]]:
     """The request with its media converted by the routes, and a warning about each.
 
-    A named route is used even where the model could read the medium itself, as the packages on a machine must not
-    decide what a model gets. A route that only shortens leaves short media alone. Raises the errors of
-    ``mmeval.decode``.
+    A named route is used even where the model could read the medium itself, as the
+    packages on a machine must not decide what a model gets. A route that only shortens
+    leaves short media alone. Raises the errors of ``mmeval.decode``.
     """
     routes = {ROUTES[name].takes: name for name in names}
     if not routes or routes.keys().isdisjoint(request.kinds()):
@@ -127,7 +131,8 @@ def even_frames(
 
 
 def _measured(media: Media, limits: DecodeLimits) -> float:
-    """Seconds of a video that does not declare its length: the time of its last frame."""
+    """Seconds of a video that does not declare its length: the time of its last
+    frame."""
     last = 0.0
     for frame in video(media, limits=limits):
         last = frame.time
@@ -163,10 +168,12 @@ def _converted(
 def routes_to_fewer(
     capabilities: Capabilities, *, video_frames: int, first_picture: bool
 ) -> tuple[Route, ...]:
-    """The routes by which a model gets less of its inputs, where it does not take them all.
+    """The routes by which a model gets less of its inputs, where it does not take them
+    all.
 
-    Without video it gets so many even frames of each (0: no frames), and where it takes a single picture, the first
-    one, or the first frame. There are none for a model that takes video and several pictures.
+    Without video it gets so many even frames of each (0: no frames), and where it takes
+    a single picture, the first one, or the first frame. There are none for a model that
+    takes video and several pictures.
     """
     image = capabilities.inputs.get("image")
     if image is None:
@@ -218,7 +225,8 @@ def _text(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
     words = str(document_text(media, limits=limits))
     if not words.strip():
         raise CorruptMediaError(
-            f"{media.label}: it holds no text that could be read out; show its pages with document->page_images"
+            f"{media.label}: it holds no text that could be read out; show its pages "
+            "with document->page_images"
         )
     return [text_part(f"\n{words}\n")], f"{len(words)} characters of text"
 
@@ -270,6 +278,7 @@ TO_DESCRIBE = (
     "document->excerpt",
     "3d->renders",
 )
-"""The routes for describing media: to forms that are taken, and no longer than a description needs."""
+"""The routes for describing media: to forms that are taken, and no longer than a
+description needs."""
 LATER = ("audio->transcript",)
 """Known by name only."""

@@ -1,10 +1,12 @@
 """Makes what a call sends: its request, with media in forms that are taken.
 
-A call names the routes that it allows (``Call.convert``, of :mod:`mmeval.backend.routes`), or has its own. A medium of
-a kind that the backend does not take is converted by the first route to a kind that it takes; a medium that is taken,
-but longer than the call needs, becomes an excerpt; all others are sent as they are. The request keeps its digest, which
-is of the media themselves. The routes that it may use and their versions also decide about the answer, so they are part
-of the call's name in the journal: a renderer that draws in another way asks anew.
+A call names the routes that it allows (``Call.convert``, of
+:mod:`mmeval.backend.routes`), or has its own. A medium of a kind that the backend does
+not take is converted by the first route to a kind that it takes; a medium that is
+taken, but longer than the call needs, becomes an excerpt; all others are sent as they
+are. The request keeps its digest, which is of the media themselves. The routes that it
+may use and their versions also decide about the answer, so they are part of the call's
+name in the journal: a renderer that draws in another way asks anew.
 """
 
 from __future__ import annotations
@@ -52,8 +54,9 @@ def sendable(
 ) -> Sendable:
     """Make what a call sends. It decodes media (seconds): call it in a thread.
 
-    A damaged medium is an error of the kind ``bad_media``; one above the limits, or that cannot be converted, is
-    ``unsupported``; a missing file or package is ``internal``, as it may be there another time.
+    A damaged medium is an error of the kind ``bad_media``; one above the limits, or
+    that cannot be converted, is ``unsupported``; a missing file or package is
+    ``internal``, as it may be there another time.
     """
     conversion = _Conversion(_routes(call.convert, capabilities), capabilities, limits)
     try:
@@ -82,7 +85,8 @@ def missing(call: Call, capabilities: Capabilities) -> list[str]:
 def can_take(
     kind: PartKind, routes: Sequence[str | Route], capabilities: Capabilities
 ) -> bool:
-    """Whether media of a kind can be sent at all, as they are or by one of the routes."""
+    """Whether media of a kind can be sent at all, as they are or by one of the
+    routes."""
     return kind in capabilities.inputs or kind in _routes(tuple(routes), capabilities)
 
 
@@ -125,7 +129,8 @@ def foreseen(call: Call, capabilities: Capabilities) -> Request:
 
 
 def absent_packages(call: Call, capabilities: Capabilities) -> list[MissingExtraError]:
-    """The packages without which media of a call cannot be converted to what is taken."""
+    """The packages without which media of a call cannot be converted to what is
+    taken."""
     kinds = call.request.kinds() - capabilities.inputs.keys()
     routes = _routes(call.convert, capabilities)
     return [
@@ -186,7 +191,8 @@ class _Conversion:
         self._routes, self._capabilities, self._limits = routes, capabilities, limits
 
     def request(self, request: Request) -> Request:
-        """The request to send, with the digest of the original one. Raises _MediaError."""
+        """The request to send, with the digest of the original one. Raises
+        _MediaError."""
         messages = tuple(self._message(message) for message in request.messages)
         for named in self._routes.values():
             if (
@@ -230,7 +236,10 @@ class _Conversion:
         if named is None:
             return [part]  # the check of the whole request reports that it is not taken
         if not named.route.reads(media):
-            reason = f"{media.label}: it is {media.mime}, which is not taken as it is and cannot be read here"
+            reason = (
+                f"{media.label}: it is {media.mime}, which is not taken as it is and "
+                "cannot be read here"
+            )
             raise _MediaError("unsupported", reason)
         made, about = named.route.convert(media, self._limits)
         self.done.append(f"{named.name}: {about} instead of the {part.kind}")
@@ -238,7 +247,8 @@ class _Conversion:
 
 
 def _damaged(media: Media, error: CorruptMediaError) -> _MediaError:
-    """The error for a damaged medium; ``internal`` where its file changed or is gone."""
+    """The error for a damaged medium; ``internal`` where its file changed or is
+    gone."""
     try:
         media.read()
     except (ContentError, MissingError) as changed:

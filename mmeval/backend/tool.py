@@ -20,8 +20,9 @@ if TYPE_CHECKING:  # it decodes, which programs do not
 class Tool:
     """A tool; its ``name`` is also that of its role: ``--role text_to_image=...``.
 
-    It makes ``parts`` of the kind ``makes`` out of parts of the kinds ``takes``; 0: as many as a call's option ``n``.
-    ``about`` is one sentence for a planner's prompt; ``backend`` names a backend for it.
+    It makes ``parts`` of the kind ``makes`` out of parts of the kinds ``takes``; 0: as
+    many as a call's option ``n``. ``about`` is one sentence for a planner's prompt;
+    ``backend`` names a backend for it.
     """
 
     name: str
@@ -41,10 +42,12 @@ class Tool:
         title: str = "",
         **options: Any,
     ) -> Call:
-        """A call of the tool, for a program to yield; the named arguments are as in ``Call``.
+        """A call of the tool, for a program to yield; the named arguments are as in
+        ``Call``.
 
-        ``system`` is an instruction beside the parts, such as how a text is to be read aloud. Options lack the kind's
-        prefix: ``tool.call("a hare", size="512x512")`` asks with ``image.size``.
+        ``system`` is an instruction beside the parts, such as how a text is to be read
+        aloud. Options lack the kind's prefix: ``tool.call("a hare", size="512x512")``
+        asks with ``image.size``.
         """
         params = GenerationParams.from_mapping(
             {f"{self.makes}.{name}": value for name, value in options.items()}
@@ -60,7 +63,8 @@ class Tool:
         )
 
     def made(self, reply: Reply) -> Part | str:
-        """What the tool has made: the first part of its kind in a reply, or why there is none."""
+        """What the tool has made: the first part of its kind in a reply, or why there
+        is none."""
         found = self.all_made(reply)
         return found if isinstance(found, str) else found[0]
 
@@ -83,5 +87,6 @@ class Tool:
 
 
 def load_tool(name: str) -> Tool:
-    """A tool by its name. Raises UnknownNameError, or PluginError for what is no tool."""
+    """A tool by its name. Raises UnknownNameError, or PluginError for what is no
+    tool."""
     return plugins.load_as("mmeval.tools", name, Tool, "make it a mmeval.backend.Tool")

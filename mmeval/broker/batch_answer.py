@@ -51,7 +51,8 @@ class ThisProcess:
 @dataclass
 class _Memory:
     """What a batch has shown of the memory; ``failed`` are the sizes that did not fit.
-    ``alone``: one row did not fit by itself, which says nothing of how many others fit."""
+    ``alone``: one row did not fit by itself, which says nothing of how many others
+    fit."""
 
     failed: list[int] = field(default_factory=list)
     alone: bool = False
@@ -64,11 +65,13 @@ class _Memory:
 def answer_batch(
     backend: BatchBackend, requests: Sequence[Request], deliver: Deliver
 ) -> int:
-    """Answer every request once, also after an error in a batch.
-    After an error the open rows are asked again: in halves when memory ran out, else singly, so a bad row fails alone.
+    """Answer every request once, also after an error in a batch. After an error the
+    open rows are asked again: in halves when memory ran out, else singly, so a bad row
+    fails alone.
 
-    Returns the largest batch that memory suffices for, as far as this one has shown, and 0 where none ran out of it.
-    Raises what ``deliver`` raises, and ModelDiedError, with open rows.
+    Returns the largest batch that memory suffices for, as far as this one has shown,
+    and 0 where none ran out of it. Raises what ``deliver`` raises, and ModelDiedError,
+    with open rows.
     """
     memory = _Memory()
     _answer(backend, requests, deliver, memory)
@@ -116,7 +119,8 @@ def _answer(
 
 @dataclass(frozen=True)
 class _Fault:
-    """Why a batch ended, in words: the exception would hold the memory of its frames."""
+    """Why a batch ended, in words: the exception would hold the memory of its
+    frames."""
 
     kind: ErrorKind
     text: str
@@ -133,7 +137,8 @@ def _yielded(
                     yield position, response
                 case _:
                     raise TypeError(
-                        f"the backend gave {given!r:.200}, which is no position with a Response"
+                        f"the backend gave {given!r:.200}, which is no position with "
+                        "a Response"
                     )
     except ModelDiedError:  # nothing is left that could be asked for the open rows
         raise

@@ -19,16 +19,19 @@ from mmeval.store.ticket import Ticket
 from mmeval.wording import counted
 
 MEDIUM_WEIGHT = 4000
-"""What a medium counts in a request's length, in characters: a picture takes about a thousand tokens."""
+"""What a medium counts in a request's length, in characters: a picture takes about a
+thousand tokens."""
 
 log = logging.getLogger(__name__)
 
 SHORT_WAIT = 0.02
 """Seconds that a call waits for company when some trials are busy elsewhere."""
 WINDOW = 4
-"""So many batches' worth of calls are wanted: one that is answered, and some to choose rows of like length from."""
+"""So many batches' worth of calls are wanted: one that is answered, and some to choose
+rows of like length from."""
 AHEAD = 8
-"""A batch for so many places is wanted ahead, since many of them may be free at the same moment."""
+"""A batch for so many places is wanted ahead, since many of them may be free at the
+same moment."""
 GROW_AFTER = 16
 """So many batches in a row must have fitted before a larger one is tried again."""
 
@@ -57,11 +60,12 @@ class Answerer(Protocol):
         """Load what is needed. Raises what keeps the backend from answering."""
 
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
-        """Answer a batch; ``deliver`` is called in the loop's thread, once for each row.
-        Returns the largest batch that memory suffices for where that has shown, else 0.
+        """Answer a batch; ``deliver`` is called in the loop's thread, once for each
+        row. Returns the largest batch that memory suffices for where that has shown,
+        else 0.
 
-        Raises ModelDiedError where the worker is gone, with open rows; MmevalError where no row can be
-        answered any more.
+        Raises ModelDiedError where the worker is gone, with open rows; MmevalError
+        where no row can be answered any more.
         """
 
     async def close(self) -> None: ...
@@ -74,9 +78,11 @@ class _Waiting:
     since: float
     length: int
     died: str = ""
-    """How the model died that was answering this row. Such a row is asked again, alone."""
+    """How the model died that was answering this row. Such a row is asked again,
+    alone."""
     overtaken: bool = False
-    """A full batch of others went first, though this call has waited longer. That happens to it once."""
+    """A full batch of others went first, though this call has waited longer. That
+    happens to it once."""
     open: bool = True
     sent: bool = False
 
@@ -87,13 +93,14 @@ _Group: TypeAlias = "list[_Waiting]"
 class Batcher:
     """Collects calls into batches whose rows are equal in wanted kinds and parameters.
 
-    A batch goes when it is full, when every live trial is waiting (no other can come), or after a short wait. It is
-    cut out of the group that holds the call that has waited longest, so that this call is in it and the lengths of its
-    neighbours are like its own: padding is what a mixed batch wastes. ``live`` counts trials, not nested programs: an
-    agent's inner calls belong to the trial that waits.
+    A batch goes when it is full, when every live trial is waiting (no other can come),
+    or after a short wait. It is cut out of the group that holds the call that has
+    waited longest, so that this call is in it and the lengths of its neighbours are
+    like its own: padding is what a mixed batch wastes. ``live`` counts trials, not
+    nested programs: an agent's inner calls belong to the trial that waits.
 
-    ``size`` is the largest batch; where memory does not suffice for it, ``size`` falls, and it is tried ``growths``
-    times later on whether more rows fit again.
+    ``size`` is the largest batch; where memory does not suffice for it, ``size`` falls,
+    and it is tried ``growths`` times later on whether more rows fit again.
     """
 
     def __init__(
@@ -156,7 +163,8 @@ class Batcher:
             self._close_call(waiting)
 
     def stop(self, error: MmevalError) -> None:
-        """Make no more batches: waiting calls get ``error``; those under way are answered."""
+        """Make no more batches: waiting calls get ``error``; those under way are
+        answered."""
         waiting = [
             *self._again,
             *(call for group in self._groups.values() for call in group),
@@ -170,10 +178,12 @@ class Batcher:
             self._timer.cancel()
         await self._answerer.close()
 
-    # --- which calls go, and when ------------------------------------------------------------------------------------
+    # --- which calls go, and when
+    # ------------------------------------------------------------------------------------
 
     def _consider(self) -> None:
-        """Send what should go now; for what should go later, come back when it is time."""
+        """Send what should go now; for what should go later, come back when it is
+        time."""
         while batch := self._taken():
             task = asyncio.get_running_loop().create_task(self._serve(batch))
             self._tasks.add(task)
@@ -230,12 +240,14 @@ class Batcher:
         return list(self._groups.values())
 
     def _fair_share(self, group: _Group) -> int:
-        """Rows to send where no more are expected: an equal part for every free place."""
+        """Rows to send where no more are expected: an equal part for every free
+        place."""
         free = self._answerer.places - self._in_flight
         return min(self.size, -(-len(group) // free))
 
     def _cut(self, group: _Group, count: int) -> list[_Waiting]:
-        """Take a batch out of a group: the first, with those whose lengths are nearest."""
+        """Take a batch out of a group: the first, with those whose lengths are
+        nearest."""
         if (
             count == 1
         ):  # there is nothing to pad, and with many places there are many to sort
@@ -253,11 +265,12 @@ class Batcher:
         self._timer = None
         self._consider()
 
-    # --- a batch under way -------------------------------------------------------------------------------------------
+    # --- a batch under way
+    # -------------------------------------------------------------------------------------------
 
     async def _serve(self, batch: list[_Waiting]) -> None:
-        """Answer a batch, and then the next ones while some are due.
-        Another task for the next one would begin behind the trials that read these answers."""
+        """Answer a batch, and then the next ones while some are due. Another task for
+        the next one would begin behind the trials that read these answers."""
         while batch:
             await self._answer(batch)
             if batch := self._taken():
@@ -298,7 +311,8 @@ class Batcher:
             if call.died and may_be_fatal:
                 self._lost(
                     [call],
-                    f"{death}; it was answering this request, as it was when it died before",
+                    f"{death}; it was answering this request, as it was when it died "
+                    "before",
                 )
             else:
                 call.died, call.sent = (
@@ -309,7 +323,8 @@ class Batcher:
                 self._again.append(call)
 
     def _settle(self, call: _Waiting, response: Response) -> None:
-        """Answer the call; its future is set a moment later: the next batch goes first."""
+        """Answer the call; its future is set a moment later: the next batch goes
+        first."""
         if call.open:
             self._close_call(call)
             asyncio.get_running_loop().call_soon(_resolve, call.future, response)
@@ -336,7 +351,8 @@ class Batcher:
         if 0 < most < self.size:
             self.size, self._fitted = most, 0
             log.warning(
-                "a batch of %d ran out of memory: batches have at most %s from now on (--batch_size %d begins "
+                "a batch of %d ran out of memory: batches have at most %s from now on "
+                "(--batch_size %d begins "
                 "with that)",
                 rows,
                 counted(most, "row"),
@@ -366,7 +382,8 @@ def length(request: Request) -> int:
 
 
 def least_padded(lengths: Sequence[int], wanted: int, count: int) -> int:
-    """Where the least padded slice of ``count`` rising lengths with ``wanted`` begins."""
+    """Where the least padded slice of ``count`` rising lengths with ``wanted``
+    begins."""
     total = [0, *accumulate(lengths)]
     begins = range(
         max(0, wanted - count + 1), max(0, min(wanted, len(lengths) - count)) + 1

@@ -1,8 +1,8 @@
 """The broker: the one executor of calls.
 
-It runs programs, finds each call's answer in the journal or asks a backend for it, and keeps what comes back before the
-program goes on. Single flight, replay and asking again for an acceptable reply live here and nowhere else; limits and
-retries with the roles.
+It runs programs, finds each call's answer in the journal or asks a backend for it, and
+keeps what comes back before the program goes on. Single flight, replay and asking again
+for an acceptable reply live here and nowhere else; limits and retries with the roles.
 """
 
 from __future__ import annotations
@@ -37,21 +37,24 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 JUDGE_TRIES = 3
-"""How often a call is sent until ``Call.accept`` takes the reply; each time with another seed, each reply paid for."""
+"""How often a call is sent until ``Call.accept`` takes the reply; each time with
+another seed, each reply paid for."""
 CONVERTING = 2
 """So many threads convert media for the calls that allow it; decoding takes memory."""
 LAST_TURNS = 20
-"""So many turns of the event loop bring a reply from its connection into the journal, with some to spare."""
+"""So many turns of the event loop bring a reply from its connection into the journal,
+with some to spare."""
 MAX_EXCERPT_CHARS = 300
 """So much of a reply that was not acceptable stands in the record of its failure."""
 
 
 @dataclass(slots=True)
 class Scope:
-    """The program and trial that calls belong to: what a key is made of.
-    ``share`` lets the first step be shared by content, ``by_content`` every step, whatever trial it belongs to;
-    ``within`` is the key of the call that an agent answers by these, so that they are shared and replayed together with
-    it; ``draw`` counts how often the agent was asked the same before: its calls then draw anew too."""
+    """The program and trial that calls belong to: what a key is made of. ``share`` lets
+    the first step be shared by content, ``by_content`` every step, whatever trial it
+    belongs to; ``within`` is the key of the call that an agent answers by these, so
+    that they are shared and replayed together with it; ``draw`` counts how often the
+    agent was asked the same before: its calls then draw anew too."""
 
     task: str
     sample: Sample
@@ -71,14 +74,15 @@ class Scope:
     replayed: int = 0
     """Calls that an earlier process was given the answer to."""
     newest: float = 0.0
-    """When the newest answer to an earlier step came. What is journalled for a later step and is older was asked after
-    another answer, which is lost."""
+    """When the newest answer to an earlier step came. What is journalled for a later
+    step and is older was asked after another answer, which is lost."""
     _seen: dict[str, int] = field(default_factory=dict)
 
     def of_agent(self, key: str, *, occurrence: int = 0, attempt: int = 0) -> Scope:
         """The calls by which an agent answers the call with this key.
 
-        ``occurrence`` counts the equal calls before it, ``attempt`` its replies that were not acceptable.
+        ``occurrence`` counts the equal calls before it, ``attempt`` its replies that
+        were not acceptable.
         """
         return Scope(
             self.task,
@@ -102,7 +106,8 @@ class Scope:
 
     @property
     def seed_repeat(self) -> int:
-        """The repeat for seeds; 0 where calls are shared, as any repeat may ask first."""
+        """The repeat for seeds; 0 where calls are shared, as any repeat may ask
+        first."""
         return 0 if self.by_content else self.repeat
 
     def occurrence(self, request_digest: str) -> int:
@@ -113,8 +118,8 @@ class Scope:
 
 
 class _Asked(NamedTuple):
-    """A call on its way to its role.
-    ``path`` is its place in the program, ``key`` its name in the journal, ``occurrence`` counts equal ones before."""
+    """A call on its way to its role. ``path`` is its place in the program, ``key`` its
+    name in the journal, ``occurrence`` counts equal ones before."""
 
     call: Call
     scope: Scope
@@ -131,8 +136,9 @@ class _Asked(NamedTuple):
 class Broker:
     """Runs programs over the roles of one run.
 
-    ``roles`` maps names to runtimes; a program that asks a role that is not there gets a reply with an ``unsupported``
-    error. ``nonce`` is the run's own, by which its calls have keys that no other run has; without it they have none.
+    ``roles`` maps names to runtimes; a program that asks a role that is not there gets
+    a reply with an ``unsupported`` error. ``nonce`` is the run's own, by which its
+    calls have keys that no other run has; without it they have none.
     """
 
     def __init__(
@@ -168,7 +174,8 @@ class Broker:
         return sum(runtime.in_flight for runtime in self._runtimes)
 
     async def run(self, program: Program[T], scope: Scope) -> T:
-        """Run a program; its exchanges go to ``scope``. Raises what the program raises."""
+        """Run a program; its exchanges go to ``scope``. Raises what the program
+        raises."""
         return await self._drive(program, scope, share=scope.share)
 
     async def _drive(self, program: Program[T], scope: Scope, *, share: bool) -> T:
@@ -190,7 +197,8 @@ class Broker:
     async def _calls(
         self, calls: Sequence[Call], scope: Scope, path: str, shared: bool
     ) -> list[Reply]:
-        """Ask independent calls at the same time; when one raises, the others are kept."""
+        """Ask independent calls at the same time; when one raises, the others are
+        kept."""
         paths = [f"{path}.{i}" for i in range(len(calls))]
         occurrences = [self._occurrence(call, scope) for call in calls]
         answers = await asyncio.gather(
@@ -248,8 +256,10 @@ class Broker:
                 return key, entry
         elif entry is not None and entry.at >= scope.newest:
             raise ReplayMismatchError(
-                f"step {path} of {scope.name} now asks something else than what is journalled under it: the task, "
-                "its prompt or its protocol changed. --fresh starts over, --run_id NAME keeps both"
+                f"step {path} of {scope.name} now asks something else than what is "
+                "journalled under it: the task, "
+                "its prompt or its protocol changed. --fresh starts over, --run_id "
+                "NAME keeps both"
             )
         while (flight := self._flights.get(key)) is not None:
             try:
@@ -257,7 +267,8 @@ class Broker:
             except asyncio.CancelledError:
                 if not flight.cancelled():
                     raise
-                # Not this trial was given up, but the one that asked for both: now this one asks.
+                # Not this trial was given up, but the one that asked for both: now this
+                # one asks.
         return key, await self._fly(asked)
 
     def key_of(
@@ -280,12 +291,13 @@ class Broker:
         place = f"{scope.name}#{path}@{runtime.mark}{form}"
         if runtime.samples is None:
             return place
-        # An answer from the sample costs nothing: after a change of the sample or the prompt it is made anew.
+        # An answer from the sample costs nothing: after a change of the sample or the
+        # prompt it is made anew.
         return f"{place}/{scope.sample.digest[:12]}{call.request.digest[:12]}"
 
     def _kept(self, asked: _Asked) -> JournalEntry | None:
-        """The journalled answer to a call.
-        An answer that a worker wrote, and that its process had no time to check, is checked now."""
+        """The journalled answer to a call. An answer that a worker wrote, and that its
+        process had no time to check, is checked now."""
         entry = self.journal.get(asked.key)
         if (
             entry is None
@@ -310,8 +322,8 @@ class Broker:
     def _checked(
         self, call: Call, response: Response, unknown: Sequence[str]
     ) -> tuple[Response, str]:
-        """A response as it is kept, and its fault; the same object where nothing changes.
-        ``unknown`` are options that it was asked without."""
+        """A response as it is kept, and its fault; the same object where nothing
+        changes. ``unknown`` are options that it was asked without."""
         if response.output is None:
             return response, ""
         if self._tags is not None:
@@ -348,7 +360,10 @@ class Broker:
         call = asked.call
         runtime = self.roles.get(call.role)
         if runtime is None:
-            said = f"no backend plays the role {call.role!r}; name one with --role {call.role}=BACKEND"
+            said = (
+                f"no backend plays the role {call.role!r}; name one with --role "
+                f"{call.role}=BACKEND"
+            )
             return _unkept(call.request, said)
         sent = await self._sendable(runtime, call)
         if sent.error is not None:
@@ -385,8 +400,9 @@ class Broker:
     async def _ask_once(
         self, runtime: BackendRuntime, asked: _Asked, sent: Sendable, attempt: int
     ) -> tuple[JournalEntry, bool]:
-        """The reply as it is journalled, and whether it is acceptable.
-        An unacceptable one is journalled as a failure with its cost; a failed call was retried, so is acceptable."""
+        """The reply as it is journalled, and whether it is acceptable. An unacceptable
+        one is journalled as a failure with its cost; a failed call was retried, so is
+        acceptable."""
         call, scope = asked.call, asked.scope
         request_digest = call.request.digest
         seed = call_seed(
@@ -433,7 +449,8 @@ class Broker:
         return entry, not fault
 
     def _server_key(self, asked: _Asked, attempt: int) -> str:
-        """The key of a call for its server: the same after a kill, another once a reply is journalled as a failure."""
+        """The key of a call for its server: the same after a kill, another once a reply
+        is journalled as a failure."""
         if not self._nonce:
             return ""
         failed = self.journal.failures(asked.key)
@@ -463,7 +480,8 @@ class Broker:
                 runtime.programs.program(request), inner, share=False
             ), 0
         failed = Tries()
-        ticket = NO_TICKET  # a server's answers are kept here, and the words of a ticket cost time
+        # a server's answers are kept here, and the words of a ticket cost time
+        ticket = NO_TICKET
         if runtime.batcher is not None:
             payee = runtime.payee(asked.call.role)
             ticket = Ticket(
@@ -478,7 +496,8 @@ class Broker:
     def _keep_tries(
         self, runtime: BackendRuntime, asked: _Asked, failed: Tries
     ) -> None:
-        """Journal the tries of a call that is given up, so that later sessions count them."""
+        """Journal the tries of a call that is given up, so that later sessions count
+        them."""
         if failed.last is None:
             return
         with contextlib.suppress(
@@ -494,14 +513,16 @@ class Broker:
             )
 
     def stop(self) -> None:
-        """Make no more calls: these raise StoppedError; those in flight are answered."""
+        """Make no more calls: these raise StoppedError; those in flight are
+        answered."""
         for runtime in self.roles.values():
             runtime.stop()
 
     async def leave(self) -> None:
-        """Close the backends: no more answers come, and what has arrived is in the journal.
-        A task that is cancelled while its reply waits for it loses the reply. So nothing may come any more, and what
-        has come gets its turns, before the tasks of open calls are cancelled."""
+        """Close the backends: no more answers come, and what has arrived is in the
+        journal. A task that is cancelled while its reply waits for it loses the reply.
+        So nothing may come any more, and what has come gets its turns, before the tasks
+        of open calls are cancelled."""
         await _turns()
         for runtime in self._runtimes:
             await runtime.close()
@@ -565,7 +586,8 @@ def refused(response: Response, fault: str) -> Response:
 
 
 def _cache_key(runtime: BackendRuntime, request: Request, call: Call) -> str:
-    """The key of an answer in other runs: the backend, the request, the media's form."""
+    """The key of an answer in other runs: the backend, the request, the media's
+    form."""
     routes = route_mark(call, runtime.capabilities)
     identity = {**runtime.identity, "routes": routes} if routes else runtime.identity
     return ResponseCache.key(identity, request.digest, request.seed)
@@ -574,7 +596,8 @@ def _cache_key(runtime: BackendRuntime, request: Request, call: Call) -> str:
 def _unkept(
     request: Request, why: str, kind: ErrorKind = "unsupported"
 ) -> JournalEntry:
-    """A reply that is not journalled: nothing was asked, so there is nothing to keep."""
+    """A reply that is not journalled: nothing was asked, so there is nothing to
+    keep."""
     response = Response.failed(kind, why)
     return JournalEntry(
         request.digest, response, to_line(response.to_json()), at=time.time()
@@ -584,7 +607,8 @@ def _unkept(
 def reasoning_apart(output: Interleaved, opening: str, closing: str) -> Interleaved:
     """Make hidden reasoning that a model wrote into its text parts of its own.
 
-    Placeholders that the model only thought of stay in its reasoning: the media of the answer belong to the others.
+    Placeholders that the model only thought of stay in its reasoning: the media of the
+    answer belong to the others.
     """
     if not any(
         part.kind != "reasoning" and (opening in part.raw or closing in part.raw)

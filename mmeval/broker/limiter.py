@@ -10,18 +10,21 @@ from collections import deque
 MAX_PAUSE = 120.0
 """Seconds; a server that asks for more is asked again after this time."""
 SMALLEST_ROUND = 16
-"""Replies by which the share of refusals is judged; where more calls may be in flight, as many as these."""
+"""Replies by which the share of refusals is judged; where more calls may be in flight,
+as many as these."""
 BURST_SECONDS = 0.5
-"""Refusals that come so close to each other are one signal: they were sent before the first one was known."""
+"""Refusals that come so close to each other are one signal: they were sent before the
+first one was known."""
 
 
 class Limiter:
-    """Limits the calls in flight: halves after refusals, climbs back by one a round.
-    It starts at the full limit and halves when most of a round of replies are refusals. Fewer refusals are chance, or a
-    server that is just full: the refused calls wait, and the others go on.
+    """Limits the calls in flight: halves after refusals, climbs back by one a round. It
+    starts at the full limit and halves when most of a round of replies are refusals.
+    Fewer refusals are chance, or a server that is just full: the refused calls wait,
+    and the others go on.
 
-    Places go to those that wait longest. ``acquire`` is no ``async with`` on purpose: it returns at once, without a
-    task switch, while there is room.
+    Places go to those that wait longest. ``acquire`` is no ``async with`` on purpose:
+    it returns at once, without a task switch, while there is room.
     """
 
     def __init__(self, limit: int) -> None:
@@ -63,7 +66,8 @@ class Limiter:
     def refused(self, retry_after: float | None) -> float:
         """Note a refusal for the rate; returns the seconds until the call may go again.
 
-        Where most of a round is refused, every call waits as long as the server asked, and fewer go on.
+        Where most of a round is refused, every call waits as long as the server asked,
+        and fewer go on.
         """
         wait = min(MAX_PAUSE, retry_after if retry_after is not None else 1.0)
         self._refused += 1
@@ -101,7 +105,8 @@ class Limiter:
                 not self._stopped.is_set()
                 and (pause := self._resume_at - loop.time()) > 0
             ):
-                # The jitter spreads those who waited, so that they do not all come back in the same instant.
+                # The jitter spreads those who waited, so that they do not all come back
+                # in the same instant.
                 await wait(
                     pause + random.random() * min(1.0, pause), unless=self._stopped
                 )

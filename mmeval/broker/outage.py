@@ -14,9 +14,11 @@ log = logging.getLogger(__name__)
 OUTAGE_SECONDS = 300.0
 """How long a backend that has answered may be out of reach before it counts as gone."""
 START_SECONDS = 30.0
-"""The same for one that has not answered yet: its address is wrong more often than it is about to start."""
+"""The same for one that has not answered yet: its address is wrong more often than it
+is about to start."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
-"""Seconds between two looks; each pause is twice the one before it, up to the longest, and a quarter more at random."""
+"""Seconds between two looks; each pause is twice the one before it, up to the longest,
+and a quarter more at random."""
 
 UNNAMED = "the backend"
 
@@ -27,8 +29,8 @@ SILENT: frozenset[ErrorKind] = frozenset(("unreachable", "connection", "timeout"
 class Outage:
     """Whether a backend is out of reach, since when, and when the next call may look.
 
-    ``turn`` is held by the one call that looks; the others stand in line for it, so that the next to look is the one
-    that has waited longest.
+    ``turn`` is held by the one call that looks; the others stand in line for it, so
+    that the next to look is the one that has waited longest.
     """
 
     def __init__(self, on_change: Callable[[bool], None] = lambda _on: None) -> None:
@@ -41,7 +43,8 @@ class Outage:
         self._looks = 0
 
     def told(self, message: str) -> str:
-        """The message of a backend, after the roles that it plays where these are known."""
+        """The message of a backend, after the roles that it plays where these are
+        known."""
         return f"{self.backend}: {message}" if self.backend != UNNAMED else message
 
     @property
@@ -96,4 +99,7 @@ class Outage:
         message = self.told(message)
         if self._answered:
             return f"{message}; it has been out of reach for {self.lasted:.0f} s"
-        return f"{message}; it has not answered once in {self.lasted:.0f} s, so its address may be wrong"
+        return (
+            f"{message}; it has not answered once in {self.lasted:.0f} s, so its "
+            "address may be wrong"
+        )

@@ -1,7 +1,9 @@
-"""Workers that are actors of a Ray cluster: each has a desk of its own, wherever Ray finds room for it.
+"""Workers that are actors of a Ray cluster: each has a desk of its own, wherever Ray
+finds room for it.
 
-A batch goes to the actor as one call, and what came of it back as one answer, when all rows are written: a message a
-row would cost the run more than the row does. What an actor wrote before it ended is in its segment.
+A batch goes to the actor as one call, and what came of it back as one answer, when all
+rows are written: a message a row would cost the run more than the row does. What an
+actor wrote before it ended is in its segment.
 """
 
 from __future__ import annotations
@@ -90,7 +92,8 @@ class Desk:
         os._exit(0)
 
     def _end_with_run(self) -> None:
-        """Once the run has ended, finish the answers at hand and end: where the head is lost, Ray ends nothing."""
+        """Once the run has ended, finish the answers at hand and end: where the head is
+        lost, Ray ends nothing."""
         while self._shared.token.exists():
             time.sleep(WATCH_SECONDS)
         signal.alarm(
@@ -126,7 +129,10 @@ class RayWorker:
         self._actor = made.remote(self.job, cluster.shared)
         try:
             await self._placed()
-            where = f"{self.job.name} on {self._node.name if self._node else 'a node that is gone'}"
+            where = (
+                f"{self.job.name} on "
+                f"{self._node.name if self._node else 'a node that is gone'}"
+            )
             (segment,) = filter(
                 None,
                 [
@@ -188,10 +194,13 @@ class RayWorker:
     async def _call(
         self, answer: Awaitable[Any], read: Callable[[bytes], Any] = lambda found: found
     ) -> Any:
-        """What a call gives. Raises ModelDiedError, and PlaceLostError where the actor's node is gone with it."""
+        """What a call gives. Raises ModelDiedError, and PlaceLostError where the
+        actor's node is gone with it."""
         try:
             return read(await answer)
-        except Exception as error:  # Ray has many, and an answer that cannot be read here is one of a dead worker, too
+        # Ray has many, and an answer that cannot be read here is one of a dead worker,
+        # too
+        except Exception as error:
             self.kill()
             node = self._node
             if node is not None and await asyncio.to_thread(
@@ -202,13 +211,14 @@ class RayWorker:
                 ) from None
             where = f" on {node.name}" if node else ""
             raise ModelDiedError(
-                f"{self.job.name}{where} was lost ({in_a_line(error)}); its log is {self.job.log}"
+                f"{self.job.name}{where} was lost ({in_a_line(error)}); its log is "
+                f"{self.job.log}"
             ) from None
 
 
 class RayPool(WorkerPool):
-    """A pool whose workers are actors: as many as are asked for, or as the cluster has room for.
-    ``share`` is how many pools of the run share the cluster."""
+    """A pool whose workers are actors: as many as are asked for, or as the cluster has
+    room for. ``share`` is how many pools of the run share the cluster."""
 
     def __init__(
         self,
@@ -232,7 +242,8 @@ class RayPool(WorkerPool):
         await super().start()
 
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
-        """As every pool does. Without a head no death is reported: what is at work gets a moment to arrive."""
+        """As every pool does. Without a head no death is reported: what is at work gets
+        a moment to arrive."""
         task = asyncio.current_task()
         assert task is not None
         self._at_work.add(task)
@@ -274,7 +285,8 @@ class RayPool(WorkerPool):
                 self._begin(self._workers[-1])
 
     async def _watch(self) -> None:
-        """Look at the cluster, and use nodes that join. Where its head is gone, no batch is answered any more."""
+        """Look at the cluster, and use nodes that join. Where its head is gone, no
+        batch is answered any more."""
         said = ""
         while True:
             await asyncio.sleep(WATCH_SECONDS)

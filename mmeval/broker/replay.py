@@ -12,8 +12,8 @@ from mmeval.program.calls import Call, CallFailed, Program, Reply, next_asked
 from mmeval.records.response import Response
 
 Standing = Literal["kept", "open", "unaskable"]
-"""``kept``: every call is answered; ``open``: something is left to ask; ``unaskable``: the model cannot be asked,
-or the sample cannot."""
+"""``kept``: every call is answered; ``open``: something is left to ask; ``unaskable``:
+the model cannot be asked, or the sample cannot."""
 
 
 def standing(program: Program[Any], scope: Scope, broker: Broker) -> Standing:
@@ -74,7 +74,9 @@ def known_reply(
     key = ""
     if len(
         broker.journal
-    ):  # else there is nothing to find, and media need not be read to know what is looked for
+        # else there is nothing to find, and media need not be read to know what is looked
+        # for
+    ):
         occurrence = scope.occurrence(f"{call.role}/{call.request.digest}")
         key = broker.key_of(call, scope, path, shared=shared, occurrence=occurrence)
         entry = broker.journal.get(key)

@@ -50,13 +50,15 @@ from mmeval.system.threads import OwnThread
 log = logging.getLogger(__name__)
 
 RATE_LIMIT_TRIES = 100
-"""How often a call may be refused for its rate; it waits longer each time, so this is most of an hour, not seconds."""
+"""How often a call may be refused for its rate; it waits longer each time, so this is
+most of an hour, not seconds."""
 NO_LIMIT = 1 << 30
 FAILURES_IN_A_ROW = 50
 """So many calls that all fail after their retries mean that the backend is gone."""
 BACKOFF_BASE, BACKOFF_CAP = 0.5, 30.0  # seconds
 REFUSED_BASE = 0.05
-"""Seconds that a call waits after its first refusal where the server asks for less, doubled with each one."""
+"""Seconds that a call waits after its first refusal where the server asks for less,
+doubled with each one."""
 
 
 @dataclass(slots=True)
@@ -77,12 +79,14 @@ def mark_of(identity: Mapping[str, Any]) -> str:
 
 
 class BackendRuntime:
-    """A role's backend with its limits and retries.
-    ``first`` is done in a thread before anything is asked; what it raises keeps the backend from being asked.
-    ``answerer`` answers the batches of a local model; by default a thread of this process does. ``notes`` is the folder
-    for the batches of all servers, by which they are found again; without it a server gets none.
+    """A role's backend with its limits and retries. ``first`` is done in a thread
+    before anything is asked; what it raises keeps the backend from being asked.
+    ``answerer`` answers the batches of a local model; by default a thread of this
+    process does. ``notes`` is the folder for the batches of all servers, by which they
+    are found again; without it a server gets none.
 
-    What a backend is and can do is looked up once: protocols and properties are too slow to ask at every call.
+    What a backend is and can do is looked up once: protocols and properties are too
+    slow to ask at every call.
     """
 
     def __init__(
@@ -106,10 +110,12 @@ class BackendRuntime:
         self.in_place = self.samples is not None and not isinstance(
             backend, WholeAnswers
         )
-        """Whether the media of its answers are files of the data set, which stay where they are."""
+        """Whether the media of its answers are files of the data set, which stay where
+        they are."""
         self.programs = backend if isinstance(backend, ProgramBackend) else None
         self.model = backend if isinstance(backend, ModelBackend) else None
-        # A local model's batches are its limit: calls wait in the batcher, where they can be put together.
+        # A local model's batches are its limit: calls wait in the batcher, where they
+        # can be put together.
         batches = backend.batches if isinstance(backend, Batched) else None
         self._local = isinstance(backend, BatchBackend)
         self.limiter = Limiter(
@@ -117,9 +123,11 @@ class BackendRuntime:
         )
         self.retries = retries
         self.resting = 0
-        """Calls that wait before they are sent again; they hold no connection meanwhile."""
+        """Calls that wait before they are sent again; they hold no connection
+        meanwhile."""
         self.on_room: Callable[[], None] = lambda: None
-        """Called when there is room for another call: one rests, or ``width`` has grown."""
+        """Called when there is room for another call: one rests, or ``width`` has
+        grown."""
         self.batcher: Batcher | ServerBatcher | None = None
         if isinstance(backend, BatchBackend):
             rows, one = batch_size.rows_for(backend), answerer or ThisProcess(backend)
@@ -143,7 +151,8 @@ class BackendRuntime:
         """Makes one call. A budget puts itself around it."""
         self._payees: dict[str, Payee] = {}
         self.on_outage: Callable[[str], None] = lambda _backend: None
-        """Called with what every call waits for, the roles of an outage or a batch, and with "" when that is over."""
+        """Called with what every call waits for, the roles of an outage or a batch, and
+        with "" when that is over."""
         self._outage = Outage(
             lambda on: self._waits_for(self._outage.backend if on else "")
         )
@@ -154,8 +163,8 @@ class BackendRuntime:
         self.on_loading: Callable[[str, float | None], None] = lambda _model, _seconds: (
             None
         )
-        """Called with the name of a model when it begins to be loaded (None), and with the seconds that it took; with
-        no name when it cannot be loaded."""
+        """Called with the name of a model when it begins to be loaded (None), and with
+        the seconds that it took; with no name when it cannot be loaded."""
         self._first = first
         self._is_ready = (
             first is None and answerer is None and not isinstance(backend, Startable)
@@ -174,12 +183,14 @@ class BackendRuntime:
 
     @property
     def width(self) -> int:
-        """How many calls keep it busy: one a connection, or some batches of a local model."""
+        """How many calls keep it busy: one a connection, or some batches of a local
+        model."""
         return self.limiter.limit if self.batcher is None else self.batcher.width
 
     @property
     def in_flight(self) -> int:
-        """Calls sent and not yet answered; of a local model, those that are in a batch."""
+        """Calls sent and not yet answered; of a local model, those that are in a
+        batch."""
         return (
             self.limiter.in_flight if self.batcher is None else self.batcher.in_flight
         )
@@ -189,7 +200,8 @@ class BackendRuntime:
         return self._stopped.is_set()
 
     def payee(self, role: str) -> Payee | None:
-        """Who is paid for a call of a role; None where this backend is not called for it."""
+        """Who is paid for a call of a role; None where this backend is not called for
+        it."""
         if self.samples is not None or self.programs is not None:
             return None
         payee = self._payees.get(role)
@@ -204,10 +216,12 @@ class BackendRuntime:
         self, request: Request, ticket: Ticket, failed: Tries | None = None
     ) -> tuple[Response, int]:
         """The answer and how many tries failed before it; failed calls are retried.
-        Errors of the connection are retried within the limits. ``failed`` counts the tries, also where this raises.
+        Errors of the connection are retried within the limits. ``failed`` counts the
+        tries, also where this raises.
 
-        Raises KeyRefusedError, StartFailedError and BackendDownError, from then on at every call: no call waits for
-        what is gone. Raises StoppedError for a call that was not made when the run was stopped.
+        Raises KeyRefusedError, StartFailedError and BackendDownError, from then on at
+        every call: no call waits for what is gone. Raises StoppedError for a call that
+        was not made when the run was stopped.
         """
         tries = refusals = 0
         while True:
@@ -247,7 +261,8 @@ class BackendRuntime:
             tries += 1
 
     def stop(self) -> None:
-        """Send no more calls: waiting ones raise StoppedError; the others are answered."""
+        """Send no more calls: waiting ones raise StoppedError; the others are
+        answered."""
         self._stopped.set()
         self.limiter.stop()
         if self.batcher is not None:
@@ -258,7 +273,8 @@ class BackendRuntime:
         if self._closed:
             return
         self._closed = True
-        self.stop()  # calls that the end of the run has left behind must open no connection again
+        # calls that the end of the run has left behind must open no connection again
+        self.stop()
         if self.batcher is not None:
             await self.batcher.close()
         await self.backend.close()
@@ -279,9 +295,10 @@ class BackendRuntime:
             self.on_loading(name, seconds)
 
     async def _loaded(self) -> None:
-        """Wait until the backend is ready, which is loaded with the first call that is really sent.
-        Raises StartFailedError, in every waiting call, and StoppedError where the run is stopped before that: no call
-        waits for a model that is not asked any more."""
+        """Wait until the backend is ready, which is loaded with the first call that is
+        really sent. Raises StartFailedError, in every waiting call, and StoppedError
+        where the run is stopped before that: no call waits for a model that is not
+        asked any more."""
         if self._loading is None:
             self._loading = asyncio.get_running_loop().create_task(self._load())
             self._loading.add_done_callback(_seen)
@@ -312,8 +329,8 @@ class BackendRuntime:
         self._is_ready = True
 
     async def _within_reach(self, request: Request, ticket: Ticket) -> Response:
-        """The backend's answer, waiting while it cannot be reached.
-        One waiting call at a time tests whether it can; none of them has been sent, so none has failed."""
+        """The backend's answer, waiting while it cannot be reached. One waiting call at
+        a time tests whether it can; none of them has been sent, so none has failed."""
         while True:
             if self._outage.on:
                 response = await self._look(request, ticket)
@@ -395,7 +412,8 @@ class BackendRuntime:
         if self._failed_in_a_row >= FAILURES_IN_A_ROW:
             self._gone = BackendDownError(
                 self._outage.told(
-                    f"{FAILURES_IN_A_ROW} calls in a row failed, the last one with: {response.error.message}"
+                    f"{FAILURES_IN_A_ROW} calls in a row failed, the last one with: "
+                    f"{response.error.message}"
                 ),
                 "bring the backend up",
             )

@@ -18,8 +18,9 @@ from mmeval.wording import counted
 log = logging.getLogger(__name__)
 
 QUIET, LONG_QUIET = 1.0, 60.0
-"""Seconds without another call after which a batch goes: where every live trial waits, and where some are busy
-elsewhere, whose calls would wait for hours or pay for a batch of their own."""
+"""Seconds without another call after which a batch goes: where every live trial waits,
+and where some are busy elsewhere, whose calls would wait for hours or pay for a batch
+of their own."""
 
 
 @dataclass(slots=True, eq=False)
@@ -30,10 +31,12 @@ class _Row:
 
 
 class ServerBatcher:
-    """Collects the calls of a server's batches; what a batch does not answer is asked alone.
+    """Collects the calls of a server's batches; what a batch does not answer is asked
+    alone.
 
-    ``alone`` asks for one answer, ``limit`` times at once. ``live`` counts trials; see :class:`ServerBatches` for
-    ``notes`` and ``report``. A stop leaves a batch under way at the server, where the next run finds it.
+    ``alone`` asks for one answer, ``limit`` times at once. ``live`` counts trials; see
+    :class:`ServerBatches` for ``notes`` and ``report``. A stop leaves a batch under way
+    at the server, where the next run finds it.
     """
 
     def __init__(
@@ -55,7 +58,8 @@ class ServerBatcher:
         )
         self.width = batches.max_rows
         self.in_flight = 0
-        """Calls that were sent alone: those of a batch are not waited for when the run is stopped."""
+        """Calls that were sent alone: those of a batch are not waited for when the run
+        is stopped."""
         self._connections = asyncio.Semaphore(limit)
         self._waiting: list[_Row] = []
         self._open: set[_Row] = set()
@@ -65,7 +69,8 @@ class ServerBatcher:
         self._stopped: MmevalError | None = None
 
     async def ask(self, request: Request, ticket: Ticket) -> Response:
-        """The answer by a batch, else alone. Raises what concerns every call of the backend."""
+        """The answer by a batch, else alone. Raises what concerns every call of the
+        backend."""
         if not ticket.attempt and self._batches.takes(request):
             response = await self._by_batch(request, ticket.trial)
             if response.error is None or response.error.kind not in RETRYABLE:
@@ -80,10 +85,12 @@ class ServerBatcher:
                 self.in_flight -= 1
 
     def stop(self, error: MmevalError) -> None:
-        """Ask nothing more: the calls that are in a batch or wait for one get ``error``."""
+        """Ask nothing more: the calls that are in a batch or wait for one get
+        ``error``."""
         if len(self._open) > len(self._waiting):
             log.warning(
-                "a batch is under way at the server: the same command fetches its answers later"
+                "a batch is under way at the server: the same command fetches its "
+                "answers later"
             )
         self._stopped = error
         for task in self._tasks:

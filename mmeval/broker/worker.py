@@ -81,7 +81,8 @@ class WorkerProcess:
         if self._process is not None:
             self._process.kill()
 
-    # --- in the worker's thread --------------------------------------------------------------------------------------
+    # --- in the worker's thread
+    # --------------------------------------------------------------------------------------
 
     def _start(self) -> None:
         ours, theirs = Pipe()
@@ -126,7 +127,8 @@ class WorkerProcess:
                     reported(rows)
 
     def _heard(self) -> Iterator[Path | AnswerRow | BatchDone]:
-        """What the worker sends next; warnings are passed on. Raises its errors, and ModelDiedError."""
+        """What the worker sends next; warnings are passed on. Raises its errors, and
+        ModelDiedError."""
         assert self._line is not None and self._process is not None
         try:
             messages: Sequence[FromWorker] = self._line.recv()
@@ -138,7 +140,8 @@ class WorkerProcess:
             self._process.kill()
             self._process.join(END_SECONDS)
             raise ModelDiedError(
-                f"{self.job.name} was ended: what it reported cannot be read ({type(error).__name__}: {error}); "
+                f"{self.job.name} was ended: what it reported cannot be read "
+                f"({type(error).__name__}: {error}); "
                 f"its log is {self.job.log}"
             ) from None
         for message in messages:
@@ -155,7 +158,8 @@ class WorkerProcess:
             self._process.kill()
             self._process.join(END_SECONDS)
         return ModelDiedError(
-            f"{self.job.name} {ending(self._process.exitcode)}; its log is {self.job.log}"
+            f"{self.job.name} {ending(self._process.exitcode)}; its log is "
+            f"{self.job.log}"
         )
 
     def _end(self) -> None:

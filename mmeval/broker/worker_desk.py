@@ -1,8 +1,11 @@
-"""A worker's desk: a backend of its own answers batches, each answer is written, then reported.
+"""A worker's desk: a backend of its own answers batches, each answer is written, then
+reported.
 
-The desk stands in a process that its parent has started (:mod:`mmeval.broker.worker_process`), or in an actor of Ray
-(:mod:`mmeval.broker.ray_worker`); what is reported goes to its caller. Every answer is written into a journal
-segment of the worker's own first, so that it survives the end of either.
+The desk stands in a process that its parent has started
+(:mod:`mmeval.broker.worker_process`), or in an actor of Ray
+(:mod:`mmeval.broker.ray_worker`); what is reported goes to its caller. Every answer is
+written into a journal segment of the worker's own first, so that it survives the end of
+either.
 """
 
 from __future__ import annotations
@@ -46,8 +49,8 @@ THREAD_VARIABLES = (
 
 @dataclass(frozen=True)
 class WorkerJob:
-    """What a worker is started with: its backend and where it writes.
-    ``identity`` is the digest that the backend must have, ``threads`` its share of the CPU threads."""
+    """What a worker is started with: its backend and where it writes. ``identity`` is
+    the digest that the backend must have, ``threads`` its share of the CPU threads."""
 
     name: str
     backend: str
@@ -98,13 +101,15 @@ FromWorker: TypeAlias = (
     | StorageError
     | ModelDiedError
 )
-"""A path is the segment that answers go to, once the backend is loaded. An error ends what the worker was asked to do:
-its start, or the rest of a batch of which an answer cannot be kept; with ModelDiedError the worker ends too."""
+"""A path is the segment that answers go to, once the backend is loaded. An error ends
+what the worker was asked to do: its start, or the rest of a batch of which an answer
+cannot be kept; with ModelDiedError the worker ends too."""
 Report: TypeAlias = Callable[[FromWorker], None]
 
 
 def heard(message: FromWorker, job: WorkerJob) -> Path | AnswerRow | BatchDone | None:
-    """What a worker reported; of a warning, which is logged here, None. Raises its errors, and ModelDiedError."""
+    """What a worker reported; of a warning, which is logged here, None. Raises its
+    errors, and ModelDiedError."""
     if isinstance(message, MmevalError):
         raise message
     if isinstance(message, ModelDiedError):
@@ -138,7 +143,8 @@ def settle(job: WorkerJob) -> None:
 
 
 class WorkerDesk:
-    """Where a worker answers: a batch comes, its rows go, each of them written first."""
+    """Where a worker answers: a batch comes, its rows go, each of them written
+    first."""
 
     def __init__(self, job: WorkerJob, report: Report) -> None:
         self._job, self._report = job, report
@@ -148,7 +154,8 @@ class WorkerDesk:
         self._synced = time.monotonic()
 
     def open(self) -> bool:
-        """Make and load the backend. Reports the path of the segment; where that failed, why."""
+        """Make and load the backend. Reports the path of the segment; where that
+        failed, why."""
         logging.getLogger("mmeval").addHandler(_Warnings(self._report))
         job = self._job
         try:
@@ -228,11 +235,13 @@ def _check(job: WorkerJob, backend: object) -> None:
     """Raises UsageError for a backend that is another one here than in the parent."""
     if not isinstance(backend, BatchBackend) or workers_of(backend):
         raise UsageError(
-            f"the backend {job.backend!r}, made with {dict(job.args)!r}, is no single copy of itself"
+            f"the backend {job.backend!r}, made with {dict(job.args)!r}, is no single "
+            "copy of itself"
         )
     if digest(dict(backend.identity)) != job.identity:
         raise UsageError(
-            f"the backend {job.backend!r} has another identity in a worker process: its model changed meanwhile, or "
+            f"the backend {job.backend!r} has another identity in a worker process: "
+            "its model changed meanwhile, or "
             "its identity depends on what only says where it runs"
         )
 

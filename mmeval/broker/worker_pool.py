@@ -1,9 +1,11 @@
-"""Workers: copies of a local model that answer batches from one queue, each at a place of its own.
+"""Workers: copies of a local model that answer batches from one queue, each at a place
+of its own.
 
 A worker is a process of this machine (:mod:`mmeval.broker.worker`) or an actor of Ray
-(:mod:`mmeval.broker.ray_worker`). The core knows nothing of what it loads: a backend declares by its ``workers`` in
-which arguments the copies differ. A worker that dies is started again, and the rows that it had not answered are asked
-once more; a place where that does not help is left out.
+(:mod:`mmeval.broker.ray_worker`). The core knows nothing of what it loads: a backend
+declares by its ``workers`` in which arguments the copies differ. A worker that dies is
+started again, and the rows that it had not answered are asked once more; a place where
+that does not help is left out.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ from mmeval.wording import file_name
 log = logging.getLogger(__name__)
 
 DEATHS_IN_A_ROW = 10
-"""So many deaths without one answer in between mean that no worker can answer at a place."""
+"""So many deaths without one answer in between mean that no worker can answer at a
+place."""
 
 
 class Worker(Protocol):
@@ -47,7 +50,8 @@ class Worker(Protocol):
     """What it was given and has not reported yet."""
 
     async def start(self) -> None:
-        """Start it, or start it again. Raises what keeps it from that, and PlaceLostError where its machine is gone."""
+        """Start it, or start it again. Raises what keeps it from that, and
+        PlaceLostError where its machine is gone."""
 
     async def answer(
         self, batch: Sequence[BatchRow], reported: Callable[[AnswerRow], None]
@@ -118,7 +122,8 @@ class WorkerPool:
         return max(1, len(self._ready))
 
     async def start(self) -> None:
-        """Start all workers, and wait for the first. Raises the last one's error where none can be started."""
+        """Start all workers, and wait for the first. Raises the last one's error where
+        none can be started."""
         for worker in self._workers:
             self._begin(worker)
         while not self._ready and self._lost is None:
@@ -191,7 +196,10 @@ class WorkerPool:
         self._deaths[worker] += 1
         if self._deaths[worker] >= DEATHS_IN_A_ROW:
             worker.kill()  # it may be alive without its model, and hold a device
-            in_a_row = f"{death}. It has died {self._deaths[worker]} times in a row without an answer"
+            in_a_row = (
+                f"{death}. It has died {self._deaths[worker]} times in a row without "
+                "an answer"
+            )
             self._leave_out(
                 f"{worker.job.name} is left out: {in_a_row}",
                 BackendDownError(in_a_row, "mend that"),
@@ -218,9 +226,13 @@ class WorkerPool:
             log.warning("%s. It is started again", lost)
             self._begin(worker)
             return
-        except Exception as error:  # Ray has many; after one that is not handled the run would wait for ever
+        # Ray has many; after one that is not handled the run would wait for ever
+        except Exception as error:
             del self._starts[worker]
-            why = f"{worker.job.name} cannot be started{'' if first else ' again'}: {message_of(error)}"
+            why = (
+                f"{worker.job.name} cannot be started{'' if first else ' again'}: "
+                f"{message_of(error)}"
+            )
             if not first:
                 error = BackendDownError(why, "mend that")
             self._leave_out(
@@ -237,7 +249,8 @@ class WorkerPool:
         self.on_places()
 
     def _leave_out(self, why: str, error: MmevalError) -> None:
-        """Go on without a place; where it was the last, no batch is answered any more."""
+        """Go on without a place; where it was the last, no batch is answered any
+        more."""
         self._left_out.append(why)
         if self._ready:
             self._report()

@@ -1,6 +1,7 @@
 """A worker process: answers its parent's batches in turn, at a desk of its own.
 
-A worker whose parent is gone finishes the batch at hand, for a few seconds at most, and ends.
+A worker whose parent is gone finishes the batch at hand, for a few seconds at most, and
+ends.
 """
 
 from __future__ import annotations
@@ -44,8 +45,9 @@ def work(job: WorkerJob, connection: Connection) -> None:
 
 
 class _Parent:
-    """The connection to the parent; what cannot be sent to it is in the segment.
-    A row waits for those after it: a message for each would keep the model from its next batch."""
+    """The connection to the parent; what cannot be sent to it is in the segment. A row
+    waits for those after it: a message for each would keep the model from its next
+    batch."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -84,8 +86,9 @@ class _Parent:
         self._batches.put(None)
 
     def _heard(self) -> Sequence[BatchRow] | None:
-        """The parent's next message. Raises EOFError when the parent is gone.
-        The connection may stay open then: a process that the parent started may have inherited its end."""
+        """The parent's next message. Raises EOFError when the parent is gone. The
+        connection may stay open then: a process that the parent started may have
+        inherited its end."""
         while not self._connection.poll(HOLD_SECONDS):
             if is_orphan(self._parent):
                 raise EOFError

@@ -1,10 +1,12 @@
-"""Compare runs from their folders: is a difference real, how small a one would have been seen, where does it lie.
+"""Compare runs from their folders: is a difference real, how small a one would have
+been seen, where does it lie.
 
-The first RUN is the reference; a difference is another run's value minus its. Trials are paired by sample and by what
-was asked. Nothing is asked, and the runs are not changed.
+The first RUN is the reference; a difference is another run's value minus its. Trials
+are paired by sample and by what was asked. Nothing is asked, and the runs are not
+changed.
 
-The exit code is 3 where something that was asked for cannot be compared, 5 where a gate (--fail_if_worse,
---fail_unless_within) is shut.
+The exit code is 3 where something that was asked for cannot be compared, 5 where a gate
+(--fail_if_worse, --fail_unless_within) is shut.
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         (
             "metrics",
             "METRIC",
-            "numbers to compare, separated by commas, or all (the first one of each task and group)",
+            "numbers to compare, separated by commas, or all (the first one of each "
+            "task and group)",
         ),
         ("tasks", "TASK", "tasks and groups to compare, separated by commas (all)"),
         (
@@ -93,7 +96,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=_number,
         const=0.0,
         default=None,
-        help="end with 5 where a run is worse by more than this margin (0), beyond doubt",
+        help="end with 5 where a run is worse by more than this margin (0), beyond "
+        "doubt",
     )
     parser.add_argument(
         "--format",
@@ -128,7 +132,8 @@ def _number(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the comparison and write its page. The exit code is that of the comparison."""
+    """Print the comparison and write its page. The exit code is that of the
+    comparison."""
     from mmeval.comparison.compare import compare
     from mmeval.comparison.text import comparison_text, tables_of_comparison
     from mmeval.report.page.writer import check_replaceable
@@ -137,7 +142,8 @@ def run(args: argparse.Namespace) -> int:
     if args.format not in FORMATS:
         known = ", ".join(FORMATS)
         raise UsageError(
-            f"--format: {known} are there, not {args.format!r}{did_you_mean(args.format, FORMATS)}"
+            f"--format: {known} are there, not "
+            f"{args.format!r}{did_you_mean(args.format, FORMATS)}"
         )
     page = Path(args.output_path).expanduser() if values.switch(args.report) else None
     if page is not None:
@@ -155,7 +161,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write_page(found: Comparison, folder: Path, *, is_text: bool) -> None:
-    """Write the page; its path ends the text, and is logged where a program reads the output."""
+    """Write the page; its path ends the text, and is logged where a program reads the
+    output."""
     from mmeval.comparison.page import write_comparison
 
     made = write_comparison(found, folder)

@@ -89,9 +89,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="text for people, or json (text)",
     )
     parser.epilog = (
-        "TASK all checks every task. Nothing is fetched, sent or loaded; the hub is asked whether it answers.\n"
-        "exit codes: 0 the asked tasks can run, or none was asked and nothing is broken; 4 otherwise;\n"
-        "2 usage. A metric that cannot be computed is listed, and counts as missing with --strict, or if no other can."
+        "TASK all checks every task. Nothing is fetched, sent or loaded; the hub is "
+        "asked whether it answers.\n"
+        "exit codes: 0 the asked tasks can run, or none was asked and nothing is "
+        "broken; 4 otherwise;\n"
+        "2 usage. A metric that cannot be computed is listed, and counts as missing "
+        "with --strict, or if no other can."
     )
 
 
@@ -109,7 +112,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         print_text(
-            f"{as_text(sections, colour=colour)}\n{_verdict(sections, asked, specs, is_sound=is_sound)}\n"
+            f"{as_text(sections, colour=colour)}\n"
+            f"{_verdict(sections, asked, specs, is_sound=is_sound)}\n"
         )
     return EXIT_OK if is_sound else EXIT_MISSING
 

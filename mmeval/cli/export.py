@@ -1,11 +1,11 @@
 """Write the answers of a run in a layout that others read.
 
-RUN is the folder of a run, <output_path>/<model>/<run_id>. The folder of its model is written below --output_path,
-whole or not at all. 'mmeval ls formats' lists the formats; --model replay reads them back. No model is asked, and the
-run is not changed.
+RUN is the folder of a run, <output_path>/<model>/<run_id>. The folder of its model is
+written below --output_path, whole or not at all. 'mmeval ls formats' lists the formats;
+--model replay reads them back. No model is asked, and the run is not changed.
 
-The exit code is 3 where something that was asked for is not in the files: a task that the format has no place for,
-answers that the run lacks, damaged records.
+The exit code is 3 where something that was asked for is not in the files: a task that
+the format has no place for, answers that the run lacks, damaged records.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TASK",
         action="append",
         default=[],
-        help="tasks or groups of the run, separated by commas (all of them); may be repeated",
+        help="tasks or groups of the run, separated by commas (all of them); may be "
+        "repeated",
     )
     parser.add_argument(
         "--force",
@@ -67,7 +68,8 @@ def run(args: argparse.Namespace) -> int:
     form = load_format(args.format)
     if form.write is None:
         raise UsageError(
-            f"--format {args.format} is not written: {form.unwritten or 'it is for reading alone'}"
+            f"--format {args.format} is not written: "
+            f"{form.unwritten or 'it is for reading alone'}"
         )
     stored = StoredRun(run_folder(args.folder))
     try:

@@ -1,4 +1,5 @@
-"""Write something to change that works: a package of a benchmark, metric, backend or agent, or the worker of a model.
+"""Write something to change that works: a package of a benchmark, metric, backend or
+agent, or the worker of a model.
 
     mmeval init benchmark herbench --subtasks 12
     mmeval init metric word_overlap
@@ -87,7 +88,10 @@ def _next(kind: str, module: str, folder: Path, files: int) -> Iterator[str]:
     if kind == "worker":
         yield "next:"
         yield f"  mmeval check-backend process --model_args {place}/model.yaml"
-        yield f"  mmeval --tasks rubric_example --model process --model_args {place}/model.yaml"
+        yield (
+            "  mmeval --tasks rubric_example --model process --model_args "
+            f"{place}/model.yaml"
+        )
         return
     yield "LICENSE is a placeholder: put your licence there before you publish"
     yield "next:"

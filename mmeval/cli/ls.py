@@ -67,7 +67,8 @@ class _Broken(NamedTuple):
 
 ListingRows: TypeAlias = Iterable[list[str] | _Broken]
 _Table: TypeAlias = tuple[Sequence[str], Callable[[str, str, Any], list[str]]]
-"""Headers, and the function that makes a row from the name and owner of a plugin and the plugin itself."""
+"""Headers, and the function that makes a row from the name and owner of a plugin and
+the plugin itself."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -102,7 +103,8 @@ def run(args: argparse.Namespace) -> int:
             _benchmark_rows(TaskIndex(settings["include_path"].value)),
         )
         print_text(
-            "\nmmeval ls tasks NAME lists the tasks of a benchmark, mmeval ls tasks '*' all tasks\n"
+            "\nmmeval ls tasks NAME lists the tasks of a benchmark, mmeval ls tasks "
+            "'*' all tasks\n"
         )
         return 0
     pattern = "*" if args.pattern is None else args.pattern
@@ -136,7 +138,8 @@ def print_tasks(
 
 
 def _benchmark_rows(index: TaskIndex) -> ListingRows:
-    """A row for each benchmark, which is the folder or package of its tasks; then what is broken."""
+    """A row for each benchmark, which is the folder or package of its tasks; then what
+    is broken."""
     found: dict[tuple[str, str], list[IndexEntry]] = {}
     for entry in index.listing():
         if entry.problem is not None:
@@ -240,8 +243,8 @@ def _metric_row(name: str, owner: str, metric: Metric) -> list[str]:
 
 
 def _needs(metric: Metric) -> Iterator[str]:
-    """The packages that a metric needs, with the command to install missing ones; the models that it opens by default,
-    missing ones marked."""
+    """The packages that a metric needs, with the command to install missing ones; the
+    models that it opens by default, missing ones marked."""
     from mmeval.metric.bound import bind
 
     bound = bind(metric)

@@ -1,8 +1,8 @@
 """Join the shards of a run into it and make its results.
 
 RUN is the folder of a run whose command was given with --shard I/N on several machines,
-<output_path>/<model>/<run_id>. Nothing is asked: the results are those of the same command without --shard. What is
-printed and written besides is as that command says.
+<output_path>/<model>/<run_id>. Nothing is asked: the results are those of the same
+command without --shard. What is printed and written besides is as that command says.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def run(args: argparse.Namespace) -> int:
             f"; the merge before ended with exit code {exit_code}" if exit_code else ""
         )
         write_line(
-            f"{args.folder}: nothing to merge, the run has all that its shards hold{before}"
+            f"{args.folder}: nothing to merge, the run has all that its shards "
+            f"hold{before}"
         )
         return exit_code
     recorded: dict[str, Any] = dict(division.shards[-1].record["settings"])

@@ -82,7 +82,10 @@ class Parser(argparse.ArgumentParser):
             if option.startswith("--") and action.help is not argparse.SUPPRESS
         ]
         if name in self.explained:
-            return f"unknown flag {name}: {self.explained[name]} ('{self.prog} --help' lists the flags)"
+            return (
+                f"unknown flag {name}: {self.explained[name]} ('{self.prog} --help' "
+                "lists the flags)"
+            )
         of_run = name.removeprefix("--") in BY_NAME and not self.knows(name)
         advice = (
             "; it is a flag of 'mmeval run'" if of_run else did_you_mean(name, shown)
@@ -99,8 +102,8 @@ class Parser(argparse.ArgumentParser):
 def add_flags(parser: argparse.ArgumentParser, flags: Iterable[Flag]) -> None:
     """Add flags of the table, by headings. The arguments lack flags not given.
 
-    Where the verb has positional words, which must be added first, a list is one word (``a,b``) and may be repeated, so
-    that it does not take them.
+    Where the verb has positional words, which must be added first, a list is one word
+    (``a,b``) and may be repeated, so that it does not take them.
     """
     takes_words = any(not action.option_strings for action in parser._actions)
     groups: dict[str, argparse._ArgumentGroup] = {}

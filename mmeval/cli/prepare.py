@@ -50,9 +50,12 @@ def configure(parser: Parser) -> None:
         "--data": "prepare has none, since bundled samples need no preparation"
     }
     parser.epilog = (
-        "Files are fetched to the cache of the hub (HF_HOME), with --data_dir FOLDER to FOLDER/OWNER/NAME; a data\n"
-        "set that FOLDER holds already is checked and not fetched. Files that are complete are not fetched again.\n"
-        "exit codes: 0 every task is ready; 4 something is missing; 130 interrupted, complete files are kept."
+        "Files are fetched to the cache of the hub (HF_HOME), with --data_dir FOLDER "
+        "to FOLDER/OWNER/NAME; a data\n"
+        "set that FOLDER holds already is checked and not fetched. Files that are "
+        "complete are not fetched again.\n"
+        "exit codes: 0 every task is ready; 4 something is missing; 130 interrupted, "
+        "complete files are kept."
     )
 
 
@@ -62,7 +65,8 @@ def run(args: argparse.Namespace) -> int:
         return _run(args)
     except KeyboardInterrupt:
         raise Interrupted(
-            "interrupted; the files that were fetched whole are kept, and the same command goes on with the others"
+            "interrupted; the files that were fetched whole are kept, and the same "
+            "command goes on with the others"
         ) from None
 
 
@@ -118,8 +122,8 @@ def _measured(source: Source) -> Measured | MmevalError:
 
 
 def _fetched(item: Measured) -> Measured | MmevalError:
-    """Fetch a source; return it, or the error.
-    A source without files to fetch is fetched too, to make a snapshot of files that other commits share."""
+    """Fetch a source; return it, or the error. A source without files to fetch is
+    fetched too, to make a snapshot of files that other commits share."""
     if item.to_fetch:
         _log.info("fetching %s", item.source)
     try:
@@ -148,25 +152,36 @@ def _described(
         yield f"  nothing is fetched, local files are checked: {found.unasked}"
         return
     files = found.listing.files
-    yield f"  commit {found.listing.commit}: {counted(len(files), 'file')}, {size(sum(file.size for file in files))}"
+    yield (
+        f"  commit {found.listing.commit}: {counted(len(files), 'file')}, "
+        f"{size(sum(file.size for file in files))}"
+    )
     if found.to_fetch:
         folder = target_folder(source)
         yield (
-            f"  to fetch: {counted(len(found.to_fetch), 'file')}, {size(found.bytes_to_fetch)}, into {folder} "
+            f"  to fetch: {counted(len(found.to_fetch), 'file')}, "
+            f"{size(found.bytes_to_fetch)}, into {folder} "
             f"({size(free_bytes(folder))} free)"
         )
     else:
         yield "  to fetch: nothing, all of it is here"
     if found.is_unpinned:
         commit = found.listing.commit
-        how_to = f"write revision: {commit} into the task file, or into a group of your own that names the task"
+        how_to = (
+            f"write revision: {commit} into the task file, or into a group of your "
+            "own that names the task"
+        )
         if source.kind == "model":
-            how_to = f"name the model {source.repo}@{commit} where the metric is listed, or with --metric_args"
+            how_to = (
+                f"name the model {source.repo}@{commit} where the metric is listed, "
+                "or with --metric_args"
+            )
         yield f"  note: {source.revision} may move; to pin what was found, {how_to}"
 
 
 def _shown_states(states: Sequence[Readiness]) -> Iterator[str]:
-    """Each task with its own messages; messages of several tasks come once, below all."""
+    """Each task with its own messages; messages of several tasks come once, below
+    all."""
     users: dict[str, list[str]] = {}
     for state in states:
         for message in _messages(state):
@@ -195,7 +210,10 @@ def _shown(state: Readiness, common: Container[str]) -> Iterator[str]:
         sums = "".join(
             f", {number:,} {label}" for label, number in state.counts.totals.items()
         )
-        counts = f": {kept:,} of {state.counts.rows:,} rows{bad}{sums}{_media(state.counts.media)}"
+        counts = (
+            f": {kept:,} of {state.counts.rows:,} "
+            f"rows{bad}{sums}{_media(state.counts.media)}"
+        )
     yield f"{'ready' if state.ready else 'not ready'}  {state.task}{counts}"
     yield from (message for message in _messages(state) if message not in common)
 

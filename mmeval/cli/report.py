@@ -1,11 +1,12 @@
 """Write the page of a run, its tables or its charts, from its folder alone.
 
-RUN is the folder of a run, <output_path>/<model>/<run_id>. The page shows the numbers with what stands behind them, and
-every sample with its answers, scores and judge replies; it opens from disk, without a server. Several runs make one
-page with their numbers side by side.
+RUN is the folder of a run, <output_path>/<model>/<run_id>. The page shows the numbers
+with what stands behind them, and every sample with its answers, scores and judge
+replies; it opens from disk, without a server. Several runs make one page with their
+numbers side by side.
 
-The exit code is 3 where something could not be shown: damaged records on a page, or a run without numbers
-among those of a table or a chart.
+The exit code is 3 where something could not be shown: damaged records on a page, or a
+run without numbers among those of a table or a chart.
 """
 
 from __future__ import annotations
@@ -47,20 +48,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output_path",
         metavar="FOLDER",
         default="",
-        help="the folder of the report (RUN/report; ./report for several runs); tables go there too",
+        help="the folder of the report (RUN/report; ./report for several runs); tables "
+        "go there too",
     )
     parser.add_argument(
         "--format",
         metavar="FORMAT",
         default=None,
-        help="html: the page; markdown, latex, csv: the numbers, printed where no --output_path is given; svg, png: "
+        help="html: the page; markdown, latex, csv: the numbers, printed where no "
+        "--output_path is given; svg, png: "
         "the charts as files; several with commas (html; markdown with --layout)",
     )
     parser.add_argument(
         "--layout",
         metavar="NAME",
         default="",
-        help="the tables of a paper instead, of several with commas, as markdown, latex or csv ('mmeval ls layouts' "
+        help="the tables of a paper instead, of several with commas, as markdown, "
+        "latex or csv ('mmeval ls layouts' "
         "lists them)",
     )
     parser.add_argument(
@@ -162,7 +166,8 @@ def _write_numbers(
 
 def _no_results(folder: Path) -> str:
     return (
-        f"{folder} has no results yet: mmeval score {shlex.quote(str(folder))} gives the numbers of the trials that "
+        f"{folder} has no results yet: mmeval score {shlex.quote(str(folder))} gives "
+        "the numbers of the trials that "
         "are made, and the command that began it makes the rest"
     )
 
@@ -210,8 +215,8 @@ def write_layout(
 ) -> bool:
     """Print the tables of a layout by run, or write them. Whether every run has some.
 
-    ``formats`` are among those of tables. Raises UnknownNameError for a layout that is not registered, UsageError where
-    no run has a table.
+    ``formats`` are among those of tables. Raises UnknownNameError for a layout that is
+    not registered, UsageError where no run has a table.
     """
     from mmeval.report.page.writer import TABLES as FOLDER
     from mmeval.report.page.writer import check_replaceable
@@ -222,13 +227,15 @@ def write_layout(
     for run, tables in found:
         if not tables:
             log.warning(
-                "%s: the layout %s has no table of this run, which has none of its tasks",
+                "%s: the layout %s has no table of this run, which has none of its "
+                "tasks",
                 run.folder,
                 name,
             )
     if not any(tables for _, tables in found):
         raise UsageError(
-            f"--layout {name}: no table; the layout is for other tasks than those of {runs[0].folder}"
+            f"--layout {name}: no table; the layout is for other tasks than those of "
+            f"{runs[0].folder}"
         )
     shown = [
         replace(table, title=f"{run.name}: {table.title}") if len(runs) > 1 else table

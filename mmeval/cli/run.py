@@ -123,7 +123,8 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
         and not plan.options.stratify
     ):
         _logger.warning(
-            "--limit is for testing only: numbers over a part of a task are not to be reported"
+            "--limit is for testing only: numbers over a part of a task are not to be "
+            "reported"
         )
     if plan.write_out:
         write_prompts(selection, sys.stderr)

@@ -1,8 +1,8 @@
 """Score a run again: other metrics, switches or judges, or what is unscored.
 
-RUN is the folder of a run, <output_path>/<model>/<run_id>. Trials that are scored already, by the same definition of
-the metrics, are not scored again; another definition makes a score set of its own beside the old one. The exit codes
-are those of a run.
+RUN is the folder of a run, <output_path>/<model>/<run_id>. Trials that are scored
+already, by the same definition of the metrics, are not scored again; another definition
+makes a score set of its own beside the old one. The exit codes are those of a run.
 """
 
 from __future__ import annotations

@@ -2,10 +2,12 @@
 
     mmeval trace runs/illustrator/default --task my_task --sample s1
 
-RUN is the folder of a run. The program of the trial, and those of agents in it, are run again on the kept replies:
-nobody is asked, and nothing is written. --json prints the steps as one JSON document.
+RUN is the folder of a run. The program of the trial, and those of agents in it, are run
+again on the kept replies: nobody is asked, and nothing is written. --json prints the
+steps as one JSON document.
 
-exit codes: 0 the steps are shown; 2 usage, or the task or the agent was changed since; 4 there is no run.
+exit codes: 0 the steps are shown; 2 usage, or the task or the agent was changed since;
+4 there is no run.
 """
 
 from __future__ import annotations
@@ -75,8 +77,8 @@ def run(args: argparse.Namespace) -> int:
 def step_lines(
     steps: Sequence[TracedStep], indent: str = "", *, brief: bool = False
 ) -> Iterator[str]:
-    """What each step was asked and said.
-    With ``brief``, without instructions (messages of the system), and the beginning of each text."""
+    """What each step was asked and said. With ``brief``, without instructions (messages
+    of the system), and the beginning of each text."""
     for step in steps:
         title = f" ({step.call.title})" if step.call.title else ""
         yield f"{indent}{step.path} {step.call.role}{title}"

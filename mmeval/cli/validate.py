@@ -4,11 +4,13 @@
     mmeval validate my_benchmark --judge openai,model=m
     mmeval validate --dist .
 
-Where nothing is wrong, the bounds are shown: what each metric gives to the references, to the references of other
-samples, and to empty answers. With a judge, metrics that ask one ask it for these.
+Where nothing is wrong, the bounds are shown: what each metric gives to the references,
+to the references of other samples, and to empty answers. With a judge, metrics that ask
+one ask it for these.
 
---dist builds the wheel of a project into its folder dist (or takes one that is named), lists what it holds, checks its
-tasks as they would be installed, and says what is missing.
+--dist builds the wheel of a project into its folder dist (or takes one that is named),
+lists what it holds, checks its tasks as they would be installed, and says what is
+missing.
 """
 
 from __future__ import annotations
@@ -70,7 +72,8 @@ OWN_FLAGS = (
         values.switch,
         True,
         "command.bounds",
-        "show what each metric gives to references, shuffled references and empty answers (true)",
+        "show what each metric gives to references, shuffled references and empty "
+        "answers (true)",
         "BOOL",
         "?",
     ),
@@ -91,7 +94,8 @@ OWN_FLAGS = (
         values.path,
         None,
         "command.dist",
-        "build the wheel of this project and check it with the tasks in it, or check a built one",
+        "build the wheel of this project and check it with the tasks in it, or check "
+        "a built one",
         "PATH",
     ),
 )
@@ -134,7 +138,8 @@ def run(args: argparse.Namespace) -> int:
         return _check_wheel(settings["dist"].value, given)
     if not names:
         raise UsageError(
-            "name what to check: a task, group, tag, glob, task file or folder; or a wheel with --dist"
+            "name what to check: a task, group, tag, glob, task file or folder; or a "
+            "wheel with --dist"
         )
     return _check(names, settings)
 
@@ -204,7 +209,8 @@ def _check_wheel(place: Path, given: Mapping[str, Any]) -> int:
             found = _COUNTS.fullmatch(last)
             if found is None:
                 raise MmevalError(
-                    f"the tasks of {name} could not be checked to the end; the reason stands above"
+                    f"the tasks of {name} could not be checked to the end; the reason "
+                    "stands above"
                 )
             print_text("".join(f"{line.replace(here, '')}\n" for line in lines))
             counts.update(
@@ -268,12 +274,14 @@ def _tell_bounds(
             counted(3 * count, f"{role} call") for role, count in ahead.items()
         )
         _logger.info(
-            "making the bounds with up to %s (--limit N samples of a task; --bounds false: none)",
+            "making the bounds with up to %s (--limit N samples of a task; --bounds "
+            "false: none)",
             said,
         )
     if any(sound.samples > limit for sound in tally.sound):
         print_text(
-            f"bounds over the first {counted(limit, 'sample')} of a task (--limit N for others)\n"
+            f"bounds over the first {counted(limit, 'sample')} of a task (--limit N "
+            "for others)\n"
         )
     found = _measured(tasks, roles, limit)
     print_text(bounds_table(found))
@@ -310,7 +318,8 @@ def _measured(
 
 
 def _looked_at(tally: CheckTally, calls: Mapping[str, int]) -> str:
-    """What there is: ``12 tasks, 1,140 rows, 2,310 media; 6,912 judge calls a model``."""
+    """What there is: ``12 tasks, 1,140 rows, 2,310 media; 6,912 judge calls a
+    model``."""
     asked = "".join(
         f"; {counted(count, f'{role} call')} a model" for role, count in calls.items()
     )

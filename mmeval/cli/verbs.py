@@ -13,8 +13,10 @@ from mmeval.errors import PluginError, UsageError, did_you_mean
 from mmeval.settings.flags import BY_NAME, FLAGS
 
 VERBS: dict[str, str] = {
-    "run": "ask a model the samples of tasks and score its answers (implied by bare flags)",
-    "ls": "list tasks, groups, tags, metrics, backends, adapters, tools and other plugins",
+    "run": "ask a model the samples of tasks and score its answers (implied by bare "
+    "flags)",
+    "ls": "list tasks, groups, tags, metrics, backends, adapters, tools and other "
+    "plugins",
     "validate": "check task files and list faults, with file and line",
     "doctor": "check what is installed and what can run here, and how to fix the rest",
     "prepare": "fetch and check the data of tasks, so that they run offline",
@@ -26,10 +28,12 @@ VERBS: dict[str, str] = {
     "report": "write the page of a run, its tables or its charts",
     "compare": "compare runs: what differs beyond chance, and what would have been seen",
     "export": "write the answers of a run in a layout that others read",
-    "init": "write a new package: a benchmark, metric, backend or agent to begin with; or the worker of a model",
+    "init": "write a new package: a benchmark, metric, backend or agent to begin with; or "
+    "the worker of a model",
     "check-backend": "check that a local model keeps the rules that every batch backend has to keep",
 }
-"""Each verb lives in a module of ``mmeval.cli`` as ``configure(parser)`` and ``run(args) -> exit code``."""
+"""Each verb lives in a module of ``mmeval.cli`` as ``configure(parser)`` and
+``run(args) -> exit code``."""
 
 _COMPONENTS = ("agent", "check-backend", "metric")
 """Verbs whose module is in ``mmeval.cli.components``."""
@@ -41,7 +45,8 @@ REFUSED_VERBS: dict[str, str] = {
 
 
 def dispatch(argv: Sequence[str]) -> int:
-    """Run a command line; return its exit code. Raises MmevalError for fixable errors."""
+    """Run a command line; return its exit code. Raises MmevalError for fixable
+    errors."""
     if argv and argv[0] == "--version":
         from mmeval import __version__
 
@@ -89,7 +94,8 @@ def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
     if word in REFUSED_VERBS:
         raise UsageError(f"mmeval {word}: {REFUSED_VERBS[word]}")
     raise UsageError(
-        f"unknown verb {word!r}{did_you_mean(word, VERBS)} ('mmeval --help' lists the verbs)"
+        f"unknown verb {word!r}{did_you_mean(word, VERBS)} ('mmeval --help' lists the "
+        "verbs)"
     )
 
 
@@ -100,7 +106,8 @@ def _help() -> int:
         "mmeval",
         "Evaluate models that answer in any modality, interleaved.\n\n"
         f"verbs ('mmeval VERB --help' explains each):\n{verbs}\n\n"
-        "The flags below are those of run. Each can also be given as MMEVAL_<FLAG> in the environment or as a key\n"
+        "The flags below are those of run. Each can also be given as MMEVAL_<FLAG> in "
+        "the environment or as a key\n"
         "of a --config file; a flag wins over the file, the file over the environment.",
     )
     parser.usage = "mmeval [VERB] [FLAGS]"
@@ -109,9 +116,11 @@ def _help() -> int:
         "--version", action="store_true", help="print the version and end"
     )
     parser.epilog = (
-        "exit codes: 0 everything available was scored; 1 unexpected error; 2 usage or invalid task; 3 failed or\n"
+        "exit codes: 0 everything available was scored; 1 unexpected error; 2 usage "
+        "or invalid task; 3 failed or\n"
         "unscored above --max_unscored, a server is gone, or a budget is spent;\n"
-        "4 a key, extra or data is missing; 5 a gate of mmeval compare is shut; 130 interrupted, state saved."
+        "4 a key, extra or data is missing; 5 a gate of mmeval compare is shut; 130 "
+        "interrupted, state saved."
     )
     parser.print_help()
     return 0

@@ -1,1 +1,2 @@
-"""Other machines: what the engine ``ray`` asks of a cluster, for workers and scoring processes alike."""
+"""Other machines: what the engine ``ray`` asks of a cluster, for workers and scoring
+processes alike."""

@@ -1,4 +1,5 @@
-"""The engine of a run: who answers batches and scores, besides this machine's own processes."""
+"""The engine of a run: who answers batches and scores, besides this machine's own
+processes."""
 
 from __future__ import annotations
 
@@ -43,10 +44,12 @@ _ARGUMENTS: Mapping[str, Hint] = {
 
 @dataclass(frozen=True)
 class RayEngine:
-    """Actors of a Ray cluster. ``address`` is the cluster's; without one Ray looks for it, or starts one here.
+    """Actors of a Ray cluster. ``address`` is the cluster's; without one Ray looks for
+    it, or starts one here.
 
-    ``workers`` copies of each local model answer (None: as many as find room, also on nodes that join later), each with
-    so many ``cpus`` and ``gpus``. ``score_workers`` processes score, with a CPU each; 0: scoring stays here.
+    ``workers`` copies of each local model answer (None: as many as find room, also on
+    nodes that join later), each with so many ``cpus`` and ``gpus``. ``score_workers``
+    processes score, with a CPU each; 0: scoring stays here.
     """
 
     address: str = ""
@@ -57,7 +60,8 @@ class RayEngine:
 
     @classmethod
     def of(cls, args: Mapping[str, Any]) -> RayEngine:
-        """Raises UnknownNameError for an argument that it does not have, UsageError for one that is out of range."""
+        """Raises UnknownNameError for an argument that it does not have, UsageError for
+        one that is out of range."""
         for name, value in args.items():
             if name not in _ARGUMENTS:
                 raise UnknownNameError(

@@ -1,4 +1,5 @@
-"""What a node of a cluster has to share with the run's process: the code, and the run folder."""
+"""What a node of a cluster has to share with the run's process: the code, and the run
+folder."""
 
 from __future__ import annotations
 
@@ -19,8 +20,9 @@ DIGEST_CHARS = 12
 
 
 class Shared(NamedTuple):
-    """What every node must have as this process has it: its folder ``cwd``, from which paths of arguments are read, the
-    file ``token`` with its ``secret``, and the ``code`` of mmeval and of the named backends."""
+    """What every node must have as this process has it: its folder ``cwd``, from which
+    paths of arguments are read, the file ``token`` with its ``secret``, and the
+    ``code`` of mmeval and of the named backends."""
 
     cwd: str
     token: Path
@@ -34,7 +36,8 @@ class OtherCodeError(MmevalError):
 
 
 def code_digest(backends: tuple[str, ...] = ()) -> str:
-    """The version of mmeval, and a digest of its files and those of the named backends."""
+    """The version of mmeval, and a digest of its files and those of the named
+    backends."""
     found = hashlib.sha256()
     for name, file in sorted({*_code_files(backends)}):
         found.update(f"{name}\0{file.stat().st_size}\0".encode() + file.read_bytes())
@@ -58,8 +61,8 @@ def _code_files(backends: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
 
 
 def enter(shared: Shared) -> None:
-    """Enter the folder of the run's process. Raises UsageError where its folders are not seen here, OtherCodeError
-    where its code is another one."""
+    """Enter the folder of the run's process. Raises UsageError where its folders are
+    not seen here, OtherCodeError where its code is another one."""
     try:
         os.chdir(shared.cwd)
         if shared.token.read_text() != shared.secret:

@@ -1,4 +1,5 @@
-"""A cluster of Ray: connected to quietly, its nodes looked at before they are given work, its head watched."""
+"""A cluster of Ray: connected to quietly, its nodes looked at before they are given
+work, its head watched."""
 
 from __future__ import annotations
 
@@ -80,7 +81,8 @@ def check_installed() -> None:
 
 
 class RayCluster:
-    """The cluster of a run, connected to once, by whichever of its users comes first."""
+    """The cluster of a run, connected to once, by whichever of its users comes
+    first."""
 
     def __init__(self, engine: RayEngine, run: Path | None = None) -> None:
         self.engine = engine
@@ -103,8 +105,9 @@ class RayCluster:
         return self._shared
 
     def connect(self) -> Any:
-        """Connect, and look at every node. Returns the module ``ray``.
-        Raises UsageError where a node does not see the run folder, or none has room for a worker."""
+        """Connect, and look at every node. Returns the module ``ray``. Raises
+        UsageError where a node does not see the run folder, or none has room for a
+        worker."""
         with self._connecting:
             if self._ray is None:
                 connected: Future[Any] = Future()
@@ -129,7 +132,8 @@ class RayCluster:
         return self._seen.get(id)
 
     def places(self) -> int:
-        """How many workers find room beside the processes that score, which take a CPU each."""
+        """How many workers find room beside the processes that score, which take a CPU
+        each."""
         engine, useful = (
             self.engine,
             [node for node in self.nodes() if not self._looked_at.get(node.id)],
@@ -162,22 +166,27 @@ class RayCluster:
                 )
         if blind:
             raise UsageError(
-                f"{some(list(blind), 3)} of the Ray cluster cannot see the run folder as this machine does: "
-                f"{next(iter(blind.values()))}. Every node writes its answers there: name a path that all of them "
-                "share with --output_path, or run --shard I/N on each machine and join the parts by mmeval merge",
+                f"{some(list(blind), 3)} of the Ray cluster cannot see the run folder "
+                "as this machine does: "
+                f"{next(iter(blind.values()))}. Every node writes its answers there: "
+                "name a path that all of them "
+                "share with --output_path, or run --shard I/N on each machine and "
+                "join the parts by mmeval merge",
                 name=next(iter(blind)),
             )
         if all(self._looked_at.get(node.id, "") for node in useful):
             why = self._looked_at[useful[0].id]
             raise UsageError(
-                f"no node of the Ray cluster can be used; of {useful[0].name} it is known: {why}"
+                f"no node of the Ray cluster can be used; of {useful[0].name} it is "
+                f"known: {why}"
             )
 
     def reach_head(self) -> None:
         """Raises BackendDownError without a head."""
         if not any(_reached(self._head) for _ in range(3)):
             raise BackendDownError(
-                f"the head of the Ray cluster at {self._head[0]}:{self._head[1]} is gone",
+                f"the head of the Ray cluster at {self._head[0]}:{self._head[1]} is "
+                "gone",
                 "start it",
             )
 
@@ -223,7 +232,8 @@ class RayCluster:
         self._closed.set()
 
     def _hold(self, connected: Future[Any]) -> None:
-        """Connect, and stay: what Ray starts here ends with the thread that has started it."""
+        """Connect, and stay: what Ray starts here ends with the thread that has started
+        it."""
         try:
             connected.set_result(self._connected())
         except BaseException as error:
@@ -246,7 +256,8 @@ class RayCluster:
                     name="address",
                 )
             logging.getLogger("ray").setLevel(logging.CRITICAL)
-            # It prints to standard output what raylets say of workers that die, and has no switch.
+            # It prints to standard output what raylets say of workers that die, and has
+            # no switch.
             ray._private.worker.listen_error_messages = lambda *_: None
             quiet = {
                 "include_dashboard": False,
@@ -260,7 +271,8 @@ class RayCluster:
             except Exception as error:
                 where = f" at {self.engine.address}" if self.engine.address else ""
                 raise UsageError(
-                    f"the Ray cluster{where} cannot be used ({type(error).__name__}: {in_a_line(error)}); {_START_ONE}",
+                    f"the Ray cluster{where} cannot be used ({type(error).__name__}: "
+                    f"{in_a_line(error)}); {_START_ONE}",
                     name="address",
                 ) from None
         host, _, port = ray.get_runtime_context().gcs_address.rpartition(":")
@@ -287,7 +299,8 @@ class RayCluster:
     def _views(
         self, nodes: Sequence[RayNode], stop: threading.Event
     ) -> Iterator[tuple[RayNode, Exception | None]]:
-        """What each node meets that looks at what it has to share: UsageError where it does not see the folders."""
+        """What each node meets that looks at what it has to share: UsageError where it
+        does not see the folders."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         look, once = self._ray.remote(enter), {"num_cpus": 0, "max_retries": 0}
@@ -308,7 +321,8 @@ class RayCluster:
                 yield (
                     node,
                     MmevalError(
-                        f"it has not started a process in {NODE_SECONDS:g} s; look at its logs of Ray"
+                        f"it has not started a process in {NODE_SECONDS:g} s; look at "
+                        "its logs of Ray"
                     ),
                 )
             except Exception as error:  # Ray wraps what the call has raised
@@ -318,7 +332,8 @@ class RayCluster:
 
 
 def in_a_line(error: Exception) -> str:
-    """The message of an error of Ray, which has many lines, or of what a call has raised."""
+    """The message of an error of Ray, which has many lines, or of what a call has
+    raised."""
     error = getattr(error, "cause", None) or error
     return shortened(" ".join(message_of(error).split()), 300)
 
@@ -353,6 +368,7 @@ def _no_room(engine: RayEngine, nodes: Sequence[RayNode]) -> str:
     wants = f"{engine.cpus:g} CPU and {engine.gpus:g} GPU"
     has = "; ".join(map(str, nodes[:5]))
     return (
-        f"no node of the Ray cluster has room for a worker, which takes {wants} ({counted(len(nodes), 'node')}: "
+        f"no node of the Ray cluster has room for a worker, which takes {wants} "
+        f"({counted(len(nodes), 'node')}: "
         f"{has}); give fewer to each, as in --engine ray,cpus=1,gpus=0"
     )

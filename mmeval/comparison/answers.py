@@ -10,7 +10,8 @@ from mmeval.results.stored_run import StoredRun, StoredTask, TaskRow
 
 
 def answers_of(run: StoredRun, task: StoredTask) -> Mapping[tuple[str, int], str]:
-    """The digest of each answer, by sample and repeat; trials without one are left out."""
+    """The digest of each answer, by sample and repeat; trials without one are left
+    out."""
     found = {}
     for trial in task.trials():
         if trial is None:
@@ -22,8 +23,8 @@ def answers_of(run: StoredRun, task: StoredTask) -> Mapping[tuple[str, int], str
 
 
 def answer_digest(parts: Sequence[TaskRow]) -> str:
-    """Equal for equal parts in the same order: their kinds, words and the digests of their media.
-    Hidden reasoning is left out: nothing that scores has seen it."""
+    """Equal for equal parts in the same order: their kinds, words and the digests of
+    their media. Hidden reasoning is left out: nothing that scores has seen it."""
     return digest(
         [
             (part["type"], part.get("text"), (part.get("media") or {}).get("sha256"))

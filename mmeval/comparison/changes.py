@@ -1,4 +1,5 @@
-"""What changed between runs besides their numbers: what is the same, and what is not, as was and is."""
+"""What changed between runs besides their numbers: what is the same, and what is not,
+as was and is."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ SHOWN = 60
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that is not the same in ``run`` as in the reference; both values in short words."""
+    """One thing that is not the same in ``run`` as in the reference; both values in
+    short words."""
 
     what: str
     run: str

@@ -1,10 +1,12 @@
-"""Compares runs from their folders: which numbers differ, which are too like to tell, and what was not seen.
+"""Compares runs from their folders: which numbers differ, which are too like to tell,
+and what was not seen.
 
     found = compare("runs/omni-1/default", "runs/omni-2/default")
     found.exit_code, [number.verdict for number in found.numbers]
 
-The first run is the reference; a difference is another run's value minus its. Nothing is asked, and no plugin is loaded
-but the aggregator of a number that has one of its own.
+The first run is the reference; a difference is another run's value minus its. Nothing
+is asked, and no plugin is loaded but the aggregator of a number that has one of its
+own.
 """
 
 from __future__ import annotations
@@ -38,11 +40,13 @@ ACROSS: tuple[Across, ...] = get_args(Across)
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of comparing some runs; ``to_json`` is what the command prints with ``--format json``.
+    """What came of comparing some runs; ``to_json`` is what the command prints with
+    ``--format json``.
 
-    ``exit_code`` is 0, 3 where something asked cannot be compared, or 5 where a gate is shut. ``tests`` are those that
-    are corrected together: of whole numbers between every two runs, and of slices. ``rows`` are the compared numbers,
-    ``pairs`` the reference with each other run.
+    ``exit_code`` is 0, 3 where something asked cannot be compared, or 5 where a gate is
+    shut. ``tests`` are those that are corrected together: of whole numbers between
+    every two runs, and of slices. ``rows`` are the compared numbers, ``pairs`` the
+    reference with each other run.
     """
 
     runs: tuple[StoredRun, ...]
@@ -82,7 +86,8 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Options:
-    """What is compared, and how sure it has to be. ``metrics`` may be ``("all",)``; empty is the first of each task."""
+    """What is compared, and how sure it has to be. ``metrics`` may be ``("all",)``;
+    empty is the first of each task."""
 
     metrics: tuple[str, ...]
     tasks: tuple[str, ...]
@@ -102,7 +107,8 @@ class Options:
         ):
             if value not in known:
                 raise UsageError(
-                    f"--{name}: {', '.join(known)} are there, not {value!r}{did_you_mean(value, known)}",
+                    f"--{name}: {', '.join(known)} are there, not "
+                    f"{value!r}{did_you_mean(value, known)}",
                     name=name,
                 )
         for name, share in (("alpha", self.alpha), ("power", self.power)):
@@ -119,7 +125,8 @@ class Options:
 
 
 class Family(NamedTuple):
-    """The tests that are corrected together: their corrected p, and the p below which each is a find."""
+    """The tests that are corrected together: their corrected p, and the p below which
+    each is a find."""
 
     adjusted: Mapping[Place, float]
     levels: Mapping[Place, float]
@@ -157,9 +164,11 @@ def compare(
     fail_if_worse: float | None = None,
     fail_unless_within: float | None = None,
 ) -> Comparison:
-    """Compare runs from their folders, the first of which is the reference, as ``mmeval compare`` does.
+    """Compare runs from their folders, the first of which is the reference, as ``mmeval
+    compare`` does.
 
-    Raises MissingDataError where there is no run, UsageError for one that has no results, and for what cannot be meant.
+    Raises MissingDataError where there is no run, UsageError for one that has no
+    results, and for what cannot be meant.
     """
     names = [
         split_names([given] if isinstance(given, str) else given)
@@ -175,7 +184,8 @@ def compare(
     for run in stored:
         if not run.results:
             raise UsageError(
-                f"{run.folder} has no results yet: mmeval score {run.folder} gives its numbers"
+                f"{run.folder} has no results yet: mmeval score {run.folder} gives "
+                "its numbers"
             )
     try:
         return _compare(stored, options)
@@ -312,7 +322,8 @@ def _chosen(
 def _slices(
     row: NumberRow, pairs: Mapping[tuple[int, int], RunPair], label: str
 ) -> dict[Place, Compared]:
-    """A task's number by the values of a label, between each run and the reference; a group has no slices."""
+    """A task's number by the values of a label, between each run and the reference; a
+    group has no slices."""
     scores = None if row.is_group else pairs[0, 1].a.scores(row.task)
     trials = {} if scores is None else scores.slices(label)
     return {

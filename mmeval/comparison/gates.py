@@ -1,4 +1,5 @@
-"""Gates: whether a run may pass, by how much worse than the reference it is or might be."""
+"""Gates: whether a run may pass, by how much worse than the reference it is or might
+be."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from mmeval.errors import UsageError
 
 @dataclass(frozen=True)
 class Margins:
-    """How much worse is still tolerated: beyond it for certain fails, or whatever is not shown to be within it."""
+    """How much worse is still tolerated: beyond it for certain fails, or whatever is
+    not shown to be within it."""
 
     fail_if_worse: float | None = None
     fail_unless_within: float | None = None
@@ -35,7 +37,8 @@ class Margins:
             )
 
     def is_within(self, number: Number) -> bool:
-        """Whether a number is shown to be no worse than the margin, by the end of its 95 % interval."""
+        """Whether a number is shown to be no worse than the margin, by the end of its
+        95 % interval."""
         if self.fail_unless_within is None or number.ci95 is None:
             return False
         worst = number.ci95[0] if number.higher_is_better else -number.ci95[1]
@@ -44,8 +47,9 @@ class Margins:
 
 @dataclass(frozen=True)
 class Gate:
-    """A gate: its name and margin, whether it is passed, which numbers fail it, and for which ones it is ``too_weak``:
-    it could not have seen a difference as large as its margin, so that they pass, or fail, for want of samples."""
+    """A gate: its name and margin, whether it is passed, which numbers fail it, and for
+    which ones it is ``too_weak``: it could not have seen a difference as large as its
+    margin, so that they pass, or fail, for want of samples."""
 
     name: str
     margin: float
@@ -57,7 +61,8 @@ class Gate:
 def gate_of(
     margins: Margins, numbers: Sequence[Number], correction: Correction, alpha: float
 ) -> Gate | None:
-    """The gate that was asked for, over all numbers that could be compared; None without one."""
+    """The gate that was asked for, over all numbers that could be compared; None
+    without one."""
     tested = [number for number in numbers if number.test is not None]
     if margins.fail_unless_within is not None:
         margin = margins.fail_unless_within

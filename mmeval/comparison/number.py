@@ -13,10 +13,12 @@ Verdict = Literal["better", "worse", "within", "not_seen", "unlike", "no_pairs"]
 
 @dataclass(frozen=True)
 class Number:
-    """A number of ``run`` compared with the reference's; the fields are those of the JSON.
+    """A number of ``run`` compared with the reference's; the fields are those of the
+    JSON.
 
-    ``a`` and ``b`` are the values over the pairs, ``bounds`` those of the difference. ``p_adjusted`` is corrected for
-    all tests of its family, and so is ``smallest_seen``. ``samples_needed`` is there where a difference to detect was
+    ``a`` and ``b`` are the values over the pairs, ``bounds`` those of the difference.
+    ``p_adjusted`` is corrected for all tests of its family, and so is
+    ``smallest_seen``. ``samples_needed`` is there where a difference to detect was
     named.
     """
 
@@ -45,7 +47,8 @@ class Number:
     test: Paired | None = field(default=None, repr=False, compare=False)
 
     def to_json(self, *, needed: bool) -> dict[str, Any]:
-        """Its public fields; whether the samples are among them that a difference needs."""
+        """Its public fields; whether the samples are among them that a difference
+        needs."""
         shown = (one.name for one in fields(self) if one.repr)
         return {
             name: getattr(self, name)

@@ -1,7 +1,9 @@
-"""The page of a comparison: the samples on which runs differ, with their answers beside each other.
+"""The page of a comparison: the samples on which runs differ, with their answers beside
+each other.
 
-It is a report page of all runs, with fewer trials: of each sample what came out (won, lost, tied, or a score in one run
-alone) and by how much. The trials with the largest differences are taken, and all others while there is room.
+It is a report page of all runs, with fewer trials: of each sample what came out (won,
+lost, tied, or a score in one run alone) and by how much. The trials with the largest
+differences are taken, and all others while there is room.
 """
 
 from __future__ import annotations
@@ -30,17 +32,19 @@ from mmeval.wording import counted
 OUTCOMES = ("won", "lost", "tied", "one-sided")
 WON, LOST, TIED, ONE_SIDED = range(4)
 MOST = 2_000
-"""Pairs of trials on a page: what a reader may go through, and what is written in a few seconds."""
+"""Pairs of trials on a page: what a reader may go through, and what is written in a few
+seconds."""
 _ONE_SIDED_SIZE = 1e-9
-"""Where trials stand that only one run has a score of: below every difference, above ties."""
+"""Where trials stand that only one run has a score of: below every difference, above
+ties."""
 
 TrialPlace = tuple[int, int]
 """A sample's place in the data and a repeat."""
 
 
 class Outcome(NamedTuple):
-    """How a trial of ``run`` came out beside the reference; a place is None where a run lacks the trial.
-    ``size`` is the difference as a share of the metric's range."""
+    """How a trial of ``run`` came out beside the reference; a place is None where a run
+    lacks the trial. ``size`` is the difference as a share of the metric's range."""
 
     run: int
     task: str
@@ -101,7 +105,8 @@ def write_comparison(found: Comparison, folder: Path) -> Made:
 
 
 def outcomes(run: int, pair: RunPair, rows: Sequence[NumberRow]) -> Iterator[Outcome]:
-    """How each trial of ``run`` came out, by the first compared number of its task, else of a group that holds it."""
+    """How each trial of ``run`` came out, by the first compared number of its task,
+    else of a group that holds it."""
     done: set[str] = set()
     for row in sorted(rows, key=lambda row: row.is_group):
         pieces: dict[str, list[Piece]] = {}
@@ -190,7 +195,8 @@ def _wanted(shown: Sequence[Outcome]) -> dict[int, dict[str, set[TrialPlace]]]:
 def _columns(
     index: Mapping[str, Any], shown: Sequence[Outcome]
 ) -> dict[str, list[Any]]:
-    """Outcome (-1: none), difference and size of each row; of a trial that a run lacks they are at the reference's."""
+    """Outcome (-1: none), difference and size of each row; of a trial that a run lacks
+    they are at the reference's."""
     known = {
         (one.run, one.task, one.place)
         if one.place
@@ -219,7 +225,10 @@ def _context(
     rows = number_rows(documents, names)
     others = names[1] if len(names) == 2 else f"{len(names) - 1} runs"
     counts = [sum(one.kind == kind for one in every) for kind in range(len(OUTCOMES))]
-    lead = f"{others} compared with {names[0]}: {counts[WON]:,} won, {counts[LOST]:,} lost, {counts[TIED]:,} tied"
+    lead = (
+        f"{others} compared with {names[0]}: {counts[WON]:,} won, {counts[LOST]:,} "
+        f"lost, {counts[TIED]:,} tied"
+    )
     one_sided = (
         f", {counts[ONE_SIDED]:,} with a score in one run alone"
         if counts[ONE_SIDED]
@@ -228,7 +237,8 @@ def _context(
     notes = []
     if len(every) > MOST:
         notes.append(
-            f"The samples are those with the {MOST:,} largest of {len(every):,} differences."
+            f"The samples are those with the {MOST:,} largest of {len(every):,} "
+            "differences."
         )
     if writer.damaged:
         notes.append(f"{counted(writer.damaged, 'damaged record')} could not be shown.")

@@ -1,7 +1,7 @@
 """Pairs the trials of two runs, by the name of their sample and by what was asked.
 
-Only a trial that has a score in both runs is in a pair. The others are counted by reason, and those that might have had
-one make the bounds of a difference wider.
+Only a trial that has a score in both runs is in a pair. The others are counted by
+reason, and those that might have had one make the bounds of a difference wider.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ TrialName = tuple[str, int]
 """A sample and a repeat."""
 
 NOT_ASKED, ASKED_OTHERWISE = "not_asked", "asked_otherwise"
-"""Why a trial is in no pair, besides the statuses of its scores: one run lacks it, or it was asked something else."""
+"""Why a trial is in no pair, besides the statuses of its scores: one run lacks it, or
+it was asked something else."""
 _REASONS = ("failed", "unscored", "unsupported", "unavailable", "inapplicable")
 """Of the statuses of a trial in two runs the first of these is the reason."""
 _MIGHT_SCORE = frozenset(("scored", "unscored", "failed"))
@@ -33,9 +34,11 @@ _ENDS: tuple[Literal[0, 1], ...] = (0, 1)
 
 
 class TaskScores:
-    """A run's scores of a task by number, each trial with its name, its sample's place in the data and its digest.
+    """A run's scores of a task by number, each trial with its name, its sample's place
+    in the data and its digest.
 
-    ``label`` is one of the sample's by which slices are made; its values are in ``levels``, a list for each trial.
+    ``label`` is one of the sample's by which slices are made; its values are in
+    ``levels``, a list for each trial.
     """
 
     def __init__(
@@ -84,7 +87,8 @@ class TaskScores:
         return {name: at for at, name in enumerate(self.names)}
 
     def slices(self, label: str) -> dict[str, set[TrialName]]:
-        """The trials of each value of the label; one whose label is a list belongs to each of its members."""
+        """The trials of each value of the label; one whose label is a list belongs to
+        each of its members."""
         found: dict[str, set[TrialName]] = {}
         for name, value in zip(self.names, self.levels, strict=True):
             for level in value if isinstance(value, list) else [value]:
@@ -94,7 +98,8 @@ class TaskScores:
 
 
 class Matched(NamedTuple):
-    """Trials that two runs were asked alike, by their places in both, and those that only one was asked."""
+    """Trials that two runs were asked alike, by their places in both, and those that
+    only one was asked."""
 
     both: Sequence[tuple[int, int]]
     only_a: Sequence[int]
@@ -126,7 +131,8 @@ class Matched(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """The paired scores of one number, the rows of both runs in one order, and what is in no pair."""
+    """The paired scores of one number, the rows of both runs in one order, and what is
+    in no pair."""
 
     a: Scores
     b: Scores
@@ -180,7 +186,8 @@ def bounds_of(
     aggregator: Aggregator,
     options: Mapping[str, Any],
 ) -> Interval | None:
-    """The differences that lost trials could make it: lowest in one run and highest in the other, and the reverse.
+    """The differences that lost trials could make it: lowest in one run and highest in
+    the other, and the reverse.
 
     None where the metric has no finite range and a trial no bounds of its own.
     """

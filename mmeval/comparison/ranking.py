@@ -1,4 +1,5 @@
-"""Several runs in their order, how sure each place is, and which of them cannot be told apart."""
+"""Several runs in their order, how sure each place is, and which of them cannot be told
+apart."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from mmeval.records.score import Key
 from mmeval.report.numbers import NumberRow
 
 Place = tuple[Key, int, int]
-"""A number between two runs, by their places; the first one is the reference of the two."""
+"""A number between two runs, by their places; the first one is the reference of the
+two."""
 
 
 def key_of(row: NumberRow) -> Key:
@@ -40,8 +42,9 @@ class RankedRun:
 class Ranking:
     """The runs by one number, over the trials that have a score in all of them.
 
-    ``groups`` are the largest ones within which no corrected difference is seen. ``differences`` has a row and a column
-    for each run, in the order of the runs: the column's minus the row's, None on the diagonal.
+    ``groups`` are the largest ones within which no corrected difference is seen.
+    ``differences`` has a row and a column for each run, in the order of the runs: the
+    column's minus the row's, None on the diagonal.
     """
 
     task: str
@@ -62,7 +65,8 @@ def ranking_of(
     adjusted: Mapping[Place, float],
     alpha: float,
 ) -> Ranking | None:
-    """None where not every two of the runs compare, or a number is no mean of scores."""
+    """None where not every two of the runs compare, or a number is no mean of
+    scores."""
     count = len(runs)
     tests = {
         (i, j): found[key_of(row), i, j]
@@ -119,7 +123,8 @@ def _cell(
 
 
 def _groups(order: Sequence[int], seen: set[tuple[int, int]]) -> list[list[int]]:
-    """Neighbours in the ranking of which no two differ; a group inside of another one is left out."""
+    """Neighbours in the ranking of which no two differ; a group inside of another one
+    is left out."""
     found: list[list[int]] = []
     last = -1
     for start in range(len(order)):
@@ -138,7 +143,8 @@ def _groups(order: Sequence[int], seen: set[tuple[int, int]]) -> list[list[int]]
 def _joint(
     row: NumberRow, runs: Sequence[ComparedRun]
 ) -> tuple[list[float], Values, int] | None:
-    """Each run's value, joint draws of clusters (a row a draw), and how many trials all runs have scored."""
+    """Each run's value, joint draws of clusters (a row a draw), and how many trials all
+    runs have scored."""
     by_task: dict[str, list[tuple[Piece, list[Scores]]]] = {}
     for piece in runs[0].pieces(row.task, row.metric):
         if shared := _shared(piece, runs):
@@ -163,7 +169,8 @@ def _joint(
                 if value is None:  # a weighted mean without any weight
                     return None
                 values[run] += piece.share / total * value
-                # All runs and pieces have the same draws, as their seed is. One of no trial of a piece adds nothing.
+                # All runs and pieces have the same draws, as their seed is. One of no
+                # trial of a piece adds nothing.
                 drawn = distribution(
                     drawn_statistic(side, aggregator, {}, clusters),
                     len(clusters),

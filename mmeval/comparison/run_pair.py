@@ -38,7 +38,8 @@ _MEANS: Mapping[str, Aggregator] = {
     "repeats": mean,
     "weighted_mean": weighted_mean,
 }
-"""The aggregators whose value is a mean: their differences are tested without drawing anything."""
+"""The aggregators whose value is a mean: their differences are tested without drawing
+anything."""
 ONE_SIDED = "one of the two runs has no such number"
 TASKS = "tasks"
 """Members of a group that are in no pair, among what is left out."""
@@ -53,7 +54,8 @@ class Piece(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The trials of a piece that are asked alike in two runs, and those of them that have a score in both."""
+    """The trials of a piece that are asked alike in two runs, and those of them that
+    have a score in both."""
 
     piece: Piece
     matched: Matched
@@ -62,9 +64,11 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Compared:
-    """A number of two runs. ``test`` is None where nothing is tested, and ``why`` says why.
+    """A number of two runs. ``test`` is None where nothing is tested, and ``why`` says
+    why.
 
-    ``left_out`` counts trials in no pair by reason. ``shift`` is that of the judge, as its JSON has it.
+    ``left_out`` counts trials in no pair by reason. ``shift`` is that of the judge, as
+    its JSON has it.
     """
 
     pairs: int = 0
@@ -78,8 +82,8 @@ class Compared:
 
 
 class ComparedRun:
-    """A run with what its numbers are made of. The scores of a task are read when they are first needed: those of the
-    numbers in ``wanted``."""
+    """A run with what its numbers are made of. The scores of a task are read when they
+    are first needed: those of the numbers in ``wanted``."""
 
     def __init__(self, run: StoredRun, name: str, label: str) -> None:
         self.run, self.name, self._label = run, name, label
@@ -94,7 +98,8 @@ class ComparedRun:
         return metric_of(self.run.ours, task, number)
 
     def scores(self, task: str) -> TaskScores | None:
-        """Those of the wanted numbers of a task; None where the run has no such task."""
+        """Those of the wanted numbers of a task; None where the run has no such
+        task."""
         if task not in self._scores:
             found = self.tasks.get(task)
             numbers = self.run.ours.get("metrics", {}).get(task, {}).values()
@@ -160,7 +165,8 @@ class ComparedRun:
     def aggregator(
         self, task: str, number: str
     ) -> tuple[Aggregator, Mapping[str, Any]]:
-        """The aggregator of a number and its options. Raises MmevalError where it is not installed."""
+        """The aggregator of a number and its options. Raises MmevalError where it is
+        not installed."""
         metric = self.metric(task, number)
         name = str(metric.get("aggregation", "mean"))
         if name in _MEANS:
@@ -215,7 +221,8 @@ class RunPair:
         ]
         by_task: dict[
             str, Pairs
-        ] = {}  # several numbers of one task are about the same trials: the largest counts
+            # several numbers of one task are about the same trials: the largest counts
+        ] = {}
         for piece, _, pairs in sorted(found, key=lambda one: one.pairs.trials):
             by_task[piece.task] = pairs
         left_out = sum((pairs.left_out for pairs in by_task.values()), Counter[str]())
@@ -292,7 +299,8 @@ class RunPair:
         )
 
     def _test(self, found: Sequence[Found]) -> Paired | None:
-        """The test of a mean of pieces, or of the only piece with another aggregator."""
+        """The test of a mean of pieces, or of the only piece with another
+        aggregator."""
         aggregators = [
             self.a.aggregator(piece.task, piece.number) for piece, _, _ in found
         ]
@@ -340,8 +348,8 @@ class RunPair:
         return (low, high)
 
     def _shift(self, found: Sequence[Found]) -> Mapping[str, Any] | None:
-        """The difference over the answers that both runs gave alike, which is the judge's, and over the ``rest``.
-        None without such answers."""
+        """The difference over the answers that both runs gave alike, which is the
+        judge's, and over the ``rest``. None without such answers."""
         alike: list[Found] = []
         others: list[Found] = []
         for piece, matched, _ in found:

@@ -1,8 +1,10 @@
-"""Tests of a paired difference: what it is, how sure that is, what would have been seen.
+"""Tests of a paired difference: what it is, how sure that is, what would have been
+seen.
 
-Trials of two runs are paired, and evidence is counted in clusters of pairs, as it is for one run. A difference of means
-is a sum of what each cluster adds to it: the mean of a task, a mean of several means and a group differ in how much
-that is, and in the strata, the tasks that were drawn apart.
+Trials of two runs are paired, and evidence is counted in clusters of pairs, as it is
+for one run. A difference of means is a sum of what each cluster adds to it: the mean of
+a task, a mean of several means and a group differ in how much that is, and in the
+strata, the tasks that were drawn apart.
 """
 
 from __future__ import annotations
@@ -26,16 +28,20 @@ Method = Literal["mcnemar", "sign_flip", "t", "bootstrap"]
 Correction = Literal["holm", "bh", "none"]
 
 FEW_CLUSTERS = 30
-"""Below, the signs of clusters are flipped; from here on Student's t is as good and faster."""
+"""Below, the signs of clusters are flipped; from here on Student's t is as good and
+faster."""
 _EXACT_DISCORDANT = 400
-"""Expected discordant pairs up to which the power of McNemar's test is summed; above, it is that of the normal."""
+"""Expected discordant pairs up to which the power of McNemar's test is summed; above,
+it is that of the normal."""
 _TIES = 1e-9
-"""Sums that differ by less than this share are equal: the order of adding decides their last digits."""
+"""Sums that differ by less than this share are equal: the order of adding decides their
+last digits."""
 
 
 class Part(NamedTuple):
-    """Paired trials of one mean, with its ``share`` of the number and the stratum they were drawn in (their task).
-    The weights are how many things stand behind each score, 1 but for weighted means."""
+    """Paired trials of one mean, with its ``share`` of the number and the stratum they
+    were drawn in (their task). The weights are how many things stand behind each score,
+    1 but for weighted means."""
 
     stratum: str
     share: float
@@ -50,8 +56,9 @@ class Part(NamedTuple):
 class Paired:
     """A difference ``b - a`` and its test.
 
-    ``stderr`` and ``ci95`` are None where nothing is known of them. ``changed`` counts the clusters that differ at all,
-    ``freedom`` are the degrees of freedom of the interval, ``width`` is that of the metric's range (infinite: unknown).
+    ``stderr`` and ``ci95`` are None where nothing is known of them. ``changed`` counts
+    the clusters that differ at all, ``freedom`` are the degrees of freedom of the
+    interval, ``width`` is that of the metric's range (infinite: unknown).
     """
 
     a: float
@@ -87,8 +94,8 @@ class Paired:
         )
 
     def smallest_seen(self, alpha: float, power: float) -> float | None:
-        """The smallest true difference that the test calls one at ``alpha``, with probability ``power``.
-        None: none at all, or it is not known."""
+        """The smallest true difference that the test calls one at ``alpha``, with
+        probability ``power``. None: none at all, or it is not known."""
         if self.stderr is None or (
             self.method == "sign_flip" and 2.0 ** (1 - self.clusters) >= alpha
         ):
@@ -112,7 +119,8 @@ class Paired:
     def clusters_needed(
         self, difference: float, alpha: float, power: float
     ) -> int | None:
-        """How many clusters such as these it takes to see a ``difference``; None where that is not known."""
+        """How many clusters such as these it takes to see a ``difference``; None where
+        that is not known."""
         if not self.stderr:
             needed = 1 + math.ceil(math.log2(1 / alpha))
             share = min(1.0, abs(difference) / self.width)
@@ -146,11 +154,13 @@ def _sum_of_quantiles(freedom: float, alpha: float, power: float) -> float:
 
 
 def compare_means(parts: Sequence[Part], width: float) -> Paired:
-    """The difference of a mean, of a mean of means, or of a group's; ``width`` is that of its range.
+    """The difference of a mean, of a mean of means, or of a group's; ``width`` is that
+    of its range.
 
-    Right or wrong with a trial a cluster: McNemar's exact test. Otherwise the signs of clusters are flipped, every way
-    there is, below ``FEW_CLUSTERS``; from there a paired t. The interval is Student's, with the standard error of
-    clusters (Cameron and Miller 2015), over strata with the degrees of freedom of Satterthwaite.
+    Right or wrong with a trial a cluster: McNemar's exact test. Otherwise the signs of
+    clusters are flipped, every way there is, below ``FEW_CLUSTERS``; from there a
+    paired t. The interval is Student's, with the standard error of clusters (Cameron
+    and Miller 2015), over strata with the degrees of freedom of Satterthwaite.
     """
     a, b = (
         math.fsum(part.share * found for part, found in zip(parts, side, strict=True))
@@ -222,7 +232,8 @@ def _means(parts: Sequence[Part]) -> tuple[list[float], list[float]]:
 
 
 def _by_cluster(parts: Sequence[Part]) -> tuple[Values, Values, Ints]:
-    """What each cluster adds to the difference, how far it lies from its mean, and its stratum."""
+    """What each cluster adds to the difference, how far it lies from its mean, and its
+    stratum."""
     strata = {
         name: at
         for at, name in enumerate(dict.fromkeys(part.stratum for part in parts))
@@ -259,8 +270,9 @@ def _interval(
 ) -> Interval | None:
     """The 95 % interval, cut at what the metric's range allows.
 
-    Where all clusters differ alike, others may not: each side then reaches as far as a share of clusters that was not
-    seen among so many (0.05 ** (1 / clusters)) could move it, which a metric without a finite range does not tell.
+    Where all clusters differ alike, others may not: each side then reaches as far as a
+    share of clusters that was not seen among so many (0.05 ** (1 / clusters)) could
+    move it, which a metric without a finite range does not tell.
     """
     if stderr is None or clusters < 2:
         return None
@@ -286,9 +298,11 @@ def mcnemar(won: int, lost: int) -> float:
 
 
 def sign_flip(added: Values) -> float:
-    """The share of all ways to flip the signs of clusters that lie as far from 0 as they do.
+    """The share of all ways to flip the signs of clusters that lie as far from 0 as
+    they do.
 
-    The sums of both halves are made and matched, so that all 2 ** 29 ways of 29 clusters take a moment.
+    The sums of both halves are made and matched, so that all 2 ** 29 ways of 29
+    clusters take a moment.
     """
     seen = abs(float(added.sum())) * (1 - _TIES)
     first, second = (_signed_sums(half) for half in np.array_split(added, 2))
@@ -306,7 +320,8 @@ def _signed_sums(values: Values) -> Values:
 
 
 def _share_seen(clusters: int, needed: int, power: float) -> float | None:
-    """The share of clusters that have to change so that ``needed`` of them do with this power."""
+    """The share of clusters that have to change so that ``needed`` of them do with this
+    power."""
     return (
         float(special.betaincinv(needed, clusters - needed + 1, power))
         if needed <= clusters
@@ -317,8 +332,9 @@ def _share_seen(clusters: int, needed: int, power: float) -> float | None:
 def _mcnemar_seen(
     pairs: int, discordant: float, alpha: float, power: float
 ) -> float | None:
-    """The smallest difference of shares that McNemar's test sees, at the share of discordant pairs that was seen.
-    A larger difference than that share is one of pairs that all differ in one direction."""
+    """The smallest difference of shares that McNemar's test sees, at the share of
+    discordant pairs that was seen. A larger difference than that share is one of pairs
+    that all differ in one direction."""
     if _mcnemar_power(pairs, discordant, 1.0, alpha) < power:
         return None
     low, high = 0.0, 1.0
@@ -347,7 +363,8 @@ def _mcnemar_power(
     counts = np.arange(pairs + 1)
     counts = counts[: min(len(counts), 4 * _EXACT_DISCORDANT)]
     chance = np.diff(special.bdtr(counts, pairs, share), prepend=0.0)
-    # The most of the rarer kind with which a count of discordant pairs is still beyond chance; below 0: none.
+    # The most of the rarer kind with which a count of discordant pairs is still beyond
+    # chance; below 0: none.
     fewest = np.ceil(special.bdtrik(alpha / 2, counts, 0.5)) if len(counts) else counts
     fewest = np.nan_to_num(fewest, nan=0.0)
     fewest = np.where(special.bdtr(fewest, counts, 0.5) > alpha / 2, fewest - 1, fewest)
@@ -366,7 +383,8 @@ def compare_by_draws(
     options: Mapping[str, Any],
     width: float,
 ) -> Paired | None:
-    """The difference of any other number by a bootstrap of clusters, each draw one for both runs.
+    """The difference of any other number by a bootstrap of clusters, each draw one for
+    both runs.
 
     ``a`` and ``b`` are the paired rows, in one order. None where a number has no value.
     """
@@ -415,7 +433,8 @@ def compare_by_draws(
 
 
 def corrected(values: Sequence[float], correction: Correction) -> list[float]:
-    """p values for several tests: by Holm (1979), or by Benjamini and Hochberg (1995)."""
+    """p values for several tests: by Holm (1979), or by Benjamini and Hochberg
+    (1995)."""
     p = np.asarray(values, dtype=float)
     count, order = len(p), np.argsort(p, kind="stable")
     if correction == "none" or not count:
@@ -435,8 +454,9 @@ def levels(
 ) -> list[float]:
     """The p below which each of several tests is a find, as the others turned out.
 
-    By Holm that is ``alpha`` over the tests that are not found yet when its turn comes; by Benjamini and Hochberg the
-    share of ``alpha`` that one find more than there are would have.
+    By Holm that is ``alpha`` over the tests that are not found yet when its turn comes;
+    by Benjamini and Hochberg the share of ``alpha`` that one find more than there are
+    would have.
     """
     count = len(values)
     order = sorted(range(count), key=values.__getitem__)
@@ -458,10 +478,12 @@ class Rank(NamedTuple):
 
 
 def ranks(values: Sequence[float], draws: Values) -> list[Rank]:
-    """The rank of each run by its value (higher is better), from joint draws of all: a row a draw, a column a run.
+    """The rank of each run by its value (higher is better), from joint draws of all: a
+    row a draw, a column a run.
 
-    A run is before another where its difference from it is beyond what the draws make likely, at once for all others:
-    the interval leaves out the places of those that are surely before, and surely behind.
+    A run is before another where its difference from it is beyond what the draws make
+    likely, at once for all others: the interval leaves out the places of those that are
+    surely before, and surely behind.
     """
     found, seen = [], np.asarray(values, dtype=float)
     for own in range(len(values)):

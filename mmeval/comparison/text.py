@@ -169,7 +169,10 @@ def _notes(found: Comparison) -> Iterator[str]:
         for one in found.numbers
         if _one_sided(one)
     ):
-        yield f"Not in {'both' if len(found.runs) == 2 else 'all'} runs: {_places([*one_sided])}."
+        yield (
+            f"Not in {'both' if len(found.runs) == 2 else 'all'} runs: "
+            f"{_places([*one_sided])}."
+        )
     alike: dict[str, list[str]] = {}
     for number in found.numbers:
         if not _one_sided(number) and (note := "; ".join(_of_number(number))):
@@ -200,7 +203,8 @@ def _notes(found: Comparison) -> Iterator[str]:
         )
         if gate.too_weak:
             yield (
-                f"Too weak to see {gate.margin:g}: {_places([_place(one) for one in gate.too_weak])}. More samples are "
+                f"Too weak to see {gate.margin:g}: "
+                f"{_places([_place(one) for one in gate.too_weak])}. More samples are "
                 "needed."
             )
 
@@ -255,7 +259,8 @@ def _of_number(number: Number) -> Iterator[str]:
             else f", {_signed(rest['difference'])} over the other {rest['pairs']:,}"
         )
         yield (
-            f"the judge alone shifts it by {_signed(shift['difference'])}{interval}, over {shift['pairs']:,} answers "
+            f"the judge alone shifts it by {_signed(shift['difference'])}{interval}, "
+            f"over {shift['pairs']:,} answers "
             f"that are the same{others}"
         )
 
@@ -265,7 +270,8 @@ def _ranking(
 ) -> Iterator[str]:
     yield from textwrap.wrap(
         printable(
-            f"{ranking.task}, {ranking.metric}: {counted(ranking.pairs, 'trial')} of all runs",
+            f"{ranking.task}, {ranking.metric}: {counted(ranking.pairs, 'trial')} of "
+            "all runs",
             limit=200,
         ),
         width,
@@ -278,7 +284,8 @@ def _ranking(
             else f"{one.ci95[0]} to {one.ci95[1]}"
         )
         yield (
-            f"{one.rank:>4}  {printable(one.run, limit=min(longest, width - 30)):{min(longest, width - 30)}}"
+            f"{one.rank:>4}  "
+            f"{printable(one.run, limit=min(longest, width - 30)):{min(longest, width - 30)}}"
             + (f"  {number_text(one.value):>8}  rank {place}")
         )
     together = [group for group in ranking.groups if len(group) > 1]
@@ -291,12 +298,14 @@ def _ranking(
 def _matrix(
     ranking: Ranking, names: Sequence[str], alpha: float, width: int
 ) -> Iterator[str]:
-    """The difference of each two runs, in the order of the ranking: the column's minus the row's."""
+    """The difference of each two runs, in the order of the ranking: the column's minus
+    the row's."""
     order = [names.index(one.run) for one in ranking.runs]
     count = len(order)
     if 4 + 8 * count > width:
         yield from _folded(
-            "The differences of each two, with their corrected p: --format json or markdown.",
+            "The differences of each two, with their corrected p: --format json or "
+            "markdown.",
             width,
         )
         return
@@ -317,7 +326,8 @@ def _matrix(
 
 
 def tables_of_comparison(found: Comparison) -> list[Table]:
-    """The same as tables: the numbers, and of several runs each ranking and its matrix."""
+    """The same as tables: the numbers, and of several runs each ranking and its
+    matrix."""
     headers = (
         "number",
         "run",

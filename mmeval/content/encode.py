@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 PNG_LEVEL = 6
-"""Level of compression, fixed so that another default of the library does not change the bytes."""
+"""Level of compression, fixed so that another default of the library does not change
+the bytes."""
 
 
 def png(picture: Image) -> Media:
@@ -30,7 +31,8 @@ def wav(samples: np.ndarray[Any, np.dtype[np.float32]], rate: int) -> Media:
 
     They have the shape (n,) or (n, channels), at ``rate`` Hz.
 
-    Raises ValueError for other shapes, for samples that are no numbers, and for none at all.
+    Raises ValueError for other shapes, for samples that are no numbers, and for none at
+    all.
     """
     import numpy
 

@@ -41,15 +41,17 @@ def kind_for(mime: str) -> MediaKind:
 
 
 def may_be(kind: str, mime: str) -> bool:
-    """Whether a kind of part can hold a MIME type; a document may be a page's picture."""
+    """Whether a kind of part can hold a MIME type; a document may be a page's
+    picture."""
     return kind_for(mime) == kind or (kind == "document" and mime in _PAGES)
 
 
 class Media:
     """One medium: read only when needed; equal bytes are equal media.
 
-    Made by :meth:`from_path` (input media stay where they are), :meth:`from_bytes` (just produced), or
-    :meth:`from_json` (a record). ``name`` is a label for people; it is never sent to a model and not compared.
+    Made by :meth:`from_path` (input media stay where they are), :meth:`from_bytes`
+    (just produced), or :meth:`from_json` (a record). ``name`` is a label for people; it
+    is never sent to a model and not compared.
     """
 
     __slots__ = (
@@ -80,10 +82,12 @@ class Media:
         )
         self._sha256, self._mime, self._size = sha256, mime, size
         self._memo: dict[Hashable, object] | None = None
-        self._unproven = False  # True while a record's digest has not been compared with the file's bytes
+        # True while a record's digest has not been compared with the file's bytes
+        self._unproven = False
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        """The state for another process, without the memo (large, or of this process)."""
+        """The state for another process, without the memo (large, or of this
+        process)."""
         kept = (name for name in self.__slots__ if name != "_memo")
         return None, {**{name: getattr(self, name) for name in kept}, "_memo": None}
 
@@ -124,12 +128,14 @@ class Media:
 
     @property
     def label(self) -> str:
-        """The medium's name in messages: its path, else its name, else its digest's start."""
+        """The medium's name in messages: its path, else its name, else its digest's
+        start."""
         return str(self.path or self.name or f"medium {self.sha256[:12]}")
 
     @property
     def memo(self) -> dict[Hashable, object]:
-        """Results computed from the bytes, kept with this object by ``mmeval.decode``."""
+        """Results computed from the bytes, kept with this object by
+        ``mmeval.decode``."""
         if self._memo is None:
             self._memo = {}
         return self._memo
@@ -137,9 +143,9 @@ class Media:
     def read(self) -> bytes:
         """All bytes.
 
-        Raises MissingDataError when the file has gone, MediaLimitError when it is too large, CorruptMediaError when a
-        record names the digest of the medium and the file now holds something else (compared once, on the first
-        reading).
+        Raises MissingDataError when the file has gone, MediaLimitError when it is too
+        large, CorruptMediaError when a record names the digest of the medium and the
+        file now holds something else (compared once, on the first reading).
         """
         if self.data is not None:
             return self.data
@@ -178,12 +184,14 @@ class Media:
         return media
 
     def _prove(self, data: bytes) -> None:
-        """Check the recorded size and digest; CorruptMediaError where the bytes differ."""
+        """Check the recorded size and digest; CorruptMediaError where the bytes
+        differ."""
         if len(data) == self._size and hashlib.sha256(data).hexdigest() == self._sha256:
             self._unproven = False
             return
         raise CorruptMediaError(
-            f"{self.path}: the file has changed since it was recorded (sha256 {self._sha256}, {self._size} bytes; now "
+            f"{self.path}: the file has changed since it was recorded (sha256 "
+            f"{self._sha256}, {self._size} bytes; now "
             f"{len(data)} bytes); restore the file, or begin a new run with --fresh"
         )
 
@@ -200,17 +208,20 @@ class Media:
             ) from None
         except OSError as error:
             raise MissingDataError(
-                f"{self.path}: the media file cannot be read ({error.strerror or error})"
+                f"{self.path}: the media file cannot be read "
+                f"({error.strerror or error})"
             ) from None
 
     @contextlib.contextmanager
     def _open_whole(self) -> Iterator[BufferedReader]:
-        """The file, to be read to its end. Raises MediaLimitError for one that is too large, before it is read."""
+        """The file, to be read to its end. Raises MediaLimitError for one that is too
+        large, before it is read."""
         with self._open() as file:
             size = os.fstat(file.fileno()).st_size
             if size > MAX_MEDIA_BYTES:
                 raise MediaLimitError(
-                    f"{self.path}: the media file has {size:,} bytes, and {MAX_MEDIA_BYTES:,} are the most that are "
+                    f"{self.path}: the media file has {size:,} bytes, and "
+                    f"{MAX_MEDIA_BYTES:,} are the most that are "
                     "read; make it smaller"
                 )
             yield file
@@ -257,9 +268,10 @@ def stored_path(root: Path, sha256: str, mime: str) -> Path:
 def path_inside(root: Path, relative: str) -> Path:
     """``root / relative``; UsageError where that is outside of ``root``, by links too.
 
-    What would lead out on any system is refused on all: a drive, a share, ``..`` behind a backslash, an address such as
-    ``file:...``. Nothing is expanded: ``~`` and ``%2e`` are letters of a name. Only the links of a hub snapshot may
-    point elsewhere: to the blobs of their own data set.
+    What would lead out on any system is refused on all: a drive, a share, ``..`` behind
+    a backslash, an address such as ``file:...``. Nothing is expanded: ``~`` and ``%2e``
+    are letters of a name. Only the links of a hub snapshot may point elsewhere: to the
+    blobs of their own data set.
     """
     path = root / relative
     try:
@@ -295,7 +307,8 @@ def _climbs(relative: str) -> bool:
 def _kept_inside(target: Path, root: Path) -> bool:
     if target.is_relative_to(root):
         return True
-    # huggingface_hub keeps <data set>/snapshots/<commit>/... as links into <data set>/blobs.
+    # huggingface_hub keeps <data set>/snapshots/<commit>/... as links into <data
+    # set>/blobs.
     folder = next(
         (
             folder

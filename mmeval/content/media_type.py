@@ -12,9 +12,11 @@ from typing import BinaryIO, NamedTuple
 UNKNOWN_MIME = "application/octet-stream"
 SNIFF_BYTES = 4096
 ZIP_TAIL_BYTES = 65536
-"""How much of a zip's end is read to distinguish office files: the directory there names their entries."""
+"""How much of a zip's end is read to distinguish office files: the directory there
+names their entries."""
 MAX_BOXES = 10_000
-"""Boxes of an MP4 file that are inspected; a file that hides its tracks behind more of them is hostile."""
+"""Boxes of an MP4 file that are inspected; a file that hides its tracks behind more of
+them is hostile."""
 _TO_HANDLER = (b"moov", b"trak", b"mdia", b"hdlr")
 """The boxes, one inside the other, that lead to the handler of a track."""
 
@@ -34,7 +36,8 @@ _MAGIC: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         (rb"OggS.{22,290}\x80theora", "video/ogg"),
         (rb"OggS\0", "audio/ogg"),
         (rb"ID3[\x02-\x04][^\xff].[\0-\x7f]{4}", "audio/mpeg"),
-        # Eleven bits of sync, MPEG 1, 2 or 2.5, layer II or III, a bit rate and a sample rate that exist.
+        # Eleven bits of sync, MPEG 1, 2 or 2.5, layer II or III, a bit rate and a
+        # sample rate that exist.
         (rb"\xff[\xe2-\xe5\xf2-\xf5\xfa-\xfd][\x10-\xef]", "audio/mpeg"),
         (rb"\xff[\xf0\xf1\xf8\xf9]", "audio/aac"),
         (rb"\x1aE\xdf\xa3.{0,60}\x42\x82.{1,8}matroska", "video/x-matroska"),
@@ -142,14 +145,16 @@ _SUFFIX_BY_MIME: Mapping[str, str] = {
 _OBJ_LINE = re.compile(r"(?:#|(?:v|vn|vt|vp|f|l|p|o|g|s|mtllib|usemtl)(?:\s|$))")
 _OBJ_VERTEX = re.compile(r"v(?:\s+[-+0-9.eE]+){3,}\s*$")
 _SVG = re.compile(
-    r"(?:(?:<\?xml[^>]*>|<!--(?:(?!-->).)*-->|<!DOCTYPE svg[^>]*>)\s*)*+<(?:svg|svg:svg)[\s>/]",
+    r"(?:(?:<\?xml[^>]*>|<!--(?:(?!-->).)*-->|<!DOCTYPE "
+    r"svg[^>]*>)\s*)*+<(?:svg|svg:svg)[\s>/]",
     re.DOTALL,
 )
 _HTML = re.compile(r"<(?:!doctype html|html)[\s>]", re.IGNORECASE)
 
 
 def sniff_file(file: BinaryIO, name: str = "") -> str:
-    """The MIME type of a file by its first bytes, a zip's end, an old office file's directory and an MP4's tracks."""
+    """The MIME type of a file by its first bytes, a zip's end, an old office file's
+    directory and an MP4's tracks."""
     head, size, tail = file.read(SNIFF_BYTES), file.seek(0, os.SEEK_END), b""
     if head.startswith(b"PK"):
         file.seek(max(0, size - ZIP_TAIL_BYTES))
@@ -171,13 +176,15 @@ def sniff_mime(
 ) -> str:
     """The MIME type of content by its first bytes; a name decides only for plain text.
 
-    A binary STL, which has no mark of its own, is recognised by its ``size`` (bytes in all), an office file whose first
-    entries are large by its ``tail`` (the last bytes; of an old one, its directory). Unknown binary content is
+    A binary STL, which has no mark of its own, is recognised by its ``size`` (bytes in
+    all), an office file whose first entries are large by its ``tail`` (the last bytes;
+    of an old one, its directory). Unknown binary content is
     ``application/octet-stream``.
     """
     for pattern, mime in _MAGIC:
         if pattern.match(head):
-            # Matroska holds sound alone as often as video; the names of its codecs are near the start.
+            # Matroska holds sound alone as often as video; the names of its codecs are
+            # near the start.
             sound = (
                 mime in ("video/webm", "video/x-matroska")
                 and b"A_" in head
@@ -219,7 +226,8 @@ def handlers(file: BinaryIO, size: int) -> set[bytes]:
 
 
 class Box(NamedTuple):
-    """A box of an MP4: its name, the start of its content, and the end that it declares, also beyond the file."""
+    """A box of an MP4: its name, the start of its content, and the end that it
+    declares, also beyond the file."""
 
     name: bytes
     start: int
@@ -227,8 +235,8 @@ class Box(NamedTuple):
 
 
 def boxes(file: BinaryIO, at: int, end: int) -> Iterator[Box]:
-    """The boxes of an MP4 between two places, up to one that is shorter than its own head.
-    Length 1: a long one follows; 0: all the rest."""
+    """The boxes of an MP4 between two places, up to one that is shorter than its own
+    head. Length 1: a long one follows; 0: all the rest."""
     while at + 8 <= end:
         file.seek(at)
         head = file.read(16)

@@ -29,10 +29,11 @@ PART_KINDS: tuple[PartKind, ...] = get_args(PartKind)
 class Part:
     """One piece of content.
 
-    ``text`` holds the words of text, code and reasoning, ``media`` everything that has bytes. ``raw`` is what stands in
-    the raw text for this part: the words themselves, a placeholder, or nothing (a picture that came beside the text).
-    A placeholder without its medium is *dangling*: benchmarks count tags, files, or both, and their rule decides.
-    ``label`` is the placeholder's kind and number (``image1``).
+    ``text`` holds the words of text, code and reasoning, ``media`` everything that has
+    bytes. ``raw`` is what stands in the raw text for this part: the words themselves, a
+    placeholder, or nothing (a picture that came beside the text). A placeholder without
+    its medium is *dangling*: benchmarks count tags, files, or both, and their rule
+    decides. ``label`` is the placeholder's kind and number (``image1``).
     """
 
     kind: PartKind
@@ -92,11 +93,13 @@ class Interleaved:
         *,
         spellings: Sequence[str] = DEFAULT_SPELLINGS,
     ) -> Interleaved:
-        """Text with placeholders; ``media`` maps ``image1`` to media, ``code1`` to words.
+        """Text with placeholders; ``media`` maps ``image1`` to media, ``code1`` to
+        words.
 
-        A placeholder that the mapping does not know becomes a dangling part; a medium that no placeholder names is
-        appended, in the mapping's order. A placeholder without a number is the n-th of its kind.
-        ``Interleaved.from_text(t).raw == t`` for every text.
+        A placeholder that the mapping does not know becomes a dangling part; a medium
+        that no placeholder names is appended, in the mapping's order. A placeholder
+        without a number is the n-th of its kind. ``Interleaved.from_text(t).raw == t``
+        for every text.
         """
         if not media and "<" not in text and "#" not in text:
             return cls((text_part(text),) if text else ())
@@ -126,8 +129,9 @@ class Interleaved:
     ) -> Interleaved:
         """A reply whose media came beside its text, without labels.
 
-        The n-th distinct placeholder of a kind gets the n-th medium of that kind, and media without a placeholder
-        follow the text in their order. A medium has the kind of its content, or of the part that holds it.
+        The n-th distinct placeholder of a kind gets the n-th medium of that kind, and
+        media without a placeholder follow the text in their order. A medium has the
+        kind of its content, or of the part that holds it.
         """
         beside = (
             media_part(item) if isinstance(item, Media) else item for item in media
@@ -148,7 +152,8 @@ class Interleaved:
 
     @property
     def words(self) -> str:
-        """The text parts alone; where other parts are left out, a blank separates words."""
+        """The text parts alone; where other parts are left out, a blank separates
+        words."""
         texts: list[str] = []
         for is_text, run in groupby(self.parts, key=lambda part: part.kind == "text"):
             text = "".join(part.text or "" for part in run) if is_text else ""
@@ -159,7 +164,8 @@ class Interleaved:
         return "".join(texts)
 
     def media(self, kind: PartKind | None = None) -> tuple[Media, ...]:
-        """The media in order, of one kind or of all; dangling placeholders have none."""
+        """The media in order, of one kind or of all; dangling placeholders have
+        none."""
         return tuple(
             p.media
             for p in self.parts
@@ -168,7 +174,8 @@ class Interleaved:
 
     @property
     def empty(self) -> bool:
-        """True for nothing but white space and reasoning: no medium, placeholder or code."""
+        """True for nothing but white space and reasoning: no medium, placeholder or
+        code."""
         return all(
             part.kind == "reasoning"
             or (part.kind == "text" and not (part.text or "").strip())
@@ -176,7 +183,8 @@ class Interleaved:
         )
 
     def rendered(self, spelling: str = "tag") -> str:
-        """The text with non-text parts as fresh placeholders, numbered by order per kind."""
+        """The text with non-text parts as fresh placeholders, numbered by order per
+        kind."""
         seen: dict[str, int] = {}
         out: list[str] = []
         for part in self.parts:
@@ -192,16 +200,17 @@ class Interleaved:
     def filled(self, media: Sequence[Media]) -> Interleaved:
         """The content with media for its dangling placeholders.
 
-        The n-th distinct one of a kind gets the n-th medium of that kind; the other media follow in their order. Every
-        other part stays as it is.
+        The n-th distinct one of a kind gets the n-th medium of that kind; the other
+        media follow in their order. Every other part stays as it is.
         """
         return Interleaved(tuple(_filled(self.parts, map(media_part, media))))
 
     def respelled(self, spellings: Sequence[str]) -> Interleaved:
         """The same answer, placeholders read in other spellings; its raw text stays.
 
-        What a placeholder stands for stays with it. Media and words that follow the text, and those whose placeholder
-        is none in these spellings, go where :meth:`filled` puts them, a labelled one only to its own placeholder; what
+        What a placeholder stands for stays with it. Media and words that follow the
+        text, and those whose placeholder is none in these spellings, go where
+        :meth:`filled` puts them, a labelled one only to its own placeholder; what
         stands between texts keeps its place.
         """
         last = max(
@@ -229,10 +238,12 @@ class Interleaved:
         return self if again == self.parts else Interleaved(again)
 
     def blocks(self) -> Interleaved:
-        """The same answer as blocks: neighbouring texts as one, stripped, none of them blank.
+        """The same answer as blocks: neighbouring texts as one, stripped, none of them
+        blank.
 
-        Texts are joined as they are written, with a line break where they would run into each other. Texts around
-        hidden reasoning are joined; the reasoning is put before them.
+        Texts are joined as they are written, with a line break where they would run
+        into each other. Texts around hidden reasoning are joined; the reasoning is put
+        before them.
         """
         parts: list[Part] = []
         for is_text, run in groupby(
@@ -263,8 +274,8 @@ class Interleaved:
 
 
 def _filled(parts: Sequence[Part], loose: Iterable[Part]) -> list[Part]:
-    """Parts whose dangling placeholders hold what is loose.
-    Each distinct one holds the next part of its kind that has its label or none; the rest follows in its order."""
+    """Parts whose dangling placeholders hold what is loose. Each distinct one holds the
+    next part of its kind that has its label or none; the rest follows in its order."""
     open_: dict[str, Part] = {}
     for at, part in enumerate(parts):
         if part.dangling:
@@ -331,9 +342,11 @@ def _shown(part: Part) -> bool:
 def split_reasoning(text: str, opening: str, closing: str) -> list[Part]:
     """Cut text at hidden reasoning, ``<think>...</think>``; parts keep their raw text.
 
-    An opening tag that is never closed hides the rest (the model ran out of tokens while thinking); a closing tag
-    without an opening one hides what stands before it (chat templates often write the opening tag themselves). Nested
-    pairs are one part; an opening tag that is merely mentioned while thinking does not keep the answer hidden.
+    An opening tag that is never closed hides the rest (the model ran out of tokens
+    while thinking); a closing tag without an opening one hides what stands before it
+    (chat templates often write the opening tag themselves). Nested pairs are one part;
+    an opening tag that is merely mentioned while thinking does not keep the answer
+    hidden.
     """
     marks = (
         list(re.finditer(f"{re.escape(opening)}|{re.escape(closing)}", text))
@@ -368,7 +381,8 @@ def _reasoning(raw: str, inner: str) -> Part:
 def _closing_mark(
     marks: Sequence[re.Match[str]], opened: int, closing: str
 ) -> int | None:
-    """The mark that ends the reasoning begun by mark ``opened``; None if never closed."""
+    """The mark that ends the reasoning begun by mark ``opened``; None if never
+    closed."""
     at = opened + 1
     while at < len(marks) and marks[at][0] != closing:
         at += 1
@@ -401,7 +415,9 @@ def _weave(
     at = 0
     for tag, item in zip(tags, items, strict=True):
         if tag.kind == "text":
-            continue  # a block token for text stands for words that are somewhere else; it stays as it is written
+            # a block token for text stands for words that are somewhere else; it stays
+            # as it is written
+            continue
         if tag.start > at:
             parts.append(text_part(text[at : tag.start]))
         media, words = (

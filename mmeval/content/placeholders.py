@@ -9,12 +9,13 @@
 | `generated` | `<GEN_0>`                               | 0             |
 | `pair`      | `<boi><eoi>`                            | by position   |
 
-Parsing is as tolerant as the published scorers; rendering writes the one canonical form, and what was parsed keeps
-the characters it was written with, so that an answer renders back byte for byte.
+Parsing is as tolerant as the published scorers; rendering writes the one canonical
+form, and what was parsed keeps the characters it was written with, so that an answer
+renders back byte for byte.
 
-Answers are hostile: every pattern accepts ASCII digits and letters only and reads each character a bounded number of
-times (a run of ``<`` is entered only at its first one, and possessive quantifiers never backtrack), so that the time
-is linear in the text.
+Answers are hostile: every pattern accepts ASCII digits and letters only and reads each
+character a bounded number of times (a run of ``<`` is entered only at its first one,
+and possessive quantifiers never backtrack), so that the time is linear in the text.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ _KINDS: dict[str, TagKind] = {
 
 
 class Tag(NamedTuple):
-    """A placeholder: ``text[start:end] == raw``; ``index`` as written (`pair`: None)."""
+    """A placeholder: ``text[start:end] == raw``; ``index`` as written (`pair`:
+    None)."""
 
     kind: TagKind
     index: int | None  # type: ignore[assignment]  # the word of the data, hiding tuple.index
@@ -101,7 +103,8 @@ SPELLINGS: dict[str, Spelling] = {
         frozenset(("image",)),
     ),
     "tag": Spelling(
-        r"(?<!<)<++[ \t]*+(?P<tag>(?ai:image|audio|video|document|code|threeD|3d))[ \t_]*+(?P<tag_i>[0-9]++)"
+        r"(?<!<)<++[ \t]*+(?P<tag>(?ai:image|audio|video|document|code|threeD|3d))[ "
+        r"\t_]*+(?P<tag_i>[0-9]++)"
         r"[ \t]*+(?:>++|:)",
         lambda kind, index: f"<<{kind}{index}>>",
         1,
@@ -110,10 +113,12 @@ SPELLINGS: dict[str, Spelling] = {
 }
 
 DEFAULT_SPELLINGS = ("span", "block", "pair", "tag")
-"""The spellings of answers unless a task states others; `generated` and `hash` belong to plans, not to answers."""
+"""The spellings of answers unless a task states others; `generated` and `hash` belong
+to plans, not to answers."""
 
 MAX_INDEX_DIGITS = 9
-"""Longer numbers are text, not placeholders: a hostile answer must not make huge integers."""
+"""Longer numbers are text, not placeholders: a hostile answer must not make huge
+integers."""
 _LABEL = re.compile(r"([A-Za-z]+|3[dD])[ _]?([0-9]+)")
 
 

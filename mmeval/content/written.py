@@ -1,13 +1,13 @@
 """Reads content as people write it in data rows and on the command line.
 
 - ``"a <<image1>> b"``: a text with tags, for the media of the row.
-- ``{"text": "a <<image1>> b", "media": {"image1": "img/a.png"}}``: a text with its own media; those without a tag
-  follow it.
-- ``[{"type": "text", "text": "a"}, {"type": "image", "path": "img/a.png"}]``: parts in order; their texts are taken as
-  they are, tags and all.
+- ``{"text": "a <<image1>> b", "media": {"image1": "img/a.png"}}``: a text with its own
+  media; those without a tag follow it.
+- ``[{"type": "text", "text": "a"}, {"type": "image", "path": "img/a.png"}]``: parts in
+  order; their texts are taken as they are, tags and all.
 
-In a ``media`` mapping the keys are a kind and a number (``image1``, ``audio2``, ``3d1``), the values paths; for
-``code1`` the value is the code itself.
+In a ``media`` mapping the keys are a kind and a number (``image1``, ``audio2``,
+``3d1``), the values paths; for ``code1`` the value is the code itself.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from mmeval.content.placeholders import DEFAULT_SPELLINGS, canonical_label, find
 from mmeval.errors import UnknownNameError, UsageError
 
 Resolve = Callable[[str, str], Media]
-"""``resolve(path, where)``: the medium at a written path. Raises UsageError that begins with ``where``."""
+"""``resolve(path, where)``: the medium at a written path. Raises UsageError that begins
+with ``where``."""
 
 _LABEL = re.compile(r"(image|audio|video|document|code|3d)[0-9]{1,9}")
 _TYPE_NAMES: Mapping[type, str] = {
@@ -38,7 +39,8 @@ _TYPE_NAMES: Mapping[type, str] = {
 
 
 class ContentReader:
-    """Reads a row's content. ``shared`` are its own media by label, for all its texts."""
+    """Reads a row's content. ``shared`` are its own media by label, for all its
+    texts."""
 
     __slots__ = ("_named", "resolve", "shared", "spellings")
 
@@ -53,7 +55,8 @@ class ContentReader:
         self._named: set[str] = set()
 
     def read(self, written: Any, where: str) -> Interleaved:
-        """Content in any written form. Raises UsageError for what is wrong at ``where``."""
+        """Content in any written form. Raises UsageError for what is wrong at
+        ``where``."""
         if isinstance(written, str):
             return self._text(written, {})
         if isinstance(written, Mapping):
@@ -65,7 +68,8 @@ class ContentReader:
                 )
             )
         raise UsageError(
-            f'{where} is {_named_type(written)}; write a text, {{"text", "media"}} or a list of parts',
+            f'{where} is {_named_type(written)}; write a text, {{"text", "media"}} or '
+            "a list of parts",
             name=where,
         )
 
@@ -105,7 +109,8 @@ class ContentReader:
             return {}
         if not isinstance(written, Mapping):
             raise UsageError(
-                f"{where} is {_named_type(written)}, not a mapping from labels to paths",
+                f"{where} is {_named_type(written)}, not a mapping from labels to "
+                "paths",
                 name=where,
             )
         found: dict[str, Media | str] = {}
@@ -113,7 +118,8 @@ class ContentReader:
             label = canonical_label(str(key))
             if not _LABEL.fullmatch(label):
                 raise UsageError(
-                    f"{where} {key!r} is no label: write a kind and a number, such as image1",
+                    f"{where} {key!r} is no label: write a kind and a number, such as "
+                    "image1",
                     name=where,
                 )
             if value is not None:  # parquet fills the labels that a row lacks with null
@@ -130,7 +136,8 @@ class ContentReader:
     def _part(self, written: Any, where: str) -> Part:
         if not isinstance(written, Mapping):
             raise UsageError(
-                f'{where} is {_named_type(written)}, not a part such as {{"type": "text", "text": "..."}}',
+                f'{where} is {_named_type(written)}, not a part such as {{"type": '
+                f'"text", "text": "..."}}',
                 name=where,
             )
         kind = written.get("type")

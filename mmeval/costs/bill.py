@@ -11,8 +11,9 @@ from mmeval.wording import counted
 
 
 def spent_words(bills: Sequence[Bill]) -> str:
-    """One line: ``1,203 calls, 84,210 tokens in, 9,120 out, 0.30 USD``.
-    Where only some prices are known, the models without one are named; where none is, there are no dollars."""
+    """One line: ``1,203 calls, 84,210 tokens in, 9,120 out, 0.30 USD``. Where only some
+    prices are known, the models without one are named; where none is, there are no
+    dollars."""
     total = sum((bill.spent for bill in bills), Spent())
     words = [counted(total.calls, "call")]
     if total.tokens:
@@ -29,7 +30,8 @@ def spent_words(bills: Sequence[Bill]) -> str:
 
 
 def known_dollars(bills: Iterable[Bill]) -> float | None:
-    """The dollars of the bills with a price, local models left out; None without any."""
+    """The dollars of the bills with a price, local models left out; None without
+    any."""
     known = [
         bill.usd for bill in bills if bill.usd is not None and not bill.payee.local
     ]
@@ -37,8 +39,9 @@ def known_dollars(bills: Iterable[Bill]) -> float | None:
 
 
 def spent_json(bills: Sequence[Bill]) -> dict[str, Any]:
-    """The bill of all sessions of the folder; ``usd`` is null if a price is unknown, ``prices`` where one is from.
-    ``{"usd", "calls", "input_tokens", "output_tokens", "images", "by_role": [...]}``"""
+    """The bill of all sessions of the folder; ``usd`` is null if a price is unknown,
+    ``prices`` where one is from. ``{"usd", "calls", "input_tokens", "output_tokens",
+    "images", "by_role": [...]}``"""
     known = [bill.usd for bill in bills if bill.usd is not None]
     total = sum((bill.spent for bill in bills), Spent())
     return {

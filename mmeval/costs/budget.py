@@ -1,10 +1,11 @@
 """Budget of a run folder: calls stop when it is spent.
 
-Every try of every role counts, in all sessions of the folder: the journal has the usage of earlier ones. A call is sent
-when the amount spent, the probable cost of the calls in flight (the mean of earlier calls) and its own probable cost
-fit the limit; else it waits until a call in flight has ended. So a limit is exceeded at most by the cost of the calls
-in flight above the mean; the limit of calls is never exceeded. A model's calls are sent one at a time until its first
-answer shows their cost.
+Every try of every role counts, in all sessions of the folder: the journal has the usage
+of earlier ones. A call is sent when the amount spent, the probable cost of the calls in
+flight (the mean of earlier calls) and its own probable cost fit the limit; else it
+waits until a call in flight has ended. So a limit is exceeded at most by the cost of
+the calls in flight above the mean; the limit of calls is never exceeded. A model's
+calls are sent one at a time until its first answer shows their cost.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ Send = Callable[[Request, Ticket], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a run: US dollars, tokens (in and out), calls (each try), or None."""
+    """The limits of a run: US dollars, tokens (in and out), calls (each try), or
+    None."""
 
     usd: float | None = None
     tokens: int | None = None
@@ -57,7 +59,8 @@ class BudgetSpentError(MmevalError):
 def check_prices(
     limits: Limits, prices: Prices, backends: Mapping[str, AnyBackend]
 ) -> None:
-    """Refuse a budget in dollars without all prices: UsageError with the line to add."""
+    """Refuse a budget in dollars without all prices: UsageError with the line to
+    add."""
     billed = {role: one.identity for role, one in backends.items() if is_billed(one)}
     payees = [
         Payee(role, asked_model(one), address=str(one.get("base_url", "")))
@@ -69,8 +72,8 @@ def check_prices(
 def _prices_of(
     payees: Collection[Payee], limits: Limits, prices: Prices
 ) -> dict[Payee, Price]:
-    """The price of each payee; zero where no dollars are counted. Raises UsageError with a line to add for each model
-    without one."""
+    """The price of each payee; zero where no dollars are counted. Raises UsageError
+    with a line to add for each model without one."""
     if limits.usd is None:
         return dict.fromkeys(payees, FREE)
     known = {
@@ -85,8 +88,10 @@ def _prices_of(
     named = " and ".join(f"{model} ({', '.join(of)})" for model, of in roles.items())
     lines = "\n  ".join(map(line_to_add, roles))
     raise UsageError(
-        f"--budget_usd: no price is known for {named}. Write it into a file, below models:, and name the file with "
-        f"--model_cost_config (dollars for a million tokens, 0 where nothing is charged):\n  {lines}",
+        f"--budget_usd: no price is known for {named}. Write it into a file, below "
+        "models:, and name the file with "
+        "--model_cost_config (dollars for a million tokens, 0 where nothing is "
+        f"charged):\n  {lines}",
         name=", ".join(roles),
     )
 
@@ -120,12 +125,14 @@ class _Account:
 class Budget:
     """Enforces the limits of a run folder, in which ``spending`` was used before.
 
-    ``stop`` is called when a limit prevents a call; no call is made from then on. The calls in flight end first: some
-    may wait for others in a batch, and would be stopped too.
+    ``stop`` is called when a limit prevents a call; no call is made from then on. The
+    calls in flight end first: some may wait for others in a batch, and would be stopped
+    too.
     """
 
     def __init__(self, limits: Limits, prices: Prices, spending: Spending) -> None:
-        """Raises UsageError for a dollar budget where a price of earlier calls is unknown."""
+        """Raises UsageError for a dollar budget where a price of earlier calls is
+        unknown."""
         self.limits = limits
         self.stop: Callable[[], None] = lambda: None
         self.reached = False
@@ -137,7 +144,8 @@ class Budget:
         self._call_ended = asyncio.Event()
 
     def watch(self, roles: Mapping[str, BackendRuntime]) -> None:
-        """Make calls of these roles wait until they fit the budget, if it has limits."""
+        """Make calls of these roles wait until they fit the budget, if it has
+        limits."""
         if not self.limits:
             return
         for role, runtime in {
@@ -161,8 +169,10 @@ class Budget:
             for name in self._spent_limits
         )
         return BudgetSpentError(
-            f"the budget is spent ({flags}): {spent_words(bills(self._spending, self._prices))}. {so_far}; "
-            "everything that was answered is kept: raise the budget and run the same command"
+            f"the budget is spent ({flags}): "
+            f"{spent_words(bills(self._spending, self._prices))}. {so_far}; "
+            "everything that was answered is kept: raise the budget and run the same "
+            "command"
         )
 
     async def _pay(
@@ -188,7 +198,8 @@ class Budget:
                 self._call_ended.set()  # whatever was raised: no call waits for ever
 
     async def _admitted(self, account: _Account, runtime: BackendRuntime) -> _Cost:
-        """Wait until a call fits; return its reserved cost. Raises StoppedError if never."""
+        """Wait until a call fits; return its reserved cost. Raises StoppedError if
+        never."""
         while not self._fits(account):
             if self._spent_limits and not self._reserved:
                 self.reached = True
@@ -205,7 +216,8 @@ class Budget:
         return reserved
 
     def _fits(self, account: _Account) -> bool:
-        """Whether a call may be sent. With none in flight it may: its cost is unknown."""
+        """Whether a call may be sent. With none in flight it may: its cost is
+        unknown."""
         if self._spent_limits:
             return False
         mean = account.mean
@@ -241,7 +253,8 @@ class Budget:
         if by_tokens and used.answered and not used.tokens and not account.warned:
             account.warned = True
             log.warning(
-                "%s does not report the tokens of its calls: they are not counted, and only --budget_calls limits them",
+                "%s does not report the tokens of its calls: they are not counted, "
+                "and only --budget_calls limits them",
                 account.name,
             )
 

@@ -6,12 +6,14 @@ A file holds ``models``, a mapping from names to prices::
       gpt-4o: {input: 2.50, output: 10.00, as_of: 2025-09-01}
       my-server/*: {input: 0, output: 0}
 
-``input`` and ``output`` are US dollars for a million tokens, ``per_image`` for each picture that is made, ``per_call``
-for each answer; ``batch`` is the share of the token prices that a batch costs; ``as_of`` is the day of the price. A
-name is that of a model and its dated versions (``gpt-4o-2024-08-06``, ``...-20250514``, ``...-0613``,
+``input`` and ``output`` are US dollars for a million tokens, ``per_image`` for each
+picture that is made, ``per_call`` for each answer; ``batch`` is the share of the token
+prices that a batch costs; ``as_of`` is the day of the price. A name is that of a model
+and its dated versions (``gpt-4o-2024-08-06``, ``...-20250514``, ``...-0613``,
 ``...-latest``), or a pattern with ``*``.
 
-The package's prices are those of its release, which is recorded; nothing is looked up on the network.
+The package's prices are those of its release, which is recorded; nothing is looked up
+on the network.
 """
 
 from __future__ import annotations
@@ -50,8 +52,9 @@ _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
 @dataclass(frozen=True, slots=True)
 class Price:
     """US dollars: for a million tokens in and out, for each picture, for each answer.
-    Tokens of a batch cost the share ``batch`` of that, half of it wherever there are batches today.
-    ``source`` says where the price is from: the package and its version, or the day in the user's file."""
+    Tokens of a batch cost the share ``batch`` of that, half of it wherever there are
+    batches today. ``source`` says where the price is from: the package and its version,
+    or the day in the user's file."""
 
     input: float
     output: float
@@ -88,8 +91,9 @@ class Prices:
         return FREE if payee.local else self.of_model(payee.model, payee.address)
 
     def of_model(self, name: str, address: str = "") -> Price | None:
-        """The user's price of a name, else of the name without date, else of the longest pattern; else the package's
-        of the name, or of the name without date, at the provider whose ``address`` it is."""
+        """The user's price of a name, else of the name without date, else of the
+        longest pattern; else the package's of the name, or of the name without date, at
+        the provider whose ``address`` it is."""
         undated = _DATED.sub("", name)
         if found := self.models.get(name) or self.models.get(undated):
             return found
@@ -103,10 +107,12 @@ class Prices:
 
 
 def _listed(name: str, address: str) -> Price | None:
-    """The list price of today by the package; None for a model or a server that it does not know, or not by tokens.
+    """The list price of today by the package; None for a model or a server that it does
+    not know, or not by tokens.
 
-    The lowest tier counts where long prompts cost more. Usage does not tell tokens of pictures or sounds from those of
-    words, so that each token of an answer counts as the dearest kind.
+    The lowest tier counts where long prompts cost more. Usage does not tell tokens of
+    pictures or sounds from those of words, so that each token of an answer counts as
+    the dearest kind.
     """
     host = urlsplit(address).hostname
     if host and _IN_HOUSE.fullmatch(host):
@@ -119,7 +125,8 @@ def _listed(name: str, address: str) -> Price | None:
         ).model_price
     except LookupError:
         return None
-    # what is written in the table, and not by request: a price is a number, or has tiers
+    # what is written in the table, and not by request: a price is a number, or has
+    # tiers
     rates = {
         key: float(getattr(rate, "base", rate))
         for key, rate in vars(listed).items()
@@ -156,8 +163,8 @@ def load_prices(own: Path | None = None) -> Prices:
 def is_billed(backend: object) -> bool:
     """Whether calls of the backend may cost money.
 
-    Those of a local model, work of this machine, answers made from the sample, and an agent itself cost nothing; the
-    models that an agent asks have prices of their own.
+    Those of a local model, work of this machine, answers made from the sample, and an
+    agent itself cost nothing; the models that an agent asks have prices of their own.
     """
     return isinstance(backend, ModelBackend) and not isinstance(
         backend, BatchBackend | LocalWork | ProgramBackend | SampleBackend
@@ -186,7 +193,8 @@ def bills(spending: Spending, prices: Prices) -> list[Bill]:
 
 
 def line_to_add(name: str) -> str:
-    """The line to write for a model without a price, its name quoted if YAML needs it."""
+    """The line to write for a model without a price, its name quoted if YAML needs
+    it."""
     spelt = (
         name
         if re.fullmatch(r"[A-Za-z][\w./-]*", name)
@@ -215,13 +223,15 @@ def _faults(document: Document) -> Iterator[Problem]:
         if key != "models":
             yield (
                 (key,),
-                f"unknown key{did_you_mean(key, ('models',))}; prices belong below models",
+                f"unknown key{did_you_mean(key, ('models',))}; prices belong below "
+                "models",
             )
     models = document.data.get("models") or {}
     if not isinstance(models, Mapping):
         yield (
             ("models",),
-            "must hold names of models with their prices, as in gpt-4o: {input: 2.50, output: 10}",
+            "must hold names of models with their prices, as in gpt-4o: {input: 2.50, "
+            "output: 10}",
         )
         return
     for name, row in models.items():
@@ -233,7 +243,8 @@ def _faults(document: Document) -> Iterator[Problem]:
             if key not in _KEYS:
                 yield (
                     (*path, key),
-                    f"unknown key{did_you_mean(key, _KEYS)}; the keys are {', '.join(_KEYS)}",
+                    f"unknown key{did_you_mean(key, _KEYS)}; the keys are "
+                    f"{', '.join(_KEYS)}",
                 )
             elif key == "as_of":
                 if not isinstance(value, str) or not _DAY.fullmatch(value):

@@ -1,4 +1,5 @@
-"""Archives of media: a zip in a data set's folder, unpacked once into mmeval's cache."""
+"""Archives of media: a zip in a data set's folder, unpacked once into mmeval's
+cache."""
 
 from __future__ import annotations
 
@@ -18,14 +19,16 @@ MAX_ENTRIES = 1_000_000
 
 
 def unpacked(archive: Path) -> Path:
-    """The folder of an archive's files, which are unpacked when it is asked for the first time.
+    """The folder of an archive's files, which are unpacked when it is asked for the
+    first time.
 
-    It is in the cache and belongs to the archive's path, size and time of change, as a data set's folder may be
-    read-only or the hub's. ``prepare`` opens the data, so after it a run finds the folder. Nothing of an archive that
-    is damaged, leads out of the folder, holds links or grows beyond ``MAX_RATIO`` is kept.
+    It is in the cache and belongs to the archive's path, size and time of change, as a
+    data set's folder may be read-only or the hub's. ``prepare`` opens the data, so
+    after it a run finds the folder. Nothing of an archive that is damaged, leads out of
+    the folder, holds links or grows beyond ``MAX_RATIO`` is kept.
 
-    Raises MissingDataError without a whole archive, UsageError for one that is not safe, StorageError where the disk
-    is full.
+    Raises MissingDataError without a whole archive, UsageError for one that is not
+    safe, StorageError where the disk is full.
     """
     try:
         path = archive.resolve(strict=True)
@@ -58,22 +61,26 @@ def unpacked(archive: Path) -> Path:
 
 
 def _check(opened: zipfile.ZipFile, archive: Path, size: int, into: Path) -> None:
-    """Raise for entries that may not be unpacked. Of one no more is written than it declares; zipfile sees to that."""
+    """Raise for entries that may not be unpacked. Of one no more is written than it
+    declares; zipfile sees to that."""
     entries = opened.infolist()
     total = sum(entry.file_size for entry in entries)
     if len(entries) > MAX_ENTRIES or total > max(size, 2**20) * MAX_RATIO:
         raise UsageError(
-            f"{archive}: {len(entries):,} entries of {total:,} bytes in an archive of {size:,}: do not use it"
+            f"{archive}: {len(entries):,} entries of {total:,} bytes in an archive of "
+            f"{size:,}: do not use it"
         )
     for entry in entries:
         with Caught() as leads_out:
             path_inside(into, entry.filename)
         if leads_out or stat.S_ISLNK(entry.external_attr >> 16):
             raise UsageError(
-                f"{archive}: its entry {entry.filename[:200]!r} is a link, or leads out of it; do not use it"
+                f"{archive}: its entry {entry.filename[:200]!r} is a link, or leads "
+                "out of it; do not use it"
             )
     if total > free_bytes(into):
         raise StorageError(
-            f"{into.parent}: {archive.name} needs {total:,} bytes there; free space, or set MMEVAL_CACHE_DIR to "
+            f"{into.parent}: {archive.name} needs {total:,} bytes there; free space, "
+            "or set MMEVAL_CACHE_DIR to "
             "a folder on a larger disk"
         )

@@ -23,8 +23,8 @@ def rows_of(dataset: Dataset) -> Iterator[Sample]:
     """Every row of a data set as a sample; an unreadable one (RowError) has the fault.
     Without an id it is called ``row N``, by its place in the data set from 1.
 
-    Raises what the loader raises otherwise; also a RowError after which the loader ends early, as the other rows would
-    be missing in silence.
+    Raises what the loader raises otherwise; also a RowError after which the loader ends
+    early, as the other rows would be missing in silence.
     """
     rows, number = iter(dataset), 0
     last: RowError | None = None
@@ -54,7 +54,8 @@ def rows_of(dataset: Dataset) -> Iterator[Sample]:
 
 
 def without_content(sample: Sample, reason: str) -> Sample:
-    """A sample whose content cannot be recorded, as a bad one; an earlier fault stays."""
+    """A sample whose content cannot be recorded, as a bad one; an earlier fault
+    stays."""
     return replace(
         sample, input=(), references=(), candidates=(), fault=sample.fault or reason
     )
@@ -108,4 +109,7 @@ class BadSamples:
 
 def in_words(sample: Sample) -> str:
     """A sample by its name and fault, on one line."""
-    return f"sample {printable(repr(sample.id), limit=MAX_CHARS)}: {printable(sample.fault, limit=MAX_CHARS)}"
+    return (
+        f"sample {printable(repr(sample.id), limit=MAX_CHARS)}: "
+        f"{printable(sample.fault, limit=MAX_CHARS)}"
+    )

@@ -13,12 +13,13 @@ from mmeval.records.sample import Sample
 
 @dataclass(frozen=True)
 class DataSource:
-    """The input of a loader.
-    ``folder`` holds the data: a local folder, or a snapshot of a hub data set that was downloaded at its pinned
-    revision before the loader ran. ``options`` are the task's ``dataset_kwargs``, and its ``columns`` if it has any.
+    """The input of a loader. ``folder`` holds the data: a local folder, or a snapshot
+    of a hub data set that was downloaded at its pinned revision before the loader ran.
+    ``options`` are the task's ``dataset_kwargs``, and its ``columns`` if it has any.
 
-    A loader with a true attribute ``streams`` reads a data set of the hub by itself, unless all of it is here already:
-    ``repo`` is its name then and ``revision`` its commit, and ``folder`` means nothing.
+    A loader with a true attribute ``streams`` reads a data set of the hub by itself,
+    unless all of it is here already: ``repo`` is its name then and ``revision`` its
+    commit, and ``folder`` means nothing.
     """
 
     task: str
@@ -42,7 +43,8 @@ class DataSource:
 
 
 class Dataset(Protocol):
-    """Samples in fixed order, made one at a time, as all may be too large for memory."""
+    """Samples in fixed order, made one at a time, as all may be too large for
+    memory."""
 
     @property
     def fingerprint(self) -> str:
@@ -52,11 +54,13 @@ class Dataset(Protocol):
     def __len__(self) -> int: ...
 
     def __iter__(self) -> Iterator[Sample]:
-        """The samples; a row that cannot be put to a model is one with a ``fault``.
-        The fault names file and row. A RowError is raised where no sample can be made of a row and the same iterator
-        goes on with the next. Any other error ends the data."""
+        """The samples; a row that cannot be put to a model is one with a ``fault``. The
+        fault names file and row. A RowError is raised where no sample can be made of a
+        row and the same iterator goes on with the next. Any other error ends the
+        data."""
         ...
 
 
 Loader = Callable[[DataSource], Dataset]
-"""The plugin contract of ``mmeval.loaders``. Raises MissingDataError when the folder lacks what it needs."""
+"""The plugin contract of ``mmeval.loaders``. Raises MissingDataError when the folder
+lacks what it needs."""

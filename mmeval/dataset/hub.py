@@ -1,8 +1,9 @@
 """Fetches data sets and models of the Hugging Face Hub, or finds them cached.
 
-Files are fetched and never run. The library's own settings hold: ``HF_HOME`` (where the cache is), ``HF_TOKEN`` (for
-gated and private ones), ``HF_ENDPOINT`` (another hub), ``HF_HUB_OFFLINE=1`` (the cache alone), or for one kind
-``HF_DATASETS_OFFLINE=1`` and ``TRANSFORMERS_OFFLINE=1``.
+Files are fetched and never run. The library's own settings hold: ``HF_HOME`` (where the
+cache is), ``HF_TOKEN`` (for gated and private ones), ``HF_ENDPOINT`` (another hub),
+``HF_HUB_OFFLINE=1`` (the cache alone), or for one kind ``HF_DATASETS_OFFLINE=1`` and
+``TRANSFORMERS_OFFLINE=1``.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ _OWN_OFFLINE: Mapping[RepoKind, str] = {
     "dataset": "HF_DATASETS_OFFLINE",
     "model": "TRANSFORMERS_OFFLINE",
 }
-"""The variable that forbids the network for one kind alone, whether or not HF_HUB_OFFLINE is set."""
+"""The variable that forbids the network for one kind alone, whether or not
+HF_HUB_OFFLINE is set."""
 TRUE = ("1", "ON", "YES", "TRUE")
 """Values of a variable that mean yes, as the hub's library reads them."""
 
@@ -42,8 +44,8 @@ class OutOfReachError(MissingDataError):
 
 
 class HubFile(NamedTuple):
-    """A file of a repository, as the hub describes it.
-    ``etag`` is the SHA-256 of a large file's content, of a small one git's digest of it."""
+    """A file of a repository, as the hub describes it. ``etag`` is the SHA-256 of a
+    large file's content, of a small one git's digest of it."""
 
     path: str
     size: int
@@ -59,7 +61,8 @@ class Listing(NamedTuple):
 
 
 def listing(repo: str, revision: str, *, kind: RepoKind = "dataset") -> Listing:
-    """The files of a repository with sizes. Raises as ``snapshot``, and when offline."""
+    """The files of a repository with sizes. Raises as ``snapshot``, and when
+    offline."""
     import huggingface_hub as hub
 
     if offline(kind):
@@ -77,7 +80,8 @@ def listing(repo: str, revision: str, *, kind: RepoKind = "dataset") -> Listing:
         path = PurePosixPath(file.path)
         if ".." in path.parts or path.is_absolute() or "\\" in file.path:
             raise MissingDataError(
-                f"{repo} at {commit}: it lists a file outside of itself ({file.path!r}); do not use it"
+                f"{repo} at {commit}: it lists a file outside of itself "
+                f"({file.path!r}); do not use it"
             )
     return Listing(commit, files)
 
@@ -85,8 +89,9 @@ def listing(repo: str, revision: str, *, kind: RepoKind = "dataset") -> Listing:
 def not_here(
     repo: str, listed: Listing, *, kind: RepoKind = "dataset"
 ) -> tuple[HubFile, ...]:
-    """The files of a listing that the cache does not hold at its commit; never asks the hub.
-    One that it holds at another commit alone is among them, although it would not be fetched again."""
+    """The files of a listing that the cache does not hold at its commit; never asks the
+    hub. One that it holds at another commit alone is among them, although it would not
+    be fetched again."""
     from huggingface_hub import try_to_load_from_cache as cached
 
     at = {"revision": listed.commit, "repo_type": kind}
@@ -117,10 +122,11 @@ def snapshot(
 ) -> Path:
     """The folder of a repository's files at ``revision``, in the cache or ``into``.
 
-    ``revision`` is a commit, tag or branch; a commit never changes. They are all files, or those that match a pattern
-    of ``only`` and none of ``without``.
+    ``revision`` is a commit, tag or branch; a commit never changes. They are all files,
+    or those that match a pattern of ``only`` and none of ``without``.
 
-    Cached files are not fetched again, and an interrupted download goes on where it ended.
+    Cached files are not fetched again, and an interrupted download goes on where it
+    ended.
 
     Raises MissingDataError for what is missing, StorageError when the disk is full.
     """
@@ -180,26 +186,31 @@ def _explained(
     noun = NOUN[kind]
     if isinstance(error, errors.GatedRepoError):
         return MissingDataError(
-            f"{what}: the {noun} is gated; accept its terms on its page, then set HF_TOKEN to a token of that account"
+            f"{what}: the {noun} is gated; accept its terms on its page, then set "
+            "HF_TOKEN to a token of that account"
         )
     if isinstance(error, errors.RepositoryNotFoundError):
         return MissingDataError(
-            f"{what}: the hub has no such {noun}; check the name, or set HF_TOKEN if it is private"
+            f"{what}: the hub has no such {noun}; check the name, or set HF_TOKEN if "
+            "it is private"
         )
     if isinstance(error, errors.RevisionNotFoundError):
         return MissingDataError(
-            f"{what}: the {noun} has no such revision; check it against the {noun}'s history"
+            f"{what}: the {noun} has no such revision; check it against the {noun}'s "
+            "history"
         )
     if isinstance(error, errors.HFValidationError):
         return MissingDataError(
-            f"{what}: this is no name of a {noun}; write owner/name or the path of a local folder"
+            f"{what}: this is no name of a {noun}; write owner/name or the path of a "
+            "local folder"
         )
     if any(
         isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT)
         for cause in _chain(error)
     ):
         return StorageError(
-            f"{what}: the disk is full; free space or set HF_HOME to a larger disk, then run again"
+            f"{what}: the disk is full; free space or set HF_HOME to a larger disk, "
+            "then run again"
         )
     return OutOfReachError(
         f"{what}: {_unreachable(error, errors, kind, cache_too=cache_too)}"
@@ -211,25 +222,37 @@ def _unreachable(
 ) -> str:
     """Why the hub did not give the files, in the order of what the user can change."""
     if variable := offline(kind):
-        return f"it is not (or not wholly) in the cache and {variable} is set; run once with {variable}=0"
+        return (
+            f"it is not (or not wholly) in the cache and {variable} is set; run once "
+            f"with {variable}=0"
+        )
     responses = (getattr(cause, "response", None) for cause in _chain(error))
     codes = (getattr(response, "status_code", None) for response in responses)
     status = next((code for code in codes if isinstance(code, int)), None)
     if status in (401, 403):
-        return f"the hub refuses access (HTTP {status}); set HF_TOKEN to a token that may read it"
+        return (
+            f"the hub refuses access (HTTP {status}); set HF_TOKEN to a token that "
+            "may read it"
+        )
     if status is not None:
         return (
             f"the hub answered HTTP {status}; try again later, finished files are kept"
         )
     if isinstance(error, errors.LocalEntryNotFoundError) or _transport(error):
         lacking = " and the cache does not hold it" if cache_too else ""
-        return f"the hub cannot be reached{lacking}; check the network, HF_ENDPOINT and proxies"
-    return f"it cannot be fetched ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no reason'})"
+        return (
+            f"the hub cannot be reached{lacking}; check the network, HF_ENDPOINT and "
+            "proxies"
+        )
+    return (
+        f"it cannot be fetched ({type(error).__name__}: "
+        f"{str(error).splitlines()[0] if str(error) else 'no reason'})"
+    )
 
 
 def offline(kind: RepoKind) -> str:
-    """The variable that forbids the network, or nothing.
-    Where HF_HUB_OFFLINE is not set, the library reads TRANSFORMERS_OFFLINE instead, for data sets too."""
+    """The variable that forbids the network, or nothing. Where HF_HUB_OFFLINE is not
+    set, the library reads TRANSFORMERS_OFFLINE instead, for data sets too."""
     from huggingface_hub.constants import HF_HUB_OFFLINE
 
     if HF_HUB_OFFLINE:

@@ -1,4 +1,5 @@
-"""What the cache of the Hugging Face Hub on this machine holds; the hub is never asked."""
+"""What the cache of the Hugging Face Hub on this machine holds; the hub is never
+asked."""
 
 from __future__ import annotations
 

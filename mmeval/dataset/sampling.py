@@ -1,7 +1,8 @@
 """Chooses samples when only some are asked, by rank or by strata.
 
-A draw is an order over the whole data set that the seed decides; ``--limit`` takes its beginning. A larger limit
-therefore asks all that a smaller one has asked, and its answers are kept.
+A draw is an order over the whole data set that the seed decides; ``--limit`` takes its
+beginning. A larger limit therefore asks all that a smaller one has asked, and its
+answers are kept.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from mmeval.records.sample import Sample
 from mmeval.wording import some
 
 FEWER = "data"
-"""In ``Subset.how``: no flag left samples out, the data hold fewer than the task file expects."""
+"""In ``Subset.how``: no flag left samples out, the data hold fewer than the task file
+expects."""
 _NAMED_LABELS = 20
 """Labels that a message lists."""
 
@@ -27,9 +29,10 @@ _NAMED_LABELS = 20
 class Subset:
     """The part of a task's samples behind its numbers.
 
-    ``of`` is the number of samples that the task has; None where a filter chooses and they were not counted. ``how``
-    names the flags that chose: ``limit``, ``offset``, ``samples``, ``shuffle``, ``stratify``; and ``data`` where the
-    data themselves hold fewer than they should, so that ``of`` is the number that the task file expects.
+    ``of`` is the number of samples that the task has; None where a filter chooses and
+    they were not counted. ``how`` names the flags that chose: ``limit``, ``offset``,
+    ``samples``, ``shuffle``, ``stratify``; and ``data`` where the data themselves hold
+    fewer than they should, so that ``of`` is the number that the task file expects.
     """
 
     of: int | None
@@ -66,13 +69,14 @@ class Draw:
     def order(self, samples: Iterable[tuple[int, Sample]]) -> list[int]:
         """The indices of all samples in the order of the draw.
 
-        Without labels that is the order of their hashes. With labels, the samples that share the values of all labels
-        (a missing one is a value too) are a stratum: ranked by hash, the one of rank r among n stands at (r + 0.5) / n.
-        Up to any position p each stratum has given n * p samples, rounded, so every beginning of the order is
-        proportional. Ties go by hash.
+        Without labels that is the order of their hashes. With labels, the samples that
+        share the values of all labels (a missing one is a value too) are a stratum:
+        ranked by hash, the one of rank r among n stands at (r + 0.5) / n. Up to any
+        position p each stratum has given n * p samples, rounded, so every beginning of
+        the order is proportional. Ties go by hash.
 
-        A sample is known by its id: its hash does not change when others are added. One pass. Raises UsageError for
-        a label that no sample has.
+        A sample is known by its id: its hash does not change when others are added. One
+        pass. Raises UsageError for a label that no sample has.
         """
         drawn: list[tuple[int, int, str]] = []
         known: set[str] = set()
@@ -97,7 +101,8 @@ class Draw:
         if missing := sorted(set(self.labels).difference(known)):
             listed = some(sorted(known), _NAMED_LABELS)
             raise UsageError(
-                f"--stratify: no sample has the label {' or '.join(map(repr, missing))}; "
+                "--stratify: no sample has the label "
+                f"{' or '.join(map(repr, missing))}; "
                 f"the labels are: {listed or 'none at all'}"
             )
 

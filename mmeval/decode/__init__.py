@@ -1,15 +1,17 @@
 """Decodes media within limits: pictures, sounds, frames, meshes, pages and text.
 
-What a model or a data set delivers is hostile until it is decoded. Every function here reads one medium, relies neither
-on its name nor on what it declares, follows no reference out of its bytes, and raises one of
+What a model or a data set delivers is hostile until it is decoded. Every function here
+reads one medium, relies neither on its name nor on what it declares, follows no
+reference out of its bytes, and raises one of
 
     CorruptMediaError   it cannot be decoded: which medium, and why
     MediaLimitError     it is larger than a limit: which limit, its value, what was found
     MissingExtraError   the package that decodes it is not installed: the command that installs it
     MissingDataError    its file has gone
 
-Metrics share what is decoded: a picture, a sound, a mesh and the words of a document are decoded once for a medium and
-its limits, and kept with the medium (see ``memo``). Frames and pages are streams, decoded whenever they are asked for.
+Metrics share what is decoded: a picture, a sound, a mesh and the words of a document
+are decoded once for a medium and its limits, and kept with the medium (see ``memo``).
+Frames and pages are streams, decoded whenever they are asked for.
 """
 
 from mmeval.decode.av.sound import Audio, SoundStart, audio, sound_start

@@ -1,9 +1,10 @@
 """Decodes in a separate process, for libraries that cannot be bounded from inside.
 
-That process has a limit of processor time and of memory for each step, none of the user's keys in its environment, and
-no right to write a file. It decodes one medium after the other, and is replaced when a medium was too much for it. It
-runs nothing of the user's script: what it needs is imported by name. Any process or thread may decode; each open lazy
-stream has a process to itself.
+That process has a limit of processor time and of memory for each step, none of the
+user's keys in its environment, and no right to write a file. It decodes one medium
+after the other, and is replaced when a medium was too much for it. It runs nothing of
+the user's script: what it needs is imported by name. Any process or thread may decode;
+each open lazy stream has a process to itself.
 
 It sends back data of a stated size and never an object that could run code here.
 """
@@ -35,9 +36,11 @@ IDLE_SECONDS = 60.0
 """After so long without a request a process ends."""
 _FRESH_SECONDS = 0.8 * IDLE_SECONDS
 _MOST_MEDIA = 1000
-"""After so many media a process is replaced, as the memory leaks of its libraries add up."""
+"""After so many media a process is replaced, as the memory leaks of its libraries add
+up."""
 _WALL_FACTOR, _WALL_LEAST = 20.0, 60.0
-"""Wall time is a second limit, for a decoder that waits without working; a busy machine must not reach it."""
+"""Wall time is a second limit, for a decoder that waits without working; a busy machine
+must not reach it."""
 _PASSED_ON = (
     "PATH",
     "LD_LIBRARY_PATH",
@@ -48,7 +51,8 @@ _PASSED_ON = (
     "TMPDIR",
 )
 _START = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from mmeval.decode.apart_worker import work; "
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from "
+    "mmeval.decode.apart_worker import work; "
     "work(int(sys.argv[2]), int(sys.argv[3]))"
 )
 
@@ -65,10 +69,11 @@ def steps_apart(
 ) -> Generator[Step, None, None]:
     """The steps of a decoder, each made in the other process when it is asked for.
 
-    ``decoder`` is ``module:function`` below ``mmeval.decode``: it takes (media, limits, **options), imports what it
-    needs, for which there is no limit, and returns a generator of steps. Raises the errors of this package that it
-    raises; MediaLimitError where a step takes more time or memory than ``limits`` allow, CorruptMediaError where the
-    library crashes.
+    ``decoder`` is ``module:function`` below ``mmeval.decode``: it takes (media, limits,
+    **options), imports what it needs, for which there is no limit, and returns a
+    generator of steps. Raises the errors of this package that it raises;
+    MediaLimitError where a step takes more time or memory than ``limits`` allow,
+    CorruptMediaError where the library crashes.
     """
     worker = _crew.take()
     usable = False
@@ -117,7 +122,8 @@ class _Worker:
         environment = {
             name: os.environ[name] for name in _PASSED_ON if name in os.environ
         }
-        # One thread and one heap: more would reserve addresses, which are what its memory is limited by.
+        # One thread and one heap: more would reserve addresses, which are what its
+        # memory is limited by.
         environment |= {
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
@@ -181,12 +187,14 @@ class _Worker:
         code = self._process.wait()
         if code == -signal.SIGPROF:
             return MediaLimitError(
-                f"{media.label}: decoding it needs more than {seconds:.3g} seconds of processor time, the limit "
+                f"{media.label}: decoding it needs more than {seconds:.3g} seconds of "
+                "processor time, the limit "
                 "max_step_seconds for a file of its size"
             )
         name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         return CorruptMediaError(
-            f"{media.label}: its decoder ended ({name}): it is damaged, or made to need more than the "
+            f"{media.label}: its decoder ended ({name}): it is damaged, or made to "
+            "need more than the "
             f"{size >> 20} MiB of memory that max_step_bytes allows a file of its size"
         )
 

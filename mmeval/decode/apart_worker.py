@@ -24,7 +24,8 @@ from mmeval.system.processes import is_orphan
 
 _PACKAGE = "mmeval.decode."
 _DEEPEST = 400
-"""Frames of Python: a document that is nested too deeply is an error before the stack of C is full."""
+"""Frames of Python: a document that is nested too deeply is an error before the stack
+of C is full."""
 
 
 def work(handle: int, parent: int) -> None:

@@ -27,8 +27,8 @@ _DECODERS: Mapping[MediaKind, Callable[[Media], Any]] = {
 
 @dataclass
 class MediaLook:
-    """Decodes media until the seconds are over.
-    Pictures, sounds and meshes whole, of videos and PDFs the declared data; media without a decoder are passed over."""
+    """Decodes media until the seconds are over. Pictures, sounds and meshes whole, of
+    videos and PDFs the declared data; media without a decoder are passed over."""
 
     seconds: float = SECONDS
     spent: float = 0.0
@@ -36,7 +36,8 @@ class MediaLook:
     passed_over: int = 0
     """Media that came when the seconds were over."""
     lacking: dict[MissingExtraError, set[MediaKind]] = field(default_factory=dict)
-    """The packages that are not installed, with the kinds of media that were not decoded for lack of them."""
+    """The packages that are not installed, with the kinds of media that were not
+    decoded for lack of them."""
 
     def fault(self, media: Media) -> str:
         """Why a medium cannot be decoded; empty where it can, or was not decoded."""
@@ -64,25 +65,30 @@ class MediaLook:
         return ""
 
     def warnings(self) -> list[str]:
-        """The kinds not decoded for lack of a package, with the command to install it."""
+        """The kinds not decoded for lack of a package, with the command to install
+        it."""
         return [
-            f"{', '.join(sorted(kinds))}: not decoded, so that damaged ones are not found; {error}"
+            f"{', '.join(sorted(kinds))}: not decoded, so that damaged ones are not "
+            f"found; {error}"
             for error, kinds in self.lacking.items()
         ]
 
     def remark(self) -> str:
-        """How many media were decoded when the seconds were over; empty where all were."""
+        """How many media were decoded when the seconds were over; empty where all
+        were."""
         if not self.passed_over:
             return ""
         whole = self.looked_at + self.passed_over
         return (
-            f"{self.looked_at:,} of {whole:,} media were decoded, which took {self.spent:.0f} seconds; "
+            f"{self.looked_at:,} of {whole:,} media were decoded, which took "
+            f"{self.spent:.0f} seconds; "
             "whether the others are damaged is not known"
         )
 
 
 def medium_problem(part: Part, media: Media) -> str:
-    """What is wrong with a medium's type and size; empty if nothing. Code is any text."""
+    """What is wrong with a medium's type and size; empty if nothing. Code is any
+    text."""
     try:
         mime, size = media.mime, media.size
     except (MissingError, ContentError) as error:
@@ -96,5 +102,8 @@ def medium_problem(part: Part, media: Media) -> str:
     if not may_be(part.kind, mime) and not (
         part.kind == "code" and mime.startswith(("text/", "application/json"))
     ):
-        return f"{media.path or media.name} is announced as {part.kind}, its content is {mime}"
+        return (
+            f"{media.path or media.name} is announced as {part.kind}, its content is "
+            f"{mime}"
+        )
     return ""

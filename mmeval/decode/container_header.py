@@ -38,7 +38,8 @@ _STREAMED_SIZES = (
     0x7FFFFFFF + 36,
     0x7FFFFFFF - 36,
 )
-"""What writers that cannot seek back put where a size belongs: the chunk goes on to the end of the file."""
+"""What writers that cannot seek back put where a size belongs: the chunk goes on to the
+end of the file."""
 
 MAX_EDITS = 1000
 """Entries of a list of edits. Files have one or two; each may play everything again."""
@@ -60,7 +61,8 @@ def missing_bytes(data: bytes, mime: str) -> int:
 def check_tables(data: bytes) -> None:
     """Raises ValueError for tables of an MP4 file that cannot be decoded safely.
 
-    They promise more samples than the file has bytes, more than ``MAX_EDITS`` edits, or are packed.
+    They promise more samples than the file has bytes, more than ``MAX_EDITS`` edits, or
+    are packed.
     """
     promised = 0
     for number, box in enumerate(_nested(data, io.BytesIO(data), 0, len(data), 0)):
@@ -166,12 +168,14 @@ _DECLARED: Mapping[str, Callable[[bytes], int]] = {
 def _nested(
     data: bytes, file: io.BytesIO, start: int, end: int, depth: int
 ) -> Iterator[Box]:
-    """The boxes between two places, each before its inner ones; too long ones are cut."""
+    """The boxes between two places, each before its inner ones; too long ones are
+    cut."""
     for whole in boxes(file, start, end):
         box = whole._replace(end=min(end, whole.end))
         yield box
         if box.name == b"stsd":
-            # Tables inside the description of a codec: what comes before them is of many lengths.
+            # Tables inside the description of a codec: what comes before them is of
+            # many lengths.
             names = _TABLE_NAME.finditer(data, box.start, box.end)
             yield from (Box(name[0], name.end(), box.end) for name in names)
         elif box.name not in _OPAQUE and box.name not in _TABLES and depth < _DEEPEST:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 _MOST_BYTES_A_CHAR = 4
 _MOST_PIECES = 1500
-"""Pieces of text on one page: finding their places takes time by the square of their number."""
+"""Pieces of text on one page: finding their places takes time by the square of their
+number."""
 TEXT_MIMES = ("text/", "application/json", "model/obj", "model/mtl", "image/svg+xml")
 
 
@@ -85,10 +86,11 @@ def _kept_size(text: str) -> int:
 def document_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> str:
     """The words of a document.
 
-    They are a PDF's text layer, pages joined by line breaks; the words of an office document (docx, pptx, xlsx, xls,
-    ods); or a text file as it is.
+    They are a PDF's text layer, pages joined by line breaks; the words of an office
+    document (docx, pptx, xlsx, xls, ods); or a text file as it is.
 
-    Empty where a PDF has pictures of text only. Decoded once. Raises the errors of this package.
+    Empty where a PDF has pictures of text only. Decoded once. Raises the errors of this
+    package.
     """
     if media.mime == "application/pdf":
         return _pdf_text(media, limits)
@@ -102,8 +104,9 @@ def document_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> str
 def document_start(
     media: Media, chars: int, *, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> tuple[str, bool]:
-    """The first ``chars`` characters of a document's words, and whether more follow.
-    No more is read, so the document may be longer than the limits allow. Raises the errors of this package."""
+    """The first ``chars`` characters of a document's words, and whether more follow. No
+    more is read, so the document may be longer than the limits allow. Raises the errors
+    of this package."""
     if media.mime == "application/pdf":
         text = _pdf_text(media, replace(limits, max_pages=sys.maxsize), chars)
     elif media.mime in OFFICE:
@@ -120,8 +123,8 @@ def page_boxes(
 ) -> Iterator[tuple[TextBox, ...]]:
     """The pieces of text on each page of a PDF with their places in points, lazily.
 
-    For a page of very many pieces, its lines one below the other; none for a page that is only a picture. Raises the
-    errors of this package.
+    For a page of very many pieces, its lines one below the other; none for a page that
+    is only a picture. Raises the errors of this package.
     """
     data = _pdf_bytes(media, limits)
     clock = Clock(media, limits)
@@ -143,7 +146,8 @@ def page_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
 
 
 def _plain_text(media: Media, limits: DecodeLimits, chars: int | None = None) -> str:
-    """A text file, or about its first ``chars`` characters and one more, if there is."""
+    """A text file, or about its first ``chars`` characters and one more, if there
+    is."""
     if not media.mime.startswith(TEXT_MIMES):
         raise CorruptMediaError(
             f"{media.label}: it is {media.mime}, from which no text is read"
@@ -226,7 +230,8 @@ def text_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
 
 
 def _pages(media: Media, limits: DecodeLimits) -> Iterator[tuple[Any, int]]:
-    """The opened PDF with each page's number. The import is not part of a step, and so has no limit."""
+    """The opened PDF with each page's number. The import is not part of a step, and so
+    has no limit."""
     import pypdfium2
 
     def opened() -> Iterator[tuple[Any, int]]:
@@ -313,8 +318,9 @@ def _boxes(media: Media, document: Any, number: int, limits: DecodeLimits) -> St
 def _upright(
     box: tuple[float, float, float, float], size: tuple[float, float], turns: int
 ) -> tuple[float, float, float, float]:
-    """A box of a page as it is shown after some quarter turns to the right.
-    From left, bottom, right, top (from the lower left corner) to left, top, right, bottom (from the upper left)."""
+    """A box of a page as it is shown after some quarter turns to the right. From left,
+    bottom, right, top (from the lower left corner) to left, top, right, bottom (from
+    the upper left)."""
     (left, bottom, right, top), (width, height) = box, size
     return (
         (left, height - top, right, height - bottom),

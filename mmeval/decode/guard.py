@@ -32,7 +32,8 @@ def whole_bytes(media: Media, limits: DecodeLimits) -> bytes:
 
 @contextlib.contextmanager
 def decoding(media: Media, what: str) -> Iterator[None]:
-    """Turn what a decoder of hostile bytes raises into an error that names the medium."""
+    """Turn what a decoder of hostile bytes raises into an error that names the
+    medium."""
     try:
         yield
     except MmevalError:

@@ -15,15 +15,17 @@ _SMALL_FILE = 4 * 2**20
 class DecodeLimits:
     """How much one medium may take. Every limit is inclusive.
 
-    ``max_seconds`` is wall time, checked between blocks of sound, frames and pages. The steps of a separate process
-    (``mmeval.decode.apart``) have limits that the kernel enforces: a picture, a page, the text of a page, a mesh.
+    ``max_seconds`` is wall time, checked between blocks of sound, frames and pages. The
+    steps of a separate process (``mmeval.decode.apart``) have limits that the kernel
+    enforces: a picture, a page, the text of a page, a mesh.
     """
 
     max_bytes: int = MAX_MEDIA_BYTES
     max_pixels: int = 36_000_000
     """Of one picture; 8K is 33 million."""
     max_drawn_pixels: int = 12_000_000
-    """Of a picture that is drawn from shapes (SVG, a page), which may take several layers of its size."""
+    """Of a picture that is drawn from shapes (SVG, a page), which may take several
+    layers of its size."""
     max_audio_seconds: float = 3600.0
     max_audio_samples: int = 200_000_000
     """Over all channels; four bytes each once decoded."""
@@ -39,14 +41,17 @@ class DecodeLimits:
     max_step_seconds: float = 1.25
     """Of processor time, for a small file."""
     max_step_bytes: int = 184 * 2**20
-    """Of memory on top of the decoder's own, for a small file. It is checked for a picture, too."""
+    """Of memory on top of the decoder's own, for a small file. It is checked for a
+    picture, too."""
 
     def step_seconds(self, size: int) -> float:
-        """Processor seconds for a step: half a second more per MiB of the file above four."""
+        """Processor seconds for a step: half a second more per MiB of the file above
+        four."""
         return self.max_step_seconds + max(0, size - _SMALL_FILE) / 2**21
 
     def step_bytes(self, size: int) -> int:
-        """Bytes of memory for a step: 24 more for each byte of the file above four MiB."""
+        """Bytes of memory for a step: 24 more for each byte of the file above four
+        MiB."""
         return self.max_step_bytes + 24 * max(0, size - _SMALL_FILE)
 
 
@@ -57,7 +62,8 @@ def within(media: Media, limit: str, most: float, found: float, unit: str) -> No
     """Raise MediaLimitError with medium and limit when more was found than allowed."""
     if found > most:
         raise MediaLimitError(
-            f"{media.label}: {found:.15g} {unit} found, above the limit {limit} = {most:.15g}"
+            f"{media.label}: {found:.15g} {unit} found, above the limit {limit} = "
+            f"{most:.15g}"
         )
 
 

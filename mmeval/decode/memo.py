@@ -1,7 +1,8 @@
 """Keeps decoded results with their medium, so that each medium is decoded once.
 
-Several metrics score the same trial one after the other. The others get what the first of them has decoded, as a
-copy where it could be changed, so that no score depends on which metric ran before. An error is never kept.
+Several metrics score the same trial one after the other. The others get what the first
+of them has decoded, as a copy where it could be changed, so that no score depends on
+which metric ran before. An error is never kept.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from mmeval.content.media import Media
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits
 
 MAX_KEPT_BYTES = 2**26
-"""Of one result. A larger one is decoded at each call: a trial may hold many media, and time is cheaper than memory."""
+"""Of one result. A larger one is decoded at each call: a trial may hold many media, and
+time is cheaper than memory."""
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -33,7 +35,8 @@ def decoded_once(
 ) -> Callable[[Decoder[T]], Decoder[T]]:
     """Let a decoder keep its results on the medium, one for each set of limits.
 
-    ``size`` gives the bytes of a result; ``copy`` makes what is returned, for results that can be changed.
+    ``size`` gives the bytes of a result; ``copy`` makes what is returned, for results
+    that can be changed.
     """
 
     def remembering(decoder: Decoder[T]) -> Decoder[T]:

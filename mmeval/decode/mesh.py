@@ -28,7 +28,8 @@ _MESH_TYPES = {
 
 
 class MeshArrays(NamedTuple):
-    """Coordinates of vertices (n x 3), vertices of faces (m x 3; none: a point cloud)."""
+    """Coordinates of vertices (n x 3), vertices of faces (m x 3; none: a point
+    cloud)."""
 
     vertices: NDArray[np.float64]
     faces: NDArray[np.int64]
@@ -37,9 +38,10 @@ class MeshArrays(NamedTuple):
 def mesh_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> MeshArrays:
     """The geometry of an obj, off, ply, stl or glb: a mesh; without faces, points.
 
-    Materials, textures and colours are left out, references to other files are not followed, the parts of a scene are
-    put together where it places them, vertices at one place are merged. Read-only arrays, made without importing
-    trimesh into this process. Raises the errors of this package.
+    Materials, textures and colours are left out, references to other files are not
+    followed, the parts of a scene are put together where it places them, vertices at
+    one place are merged. Read-only arrays, made without importing trimesh into this
+    process. Raises the errors of this package.
     """
     return _arrays(media, limits)
 
@@ -54,8 +56,9 @@ def raw_mesh_arrays(
 ) -> MeshArrays:
     """The geometry as the file holds it: no vertex is merged or left out.
 
-    The parts of a scene are put together as :func:`mesh_arrays` does it; polygons are cut into triangles. Read-only
-    arrays, decoded once. Raises the errors of this package.
+    The parts of a scene are put together as :func:`mesh_arrays` does it; polygons are
+    cut into triangles. Read-only arrays, decoded once. Raises the errors of this
+    package.
     """
     return _arrays(media, limits, plain=True)
 
@@ -73,7 +76,8 @@ def _arrays(media: Media, limits: DecodeLimits, **options: bool) -> MeshArrays:
     kind = _MESH_TYPES.get(media.mime)
     if kind is None:
         raise CorruptMediaError(
-            f"{media.label}: it is {media.mime}, not one of {', '.join(_MESH_TYPES.values())}"
+            f"{media.label}: it is {media.mime}, not one of "
+            f"{', '.join(_MESH_TYPES.values())}"
         )
     with decoding(media, "a mesh"):
         for step in steps_apart(
@@ -97,7 +101,8 @@ def mesh_steps(
 ) -> Iterator[Step]:
     """One step: the bytes of vertices and faces.
 
-    Runs in the decoding process. ``plain``: nothing merged; ``with_faces``: not the vertices alone.
+    Runs in the decoding process. ``plain``: nothing merged; ``with_faces``: not the
+    vertices alone.
     """
     import numpy as np
     import trimesh
@@ -160,7 +165,8 @@ def _import_readers() -> None:
 def _one_geometry(
     media: Media, scene: Any, *, merged: bool, with_faces: bool
 ) -> tuple[Any, Any]:
-    """The vertices and faces of all parts of a scene in their places; no faces for a cloud of points."""
+    """The vertices and faces of all parts of a scene in their places; no faces for a
+    cloud of points."""
     import numpy as np
     import trimesh
 

@@ -25,7 +25,8 @@ _CONVERTED = 8
 _LOADED = {"1": 5, "L": 5, "P": 5, "RGB": 5, "RGBA": 5, "I": 9, "F": 9}
 """Bytes a pixel at the worst moment, by mode; ``_CONVERTED`` for all others."""
 _READERS = {"AVIF": 6, "WEBP": 8, "TIFF": 3}
-"""Bytes a pixel that a reader takes besides; that of a progressive JPEG keeps all coefficients."""
+"""Bytes a pixel that a reader takes besides; that of a progressive JPEG keeps all
+coefficients."""
 _FRAME = 4
 """Bytes a pixel for the canvas of an animation."""
 
@@ -42,8 +43,9 @@ def _copy(picture: Image) -> Image:
 def image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
     """The picture, upright, RGB or (if transparent) RGBA; an animation's first frame.
 
-    Sixteen-bit grey is scaled to eight. An SVG is drawn in its own size, as RGBA, with one font for all text. Decoded
-    once; every call gives a copy of its own. Raises the errors of this package.
+    Sixteen-bit grey is scaled to eight. An SVG is drawn in its own size, as RGBA, with
+    one font for all text. Decoded once; every call gives a copy of its own. Raises the
+    errors of this package.
     """
     return _decoded(media, limits, upright=True)
 
@@ -131,7 +133,8 @@ def _rgb(picture: Image) -> Image:
 
 
 def _eight_bit(picture: Image) -> Image:
-    """Grey of 16 or more bits in 8, a strip at a time; Pillow would clip it to white."""
+    """Grey of 16 or more bits in 8, a strip at a time; Pillow would clip it to
+    white."""
     import numpy as np
     from PIL import Image as Pictures
 

@@ -18,13 +18,15 @@ PICTURE_FORMATS = {
     "image/tiff": "TIFF",
     "image/avif": "AVIF",
 }
-"""Raster formats whose reader stays in the process: the one for EPS, say, starts another program."""
+"""Raster formats whose reader stays in the process: the one for EPS, say, starts
+another program."""
 
 
 MAX_SCANS = 200
 """Of a JPEG; a progressive one has about ten. Each passes over all pixels."""
 MAX_PIECES = 100_000
-"""Chunks of a PNG, segments of a JPEG, and bytes between those. A PNG of 512 MiB in usual chunks has 65,536."""
+"""Chunks of a PNG, segments of a JPEG, and bytes between those. A PNG of 512 MiB in
+usual chunks has 65,536."""
 _MARKER = re.compile(rb"\xff+([^\x00\xd0-\xd7\xff])")
 _SCAN, _END = 0xDA, 0xD9
 
@@ -50,7 +52,8 @@ def check_size(media: Media, *, limits: DecodeLimits) -> None:
 
 
 def check_pieces(data: bytes, kind: str) -> None:
-    """Raise ValueError for a PNG or JPEG (``kind``, as in Pillow) of too many pieces."""
+    """Raise ValueError for a PNG or JPEG (``kind``, as in Pillow) of too many
+    pieces."""
     if kind == "PNG":
         _check_png(data)
     elif kind == "JPEG":

@@ -1,7 +1,8 @@
 """Draws SVG pictures in the decoding process, after a check of their XML.
 
-The check is one pass: no entity may be declared and nothing outside named. What is nested or repeated without end is
-stopped by the library, or by the limits of the process.
+The check is one pass: no entity may be declared and nothing outside named. What is
+nested or repeated without end is stopped by the library, or by the limits of the
+process.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from mmeval.decode.limits import DecodeLimits, within
 from mmeval.errors import CorruptMediaError
 
 FONT = Path(__file__).parent / "fonts" / "DejaVuSans.ttf"
-"""The only font, so that a drawing looks the same on every machine; all families and styles are drawn with it."""
+"""The only font, so that a drawing looks the same on every machine; all families and
+styles are drawn with it."""
 _FAMILY = "DejaVu Sans"
 _UNITS_AN_INCH = 96.0
 
@@ -57,8 +59,8 @@ class Size(NamedTuple):
 def drawn(media: Media, data: bytes, limits: DecodeLimits) -> bytes:
     """The drawing as PNG, transparent where nothing is drawn, in its stated size.
 
-    Raises CorruptMediaError for what is no SVG, names anything outside, or holds what is not drawn (``foreignObject``);
-    MediaLimitError above a limit.
+    Raises CorruptMediaError for what is no SVG, names anything outside, or holds what
+    is not drawn (``foreignObject``); MediaLimitError above a limit.
     """
     within(media, "the bytes of an SVG", MAX_SVG_BYTES, len(data), "bytes")
     for step in steps_apart("mmeval.decode.svg:draw_steps", media, data, limits):
@@ -101,7 +103,8 @@ def draw_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
 def checked_size(data: bytes) -> Size | None:
     """The size that a drawing states; None where it follows from what is drawn.
 
-    Raises ValueError with the reason for a drawing that is refused, and expat's error for what is no XML.
+    Raises ValueError with the reason for a drawing that is refused, and expat's error
+    for what is no XML.
     """
     check = _Check()
     parser = expat.ParserCreate("utf-8")
@@ -152,14 +155,16 @@ class _Check:
             self._note_style(element, value)
 
     def words(self, text: str) -> None:
-        """Note the text between elements; only a style sheet can name anything there."""
+        """Note the text between elements; only a style sheet can name anything
+        there."""
         if self._open and self._open[-1] == "style":
             self._sheet.append(text)
 
     def _note_style(self, element: str, style: str) -> None:
         if "\\" in style or "@import" in style.lower():
             raise ValueError(
-                "its styles hold a backslash or an @import, behind which anything can be named"
+                "its styles hold a backslash or an @import, behind which anything can "
+                "be named"
             )
         for target in _LOCAL_URL.findall(style):
             self._note_target(element, target.strip())

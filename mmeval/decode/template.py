@@ -1,7 +1,8 @@
-"""Renders Jinja templates within limits of time and memory, as a small one may ask for any amount of both.
+"""Renders Jinja templates within limits of time and memory, as a small one may ask for
+any amount of both.
 
-A plain template, which takes time in proportion to its values and its text, is rendered here. Any other is rendered in
-the decoding process, at a few milliseconds each.
+A plain template, which takes time in proportion to its values and its text, is rendered
+here. Any other is rendered in the decoding process, at a few milliseconds each.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits
 from mmeval.errors import Caught, ContentError
 
 MAX_CHARS = 4_000_000
-"""A longer text is an error: a loop in the template, or data that belong into a document."""
+"""A longer text is an error: a loop in the template, or data that belong into a
+document."""
 
 _FREE = (
     *(
@@ -60,7 +62,8 @@ _FREE = (
 )
 """What takes no time of its own, apart from comparing values and writing the text."""
 _WORK = (nodes.For, nodes.Filter, nodes.Call)
-"""What takes time in proportion to its operand, and makes nothing larger of it; of filters and methods, those below."""
+"""What takes time in proportion to its operand, and makes nothing larger of it; of
+filters and methods, those below."""
 _MOST_WORK = 100
 _FILTERS = (
     *(
@@ -134,7 +137,8 @@ _ENVIRONMENT.concat = _joined  # type: ignore[method-assign]  # jinja2's own hoo
 class BoundedTemplate:
     """A template over JSON values.
 
-    Whatever is wrong with it, or takes more than the limits allow, is a TemplateError of jinja2.
+    Whatever is wrong with it, or takes more than the limits allow, is a TemplateError
+    of jinja2.
     """
 
     source: str
@@ -148,7 +152,8 @@ class BoundedTemplate:
         return self._done("render", values)
 
     def value(self, values: Mapping[str, Any]) -> str:
-        """The value of a template that is one expression, as JSON; else its text as JSON."""
+        """The value of a template that is one expression, as JSON; else its text as
+        JSON."""
         return self._done("value", values)
 
     @cached_property
@@ -170,10 +175,12 @@ class BoundedTemplate:
 
 
 def _is_plain(node: nodes.Node, own: frozenset[str] | None = None) -> bool:
-    """Whether a part of a template takes time in proportion to values and text, and no memory beside the text.
+    """Whether a part of a template takes time in proportion to values and text, and no
+    memory beside the text.
 
-    ``own`` are the variables of the loop around it. In a loop only they are worked on: they are pieces of a value,
-    where the whole of another value would be worked on in each step.
+    ``own`` are the variables of the loop around it. In a loop only they are worked on:
+    they are pieces of a value, where the whole of another value would be worked on in
+    each step.
     """
     works = isinstance(node, _WORK) or (
         isinstance(node, nodes.Compare) and _is_work(node)
@@ -223,7 +230,8 @@ def _keeps_size(node: nodes.Filter | nodes.Call) -> bool:
 
 
 def _is_work(node: nodes.Compare) -> bool:
-    """Whether a comparison takes time in proportion to a value: not with a short constant, but if it searches there."""
+    """Whether a comparison takes time in proportion to a value: not with a short
+    constant, but if it searches there."""
     long = [
         side
         for side in (node.expr, *(item.expr for item in node.ops))
@@ -260,7 +268,8 @@ def _apart(source: str, what: str, values: Mapping[str, Any]) -> str:
             DEFAULT_LIMITS.step_bytes(len(data)),
         )
         raise TemplateRuntimeError(
-            f"it takes more than {seconds:.3g} seconds of processor time or {size >> 20} MiB of memory; "
+            f"it takes more than {seconds:.3g} seconds of processor time or "
+            f"{size >> 20} MiB of memory; "
             "make its loops shorter, and what it repeats smaller"
         ) from None
     if undefined := step.facts.get("undefined"):

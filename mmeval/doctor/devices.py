@@ -49,7 +49,10 @@ def unlooked() -> Iterator[Finding]:
             install_command("hf"),
         )
         return
-    message = f"torch {version('torch')} is installed; its devices were not checked, which takes some seconds"
+    message = (
+        f"torch {version('torch')} is installed; its devices were not checked, which "
+        "takes some seconds"
+    )
     yield Finding("note", message, "mmeval doctor --devices")
 
 
@@ -108,9 +111,11 @@ def described(found: dict[str, Any]) -> Iterator[Finding]:
     if "torchvision" in found:
         yield Finding(
             "broken",
-            f"torchvision is installed and cannot be imported, which breaks image processors of transformers too: "
+            "torchvision is installed and cannot be imported, which breaks image "
+            "processors of transformers too: "
             f"{found['torchvision']}",
-            "pip uninstall torchvision (mmeval needs it nowhere), or install the build that matches torch",
+            "pip uninstall torchvision (mmeval needs it nowhere), or install the "
+            "build that matches torch",
         )
 
 
@@ -118,5 +123,11 @@ def _why_no_gpu(found: dict[str, Any]) -> str:
     if shutil.which("nvidia-smi") is None:
         return ""
     if not found["cuda"]:
-        return "this torch is a CPU build and the machine has an NVIDIA driver: install a CUDA build of torch"
-    return "the machine has an NVIDIA driver: compare its version (nvidia-smi) with torch's CUDA, see CUDA_VISIBLE_DEVICES"
+        return (
+            "this torch is a CPU build and the machine has an NVIDIA driver: install "
+            "a CUDA build of torch"
+        )
+    return (
+        "the machine has an NVIDIA driver: compare its version (nvidia-smi) with "
+        "torch's CUDA, see CUDA_VISIBLE_DEVICES"
+    )

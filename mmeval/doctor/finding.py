@@ -9,13 +9,15 @@ from typing import Any, Literal, NamedTuple
 from mmeval.errors import EXIT_MISSING, Caught, MmevalError
 
 Status = Literal["ok", "note", "missing", "broken"]
-"""``ok``: works. ``note``: hint. ``missing``: needed and not here. ``broken``: does not work."""
+"""``ok``: works. ``note``: hint. ``missing``: needed and not here. ``broken``: does not
+work."""
 
 
 @dataclass(frozen=True)
 class Finding:
     """One finding. ``how_to`` is the command or setting that fixes it, or empty.
-    ``required``: the asked tasks cannot run without it. ``metric`` is the one that ``what`` is about, if any."""
+    ``required``: the asked tasks cannot run without it. ``metric`` is the one that
+    ``what`` is about, if any."""
 
     status: Status
     what: str

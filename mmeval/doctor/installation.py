@@ -24,12 +24,14 @@ def versions() -> Iterator[Finding]:
     )
     yield Finding(
         "ok",
-        f"mmeval {__version__}, {'a checkout' if is_checkout() else 'installed'}: {ROOT}",
+        f"mmeval {__version__}, {'a checkout' if is_checkout() else 'installed'}: "
+        f"{ROOT}",
     )
 
 
 def metadata() -> Iterator[Finding]:
-    """Check that the installed metadata of mmeval belong to this code and are current."""
+    """Check that the installed metadata of mmeval belong to this code and are
+    current."""
     found = own_distributions()
     if not found:
         yield Finding(
@@ -41,7 +43,10 @@ def metadata() -> Iterator[Finding]:
         if position == 0 or is_checkout():
             yield from _stale(one, _where(one), shadowed=position > 0)
     for one in distributions(name="mmeval"):
-        message = f"the distribution mmeval {one.version} in {_where(one)} is another project, or an old version of this"
+        message = (
+            f"the distribution mmeval {one.version} in {_where(one)} is another "
+            "project, or an old version of this"
+        )
         yield Finding("broken", message, f"pip uninstall mmeval, then {_reinstall()}")
 
 
@@ -56,11 +61,15 @@ def copies() -> Iterator[Finding]:
         if folder in here or not file.is_file():
             continue
         here.add(folder)
-        message = f"another copy of the package is in {folder}; the one that runs is in {ROOT}"
+        message = (
+            f"another copy of the package is in {folder}; the one that runs is in "
+            f"{ROOT}"
+        )
         yield Finding(
             "note",
             message,
-            f"remove one of them: pip uninstall {DISTRIBUTION}, or leave PYTHONPATH out",
+            f"remove one of them: pip uninstall {DISTRIBUTION}, or leave PYTHONPATH "
+            "out",
         )
 
 

@@ -32,7 +32,8 @@ def programs() -> Iterator[Finding]:
 
 
 def _backends() -> Iterator[Finding]:
-    """What backends need of the machine, such as a sandbox. Of those that cannot be loaded the plugins' check tells."""
+    """What backends need of the machine, such as a sandbox. Of those that cannot be
+    loaded the plugins' check tells."""
     for entry in plugins.entries("mmeval.model_backends"):
         with suppress(MissingError, PluginError):
             factory = plugins.load(

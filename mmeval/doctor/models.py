@@ -61,7 +61,10 @@ def _described(name: str, backend: AnyBackend) -> str:
         asked_model(backend.identity),
     )
     place = f"data go to {hosts}" if hosts else "on this machine"
-    return f"{model} ({name}), {place}; takes {_kinds(can.inputs)}; gives {_kinds(can.outputs)}"
+    return (
+        f"{model} ({name}), {place}; takes {_kinds(can.inputs)}; gives "
+        f"{_kinds(can.outputs)}"
+    )
 
 
 def _kinds(kinds: Collection[str]) -> str:

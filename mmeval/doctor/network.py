@@ -46,7 +46,8 @@ class HubProbe:
             way = f"set {named[0]}=0 to ask it"
             yield Finding(
                 "note",
-                f"the hub is not asked: {', '.join(named)} is set; what is in the cache is used",
+                f"the hub is not asked: {', '.join(named)} is set; what is in the "
+                "cache is used",
                 way,
             )
             return
@@ -56,7 +57,10 @@ class HubProbe:
             yield Finding("ok", f"the hub answers: {self.endpoint}")
             return
         message = f"the hub {self.endpoint} cannot be reached: {self._error}"
-        way = "check the network, HF_ENDPOINT and HTTPS_PROXY; HF_HUB_OFFLINE=1 uses the cache alone, without waiting"
+        way = (
+            "check the network, HF_ENDPOINT and HTTPS_PROXY; HF_HUB_OFFLINE=1 uses "
+            "the cache alone, without waiting"
+        )
         yield Finding("note", message, way)
 
     def _ask(self) -> None:

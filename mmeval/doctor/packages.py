@@ -17,8 +17,9 @@ FOR_DEVELOPERS = "dev"
 
 
 def extras(asked: Collection[str] = ()) -> Iterator[Finding]:
-    """Check the packages that are always needed, and those of each extra, by the installed metadata.
-    An extra that is not installed is missing if a task, model or role has ``asked`` for it; else it is a note."""
+    """Check the packages that are always needed, and those of each extra, by the
+    installed metadata. An extra that is not installed is missing if a task, model or
+    role has ``asked`` for it; else it is a note."""
     from packaging.requirements import Requirement
 
     for own in own_distributions()[:1]:

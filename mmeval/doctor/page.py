@@ -26,7 +26,8 @@ MIN_WIDTH = 60
 def as_text(
     sections: Sequence[Section], *, colour: bool, width: int | None = None
 ) -> str:
-    """A heading for each section, a line for each finding, and below it how to fix it."""
+    """A heading for each section, a line for each finding, and below it how to fix
+    it."""
     columns = max(MIN_WIDTH, width or shutil.get_terminal_size((100, 24)).columns)
     lines: list[str] = []
     for item in gathered(sections):
@@ -43,8 +44,9 @@ def as_text(
 
 
 def gathered(sections: Sequence[Section]) -> list[Section]:
-    """Gather equal findings of several tasks below all of their names, once.
-    Those of several metrics become one; a command that differs only in the task names all of them.
+    """Gather equal findings of several tasks below all of their names, once. Those of
+    several metrics become one; a command that differs only in the task names all of
+    them.
     """
     about: dict[Finding, list[tuple[str, str, str]]] = {}
     for item in sections:
@@ -110,7 +112,8 @@ def _lines(findings: Sequence[Finding], columns: int, *, colour: bool) -> Iterat
         yield f"  {word}{body[0]}"
         yield from (f"{' ' * (_WORD + 2)}{line}" for line in body[1:])
         if finding.how_to:
-            yield f"{' ' * (_WORD + 2)}-> {printable(finding.how_to, limit=_LONGEST)}"  # on one line, to be copied
+            # on one line, to be copied
+            yield f"{' ' * (_WORD + 2)}-> {printable(finding.how_to, limit=_LONGEST)}"
 
 
 def _painted(text: str, code: str, *, colour: bool) -> str:

@@ -53,7 +53,10 @@ def clashes() -> Iterator[Finding]:
         for name, owners in claimed.items():
             if len(owners) > 1:
                 full = " or ".join(f"{owner}/{name}" for owner in sorted(owners))
-                message = f"{name!r} ({group}) is registered by {' and '.join(sorted(owners))}"
+                message = (
+                    f"{name!r} ({group}) is registered by "
+                    f"{' and '.join(sorted(owners))}"
+                )
                 yield Finding("note", message, f"write {full}")
 
 

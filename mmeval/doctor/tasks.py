@@ -94,7 +94,8 @@ def metrics(item: WantedTask, *, strict: bool) -> Iterator[Finding]:
                 revision = f" at {model['revision'][:12]}" if model["revision"] else ""
                 yield Finding(
                     "ok",
-                    f"model of {metric.bound.name}: {model['name']}{revision}, in {model['folder']}",
+                    f"model of {metric.bound.name}: {model['name']}{revision}, in "
+                    f"{model['folder']}",
                 )
     if not listed:
         yield Finding(
@@ -189,10 +190,14 @@ def kinds(item: WantedTask, backends: Mapping[str, AnyBackend]) -> Iterator[Find
     elif item.task.partial_output and len(lacking) < len(wanted.kinds):
         yield Finding(
             "note",
-            f"the model gives no {', '.join(lacking)}; it is asked for the rest, and scored",
+            f"the model gives no {', '.join(lacking)}; it is asked for the rest, and "
+            "scored",
         )
     else:
-        message = f"the model gives no {', '.join(lacking)}, which every sample wants: all would be unsupported"
+        message = (
+            f"the model gives no {', '.join(lacking)}, which every sample wants: all "
+            "would be unsupported"
+        )
         roles = {known.by_role[kind] for kind in lacking if kind in known.by_role}
         flags = " ".join(f"--role {role}=BACKEND" for role in sorted(roles))
         how = (

@@ -1,11 +1,12 @@
 """Dry run: forecasts a run; nothing is loaded, sent or written.
 
-Every sample is read, its prompt is made and its protocol is driven, with kept answers of the run folder and with
-stand-ins for the others; then judged metrics are driven on the results. Calls that depend on an answer's content are
-therefore estimates: a stand-in has no content unless a metric (``supposed``) or a call (``example``) provides one. A
-protocol is stopped at ``MAX_CALLS`` calls, a metric at ``MAX_VERDICTS``, an agent at its own limit. Calls of judges are
-counted on at most
-``JUDGED_SAMPLES`` samples of a task, evenly spread, and scaled.
+Every sample is read, its prompt is made and its protocol is driven, with kept answers
+of the run folder and with stand-ins for the others; then judged metrics are driven on
+the results. Calls that depend on an answer's content are therefore estimates: a
+stand-in has no content unless a metric (``supposed``) or a call (``example``) provides
+one. A protocol is stopped at ``MAX_CALLS`` calls, a metric at ``MAX_VERDICTS``, an
+agent at its own limit. Calls of judges are counted on at most ``JUDGED_SAMPLES``
+samples of a task, evenly spread, and scaled.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ T = TypeVar("T")
 MAX_CALLS = 200
 """The most calls of a protocol, which may never end on stand-ins."""
 MAX_VERDICTS = 10_000
-"""The most calls of a judged metric to one answer. How many it makes follows from its row, which may hold thousands."""
+"""The most calls of a judged metric to one answer. How many it makes follows from its
+row, which may hold thousands."""
 JUDGED_SAMPLES = 1000
 MAX_SEEDED_BYTES = 2**26
 """A seed depends on the bytes of the media; larger media are not read to show it."""
@@ -66,7 +68,8 @@ THIS_MACHINE = "this machine"
 
 
 def forecast(selection: Selection, options: RunOptions) -> Forecast:
-    """Forecast a run with these options. Raises the errors that would stop its start."""
+    """Forecast a run with these options. Raises the errors that would stop its
+    start."""
     selection = with_data(selection, strict=options.strict)
     if options.strict:
         say_unavailable(selection, strict=True, tasks="")
@@ -236,7 +239,8 @@ class _Forecaster:
                     self.walk.drive(score_judged(bound, judged, run.role), scope, asked)
                 if failure:
                     found.note(
-                        f"{bound.name}: {_named(failure.error)} (on a stand-in for an answer)"
+                        f"{bound.name}: {_named(failure.error)} (on a stand-in for an "
+                        "answer)"
                     )
             except EndlessError:
                 found.endless += 1
@@ -249,13 +253,15 @@ class _Forecaster:
 
 @dataclass(slots=True)
 class _JudgeScope(Scope):
-    """``about``: the requests of judged answers, since stand-ins for these are equal."""
+    """``about``: the requests of judged answers, since stand-ins for these are
+    equal."""
 
     about: tuple[str, ...] = ()
 
 
 class _Walk:
-    """Drives programs as the broker does, counting calls; ``first`` is the first one."""
+    """Drives programs as the broker does, counting calls; ``first`` is the first
+    one."""
 
     def __init__(self, broker: Broker, seed: int) -> None:
         self.first: First | None = None
@@ -263,12 +269,15 @@ class _Walk:
         """What keeps media of the present trial from being converted."""
         self._broker, self._seed = broker, seed
         self._kept: set[str] = set()
-        """The keys of used answers of the journal: each counts as kept once, however often it is used."""
+        """The keys of used answers of the journal: each counts as kept once, however
+        often it is used."""
         self._asked: set[int] = set()
-        """Hashes of shared requests: equal ones are asked once, in however many tasks."""
+        """Hashes of shared requests: equal ones are asked once, in however many
+        tasks."""
 
     def drive(self, program: Program[T], scope: Scope, loads: dict[str, Load]) -> T:
-        """Drive a program to its result. Raises its errors, EndlessError after many calls."""
+        """Drive a program to its result. Raises its errors, EndlessError after many
+        calls."""
         sent: Any = None
         most = MAX_VERDICTS if isinstance(scope, _JudgeScope) else MAX_CALLS
         for step in (
@@ -345,7 +354,8 @@ class _Walk:
         *,
         repeated: bool,
     ) -> Response:
-        """A stand-in for an answer that does not exist yet; ``key`` is its name in the journal.
+        """A stand-in for an answer that does not exist yet; ``key`` is its name in the
+        journal.
 
         Raises EndlessError for an agent that exceeds its limits.
         """
@@ -383,7 +393,8 @@ class _Walk:
         return Response(output=stand_in(call.request))
 
     def _is_repeated(self, asked: str, scope: Scope, *, shared: bool) -> bool:
-        """Whether an equal shared request came before: a first one, or about this answer."""
+        """Whether an equal shared request came before: a first one, or about this
+        answer."""
         if isinstance(scope, _JudgeScope):
             mark = hash((asked, scope.occurrence(asked), scope.about))
         elif shared:
@@ -397,7 +408,8 @@ class _Walk:
 
 
 def _accepted(call: Call, response: Response) -> Response:
-    """The response, or a failure where the call refuses it (a stand-in is no verdict)."""
+    """The response, or a failure where the call refuses it (a stand-in is no
+    verdict)."""
     if call.accept is None or response.output is None or not call.accept(response):
         return response
     return Response.failed("bad_reply", "a stand-in gives no verdict")

@@ -1,7 +1,7 @@
 """Estimates of the tokens and bytes of a request and of its answer.
 
-They are rough ranges: tokenizers differ, and the length of an answer is unknown. The constants are also in
-``docs/costs.md``.
+They are rough ranges: tokenizers differ, and the length of an answer is unknown. The
+constants are also in ``docs/costs.md``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ STAND_IN_CHARS = 1000
 
 
 class Rate(NamedTuple):
-    """Tokens of a medium: ``at_least``, ``at_most`` for an item, or for ``of`` bytes."""
+    """Tokens of a medium: ``at_least``, ``at_most`` for an item, or for ``of``
+    bytes."""
 
     at_least: float
     at_most: float
@@ -41,8 +42,9 @@ INPUT_TOKENS: Mapping[PartKind, Rate] = {
     "document": Rate(100, 3000, of=100_000),
     "3d": Rate(0, 25_000, of=100_000),
 }
-"""Almost all providers count a picture as one piece. The length of other media is estimated from their bytes: a second
-of sound has 8 to 32 kB, one of film 125 to 500 kB, a page 30 to 100 kB; most models read a 3D file as text."""
+"""Almost all providers count a picture as one piece. The length of other media is
+estimated from their bytes: a second of sound has 8 to 32 kB, one of film 125 to 500 kB,
+a page 30 to 100 kB; most models read a 3D file as text."""
 
 MADE_TOKENS: Mapping[PartKind, Rate] = {
     "image": Rate(270, 4200),
@@ -88,9 +90,9 @@ NOTHING = TokenRange()
 
 @dataclass
 class Load:
-    """The calls of one role in a task, with what they send and give, without ``kept`` (answered) and ``equal`` ones.
-    ``equal`` ones share another's answer. ``estimated``: not all samples were counted, or a metric supposes an
-    answer."""
+    """The calls of one role in a task, with what they send and give, without ``kept``
+    (answered) and ``equal`` ones. ``equal`` ones share another's answer. ``estimated``:
+    not all samples were counted, or a metric supposes an answer."""
 
     calls: float = 0
     kept: float = 0
@@ -116,7 +118,8 @@ class Load:
 
 
 def weigh(request: Request) -> Load:
-    """Estimate what a call sends and gives. Raises MissingDataError for a medium without its file."""
+    """Estimate what a call sends and gives. Raises MissingDataError for a medium
+    without its file."""
     characters = 0
     low = high = 0.0
     sent = 0
@@ -152,7 +155,8 @@ def weigh(request: Request) -> Load:
 
 
 def tokens_out(request: Request) -> TokenRange:
-    """Estimate an answer: words up to ``max_gen_toks``, one medium of each other kind."""
+    """Estimate an answer: words up to ``max_gen_toks``, one medium of each other
+    kind."""
     longest = 0.0
     low = high = 0.0
     for kind in request.wants:
@@ -165,7 +169,8 @@ def tokens_out(request: Request) -> TokenRange:
 
 
 def stand_in(request: Request) -> Interleaved:
-    """An answer of the wanted kinds without content, for requests that depend on one."""
+    """An answer of the wanted kinds without content, for requests that depend on
+    one."""
     return _stand_in(request.wants, request.params.max_tokens or STAND_IN_CHARS)
 
 

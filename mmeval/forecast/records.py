@@ -19,7 +19,8 @@ from mmeval.store.spending import Payee
 from mmeval.task.task import Task
 
 RECORD_BYTES = 1500
-"""Bytes of a trial on disk besides its answers: its sample, its line, a row of scores."""
+"""Bytes of a trial on disk besides its answers: its sample, its line, a row of
+scores."""
 
 MAX_PROBLEMS = 10
 OTHER_PROBLEMS = "other reasons"
@@ -28,7 +29,8 @@ OTHER_PROBLEMS = "other reasons"
 @dataclass
 class TaskForecast:
     """The forecast of a task; ``rows`` are of its data set, ``loads`` by role.
-    ``problems``: reasons why trials would fail, with numbers; ``endless``: programs stopped before their end."""
+    ``problems``: reasons why trials would fail, with numbers; ``endless``: programs
+    stopped before their end."""
 
     task: Task
     rows: int
@@ -41,7 +43,8 @@ class TaskForecast:
     """Samples that cannot be asked, among ``samples``."""
 
     def note(self, problem: str) -> None:
-        """Count a failing trial; the first :data:`MAX_PROBLEMS` reasons keep their text."""
+        """Count a failing trial; the first :data:`MAX_PROBLEMS` reasons keep their
+        text."""
         known = problem in self.problems or len(self.problems) < MAX_PROBLEMS
         self.problems[problem if known else OTHER_PROBLEMS] += 1
 
@@ -65,13 +68,15 @@ class Host(NamedTuple):
 @dataclass(frozen=True)
 class Forecast:
     """The forecast of a run; ``payees`` are the roles whose calls are sent.
-    ``cannot_read`` is the error at which reading the data stops, None when all can be read."""
+    ``cannot_read`` is the error at which reading the data stops, None when all can be
+    read."""
 
     folder: Path
     answers: int
     """Calls that the run folder has an answer to."""
     answers_beside: int
-    """Calls that a shard's run and its other shards have an answer to, and it has not."""
+    """Calls that a shard's run and its other shards have an answer to, and it has
+    not."""
     tasks: tuple[TaskForecast, ...]
     places: Mapping[str, Host]
     payees: Mapping[str, Payee]

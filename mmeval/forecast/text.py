@@ -97,7 +97,10 @@ def _facts(forecast: Forecast) -> Iterator[str]:
     yield from (f"node {_shown(str(node))}" for node in forecast.nodes)
     yield from _money(forecast)
     too_full = ": TOO LITTLE" if forecast.disk_bytes > forecast.free_bytes else ""
-    yield f"disk: about {size(forecast.disk_bytes)} needed at most, {size(forecast.free_bytes)} free{too_full}"
+    yield (
+        f"disk: about {size(forecast.disk_bytes)} needed at most, "
+        f"{size(forecast.free_bytes)} free{too_full}"
+    )
     tasks = [task.task for task in forecast.tasks]
     yield from (f"unavailable: {lacking}" for lacking in unavailable_in(tasks))
     yield from (f"partial: {partial}" for partial in partial_in(tasks))
@@ -122,12 +125,16 @@ def _money(forecast: Forecast) -> Iterator[str]:
     for model, price in named.items():
         if price is None:
             yield (
-                f"price: none is known for {_shown(model)}; add to a file, below models:, and name it with "
+                f"price: none is known for {_shown(model)}; add to a file, below "
+                "models:, and name it with "
                 f"--model_cost_config:  {_shown(line_to_add(model))}"
             )
         else:
             source = f", {price.source}" if price.source else ""
-            yield f"price: {_shown(model)} {price.input:g} USD in, {price.output:g} out for a million tokens{source}"
+            yield (
+                f"price: {_shown(model)} {price.input:g} USD in, {price.output:g} out "
+                f"for a million tokens{source}"
+            )
     costs = [
         forecast.dollars(role, load)
         for task in forecast.tasks
@@ -165,7 +172,10 @@ def _warnings(task: TaskForecast) -> Iterator[str]:
         yield f"problem: {name}: {task.bad.said} and would fail; correct the data:"
         yield from (f"  {line}" for line in task.bad.lines())
     if task.endless:
-        yield f"problem: {name}: {task.endless:,} programs ask more calls than were counted"
+        yield (
+            f"problem: {name}: {task.endless:,} programs ask more calls than were "
+            "counted"
+        )
     equal = sum(load.equal for load in task.loads.values())
     if equal:
         yield f"note: {name}: {equal:,.0f} requests are equal to others, and asked once"
@@ -176,7 +186,8 @@ def _first_request(first: First, place: Host) -> Iterator[str]:
     seed = {"seed": request.seed} if request.seed else {}
     settings = {"wants": "+".join(request.wants), **seed, **request.params.to_json()}
     yield (
-        f"the first request: {first.task}, sample {_shown(first.sample)}, to {first.role} ({_shown(place.model)})"
+        f"the first request: {first.task}, sample {_shown(first.sample)}, to "
+        f"{first.role} ({_shown(place.model)})"
     )
     yield f"[{', '.join(f'{name}: {value}' for name, value in settings.items())}]"
     yield from request_lines(request)

@@ -1,9 +1,12 @@
-"""Answers that stand by the sample's id in one file, and the further ones to the same questions in files beside it.
+"""Answers that stand by the sample's id in one file, and the further ones to the same
+questions in files beside it.
 
-For the readers of such layouts. What a layout has no place for is under our own key of an entry, which the scripts of
-benchmarks do not read: the parts of an answer that the entry alone does not give back (``parts``, sealed to it by
-``of``), a failure (``error``), and the kinds that the model was not asked for (``left_out``). Of an id that stands
-again the last entry counts. Paths start from the file, else from the working directory.
+For the readers of such layouts. What a layout has no place for is under our own key of
+an entry, which the scripts of benchmarks do not read: the parts of an answer that the
+entry alone does not give back (``parts``, sealed to it by ``of``), a failure
+(``error``), and the kinds that the model was not asked for (``left_out``). Of an id
+that stands again the last entry counts. Paths start from the file, else from the
+working directory.
 """
 
 from __future__ import annotations
@@ -38,7 +41,8 @@ E = TypeVar("E")
 
 
 class Entry(NamedTuple, Generic[E]):
-    """An answer: its number in the file, from 0, what the layout reads of it, and our own key."""
+    """An answer: its number in the file, from 0, what the layout reads of it, and our
+    own key."""
 
     number: int
     answer: E
@@ -46,7 +50,8 @@ class Entry(NamedTuple, Generic[E]):
 
 
 class EntryFile(NamedTuple, Generic[E]):
-    """A file with its answers by id; ``remarks`` are about the entries that do not count."""
+    """A file with its answers by id; ``remarks`` are about the entries that do not
+    count."""
 
     path: Path
     entries: Mapping[str, Entry[E]]
@@ -54,8 +59,9 @@ class EntryFile(NamedTuple, Generic[E]):
 
 
 def files_of(path: Path, first: str, repeat: str) -> dict[int, Path]:
-    """The files by repeat: the one that is named, or those of a folder. ``repeat`` is ``answers_repeat{}.json``, say.
-    Raises MissingDataError for a folder without the first, UsageError for a link that leads out of it."""
+    """The files by repeat: the one that is named, or those of a folder. ``repeat`` is
+    ``answers_repeat{}.json``, say. Raises MissingDataError for a folder without the
+    first, UsageError for a link that leads out of it."""
     if path.is_file():
         return {0: path}
     if not (path / first).is_file():
@@ -94,16 +100,19 @@ def read_entries(
         (nameless, f"{file}: {counted(nameless, 'answer')} without an id passed over"),
         (
             again,
-            f"{file}: {counted(again, 'answer')} for an id that stands again; the last one counts",
+            f"{file}: {counted(again, 'answer')} for an id that stands again; the "
+            "last one counts",
         ),
     )
     return EntryFile(file, found, tuple(words for count, words in remarks if count))
 
 
 class AnswersById(ABC, Generic[E]):
-    """The answers of one model by repeat, in memory; media are read on demand. The methods of a layout are abstract.
+    """The answers of one model by repeat, in memory; media are read on demand. The
+    methods of a layout are abstract.
 
-    ``repeat`` is the name of a repeat's file, ``left_out`` the kinds that the model was not asked for in any answer.
+    ``repeat`` is the name of a repeat's file, ``left_out`` the kinds that the model was
+    not asked for in any answer.
     """
 
     def __init__(
@@ -127,8 +136,9 @@ class AnswersById(ABC, Generic[E]):
     def plain(
         self, answer: E, medium: Callable[[str], Media]
     ) -> tuple[Interleaved, tuple[str, ...]]:
-        """The answer that an entry alone gives, and warnings about it; ``medium`` opens a path.
-        Raises MissingDataError for a missing medium, UsageError for an invalid answer."""
+        """The answer that an entry alone gives, and warnings about it; ``medium`` opens
+        a path. Raises MissingDataError for a missing medium, UsageError for an invalid
+        answer."""
 
     def warnings(self, answer: E, sample: Sample) -> tuple[str, ...]:  # noqa: ARG002
         """Warnings about an entry as the answer to a sample."""
@@ -210,8 +220,9 @@ class AnswersById(ABC, Generic[E]):
 
 
 def medium_of(file: Path, name: str) -> Media:
-    """The medium at a path from the file, else from the working directory.
-    Raises UsageError for a path that leads out of both, MissingDataError for a missing file."""
+    """The medium at a path from the file, else from the working directory. Raises
+    UsageError for a path that leads out of both, MissingDataError for a missing
+    file."""
     root = next(
         (
             root

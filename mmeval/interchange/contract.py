@@ -1,7 +1,8 @@
 """Contract of formats, which read and write answers in files of some layout.
 
-A format is an :class:`AnswerFormat` in the entry points ``mmeval.formats``. Its reader serves ``--model replay``, its
-writer ``mmeval export``. Both work with trials: the n-th answer to a sample of a task.
+A format is an :class:`AnswerFormat` in the entry points ``mmeval.formats``. Its reader
+serves ``--model replay``, its writer ``mmeval export``. Both work with trials: the n-th
+answer to a sample of a task.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ MANIFEST = "mmeval.json"
 
 
 class AnswerPlace(NamedTuple):
-    """The place of an answer: its file or task, and its number there, counted from 0."""
+    """The place of an answer: its file or task, and its number there, counted from
+    0."""
 
     group: str
     number: int
@@ -39,7 +41,8 @@ class StoredAnswer(NamedTuple):
 
 
 class Absent(NamedTuple):
-    """The reason why there is no answer; ``place`` is where an unreadable one stands."""
+    """The reason why there is no answer; ``place`` is where an unreadable one
+    stands."""
 
     reason: str
     place: AnswerPlace | None = None
@@ -54,7 +57,8 @@ class Answers(Protocol):
 
     @property
     def digest(self) -> str:
-        """A digest of everything that an answer depends on, with the bytes of its media."""
+        """A digest of everything that an answer depends on, with the bytes of its
+        media."""
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -65,7 +69,8 @@ class Answers(Protocol):
         """Remarks about the files themselves."""
 
     def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:
-        """The answer of a trial. Raises UsageError for an unusable one (a file outside)."""
+        """The answer of a trial. Raises UsageError for an unusable one (a file
+        outside)."""
 
     def close(self) -> None: ...
 
@@ -80,7 +85,8 @@ class ScoredTrial(NamedTuple):
 @dataclass(frozen=True)
 class AnsweredTask:
     """One task of a run: its trials in the data set's order, read anew at each call.
-    ``scored`` also reads the scores behind the run's newest results, for a layout that has a place for these."""
+    ``scored`` also reads the scores behind the run's newest results, for a layout that
+    has a place for these."""
 
     name: str
     trials: Callable[[], Iterator[Trial]]
@@ -98,7 +104,8 @@ class AnsweredRun:
 @dataclass(frozen=True)
 class Exported:
     """The result of a writer; ``gaps`` are what the files lack, each as one line.
-    ``notes``: what the layout has no place for, and how it was kept; ``manifest`` is for the reader, in MANIFEST."""
+    ``notes``: what the layout has no place for, and how it was kept; ``manifest`` is
+    for the reader, in MANIFEST."""
 
     answers: int
     media: int
@@ -111,9 +118,10 @@ class Exported:
 class AnswerFormat:
     """A layout of answers. ``about`` is one sentence.
 
-    ``read(path, **options)`` opens answers; its keyword arguments may be given in ``--model_args``.
-    ``write(run, folder)`` fills a folder, which is new and empty; it raises UsageError for a run that the layout
-    cannot hold. Either side may be missing; ``unwritten`` is what to do instead of writing.
+    ``read(path, **options)`` opens answers; its keyword arguments may be given in
+    ``--model_args``. ``write(run, folder)`` fills a folder, which is new and empty; it
+    raises UsageError for a run that the layout cannot hold. Either side may be missing;
+    ``unwritten`` is what to do instead of writing.
     """
 
     about: str
@@ -142,11 +150,13 @@ def load_format(name: str) -> AnswerFormat:
 
 
 def open_answers(name: str, path: Path, options: Mapping[str, Any]) -> Answers:
-    """Open the answers below a path in a format. Raises UsageError, MissingDataError."""
+    """Open the answers below a path in a format. Raises UsageError,
+    MissingDataError."""
     form = load_format(name)
     if form.read is None:
         raise UsageError(
-            f"the format {name!r} is written only; mmeval ls formats lists those that are read",
+            f"the format {name!r} is written only; mmeval ls formats lists those that "
+            "are read",
             name=name,
         )
     for option, value in options.items():

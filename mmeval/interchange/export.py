@@ -72,18 +72,21 @@ def export(
 ) -> Exported:
     """Write the answers of some tasks of a run (default: all) as the folder ``into``.
 
-    An earlier export is replaced only with ``force``, when the new one is complete; another folder is never replaced.
-    Raises UsageError for a run or folder that cannot be used, StorageError.
+    An earlier export is replaced only with ``force``, when the new one is complete;
+    another folder is never replaced. Raises UsageError for a run or folder that cannot
+    be used, StorageError.
     """
     assert form.write is not None
     if into.exists() and not (into.is_dir() and not any(into.iterdir())):
         if not (into / MANIFEST).is_file():
             raise UsageError(
-                f"{into} is there, and is no export of mmeval; move it away, or name another --output_path"
+                f"{into} is there, and is no export of mmeval; move it away, or name "
+                "another --output_path"
             )
         if not force:
             raise UsageError(
-                f"{into} is there already; --force replaces it, --output_path FOLDER writes elsewhere"
+                f"{into} is there already; --force replaces it, --output_path FOLDER "
+                "writes elsewhere"
             )
     trials = {name: _Trials(run, name) for name in _chosen(run, tasks)}
     answered = AnsweredRun(
@@ -104,7 +107,8 @@ def export(
             )
     except OSError as error:
         raise StorageError(
-            f"{into}: cannot be written ({error.strerror or error}); free space, or name another --output_path"
+            f"{into}: cannot be written ({error.strerror or error}); free space, or "
+            "name another --output_path"
         ) from None
     return replace(done, gaps=(*done.gaps, *_gaps(run, trials)))
 
@@ -135,6 +139,9 @@ def _gaps(run: StoredRun, trials: dict[str, _Trials]) -> Iterator[str]:
     yield from damage_notes(run.journal.damaged, "what it answered is not exported")
     for name in trials:
         if run.record.get("data", {}).get(name, {}).get("subset") is not None:
-            yield f"{name}: the run asked a part of its samples; the others have no answer"
+            yield (
+                f"{name}: the run asked a part of its samples; the others have no "
+                "answer"
+            )
     if not run.record.get("finished", True):
         yield "the run is unfinished: trials that are not made yet are missing"

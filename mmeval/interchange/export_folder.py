@@ -35,13 +35,17 @@ class _Answered(NamedTuple):
 
 
 class ExportFolder(ABC):
-    """A folder whose layout has one place for each repeat of a sample. The methods of a layout are abstract.
+    """A folder whose layout has one place for each repeat of a sample. The methods of a
+    layout are abstract.
 
-    Tasks that ask the same share an answer; where the model has failed in one of them, that of the other counts.
+    Tasks that ask the same share an answer; where the model has failed in one of them,
+    that of the other counts.
 
-    ``entry`` is what the layout calls the place of an answer, and ``unanswered`` says what stands in that of a failure.
-    ``counts`` are by the keys of ``gaps`` and ``notes``, which say what a count means; they are of answers, or of what
-    ``nouns`` has. ``scored`` is whether there is a place for scores, and ``manifest`` is for the reader.
+    ``entry`` is what the layout calls the place of an answer, and ``unanswered`` says
+    what stands in that of a failure. ``counts`` are by the keys of ``gaps`` and
+    ``notes``, which say what a count means; they are of answers, or of what ``nouns``
+    has. ``scored`` is whether there is a place for scores, and ``manifest`` is for the
+    reader.
     """
 
     benchmark: ClassVar[str]
@@ -67,7 +71,8 @@ class ExportFolder(ABC):
         """Take the trial of a place."""
 
     def again(self, one: ScoredTrial) -> None:  # noqa: B027  # most layouts have no place for scores
-        """Take the same answer from another task, which may have scored it otherwise."""
+        """Take the same answer from another task, which may have scored it
+        otherwise."""
 
     @abstractmethod
     def finish(self) -> Sequence[str]:
@@ -76,9 +81,10 @@ class ExportFolder(ABC):
     def fill(self, run: AnsweredRun) -> Exported:
         """Write the answers of a run.
 
-        Tasks of other benchmarks are left out, which is one of the gaps. Raises UsageError where nothing is left, or
-        where two tasks have different answers to one sample; MissingDataError and CorruptMediaError for a medium of the
-        run that is missing or changed.
+        Tasks of other benchmarks are left out, which is one of the gaps. Raises
+        UsageError where nothing is left, or where two tasks have different answers to
+        one sample; MissingDataError and CorruptMediaError for a medium of the run that
+        is missing or changed.
         """
         own: list[AnsweredTask] = []
         foreign: list[str] = []
@@ -87,7 +93,10 @@ class ExportFolder(ABC):
                 own.append(task)
             else:
                 foreign.append(task.name)
-        none_of = f"{'is no task' if len(foreign) == 1 else 'are no tasks'} of {self.benchmark}"
+        none_of = (
+            f"{'is no task' if len(foreign) == 1 else 'are no tasks'} of "
+            f"{self.benchmark}"
+        )
         if not self._places:
             why = (
                 f"{some(foreign, 3)} {none_of}"
@@ -125,8 +134,8 @@ class ExportFolder(ABC):
         return Exported(*done, (*left_out, *gaps, *more), notes, self.manifest)
 
     def own(self, trial: Trial) -> dict[str, Any]:
-        """What our own key of an entry says of an answer, which is counted: why it failed, and the kinds that the model
-        was not asked for."""
+        """What our own key of an entry says of an answer, which is counted: why it
+        failed, and the kinds that the model was not asked for."""
         left_out = {"left_out": list(trial.left_out)} if trial.left_out else {}
         if trial.output is not None:
             self.counts["answers"] += 1
@@ -139,7 +148,8 @@ class ExportFolder(ABC):
     def exact(
         self, output: Interleaved, files: Mapping[str, str], seal: str
     ) -> dict[str, Any]:
-        """What it says besides of one that the entry does not give back; ``files`` are its media by digest."""
+        """What it says besides of one that the entry does not give back; ``files`` are
+        its media by digest."""
         self.counts["exact"] += 1
         return {"of": seal, "parts": exact_parts(output, files)}
 
@@ -163,7 +173,8 @@ class ExportFolder(ABC):
             )
 
     def _has_places(self, task: AnsweredTask) -> bool:
-        """Note the answers of a task; false where a trial has no place: then none of them counts."""
+        """Note the answers of a task; false where a trial has no place: then none of
+        them counts."""
         found: dict[_Place, _Answered | None] = {}
         for trial in task.trials():
             if not trial.sample.fault:
@@ -177,7 +188,8 @@ class ExportFolder(ABC):
             before = self._places.get(place)
             if before and now and before.digest != now.digest:
                 raise UsageError(
-                    f"{before.task} and {now.task} have different answers to {place.id}, repeat {place.repeat}, and "
+                    f"{before.task} and {now.task} have different answers to "
+                    f"{place.id}, repeat {place.repeat}, and "
                     "the layout has one place for both; export one of them with --tasks"
                 )
             self._places[place] = before or now
@@ -202,7 +214,8 @@ def _place(trial: Trial) -> _Place:
 
 
 def stem_of(name: str, repeat: int) -> str:
-    """The beginning of the names of a trial's media, by a sample's id as far as it can be part of a file name."""
+    """The beginning of the names of a trial's media, by a sample's id as far as it can
+    be part of a file name."""
     stem = (
         name
         if _PLAIN_ID.fullmatch(name)

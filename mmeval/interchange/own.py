@@ -1,8 +1,9 @@
 """Format ``mmeval``: answers of run folders and samples files.
 
-A folder with ``run.json`` is a run. From another folder the newest ``samples_<task>_<time>.jsonl`` of each task is
-read; a single such file may be named, too. The media of an answer are in ``media/`` beside these files or at the
-recorded path, and must have the recorded bytes.
+A folder with ``run.json`` is a run. From another folder the newest
+``samples_<task>_<time>.jsonl`` of each task is read; a single such file may be named,
+too. The media of an answer are in ``media/`` beside these files or at the recorded
+path, and must have the recorded bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from mmeval.results.stored_run import run_folder
 
 
 def read_own(path: Path) -> Answers:
-    """Open a run or samples files. Raises MissingDataError without any, UsageError if damaged."""
+    """Open a run or samples files. Raises MissingDataError without any, UsageError if
+    damaged."""
     if path.is_file():
         return SamplesAnswers([path])
     files = (

@@ -23,7 +23,8 @@ def question_of(sample: Sample) -> str:
 
 
 def recorded_question(row: Mapping[str, Any], media_root: Path) -> str:
-    """The digest of a recorded question, without media. Raises UsageError if damaged."""
+    """The digest of a recorded question, without media. Raises UsageError if
+    damaged."""
     try:
         return _asked(
             tuple(Message.from_json(message, media_root) for message in row["input"])
@@ -41,7 +42,8 @@ def _asked(messages: Sequence[Message]) -> str:
 
 
 def parts_of(rows: object, media_root: Path) -> Interleaved:
-    """Parse an answer's parts. Raises UsageError; MissingDataError for missing media."""
+    """Parse an answer's parts. Raises UsageError; MissingDataError for missing
+    media."""
     if not isinstance(rows, list):
         raise UsageError(f"an answer is a list of parts, not {type(rows).__name__}")
     return Interleaved(tuple(_part(row, media_root) for row in rows))
@@ -77,7 +79,8 @@ def _medium(row: object, media_root: Path) -> Media:
     file = medium.path
     if file is None or not file.is_file() or file.stat().st_size != medium.size:
         raise MissingDataError(
-            f"its medium {medium.sha256[:12]}{suffix_for(medium.mime)} is neither in {media_root} nor where it was "
+            f"its medium {medium.sha256[:12]}{suffix_for(medium.mime)} is neither in "
+            f"{media_root} nor where it was "
             "recorded; bring the folder media/ along"
         )
     return medium

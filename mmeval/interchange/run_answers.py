@@ -29,7 +29,8 @@ MODEL = "model"
 
 
 class _Made(NamedTuple):
-    """One trial of the run: the digest of its question, and its row as it is recorded."""
+    """One trial of the run: the digest of its question, and its row as it is
+    recorded."""
 
     number: int
     question: str
@@ -53,7 +54,8 @@ class RunAnswers:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of the digests of trials, which cover their answers, and of failures."""
+        """A digest of the digests of trials, which cover their answers, and of
+        failures."""
         sha256 = hashlib.sha256()
         for task, trials in sorted(self._trials.items()):
             for (sample, repeat), made in sorted(trials.items()):
@@ -72,7 +74,8 @@ class RunAnswers:
         lost = [*damage_notes(self._run.journal.damaged, "what it answered is missing")]
         if self._damaged:
             lost.append(
-                f"{self._run.folder}: {counted(self._damaged, 'damaged trial')} left out"
+                f"{self._run.folder}: {counted(self._damaged, 'damaged trial')} left "
+                "out"
             )
         return lost
 
@@ -91,7 +94,8 @@ class RunAnswers:
             )
         if made.question != question:
             return Absent(
-                f"what {self._run.folder} answers under {sample.id!r} is another question"
+                f"what {self._run.folder} answers under {sample.id!r} is another "
+                "question"
             )
         place = AnswerPlace(name, made.number)
         try:
@@ -100,7 +104,8 @@ class RunAnswers:
             return Absent(f"{sample.id!r}, repeat {repeat}: {error}", place)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             return Absent(
-                f"{sample.id!r}, repeat {repeat}: its record is damaged ({type(error).__name__}: {error})",
+                f"{sample.id!r}, repeat {repeat}: its record is damaged "
+                f"({type(error).__name__}: {error})",
                 place,
             )
 
@@ -135,7 +140,8 @@ class RunAnswers:
         )
 
     def _last_reply(self, row: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """The model's last reply in a trial, the answer of one call; empty for programs."""
+        """The model's last reply in a trial, the answer of one call; empty for
+        programs."""
         keys = [key for _, role, key in row.get("x", ()) if role == MODEL]
         if not keys:
             return {} if "output" in row else None

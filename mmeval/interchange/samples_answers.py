@@ -29,7 +29,8 @@ _NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl")
 
 
 class _Row(NamedTuple):
-    """One sample: its line's place, its question's digest, its first answer's number."""
+    """One sample: its line's place, its question's digest, its first answer's
+    number."""
 
     offset: int
     question: str
@@ -61,7 +62,8 @@ class _File:
             or not isinstance(answers, list)
         ):
             raise UsageError(
-                f"{line.place}: this is no line of a samples file of mmeval: it needs doc and parts"
+                f"{line.place}: this is no line of a samples file of mmeval: it needs "
+                "doc and parts"
             )
         try:
             question = recorded_question(document, self.path.parent / "media")
@@ -70,7 +72,8 @@ class _File:
         return document["id"], _Row(line.offset, question, self.count, len(answers))
 
     def response(self, row: _Row, repeat: int) -> Response:
-        """Read an answer. Raises UsageError and MissingDataError where it cannot be read."""
+        """Read an answer. Raises UsageError and MissingDataError where it cannot be
+        read."""
         values = line_at(self.path, row.offset)
         parts = _nth(values, "parts", repeat)
         if parts is None:
@@ -125,7 +128,8 @@ class SamplesAnswers:
         file = self._files.get(name)
         if file is None:
             return Absent(
-                f"there is no samples file of {task}; there are: {', '.join(self._files)}"
+                f"there is no samples file of {task}; there are: "
+                f"{', '.join(self._files)}"
             )
         row = file.rows.get(sample.id)
         if row is None or repeat >= row.repeats:
@@ -143,7 +147,8 @@ class SamplesAnswers:
             return Absent(f"{sample.id!r}, repeat {repeat}: {error}", place)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             return Absent(
-                f"{sample.id!r}, repeat {repeat}: its line is damaged ({type(error).__name__}: {error})",
+                f"{sample.id!r}, repeat {repeat}: its line is damaged "
+                f"({type(error).__name__}: {error})",
                 place,
             )
         return StoredAnswer(place, response)

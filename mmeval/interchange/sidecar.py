@@ -50,8 +50,8 @@ def exact_part(row: object, medium: Callable[[str], Media | None]) -> Part:
 
 
 def medium_inside(folder: Path, name: str) -> Media:
-    """Open a medium below a folder.
-    Raises UsageError for a file that is outside or too large, MissingDataError for a missing one."""
+    """Open a medium below a folder. Raises UsageError for a file that is outside or too
+    large, MissingDataError for a missing one."""
     file = path_inside(folder, name)
     if not file.is_file():
         raise MissingDataError(f"its medium {name} is missing")
@@ -89,14 +89,15 @@ def read_manifest(
 
 
 def model_of(manifest: Mapping[str, Any], folder: Path) -> str:
-    """The model of an export; else the folder's name, as in the scripts of benchmarks."""
+    """The model of an export; else the folder's name, as in the scripts of
+    benchmarks."""
     model = manifest.get("model")
     return model if isinstance(model, str) and model else folder.resolve().name
 
 
 def files_digest(folder: Path, names: Iterable[str], head: Iterable[bytes] = ()) -> str:
-    """A digest of the names and bytes of files below a folder.
-    Raises UsageError for a file outside, MissingDataError for one that cannot be read."""
+    """A digest of the names and bytes of files below a folder. Raises UsageError for a
+    file outside, MissingDataError for one that cannot be read."""
     sha256 = hashlib.sha256()
     for piece in head:
         sha256.update(piece)

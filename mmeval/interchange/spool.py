@@ -56,5 +56,6 @@ class KeptLines:
 
 def _no_space(error: OSError) -> StorageError:
     return StorageError(
-        f"{tempfile.gettempdir()}: cannot be written ({error.strerror}); free space, or name another folder with TMPDIR"
+        f"{tempfile.gettempdir()}: cannot be written ({error.strerror}); free space, "
+        "or name another folder with TMPDIR"
     )

@@ -16,11 +16,13 @@ NOT_SURE = "not sure"
 MAX_TEXT_CHARS = 2000
 """Characters of a judge's own words that are kept as evidence."""
 Vote: TypeAlias = Mapping[str, Any]
-"""The values of one reply, by field; None: the judge is not sure. Optional fields may be missing."""
+"""The values of one reply, by field; None: the judge is not sure. Optional fields may
+be missing."""
 
 
 class Field(Protocol):
-    """A field of a reply; ``optional`` may be absent, ``unsure`` may be ``not sure``."""
+    """A field of a reply; ``optional`` may be absent, ``unsure`` may be ``not
+    sure``."""
 
     @property
     def name(self) -> str: ...
@@ -47,7 +49,10 @@ class Number:
     optional: bool = False
 
     def asked(self) -> str:
-        return f"a {'whole ' if self.whole else ''}number from {self.low:g} to {self.high:g}"
+        return (
+            f"a {'whole ' if self.whole else ''}number from {self.low:g} to "
+            f"{self.high:g}"
+        )
 
     def read(self, value: Any) -> float:
         number = value
@@ -67,7 +72,8 @@ class Number:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of some words, as the form spells it; case, blanks, last stop do not matter."""
+    """One of some words, as the form spells it; case, blanks, last stop do not
+    matter."""
 
     name: str
     options: tuple[str, ...]
@@ -82,7 +88,8 @@ class Choice:
             or (self.unsure and NOT_SURE in plain)
         ):
             raise UsageError(
-                f"the options {list(self.options)!r:.200} cannot be told apart in a reply"
+                f"the options {list(self.options)!r:.200} cannot be told apart in a "
+                "reply"
             )
 
     def asked(self) -> str:
@@ -120,7 +127,8 @@ class YesNo:
 
 @dataclass(frozen=True)
 class Text:
-    """The judge's own words, cut after ``MAX_TEXT_CHARS``: evidence, never a decision."""
+    """The judge's own words, cut after ``MAX_TEXT_CHARS``: evidence, never a
+    decision."""
 
     name: str
     asked_for: str = "one or two sentences"
@@ -145,7 +153,8 @@ def _plain(text: str) -> str:
 @dataclass(frozen=True)
 class ReplyForm:
     """The reply that a judge is asked for: an object with these fields, in this order.
-    ``example`` is one that leads to the most further questions, where some replies lead to more."""
+    ``example`` is one that leads to the most further questions, where some replies lead
+    to more."""
 
     fields: tuple[Field, ...]
     example: str = field(default="", kw_only=True)

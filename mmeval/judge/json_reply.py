@@ -1,20 +1,25 @@
-"""Reads the JSON object of a model's reply, or its list of objects, with prose and fences around it.
+"""Reads the JSON object of a model's reply, or its list of objects, with prose and
+fences around it.
 
-Models wrap their answer in fences and prose, and write it as Python does. All of these are read:
+Models wrap their answer in fences and prose, and write it as Python does. All of these
+are read:
 
     The answer: ```json
     {'grade': 4, 'sure': True,}
     ```
 
 - text before, between and after objects, fences included;
-- single quotes, a comma before a closing bracket, ``True``, ``False`` and ``None``, line breaks inside texts.
+- single quotes, a comma before a closing bracket, ``True``, ``False`` and ``None``,
+  line breaks inside texts.
 
-Nothing is guessed. A reply that is cut off, an object with a repeated key, and several different objects with all
-wanted keys are refused. Only the outermost objects of a text count: a piece of a broken object is no answer, or a text
-quoted in it could answer in the model's place. A reply with the value of a wanted key in a broken object, or outside
+Nothing is guessed. A reply that is cut off, an object with a repeated key, and several
+different objects with all wanted keys are refused. Only the outermost objects of a text
+count: a piece of a broken object is no answer, or a text quoted in it could answer in
+the model's place. A reply with the value of a wanted key in a broken object, or outside
 of all objects, is refused.
 
-A reply is hostile: reading takes time linear in its length, and length and depth have limits.
+A reply is hostile: reading takes time linear in its length, and length and depth have
+limits.
 """
 
 from __future__ import annotations
@@ -30,7 +35,8 @@ from mmeval.records.response import Response
 MAX_CHARS = 200_000
 MAX_DEPTH = 32
 MAX_NUMBER_CHARS = 64
-"""Digits and signs of one number; longer ones cost time that grows with their square."""
+"""Digits and signs of one number; longer ones cost time that grows with their
+square."""
 _MALFORMED = "the reply's JSON is malformed"
 _BLANK = re.compile(r"\s*")
 _BRACE = re.compile(r"[{}]")
@@ -39,10 +45,11 @@ _BRACE_OR_TEXT = re.compile(
     + r"'(?:[^'\\]|\\.)*+(?:'|\\?\Z)",
     re.DOTALL,
 )
-"""A text that is not closed reaches to the end; an apostrophe within a word begins none."""
+"""A text that is not closed reaches to the end; an apostrophe within a word begins
+none."""
 _KEYED = re.compile(r"\{\s*+\\*+(?:[\"']|\w++\\*+[\"']?\\*+\s*+:)")
-"""The beginning of an intended object, unlike braces in prose: a key that may lack either of its quotation marks, or
-have backslashes before them."""
+"""The beginning of an intended object, unlike braces in prose: a key that may lack
+either of its quotation marks, or have backslashes before them."""
 _LISTED = re.compile(r"\[\s*+" + _KEYED.pattern)
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"|' + r"'((?:[^'\\]|\\.)*+)'", re.DOTALL)
 _NUMBER = re.compile(
@@ -77,10 +84,11 @@ def read_object(
 ) -> dict[str, Any]:
     """The object of a reply that has all wanted keys; others may stand beside them.
 
-    The same object written twice is one. With ``first`` the first one counts, and what follows is not read.
+    The same object written twice is one. With ``first`` the first one counts, and what
+    follows is not read.
 
-    Raises ReplyError when there is none, when there are several different ones, when one that was meant is malformed,
-    and when the text ends inside an object.
+    Raises ReplyError when there is none, when there are several different ones, when
+    one that was meant is malformed, and when the text ends inside an object.
 
     >>> read_object("Sure! {'grade': 4,} I hope that helps.", ["grade"])
     {'grade': 4}
@@ -106,9 +114,11 @@ def read_object(
 
 
 def read_objects(text: str) -> list[dict[str, Any]]:
-    """The first list of objects of a reply; brackets in prose, and lists of anything else, are passed over.
+    """The first list of objects of a reply; brackets in prose, and lists of anything
+    else, are passed over.
 
-    Raises ReplyError when there is none, when one that was meant is malformed, and when the text ends inside a list.
+    Raises ReplyError when there is none, when one that was meant is malformed, and when
+    the text ends inside a list.
 
     >>> read_objects("Plan [1, 2]: [{'step': 1,}]")
     [{'step': 1}]
@@ -159,7 +169,8 @@ def _same(one: Any, other: Any) -> bool:
 
 def _objects(text: str, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
     """The outermost objects in order; malformed ones are not read again (linear time).
-    Raises ReplyError where a wanted key has a value in a malformed one, or outside of all."""
+    Raises ReplyError where a wanted key has a value in a malformed one, or outside of
+    all."""
     keys = "|".join(map(re.escape, wanted)) or "(?!)"  # nothing
     inside = re.compile(rf"(?<!\w)(?:{keys})\\*+[\"']?\\*+\s*+:")
     outside = re.compile(rf"[\"'](?:{keys})\\*+[\"']\s*+:")
@@ -185,8 +196,9 @@ def _objects(text: str, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
 def _closed(text: str, at: int) -> int:
     """Where the brace at a place is closed; the end of the text when it is not.
 
-    It is unclear whether a quotation mark of a malformed object begins a text, so braces are counted both with those
-    within texts and without, and the later end is used: no piece of the object is read as a whole one.
+    It is unclear whether a quotation mark of a malformed object begins a text, so
+    braces are counted both with those within texts and without, and the later end is
+    used: no piece of the object is read as a whole one.
     """
     return max(_balanced(_BRACE, text, at), _balanced(_BRACE_OR_TEXT, text, at))
 
@@ -201,7 +213,8 @@ def _balanced(tokens: re.Pattern[str], text: str, at: int) -> int:
 
 
 class _Reader:
-    """Reads one value from a place in a text; ``at`` is the place after what was read."""
+    """Reads one value from a place in a text; ``at`` is the place after what was
+    read."""
 
     def __init__(self, text: str, at: int) -> None:
         self.text, self.at = text, at

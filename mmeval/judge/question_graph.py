@@ -1,4 +1,5 @@
-"""Question graphs: yes-or-no questions, of which some are asked only after a yes to others.
+"""Question graphs: yes-or-no questions, of which some are asked only after a yes to
+others.
 
     questions = [
         GraphQuestion("lamp", Question(judge, FORM, prompt, {"question": "Is there a lamp?"})),
@@ -7,7 +8,8 @@
     graph = yield from ask_graph(questions)
     return graph.share()
 
-Questions are asked in waves: all that are ready at once, so a graph takes one round trip for each step of its depth.
+Questions are asked in waves: all that are ready at once, so a graph takes one round
+trip for each step of its depth.
 """
 
 from __future__ import annotations
@@ -27,13 +29,15 @@ MOST_NAMED = 10
 """Questions of a cycle that its fault names."""
 GraphId: TypeAlias = str | int
 Dependencies = Literal["followed", "never_asked"]
-"""What parents do: a question is asked after a yes to all of them, or one with parents is never asked, and is no."""
+"""What parents do: a question is asked after a yes to all of them, or one with parents
+is never asked, and is no."""
 
 
 @dataclass(frozen=True)
 class GraphQuestion:
     """A question of a graph; ``parents`` are the ids of those that it is asked after.
-    ``question`` is None where it cannot be asked, and ``unaskable`` says why: it is no then."""
+    ``question`` is None where it cannot be asked, and ``unaskable`` says why: it is no
+    then."""
 
     id: GraphId
     question: Question | None
@@ -43,8 +47,9 @@ class GraphQuestion:
 
 @dataclass(frozen=True)
 class GraphVerdict:
-    """What became of one question: yes, no, or None for unknown.
-    ``verdict`` is the judge's, None where it was not asked; ``why`` says why it was not asked, or why it is lost."""
+    """What became of one question: yes, no, or None for unknown. ``verdict`` is the
+    judge's, None where it was not asked; ``why`` says why it was not asked, or why it
+    is lost."""
 
     id: GraphId
     yes: bool | None
@@ -54,8 +59,9 @@ class GraphVerdict:
 
 @dataclass(frozen=True)
 class AnsweredGraph:
-    """The verdicts of a graph, one for each question, in their order.
-    ``asked`` are the ids in the order in which they were asked; ``faults`` are those of the graph itself."""
+    """The verdicts of a graph, one for each question, in their order. ``asked`` are the
+    ids in the order in which they were asked; ``faults`` are those of the graph
+    itself."""
 
     verdicts: tuple[GraphVerdict, ...]
     asked: tuple[GraphId, ...] = ()
@@ -63,8 +69,9 @@ class AnsweredGraph:
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """``asked`` and ``verdicts``; where there are any, ``not_asked`` and ``lost`` with reasons, ``said`` by the
-        judge, ``faults``, and how many unreadable replies are no. All but the first and the last two are by id."""
+        """``asked`` and ``verdicts``; where there are any, ``not_asked`` and ``lost``
+        with reasons, ``said`` by the judge, ``faults``, and how many unreadable replies
+        are no. All but the first and the last two are by id."""
         pairs = [
             *zip(_apart([one.id for one in self.verdicts]), self.verdicts, strict=True)
         ]
@@ -93,8 +100,9 @@ class AnsweredGraph:
         }
 
     def share(self, **evidence: Any) -> Score:
-        """The share of yes among the questions, of which there must be some.
-        Unscored where some are unknown; its bounds are the share with these as no, and as yes."""
+        """The share of yes among the questions, of which there must be some. Unscored
+        where some are unknown; its bounds are the share with these as no, and as
+        yes."""
         count, yes = len(self.verdicts), sum(one.yes is True for one in self.verdicts)
         told = {**self.evidence, **evidence}
         lost = [
@@ -107,7 +115,8 @@ class AnsweredGraph:
         unknown = sum(one.yes is None for one in self.verdicts)
         return Score(
             status="unscored",
-            reason=f"{unknown} of {count} questions have no verdict; {lost[0][0].id}: {lost[0][0].why}",
+            reason=f"{unknown} of {count} questions have no verdict; {lost[0][0].id}: "
+            f"{lost[0][0].why}",
             evidence=told,
             bounds=(yes / count, (yes + unknown) / count),
             cause=min((verdict.cause for _, verdict in lost), key=CAUSES.index),
@@ -122,15 +131,18 @@ def ask_graph(
     lost_is_no: bool = False,
     repeats: int = 1,
 ) -> Program[AnsweredGraph]:
-    """Ask the questions of a graph; ``field`` is the one of the reply that holds yes or no.
+    """Ask the questions of a graph; ``field`` is the one of the reply that holds yes or
+    no.
 
-    A question is asked when all of its parents are yes. Below a no all are no, and below an unknown verdict all are
-    unknown, without a call; of several parents a no decides. A question in a cycle, or below one, is no. A parent that
-    does not exist, or is the question itself, is left out and is a fault. Questions may share an id, which is a fault
-    too; those below it are asked when all of them are yes.
+    A question is asked when all of its parents are yes. Below a no all are no, and
+    below an unknown verdict all are unknown, without a call; of several parents a no
+    decides. A question in a cycle, or below one, is no. A parent that does not exist,
+    or is the question itself, is left out and is a fault. Questions may share an id,
+    which is a fault too; those below it are asked when all of them are yes.
 
-    ``lost_is_no``: a question of which no reply can be used is no, and not unknown; one to which the judge gave no
-    reply at all is unknown in any case. With ``repeats`` the majority decides.
+    ``lost_is_no``: a question of which no reply can be used is no, and not unknown; one
+    to which the judge gave no reply at all is unknown in any case. With ``repeats`` the
+    majority decides.
     """
     graph = _Graph(questions)
     if dependencies == "never_asked":
@@ -184,7 +196,8 @@ class _Graph:
                     self.faults.append(f"{one.id!r:.80} is its own parent")
                 elif not above:
                     self.faults.append(
-                        f"{one.id!r:.80} has the parent {parent!r:.80}, which does not exist"
+                        f"{one.id!r:.80} has the parent {parent!r:.80}, which does "
+                        "not exist"
                     )
                 else:
                     self._open[at] += len(above)
@@ -196,7 +209,8 @@ class _Graph:
                 self.settle(at, GraphVerdict(one.id, yes=False, why=one.unaskable))
 
     def wave(self) -> list[tuple[int, Question]]:
-        """The questions that are ready, in their order, with their places; each comes once."""
+        """The questions that are ready, in their order, with their places; each comes
+        once."""
         ready, self._ready = (
             sorted(at for at in self._ready if self._found[at] is None),
             [],
@@ -208,7 +222,8 @@ class _Graph:
         ]
 
     def settle(self, at: int, verdict: GraphVerdict) -> None:
-        """Keep a verdict, and those that follow from it below. A loop, as chains may be long."""
+        """Keep a verdict, and those that follow from it below. A loop, as chains may be
+        long."""
         settled = [(at, verdict)]
         while settled:
             at, verdict = settled.pop()
@@ -238,7 +253,8 @@ class _Graph:
                     self._ready.append(place)
 
     def verdicts(self) -> tuple[GraphVerdict, ...]:
-        """All verdicts, at the end: what has none by then is in a cycle, or below one."""
+        """All verdicts, at the end: what has none by then is in a cycle, or below
+        one."""
         left = [
             repr(self._questions[at].id)[:80]
             for at, found in enumerate(self._found)
@@ -255,7 +271,8 @@ class _Graph:
 
 
 def _with_example(question: Question, field: str) -> Question:
-    """The question with a yes for dry runs, so that these count what is asked after it."""
+    """The question with a yes for dry runs, so that these count what is asked after
+    it."""
     form = question.form
     return (
         question

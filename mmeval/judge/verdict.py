@@ -11,8 +11,9 @@ A judged metric describes the reply that it wants, asks, and gets verdicts:
             return verdict.unscored("polite", bounds=(0, 1))
         return Score(float(verdict.values["polite"]), evidence=verdict.evidence)
 
-The reply is a JSON object, with or without text around it (:mod:`mmeval.judge.json_reply`). A reply that does not fit
-the form is asked for again, ``JUDGE_TRIES`` times in all, and never guessed. A verdict is then *given*, *not sure*
+The reply is a JSON object, with or without text around it
+(:mod:`mmeval.judge.json_reply`). A reply that does not fit the form is asked for again,
+``JUDGE_TRIES`` times in all, and never guessed. A verdict is then *given*, *not sure*
 (where the form allows it), or *lost*, with the reason.
 """
 
@@ -42,14 +43,16 @@ Combine = Literal["majority", "mean", "median"]
 Repeats = OneOrMore
 """A switch for how often each question is asked."""
 UNREAD = "unread"
-"""The key in a metric's evidence, at any depth, for the number of unreadable replies that count all the same."""
+"""The key in a metric's evidence, at any depth, for the number of unreadable replies
+that count all the same."""
 
 
 @dataclass(frozen=True)
 class Question:
     """One question to a judge: a prompt over named values, and the form of its reply.
 
-    ``prompt`` is the value of a switch that :class:`mmeval.program.prompt_file.JudgePrompt` marks.
+    ``prompt`` is the value of a switch that
+    :class:`mmeval.program.prompt_file.JudgePrompt` marks.
     """
 
     role: Role
@@ -58,7 +61,8 @@ class Question:
     values: Mapping[str, Value]
 
     def call(self) -> Call:
-        """Raises PromptError for an unbound prompt, or values that it cannot be made of."""
+        """Raises PromptError for an unbound prompt, or values that it cannot be made
+        of."""
         prompt = PromptFile.of(self.prompt)
         call = self.role.send(
             prompt.messages({**self.values, "form": self.form.asked}),
@@ -71,9 +75,11 @@ class Question:
 class Verdict:
     """The verdict of a judge, over one or several votes.
 
-    ``values`` has a value by field, and None for a field of which the judge is not sure; it is empty when the verdict
-    is ``lost`` (the reason). ``spread`` is by field how much the votes differ, 0 when they agree: the sample standard
-    deviation of numbers for ``mean`` and ``median``, the share that is not the majority's for ``majority``.
+    ``values`` has a value by field, and None for a field of which the judge is not
+    sure; it is empty when the verdict is ``lost`` (the reason). ``spread`` is by field
+    how much the votes differ, 0 when they agree: the sample standard deviation of
+    numbers for ``mean`` and ``median``, the share that is not the majority's for
+    ``majority``.
     """
 
     values: Vote = field(default_factory=dict)
@@ -81,13 +87,15 @@ class Verdict:
     votes: tuple[Vote, ...] = ()
     spread: Mapping[str, float] = field(default_factory=dict)
     hopeless: bool = False
-    """Whether a lost verdict will be lost again: the judge refuses the question itself."""
+    """Whether a lost verdict will be lost again: the judge refuses the question
+    itself."""
     replied: bool = False
     """Whether a lost verdict had all its replies, none of which could be used."""
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """For people: the values, and the votes with their spread where there are several."""
+        """For people: the values, and the votes with their spread where there are
+        several."""
         several = {
             "votes": [dict(vote) for vote in self.votes],
             "spread": dict(self.spread),
@@ -106,7 +114,8 @@ class Verdict:
         return "unsure" if not self.lost else "final" if self.hopeless else "lost"
 
     def unscored(self, name: str, bounds: tuple[float, float]) -> Score:
-        """The score where a field has no value; ``bounds`` are those that it could have."""
+        """The score where a field has no value; ``bounds`` are those that it could
+        have."""
         reason, cause = self.unknown(name), self.cause
         return Score(
             status="unscored",
@@ -120,7 +129,8 @@ class Verdict:
 def ask_verdicts(
     questions: Sequence[Question], *, repeats: int = 1, combine: Combine = "majority"
 ) -> Program[list[Verdict]]:
-    """Ask every question ``repeats`` times at once; one verdict each, in their order."""
+    """Ask every question ``repeats`` times at once; one verdict each, in their
+    order."""
     if repeats < 1:
         raise UsageError(f"repeats={repeats}: a judge is asked once at least")
     calls = [call for question in questions for call in [question.call()] * repeats]
@@ -139,9 +149,10 @@ def combined(
 ) -> Verdict:
     """The verdict of some replies to one question.
 
-    ``majority``: the value that more than half of the replies give; without one, ties among them, the judge is not
-    sure. A lost reply is a vote for nothing: the others may be a majority without it, else the verdict is lost.
-    ``mean`` and ``median`` (of numbers, and of yes as 1 and no as 0) need every vote: one that is lost loses the
+    ``majority``: the value that more than half of the replies give; without one, ties
+    among them, the judge is not sure. A lost reply is a vote for nothing: the others
+    may be a majority without it, else the verdict is lost. ``mean`` and ``median`` (of
+    numbers, and of yes as 1 and no as 0) need every vote: one that is lost loses the
     verdict, one that is not sure makes it not sure.
     """
     votes: list[Vote] = []
@@ -190,7 +201,8 @@ def combined(
 
 
 def shown(content: Interleaved | None, *, media: bool = True) -> Interleaved:
-    """An answer for a judge, without hidden reasoning; placeholders if not ``media``."""
+    """An answer for a judge, without hidden reasoning; placeholders if not
+    ``media``."""
     if content is None:
         return Interleaved()
     if not media:

@@ -1,7 +1,8 @@
 """Applies a metric to trials, one by one or in batches.
 
-A metric that raises leaves its trial unscored. A batch that raises is scored answer by answer. One for which an
-accelerator has not enough memory is halved, and the size that fitted is remembered for the rest of the process."""
+A metric that raises leaves its trial unscored. A batch that raises is scored answer by
+answer. One for which an accelerator has not enough memory is halved, and the size that
+fitted is remembered for the rest of the process."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ _FITTED: dict[str, int] = {}
 
 
 def _not_asked(bound: BoundMetric, trial: Trial) -> MetricScores:
-    """The scores of a metric that reads only a kind of part that the model was not asked for; else empty."""
+    """The scores of a metric that reads only a kind of part that the model was not
+    asked for; else empty."""
     kind = bound.metric.looks_at
     if kind is None or kind not in trial.left_out:
         return {}
@@ -38,14 +40,16 @@ def _not_asked(bound: BoundMetric, trial: Trial) -> MetricScores:
 
 
 def score_one(bound: BoundMetric, trial: Trial) -> MetricScores:
-    """The scores of a trial. A metric that raises leaves it unscored, with the reason."""
+    """The scores of a trial. A metric that raises leaves it unscored, with the
+    reason."""
     if bound.metric.batch:
         return score_all(bound, [trial])[0]
     return _not_asked(bound, trial) or _scores(bound, trial)
 
 
 def score_derived(bound: BoundMetric, scores: MetricScores) -> MetricScores:
-    """A derived metric's scores by its pieces'; unscored with the reason if it raises."""
+    """A derived metric's scores by its pieces'; unscored with the reason if it
+    raises."""
     return _scores(bound, scores)
 
 
@@ -134,12 +138,14 @@ def _timed(
         limit.end()
     if isinstance(given, str | Mapping) or not hasattr(given, "__iter__"):
         raise PluginError(
-            f"the metric {bound.name!r} is batched: it must return a list, not a {type(given).__name__}"
+            f"the metric {bound.name!r} is batched: it must return a list, not a "
+            f"{type(given).__name__}"
         )
     results = list(given)
     if len(results) != len(trials):
         raise PluginError(
-            f"the metric {bound.name!r} was given {len(trials)} trials and returned {len(results)} scores; it must "
+            f"the metric {bound.name!r} was given {len(trials)} trials and returned "
+            f"{len(results)} scores; it must "
             "return one for each, in order"
         )
     return [_normalised(bound, result) for result in results]

@@ -24,8 +24,8 @@ from mmeval.system.extras import absent
 
 
 class Need(NamedTuple):
-    """What has to be supplied before a metric can be computed here.
-    ``name`` is an extra of mmeval, another package, a role, or the switch of a model."""
+    """What has to be supplied before a metric can be computed here. ``name`` is an
+    extra of mmeval, another package, a role, or the switch of a model."""
 
     kind: Literal["extra", "package", "role", "model"]
     name: str
@@ -39,7 +39,8 @@ class BoundMetric:
     params: Mapping[str, Any]
     profile: str = "standard"
     asks: Mapping[str, str] = field(default_factory=dict)
-    """The role that it asks in place of one that its arguments name, where these differ."""
+    """The role that it asks in place of one that its arguments name, where these
+    differ."""
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -58,7 +59,8 @@ class BoundMetric:
         )
 
     def asked_roles(self, present: Collection[str]) -> tuple[str, ...]:
-        """The roles asked in a run with ``present`` ones: its own, and variants by kind."""
+        """The roles asked in a run with ``present`` ones: its own, and variants by
+        kind."""
         return who_is_asked(self.roles, self.by_kind, present)
 
     @property
@@ -72,7 +74,8 @@ class BoundMetric:
 
     @property
     def comparable(self) -> bool:
-        """Whether its number compares with published ones, as far as its switches are concerned."""
+        """Whether its number compares with published ones, as far as its switches are
+        concerned."""
         return not any(
             self.params[switch] == value
             for switch, value in self.metric.stand_ins.items()
@@ -80,7 +83,8 @@ class BoundMetric:
 
     @property
     def key(self) -> str:
-        """A digest of the definition: version and switches (they contain the profile)."""
+        """A digest of the definition: version and switches (they contain the
+        profile)."""
         return digest([self.metric.name, self.metric.version, self.definition])[:12]
 
     @property
@@ -92,8 +96,8 @@ class BoundMetric:
     def definition(self) -> dict[str, Any]:
         """The switches as scores depend on them.
 
-        A prompt counts by its words, whatever its place and name; a model by its files, and as empty where it is not
-        needed; another file by its content.
+        A prompt counts by its words, whatever its place and name; a model by its files,
+        and as empty where it is not needed; another file by its content.
         """
         models = {
             switch: self.models[switch]["fingerprint"] if self._needs(switch) else ""
@@ -104,7 +108,8 @@ class BoundMetric:
 
     @cached_property
     def files(self) -> dict[str, str]:
-        """The SHA-256 of the file that a switch names, where it is here; models and prompts have their own."""
+        """The SHA-256 of the file that a switch names, where it is here; models and
+        prompts have their own."""
         return {
             switch: file_mark(Path(written))
             for switch, written in self._paths.items()
@@ -125,8 +130,8 @@ class BoundMetric:
     def described(self) -> dict[str, Any]:
         """The switches for people to read.
 
-        A prompt by its name and sha256 (its words are in the run's record), a model by its name, revision and
-        fingerprint, another file by its name and fingerprint.
+        A prompt by its name and sha256 (its words are in the run's record), a model by
+        its name, revision and fingerprint, another file by its name and fingerprint.
         """
         short = {
             switch: {"name": p["name"], "sha256": p["sha256"]}
@@ -144,7 +149,8 @@ class BoundMetric:
 
     @property
     def models(self) -> dict[str, Mapping[str, str]]:
-        """The switches that name models: ``{name, revision, folder, fingerprint}`` each."""
+        """The switches that name models: ``{name, revision, folder, fingerprint}``
+        each."""
         return {switch: self.params[switch] for switch in self.metric.models}
 
     def _needs(self, switch: str) -> bool:
@@ -154,8 +160,8 @@ class BoundMetric:
     def at_once(self) -> int:
         """The number of trials that it scores at once in the process that holds models.
 
-        It is its batch, or 1 where it opens a model; 0 for a metric that any process may compute, such as one whose
-        switches make its models unnecessary.
+        It is its batch, or 1 where it opens a model; 0 for a metric that any process
+        may compute, such as one whose switches make its models unnecessary.
         """
         opens = any(
             self._needs(switch) and model["name"]
@@ -166,7 +172,8 @@ class BoundMetric:
         return self.metric.batch or int(opens)
 
     def missing_models(self) -> Iterator[tuple[str, str]]:
-        """The switches whose models are not on this machine, each with the missing files."""
+        """The switches whose models are not on this machine, each with the missing
+        files."""
         for switch, model in self.models.items():
             here = model["fingerprint"] or not self._needs(switch)
             if lacks := "" if here else lacking(model, self.metric.models[switch]):
@@ -174,7 +181,8 @@ class BoundMetric:
 
     def without_models(self, task: str = "TASK") -> str:
         """Why it cannot be computed for lack of a model, with the command that gets it.
-        Empty when all models are here. An empty ``task``: the metric is scored alone, without a task."""
+        Empty when all models are here. An empty ``task``: the metric is scored alone,
+        without a task."""
         for switch, lacks in self.missing_models():
             by_hand = self.metric.models[switch].by_hand
             return missing_model_message(
@@ -189,14 +197,15 @@ class BoundMetric:
         return tuple(of(self.params)) if callable(of) else of
 
     def missing(self) -> Iterator[MissingExtraError]:
-        """The needed packages that are not installed, each with the command to install it."""
+        """The needed packages that are not installed, each with the command to install
+        it."""
         return absent(self.needs)
 
     def unavailable(self, roles: Collection[str], task: str = "TASK") -> str:
         """Why it cannot be computed in a run with these roles; empty when it can.
 
-        The reason names all that is to be supplied: packages, roles besides the model, models of its own, files; behind
-        the first semicolon stands how.
+        The reason names all that is to be supplied: packages, roles besides the model,
+        models of its own, files; behind the first semicolon stands how.
         """
         every = (
             self._without_packages(),
@@ -221,11 +230,15 @@ class BoundMetric:
         """The first path that a switch names where nothing is; empty without any."""
         for switch, path in self._paths.items():
             if path.startswith(("/", ".")) and not Path(path).exists():
-                return f"its switch {switch!r} names {path}, which is not there; put it there, or name another"
+                return (
+                    f"its switch {switch!r} names {path}, which is not there; put it "
+                    "there, or name another"
+                )
         return ""
 
     def missing_needs(self, roles: Collection[str]) -> tuple[Need, ...]:
-        """All that has to be supplied for a run with these roles; empty when nothing is missing."""
+        """All that has to be supplied for a run with these roles; empty when nothing is
+        missing."""
         packages = [
             Need("extra", e.extra) if e.extra else Need("package", e.package)
             for e in self.missing()
@@ -235,7 +248,8 @@ class BoundMetric:
         return tuple(dict.fromkeys([*packages, *others, *models]))
 
     def _missing_roles(self, present: Collection[str]) -> dict[str, str]:
-        """The roles that a run has to have besides, by the metric's own names of them."""
+        """The roles that a run has to have besides, by the metric's own names of
+        them."""
         asked = {
             argument: self.asks.get(argument, argument)
             for argument in self.metric.roles
@@ -258,7 +272,10 @@ class BoundMetric:
             return ""
         flags = " ".join(f"--role {role}=BACKEND" for role in lacking)
         those = "role" if len(lacking) == 1 else "roles"
-        return f"it asks the {those} {' and '.join(lacking.values())}, which this run has not; add {flags}"
+        return (
+            f"it asks the {those} {' and '.join(lacking.values())}, which this run "
+            f"has not; add {flags}"
+        )
 
     def sample_fault(self, sample: Sample) -> str:
         """Why no answer to a sample could be scored; empty when one could."""
@@ -267,7 +284,8 @@ class BoundMetric:
         )
 
     def supposed(self, trial: Trial) -> Trial:
-        """A trial for a dry run, with an answer after which the metric asks the most."""
+        """A trial for a dry run, with an answer after which the metric asks the
+        most."""
         answer = (
             None
             if self.metric.supposed is None
@@ -290,10 +308,11 @@ def bind(
     texts: PromptTexts | None = None,
 ) -> BoundMetric:
     """A metric with its switches set: defaults, then the profile's, then ``params``.
-    Prompts become ``{name, sha256, text}``; ``texts`` are words that replace those of the metric's own prompts.
+    Prompts become ``{name, sha256, text}``; ``texts`` are words that replace those of
+    the metric's own prompts.
 
-    Raises UnknownNameError for a switch or a prompt that the metric does not have, UsageError for a value of the wrong
-    type and for a prompt that cannot be used.
+    Raises UnknownNameError for a switch or a prompt that the metric does not have,
+    UsageError for a value of the wrong type and for a prompt that cannot be used.
     """
     given = dict(params or {})
     for switch, value in given.items():

@@ -4,10 +4,11 @@
     def word_overlap(trial: Trial, *, lower: bool = True) -> Score:
         ...
 
-Keyword arguments are the metric's switches: recorded with every score, settable from YAML, their values checked by
-their annotations. A generator function is a judged metric: it yields calls to the roles that its positional arguments
-after ``trial`` name, and returns a score.
-A function of ``scores`` instead of a trial is a derived metric: see :mod:`mmeval.metric.derived`.
+Keyword arguments are the metric's switches: recorded with every score, settable from
+YAML, their values checked by their annotations. A generator function is a judged
+metric: it yields calls to the roles that its positional arguments after ``trial`` name,
+and returns a score. A function of ``scores`` instead of a trial is a derived metric:
+see :mod:`mmeval.metric.derived`.
 """
 
 from __future__ import annotations
@@ -31,22 +32,27 @@ from mmeval.records.trial import Trial
 from mmeval.system.arguments import FilePath, fault_of, hint_of, is_path, marks_of
 
 TRUST = "trust_remote_code"
-"""The switch of a metric that runs code of a named model. No file can set it: the user consents, by the flag."""
+"""The switch of a metric that runs code of a named model. No file can set it: the user
+consents, by the flag."""
 AGGREGATION = "aggregation"
-"""The switch of a metric that works by the aggregator of its entry in a task file, and is set to its name. Only such a
-metric may give a score that has evidence in place of a value."""
+"""The switch of a metric that works by the aggregator of its entry in a task file, and
+is set to its name. Only such a metric may give a score that has evidence in place of a
+value."""
 
 SampleCheck = Callable[[Sample, Mapping[str, Any]], str]
-"""What is wrong with a sample for a metric with these switches; empty when nothing is."""
+"""What is wrong with a sample for a metric with these switches; empty when nothing
+is."""
 Supposed = Callable[[Trial, Mapping[str, Any]], Interleaved]
-"""The answer, in place of one without content, after which a metric with these switches asks the most."""
+"""The answer, in place of one without content, after which a metric with these switches
+asks the most."""
 Range: TypeAlias = tuple[float, float]
 """The lowest and the highest value of a number; infinities are allowed."""
 RangeOf: TypeAlias = Callable[
     [Mapping[str, Range], Mapping[str, Any]], Range | Mapping[str, Range]
 ]
-"""The range of a metric, from those of its pieces (of a metric that is derived) and its switches.
-That of each output by name where these differ, which those of a derived metric do not."""
+"""The range of a metric, from those of its pieces (of a metric that is derived) and its
+switches. That of each output by name where these differ, which those of a derived
+metric do not."""
 DirectionOf: TypeAlias = Callable[[Mapping[str, Any]], bool]
 """Whether higher is better, where it depends on a metric's switches."""
 NeedsOf: TypeAlias = Callable[[Mapping[str, Any]], Sequence[str]]
@@ -55,18 +61,21 @@ NeedsOf: TypeAlias = Callable[[Mapping[str, Any]], Sequence[str]]
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric with its description.
-    ``range`` is (worst or lowest, highest) of the value; infinities are allowed. ``ranges`` are those of outputs that
-    have one of their own. ``outputs`` are the names of the
-    numbers that it gives, ``needs`` the modules that it imports (each as ``module:extra``; a function of the switches
-    gives them where they depend on these), ``roles`` the roles that it asks, ``batch`` how many trials it scores at
-    once (0: one by one). ``profiles`` maps profiles to the switches they set. ``check`` gives, for a sample and the
-    switches, the reason why no answer could be scored. ``range_of`` gives the range where it depends on switches,
-    and on the pieces of a derived metric, ``direction_of`` whether higher is better where it depends on switches; one
-    that ``takes_missing`` is made of the pieces that exist. ``supposed`` gives the answer for a dry run. One that is
-    ``reference_free`` reads the answer alone, so that it may give the right answer to another question the same score.
-    ``looks_at`` is the only kind of part that it reads. ``stand_ins`` are the values of switches with which its number
-    does not compare with published ones."""
+    """A metric with its description. ``range`` is (worst or lowest, highest) of the
+    value; infinities are allowed. ``ranges`` are those of outputs that have one of
+    their own. ``outputs`` are the names of the numbers that it gives, ``needs`` the
+    modules that it imports (each as ``module:extra``; a function of the switches gives
+    them where they depend on these), ``roles`` the roles that it asks, ``batch`` how
+    many trials it scores at once (0: one by one). ``profiles`` maps profiles to the
+    switches they set. ``check`` gives, for a sample and the switches, the reason why no
+    answer could be scored. ``range_of`` gives the range where it depends on switches,
+    and on the pieces of a derived metric, ``direction_of`` whether higher is better
+    where it depends on switches; one that ``takes_missing`` is made of the pieces that
+    exist. ``supposed`` gives the answer for a dry run. One that is ``reference_free``
+    reads the answer alone, so that it may give the right answer to another question the
+    same score. ``looks_at`` is the only kind of part that it reads. ``stand_ins`` are
+    the values of switches with which its number does not compare with published
+    ones."""
 
     name: str
     function: Callable[..., Any]
@@ -111,7 +120,8 @@ class Metric:
 
     @property
     def derived(self) -> bool:
-        """Whether it is computed from other scores of a trial, and never reads the answer."""
+        """Whether it is computed from other scores of a trial, and never reads the
+        answer."""
         return _reads_scores(self.function)
 
     @cached_property
@@ -147,7 +157,8 @@ class Metric:
         return fault_of(value, hint_of(self.function, switch))
 
     def placed(self, params: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-        """Switches of a file in ``folder``: relative paths (``PathOrName``) start there."""
+        """Switches of a file in ``folder``: relative paths (``PathOrName``) start
+        there."""
         return {
             switch: str((folder / value).absolute())
             if self.takes_path(switch, value)
@@ -161,7 +172,8 @@ class Metric:
 
     def consented(self, params: Mapping[str, Any], *, trust: bool) -> dict[str, Any]:
         """Switches as written, with the user's consent to run code, where it is needed.
-        Raises UsageError for switches that give the consent themselves, or say what a model was found to be."""
+        Raises UsageError for switches that give the consent themselves, or say what a
+        model was found to be."""
         if TRUST in params:
             raise UsageError(
                 f"{TRUST} is the user's to give, with the flag --{TRUST}; leave it out",
@@ -200,15 +212,18 @@ def metric(
 ) -> Callable[[Callable[..., Any]], Metric]:
     """Describe a scoring function; keyword-only arguments are switches, others roles.
 
-    With ``batch=N`` the first argument is ``trials``: up to N at once, and one score is returned for each, in order.
-    Such metrics are scored by a process of their own, which loads each model once.
+    With ``batch=N`` the first argument is ``trials``: up to N at once, and one score is
+    returned for each, in order. Such metrics are scored by a process of their own,
+    which loads each model once.
 
-    Else the first argument is ``trial``, or ``scores`` of a derived metric. ``range`` may be a function of the ranges
-    of its pieces and of the switches. With ``takes_missing`` it also gets the pieces that are not there.
+    Else the first argument is ``trial``, or ``scores`` of a derived metric. ``range``
+    may be a function of the ranges of its pieces and of the switches. With
+    ``takes_missing`` it also gets the pieces that are not there.
 
-    ``higher_is_better`` may be a function of the switches. ``reference_free`` metrics read neither the question nor a
-    reference: ``mmeval validate`` then does not expect lower scores for the references of other samples. ``looks_at``
-    is its only kind of part, if any: ``mmeval metric`` treats FILEs as such. See ``Metric`` for the others.
+    ``higher_is_better`` may be a function of the switches. ``reference_free`` metrics
+    read neither the question nor a reference: ``mmeval validate`` then does not expect
+    lower scores for the references of other samples. ``looks_at`` is its only kind of
+    part, if any: ``mmeval metric`` treats FILEs as such. See ``Metric`` for the others.
     """
 
     def describe(function: Callable[..., Any]) -> Metric:
@@ -216,7 +231,8 @@ def metric(
         signature = signature_of(given, function, batch)
         if takes_missing and not _reads_scores(function):
             raise PluginError(
-                f"the metric {given!r}: takes_missing is of a metric that is made of other scores"
+                f"the metric {given!r}: takes_missing is of a metric that is made of "
+                "other scores"
             )
         return Metric(
             name=given,
@@ -247,7 +263,8 @@ def metric(
 def _upright(name: str, given: Range) -> Range:
     if not given[0] < given[1]:
         raise PluginError(
-            f"the metric {name!r}: range is the lowest and the highest value, not {given}"
+            f"the metric {name!r}: range is the lowest and the highest value, not "
+            f"{given}"
         )
     return given
 
@@ -265,7 +282,8 @@ def whole_range(found: Range | Mapping[str, Range]) -> Range:
 
 
 def load_metric(name: str) -> Metric:
-    """A registered metric. Raises PluginError if the entry point names something else."""
+    """A registered metric. Raises PluginError if the entry point names something
+    else."""
     return plugins.load_as(
         "mmeval.metrics", name, Metric, "decorate a function with @metric"
     )

@@ -4,18 +4,20 @@
     def both(scores: Mapping[str, Score], *, of: Sequence[str] = ()) -> Score:
         ...
 
-They are computed where the row of a trial is assembled, so that their pieces may come from a scoring process and from a
-judge. ``scores`` holds the pieces that the switch ``of`` names, in its order: each is scored, or unscored with bounds
-if its range is finite. The pieces of a task are checked in :mod:`mmeval.task.derived_entries` before the run. These
-rules hold for every derived metric, before it is called:
+They are computed where the row of a trial is assembled, so that their pieces may come
+from a scoring process and from a judge. ``scores`` holds the pieces that the switch
+``of`` names, in its order: each is scored, or unscored with bounds if its range is
+finite. The pieces of a task are checked in :mod:`mmeval.task.derived_entries` before
+the run. These rules hold for every derived metric, before it is called:
 
 - a piece is not scored yet: there is no derived score yet;
-- the task's rule for a missing output has scored a piece: the derived score is the same;
+- the task's rule for a missing output has scored a piece: the derived score is the
+  same;
 - a piece is inapplicable to the answer: so is the derived score;
 - a piece is unavailable: so is the derived score, which is reported before the run.
 
-A metric that ``takes_missing`` pieces also gets those of the last two kinds, and those that the run has skipped as
-unavailable ones.
+A metric that ``takes_missing`` pieces also gets those of the last two kinds, and those
+that the run has skipped as unavailable ones.
 """
 
 from __future__ import annotations
@@ -36,13 +38,15 @@ from mmeval.records.score import Score, ScoreStatus
 log = logging.getLogger(__name__)
 
 PIECES = "pieces"
-"""The key for the pieces of a derived metric and their ranges, in a score set's plan."""
+"""The key for the pieces of a derived metric and their ranges, in a score set's
+plan."""
 BY_MISSING_OUTPUT = {"missing_output": True}
 """The evidence of a score that the task's rule for a missing output gave."""
 SKIPPED = Score.unavailable("it was skipped")
 """A piece that a run leaves out."""
 _PASSED_ON: tuple[ScoreStatus, ...] = ("inapplicable", "unavailable")
-"""The statuses of a piece that become that of the derived score, the first before the second."""
+"""The statuses of a piece that become that of the derived score, the first before the
+second."""
 
 ScoreSetRow = Mapping[str, Any]
 """A row of a score set: JSON values."""
@@ -99,7 +103,8 @@ def with_range(bound: BoundMetric, ranges: Mapping[str, Range]) -> BoundMetric:
 
 
 def derivations(plan: Mapping[str, Any]) -> list[Derivation]:
-    """The derived metrics of a score set's plan; warns of those that cannot be loaded."""
+    """The derived metrics of a score set's plan; warns of those that cannot be
+    loaded."""
     found = []
     for entry in plan["metrics"]:
         if PIECES not in entry or "unavailable" in entry:

@@ -40,7 +40,8 @@ def asked_device() -> str:
 
 def metric_device() -> str:
     """The device for the models of metrics: ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
-    ``auto`` is CUDA where there is one, else the processor. Raises MissingError for a device that is not here."""
+    ``auto`` is CUDA where there is one, else the processor. Raises MissingError for a
+    device that is not here."""
     global _used  # noqa: PLW0603  one process, one device
     asked = asked_device()
     if asked != AUTO:
@@ -57,7 +58,8 @@ def used_device() -> str:
 
 
 def _keep_all_digits() -> None:
-    """CUDA's convolutions round float32 to ten bits by default, which moves a voice by 0.0003 of its length."""
+    """CUDA's convolutions round float32 to ten bits by default, which moves a voice by
+    0.0003 of its length."""
     import torch
 
     torch.backends.cudnn.allow_tf32 = False

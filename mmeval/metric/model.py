@@ -10,9 +10,10 @@
     def _load(folder: Path, device: str) -> Any:
         return transformers.ClapModel.from_pretrained(folder, local_files_only=True).to(device).eval()
 
-A user sets the switch to ``owner/name``, ``owner/name@revision``, or a folder (``./x``, ``/x``). The metric gets
-``{name, revision, folder, fingerprint}``; scores depend on the fingerprint alone, that is on the files and not on their
-place. A model that is not on this machine makes the metric unavailable, which is reported before a run; only ``mmeval
+A user sets the switch to ``owner/name``, ``owner/name@revision``, or a folder (``./x``,
+``/x``). The metric gets ``{name, revision, folder, fingerprint}``; scores depend on the
+fingerprint alone, that is on the files and not on their place. A model that is not on
+this machine makes the metric unavailable, which is reported before a run; only ``mmeval
 prepare TASK --weights`` fetches it."""
 
 from __future__ import annotations
@@ -58,12 +59,15 @@ class HubModel(FilePath, Checked):
 
     With them, missing files are found without the hub.
 
-    In ``files`` alternatives are written ``model.safetensors|pytorch_model.bin``: the first that exists is opened; one
-    that ends in ``|`` is optional. ``unless`` names another switch that makes the model unnecessary when it is set
-    (``"scores_file"``), or when it has a value (``"language=en"``). A name with a ``*`` is any number of files, one at
-    least: clips that a metric compares with, which count by their names and sizes.
+    In ``files`` alternatives are written ``model.safetensors|pytorch_model.bin``: the
+    first that exists is opened; one that ends in ``|`` is optional. ``unless`` names
+    another switch that makes the model unnecessary when it is set (``"scores_file"``),
+    or when it has a value (``"language=en"``). A name with a ``*`` is any number of
+    files, one at least: clips that a metric compares with, which count by their names
+    and sizes.
 
-    ``by_hand`` is an instruction to the user for getting what the hub does not have; ``mmeval prepare`` skips it.
+    ``by_hand`` is an instruction to the user for getting what the hub does not have;
+    ``mmeval prepare`` skips it.
 
     Raises PluginError for a path outside of the model.
     """
@@ -74,7 +78,8 @@ class HubModel(FilePath, Checked):
         super().__init__(_fault)
         if not files or isinstance(files, str):
             raise PluginError(
-                "a model of a metric: name every file that the metric opens, as in ('config.json',)"
+                "a model of a metric: name every file that the metric opens, as in "
+                "('config.json',)"
             )
         self.files, self.unless, self.by_hand = tuple(files), unless, by_hand
         for file in (name for item in self.files for name in item.split("|")):
@@ -106,20 +111,23 @@ def _fault(value: Any) -> str:
 
 
 def written_fault(value: Any) -> str:
-    """What a user must write to name a model; empty when it is right.
-    Users do not write what binding finds: a fingerprint not computed from files would be recorded with scores."""
+    """What a user must write to name a model; empty when it is right. Users do not
+    write what binding finds: a fingerprint not computed from files would be recorded
+    with scores."""
     is_found = isinstance(value, Mapping) and not value.keys() <= {"name", "revision"}
     return (
-        "must be owner/name, owner/name@revision, a folder such as ./model, or {name, revision}"
+        "must be owner/name, owner/name@revision, a folder such as ./model, or {name, "
+        "revision}"
         if is_found
         else ""
     )
 
 
 def bound_model(written: str | Mapping[str, str], model: HubModel) -> dict[str, str]:
-    """The value for a metric: ``{name, revision, folder, fingerprint}``.
-    A bound one stays as it is. ``revision`` is the commit where the hub's cache knows it. The ``fingerprint`` of a
-    model that is not here is empty, and so is the ``folder``, unless it names the model."""
+    """The value for a metric: ``{name, revision, folder, fingerprint}``. A bound one
+    stays as it is. ``revision`` is the commit where the hub's cache knows it. The
+    ``fingerprint`` of a model that is not here is empty, and so is the ``folder``,
+    unless it names the model."""
     if isinstance(written, Mapping) and written.get("fingerprint"):
         return {key: written.get(key, "") for key in _KEYS}
     named = named_in(written)
@@ -179,15 +187,21 @@ def missing_model_message(
     switch: str = "",
     by_hand: str = "",
 ) -> str:
-    """The message that a bound model is not here, and what to do.
-    Without a ``task`` it offers the ``switch`` that names the model, or any task with the metric."""
+    """The message that a bound model is not here, and what to do. Without a ``task`` it
+    offers the ``switch`` that names the model, or any task with the metric."""
     named = named_in(value)
     if named.folder is not None:
-        return f"its model {named} lacks {lacks}; put the files there, or name another model"
+        return (
+            f"its model {named} lacks {lacks}; put the files there, or name another "
+            "model"
+        )
     if by_hand:
         return f"{named} is not here ({lacks}); {by_hand}"
     if task:
-        return f"its model {named} is not here ({lacks}); run: mmeval prepare {task} --weights"
+        return (
+            f"its model {named} is not here ({lacks}); run: mmeval prepare {task} "
+            "--weights"
+        )
     by_switch = (
         f"""name a folder that holds it: --params '{{"{switch}": "./folder"}}'"""
     )
@@ -212,7 +226,8 @@ def model_folder(value: str | Mapping[str, str]) -> Path:
         return Path(value["folder"])
     if not named_in(value).name:
         raise MissingDataError(
-            "no model is named; set the switch to owner/name, or to a folder such as ./model"
+            "no model is named; set the switch to owner/name, or to a folder such as "
+            "./model"
         )
     raise MissingDataError(
         f"the model {named_in(value)} is not here; run: mmeval prepare TASK --weights"
@@ -220,13 +235,14 @@ def model_folder(value: str | Mapping[str, str]) -> Path:
 
 
 def loaded(value: str | Mapping[str, str], load: Callable[[Path, str], T]) -> T:
-    """The result of ``load(folder, device)``, which is kept.
-    It is called once in a process for each model, device and function. Its time does not count for the time limit of a
-    trial.
+    """The result of ``load(folder, device)``, which is kept. It is called once in a
+    process for each model, device and function. Its time does not count for the time
+    limit of a trial.
 
-    ``load`` is a function of a module (or a ``partial`` of one with values that can be hashed). Equal functions count
-    as the same, even if they are different objects. Raises the WeightsError of ``load`` for files that give no scores,
-    with the name of the model, and raises it again at each call."""
+    ``load`` is a function of a module (or a ``partial`` of one with values that can be
+    hashed). Equal functions count as the same, even if they are different objects.
+    Raises the WeightsError of ``load`` for files that give no scores, with the name of
+    the model, and raises it again at each call."""
     folder, device = model_folder(value), metric_device()
     mark = value.get("fingerprint", "") if isinstance(value, Mapping) else ""
     key = (str(folder), mark, device, _identity(load))
@@ -263,11 +279,12 @@ def remembered_all(
 ) -> list[T]:
     """The result of ``compute`` for each medium, kept with the medium under ``key``.
 
-    The metrics of one trial share it. ``compute`` is called once with the media that have no result yet, without
-    duplicates, and not at all when there are none; it returns one result for each, in order.
+    The metrics of one trial share it. ``compute`` is called once with the media that
+    have no result yet, without duplicates, and not at all when there are none; it
+    returns one result for each, in order.
 
-    ``key`` names all that the result depends on (the function, the model's fingerprint, its settings). A result must
-    not be changed; an error is not kept.
+    ``key`` names all that the result depends on (the function, the model's fingerprint,
+    its settings). A result must not be changed; an error is not kept.
     """
     open_: dict[str, Media] = {one.sha256: one for one in media if key not in one.memo}
     known = {one.sha256: one.memo[key] for one in media if key in one.memo}
@@ -276,7 +293,8 @@ def remembered_all(
         made = compute(wanted)
         if len(made) != len(wanted):
             raise PluginError(
-                f"{len(wanted)} media were to be worked out together, and {len(made)} results came back"
+                f"{len(wanted)} media were to be worked out together, and {len(made)} "
+                "results came back"
             )
         known.update(zip((one.sha256 for one in wanted), made, strict=True))
     for one in media:

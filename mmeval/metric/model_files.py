@@ -1,7 +1,8 @@
 """Finds the files of a metric's model on this machine, and their fingerprint.
 
-A model of the hub is searched below the folder that ``MMEVAL_WEIGHTS_DIR`` names, as ``OWNER/NAME/FILE``, then in the
-cache of the hub: at the named revision, else at ``main`` as it was when it was fetched.
+A model of the hub is searched below the folder that ``MMEVAL_WEIGHTS_DIR`` names, as
+``OWNER/NAME/FILE``, then in the cache of the hub: at the named revision, else at
+``main`` as it was when it was fetched.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from mmeval.system.folders import own_cache, write_atomic
 WEIGHTS_DIR = "MMEVAL_WEIGHTS_DIR"
 USUAL_REVISION = "main"
 LARGE_BYTES = 64 * 2**20
-"""Bytes from which on the digest of a file outside of the hub's cache is kept, so that the file is read once."""
+"""Bytes from which on the digest of a file outside of the hub's cache is kept, so that
+the file is read once."""
 _NAME = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)(@(?P<revision>[\w./-]+))?", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _FOLDER = (".", "/", "~")
@@ -132,9 +134,10 @@ def _here(folder: Path, item: str) -> str | None:
 def fingerprint(folder: Path, wanted: Sequence[str]) -> str:
     """The digest of a model: of names and SHA-256 of its opened files, wherever it is.
 
-    A large file of the hub's cache is not read, as its name there is its SHA-256. The digest of a large file elsewhere
-    is kept by path, size and time of change, and computed again when one of these differs. Files of a name with ``*``
-    may be thousands: their names and sizes count.
+    A large file of the hub's cache is not read, as its name there is its SHA-256. The
+    digest of a large file elsewhere is kept by path, size and time of change, and
+    computed again when one of these differs. Files of a name with ``*`` may be
+    thousands: their names and sizes count.
     """
     return digest(
         [[name, _mark(folder, name)] for name in sorted(chosen_files(folder, wanted))]

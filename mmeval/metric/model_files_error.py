@@ -19,9 +19,9 @@ _PREPARE = "mmeval prepare TASK --weights; or name another model"
 
 
 class WeightsError(MissingDataError):
-    """Files of a model that give no scores.
-    ``fault`` is what is wrong with them, in words that follow the folder; ``how_to_fix`` is how to fix it, unless the
-    right files have to be put there."""
+    """Files of a model that give no scores. ``fault`` is what is wrong with them, in
+    words that follow the folder; ``how_to_fix`` is how to fix it, unless the right
+    files have to be put there."""
 
     def __init__(
         self, folder: Path, fault: str, *, model: str = "", how_to_fix: str = ""
@@ -55,9 +55,9 @@ class WeightsError(MissingDataError):
 def gaps(report: Mapping[str, Any], ignored: tuple[str, ...] = ()) -> str:
     """The weights that a library did not find in the files of a model.
 
-    They were missing or had another shape, and are filled with random numbers: ``report`` is its
-    ``output_loading_info``. Empty where these are only weights whose last name is ``ignored``. Weights without a place
-    in the model do not count.
+    They were missing or had another shape, and are filled with random numbers:
+    ``report`` is its ``output_loading_info``. Empty where these are only weights whose
+    last name is ``ignored``. Weights without a place in the model do not count.
     """
     missing = sorted(
         name
@@ -65,14 +65,18 @@ def gaps(report: Mapping[str, Any], ignored: tuple[str, ...] = ()) -> str:
         if name.rpartition(".")[2] not in ignored
     )
     if missing:
-        return f"{len(missing)} of its weights are not in its files ({some(missing, _NAMED)})"
+        return (
+            f"{len(missing)} of its weights are not in its files "
+            f"({some(missing, _NAMED)})"
+        )
     other = sorted(
         f"{name}: {list(is_)}, not {list(wanted)}"
         for name, is_, wanted in report.get("mismatched_keys", ())
     )
     shown = some(other, _NAMED)
     return (
-        f"{len(other)} of its weights have another shape than config.json says ({shown})"
+        f"{len(other)} of its weights have another shape than config.json says "
+        f"({shown})"
         if other
         else ""
     )
@@ -81,7 +85,8 @@ def gaps(report: Mapping[str, Any], ignored: tuple[str, ...] = ()) -> str:
 def uneven_blocks(names: Iterable[str], start: str) -> str:
     """The missing weights of equal blocks, named ``START.NUMBER.NAME``.
 
-    Missing is a block between others, or a weight that another block has. Empty where none is.
+    Missing is a block between others, or a weight that another block has. Empty where
+    none is.
     """
     found: dict[int, set[str]] = {}
     for name in names:
@@ -95,7 +100,8 @@ def uneven_blocks(names: Iterable[str], start: str) -> str:
         for name in every - found.get(n, set())
     ]
     return (
-        f"{len(lacks)} of its weights are not in its files ({some(sorted(lacks), _NAMED)})"
+        f"{len(lacks)} of its weights are not in its files "
+        f"({some(sorted(lacks), _NAMED)})"
         if lacks
         else ""
     )

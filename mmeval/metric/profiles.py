@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 Profile = Literal["standard", "official"]
-"""``standard``: the published definition, its defects mended; ``official``: the released script to the digit. Every
-metric has both; one without an official definition has the same in both."""
+"""``standard``: the published definition, its defects mended; ``official``: the
+released script to the digit. Every metric has both; one without an official definition
+has the same in both."""
 
 PROFILES: tuple[str, ...] = get_args(Profile)

@@ -12,16 +12,19 @@ from mmeval.metric.contract import AGGREGATION, Metric
 from mmeval.records.score import Score
 
 ROUNDING = 1e-6
-"""How far beyond its range a value may lie: floating point sums of ones are not always one."""
+"""How far beyond its range a value may lie: floating point sums of ones are not always
+one."""
 
 MetricScores: TypeAlias = Mapping[str, Score]
-"""The scores of one trial by one metric, by output name: one for most, several for a metric with sub-scores."""
+"""The scores of one trial by one metric, by output name: one for most, several for a
+metric with sub-scores."""
 
 
 def scores_of(result: Any, metric: Metric) -> MetricScores:
     """The return value of a metric as scores, checked by its range.
 
-    It is a number, a ``Score``, or a mapping of its ``outputs`` to either. Raises PluginError for other outputs.
+    It is a number, a ``Score``, or a mapping of its ``outputs`` to either. Raises
+    PluginError for other outputs.
     """
     name, outputs = metric.name, metric.outputs
     if not isinstance(result, Mapping):
@@ -38,7 +41,8 @@ def scores_of(result: Any, metric: Metric) -> MetricScores:
 
 
 def _checked(value: Any, metric: Metric, output: str) -> Score:
-    """A value as a score; unscored if no number or outside the range that bounds use."""
+    """A value as a score; unscored if no number or outside the range that bounds
+    use."""
     try:
         score = value if isinstance(value, Score) else Score(value=float(value))
     except (TypeError, ValueError):
@@ -71,14 +75,18 @@ def _checked(value: Any, metric: Metric, output: str) -> Score:
 
 
 def _bounded(score: Score, spread: tuple[float, float]) -> Score:
-    """A score with bounds in the range, or without any, where the whole range is used."""
+    """A score with bounds in the range, or without any, where the whole range is
+    used."""
     if score.bounds is None:
         return score
     (low, high), (lowest, highest) = score.bounds, spread
     finite = math.isfinite(low) and math.isfinite(high)
     if finite and lowest - ROUNDING <= low <= high <= highest + ROUNDING:
         return score
-    reason = f"{score.reason} (its bounds {low:g}..{high:g} are left out: its range is {lowest:g}..{highest:g})"
+    reason = (
+        f"{score.reason} (its bounds {low:g}..{high:g} are left out: its range is "
+        f"{lowest:g}..{highest:g})"
+    )
     return replace(score, bounds=None, reason=reason)
 
 

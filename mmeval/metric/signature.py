@@ -46,7 +46,8 @@ def signature_of(
         _check_batched(name, function, first, roles, batch)
     elif first not in (*TRIAL, SCORES):
         raise PluginError(
-            f"the metric {name!r}: its first argument must be 'trial', as in def {name}(trial, *, switch=1); "
+            f"the metric {name!r}: its first argument must be 'trial', as in def "
+            f"{name}(trial, *, switch=1); "
             "trial.output is the answer, trial.sample has the references"
         )
     for switch, default in switches.items():
@@ -60,7 +61,8 @@ def signature_of(
         )
     if roles and first in TRIAL and not inspect.isgeneratorfunction(function):
         raise PluginError(
-            f"the metric {name!r} has the role {roles[0]!r} and no yield: yield the calls to it, or write * before its "
+            f"the metric {name!r} has the role {roles[0]!r} and no yield: yield the "
+            "calls to it, or write * before its "
             "switches"
         )
     if first == SCORES:
@@ -79,12 +81,15 @@ def _check_batched(
     """Raises PluginError for a function that cannot score many trials at once."""
     if first not in TRIALS or type(batch) is not int or batch < 1:
         raise PluginError(
-            f"the metric {name!r}: one that scores many answers at once is written @metric(..., batch=16) and "
-            f"def {name}(trials, *, switch=1), and returns one score for each of the trials"
+            f"the metric {name!r}: one that scores many answers at once is written "
+            "@metric(..., batch=16) and "
+            f"def {name}(trials, *, switch=1), and returns one score for each of the "
+            "trials"
         )
     if roles or inspect.isgeneratorfunction(function):
         raise PluginError(
-            f"the metric {name!r}: one that scores many answers at once cannot ask a role"
+            f"the metric {name!r}: one that scores many answers at once cannot ask a "
+            "role"
         )
 
 
@@ -97,7 +102,8 @@ def _check_derived(
     """Raises PluginError for a derived metric that needs more than scores."""
     if PIECES_SWITCH not in switches:
         raise PluginError(
-            f"the metric {name!r}: it is made of scores, so that it needs the switch of: list[str] = []"
+            f"the metric {name!r}: it is made of scores, so that it needs the switch "
+            "of: list[str] = []"
         )
     if roles or inspect.isgeneratorfunction(function):
         raise PluginError(
@@ -108,8 +114,8 @@ def _check_derived(
 def _check_marks(
     name: str, function: Callable[..., Any], switches: Mapping[str, Any], first: str
 ) -> None:
-    """Raises PluginError for switches that name what the metric never opens.
-    Models are for metrics of answers, and not where roles are asked or scores combined."""
+    """Raises PluginError for switches that name what the metric never opens. Models are
+    for metrics of answers, and not where roles are asked or scores combined."""
     refused: tuple[type, ...] = (HubModel, JudgePrompt) if first == SCORES else ()
     if inspect.isgeneratorfunction(function):
         refused = (HubModel,)
@@ -120,6 +126,8 @@ def _check_marks(
         ):
             made = "is made of scores" if first == SCORES else "asks a role"
             raise PluginError(
-                f"the metric {name!r}: it {made}, so that it cannot use what its switch {switch!r} names; leave "
-                "that to a metric of the answer, and make one number of both by a derived metric"
+                f"the metric {name!r}: it {made}, so that it cannot use what its "
+                f"switch {switch!r} names; leave "
+                "that to a metric of the answer, and make one number of both by a "
+                "derived metric"
             )

@@ -30,11 +30,13 @@ Mark: TypeAlias = tuple[str, str]
 @dataclass
 class Counts:
     """The contents of a data set; ``samples`` are those that each task's filter keeps.
-    ``media`` are different files by kind, without those of rows that cannot be asked; ``faults`` are rows that cannot
-    be read or asked, and ``read`` is whether the data were read to their end. ``totals`` are the sums of some labels.
+    ``media`` are different files by kind, without those of rows that cannot be asked;
+    ``faults`` are rows that cannot be read or asked, and ``read`` is whether the data
+    were read to their end. ``totals`` are the sums of some labels.
 
-    ``row_marks`` and ``media_marks`` identify each different row, and each file with its kind, for comparison with
-    other data sets; ``bad_marks`` are those of the rows that cannot be asked.
+    ``row_marks`` and ``media_marks`` identify each different row, and each file with
+    its kind, for comparison with other data sets; ``bad_marks`` are those of the rows
+    that cannot be asked.
     """
 
     rows: int = 0
@@ -55,9 +57,9 @@ def count(
     look: MediaLook | None = None,
     totals: Collection[str] = (),
 ) -> Counts:
-    """Read every row once for all tasks that share the data set.
-    ``place`` identifies its rows, whichever are used. Each different medium is decoded while ``look`` has time.
-    ``totals`` are the labels to sum."""
+    """Read every row once for all tasks that share the data set. ``place`` identifies
+    its rows, whichever are used. Each different medium is decoded while ``look`` has
+    time. ``totals`` are the labels to sum."""
     found = Counts(
         samples={task.name: 0 for task in tasks}, totals=dict.fromkeys(totals, 0)
     )
@@ -68,7 +70,8 @@ def count(
             sample = next(rows, None)
         if failure:
             found.faults.append(
-                f"row {found.rows + 1} and those after it cannot be read: {message_of(failure.error)}"
+                f"row {found.rows + 1} and those after it cannot be read: "
+                f"{message_of(failure.error)}"
             )
             found.read = False
         if failure or sample is None:
@@ -119,8 +122,8 @@ def different(
     media: Mapping[str, int],
     there_are: Mapping[str, int],
 ) -> Iterator[str]:
-    """Sentences for numbers that differ.
-    ``rows`` are pairs of expected and actual numbers, ``media`` the expected ones by kind."""
+    """Sentences for numbers that differ. ``rows`` are pairs of expected and actual
+    numbers, ``media`` the expected ones by kind."""
     announced = {
         **rows,
         **{
@@ -135,7 +138,10 @@ def different(
                 if there != 1
                 else f"1 {what.removesuffix('s')} is"
             )
-            yield f"{are} there, the task file expects {number:,}; fetch them again, or correct the file"
+            yield (
+                f"{are} there, the task file expects {number:,}; fetch them again, or "
+                "correct the file"
+            )
 
 
 def wrong_files(expected: Mapping[str, str], folder: Path) -> Iterator[str]:
@@ -145,10 +151,16 @@ def wrong_files(expected: Mapping[str, str], folder: Path) -> Iterator[str]:
             path = path_inside(folder, name)
             digest = _digest(path, hashlib.sha256)
         except (OSError, MmevalError) as error:
-            yield f"{folder / name}: it is missing, or cannot be read ({message_of(error)})"
+            yield (
+                f"{folder / name}: it is missing, or cannot be read "
+                f"({message_of(error)})"
+            )
             continue
         if digest != sha256:
-            yield f"{path}: its content is not what the task file expects (SHA-256 {digest[:12]}...); fetch it again"
+            yield (
+                f"{path}: its content is not what the task file expects (SHA-256 "
+                f"{digest[:12]}...); fetch it again"
+            )
 
 
 def damaged(files: Iterable[HubFile], folder: Path) -> Iterator[str]:
@@ -159,9 +171,14 @@ def damaged(files: Iterable[HubFile], folder: Path) -> Iterator[str]:
         if there < 0:
             yield f"{path}: it is missing; run the same command again"
         elif there != file.size:
-            yield f"{path}: it has {there:,} bytes of {file.size:,}; {_fetch_again(path)}"
+            yield (
+                f"{path}: it has {there:,} bytes of {file.size:,}; {_fetch_again(path)}"
+            )
         elif (digest := _digest_as_hub(path, file)) != file.etag:
-            yield f"{path}: its content is not that of the hub ({digest[:12]}...); {_fetch_again(path)}"
+            yield (
+                f"{path}: its content is not that of the hub ({digest[:12]}...); "
+                f"{_fetch_again(path)}"
+            )
 
 
 def bounded(faults: Iterable[str], where: str = "") -> list[str]:
@@ -178,7 +195,8 @@ def _count_medium(
     part: Part, media: Media, seen: set[Mark], found: Counts, look: MediaLook | None
 ) -> None:
     try:
-        # A medium of a table has no path; its name may repeat, so its content counts too.
+        # A medium of a table has no path; its name may repeat, so its content counts
+        # too.
         file = (
             str(media.path)
             if media.path is not None
@@ -202,13 +220,17 @@ def _count_medium(
         and (fault := medium_problem(part, media) or look.fault(media))
     ):
         found.faults.append(
-            f"{fault if media.label in fault else f'{media.label}: {fault}'}; fetch it again"
+            f"{fault if media.label in fault else f'{media.label}: {fault}'}; fetch "
+            "it again"
         )
 
 
 def _fetch_again(path: Path) -> str:
     """Advice that names the target of a link: files of a cached snapshot are links."""
-    return f"delete {path.resolve() if path.is_symlink() else 'it'} and run the same command again"
+    return (
+        f"delete {path.resolve() if path.is_symlink() else 'it'} and run the same "
+        "command again"
+    )
 
 
 def _digest_as_hub(path: Path, file: HubFile) -> str:

@@ -17,8 +17,8 @@ from mmeval.wording import counted
 @dataclass(frozen=True)
 class Together:
     """A group with the contents of its data: different ``rows``, ``media`` by kind.
-    ``bad`` rows cannot be asked, and their media do not count. ``uncounted``: why these cannot be counted, else
-    empty; ``faults``: differences from the expected numbers."""
+    ``bad`` rows cannot be asked, and their media do not count. ``uncounted``: why these
+    cannot be counted, else empty; ``faults``: differences from the expected numbers."""
 
     group: str
     rows: int = 0
@@ -53,7 +53,10 @@ def _together(
         if state.counts is not None and state.counts.read
     ]
     if len(counts) < len(states):
-        lost = f"the data of {len(states) - len(counts)} of its {counted(len(states), 'task')} cannot be counted"
+        lost = (
+            f"the data of {len(states) - len(counts)} of its "
+            f"{counted(len(states), 'task')} cannot be counted"
+        )
         return Together(group, uncounted=lost)
     rows = len(set[str]().union(*(one.row_marks for one in counts)))
     media = Counter(

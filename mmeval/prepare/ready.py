@@ -60,7 +60,8 @@ def readiness(
 ) -> Iterator[Readiness]:
     """Check each task; ``found`` has each source's listing, or the error of its fetch.
 
-    Data that several tasks share are read once, and their media decoded while ``look`` has time.
+    Data that several tasks share are read once, and their media decoded while ``look``
+    has time.
     """
     shared: dict[_DataSet, list[WantedTask]] = {}
     checked: dict[Source, list[str]] = {}
@@ -89,7 +90,10 @@ def readiness(
         except MmevalError as error:
             advice = ""
             if isinstance(error, MissingDataError) and item.data.data_dir is None:
-                advice = "; if you have the data set in a folder, name that with --data_dir FOLDER"
+                advice = (
+                    "; if you have the data set in a folder, name that with "
+                    "--data_dir FOLDER"
+                )
             failed[item.task.name] = [*by_hand(item)] or [f"{error}{advice}"]
     for members in shared.values():
         _count(members, counted, failed, look)
@@ -151,7 +155,8 @@ def _state(
     for metric, message, by_hand_only in _lacking(item):
         if weights:
             found.append(
-                f"the metric {metric}: {'; '.join(filter(None, (message, by_hand_only)))}"
+                f"the metric {metric}: "
+                f"{'; '.join(filter(None, (message, by_hand_only)))}"
             )
         else:
             advice = by_hand_only or "--weights fetches them"
@@ -165,12 +170,16 @@ def _lacking(item: WantedTask) -> Iterator[tuple[str, str, str]]:
     """The metrics with missing weights, what is missing, and how to get it by hand."""
     for metric in item.task.metrics:
         for switch, lacks in metric.bound.missing_models():
-            message = f"its model {named_in(metric.bound.models[switch])} is not here ({lacks})"
+            message = (
+                f"its model {named_in(metric.bound.models[switch])} is not here "
+                f"({lacks})"
+            )
             yield metric.bound.name, message, metric.bound.metric.models[switch].by_hand
 
 
 def by_hand(item: WantedTask) -> Iterator[str]:
-    """The missing files that the user has to fetch, with where to get and to put them."""
+    """The missing files that the user has to fetch, with where to get and to put
+    them."""
     data = item.data
     try:
         folder = data.local() if data.path and data.data_dir is None else None
@@ -190,7 +199,8 @@ def by_hand(item: WantedTask) -> Iterator[str]:
             f"{take} and put it at {folder / entry.path}"
             if folder is not None
             else (
-                f"{take}, put it into a folder of yours as {entry.path}, and name that folder with --data_dir FOLDER "
+                f"{take}, put it into a folder of yours as {entry.path}, and name "
+                "that folder with --data_dir FOLDER "
                 "(or MMEVAL_DATA_DIR)"
             )
         )

@@ -21,8 +21,8 @@ SPARE_BYTES = 64 * 2**20
 
 
 class Measured(NamedTuple):
-    """A source and its listing on the hub, or None for the reason ``unasked``.
-    That is where the hub was not asked or did not answer; then only local files are used."""
+    """A source and its listing on the hub, or None for the reason ``unasked``. That is
+    where the hub was not asked or did not answer; then only local files are used."""
 
     source: Source
     listing: Listing | None
@@ -44,7 +44,8 @@ def measured(source: Source) -> Measured:
     if variable := hub.offline(source.kind):
         _require_here(
             source,
-            f"{source}: it is not here and {variable} is set; run once with {variable}=0",
+            f"{source}: it is not here and {variable} is set; run once with "
+            f"{variable}=0",
         )
         return Measured(source, None, unasked=f"{variable} is set")
     try:
@@ -78,7 +79,8 @@ def _chosen(source: Source, listing: Listing) -> Source:
     ]
     if lacking:
         raise MissingDataError(
-            f"{source}: the hub has no file {', '.join(lacking)} there; name another revision, or report it to the "
+            f"{source}: the hub has no file {', '.join(lacking)} there; name another "
+            "revision, or report it to the "
             "metric's author"
         )
     return replace(source, only=tuple(name for name in chosen.values() if name))
@@ -97,8 +99,10 @@ def require_space(found: Sequence[Measured]) -> None:
         free = free_bytes(folders[device])
         if count and count + SPARE_BYTES > free:
             raise MissingDataError(
-                f"{size(count)} are to be fetched, and the disk of {folders[device]} has {size(free)} free; free some, "
-                "set HF_HOME to a larger disk, or give --data_dir FOLDER. Nothing was fetched"
+                f"{size(count)} are to be fetched, and the disk of {folders[device]} "
+                f"has {size(free)} free; free some, "
+                "set HF_HOME to a larger disk, or give --data_dir FOLDER. Nothing was "
+                "fetched"
             )
 
 

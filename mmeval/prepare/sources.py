@@ -38,8 +38,9 @@ class WantedTask(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """A repository of the hub at a revision, or the files ``only`` of it.
-    Files have their alternatives, as ``HubModel`` writes them. They lie in the cache, or in a folder ``into``."""
+    """A repository of the hub at a revision, or the files ``only`` of it. Files have
+    their alternatives, as ``HubModel`` writes them. They lie in the cache, or in a
+    folder ``into``."""
 
     repo: str
     revision: str
@@ -48,7 +49,10 @@ class Source:
     into: Path | None = None
 
     def __str__(self) -> str:
-        return f"{'weights' if self.only else NOUN[self.kind]} {self.repo} at {self.revision}"
+        return (
+            f"{'weights' if self.only else NOUN[self.kind]} {self.repo} at "
+            f"{self.revision}"
+        )
 
 
 def wanted(
@@ -57,8 +61,9 @@ def wanted(
     *,
     roles: frozenset[str] = frozenset(),
 ) -> list[WantedTask]:
-    """Build the chosen tasks for a run with these ``roles``.
-    Raises UsageError for overrides that cannot be used, MissingDataError where ``--data bundled`` has no samples."""
+    """Build the chosen tasks for a run with these ``roles``. Raises UsageError for
+    overrides that cannot be used, MissingDataError where ``--data bundled`` has no
+    samples."""
     return [
         WantedTask(replace(build(file, overrides, roles=roles), name=name), file)
         for name, file in chosen.tasks.items()
@@ -112,8 +117,8 @@ def data_source(data: TaskData) -> Source | None:
 
 
 def fetch(source: Source) -> Path:
-    """Fetch the missing files of a source; return its folder.
-    Raises as ``hub.snapshot`` does, and KeyboardInterrupt at once, even during a large file."""
+    """Fetch the missing files of a source; return its folder. Raises as
+    ``hub.snapshot`` does, and KeyboardInterrupt at once, even during a large file."""
     work = partial(
         hub.snapshot,
         source.repo,

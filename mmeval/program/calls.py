@@ -1,8 +1,9 @@
 """Programs: generators that yield calls, receive replies, and return a result.
 
-Protocols, agents and judged metrics are programs. A program does no input or output, so it is tested by feeding it
-replies; the broker runs it, and replays it on journalled replies after a crash. A program must therefore ask the same
-calls again when it gets the same replies: no clock, no random numbers, no files.
+Protocols, agents and judged metrics are programs. A program does no input or output, so
+it is tested by feeding it replies; the broker runs it, and replays it on journalled
+replies after a crash. A program must therefore ask the same calls again when it gets
+the same replies: no clock, no random numbers, no files.
 
     def rubric(trial, judge):
         replies = yield [judge.ask(question(c, trial)) for c in trial.sample.metadata["rubric"]]
@@ -32,22 +33,25 @@ MODEL = "model"
 T = TypeVar("T")
 
 Accept: TypeAlias = Callable[[Response], str]
-"""What is wrong with a reply; empty when it can be used. It depends on the request alone, as the reply may be used for
-every call with the same request."""
+"""What is wrong with a reply; empty when it can be used. It depends on the request
+alone, as the reply may be used for every call with the same request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """A request to a role: ``model``, ``judge``, or another with a backend in the run.
 
-    A reply in which ``accept`` finds a fault is asked for again, a few times (see the broker); after that it is an
-    error of the kind ``bad_reply``. Without ``accept`` every reply is accepted. ``example`` is an accepted reply after
-    which the program asks as much as it ever does; a dry run uses it.
+    A reply in which ``accept`` finds a fault is asked for again, a few times (see the
+    broker); after that it is an error of the kind ``bad_reply``. Without ``accept``
+    every reply is accepted. ``example`` is an accepted reply after which the program
+    asks as much as it ever does; a dry run uses it.
 
-    ``convert`` names routes (:mod:`mmeval.backend.sendable`), or holds routes of the program's own, for media that the
-    role's backend does not take as they are, or for which another form is enough: they are converted before they are
-    sent, and warnings of the response report it. With any route, media that cannot be decoded are not sent, but are an
-    error of the kind ``bad_media``. ``title`` is the name of the step in a trace.
+    ``convert`` names routes (:mod:`mmeval.backend.sendable`), or holds routes of the
+    program's own, for media that the role's backend does not take as they are, or for
+    which another form is enough: they are converted before they are sent, and warnings
+    of the response report it. With any route, media that cannot be decoded are not
+    sent, but are an error of the kind ``bad_media``. ``title`` is the name of the step
+    in a trace.
     """
 
     role: str
@@ -60,7 +64,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The response to a call, the call's place in the program (``0``, ``2.1``), and its key in the journal.
+    """The response to a call, the call's place in the program (``0``, ``2.1``), and its
+    key in the journal.
 
     The key is empty where there was none to ask.
     """
@@ -78,7 +83,8 @@ class Reply:
         return self.response.text
 
     def require(self) -> Interleaved:
-        """The answer. Raises CallFailed without one: the program ends, its trial failed."""
+        """The answer. Raises CallFailed without one: the program ends, its trial
+        failed."""
         if self.response.output is None:
             raise CallFailed(
                 self.response.error
@@ -87,7 +93,8 @@ class Reply:
         return self.response.output
 
     def problem(self) -> str:
-        """Why it cannot be used; empty if it can. Raises CallFailed for an error that another try may not meet."""
+        """Why it cannot be used; empty if it can. Raises CallFailed for an error that
+        another try may not meet."""
         error = self.response.error
         if error is not None and error.kind not in (
             *HOPELESS,
@@ -99,7 +106,8 @@ class Reply:
 
 
 Program: TypeAlias = Generator[Call | Sequence[Call], Any, T]
-"""Yields a call (and is sent a ``Reply``) or a sequence of independent calls (and is sent a list of replies)."""
+"""Yields a call (and is sent a ``Reply``) or a sequence of independent calls (and is
+sent a list of replies)."""
 
 
 class CallFailed(MmevalError):
@@ -123,8 +131,9 @@ def ask_all(calls: Sequence[Call]) -> Program[list[Reply]]:
 
 
 def next_asked(program: Program[T], sent: Any) -> Call | Sequence[Call]:
-    """What a program asks next, given the replies to what it asked last. Raises what it raises, StopIteration with its
-    result; a program that yields another one in place of its calls gets a TypeError, at its line."""
+    """What a program asks next, given the replies to what it asked last. Raises what it
+    raises, StopIteration with its result; a program that yields another one in place of
+    its calls gets a TypeError, at its line."""
     asked = program.send(sent)
     if isinstance(asked, GeneratorType):
         asked = program.throw(
@@ -134,7 +143,8 @@ def next_asked(program: Program[T], sent: Any) -> Call | Sequence[Call]:
 
 
 def followed(program: Program[T], answer: Callable[[Call, str], Reply]) -> T:
-    """Run a program in this thread; ``answer`` gives the reply to a call, by its place. Raises what either raises."""
+    """Run a program in this thread; ``answer`` gives the reply to a call, by its place.
+    Raises what either raises."""
     step = 0
     sent: Reply | list[Reply] | None = None
     while True:
@@ -203,5 +213,6 @@ class Role:
         )
 
     def variant(self, kind: PartKind) -> Role:
-        """The role for a kind of medium: ``captioner.audio`` if the run has it, else this."""
+        """The role for a kind of medium: ``captioner.audio`` if the run has it, else
+        this."""
         return self.variants.get(kind, self)

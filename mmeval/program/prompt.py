@@ -15,12 +15,14 @@ Prompt: TypeAlias = Callable[[Sample], tuple[Message, ...]]
 
 
 class PromptError(UsageError):
-    """A template that cannot be compiled, or a prompt that cannot be made of a sample."""
+    """A template that cannot be compiled, or a prompt that cannot be made of a
+    sample."""
 
 
 @dataclass(frozen=True)
 class FromReference:
-    """Marks an option of a prompt function: with these values it states what the sample's reference says."""
+    """Marks an option of a prompt function: with these values it states what the
+    sample's reference says."""
 
     values: tuple[Any, ...]
 
@@ -35,7 +37,8 @@ class FunctionPrompt:
 
     @property
     def uses_reference(self) -> bool:
-        """Whether an option has a value with which the model is told what the reference says."""
+        """Whether an option has a value with which the model is told what the reference
+        says."""
         return any(
             value in mark.values
             for name, value in self.options.items()
@@ -48,7 +51,8 @@ class FunctionPrompt:
             isinstance(message, Message) for message in messages
         ):
             raise PromptError(
-                f"sample {sample.id!r}: the prompt function {self.name!r} must return messages"
+                f"sample {sample.id!r}: the prompt function {self.name!r} must return "
+                "messages"
             )
         return messages
 

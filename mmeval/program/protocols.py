@@ -16,8 +16,8 @@ from mmeval.system.arguments import OneOrMore
 class Ask:
     """The input of a protocol: the sample's prompt, wanted kinds, and the role to ask.
 
-    ``sample`` carries references and labels, so that a protocol can read how many turns a sample has; nothing of them
-    may enter a message.
+    ``sample`` carries references and labels, so that a protocol can read how many turns
+    a sample has; nothing of them may enter a message.
     """
 
     sample: Sample
@@ -31,7 +31,8 @@ class Ask:
         messages: Sequence[Message] | None = None,
         wants: Sequence[PartKind] | None = None,
     ) -> Call:
-        """A call of the model under test, with the sample's prompt and kinds as defaults."""
+        """A call of the model under test, with the sample's prompt and kinds as
+        defaults."""
         chosen = self.messages if messages is None else messages
         return self.model.send(
             chosen, wants=self.wants if wants is None else wants, params=self.params
@@ -57,7 +58,8 @@ def text_then_media(
 ) -> Program[Interleaved]:
     """First text and code, then each wanted medium kind on its own, after the text.
 
-    The media fill the text's dangling placeholders of their kind in order; those left over follow the text.
+    The media fill the text's dangling placeholders of their kind in order; those left
+    over follow the text.
     """
     written: list[PartKind] = [kind for kind in ask.wants if kind in ("text", "code")]
     first = yield from ask_one(ask.call(wants=written or ("text",)))
@@ -95,11 +97,12 @@ def episode(ask: Ask, *, answer: str = "all") -> Program[Interleaved]:
 
 
 def until_all_kinds(ask: Ask, *, tries: OneOrMore = 100) -> Program[Interleaved]:
-    """The same request, until an answer holds every wanted kind, at most ``tries`` times.
+    """The same request, until an answer holds every wanted kind, at most ``tries``
+    times.
 
-    The last answer is the result, also where it lacks a kind. A failed reply is a try like any other; only where all
-    fail does the program. This favours models that often answer with one kind alone, so it is never the default of a
-    task.
+    The last answer is the result, also where it lacks a kind. A failed reply is a try
+    like any other; only where all fail does the program. This favours models that often
+    answer with one kind alone, so it is never the default of a task.
     """
     answer: Interleaved | None = None
     for _ in range(tries):

@@ -1,7 +1,7 @@
 """Roles by kind of medium: ``captioner.audio`` beside ``captioner``.
 
-Few models read every kind, so several backends may describe media: the one that a run has for a kind is asked about it,
-and the role itself about all others.
+Few models read every kind, so several backends may describe media: the one that a run
+has for a kind is asked about it, and the role itself about all others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from mmeval.program.calls import Role
 from mmeval.records.request import GenerationParams
 
 BY_KIND = ("captioner",)
-"""The arguments of metrics whose roles may have variants. A metric that asks one of them asks ``Role.variant``."""
+"""The arguments of metrics whose roles may have variants. A metric that asks one of
+them asks ``Role.variant``."""
 
 
 def variant(role: str, kind: PartKind) -> str:
@@ -64,6 +65,7 @@ def check_variants(roles: Iterable[str], asked: Collection[str]) -> None:
         if dot and base in asked and kind not in MEDIA_KINDS:
             names = [variant(base, known) for known in MEDIA_KINDS]
             raise UsageError(
-                f"--role {role}: {kind!r} is no kind of medium{did_you_mean(role, names)} (there are "
+                f"--role {role}: {kind!r} is no kind of "
+                f"medium{did_you_mean(role, names)} (there are "
                 f"{', '.join(names)})"
             )

@@ -14,13 +14,15 @@ from mmeval.decode import DecodeLimits
 class Route:
     """A conversion of media of the kind ``takes`` into parts of the kind ``gives``.
 
-    ``convert`` returns the parts and a few words about them. The routes of mmeval have their names in
-    :data:`mmeval.backend.routes.ROUTES`; one of a program has a ``name`` of its own, which distinguishes its answers.
-    ``version`` is raised whenever a change of the parts could change an answer. ``due`` is whether a medium of a kind
-    that is taken should be converted all the same; without it none is. ``reads`` is whether media of its type can be
-    converted. ``needs`` is the module of an extra that it imports, as ``module:extra``. ``items`` is the largest number
-    of parts, or of characters, for estimates. With ``only_first`` a request keeps the first medium of the kind
-    ``gives``, also of those that other routes make.
+    ``convert`` returns the parts and a few words about them. The routes of mmeval have
+    their names in :data:`mmeval.backend.routes.ROUTES`; one of a program has a ``name``
+    of its own, which distinguishes its answers. ``version`` is raised whenever a change
+    of the parts could change an answer. ``due`` is whether a medium of a kind that is
+    taken should be converted all the same; without it none is. ``reads`` is whether
+    media of its type can be converted. ``needs`` is the module of an extra that it
+    imports, as ``module:extra``. ``items`` is the largest number of parts, or of
+    characters, for estimates. With ``only_first`` a request keeps the first medium of
+    the kind ``gives``, also of those that other routes make.
     """
 
     takes: PartKind

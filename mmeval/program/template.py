@@ -1,11 +1,12 @@
 """Renders prompts written as Jinja templates, whose values may hold media.
 
-In the text that a template sees, media are marks that only this process knows; once it is rendered, they replace the
-marks. No text in the data can contain one.
+In the text that a template sees, media are marks that only this process knows; once it
+is rendered, they replace the marks. No text in the data can contain one.
 
-``TemplatePrompt`` makes the prompt of a task: it sees ``input`` (the text of the sample's user message), ``id``, and
-the labels that ``prompt_fields`` names; nothing else of a sample, so that no reference reaches the model.
-``PartsTemplate`` is a template over any values.
+``TemplatePrompt`` makes the prompt of a task: it sees ``input`` (the text of the
+sample's user message), ``id``, and the labels that ``prompt_fields`` names; nothing
+else of a sample, so that no reference reaches the model. ``PartsTemplate`` is a
+template over any values.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from mmeval.records.sample import Message, Sample
 Value: TypeAlias = (
     "str | int | float | Interleaved | Sequence[Value] | Mapping[str, Value] | None"
 )
-"""A value of a template: a text or number, content with media, or a list or mapping of these."""
+"""A value of a template: a text or number, content with media, or a list or mapping of
+these."""
 
 _NONCE = f"{secrets.randbelow(10**30):030d}"
 _MARK = re.compile(
@@ -43,7 +45,8 @@ def check_template(source: str, fields: Sequence[str]) -> None:
     known = ("input", "id", *fields)
     for name in _unknown_names(BoundedTemplate(source), known):
         raise PromptError(
-            f"the template reads {name!r}{did_you_mean(name, known)}; it has {', '.join(known)}; "
+            f"the template reads {name!r}{did_you_mean(name, known)}; it has "
+            f"{', '.join(known)}; "
             f"a label of the samples is named under prompt_fields first"
         )
 
@@ -62,7 +65,8 @@ def _unknown_names(template: BoundedTemplate, known: Sequence[str]) -> list[str]
 @dataclass(frozen=True)
 class TemplatePrompt:
     """Templates for the system and each user message; an empty one leaves it as it is.
-    Raises RowError for a sample that they cannot be rendered with, PromptError if they leave out its media."""
+    Raises RowError for a sample that they cannot be rendered with, PromptError if they
+    leave out its media."""
 
     user: str = ""
     system: str = ""
@@ -92,7 +96,8 @@ class TemplatePrompt:
         return with_system(self._rendered(self._system, sample, text), messages)
 
     def _asked(self, message: Message, sample: Sample) -> Message:
-        """A user message through the template; several are turns, asked in the same words."""
+        """A user message through the template; several are turns, asked in the same
+        words."""
         if message.role != "user":
             return message
         parts = message.content.parts
@@ -109,7 +114,8 @@ class TemplatePrompt:
         if left_out is not None:
             name = left_out.label or left_out.kind
             raise PromptError(
-                f"sample {sample.id!r}: the template leaves out {name}; write {{{{ input }}}} whole into it"
+                f"sample {sample.id!r}: the template leaves out {name}; write {{{{ "
+                f"input }}}} whole into it"
             )
         return Message("user", Interleaved(found))
 
@@ -136,8 +142,8 @@ class TemplatePrompt:
 class PartsTemplate:
     """A template over named values; content keeps its media where it is written.
 
-    ``names`` are all that it may read. Raises PromptError for a template that does not compile or that reads anything
-    else.
+    ``names`` are all that it may read. Raises PromptError for a template that does not
+    compile or that reads anything else.
     """
 
     source: str
@@ -146,7 +152,8 @@ class PartsTemplate:
     def __post_init__(self) -> None:
         for name in _unknown_names(self._template, self.names):
             raise PromptError(
-                f"the template reads {name!r}{did_you_mean(name, self.names)}; it has {', '.join(self.names)}"
+                f"the template reads {name!r}{did_you_mean(name, self.names)}; it has "
+                f"{', '.join(self.names)}"
             )
 
     @cached_property
@@ -161,13 +168,14 @@ class PartsTemplate:
     def render(self, values: Mapping[str, Value]) -> Interleaved:
         """The text with the values' media in their places.
 
-        Raises PromptError for values that it cannot be made of, and for a template that shows a part of a content's
-        media and loses the others.
+        Raises PromptError for values that it cannot be made of, and for a template that
+        shows a part of a content's media and loses the others.
         """
         return self._contents(values, lambda given: [self._template.render(given)])[0]
 
     def each(self, values: Mapping[str, Value]) -> tuple[Interleaved, ...]:
-        """The contents of a template that is one expression of a list; any other has one. Raises as ``render``."""
+        """The contents of a template that is one expression of a list; any other has
+        one. Raises as ``render``."""
 
         def texts(given: Mapping[str, Any]) -> list[str]:
             found = json.loads(self._template.value(given))
@@ -208,14 +216,15 @@ class PartsTemplate:
             for content in contents
         ):
             raise PromptError(
-                "the template cuts a content and loses some of its media; write it whole"
+                "the template cuts a content and loses some of its media; write it "
+                "whole"
             )
         return tuple(Interleaved(_unmarked(text, placed)) for text in texts)
 
 
 def _as_text(value: Value, placed: list[Part], contents: list[range]) -> Any:
-    """A value as a template sees it.
-    Parts without text are added to ``placed``, their ranges by content to ``contents``."""
+    """A value as a template sees it. Parts without text are added to ``placed``, their
+    ranges by content to ``contents``."""
     if isinstance(value, Interleaved):
         first = len(placed)
         text = _marked(value, placed)

@@ -12,7 +12,8 @@ from typing import Any
 from mmeval.content.parts import Interleaved
 
 DIGEST_CHARS = 32
-"""Hex characters kept of a SHA-256 (128 bits): no collisions in practice, and short lines."""
+"""Hex characters kept of a SHA-256 (128 bits): no collisions in practice, and short
+lines."""
 
 _encode = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
@@ -45,10 +46,11 @@ def code_digest(function: Callable[..., Any]) -> str:
 def call_seed(run_seed: int, request_digest: str, *again: int) -> int:
     """The seed of a call, in 0 .. 2**31 - 1.
 
-    It depends on the request and not on the task, so that duplicates across tasks agree. ``again`` are the counts by
-    which the same request is drawn anew: the repeat of the trial; the earlier calls of its program with this request;
-    the same for the call that an agent answers; the replies to this call that were not acceptable. Zeros at the end may
-    be left out.
+    It depends on the request and not on the task, so that duplicates across tasks
+    agree. ``again`` are the counts by which the same request is drawn anew: the repeat
+    of the trial; the earlier calls of its program with this request; the same for the
+    call that an agent answers; the replies to this call that were not acceptable. Zeros
+    at the end may be left out.
     """
     while len(again) > 1 and not again[-1]:
         again = again[:-1]
@@ -63,7 +65,8 @@ def line_digest(line: bytes) -> str:
 def content_digest(head: bytes, contents: Sequence[tuple[str, Interleaved]]) -> str:
     """The digest of named contents: order, kinds, words and media bytes.
 
-    Every field is written with its length before it, so that different contents never give the same bytes.
+    Every field is written with its length before it, so that different contents never
+    give the same bytes.
     """
     fields: list[str] = []
     for word, content in contents:

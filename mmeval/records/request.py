@@ -27,8 +27,9 @@ _OPTION_PREFIXES = ("image.", "audio.", "video.", "document.", "3d.", "code.", "
 class GenerationParams:
     """How to generate. None leaves a value to the model's own default.
 
-    ``options`` are parameters of one output modality under a dotted name, such as ``image.size`` or ``audio.voice``; a
-    backend refuses the options that it does not know.
+    ``options`` are parameters of one output modality under a dotted name, such as
+    ``image.size`` or ``audio.voice``; a backend refuses the options that it does not
+    know.
     """
 
     max_tokens: int | None = None
@@ -40,10 +41,11 @@ class GenerationParams:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> GenerationParams:
-        """From ``generation_kwargs`` with users' names (``max_gen_toks``, ``until``, ...).
+        """From ``generation_kwargs`` with users' names (``max_gen_toks``, ``until``,
+        ...).
 
-        Raises UnknownNameError for an unknown name, UsageError for a value of the wrong type or outside
-        its range.
+        Raises UnknownNameError for an unknown name, UsageError for a value of the wrong
+        type or outside its range.
         """
         known: dict[str, Any] = {}
         options: dict[str, Any] = {}
@@ -127,9 +129,10 @@ def _within(name: str, value: Any, number: float) -> float:
 class Request:
     """One question to a backend; ``wants`` are the kinds of part to answer with.
 
-    ``seed`` and ``key`` are set by the broker. ``digest`` covers messages, parameters, wanted kinds and the media's
-    bytes, nothing else: not the seed, not a file name, not the task. ``key`` names the call among those of all runs, so
-    that a server can tell one that is sent again; empty for none.
+    ``seed`` and ``key`` are set by the broker. ``digest`` covers messages, parameters,
+    wanted kinds and the media's bytes, nothing else: not the seed, not a file name, not
+    the task. ``key`` names the call among those of all runs, so that a server can tell
+    one that is sent again; empty for none.
     """
 
     messages: tuple[Message, ...]
@@ -149,11 +152,13 @@ class Request:
         return request
 
     def replied(self) -> Request:
-        """The request to send once a reply has come, under another key: by this one the server may repeat it."""
+        """The request to send once a reply has come, under another key: by this one the
+        server may repeat it."""
         return self.with_seed(self.seed, digest(self.key)) if self.key else self
 
     def without_options(self, names: Collection[str]) -> Request:
-        """The request without some parameters of one modality, under the same digest."""
+        """The request without some parameters of one modality, under the same
+        digest."""
         if not names:
             return self
         options = {
@@ -191,11 +196,13 @@ class Request:
 
 _MOST_HOWS = 64
 _hows: dict[tuple[Any, ...], tuple[GenerationParams, bytes]] = {}
-"""By the identity of the parameters, which are held with them so that no others get it, and the kinds."""
+"""By the identity of the parameters, which are held with them so that no others get it,
+and the kinds."""
 
 
 def _how_digest(params: GenerationParams, wants: tuple[PartKind, ...]) -> bytes:
-    """Parameters and wanted kinds as bytes; some are kept, as the calls of a run repeat them."""
+    """Parameters and wanted kinds as bytes; some are kept, as the calls of a run repeat
+    them."""
     known = _hows.get((id(params), *wants))
     if known is None:
         if len(_hows) >= _MOST_HOWS:

@@ -35,7 +35,8 @@ RETRYABLE: frozenset[ErrorKind] = frozenset(
 UNANSWERED: frozenset[ErrorKind] = frozenset(
     ("rate_limit", "unreachable", "timeout", "connection")
 )
-"""Errors after which the server may have, or may still make, the reply to that very call."""
+"""Errors after which the server may have, or may still make, the reply to that very
+call."""
 HOPELESS: frozenset[ErrorKind] = frozenset(
     ("bad_request", "too_long", "unsupported", "bad_media", "over_limit")
 )
@@ -66,8 +67,9 @@ class ErrorInfo:
 @dataclass(frozen=True, slots=True)
 class Usage:
     """The cost of an answer: tokens in and out as the server counts (0: not reported).
-    ``batched``: it was asked in a batch, which costs less. What is no whole number from 0 to ``MOST_TOKENS`` counts as
-    not reported, whichever server or plugin gives it: sums, prices and budgets can use it."""
+    ``batched``: it was asked in a batch, which costs less. What is no whole number from
+    0 to ``MOST_TOKENS`` counts as not reported, whichever server or plugin gives it:
+    sums, prices and budgets can use it."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -84,9 +86,10 @@ class Usage:
 class TraceStep:
     """One call on the way to an agent's answer.
 
-    ``path`` is its place in the agent's program (``0``, ``2.1``), ``role`` who was asked, ``title`` the agent's name of
-    the step, ``seconds`` how long it took, and ``key`` its name in the journal, which has the reply. ``calls`` counts
-    it and the calls that an agent in its role made for the reply.
+    ``path`` is its place in the agent's program (``0``, ``2.1``), ``role`` who was
+    asked, ``title`` the agent's name of the step, ``seconds`` how long it took, and
+    ``key`` its name in the journal, which has the reply. ``calls`` counts it and the
+    calls that an agent in its role made for the reply.
     """
 
     path: str
@@ -133,7 +136,8 @@ class TraceStep:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """How an agent came to its answer: its calls in order, and its own ``evidence`` (JSON)."""
+    """How an agent came to its answer: its calls in order, and its own ``evidence``
+    (JSON)."""
 
     steps: tuple[TraceStep, ...] = ()
     evidence: Mapping[str, Any] = field(default_factory=dict)
@@ -157,9 +161,10 @@ class Trace:
 class Response:
     """One answer, or why there is none: exactly one of ``output``, ``error`` is set.
 
-    ``latency`` is in seconds; ``served`` is the model that the server reports, ``fingerprint`` its name for the
-    state of its software. ``left_out`` are the kinds of part that an answer made elsewhere was not asked for. The
-    answer of an agent has a ``trace``, and its usage and latency are the sums of its steps.
+    ``latency`` is in seconds; ``served`` is the model that the server reports,
+    ``fingerprint`` its name for the state of its software. ``left_out`` are the kinds
+    of part that an answer made elsewhere was not asked for. The answer of an agent has
+    a ``trace``, and its usage and latency are the sums of its steps.
     """
 
     output: Interleaved | None = None

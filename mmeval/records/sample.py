@@ -32,11 +32,12 @@ class Message:
 class Sample:
     """One item of a task; ``metadata`` (labels, rubrics, ...) never goes to a model.
 
-    ``candidates`` are contents that are neither asked nor right answers, such as wrong pictures beside the right one:
-    only metrics see them.
+    ``candidates`` are contents that are neither asked nor right answers, such as wrong
+    pictures beside the right one: only metrics see them.
 
-    ``fault`` is why the sample cannot be put to a model, with the file and row to correct; empty for a sound one. A
-    sample with a fault may have no input and lack labels.
+    ``fault`` is why the sample cannot be put to a model, with the file and row to
+    correct; empty for a sound one. A sample with a fault may have no input and lack
+    labels.
     """
 
     id: str
@@ -48,7 +49,8 @@ class Sample:
 
     @cached_property
     def digest(self) -> str:
-        """The digest that scores are tied to: of all content, the media's bytes included."""
+        """The digest that scores are tied to: of all content, the media's bytes
+        included."""
         from mmeval.system.json_lines import (
             to_line,
         )  # listing tasks needs records, but no fast JSON
@@ -72,7 +74,8 @@ class Sample:
 
     @property
     def question(self) -> str:
-        """The user's messages as they are written, with placeholders in the place of media."""
+        """The user's messages as they are written, with placeholders in the place of
+        media."""
         return "\n".join(
             message.content.raw for message in self.input if message.role == "user"
         )

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
 FORMAT_VERSION = 2
-"""Version of the JSON form of all records; unknown fields of a newer one are kept, never refused."""
+"""Version of the JSON form of all records; unknown fields of a newer one are kept,
+never refused."""
 
 ScoreStatus = Literal["scored", "unscored", "unavailable", "inapplicable"]
 Cause = Literal["final", "lost", "unsure"]
-"""Whether scoring an unscored trial again can help. ``lost``: it can, as a verdict was lost, or the scoring died or
-took too long. ``final``: it cannot, as the score is undefined, or the metric fails on this answer. ``unsure``: it
-cannot, as the judge is not sure."""
+"""Whether scoring an unscored trial again can help. ``lost``: it can, as a verdict was
+lost, or the scoring died or took too long. ``final``: it cannot, as the score is
+undefined, or the metric fails on this answer. ``unsure``: it cannot, as the judge is
+not sure."""
 CAUSES: tuple[Cause, ...] = ("lost", "unsure", "final")
 """Of several causes the first of these counts, as most can be done for it."""
 
@@ -22,13 +24,15 @@ CAUSES: tuple[Cause, ...] = ("lost", "unsure", "final")
 class Score:
     """A trial's score by one metric: a value with evidence, or why there is none.
 
-    ``unscored`` is found while scoring (a lost verdict, an unreadable file); ``unavailable`` is known before the run
-    (no weights, no judge). Neither is zero. ``inapplicable`` is an answer that holds nothing for the metric, such as
-    one without sound for the quality of sound. A scored one without a value has only evidence, of which an aggregator
-    makes one number of all answers. Where a part of an unscored trial is known, such as a rubric with one
-    lost verdict, ``bounds`` are the lowest and the highest value that it could have had. ``cause`` of an unscored one
-    is whether scoring it again can help. ``weight`` is how many things stand behind it, such as the steps of a maze,
-    for an aggregator that counts these."""
+    ``unscored`` is found while scoring (a lost verdict, an unreadable file);
+    ``unavailable`` is known before the run (no weights, no judge). Neither is zero.
+    ``inapplicable`` is an answer that holds nothing for the metric, such as one without
+    sound for the quality of sound. A scored one without a value has only evidence, of
+    which an aggregator makes one number of all answers. Where a part of an unscored
+    trial is known, such as a rubric with one lost verdict, ``bounds`` are the lowest
+    and the highest value that it could have had. ``cause`` of an unscored one is
+    whether scoring it again can help. ``weight`` is how many things stand behind it,
+    such as the steps of a maze, for an aggregator that counts these."""
 
     value: float | None = None
     status: ScoreStatus = "scored"
@@ -80,7 +84,8 @@ class Score:
 
     @classmethod
     def inapplicable(cls, reason: str) -> Score:
-        """An answer that holds nothing for the metric; it counts in no mean and no bounds."""
+        """An answer that holds nothing for the metric; it counts in no mean and no
+        bounds."""
         return cls(status="inapplicable", reason=reason)
 
     def to_json(self) -> dict[str, Any]:
@@ -118,13 +123,16 @@ def _pair(values: Sequence[float] | None) -> tuple[float, float] | None:
 class Result:
     """One number of a report: a metric over a task's trials, or over one slice.
 
-    ``stderr`` is the standard error of ``value``, ``ci95`` its 95 % interval; ``bounds`` are those it would have if
-    everything failed or unscored were lowest, or highest (None when the metric has no finite range). Where ``value`` is
-    None nothing could be scored, or scoring was ``suspended`` during the run, and what was scored until then is no fair
-    part of the whole. ``clusters`` counts the independent groups of trials behind the value, ``bootstrap_iters`` the
-    resamples behind its standard error (0: it comes from a formula). ``weights`` are the shares of a group's members,
-    or of the parts of a number that is made of others. ``faulty`` are those of the ``failed`` that could not be asked
-    because of their own data; ``inapplicable`` are the answers that hold nothing for the metric.
+    ``stderr`` is the standard error of ``value``, ``ci95`` its 95 % interval;
+    ``bounds`` are those it would have if everything failed or unscored were lowest, or
+    highest (None when the metric has no finite range). Where ``value`` is None nothing
+    could be scored, or scoring was ``suspended`` during the run, and what was scored
+    until then is no fair part of the whole. ``clusters`` counts the independent groups
+    of trials behind the value, ``bootstrap_iters`` the resamples behind its standard
+    error (0: it comes from a formula). ``weights`` are the shares of a group's members,
+    or of the parts of a number that is made of others. ``faulty`` are those of the
+    ``failed`` that could not be asked because of their own data; ``inapplicable`` are
+    the answers that hold nothing for the metric.
     """
 
     task: str

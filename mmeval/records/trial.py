@@ -25,8 +25,9 @@ class Exchange:
 class Trial:
     """One sample put to the model once: the exchanges in order and their outcome.
 
-    Exactly one of ``output`` and ``error`` is set. ``left_out`` are the kinds of part that the task wants and the model
-    was not asked for, since it cannot give them (``partial_output``). Metrics score trials.
+    Exactly one of ``output`` and ``error`` is set. ``left_out`` are the kinds of part
+    that the task wants and the model was not asked for, since it cannot give them
+    (``partial_output``). Metrics score trials.
     """
 
     sample: Sample

@@ -53,7 +53,8 @@ class Baseline:
 
     def beside(self, document: ResultsDocument) -> Beside:
         """The baseline's column beside a run's numbers, by its results file's content.
-        Numbers that were made in another way (version, data, protocol, definition of metric, judge) are left out."""
+        Numbers that were made in another way (version, data, protocol, definition of
+        metric, judge) are left out."""
         theirs = results_of(self.document)
         values: dict[Key, Result] = {}
         differing: dict[str, None] = {}
@@ -76,11 +77,13 @@ class Baseline:
                 values[key] = other
                 if other.n != own.n and not key.slice:
                     notes[
-                        f"the baseline has {counted(other.n, 'trial')} of {key.task}, this run {own.n:,}"
+                        f"the baseline has {counted(other.n, 'trial')} of {key.task}, "
+                        f"this run {own.n:,}"
                     ] = None
         if unknown:
             notes[
-                f"the baseline ({self.file.parent}) has no number for {', '.join(unknown)}"
+                f"the baseline ({self.file.parent}) has no number for "
+                f"{', '.join(unknown)}"
             ] = None
         return Beside(Column(self.header, values), tuple(differing), tuple(notes))
 
@@ -94,24 +97,28 @@ class Baseline:
 def read_baseline(path: Path) -> Baseline:
     """The newest results file of a run folder, or the file itself.
 
-    Raises MissingDataError where there is none, UsageError for a file of something else.
+    Raises MissingDataError where there is none, UsageError for a file of something
+    else.
     """
     file = newest_results(path, {}) or path if path.is_dir() else path
     if not file.is_file():
         raise MissingDataError(
-            f"--baseline {path}: there is no results_*.json; give the folder of a run that has ended"
+            f"--baseline {path}: there is no results_*.json; give the folder of a run "
+            "that has ended"
         )
     try:
         document = read_results(file)
     except UsageError:
         raise UsageError(
-            f"--baseline {file}: this is no results file of this mmeval, or is damaged; give a results_*.json"
+            f"--baseline {file}: this is no results file of this mmeval, or is "
+            "damaged; give a results_*.json"
         ) from None
     return Baseline(file, document)
 
 
 def recorded_baseline(settings: Mapping[str, Any], run: Path) -> Baseline | None:
-    """The baseline in the settings of a run. Where it cannot be read, or is the run itself, that is one warning."""
+    """The baseline in the settings of a run. Where it cannot be read, or is the run
+    itself, that is one warning."""
     named = settings.get("baseline")
     try:
         found = None if named is None else read_baseline(Path(str(named)))
@@ -122,7 +129,8 @@ def recorded_baseline(settings: Mapping[str, Any], run: Path) -> Baseline | None
         found.file, newest_results(run, {"settings": settings})
     ):
         log.warning(
-            "the baseline of the run is not shown: %s now holds the results of this run",
+            "the baseline of the run is not shown: %s now holds the results of this "
+            "run",
             named,
         )
         return None
@@ -141,7 +149,8 @@ def beside(run: StoredRun, baseline: Baseline | None) -> Beside:
     if _is_of(found.file, run.results_file):
         return Beside(
             notes=(
-                f"The baseline of the run is not shown: {named} now holds the results of this run.",
+                f"The baseline of the run is not shown: {named} now holds the results "
+                "of this run.",
             )
         )
     column, differing, _ = found.beside(run.results)

@@ -11,9 +11,10 @@ from mmeval.report.numbers import NumberRow
 def headline_rows(rows: Sequence[NumberRow]) -> list[NumberRow]:
     """One row for each group and task, in the order given; slices have none.
 
-    Totals come first (made of other numbers, and part of none), and among them those of averages; then the numbers
-    listed first. The first one with a value is taken, also where it lost a part of its trials; of several runs, the one
-    with most values. A partial value is none. Where none has a value it is the first row.
+    Totals come first (made of other numbers, and part of none), and among them those of
+    averages; then the numbers listed first. The first one with a value is taken, also
+    where it lost a part of its trials; of several runs, the one with most values. A
+    partial value is none. Where none has a value it is the first row.
     """
     whole: dict[str, list[NumberRow]] = {}
     for row in rows:
@@ -33,7 +34,8 @@ def _headline(rows: Sequence[NumberRow]) -> NumberRow:
 
 
 def _values(row: NumberRow) -> int:
-    """In how many runs a row has a value that nothing is missing from, or lost a part of what it would be made of."""
+    """In how many runs a row has a value that nothing is missing from, or lost a part
+    of what it would be made of."""
     known = (
         result is not None and (result.value is not None or _is_lost(result))
         for result in row.results

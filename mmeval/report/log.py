@@ -1,5 +1,6 @@
-"""The log on stderr: ``2026-01-31:12:00:00 INFO     [module:line] message``.
-On a terminal a line is the message alone, behind ``warning:`` or ``error:``, unless the level is DEBUG."""
+"""The log on stderr: ``2026-01-31:12:00:00 INFO     [module:line] message``. On a
+terminal a line is the message alone, behind ``warning:`` or ``error:``, unless the
+level is DEBUG."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ class _StderrHandler(logging.Handler):
 
 
 def begin_log(level: str, environ: Mapping[str, str]) -> None:
-    """Log mmeval from ``level`` up, others' warnings, to stderr; warn of unused variables. May be called again."""
+    """Log mmeval from ``level`` up, others' warnings, to stderr; warn of unused
+    variables. May be called again."""
     root = logging.getLogger()
     for handler in [h for h in root.handlers if isinstance(h, _StderrHandler)]:
         root.removeHandler(handler)

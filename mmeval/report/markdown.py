@@ -23,8 +23,8 @@ def table_lines(
     right_aligned: AbstractSet[str] = frozenset(),
     if_filled: str = "",
 ) -> list[str]:
-    """The lines of a table, without the column ``if_filled`` where all its cells are empty.
-    Cells are not escaped: pass foreign text to :func:`cell`."""
+    """The lines of a table, without the column ``if_filled`` where all its cells are
+    empty. Cells are not escaped: pass foreign text to :func:`cell`."""
     kept = [
         at
         for at, header in enumerate(headers)
@@ -60,7 +60,8 @@ def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) ->
 
 
 def _width(text: str) -> int:
-    """Terminal columns: two for wide East Asian characters, none for combining marks."""
+    """Terminal columns: two for wide East Asian characters, none for combining
+    marks."""
     if text.isascii():
         return len(text)
     return sum(

@@ -29,8 +29,9 @@ _NUMBERS = attrgetter(
 
 
 def missing(result: Result) -> str:
-    """What a value leaves out: ``2 failed, 1 unscored, bounds 0.4000 to 0.5500``.
-    The bounds are how much that could change it. Suspended scoring comes first, then nothing to score."""
+    """What a value leaves out: ``2 failed, 1 unscored, bounds 0.4000 to 0.5500``. The
+    bounds are how much that could change it. Suspended scoring comes first, then
+    nothing to score."""
     statuses = ("failed", "unscored", "unavailable", "inapplicable", "unsupported")
     counts = [(getattr(result, status), status) for status in statuses]
     found = ["scoring suspended"] if result.suspended else []
@@ -57,7 +58,8 @@ def weights(result: Result) -> str:
 class NumberReasons:
     """Why a group has no value or fewer tasks, and which pieces a number is without.
 
-    It is made from all numbers of a run, the members of each group, and the pieces that derived numbers lack.
+    It is made from all numbers of a run, the members of each group, and the pieces that
+    derived numbers lack.
     """
 
     def __init__(
@@ -85,7 +87,8 @@ class NumberReasons:
         return "; ".join((*own, *self._partial(self._tasks(result))))
 
     def is_partial(self, result: Result) -> bool:
-        """Whether a value, or that of one of a group's tasks, is without some pieces; a slice: without more of them."""
+        """Whether a value, or that of one of a group's tasks, is without some pieces; a
+        slice: without more of them."""
         if result.slice:
             return bool(self._fewer(result))
         return any(
@@ -126,7 +129,8 @@ class NumberReasons:
                 yield member
 
     def _unknown(self, group: Result) -> Iterator[str]:
-        """The tasks without which the group has no value, with the counts of their trials."""
+        """The tasks without which the group has no value, with the counts of their
+        trials."""
         own = [member for member in self._own(group) if member.task in group.weights]
         lost = [
             _with_counts(member)
@@ -180,8 +184,9 @@ def _with_counts(member: Result) -> str:
 
 
 def repeated(results: Iterable[Result], pieces: Pieces) -> set[Key]:
-    """The numbers that tables leave out, though results files keep them.
-    A piece's that alone makes an equal one; a slice's unavailable in all of its task, or with nothing to score."""
+    """The numbers that tables leave out, though results files keep them. A piece's that
+    alone makes an equal one; a slice's unavailable in all of its task, or with nothing
+    to score."""
     known = {Key.of(result): result for result in results}
     found = {
         key for key in known if key.slice and is_none(known.get(key._replace(slice="")))

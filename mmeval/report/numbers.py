@@ -18,7 +18,8 @@ ResultsDocument = Mapping[str, Any]
 NO_DATA = "left out: its data are not here"
 NOT_ASKED = "not asked"
 NOT_THERE = "no number"
-"""In the place of a number: for a task that a run never had, and for a metric that it did not compute."""
+"""In the place of a number: for a task that a run never had, and for a metric that it
+did not compute."""
 
 
 class Notes(NamedTuple):
@@ -41,10 +42,12 @@ class Notes(NamedTuple):
 class NumberRow:
     """A metric over a task, group or slice, one number a run (None: the run has none).
 
-    ``notes`` are those of all runs, ``own_notes`` those of each; ``unlike`` says for each run after the first why its
-    number does not compare with the first one's, empty where it does; ``absent`` says for each run what stands in the
-    place of a number, empty where there is one. Of a whole, ``pieces`` are the metrics that it is made of, as one
-    number of theirs where it is ``of_averages``, and ``partial`` says for each run whether it lacks some of them.
+    ``notes`` are those of all runs, ``own_notes`` those of each; ``unlike`` says for
+    each run after the first why its number does not compare with the first one's, empty
+    where it does; ``absent`` says for each run what stands in the place of a number,
+    empty where there is one. Of a whole, ``pieces`` are the metrics that it is made of,
+    as one number of theirs where it is ``of_averages``, and ``partial`` says for each
+    run whether it lacks some of them.
     """
 
     task: str
@@ -87,9 +90,9 @@ def number_rows(
 ) -> list[NumberRow]:
     """The rows of some runs, which ``names`` tells apart in the notes.
 
-    Of several breakdowns of a task the first is taken, unless every slice is wanted. A number that repeats another one
-    is there only with ``repeats`` (None: as every slice is). With ``empty``, a task or group without any number has a
-    row without a metric.
+    Of several breakdowns of a task the first is taken, unless every slice is wanted. A
+    number that repeats another one is there only with ``repeats`` (None: as every slice
+    is). With ``empty``, a task or group without any number has a row without a metric.
     """
     tables = [results_of(document) for document in documents]
     shown = dict.fromkeys(
@@ -145,7 +148,8 @@ def groups_of(documents: Iterable[ResultsDocument]) -> dict[str, list[str]]:
 
 
 def _pieces(document: ResultsDocument, which: str, only: str = "outputs") -> Pieces:
-    """The ``pieces`` of each derived number, or those that it is ``without``; ``only`` of entries that have a key."""
+    """The ``pieces`` of each derived number, or those that it is ``without``; ``only``
+    of entries that have a key."""
     return {
         (task, output): tuple(entry[which])
         for task, metrics in document.get("mmeval", {}).get("metrics", {}).items()

@@ -54,8 +54,9 @@ class Logged(Quiet):
 
 
 class ProgressBar(Quiet):
-    """One line of tqdm on stderr: answers, rate, time left, and what else there is to say.
-    ``answered 20,118/34,774  41/s  05:58 left, judged 19,870, failed 2, 96.10 USD``"""
+    """One line of tqdm on stderr: answers, rate, time left, and what else there is to
+    say. ``answered 20,118/34,774  41/s  05:58 left, judged 19,870, failed 2, 96.10
+    USD``"""
 
     def __init__(self) -> None:
         self._bar: Any = None  # tqdm is imported when the bar is shown
@@ -117,7 +118,8 @@ class ProgressBar(Quiet):
             self._say(refresh=True)
 
     def _advance(self, *, also: bool = False) -> None:
-        """Count one; what else there is to say is made anew where the line was drawn, or ``also`` now."""
+        """Count one; what else there is to say is made anew where the line was drawn,
+        or ``also`` now."""
         if self._bar.update(1) or also:
             self._say(refresh=False)
 

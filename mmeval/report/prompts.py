@@ -24,7 +24,8 @@ def first_prompt(task: Task) -> str:
     if sample is None:
         return f"--- {task.name}: no sample passes the task's filter and can be asked"
     lines = [
-        f"--- {task.name}, sample {printable(sample.id, limit=_MAX_LINE)}, wants {'+'.join(task.wanted(sample))}"
+        f"--- {task.name}, sample {printable(sample.id, limit=_MAX_LINE)}, wants "
+        f"{'+'.join(task.wanted(sample))}"
     ]
     for message in task.prompt(sample):
         lines.append(f"[{message.role}]")

@@ -36,7 +36,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Publication:
-    """What is done with the results of a run; prepared before it, so that it does not end with a wrong name."""
+    """What is done with the results of a run; prepared before it, so that it does not
+    end with a wrong name."""
 
     loggers: Mapping[str, Logger]
     baseline: Baseline | None
@@ -57,8 +58,9 @@ class Publication:
         table: str,
         recorded: Baseline | None = None,
     ) -> Publication:
-        """With loggers by name and their arguments; without ``baseline`` the ``recorded`` one is taken.
-        Raises the errors of the loggers, and those of ``read_baseline``."""
+        """With loggers by name and their arguments; without ``baseline`` the
+        ``recorded`` one is taken. Raises the errors of the loggers, and those of
+        ``read_baseline``."""
         other = recorded if baseline is None else read_baseline(baseline)
         return cls(create_loggers(loggers), other, log_samples, page, table)
 
@@ -119,11 +121,12 @@ def publish(
     table: str = "short",
     shown: Collection[str] = (),
 ) -> Published:
-    """Write results and (if wanted) samples files; return what they hold, with the table.
+    """Write results and (if wanted) samples files; return what they hold, with the
+    table.
 
-    The numbers of ``baseline`` stand in the table alone. What keeps the exit code from being 0, what of a baseline
-    does not compare, and notes on the answers go to the log, one warning each, but for those that the caller has
-    ``shown``.
+    The numbers of ``baseline`` stand in the table alone. What keeps the exit code from
+    being 0, what of a baseline does not compare, and notes on the answers go to the
+    log, one warning each, but for those that the caller has ``shown``.
     """
     folder = context.folder or outcome.folder
     hashes: dict[str, str] = {}
@@ -167,13 +170,15 @@ def publish(
 def end_of_shard(
     outcome: RunOutcome, shard: str, *, show: Callable[[str], None]
 ) -> None:
-    """Show how many trials a shard has, which has no results of its own, and log what it lacks."""
+    """Show how many trials a shard has, which has no results of its own, and log what
+    it lacks."""
     for complaint in outcome.complaints:
         if complaint != outcome.error:
             log.warning(complaint)
     counts, run = outcome.counts, outcome.folder.parent.parent
     show(
-        f"shard {shard}: {counts.kept:,} trials kept, {counts.new:,} new, {counts.failed:,} failed, "
+        f"shard {shard}: {counts.kept:,} trials kept, {counts.new:,} new, "
+        f"{counts.failed:,} failed, "
         f"{counts.unsupported:,} not asked, {counts.unscored:,} unscored\n"
         f"results: mmeval merge {shlex.quote(str(run))}, when all shards are done\n"
     )
@@ -185,8 +190,9 @@ def write_at_end(
     run: Path, results: Path, *, baseline: Baseline | None = None
 ) -> Path | None:
     """Write the report of a run whose results were just written; return its page.
-    ``baseline``'s numbers stand beside its own. A failure is one warning with the command that makes it later.
-    Raises Interrupted after Ctrl-C, which takes nothing of the results."""
+    ``baseline``'s numbers stand beside its own. A failure is one warning with the
+    command that makes it later. Raises Interrupted after Ctrl-C, which takes nothing of
+    the results."""
     later = f"mmeval report {shlex.quote(str(run))} makes it"
     try:
         with (

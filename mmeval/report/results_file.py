@@ -1,7 +1,7 @@
 """The results file in lm-evaluation-harness's layout: its readers load it as is.
 
-What that layout has no place for stands beside it under ``mmeval``: counts of what was not scored, bounds, intervals,
-slices, and what keeps the result from being compared.
+What that layout has no place for stands beside it under ``mmeval``: counts of what was
+not scored, bounds, intervals, slices, and what keeps the result from being compared.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ def results_document(
         "git_hash": _git_hash(),
         "date": datetime.strptime(outcome.started, "%Y-%m-%dT%H-%M-%S").timestamp(),
         "pretty_env_info": (
-            f"mmeval {__version__}; Python {platform.python_version()} ({sys.platform}); {platform.platform()}"
+            f"mmeval {__version__}; Python {platform.python_version()} "
+            f"({sys.platform}); {platform.platform()}"
         ),
         "mmeval_version": __version__,
         "task_hashes": dict(task_hashes),
@@ -116,8 +117,9 @@ def results_document(
 def _numbers(
     results: tuple[Result, ...], aliases: Mapping[str, str], *, keep_empty: bool = True
 ) -> dict[str, Any]:
-    """``{name: {"alias", "metric,none", "metric_stderr,none"}}``, without slices.
-    A value that is unknown is null; its standard error is "N/A", as readers of this layout expect."""
+    """``{name: {"alias", "metric,none", "metric_stderr,none"}}``, without slices. A
+    value that is unknown is null; its standard error is "N/A", as readers of this
+    layout expect."""
     found: dict[str, dict[str, Any]] = {
         name: {"alias": alias} for name, alias in aliases.items()
     }
@@ -165,7 +167,8 @@ def _config(task: Task) -> dict[str, Any]:
 
 
 def _sample_counts(task: Task, outcome: RunOutcome) -> dict[str, int]:
-    """``original``: rows of the data set; ``effective``: samples that this run asked."""
+    """``original``: rows of the data set; ``effective``: samples that this run
+    asked."""
     results = (
         result
         for result in outcome.results
@@ -237,8 +240,9 @@ def _metrics(task: Task) -> dict[str, Any]:
 
 
 def _combined(task: Task, outcome: RunOutcome) -> dict[str, Any]:
-    """Numbers of numbers, as metrics that are made of others.
-    One is also without the parts of which no trial could have been scored, unless it is meant to leave them out."""
+    """Numbers of numbers, as metrics that are made of others. One is also without the
+    parts of which no trial could have been scored, unless it is meant to leave them
+    out."""
     whole = {
         one.metric: one
         for one in outcome.results
@@ -299,8 +303,9 @@ def _range(range: tuple[float, float]) -> list[float] | None:
 
 
 def _asked(task: Task, outcome: RunOutcome) -> dict[str, Any]:
-    """Which trials of the run folder the numbers are about.
-    So many repeats of each sample; where flags chose, their range in the data set (``samples``; null: all it has)."""
+    """Which trials of the run folder the numbers are about. So many repeats of each
+    sample; where flags chose, their range in the data set (``samples``; null: all it
+    has)."""
     chosen = outcome.chosen.get(task.name)
     if chosen is None or task.name not in outcome.subsets:
         return {"repeats": task.repeats, "samples": None}

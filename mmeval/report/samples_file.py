@@ -28,7 +28,8 @@ from mmeval.task.task import Task
 
 @dataclass(frozen=True)
 class SampleRow:
-    """A sample, its trials in the order of repeats, and each trial's scores by output."""
+    """A sample, its trials in the order of repeats, and each trial's scores by
+    output."""
 
     index: int
     sample: Sample
@@ -41,7 +42,8 @@ class SampleRow:
 def write_samples(file: Path, rows: Iterable[SampleRow]) -> str:
     """Write the file line by line; nothing but the present row is held.
 
-    Returns the task's hash: over the hashes of documents, prompts and targets. Raises StorageError.
+    Returns the task's hash: over the hashes of documents, prompts and targets. Raises
+    StorageError.
     """
     whole = hashlib.sha256()
     with replaced_file(file) as new, new.open("wb") as out:
@@ -60,15 +62,16 @@ def write_samples(file: Path, rows: Iterable[SampleRow]) -> str:
 def sample_line(row: SampleRow) -> dict[str, Any]:
     """A samples file's line; a metric's key is the mean of scored repeats, or null.
 
-    ``inapplicable``, ``left_out``, ``trace``, ``warnings`` and ``finish_reason``, by repeat, stand where one is not
-    empty, or no plain stop.
+    ``inapplicable``, ``left_out``, ``trace``, ``warnings`` and ``finish_reason``, by
+    repeat, stand where one is not empty, or no plain stop.
     """
     document = row.sample.to_json()
     prompt = "\n".join(
         f"{message.role}: {message.content.rendered()}" for message in row.prompt
     )
     target = row.sample.references[0].rendered() if row.sample.references else ""
-    # A placeholder stands for everything that is not text; where there is no answer, `error` says why.
+    # A placeholder stands for everything that is not text; where there is no answer,
+    # `error` says why.
     texts = [
         "" if trial.output is None else trial.output.rendered() for trial in row.trials
     ]
@@ -155,7 +158,8 @@ def _usage(trial: Trial) -> dict[str, int]:
 
 
 def _trace(trial: Trial) -> list[dict[str, Any]]:
-    """How agents came to the replies of a trial's calls, each with the path of its call."""
+    """How agents came to the replies of a trial's calls, each with the path of its
+    call."""
     answered = (
         (exchange.path, exchange.response.trace) for exchange in trial.exchanges
     )

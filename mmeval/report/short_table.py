@@ -1,6 +1,7 @@
 """The short table on stdout: one line a group and task, in at most 80 columns.
 
-What holds for all rows stands once below it, with what was not computed and where to look next.
+What holds for all rows stands once below it, with what was not computed and where to
+look next.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ _OF_THE_NUMBERS = (
     ),
     *("protocol", "profile"),
 )
-"""The flags without which another run would have other samples, or be asked or scored in another way."""
+"""The flags without which another run would have other samples, or be asked or scored
+in another way."""
 
 
 def short_table(
@@ -90,7 +92,8 @@ def short_table(
 
 
 def _shown(rows: Sequence[NumberRow]) -> list[NumberRow]:
-    """The rows with a number, each below the groups that it is in, with or without one."""
+    """The rows with a number, each below the groups that it is in, with or without
+    one."""
     found: list[NumberRow] = []
     depths: set[int] = set()
     for row in reversed(rows):
@@ -111,7 +114,8 @@ def _has_number(result: Result | None) -> bool:
 
 
 class _Line(NamedTuple):
-    """A row of the table: its texts, how deep its name is indented, and whether it is ``better`` or ``worse``."""
+    """A row of the table: its texts, how deep its name is indented, and whether it is
+    ``better`` or ``worse``."""
 
     cells: tuple[str, ...]
     depth: int
@@ -189,8 +193,9 @@ def number_text(value: float | None) -> str:
 def verdict(result: Result, other: Result) -> str:
     """``better`` or ``worse`` than another run's number, else empty.
 
-    The 95 % interval of the difference must leave out 0. It is made of the intervals of both numbers, as if their
-    samples were independent (Zou and Donner 2008); for two runs over the same samples it is too wide.
+    The 95 % interval of the difference must leave out 0. It is made of the intervals of
+    both numbers, as if their samples were independent (Zou and Donner 2008); for two
+    runs over the same samples it is too wide.
     """
     if (
         result.value is None
@@ -285,7 +290,10 @@ def _about_all(
         without := [row.alias for row in rows if not row.is_group and row not in shown]
     ):
         names = f": {_named(without)}" if len(without) <= _MOST_NAMED else ""
-        yield f"{counted(len(without), 'task')} {'has' if len(without) == 1 else 'have'} no number{names}."
+        yield (
+            f"{counted(len(without), 'task')} "
+            f"{'has' if len(without) == 1 else 'have'} no number{names}."
+        )
 
 
 def _named(names: Iterable[str]) -> str:
@@ -305,10 +313,16 @@ def _notes(
             low, high = map(number_text, result.bounds)
             them = "it" if lost == 1 else "them"
             name = printable(row.alias, limit=200)
-            yield f"{name}: {lost:,} failed or unscored; with {them} {row.metric} lies in {low} to {high}."
+            yield (
+                f"{name}: {lost:,} failed or unscored; with {them} {row.metric} lies "
+                f"in {low} to {high}."
+            )
     selection = outcome.selection
     if found := [*remedies(selection, task_words(context.settings, selection))]:
-        yield f"Missing here; mmeval score {shlex.quote(str(outcome.folder))} adds what can then be computed:"
+        yield (
+            f"Missing here; mmeval score {shlex.quote(str(outcome.folder))} adds what "
+            "can then be computed:"
+        )
         yield from (f"  {remedy}" for remedy in found)
 
 
@@ -320,7 +334,8 @@ def last_lines(
     page: Path | None,
     width: int,
 ) -> str:
-    """Where a run's page and results file lie, and the commands that go on from here."""
+    """Where a run's page and results file lie, and the commands that go on from
+    here."""
     folder, selection, settings = (
         shlex.quote(str(outcome.folder)),
         outcome.selection,
@@ -374,7 +389,8 @@ def _spelt(value: Any) -> str:
 
 
 def _laid(label: str, words: Sequence[str], width: int) -> str:
-    """A label and a path, which is never broken, or a command that goes on in the next line after a backslash."""
+    """A label and a path, which is never broken, or a command that goes on in the next
+    line after a backslash."""
     lines = [f"{label:{_LABEL}}{words[0]}"]
     if len(lines[0]) > width and not words[1:]:
         return f"{label}\n  {words[0]}"

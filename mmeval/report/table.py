@@ -42,7 +42,8 @@ def render(
     baseline: Column | None = None,
 ) -> str:
     """The settings line, the table of tasks, and that of groups if any has a number.
-    ``document`` is the results file's content, ``roles`` those besides the model, ``baseline`` another run's column."""
+    ``document`` is the results file's content, ``roles`` those besides the model,
+    ``baseline`` another run's column."""
     shown: Sequence[Task | UnavailableTask | Group] = (
         *selection.tasks,
         *selection.left_out,
@@ -68,7 +69,8 @@ def _settings_line(
     selection: Selection, context: ReportContext, roles: Mapping[str, BackendSpec]
 ) -> str:
     words = [
-        f"{context.model} ({as_arguments(context.model_args)}), gen_kwargs: ({as_arguments(context.gen_kwargs)}), "
+        f"{context.model} ({as_arguments(context.model_args)}), gen_kwargs: "
+        f"({as_arguments(context.gen_kwargs)}), "
         f"limit: {context.limit}, num_fewshot: None, batch_size: {context.batch_size}",
         *(
             f"{role}: {spec.name} ({as_arguments(spec.args)})"
@@ -85,7 +87,8 @@ def _settings_line(
 
 
 def _profiles(selection: Selection) -> Iterator[str]:
-    """The profiles that are not standard, with their tasks where others have another."""
+    """The profiles that are not standard, with their tasks where others have
+    another."""
     of = {
         task.name: str(task.config.get("profile") or "standard") for task in selection
     }

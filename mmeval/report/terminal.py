@@ -22,8 +22,9 @@ def columns() -> int:
 def steady() -> None:
     """Make the streams usable, also in a process that was started without them.
 
-    A closed stream is opened on the null device: else the next opened file takes its number, and receives all printed
-    text. Characters that a stream cannot show are escaped.
+    A closed stream is opened on the null device: else the next opened file takes its
+    number, and receives all printed text. Characters that a stream cannot show are
+    escaped.
     """
     for number in range(3):
         try:
@@ -72,8 +73,8 @@ def write_line(line: str) -> None:
 
 
 def _silence_if_gone(stream: TextIO, error: OSError) -> None:
-    """Discard a standard stream whose reader or terminal is gone. Raises any other error.
-    The interpreter flushes the stream once more when it ends."""
+    """Discard a standard stream whose reader or terminal is gone. Raises any other
+    error. The interpreter flushes the stream once more when it ends."""
     if error.errno not in (errno.EPIPE, errno.EIO):
         raise error
     nowhere = os.open(os.devnull, os.O_WRONLY)

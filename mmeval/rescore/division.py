@@ -1,7 +1,9 @@
-"""The shards that a run has, which of them make its results, and whether they are parts of the same run.
+"""The shards that a run has, which of them make its results, and whether they are parts
+of the same run.
 
-The shards of one number N are a *division*. Each division is complete in itself, since a shard reads what others have
-answered: so shards of another N may finish what an earlier division has left.
+The shards of one number N are a *division*. Each division is complete in itself, since
+a shard reads what others have answered: so shards of another N may finish what an
+earlier division has left.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ class StoredShard(NamedTuple):
         return {"tasks": sorted(self.record["tasks"]), "settings": chosen}
 
     def definition(self, task: str) -> dict[str, Any]:
-        """What its score rows of a task depend on; empty where it has none. Raises UsageError for a damaged record."""
+        """What its score rows of a task depend on; empty where it has none. Raises
+        UsageError for a damaged record."""
         sets = self.path / "scores" / file_name(task)
         name = self.of_whole.get("score_sets", {}).get(task)
         newest = max(
@@ -61,7 +64,8 @@ class StoredShard(NamedTuple):
             )
         except ValueError as error:
             raise UsageError(
-                f"{file}: is damaged ({error}); remove its folder, and run shard {self.shard} again to score it"
+                f"{file}: is damaged ({error}); remove its folder, and run shard "
+                f"{self.shard} again to score it"
             ) from None
 
     @property
@@ -70,13 +74,15 @@ class StoredShard(NamedTuple):
 
 
 class Division(NamedTuple):
-    """The shards of one number; ``lacking`` says which of them are missing or not finished."""
+    """The shards of one number; ``lacking`` says which of them are missing or not
+    finished."""
 
     shards: Sequence[StoredShard]
     lacking: Sequence[str]
 
     def definition(self, task: str) -> dict[str, Any]:
-        """What the score rows of a task depend on; empty where none of the shards has any."""
+        """What the score rows of a task depend on; empty where none of the shards has
+        any."""
         return next(
             (found for one in self.shards if (found := one.definition(task))), {}
         )
@@ -94,14 +100,16 @@ def stored_shards(run: Path) -> list[StoredShard]:
     )
     if not begun:
         raise MissingDataError(
-            f"{run}: there are no shards in it; give the folder of a run, <output_path>/<model>/<run_id>, whose "
+            f"{run}: there are no shards in it; give the folder of a run, "
+            "<output_path>/<model>/<run_id>, whose "
             "command was given with --shard I/N"
         )
     return begun
 
 
 def division_of(run: Path, shards: Sequence[StoredShard], *, partial: bool) -> Division:
-    """The newest division that is complete, else the newest one. Raises UsageError for that, unless ``partial``."""
+    """The newest division that is complete, else the newest one. Raises UsageError for
+    that, unless ``partial``."""
     by_number: dict[int, dict[int, StoredShard]] = {}
     for one in shards:
         known = by_number.pop(one.shard.of, {})  # the newest stands last
@@ -113,7 +121,8 @@ def division_of(run: Path, shards: Sequence[StoredShard], *, partial: bool) -> D
     division = next((one for one in reversed(found) if not one.lacking), found[-1])
     if division.lacking and not partial:
         raise UsageError(
-            f"{run}: {', '.join(division.lacking)}. Run what is left, or give --partial for results without it"
+            f"{run}: {', '.join(division.lacking)}. Run what is left, or give "
+            "--partial for results without it"
         )
     return division
 
@@ -127,8 +136,8 @@ def _lacking(of: int, members: Mapping[int, StoredShard]) -> Iterator[str]:
 
 
 def check_alike(run: Path, shards: Sequence[StoredShard], division: Division) -> None:
-    """Raises IdentityChangedError where a shard was made by another model, with other settings or of other data.
-    The error has the field and both values."""
+    """Raises IdentityChangedError where a shard was made by another model, with other
+    settings or of other data. The error has the field and both values."""
     first = division.shards[0]
     own = RunFolder.read_record(run)
     known = [(str(run), own)] if own and any(run.glob("journal/*.jsonl")) else []
@@ -155,7 +164,8 @@ def _check_pair(
 ) -> None:
     if changes:
         raise IdentityChangedError(
-            f"{run}: shard {first.shard} and {other} differ ({some(changes, 3)}). Run the wrong one again as "
+            f"{run}: shard {first.shard} and {other} differ ({some(changes, 3)}). Run "
+            "the wrong one again as "
             "the other, or move its folder away"
         )
 
@@ -173,7 +183,8 @@ def _of_tasks(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str
 
 
 def _of_choice(first: StoredShard, one: StoredShard) -> Iterator[str]:
-    """The differences of two shards of one division in what they are parts of, and in how they are scored."""
+    """The differences of two shards of one division in what they are parts of, and in
+    how they are scored."""
     yield from differences(first.choice, one.choice)
     for task in first.record["tasks"]:
         plan, other = first.definition(task), one.definition(task)

@@ -1,7 +1,9 @@
-"""The files of shards joined into their run: journals, media, records of tasks, score rows.
+"""The files of shards joined into their run: journals, media, records of tasks, score
+rows.
 
-A file is written under another name and then renamed, and nothing is taken out of a shard: joining that ends in the
-middle is done again. What the run has already is left as it is.
+A file is written under another name and then renamed, and nothing is taken out of a
+shard: joining that ends in the middle is done again. What the run has already is left
+as it is.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ ADVICE = "The shards are as they were: free space, then run the same command"
 
 
 def join(run: Path, shards: Sequence[Path]) -> None:
-    """Bring what shards hold into their run, the newest shard last. Raises StorageError."""
+    """Bring what shards hold into their run, the newest shard last. Raises
+    StorageError."""
     try:
         for shard in shards:
             if any((shard / "journal" / INBOX).glob("*.receipt")):
@@ -62,13 +65,15 @@ def _names(shards: Sequence[Path], pattern: str) -> list[Path]:
 
 
 class _Latest:
-    """The latest row of each trial of a task: the digest of its answer, empty where it failed."""
+    """The latest row of each trial of a task: the digest of its answer, empty where it
+    failed."""
 
     def __init__(self) -> None:
         self._digests: dict[int, str] = {}
 
     def takes(self, row: Row) -> bool:
-        """Whether a row joins the earlier ones: a failure does not where there is an answer."""
+        """Whether a row joins the earlier ones: a failure does not where there is an
+        answer."""
         key = trial_key(row["i"], row["n"])
         if "error" in row and self._digests.get(key):
             return False
@@ -96,8 +101,8 @@ def _add(
     takes: Callable[[Row], bool] = lambda _: True,
     known: Path | None = None,
 ) -> None:
-    """Add to a file the lines of others that neither it nor ``known`` has, and that it ``takes``, as a whole or not at
-    all. Its own lines are shown to ``takes`` first."""
+    """Add to a file the lines of others that neither it nor ``known`` has, and that it
+    ``takes``, as a whole or not at all. Its own lines are shown to ``takes`` first."""
     seen = (
         {hash(line) for _, line, _ in read_lines(known)} if known is not None else set()
     )

@@ -1,6 +1,8 @@
-"""The results of a run that was asked in shards: their folders are joined, and numbers made of them.
+"""The results of a run that was asked in shards: their folders are joined, and numbers
+made of them.
 
-Nothing is asked and no backend is made, so a machine without the model and the judge's key can do it.
+Nothing is asked and no backend is made, so a machine without the model and the judge's
+key can do it.
 """
 
 from __future__ import annotations
@@ -49,13 +51,15 @@ from mmeval.wording import counted
 
 @dataclass(frozen=True)
 class Merged:
-    """What came of merging: the results, and the states of the shards that went into them."""
+    """What came of merging: the results, and the states of the shards that went into
+    them."""
 
     outcome: RunOutcome
     states: Mapping[str, str]
 
     def note(self) -> None:
-        """Record it once the results are written: merging again has nothing to do then."""
+        """Record it once the results are written: merging again has nothing to do
+        then."""
         with closing(RunFolder(self.outcome.folder)) as folder:
             folder.note(
                 **{
@@ -86,8 +90,8 @@ def check_at_rest(run: Path) -> None:
 def merge(
     run: Path, options: RunOptions, *, progress: Progress, partial: bool
 ) -> Merged:
-    """Join the shards of a run into it and make its results.
-    Raises RunLockedError while one of them is at work, and what ``division_of`` and ``check_alike`` raise."""
+    """Join the shards of a run into it and make its results. Raises RunLockedError
+    while one of them is at work, and what ``division_of`` and ``check_alike`` raise."""
     with ExitStack() as locked:
         for path in shards_of(run).values():
             locked.enter_context(closing(RunFolder(path)))
@@ -156,7 +160,8 @@ class _MergedTrials(Runner):
         self._made: dict[str, set[int]] = {}
         self._trials: dict[str, int] = {}
         self._without_row: dict[str, int] = {}
-        """By task, how many answers have no row of scores: a shard was copied in part, say."""
+        """By task, how many answers have no row of scores: a shard was copied in part,
+        say."""
 
     def prepare(self, _media: MediaStore) -> Backends:
         return Backends({})
@@ -257,7 +262,10 @@ class _MergedTrials(Runner):
         ]
 
     def again(self) -> str:
-        return f"run {score_command(self.path, self.selection.tasks, self.options.roles, self.options.roles)}"
+        return (
+            "run "
+            f"{score_command(self.path, self.selection.tasks, self.options.roles, self.options.roles)}"
+        )
 
     def completed(self, outcome: RunOutcome) -> RunOutcome:
         lost = lost_complaints(self.tally, again="its shard's command")
@@ -267,7 +275,8 @@ class _MergedTrials(Runner):
             for name, subset in self._whole.get("subsets", {}).items()
         }
         without_row = tuple(
-            f"{name}: {counted(lost, 'answer')} of the shards without a row of scores: mmeval score {self.path}"
+            f"{name}: {counted(lost, 'answer')} of the shards without a row of "
+            f"scores: mmeval score {self.path}"
             for name, lost in self._without_row.items()
         )
         outcome = replace(
@@ -290,7 +299,8 @@ class _MergedTrials(Runner):
                 for name, made in self._trials.items()
             },
             complaints=(
-                f"{', '.join(self._division.lacking)}: these are results without the rest; run what is left, which "
+                f"{', '.join(self._division.lacking)}: these are results without the "
+                "rest; run what is left, which "
                 f"keeps what is answered, then mmeval merge {self.path}",
                 *outcome.complaints,
             ),

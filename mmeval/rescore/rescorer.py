@@ -42,8 +42,9 @@ log = logging.getLogger(__name__)
 def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
     """Score every trial of a run folder that its score sets do not cover yet.
 
-    Raises MissingDataError where there is no run, MissingError where nothing that is asked for by name can be computed
-    or a judge of the run cannot be asked again as it was, Interrupted when the user stops it.
+    Raises MissingDataError where there is no run, MissingError where nothing that is
+    asked for by name can be computed or a judge of the run cannot be asked again as it
+    was, Interrupted when the user stops it.
     """
     record = run_record(options.folder)
     roles = frozenset((*options.roles_of_run, *options.roles))
@@ -217,7 +218,10 @@ class _StoredTrials(Runner):
             if not unfinished:
                 return outcome
         made = f"{sum(self._made)} trial{'s' if sum(self._made) != 1 else ''}"
-        complaint = f"the run is not finished: these are the {made} that it made; its own command makes the rest"
+        complaint = (
+            f"the run is not finished: these are the {made} that it made; its own "
+            "command makes the rest"
+        )
         return replace(
             outcome,
             exit_code=outcome.exit_code or EXIT_INCOMPLETE,
@@ -226,13 +230,15 @@ class _StoredTrials(Runner):
         )
 
     def _subsets(self) -> Iterator[tuple[str, Subset]]:
-        """The part of each task's samples in the folder, where the run chose among them."""
+        """The part of each task's samples in the folder, where the run chose among
+        them."""
         for run, asked in zip(self.runs, self._asked, strict=True):
             if (made := self.data[run.task.name].get("subset")) is not None:
                 yield run.task.name, Subset(made["of"], len(asked), tuple(made["how"]))
 
     def _unfinished(self) -> Iterator[tuple[str, Unfinished]]:
-        """The tasks of which the run has not made all trials, as far as it knew them."""
+        """The tasks of which the run has not made all trials, as far as it knew
+        them."""
         for run, made in zip(self.runs, self._made, strict=True):
             of = self.data[run.task.name].get("trials")
             if of is None or made < of:
@@ -262,7 +268,8 @@ def role_backends(selection: Selection, options: RescoreOptions) -> Backends:
     for role, spec in own.items():
         for name in hidden_names(spec.args):
             raise MissingError(
-                f"{name} of the {role} that this run was made with is a secret, which is not kept; write it for "
+                f"{name} of the {role} that this run was made with is a secret, which "
+                "is not kept; write it for "
                 f"{HIDDEN}, or name another {role}: {command}"
             )
     try:
@@ -273,7 +280,8 @@ def role_backends(selection: Selection, options: RescoreOptions) -> Backends:
         kind = MissingError if isinstance(error, MissingError) else UsageError
         roles = ", ".join(own)
         raise kind(
-            f"{sentence(error)} This run was made with this {roles}; once that is mended, or with another: {command}"
+            f"{sentence(error)} This run was made with this {roles}; once that is "
+            f"mended, or with another: {command}"
         ) from None
 
 

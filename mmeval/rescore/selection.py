@@ -32,7 +32,8 @@ def stored_selection(
     metrics: tuple[str, ...] = (),
 ) -> Selection:
     """A run's tasks and groups as they were, with other metrics and switches if given.
-    Raises UnknownNameError for a metric that is not registered, or is named to be changed and not there."""
+    Raises UnknownNameError for a metric that is not registered, or is named to be
+    changed and not there."""
     for metric in metrics:
         load_metric(metric)
     listed = {
@@ -102,9 +103,9 @@ def _left_out(
 def _worth_scoring(
     entries: Sequence[TaskMetric], names: Collection[str]
 ) -> tuple[TaskMetric, ...]:
-    """The metrics that are asked for, with the pieces that these are made of.
-    A piece of what cannot be computed all the same is not scored for it, which may cost calls; one that is itself
-    unavailable stays, as the reason."""
+    """The metrics that are asked for, with the pieces that these are made of. A piece
+    of what cannot be computed all the same is not scored for it, which may cost calls;
+    one that is itself unavailable stays, as the reason."""
     asked = {load_metric(name).name for name in names}
     kept: list[TaskMetric] = []
     pieces: set[str] = set()
@@ -122,7 +123,8 @@ def _worth_scoring(
 def left_aside(
     record: Mapping[str, Any], selection: Selection
 ) -> dict[str, tuple[str, ...]]:
-    """By task, the metrics of a run that a selection leaves out, where it leaves any."""
+    """By task, the metrics of a run that a selection leaves out, where it leaves
+    any."""
     found = {}
     for task in selection:
         own = {metric.bound.name for metric in task.metrics}

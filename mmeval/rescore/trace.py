@@ -1,4 +1,5 @@
-"""Traces of recorded trials: what each step was asked and said, by running the programs on the journal."""
+"""Traces of recorded trials: what each step was asked and said, by running the programs
+on the journal."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ from mmeval.wording import some
 
 @dataclass(frozen=True)
 class TracedStep:
-    """A call of a trial or of an agent, and its reply: None where it is gone from the journal."""
+    """A call of a trial or of an agent, and its reply: None where it is gone from the
+    journal."""
 
     path: str
     call: Call
@@ -46,7 +48,8 @@ class TracedStep:
 
 
 class _Known(NamedTuple):
-    """What is known of a step: its key in the journal, or how it failed, and the digest of its request then."""
+    """What is known of a step: its key in the journal, or how it failed, and the digest
+    of its request then."""
 
     key: str = ""
     failure: Response | None = None
@@ -68,9 +71,10 @@ def traced(
 ) -> list[TracedStep]:
     """The steps of a trial; nothing is asked and nothing written.
 
-    ``specs`` are the backends of the run. Raises MissingDataError where there is no run, UsageError for a trial that it
-    does not have or whose sample cannot be asked, and ReplayMismatchError where a step asks something else than it did,
-    as the task or the agent was changed since.
+    ``specs`` are the backends of the run. Raises MissingDataError where there is no
+    run, UsageError for a trial that it does not have or whose sample cannot be asked,
+    and ReplayMismatchError where a step asks something else than it did, as the task or
+    the agent was changed since.
     """
     record = run_record(folder)
     if task not in record["tasks"]:
@@ -98,7 +102,8 @@ def _rows(
         ids.append(found)
     if repeats:
         raise UsageError(
-            f"{task}: the sample {sample!r} has no repeat {repeat} here; it has {', '.join(map(str, repeats))}"
+            f"{task}: the sample {sample!r} has no repeat {repeat} here; it has "
+            f"{', '.join(map(str, repeats))}"
         )
     yet = "" if finished else " yet, as it was stopped before its end"
     near = did_you_mean(sample, ids) or (
@@ -207,13 +212,15 @@ class _Tracer:
         asked = known.request_digest if entry is None else entry.request_digest
         if asked and asked != call.request.digest:
             raise ReplayMismatchError(
-                f"step {path} asks something else than it did in this run: the task or the agent was changed since"
+                f"step {path} asks something else than it did in this run: the task "
+                "or the agent was changed since"
             )
         return known.failure if entry is None else entry.response
 
 
 def trace_json(steps: Sequence[TracedStep]) -> list[dict[str, Any]]:
-    """Steps as JSON: what each was asked (``messages``, ``wants``, ``params``), and what it said."""
+    """Steps as JSON: what each was asked (``messages``, ``wants``, ``params``), and
+    what it said."""
     return [_json(step) for step in steps]
 
 

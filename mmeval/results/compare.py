@@ -1,5 +1,5 @@
-"""What two numbers must have in common to compare.
-The task's version and data, its protocol, the definition of the metric, and its judges."""
+"""What two numbers must have in common to compare. The task's version and data, its
+protocol, the definition of the metric, and its judges."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ Aspect = Literal["version", "data", "protocol", "definition", "judge"]
 
 
 class Difference(NamedTuple):
-    """One way in which two numbers were made differently, and the reason in words.
-    Of a definition ``before`` and ``now`` hold what differs: the version, the aggregation, switches by name."""
+    """One way in which two numbers were made differently, and the reason in words. Of a
+    definition ``before`` and ``now`` hold what differs: the version, the aggregation,
+    switches by name."""
 
     aspect: Aspect
     reason: str
@@ -31,8 +32,9 @@ def unlike(
     across: Collection[str] = (),
 ) -> str:
     """Why a number of a results file does not compare with a later file's; else empty.
-    The files are given as their content, the number by its tasks and its name. A derived number compares if all of
-    its pieces do. The aspects in ``across`` may differ."""
+    The files are given as their content, the number by its tasks and its name. A
+    derived number compares if all of its pieces do. The aspects in ``across`` may
+    differ."""
     found = (one for task in tasks for one in differences(first, other, task, output))
     return next((one.reason for one in found if one.aspect not in across), "")
 
@@ -52,7 +54,8 @@ def differences(
     ):
         yield Difference(
             "data",
-            "one of the two was made on bundled samples, or by a stand-in of a metric, the other was not",
+            "one of the two was made on bundled samples, or by a stand-in of a "
+            "metric, the other was not",
         )
     if (task in before.get("uses_reference", ())) != (
         task in now.get("uses_reference", ())
@@ -98,7 +101,8 @@ def metric_of(ours: Mapping[str, Any], task: str, output: str) -> Mapping[str, A
 
 
 def range_of(metric: Mapping[str, Any]) -> tuple[float, float]:
-    """The range that the results file states for a metric; without ends where it has none."""
+    """The range that the results file states for a metric; without ends where it has
+    none."""
     spread = metric.get("range")
     return (-math.inf, math.inf) if spread is None else (spread[0], spread[1])
 

@@ -39,8 +39,9 @@ def _visit(name: str, depth: int, members: Members, found: dict[str, int]) -> No
 
 
 def slice_by_slice(keys: Sequence[Key], *, every: bool = False) -> list[Key]:
-    """A task's numbers: the whole first, then each slice with all its metrics.
-    Of several breakdowns only the first is kept, unless ``every`` one is wanted: others are often dozens of rows."""
+    """A task's numbers: the whole first, then each slice with all its metrics. Of
+    several breakdowns only the first is kept, unless ``every`` one is wanted: others
+    are often dozens of rows."""
     first = next((_breakdown(key) for key in keys if key.slice), "")
     kept = [key for key in keys if every or not key.slice or _breakdown(key) == first]
     order = {

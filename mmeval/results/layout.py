@@ -2,9 +2,10 @@
 
     def layout(run: StoredRun) -> Iterable[Table]: ...
 
-An entry point in ``mmeval.layouts`` names such a function, and the key ``layout`` of a task or group names the entry
-point. A layout only reads; what is not scored has no value in it. Its tables are printed
-below those of the run, and by ``mmeval report RUN --layout NAME``.
+An entry point in ``mmeval.layouts`` names such a function, and the key ``layout`` of a
+task or group names the entry point. A layout only reads; what is not scored has no
+value in it. Its tables are printed below those of the run, and by ``mmeval report RUN
+--layout NAME``.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ Cell: TypeAlias = str | float | None
 @dataclass(frozen=True)
 class Table:
     """A table: its title, headers, rows of as many cells, and the notes below it.
-    Numbers are written with so many ``digits`` behind the point, and whole where a program reads them."""
+    Numbers are written with so many ``digits`` behind the point, and whole where a
+    program reads them."""
 
     title: str
     headers: tuple[str, ...]
@@ -43,7 +45,8 @@ class Table:
         uneven = next((row for row in self.rows if len(row) != len(self.headers)), None)
         if uneven is not None:
             raise ValueError(
-                f"{self.title}: a row has {len(uneven)} cells below {len(self.headers)} headers"
+                f"{self.title}: a row has {len(uneven)} cells below "
+                f"{len(self.headers)} headers"
             )
 
 
@@ -118,9 +121,13 @@ def result_of(run: StoredRun, task: StoredTask, number: str) -> Result | None:
 
 
 def paper_notes(run: StoredRun, tasks: Iterable[str]) -> tuple[str, ...]:
-    """The note below tables of these tasks where the numbers of one do not compare with the paper's."""
+    """The note below tables of these tasks where the numbers of one do not compare with
+    the paper's."""
     foreign = set(run.ours.get("not_comparable", ())).intersection(tasks)
-    made = "Made on bundled samples, or by a stand-in of a metric: these numbers do not compare with the paper's."
+    made = (
+        "Made on bundled samples, or by a stand-in of a metric: these numbers do not "
+        "compare with the paper's."
+    )
     return (made,) if foreign else ()
 
 

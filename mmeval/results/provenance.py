@@ -54,17 +54,20 @@ def _named(row: Mapping[str, Any]) -> str:
 
 
 def skipped_metrics_note(run: StoredRun) -> Iterator[str]:
-    """What a run's newest results lack, and the command to make all; at most one line."""
+    """What a run's newest results lack, and the command to make all; at most one
+    line."""
     if aside := run.ours.get("left_aside"):
         yield skipped_metrics_line(aside, str(run.folder))
 
 
 def skipped_metrics_line(skipped: Mapping[str, Any], folder: str) -> str:
-    """The metrics a scoring left out (``skipped``, by task), and how to see them again."""
+    """The metrics a scoring left out (``skipped``, by task), and how to see them
+    again."""
     names = ", ".join(
         dict.fromkeys(str(name) for own in skipped.values() for name in own)
     )
     return (
-        f"these results are without {names}, which the last scoring was not asked for; what is scored of them is kept: "
+        f"these results are without {names}, which the last scoring was not asked "
+        "for; what is scored of them is kept: "
         f"mmeval score {shlex.quote(folder)} shows all again"
     )

@@ -46,7 +46,8 @@ class StoredTrial:
 
 @dataclass(frozen=True)
 class StoredTask:
-    """A task of a run: its resolved file and where its score rows lie (None: nowhere)."""
+    """A task of a run: its resolved file and where its score rows lie (None:
+    nowhere)."""
 
     name: str
     config: TaskRow
@@ -64,16 +65,19 @@ class StoredTask:
         return (names,) if isinstance(names, str) else tuple(map(str, names))
 
     def score_rows(self) -> Iterator[TaskRow]:
-        """Each trial's score rows, also of unfinished scoring; none if nothing is scored."""
+        """Each trial's score rows, also of unfinished scoring; none if nothing is
+        scored."""
         if self.score_set is not None:
             yield from (row for _, row in _score_rows(self.score_set))
 
     def samples(self) -> Iterator[TaskRow]:
-        """The samples as recorded, in no order; one that changed meanwhile appears again."""
+        """The samples as recorded, in no order; one that changed meanwhile appears
+        again."""
         return (row["sample"] for row in self.sample_rows())
 
     def sample_rows(self) -> Iterator[TaskRow]:
-        """The samples, each with its place in the data set (``i``) and its digest (``d``)."""
+        """The samples, each with its place in the data set (``i``) and its digest
+        (``d``)."""
         return (
             row
             for _, row in read_rows(
@@ -82,7 +86,8 @@ class StoredTask:
         )
 
     def trials(self, wanted: Wanted = every_trial) -> Iterator[StoredTrial | None]:
-        """Each wanted trial in its latest form in data set order, then None for each damaged line."""
+        """Each wanted trial in its latest form in data set order, then None for each
+        damaged line."""
         scores, verdicts = ScoreRows(self.score_set), _Verdicts(self.score_set)
         damaged: list[int] = []
         for row, sample, size in trial_rows(self.folder, self.name, damaged, wanted):
@@ -103,7 +108,8 @@ class StoredTask:
 
 
 def run_record(folder: Path) -> dict[str, Any]:
-    """``run.json``. Raises MissingDataError where there is no run, UsageError for one that is damaged."""
+    """``run.json``. Raises MissingDataError where there is no run, UsageError for one
+    that is damaged."""
     record = RunFolder.read_record(folder)
     if not record:
         raise MissingDataError(f"{folder}: there is no run; {_near(folder)}")
@@ -112,7 +118,8 @@ def run_record(folder: Path) -> dict[str, Any]:
 
 class StoredRun:
     """A run folder for reading; ``results`` is its newest results file, or empty.
-    Raises MissingDataError where there is no run, UsageError for one that is damaged."""
+    Raises MissingDataError where there is no run, UsageError for one that is
+    damaged."""
 
     def __init__(self, folder: Path, results: Path | None = None) -> None:
         self.folder = folder
@@ -133,7 +140,8 @@ class StoredRun:
 
     @property
     def ours(self) -> TaskRow:
-        """What the layout of lm-evaluation-harness has no place for in the results file."""
+        """What the layout of lm-evaluation-harness has no place for in the results
+        file."""
         found: TaskRow = self.results.get("mmeval", {})
         return found
 
@@ -145,7 +153,8 @@ class StoredRun:
 
     @cached_property
     def tasks(self) -> tuple[StoredTask, ...]:
-        """The tasks of the newest results file; of a run without one, all that were asked."""
+        """The tasks of the newest results file; of a run without one, all that were
+        asked."""
         configs: Mapping[str, TaskRow] = self.record.get("tasks", {})
         names = list(self.ours.get("protocols", configs))
         return tuple(
@@ -160,7 +169,8 @@ class StoredRun:
         return [name for name in self.record.get("tasks", {}) if name not in shown]
 
     def _score_set(self, task: str) -> Path | None:
-        """That of the results file; of a run without one, the set that was begun last."""
+        """That of the results file; of a run without one, the set that was begun
+        last."""
         sets = self.folder / "scores" / file_name(task)
         if not self.results:
             return max(
@@ -175,7 +185,8 @@ class StoredRun:
 
 
 def newest_results(folder: Path, record: TaskRow) -> Path | None:
-    """The newest results file of a run: in its folder or ``--output_path FILE.json``."""
+    """The newest results file of a run: in its folder or ``--output_path
+    FILE.json``."""
     found = max(folder.glob("results_*.json"), key=lambda file: file.name, default=None)
     named = Path(str(record.get("settings", {}).get("output_path", "")))
     if found is None and named.suffix == ".json":
@@ -196,7 +207,8 @@ def read_results(file: Path) -> TaskRow:
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         pass
     raise UsageError(
-        f"{file}: is damaged, or no results file of mmeval; remove it, then run mmeval score {file.parent}"
+        f"{file}: is damaged, or no results file of mmeval; remove it, then run "
+        f"mmeval score {file.parent}"
     )
 
 
@@ -256,7 +268,8 @@ def _keyed(rows: Iterator[tuple[int, TaskRow]]) -> Iterator[tuple[int, int, Task
 
 
 def _score_rows(folder: Path) -> Iterator[tuple[int, TaskRow]]:
-    """A set's score rows, each with the place of its line, also of unfinished scoring."""
+    """A set's score rows, each with the place of its line, also of unfinished
+    scoring."""
     if not (folder / ROWS).is_file():
         yield from read_rows(folder / FINISHED)
         return
@@ -280,7 +293,8 @@ class _Verdicts:
         self._file = path.open("rb") if path is not None and len(keys) else None
 
     def of(self, key: int) -> list[TaskRow]:
-        """A trial's rows, the later ones if judged again. Ask for trials in their order."""
+        """A trial's rows, the later ones if judged again. Ask for trials in their
+        order."""
         order, keys = self._order, self._keys
         while self._at < len(order) and keys[order[self._at]] < key:
             self._at += 1
@@ -301,7 +315,8 @@ class _Verdicts:
 
 
 def counted_by(asked: Mapping[str, Any] | None) -> Wanted:
-    """The trials that the numbers count, by ``asked`` of their task in a results file."""
+    """The trials that the numbers count, by ``asked`` of their task in a results
+    file."""
     if asked is None:
         return every_trial
     repeats, samples = asked["repeats"], asked["samples"]

@@ -35,7 +35,8 @@ class TaskNumber:
 
 @dataclass(frozen=True)
 class TaskNumbers:
-    """A task's numbers, each whole and by every value of the labels in ``breakdown``."""
+    """A task's numbers, each whole and by every value of the labels in
+    ``breakdown``."""
 
     task: str
     numbers: tuple[TaskNumber, ...]
@@ -69,7 +70,8 @@ def task_results(
     bootstrap_iters: int = BOOTSTRAP_ITERS,
 ) -> list[Result]:
     """A task's numbers over the wanted trials, from its score set's finished rows.
-    ``suspended`` names the numbers whose scoring was given up during the run: they get counts and bounds alone."""
+    ``suspended`` names the numbers whose scoring was given up during the run: they get
+    counts and bounds alone."""
     columns = {
         n.name: Scores(
             range=n.range, higher_is_better=n.higher_is_better, switches=n.switches
@@ -265,16 +267,19 @@ def _named(
         yield
     if failure:
         raise PluginError(
-            f"{task.task}: the aggregator {aggregation!r} failed on {number}{f' of {slice}' if slice else ''} "
-            f"({failure.reason}). The scores are kept: mend it, then run the same command"
+            f"{task.task}: the aggregator {aggregation!r} failed on "
+            f"{number}{f' of {slice}' if slice else ''} "
+            f"({failure.reason}). The scores are kept: mend it, then run the same "
+            "command"
         ) from failure.error
 
 
 def group_results(groups: Sequence[Group], results: Sequence[Result]) -> list[Result]:
-    """The groups' numbers, in the order of the groups.
-    A task that a group reaches twice, directly and through another group among its members, counts once. A group among
-    the members weighs its own as it says itself; one that has no such number does as the group around it. Where absent
-    members count, one without the number is unknown: it was not asked."""
+    """The groups' numbers, in the order of the groups. A task that a group reaches
+    twice, directly and through another group among its members, counts once. A group
+    among the members weighs its own as it says itself; one that has no such number does
+    as the group around it. Where absent members count, one without the number is
+    unknown: it was not asked."""
     by_name = {group.name: group for group in groups}
     entries = {
         (group.name, entry.metric): entry for group in groups for entry in group.metrics

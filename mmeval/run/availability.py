@@ -1,8 +1,9 @@
 """What is unavailable to a run, found before anything is asked.
 
-This is data, metrics, and backends that describe media. A task that is named by itself is required: without its data
-there is no run. One that is named as a member of a group is left out, and its group states of how many tasks its
-number is. A task whose filter keeps no sample counts as one without data: the few bundled samples of a benchmark with
+This is data, metrics, and backends that describe media. A task that is named by itself
+is required: without its data there is no run. One that is named as a member of a group
+is left out, and its group states of how many tasks its number is. A task whose filter
+keeps no sample counts as one without data: the few bundled samples of a benchmark with
 many domains, for example.
 """
 
@@ -40,9 +41,9 @@ _NAMED_TASK = re.compile(r"(?<=; run: mmeval prepare )\S+(?= --weights$)")
 
 
 def with_data(selection: Selection, *, strict: bool) -> Selection:
-    """The selection without members of groups whose data are missing.
-    Raises MissingDataError where the data of a task are missing that is named by itself, where nothing would be left,
-    and for any task when ``strict``."""
+    """The selection without members of groups whose data are missing. Raises
+    MissingDataError where the data of a task are missing that is named by itself, where
+    nothing would be left, and for any task when ``strict``."""
     members = {group.name: group.members for group in selection.groups}
     optional = {task for group in members for task in tasks_inside(group, members)}
     if not optional or len(selection.tasks) == 1:
@@ -72,7 +73,9 @@ def with_data(selection: Selection, *, strict: bool) -> Selection:
         )
     if missing[
         1:
-    ]:  # of dozens of tasks the reasons differ in little but the names; a results file has each
+        # of dozens of tasks the reasons differ in little but the names; a results file has
+        # each
+    ]:
         names, first = (
             some([one.name for one in missing], MAX_NAMED),
             sentence(missing[0].why),
@@ -117,13 +120,15 @@ def _check_any(task: Task, dataset: Dataset) -> None:
 
 
 def say_unavailable(selection: Selection, *, strict: bool, tasks: str) -> None:
-    """Warn of metrics that cannot be computed here, whole or in part: one line, however many they are.
-    ``tasks`` are the words of a command line that name the selection. Raises MissingError for the first whole one when
-    ``strict``; what the user has skipped is no fault."""
+    """Warn of metrics that cannot be computed here, whole or in part: one line, however
+    many they are. ``tasks`` are the words of a command line that name the selection.
+    Raises MissingError for the first whole one when ``strict``; what the user has
+    skipped is no fault."""
     lacking = [*unavailable_in(selection.tasks)]
     if strict and lacking:
         raise MissingError(
-            f"{sentence(str(lacking[0]))} Without --strict the run goes on, and mmeval score adds the metric later"
+            f"{sentence(str(lacking[0]))} Without --strict the run goes on, and "
+            "mmeval score adds the metric later"
         )
     lines = [*map(str, lacking), *map(str, partial_in(selection.tasks))]
     found = [*remedies(selection, tasks)]
@@ -157,7 +162,8 @@ def words_for(settings: Mapping[str, Any], tasks: Iterable[str]) -> str:
 
 
 class Remedy(NamedTuple):
-    """What would make some metrics available, those that need it, and the flag or command that supplies it."""
+    """What would make some metrics available, those that need it, and the flag or
+    command that supplies it."""
 
     what: str
     needing: tuple[Hashable, ...]
@@ -166,15 +172,18 @@ class Remedy(NamedTuple):
     def why(self, unit: str = "") -> str:
         """``3 metrics need a judge``, or without the unit."""
         count = len(self.needing)
-        return f"{counted(count, unit) if unit else count} need{'s' if count == 1 else ''} {self.what}"
+        return (
+            f"{counted(count, unit) if unit else count} "
+            f"need{'s' if count == 1 else ''} {self.what}"
+        )
 
     def __str__(self) -> str:
         return f"{self.why('metric')}: {self.how_to}"
 
 
 def remedies(selection: Selection, tasks: str) -> Iterator[Remedy]:
-    """Each thing that unavailable metrics need; one that needs two things counts for both.
-    ``tasks`` are the words of a command line that name the selection."""
+    """Each thing that unavailable metrics need; one that needs two things counts for
+    both. ``tasks`` are the words of a command line that name the selection."""
     metrics = [metric for task in selection.tasks for metric in task.metrics]
     return remedies_of(((metric.bound.name, metric.needs) for metric in metrics), tasks)
 
@@ -236,8 +245,9 @@ class UnavailableMetrics(NamedTuple):
 
 
 def unavailable_in(tasks: Iterable[Task]) -> Iterator[UnavailableMetrics]:
-    """The unavailable metrics of tasks by reason, in the order of the tasks.
-    One that is made of another which is unavailable is left out: the reason is given with the piece."""
+    """The unavailable metrics of tasks by reason, in the order of the tasks. One that
+    is made of another which is unavailable is left out: the reason is given with the
+    piece."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     for task in tasks:
         for metric in task.metrics:
@@ -253,8 +263,8 @@ def unavailable_in(tasks: Iterable[Task]) -> Iterator[UnavailableMetrics]:
 
 
 def partial_in(tasks: Iterable[Task]) -> Iterator[UnavailableMetrics]:
-    """Metrics that are made of only some of their pieces, by why others are missing.
-    Of a metric of the task that is unavailable :func:`unavailable_in` gives the reason."""
+    """Metrics that are made of only some of their pieces, by why others are missing. Of
+    a metric of the task that is unavailable :func:`unavailable_in` gives the reason."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     for task in tasks:
         lost = {
@@ -290,11 +300,17 @@ class Undescribed(NamedTuple):
     def gap(self) -> str:
         """What is not taken, and what that costs."""
         kinds, metrics = ", ".join(self.kinds), ", ".join(self.metrics)
-        return f"the {self.role} takes no {kinds}, in no form: what holds one is not scored by {metrics}"
+        return (
+            f"the {self.role} takes no {kinds}, in no form: what holds one is not "
+            f"scored by {metrics}"
+        )
 
     @property
     def how_to_fix(self) -> str:
-        return f"add {' '.join(f'--role {variant(self.role, kind)}=BACKEND' for kind in self.kinds)}"
+        return (
+            "add "
+            f"{' '.join(f'--role {variant(self.role, kind)}=BACKEND' for kind in self.kinds)}"
+        )
 
     def __str__(self) -> str:
         return f"{some(self.tasks, 1)}: {self.gap}; {self.how_to_fix}"
@@ -304,7 +320,8 @@ def undescribed(
     tasks: Iterable[Task], backends: Mapping[str, AnyBackend]
 ) -> Iterator[Undescribed]:
     """The kinds asked for that no backend accepts, once for tasks that lack the same.
-    Where the data state for each sample what it asks for, that may be media of any kind."""
+    Where the data state for each sample what it asks for, that may be media of any
+    kind."""
     found: dict[tuple[str, tuple[PartKind, ...]], tuple[list[str], list[str]]] = {}
     for task in tasks:
         wanted: Collection[str] = (

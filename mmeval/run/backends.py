@@ -39,9 +39,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ROLE_LIMIT = "max_connections"
-"""Among the arguments of a role: how many of its calls may be in flight, where ``--max_connections`` is not meant."""
+"""Among the arguments of a role: how many of its calls may be in flight, where
+``--max_connections`` is not meant."""
 GEN = "gen."
-"""Begins those arguments of a role that are generation parameters, such as ``gen.temperature``."""
+"""Begins those arguments of a role that are generation parameters, such as
+``gen.temperature``."""
 
 BATCHES = "batches"
 """In a run folder, what it takes to find the batches of a server again."""
@@ -50,7 +52,8 @@ BATCHES = "batches"
 class Backends:
     """The backends of a run by role; equal specs share one instance and its limit.
 
-    ``params`` are the generation parameters of roles that have some among their arguments.
+    ``params`` are the generation parameters of roles that have some among their
+    arguments.
     """
 
     def __init__(
@@ -110,9 +113,9 @@ class Backends:
         journal: Journal | None = None,
         cluster: RayCluster | None = None,
     ) -> dict[str, BackendRuntime]:
-        """How each role is asked; roles with the same backend share its limit.
-        Without the ``journal`` of a run folder a local model answers in this process, and a server gets no batches.
-        Of a ``cluster`` actors answer for every local model."""
+        """How each role is asked; roles with the same backend share its limit. Without
+        the ``journal`` of a run folder a local model answers in this process, and a
+        server gets no batches. Of a ``cluster`` actors answer for every local model."""
         made: dict[int, BackendRuntime] = {}
         for role, backend in self.named.items():
             if id(backend) not in made:
@@ -148,7 +151,8 @@ class Backends:
         return {role: made[id(backend)] for role, backend in self.named.items()}
 
     def check_engine(self, engine: RayEngine | None) -> None:
-        """Raises UsageError for an engine that cannot answer for these backends, and MissingExtraError without it."""
+        """Raises UsageError for an engine that cannot answer for these backends, and
+        MissingExtraError without it."""
         if engine is None:
             return
         local = {
@@ -158,15 +162,18 @@ class Backends:
         }
         if not local and not engine.score_workers:
             raise UsageError(
-                "--engine ray has no effect here: no backend of this run answers batches by itself (a server is asked "
+                "--engine ray has no effect here: no backend of this run answers "
+                "batches by itself (a server is asked "
                 "at its address); leave it out, or give it score_workers=N",
                 name="--engine",
             )
         for role, backend in local.items():
             if len(workers_of(backend)) > 1:
                 raise UsageError(
-                    f"--engine ray starts the copies of the {role}, and so do its own arguments, on this machine: "
-                    "leave out those (data_parallel_size, copies, devices), or --engine",
+                    f"--engine ray starts the copies of the {role}, and so do its own "
+                    "arguments, on this machine: "
+                    "leave out those (data_parallel_size, copies, devices), or "
+                    "--engine",
                     name=role,
                 )
             _check_elsewhere(role, self.specs[role])
@@ -211,15 +218,20 @@ class Backends:
 
 def _check_elsewhere(role: str, spec: BackendSpec) -> None:
     """Raises UsageError for a backend that another process could not make."""
-    how_to_fix = "give it by the name of an installed plugin, or ask for one copy in this process"
+    how_to_fix = (
+        "give it by the name of an installed plugin, or ask for one copy in this "
+        "process"
+    )
     if spec.instance is not None:
         raise UsageError(
-            f"the {role} was made in this process, and its copies would run in others: {how_to_fix}",
+            f"the {role} was made in this process, and its copies would run in "
+            f"others: {how_to_fix}",
             name=role,
         )
     if plugins.is_of_script("mmeval.model_backends", spec.name):
         raise UsageError(
-            f"the backend {spec.name!r} of the {role} is known to this process alone: {how_to_fix}",
+            f"the backend {spec.name!r} of the {role} is known to this process alone: "
+            f"{how_to_fix}",
             name=spec.name,
         )
 
@@ -234,7 +246,8 @@ def backend_args(args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def role_params(role: str, args: Mapping[str, Any]) -> GenerationParams | None:
-    """The generation parameters among the arguments of a role. Raises UsageError for those of the model."""
+    """The generation parameters among the arguments of a role. Raises UsageError for
+    those of the model."""
     given = {
         name.removeprefix(GEN): value
         for name, value in args.items()
@@ -242,7 +255,8 @@ def role_params(role: str, args: Mapping[str, Any]) -> GenerationParams | None:
     }
     if given and role == MODEL:
         raise UsageError(
-            f"{GEN}{next(iter(given))} is for other roles; for the model it is a flag, --gen_kwargs",
+            f"{GEN}{next(iter(given))} is for other roles; for the model it is a "
+            "flag, --gen_kwargs",
             name=GEN,
         )
     return GenerationParams.from_mapping(given) if given else None
@@ -280,7 +294,8 @@ def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> No
                 else "they ask the model alone"
             )
             raise UsageError(
-                f"--role {role}: no chosen task asks this role{near} ({asks}){'' if near else '; leave it out'}",
+                f"--role {role}: no chosen task asks this role{near} "
+                f"({asks}){'' if near else '; leave it out'}",
                 name=role,
                 known=others,
             )
@@ -323,7 +338,8 @@ def _asked(
     present: Collection[str],
     asks: Callable[[str], Sequence[str]],
 ) -> tuple[str, ...]:
-    """The model, the roles that task files and metrics name, and those that agents in their place ask."""
+    """The model, the roles that task files and metrics name, and those that agents in
+    their place ask."""
     metrics = [
         role
         for task in tasks
@@ -346,7 +362,8 @@ def _by_kind(tasks: Sequence[Task]) -> set[str]:
 
 def check_options(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> None:
     """Raises UnknownNameError for a modality's parameter that the model does not know.
-    Where only a task file gives it, not the command line, that is reported once: the model is asked without it."""
+    Where only a task file gives it, not the command line, that is reported once: the
+    model is asked without it."""
     left_out: dict[tuple[str, str], list[str]] = {}
     for task in tasks:
         for role, params in ((MODEL, task.params), *task.roles.items()):
@@ -373,7 +390,8 @@ def check_options(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> 
 
 
 def say_unbatched(backends: Mapping[str, AnyBackend], batch_size: BatchSize) -> None:
-    """Report a batch size without effect: commands are often shared between backends."""
+    """Report a batch size without effect: commands are often shared between
+    backends."""
     if batch_size == AUTO:
         return
     local = [
@@ -381,7 +399,8 @@ def say_unbatched(backends: Mapping[str, AnyBackend], batch_size: BatchSize) -> 
     ]
     if not local:
         log.warning(
-            "--batch_size %s has no effect: this backend takes one request at a time, --max_connections bounds how "
+            "--batch_size %s has no effect: this backend takes one request at a time, "
+            "--max_connections bounds how "
             "many are in flight",
             batch_size,
         )

@@ -1,7 +1,8 @@
 """Why a finished run's numbers are not whole: a line for each cause, with advice.
 
-First what was not asked: data that cannot be read, trials that failed. Then what was asked and has no score. Last what
-has a score that may surprise: replies that could not be read and count, and numbers of nothing.
+First what was not asked: data that cannot be read, trials that failed. Then what was
+asked and has no score. Last what has a score that may surprise: replies that could not
+be read and count, and numbers of nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ _FOR_THE_UNSURE = (
     ("not_sure", "the switch not_sure gives a value"),
     ("repeats", "a larger switch repeats may find a majority"),
 )
-"""What a judged metric may offer for a trial of which its judge is not sure, by the switch."""
+"""What a judged metric may offer for a trial of which its judge is not sure, by the
+switch."""
 _TOLERATED = "--max_unscored says how many are tolerated"
 _HOW_TO_FIX = re.compile(
     r"; (?:delete \S.{,1000}mmeval prepare|put (?:all|the) .{,80}there).{,200}$"
@@ -55,7 +57,8 @@ def fault_complaints(faults: Mapping[str, DataFault], *, again: str) -> Iterator
     """Each fault with the way out; ``again`` is what makes the rest."""
     for task, fault in faults.items():
         yield (
-            f"the data of {task} cannot be read on after {counted(fault.made, 'trial')}: {message_of(fault.error)}; "
+            f"the data of {task} cannot be read on after "
+            f"{counted(fault.made, 'trial')}: {message_of(fault.error)}; "
             f"correct that, then {again} asks the rest, and what is answered is kept"
         )
 
@@ -63,7 +66,10 @@ def fault_complaints(faults: Mapping[str, DataFault], *, again: str) -> Iterator
 def lost_complaints(tally: RunTally, *, again: str) -> Iterator[str]:
     """What was not answered; ``again`` asks for it again, stated if that can help."""
     if (bad := tally.bad).count:
-        yield f"{bad.said} (bad_sample); correct the data, then {again} asks the rest, and what is answered is kept"
+        yield (
+            f"{bad.said} (bad_sample); correct the data, then {again} asks the rest, "
+            "and what is answered is kept"
+        )
         yield from bad.lines()
     if failed := tally.failed - Counter(bad_sample=tally.bad.trials):
         kinds = ", ".join(f"{kind} {count}" for kind, count in failed.most_common())
@@ -73,18 +79,28 @@ def lost_complaints(tally: RunTally, *, again: str) -> Iterator[str]:
         if not hopeless:
             advice = f"{again} asks them again"
         elif hopeless == failed.total():
-            advice = f"they fail again when they are asked again, unless what is wrong is corrected; {_TOLERATED}"
+            advice = (
+                "they fail again when they are asked again, unless what is wrong is "
+                f"corrected; {_TOLERATED}"
+            )
         else:
-            advice = f"{again} asks them again, which helps {hopeless} of them only when what is wrong is corrected"
+            advice = (
+                f"{again} asks them again, which helps {hopeless} of them only when "
+                "what is wrong is corrected"
+            )
         yield f"{counted(failed.total(), 'trial')} failed ({kinds}); {advice}"
         for kind, message in tally.examples.items():
             yield f"the first {kind} failure: {message}"
 
 
 def unasked_complaints(tally: RunTally) -> Iterator[str]:
-    """The trials that the model could not be asked, whole or in part, by what it lacks."""
+    """The trials that the model could not be asked, whole or in part, by what it
+    lacks."""
     for kinds, count in tally.partial.most_common():
-        yield f"{counted(count, 'trial')} asked without {kinds}, which the model does not give"
+        yield (
+            f"{counted(count, 'trial')} asked without {kinds}, which the model does "
+            "not give"
+        )
     if count := tally.unsupported.total():
         reasons = tally.unsupported.most_common()
         counts = [
@@ -104,8 +120,9 @@ def unscored_complaints(
     way: str,
 ) -> Iterator[str]:
     """The numbers that lack trials, with the most frequent reason, one line a cause.
-    Rows are read only for these. Suspended numbers are reported elsewhere, and so is what a derived one lacks as its
-    pieces do. ``way`` is what tries again, stated only where that can help."""
+    Rows are read only for these. Suspended numbers are reported elsewhere, and so is
+    what a derived one lacks as its pieces do. ``way`` is what tries again, stated only
+    where that can help."""
     results = list(results)
     unscored = {
         (result.task, result.metric): result.unscored
@@ -134,7 +151,9 @@ def unscored_complaints(
             )
             alike.setdefault((kind, advice), []).append(Unexplained(result, found))
     for (_, advice), lacking in alike.items():
-        yield f"{_told_together(lacking)}; the reasons are in {folder / 'scores'}{advice}"
+        yield (
+            f"{_told_together(lacking)}; the reasons are in {folder / 'scores'}{advice}"
+        )
 
 
 class Unexplained(NamedTuple):
@@ -149,7 +168,10 @@ def _told_together(lacking: Sequence[Unexplained]) -> str:
     reason = most_frequent(sum((one.found for one in lacking), Counter()))
     if len(lacking) == 1:
         (result, _) = lacking[0]
-        return f"{result.task}: {result.unscored} of {result.n} unscored by {result.metric}{reason}"
+        return (
+            f"{result.task}: {result.unscored} of {result.n} unscored by "
+            f"{result.metric}{reason}"
+        )
     shares: dict[str, list[str]] = {}
     for result, _ in lacking:
         shares.setdefault(result.task, []).append(
@@ -171,7 +193,8 @@ def _giving(run: TaskRun, output: str) -> BoundMetric:
 def _advice(
     result: Result, found: Counter[Unscored], switches: Collection[str], way: str
 ) -> str:
-    """Advice for a number's unscored trials; one without a reason was not scored yet."""
+    """Advice for a number's unscored trials; one without a reason was not scored
+    yet."""
     counts: Counter[Cause] = Counter()
     for why, count in found.items():
         counts[why.cause] += count
@@ -179,7 +202,8 @@ def _advice(
     said = []
     if lost:
         said.append(
-            f"to try {'' if lost == result.unscored else f'{lost} of them '}again, {way}"
+            f"to try {'' if lost == result.unscored else f'{lost} of them '}again, "
+            f"{way}"
         )
     if counts["unsure"]:
         ways = [words for switch, words in _FOR_THE_UNSURE if switch in switches]
@@ -227,8 +251,9 @@ def _shortened(reason: str) -> str:
 def unread_complaints(
     runs: Sequence[TaskRun], wanted: Sequence[Wanted], folder: Path
 ) -> Iterator[str]:
-    """A line for each switch that makes unread replies count, over all tasks.
-    They are in the scores' evidence (``mmeval.judge.verdict.UNREAD``); rows are read only where a metric has it."""
+    """A line for each switch that makes unread replies count, over all tasks. They are
+    in the scores' evidence (``mmeval.judge.verdict.UNREAD``); rows are read only where
+    a metric has it."""
     for (switch, value), worth in COUNTED.items():
         found: dict[str, int] = {}
         for run, chosen in zip(runs, wanted, strict=True):
@@ -246,8 +271,10 @@ def unread_complaints(
         if total := sum(found.values()):
             counts = (f"{name} {count:,}" for name, count in found.items() if count)
             yield (
-                f"{total:,} {'reply' if total == 1 else 'replies'} of the judge could not be read and "
-                f"{'counts' if total == 1 else 'count'} as {worth}, as {switch}: {value} (profile official) has it: "
+                f"{total:,} {'reply' if total == 1 else 'replies'} of the judge could "
+                "not be read and "
+                f"{'counts' if total == 1 else 'count'} as {worth}, as {switch}: "
+                f"{value} (profile official) has it: "
                 f"{', '.join(counts)}; the judge's words are in {folder / 'scores'}"
             )
 
@@ -263,8 +290,8 @@ def _unread(said: Any) -> int:
 def nothing_to_score(
     runs: Sequence[TaskRun], wanted: Sequence[Wanted], results: Iterable[Result]
 ) -> Iterator[str]:
-    """For tasks without any number, one line a metric with nothing to score: its reason, the tasks.
-    Of a task's rows only those up to the first reason are read."""
+    """For tasks without any number, one line a metric with nothing to score: its
+    reason, the tasks. Of a task's rows only those up to the first reason are read."""
     whole = [result for result in results if not result.slice]
     with_numbers = {result.task for result in whole if result.scored}
     numbers: dict[str, list[str]] = {}
@@ -278,7 +305,10 @@ def nothing_to_score(
             for name, reason in _reasons(run.scores.folder, chosen, names):
                 told.setdefault((name, reason), []).append(run.task.name)
     for (name, reason), tasks in told.items():
-        yield f"{', '.join(tasks)}: nothing to score by {name} (of every answer: {reason})"
+        yield (
+            f"{', '.join(tasks)}: nothing to score by {name} (of every answer: "
+            f"{reason})"
+        )
 
 
 def _reasons(

@@ -37,13 +37,14 @@ from mmeval.wording import either
 log = logging.getLogger(__name__)
 
 MOST_LANES = 4
-"""So many times the usual number of lanes may be open where calls wait to be sent again: what bounds the memory."""
+"""So many times the usual number of lanes may be open where calls wait to be sent
+again: what bounds the memory."""
 
 
 class Generation:
-    """Puts jobs to the model, in lanes that take them from one iterator.
-    A lane carries one trial at a time from its prompt to its score rows. ``lanes`` is how many keep the model busy: it
-    changes with the places where the model answers."""
+    """Puts jobs to the model, in lanes that take them from one iterator. A lane carries
+    one trial at a time from its prompt to its score rows. ``lanes`` is how many keep
+    the model busy: it changes with the places where the model answers."""
 
     def __init__(
         self,
@@ -89,8 +90,9 @@ class Generation:
         await self._broker.leave()
 
     async def run(self, jobs: Iterator[Job]) -> None:
-        """Run until the jobs are done. Raises the first error that concerns the whole run.
-        First the answers in flight come; where the data cannot be read on, those that are under way are scored."""
+        """Run until the jobs are done. Raises the first error that concerns the whole
+        run. First the answers in flight come; where the data cannot be read on, those
+        that are under way are scored."""
         try:
             async with self._grace:
                 async with asyncio.TaskGroup() as group:
@@ -127,7 +129,8 @@ class Generation:
             await self._scorer.drain()
 
     def kept_before(self, jobs: Iterator[Job]) -> Counter[Standing]:
-        """How many trials the journal answers, and how many are to be asked or cannot be."""
+        """How many trials the journal answers, and how many are to be asked or cannot
+        be."""
         return Counter(self._standing(job) for job in jobs)
 
     def _add_lane(self) -> None:
@@ -154,7 +157,8 @@ class Generation:
             self._broker.live_trials -= 1
 
     def _fail(self, error: Exception) -> None:
-        """Send nothing more; calls in flight may be paid for and get a moment to arrive."""
+        """Send nothing more; calls in flight may be paid for and get a moment to
+        arrive."""
         self.stop()
         if self._failure is None:
             self._failure = error
@@ -169,12 +173,14 @@ class Generation:
 
     @property
     def _spare(self) -> int:
-        """Open lanes beyond those that can send: a call that rests holds no connection."""
+        """Open lanes beyond those that can send: a call that rests holds no
+        connection."""
         return self._lanes_open - self._broker.roles[MODEL].resting - self._lanes()
 
     def _take_over(self) -> None:
-        """Let other lanes use the connection while a call rests before it is sent again, or a place that is new.
-        Where no lane is open the model is done, and the call is that of a judge behind the same backend."""
+        """Let other lanes use the connection while a call rests before it is sent
+        again, or a place that is new. Where no lane is open the model is done, and the
+        call is that of a judge behind the same backend."""
         while (
             not self.stopping
             and self._spare < 0 < self._lanes_open < MOST_LANES * self._lanes()

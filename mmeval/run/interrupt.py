@@ -19,9 +19,11 @@ from mmeval.wording import counted
 GRACE_SECONDS = 10.0
 """How long answers in flight are waited for after the first signal."""
 TURN_SECONDS = 0.1
-"""The longest turn of the wait. Turns are counted and not the time, because a machine may stand still for all of it."""
+"""The longest turn of the wait. Turns are counted and not the time, because a machine
+may stand still for all of it."""
 LOOK_SECONDS = 1.0
-"""A signal may come right before the loop waits for its next event, and is seen after this time at the latest."""
+"""A signal may come right before the loop waits for its next event, and is seen after
+this time at the latest."""
 
 
 class Stoppable(Protocol):
@@ -37,7 +39,8 @@ class Stoppable(Protocol):
 
 
 _stops: dict[int, Callable[[], None]] = {}
-"""How the work of a thread that gets no signals is stopped, by the thread's identity."""
+"""How the work of a thread that gets no signals is stopped, by the thread's
+identity."""
 
 
 def interrupt_thread(identity: int) -> None:
@@ -51,7 +54,8 @@ async def interruptible(
     work: Stoppable, coroutine: Coroutine[Any, Any, None], progress: Progress
 ) -> None:
     """Run a coroutine to its end or the user's stop. Raises Interrupted or its error.
-    Signals come to the main thread alone; elsewhere :func:`interrupt_thread` stops it."""
+    Signals come to the main thread alone; elsewhere :func:`interrupt_thread` stops
+    it."""
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
     signals: list[int] = []
@@ -90,7 +94,8 @@ async def interruptible(
 
 @contextmanager
 def _noted_by(note: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Call ``note`` for each ending signal while the block lasts; none falls between two handlers."""
+    """Call ``note`` for each ending signal while the block lasts; none falls between
+    two handlers."""
     if threading.current_thread() is threading.main_thread():
         with handled_by(note):
             yield
@@ -108,7 +113,8 @@ async def _wind_down(
 ) -> None:
     if count := work.in_flight:
         progress.note(
-            f"stopping: waiting for {counted(count, 'answer')} in flight (Ctrl-C again leaves them)"
+            f"stopping: waiting for {counted(count, 'answer')} in flight (Ctrl-C "
+            "again leaves them)"
         )
     for _ in range(round(GRACE_SECONDS / TURN_SECONDS)):
         if task.done() or len(signals) > 1:

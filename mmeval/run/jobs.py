@@ -41,8 +41,8 @@ LOOKED_AT = 20
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One trial to make.
-    ``position`` is the task's place in the run, ``index`` the sample's in its data set."""
+    """One trial to make. ``position`` is the task's place in the run, ``index`` the
+    sample's in its data set."""
 
     position: int
     task: Task
@@ -71,7 +71,8 @@ class JobQueue:
     ) -> None:
         _check_draw(options)
         self.faults: dict[str, DataFault] = {}
-        """By task, why its data could not be read on, as far as ``readable`` has come."""
+        """By task, why its data could not be read on, as far as ``readable`` has
+        come."""
         self.tasks, self._media, self._shard = tasks, media, options.shard
         self._choices = [SampleChoice(task, options) for task in tasks]
         self.chosen = [
@@ -90,8 +91,8 @@ class JobQueue:
             yield from self._jobs(position)
 
     def readable(self) -> Iterator[Job]:
-        """Each task's jobs as far as its data can be read.
-        Why not further is a warning and in ``faults``. Raises StorageError, which concerns every task."""
+        """Each task's jobs as far as its data can be read. Why not further is a warning
+        and in ``faults``. Raises StorageError, which concerns every task."""
         for position, task in enumerate(self.tasks):
             made = 0
             with Caught(StorageError) as failure:
@@ -100,7 +101,10 @@ class JobQueue:
                     yield job
             if failure:
                 if task.name not in self.faults:
-                    said = "the data of %s cannot be read on: %s (what was asked of it is scored, other tasks go on)"
+                    said = (
+                        "the data of %s cannot be read on: %s (what was asked of it "
+                        "is scored, other tasks go on)"
+                    )
                     log.warning(said, task.name, message_of(failure.error))
                 self.faults[task.name] = DataFault(failure.error, made)
 
@@ -112,7 +116,8 @@ class JobQueue:
                 yield Job(position, task, index, sample, line, repeat)
 
     def _written(self, index: int, sample: Sample) -> tuple[Sample, bytes]:
-        """The sample with its line; a bad one if a medium cannot be read, or JSON cannot hold it."""
+        """The sample with its line; a bad one if a medium cannot be read, or JSON
+        cannot hold it."""
         try:
             return sample, self._line(sample)
         except (ContentError, MissingDataError) as error:
@@ -125,8 +130,9 @@ class JobQueue:
         return bad, self._line(bad)
 
     def samples(self, position: int) -> Iterator[tuple[int, Sample]]:
-        """The chosen samples of a task, each with its place in the data set; those of the shard, where it is one.
-        Raises UsageError for an id that stands twice; one that cannot be asked is given another then."""
+        """The chosen samples of a task, each with its place in the data set; those of
+        the shard, where it is one. Raises UsageError for an id that stands twice; one
+        that cannot be asked is given another then."""
         chosen, shard = self._named_once(position), self._shard
         if shard is None:
             return chosen
@@ -138,7 +144,8 @@ class JobQueue:
             if not sample.fault:
                 if sample.id in ids:
                     raise UsageError(
-                        f"{self.tasks[position].name}: sample {index} has the id {sample.id!r} of an earlier one; ids "
+                        f"{self.tasks[position].name}: sample {index} has the id "
+                        f"{sample.id!r} of an earlier one; ids "
                         "must be unique (mmeval validate lists them)"
                     )
                 ids.add(sample.id)
@@ -149,7 +156,8 @@ class JobQueue:
                 yield index, sample
 
     def _line(self, sample: Sample) -> bytes:
-        """The sample as it is recorded, scored and, where it has no media, recognised."""
+        """The sample as it is recorded, scored and, where it has no media,
+        recognised."""
         has_media = sample.has_media
         if has_media:
             _keep_loose_media(sample, self._media)
@@ -162,7 +170,8 @@ class JobQueue:
         return line
 
     def size(self, position: int) -> int:
-        """How many samples of a task are asked; an upper limit before a filter is run."""
+        """How many samples of a task are asked; an upper limit before a filter is
+        run."""
         size = self._choices[position].size
         return size if self._shard is None else self._shard.share(size)
 
@@ -180,7 +189,8 @@ class JobQueue:
 
     def check(self) -> None:
         """Raises UsageError if a task has no sample left, or no sample can be asked.
-        Opens the data, and reads them up to the first chosen sample that can be asked; where samples are drawn, all."""
+        Opens the data, and reads them up to the first chosen sample that can be asked;
+        where samples are drawn, all."""
         for choice in self._choices:
             choice.check()
         first = ""
@@ -191,12 +201,14 @@ class JobQueue:
             first = first or f"{task.name}: {fault}"
         if first:
             raise UsageError(
-                f"not a single sample can be asked; the first is {first}. Correct the data"
+                f"not a single sample can be asked; the first is {first}. Correct the "
+                "data"
             )
 
     def doubts(self, *, scoring: bool) -> Iterator[str]:
-        """What looks wrong in a task's data: another size than its file states,
-        first samples that cannot be asked, others without what it counts on, a label or a rubric, say."""
+        """What looks wrong in a task's data: another size than its file states, first
+        samples that cannot be asked, others without what it counts on, a label or a
+        rubric, say."""
         sizes: dict[str, list[Task]] = {}
         for task, choice in zip(self.tasks, self._choices, strict=True):
             if amiss := choice.another_size:
@@ -206,7 +218,10 @@ class JobQueue:
             *others,
         ) in sizes.items():  # tasks of one data set have one size
             names = some([task.name, *(other.name for other in others)], 3)
-            yield f"{names}: {amiss} (mmeval prepare {task.name}{_where(task)} looks at all of them)"
+            yield (
+                f"{names}: {amiss} (mmeval prepare {task.name}{_where(task)} looks at "
+                "all of them)"
+            )
         for task, choice in zip(self.tasks, self._choices, strict=True):
             first = choice.first(LOOKED_AT)
             if bad := [sample for sample in first if sample.fault]:
@@ -218,7 +233,9 @@ class JobQueue:
                 looks = (
                     f"mmeval validate {task.name}{_where(task)} looks at all of them"
                 )
-                yield f"{task.name}: {which} cannot be asked: {in_words(bad[0])}; {looks}"
+                yield (
+                    f"{task.name}: {which} cannot be asked: {in_words(bad[0])}; {looks}"
+                )
             sound = [sample for sample in first if not sample.fault]
             yield from _doubts(task, sound) if scoring and sound else ()
 
@@ -237,7 +254,8 @@ class JobQueue:
         return self._choices[position].dataset
 
     def data(self) -> dict[str, dict[str, Any]]:
-        """By task, what is recorded of its data: fingerprint, rows, source, sample choice."""
+        """By task, what is recorded of its data: fingerprint, rows, source, sample
+        choice."""
         found = {}
         for task, choice in zip(self.tasks, self._choices, strict=True):
             dataset = choice.dataset
@@ -269,7 +287,8 @@ class JobQueue:
         return found
 
     def subsets(self) -> dict[str, Subset]:
-        """By task, the part of its samples taken so far; tasks taken whole are left out."""
+        """By task, the part of its samples taken so far; tasks taken whole are left
+        out."""
         found = {
             task.name: choice.subset
             for task, choice in zip(self.tasks, self._choices, strict=True)
@@ -299,7 +318,10 @@ def _doubts(task: Task, samples: Sequence[Sample]) -> Iterator[str]:
     labels = {label for sample in samples for label in sample.metadata}
     for key, label in named:
         if label not in labels:
-            yield f"{task.name}: {key} names the label {label!r}, which {first} {lack}{did_you_mean(label, labels)}"
+            yield (
+                f"{task.name}: {key} names the label {label!r}, which {first} "
+                f"{lack}{did_you_mean(label, labels)}"
+            )
         elif lacking := [
             sample for sample in samples if sample.metadata.get(label) is None
         ]:
@@ -318,11 +340,17 @@ def _doubts(task: Task, samples: Sequence[Sample]) -> Iterator[str]:
                 if label not in lacking[0].metadata
                 else ""
             )
-            yield f"{task.name}: {some} {'lack' if len(lacking) > 1 else 'lacks'} the label {label!r}{effect}{instead}"
+            yield (
+                f"{task.name}: {some} {'lack' if len(lacking) > 1 else 'lacks'} the "
+                f"label {label!r}{effect}{instead}"
+            )
     for bound in checked:
         faults = [bound.sample_fault(sample) for sample in samples]
         if all(faults):
-            yield f"{task.name}: no answer to {first} can be scored by {bound.name}: {faults[0]}"
+            yield (
+                f"{task.name}: no answer to {first} can be scored by {bound.name}: "
+                f"{faults[0]}"
+            )
 
 
 def _check_draw(options: RunOptions) -> None:
@@ -338,7 +366,8 @@ def _check_draw(options: RunOptions) -> None:
             )
         if options.limit is None:
             raise UsageError(
-                f"{flag} needs --limit: without it every sample is asked, in the order of the data set",
+                f"{flag} needs --limit: without it every sample is asked, in the "
+                "order of the data set",
                 name=flag,
             )
 
@@ -352,7 +381,8 @@ def _keep_loose_media(sample: Sample, store: MediaStore) -> None:
 
 
 class DataFault(NamedTuple):
-    """Why a task's data could not be read on, after so many trials, and its exit code."""
+    """Why a task's data could not be read on, after so many trials, and its exit
+    code."""
 
     error: BaseException
     made: int

@@ -37,9 +37,10 @@ log = logging.getLogger(__name__)
 class Judging:
     """Scores trials in the background, as many at a time as keep the judges busy.
 
-    ``suspension`` says which metrics have lost a role that they ask: they are left out from then on, the others and the
-    model go on. ``on_judged`` is called for each answer that has its scores. ``last`` states that judging is all that
-    is left: what is lost then is reported once, at the end.
+    ``suspension`` says which metrics have lost a role that they ask: they are left out
+    from then on, the others and the model go on. ``on_judged`` is called for each
+    answer that has its scores. ``last`` states that judging is all that is left: what
+    is lost then is reported once, at the end.
     """
 
     def __init__(
@@ -78,8 +79,9 @@ class Judging:
     async def offer(
         self, run: TaskRun, index: int, trial: Trial, trial_digest: str
     ) -> None:
-        """Judge a trial if there is room, else put it off until ``drain``.
-        A model faster than its judge need not wait. Only a number is held; the trial is read from the folder again."""
+        """Judge a trial if there is room, else put it off until ``drain``. A model
+        faster than its judge need not wait. Only a number is held; the trial is read
+        from the folder again."""
         if self._to_judge(run, trial) and self._room.locked():
             self._put_off.setdefault(run.task.name, (run, array("q")))[1].append(
                 trial_key(index, trial.repeat)
@@ -90,7 +92,8 @@ class Judging:
     async def add(
         self, run: TaskRun, index: int, trial: Trial, trial_digest: str
     ) -> None:
-        """Judge an answered trial once there is room. Raises what concerns the whole run."""
+        """Judge an answered trial once there is room. Raises what concerns the whole
+        run."""
         if self._failure is not None:
             raise self._failure
         if self._stopped or not self._to_judge(run, trial):
@@ -123,7 +126,9 @@ class Judging:
             await asyncio.gather(*self._under_way)
             await asyncio.sleep(
                 0
-            )  # from Python 3.12 on, a gather of ended tasks lets none of their callbacks run
+                # from Python 3.12 on, a gather of ended tasks lets none of their callbacks
+                # run
+            )
 
     async def _catch_up(self, run: TaskRun, keys: frozenset[int]) -> None:
         journal = self._broker.journal
@@ -189,8 +194,9 @@ class Judging:
         trial: Trial,
         trial_digest: str,
     ) -> dict[str, Score]:
-        """Scores of one judged metric; its failure costs only its own score.
-        A verdict is shared by all calls that ask the same: of equal answers, other repeats, other tasks."""
+        """Scores of one judged metric; its failure costs only its own score. A verdict
+        is shared by all calls that ask the same: of equal answers, other repeats, other
+        tasks."""
         part = f"score/{bound.name}-{run.judging_key(bound)}/{trial_digest[:12]}"
         scope = Scope(
             run.task.name,
@@ -229,8 +235,9 @@ class Judging:
 
 
 def _room(broker: Broker, runs: Iterable[TaskRun]) -> int:
-    """How many trials at a time keep the judges busy.
-    Each judge's call with a follower, as a trial is also read, parsed and written, and as many as one model burst."""
+    """How many trials at a time keep the judges busy. Each judge's call with a
+    follower, as a trial is also read, parsed and written, and as many as one model
+    burst."""
     asked = {
         role
         for run in runs

@@ -45,7 +45,8 @@ class ScoringOptions:
     max_connections: int = 64
     retry_on_error: int = 5
     budget_usd: float | None = None
-    """What the run folder may spend in all, over all roles and sessions; None: as much as it takes."""
+    """What the run folder may spend in all, over all roles and sessions; None: as much
+    as it takes."""
     budget_tokens: int | None = None
     budget_calls: int | None = None
     model_cost_config: Path | None = None
@@ -61,7 +62,8 @@ class ScoringOptions:
     strict: bool = False
     max_unscored: float = 0.0
     bootstrap_iters: int = BOOTSTRAP_ITERS
-    """Resamples for a number whose standard error has no formula; 0 leaves it without."""
+    """Resamples for a number whose standard error has no formula; 0 leaves it
+    without."""
 
     @property
     def answer_limits(self) -> AnswerLimits:
@@ -70,7 +72,8 @@ class ScoringOptions:
 
 @dataclass(frozen=True)
 class RunOptions(ScoringOptions):
-    """The options of a run besides its tasks. Each field is the flag of the same name."""
+    """The options of a run besides its tasks. Each field is the flag of the same
+    name."""
 
     model: BackendSpec
     output_path: Path
@@ -84,11 +87,13 @@ class RunOptions(ScoringOptions):
     offset: int = 0
     samples: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     sample_shuffle: int | None = None
-    """The seed of a draw: ``limit`` takes samples at random, and not from the beginning."""
+    """The seed of a draw: ``limit`` takes samples at random, and not from the
+    beginning."""
     stratify: tuple[str, ...] = ()
     """Labels over whose values a draw is spread evenly."""
     shard: Shard | None = None
-    """The part of the chosen samples that is asked, in a folder of its own; None: all of them."""
+    """The part of the chosen samples that is asked, in a folder of its own; None: all
+    of them."""
     batch_size: BatchSize = AUTO
     """Upper limit of a micro-batch for local models."""
     use_cache: Path | None = None
@@ -96,26 +101,28 @@ class RunOptions(ScoringOptions):
     predict_only: bool = False
     command: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """All flags as a configuration file has them, secrets hidden: recorded, so that a later report can show them."""
+    """All flags as a configuration file has them, secrets hidden: recorded, so that a
+    later report can show them."""
 
 
 @dataclass(frozen=True)
 class RescoreOptions(ScoringOptions):
-    """What ``mmeval score`` is to do.
-    ``overrides`` may change switches, profile and skipped metrics. ``metrics`` are the only ones to compute (empty:
-    those of the run); one that no task of the run lists is added to all of its tasks."""
+    """What ``mmeval score`` is to do. ``overrides`` may change switches, profile and
+    skipped metrics. ``metrics`` are the only ones to compute (empty: those of the run);
+    one that no task of the run lists is added to all of its tasks."""
 
     folder: Path
     metrics: tuple[str, ...] = ()
     overrides: TaskOverrides = field(default_factory=TaskOverrides)
     roles_of_run: Mapping[str, BackendSpec] = field(default_factory=dict)
-    """The roles of the run when it was made, secrets hidden: each is asked unless ``roles`` names another backend."""
+    """The roles of the run when it was made, secrets hidden: each is asked unless
+    ``roles`` names another backend."""
 
 
 @dataclass(frozen=True)
 class RunCounts:
-    """Trials of a run.
-    ``kept`` were answered by an earlier process, ``since`` (ISO time) says when it began."""
+    """Trials of a run. ``kept`` were answered by an earlier process, ``since`` (ISO
+    time) says when it began."""
 
     kept: int = 0
     new: int = 0
@@ -153,31 +160,38 @@ class RunOutcome:
     seconds: float
     exit_code: int
     chosen: Mapping[str, Wanted] = field(default_factory=dict)
-    """By task, whether a sample's index in a repeat belongs to the run: its folder may hold more."""
+    """By task, whether a sample's index in a repeat belongs to the run: its folder may
+    hold more."""
     rows: Mapping[str, int] = field(default_factory=dict)
     """By task, how many samples its data set has, chosen or not."""
     subsets: Mapping[str, Subset] = field(default_factory=dict)
-    """By task, what part of its samples stands behind the numbers; one whose samples were all taken is left out."""
+    """By task, what part of its samples stands behind the numbers; one whose samples
+    were all taken is left out."""
     unfinished: Mapping[str, Unfinished] = field(default_factory=dict)
-    """The tasks of which trials are still to be made; a run that came to its end has only those whose data could not be
-    read to theirs."""
+    """The tasks of which trials are still to be made; a run that came to its end has
+    only those whose data could not be read to theirs."""
     roles: Mapping[str, BackendSpec] = field(default_factory=dict)
     """Who was asked besides the model."""
     score_sets: Mapping[str, Path] = field(default_factory=dict)
     """Where the score rows of each task lie."""
     bills: tuple[Bill, ...] = ()
-    """What the calls of the run folder have used and cost, by role and model, over all its sessions."""
+    """What the calls of the run folder have used and cost, by role and model, over all
+    its sessions."""
     judges: Mapping[str, list[Served]] = field(default_factory=dict)
     """By task, every version of a judge whose verdicts stand behind its scores."""
     left_aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By task, the metrics of the run that a later scoring was not asked for: its results are without them."""
+    """By task, the metrics of the run that a later scoring was not asked for: its
+    results are without them."""
     metric_device: str = ""
     """Where the models of metrics were; empty where none was loaded."""
     complaints: tuple[str, ...] = ()
-    """Each thing that keeps the exit code from being 0, as one line with the way out."""
+    """Each thing that keeps the exit code from being 0, as one line with the way
+    out."""
     not_asked: tuple[str, ...] = ()
     """Of these, the trials that the model could not be asked, whole or in part."""
     notes: tuple[str, ...] = ()
-    """What else there is to say of the answers, as one line each; the exit code does not depend on it."""
+    """What else there is to say of the answers, as one line each; the exit code does
+    not depend on it."""
     error: str = ""
-    """The complaint that the exit code is of, where data could not be read on; empty for every other run."""
+    """The complaint that the exit code is of, where data could not be read on; empty
+    for every other run."""

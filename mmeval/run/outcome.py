@@ -28,8 +28,9 @@ def finished_results(
 ) -> list[Result]:
     """Order the score rows, and make each task's numbers over the wanted trials.
 
-    They are made where the scoring happened, so that this process need not import what they take; without a ``scorer``
-    nothing was scored. ``suspended`` names, by task, the numbers that the loss of a judge leaves without a value.
+    They are made where the scoring happened, so that this process need not import what
+    they take; without a ``scorer`` nothing was scored. ``suspended`` names, by task,
+    the numbers that the loss of a judge leaves without a value.
     """
     made: list[Callable[[], list[Result]]] = []
     for run, chosen in zip(runs, wanted, strict=True):

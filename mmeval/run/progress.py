@@ -14,7 +14,8 @@ from mmeval.records.trial import Exchange, warnings_of
 from mmeval.wording import counted, either, shortened
 
 MAX_KINDS = 100
-"""So many different warnings are counted each for itself; further ones count as warnings alone."""
+"""So many different warnings are counted each for itself; further ones count as
+warnings alone."""
 MAX_TOLD = 3
 MAX_WARNING_CHARS = 300
 
@@ -30,7 +31,8 @@ class Remarks:
     cut_off: int = 0
     warned: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
-    """Trials by warning; warnings that differ by digits alone are one, under the words that came first."""
+    """Trials by warning; warnings that differ by digits alone are one, under the words
+    that came first."""
     _words: dict[str, str] = field(default_factory=dict)
 
     def add(self, exchanges: Sequence[Exchange]) -> None:
@@ -53,9 +55,15 @@ class Remarks:
                 "--gen_kwargs max_gen_toks=N sets the limit"
             )
         if self.warned:
-            yield f"{self._share(self.warned)} given with warnings; --log_samples writes them beside the answers"
+            yield (
+                f"{self._share(self.warned)} given with warnings; --log_samples "
+                "writes them beside the answers"
+            )
         for words, count in self.kinds.most_common(MAX_TOLD):
-            yield f"a warning of {count:,}: {shortened(' '.join(words.split()), MAX_WARNING_CHARS)}"
+            yield (
+                f"a warning of {count:,}: "
+                f"{shortened(' '.join(words.split()), MAX_WARNING_CHARS)}"
+            )
         if (more := len(self.kinds) - MAX_TOLD) > 0:
             yield f"and {counted(more, 'other warning')}"
 
@@ -80,7 +88,8 @@ class RunTally:
     failed: Counter[str] = field(default_factory=Counter)
     unsupported: Counter[str] = field(default_factory=Counter)
     partial: Counter[str] = field(default_factory=Counter)
-    """Trials asked without some wanted kinds, by those kinds, where the task allows it."""
+    """Trials asked without some wanted kinds, by those kinds, where the task allows
+    it."""
     examples: dict[str, str] = field(default_factory=dict)
     """The first failure of each kind, in its own words."""
     bad: BadSamples = field(default_factory=BadSamples)
@@ -112,10 +121,11 @@ class RunTally:
 class Progress(Protocol):
     """Reports of a run; ``total`` counts trials, ``kept`` those of an earlier process.
 
-    ``judging`` begins where nothing is left but to judge a number of trials; ``judged`` is called for each, also
-    before. ``costs`` hands over what gives the dollars spent so far, None without a price. ``waiting`` names the roles
-    that every call waits for, "" when the outage is over. ``loading`` names the model that is loaded; the seconds that
-    it took when it is, and no model when it cannot be.
+    ``judging`` begins where nothing is left but to judge a number of trials; ``judged``
+    is called for each, also before. ``costs`` hands over what gives the dollars spent
+    so far, None without a price. ``waiting`` names the roles that every call waits for,
+    "" when the outage is over. ``loading`` names the model that is loaded; the seconds
+    that it took when it is, and no model when it cannot be.
     """
 
     def start(self, total: int, kept: int) -> None: ...
@@ -140,14 +150,18 @@ def opening(
 ) -> str:
     """The first line of a run: what is kept, from when, and what will be asked.
 
-    ``exact`` is False where one call may answer for several tasks, ``filtered`` says that a filter has yet to decide
-    how many samples it keeps, ``bad`` that some of them are known as such that cannot be asked.
+    ``exact`` is False where one call may answer for several tasks, ``filtered`` says
+    that a filter has yet to decide how many samples it keeps, ``bad`` that some of them
+    are known as such that cannot be asked.
     """
     if not kept and not new:
         return "nothing to ask"
     if not kept:
         if filtered:
-            return f"asking up to {counted(new, 'answer')}: a task filters its rows, and asks those that it keeps"
+            return (
+                f"asking up to {counted(new, 'answer')}: a task filters its rows, and "
+                "asks those that it keeps"
+            )
         if bad:
             return (
                 f"asking up to {counted(new, 'answer')}: some samples cannot be asked"

@@ -85,8 +85,8 @@ SYNC_SECONDS = 10.0
 def run(selection: Selection, options: RunOptions, *, progress: Progress) -> RunOutcome:
     """Ask the model, score, aggregate. Called again it continues, asks nothing twice.
 
-    Raises UsageError or MissingError before anything is sent, Interrupted when the user stops it; everything that was
-    answered is kept in every case.
+    Raises UsageError or MissingError before anything is sent, Interrupted when the user
+    stops it; everything that was answered is kept in every case.
     """
     selection = with_data(selection, strict=options.strict)
     say_unavailable(
@@ -97,7 +97,8 @@ def run(selection: Selection, options: RunOptions, *, progress: Progress) -> Run
 
 class Runner(ABC):
     """One process's work on a run folder: trials are scored, and numbers made of them.
-    Its subclasses are the two sources of trials: new ones, and those that a folder has recorded."""
+    Its subclasses are the two sources of trials: new ones, and those that a folder has
+    recorded."""
 
     scores = True
     """Whether trials are scored."""
@@ -131,7 +132,8 @@ class Runner(ABC):
 
     @abstractmethod
     def prepare(self, media: MediaStore) -> Backends:
-        """Make the backends; raise what would refuse the run, before writing or sending."""
+        """Make the backends; raise what would refuse the run, before writing or
+        sending."""
 
     def folder(self) -> RunFolder:
         return RunFolder(self.path)
@@ -142,7 +144,8 @@ class Runner(ABC):
 
     @abstractmethod
     def open(self, folder: RunFolder, journal: Journal) -> Broker:
-        """Claim the folder; the broker has no roles yet. Raises IdentityChangedError."""
+        """Claim the folder; the broker has no roles yet. Raises
+        IdentityChangedError."""
 
     def task_run(self, task: Task, plan: ScoringPlan) -> TaskRun:
         """A task in the folder, with its score set."""
@@ -180,7 +183,8 @@ class Runner(ABC):
         """The outcome with what depends on the source."""
 
     def run(self) -> RunOutcome:
-        """Run. Raises errors of ``prepare`` and ``open``, BudgetSpentError, Interrupted."""
+        """Run. Raises errors of ``prepare`` and ``open``, BudgetSpentError,
+        Interrupted."""
         options, started = self.options, time.time()
         plans = [scoring_plan(task, self.path / "media") for task in self.selection]
         with ExitStack() as stack:
@@ -258,7 +262,8 @@ class Runner(ABC):
             ticker.result()
 
     async def _keep_safe(self, folder: RunFolder) -> None:
-        """Push what is written to the disk, on a timer. Where that fails the run stops."""
+        """Push what is written to the disk, on a timer. Where that fails the run
+        stops."""
         try:
             while True:
                 await asyncio.sleep(SYNC_SECONDS)
@@ -357,14 +362,15 @@ def check_folder(
     identity: Mapping[str, Any],
     answers: int,
 ) -> None:
-    """Raises IdentityChangedError where the run folder was made by another model or with other settings, and what
-    ``check_merged`` raises. ``record`` is the run's."""
+    """Raises IdentityChangedError where the run folder was made by another model or
+    with other settings, and what ``check_merged`` raises. ``record`` is the run's."""
     check_identity(run_path(options), record, identity, answers)
     check_merged(options, record)
 
 
 def check_merged(options: RunOptions, record: Mapping[str, Any]) -> None:
-    """Raises UsageError where a whole run has shards with answers that it would ask again."""
+    """Raises UsageError where a whole run has shards with answers that it would ask
+    again."""
     path = run_path(options)
     if (
         options.shard is None
@@ -372,7 +378,8 @@ def check_merged(options: RunOptions, record: Mapping[str, Any]) -> None:
         and (left := [str(shard) for shard in unmerged(path, record)])
     ):
         raise UsageError(
-            f"{path}: shard {', '.join(left)} was started and is not merged since; 'mmeval merge --partial {path}' "
+            f"{path}: shard {', '.join(left)} was started and is not merged since; "
+            f"'mmeval merge --partial {path}' "
             "joins its answers, then the same command asks what is left"
         )
 
@@ -420,7 +427,8 @@ def check_backends(
 def limits_and_prices(
     options: ScoringOptions, backends: Backends
 ) -> tuple[Limits, Prices]:
-    """A run's limits and prices. Raises UsageError for a dollar budget without prices."""
+    """A run's limits and prices. Raises UsageError for a dollar budget without
+    prices."""
     limits = Limits(options.budget_usd, options.budget_tokens, options.budget_calls)
     prices = load_prices(options.model_cost_config)
     check_prices(limits, prices, backends.named)
@@ -501,7 +509,8 @@ class _NewTrials(Runner):
         self._resumed = len(journal) > 0 or bool(folder.record)
         for task in folder.changed_data(self.data):
             log.warning(
-                "%s: the data changed since this run began; unchanged samples keep their answers",
+                "%s: the data changed since this run began; unchanged samples keep "
+                "their answers",
                 task,
             )
         folder.describe(
@@ -534,7 +543,8 @@ class _NewTrials(Runner):
 
     def begin(self) -> Coroutine[Any, Any, None]:
         jobs = self._jobs
-        # A lane for each call in flight: one thread builds prompts and keeps answers, so more would only queue.
+        # A lane for each call in flight: one thread builds prompts and keeps answers,
+        # so more would only queue.
         model = self.broker.roles[MODEL]
         work = Generation(
             self.runs,

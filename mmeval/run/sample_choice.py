@@ -21,8 +21,8 @@ from mmeval.wording import counted
 class SampleChoice:
     """The chosen samples of one task, read one at a time in the order of its data set.
 
-    ``taken`` fills up meanwhile. Where samples are drawn, or a share of filtered ones is wanted, the data set is read
-    once before that, when the first of these is needed.
+    ``taken`` fills up meanwhile. Where samples are drawn, or a share of filtered ones
+    is wanted, the data set is read once before that, when the first of these is needed.
     """
 
     def __init__(self, task: Task, options: RunOptions) -> None:
@@ -33,12 +33,14 @@ class SampleChoice:
 
     @cached_property
     def dataset(self) -> Dataset:
-        """The data set, opened once. Raises UsageError for a named index that is missing."""
+        """The data set, opened once. Raises UsageError for a named index that is
+        missing."""
         dataset = self._task.dataset()
         for index in self._named or ():
             if not 0 <= index < len(dataset):
                 raise UsageError(
-                    f"--samples: {self._task.name} has {len(dataset)} samples, so there is no index {index}"
+                    f"--samples: {self._task.name} has {len(dataset)} samples, so "
+                    f"there is no index {index}"
                 )
         return dataset
 
@@ -61,7 +63,8 @@ class SampleChoice:
 
     @property
     def subset(self) -> Subset | None:
-        """What part of the samples was taken, and how; None for whole data without flags."""
+        """What part of the samples was taken, and how; None for whole data without
+        flags."""
         options = self._options
         given = (
             ("samples", self._named is not None),
@@ -80,7 +83,8 @@ class SampleChoice:
 
     @property
     def another_size(self) -> str:
-        """What to report where data have fewer or more rows than expected; else empty."""
+        """What to report where data have fewer or more rows than expected; else
+        empty."""
         there, should = len(self.dataset), self._task.expected.rows
         if should is None or there == should:
             return ""
@@ -89,7 +93,10 @@ class SampleChoice:
             if there < should
             else "these are not the data it means"
         )
-        return f"the data hold {counted(there, 'row')}, the task file expects {should:,}: {effect}"
+        return (
+            f"the data hold {counted(there, 'row')}, the task file expects "
+            f"{should:,}: {effect}"
+        )
 
     @property
     def _fewer(self) -> bool:
@@ -104,7 +111,8 @@ class SampleChoice:
 
     @property
     def _whole(self) -> int | None:
-        """How many samples all the data give; None if filtered and not in the task file."""
+        """How many samples all the data give; None if filtered and not in the task
+        file."""
         expected = self._task.expected
         return (
             expected.samples
@@ -113,7 +121,8 @@ class SampleChoice:
         )
 
     def check(self) -> None:
-        """Raises UsageError if no sample is left; reads up to a filter's first match."""
+        """Raises UsageError if no sample is left; reads up to a filter's first
+        match."""
         left = self.size > 0
         if left and self._task.filter:
             left = next(self._chosen(), None) is not None
@@ -122,7 +131,8 @@ class SampleChoice:
 
     def fault(self) -> str:
         """Why none of the chosen samples can be asked: the first of them, in words.
-        Empty where one can be, or the data cannot be read so far. Reads up to the first that can be asked."""
+        Empty where one can be, or the data cannot be read so far. Reads up to the first
+        that can be asked."""
         first = ""
         with Caught():  # of the loader, which is told when it is the row's turn
             for _, sample in self._chosen():
@@ -140,7 +150,8 @@ class SampleChoice:
         return found
 
     def first(self, count: int) -> list[Sample]:
-        """The first samples the filter keeps, chosen or not; fewer if a row is unreadable."""
+        """The first samples the filter keeps, chosen or not; fewer if a row is
+        unreadable."""
         found: list[Sample] = []
         with Caught():  # of the loader, which is told when it is the row's turn
             found.extend(sample for _, sample in islice(self._kept(), count))
@@ -228,7 +239,8 @@ class SampleChoice:
 
     @property
     def _of(self) -> int | None:
-        """How many samples the task has; None where a filter chooses and was not counted."""
+        """How many samples the task has; None where a filter chooses and was not
+        counted."""
         if self._draw is not None:
             return len(self._order)
         return self._counted if self._task.filter else len(self.dataset)
@@ -236,7 +248,10 @@ class SampleChoice:
     def _why_empty(self) -> str:
         if not len(self.dataset):
             return "its data set is empty: there is not a single row in it"
-        why = f"no sample is left of the {len(self.dataset)} in its data set; {self._narrowed()}"
+        why = (
+            f"no sample is left of the {len(self.dataset)} in its data set; "
+            f"{self._narrowed()}"
+        )
         unknown = set(self._task.filter)
         for sample in rows_of(self.dataset) if unknown else ():
             unknown -= set(sample.metadata)

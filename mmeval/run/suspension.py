@@ -1,5 +1,5 @@
-"""Suspended scoring, when a judge is lost in the middle of a run.
-What was judged until then stays, the rest has no verdict, and one command asks for it later."""
+"""Suspended scoring, when a judge is lost in the middle of a run. What was judged until
+then stays, the rest has no verdict, and one command asks for it later."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class Suspension:
         *,
         with_it: Collection[str] = (),
     ) -> bool:
-        """Suspend a metric and the numbers made of it; return whether the loss is new."""
+        """Suspend a metric and the numbers made of it; return whether the loss is
+        new."""
         self.outputs.setdefault(task, set()).update(bound.metric.outputs, with_it)
         if any(lost.reason == known.reason for known in self.losses):
             return False
@@ -55,15 +56,17 @@ class Suspension:
         return not self.outputs.get(task, set()).isdisjoint(bound.metric.outputs)
 
     def exit_code(self, otherwise: int) -> int:
-        """A suspended run's exit code, whatever may be unscored; ``otherwise`` for others.
-        4 where something has to be supplied (another key, weights that are not there), else 3."""
+        """A suspended run's exit code, whatever may be unscored; ``otherwise`` for
+        others. 4 where something has to be supplied (another key, weights that are not
+        there), else 3."""
         if not self.losses:
             return otherwise
         missing = any(lost.exit_code == EXIT_MISSING for lost in self.losses)
         return EXIT_MISSING if missing else EXIT_INCOMPLETE
 
     def complaints(self, results: Iterable[Result], way: str) -> Iterator[str]:
-        """Why scoring was suspended, with the ``way`` to ask for missing verdicts alone."""
+        """Why scoring was suspended, with the ``way`` to ask for missing verdicts
+        alone."""
         missing: Counter[str] = Counter()
         for result in results:
             if (
@@ -75,7 +78,8 @@ class Suspension:
         names = ", ".join(sorted(set().union(*self.outputs.values())))
         for lost in self.losses:
             yield (
-                f"scoring by {names} was suspended: {sentence(lost.reason)} {lack}, what was judged is kept: "
+                f"scoring by {names} was suspended: {sentence(lost.reason)} {lack}, "
+                "what was judged is kept: "
                 f"{lost.how_to_fix}, then {way}"
             )
 
@@ -88,8 +92,8 @@ def score_command(
 ) -> str:
     """``mmeval score`` with a run's judges, to go on with its scores. Hides secrets.
 
-    The roles that the folder has ``recorded`` are asked without being named; one is named all the same where its secret
-    is not kept.
+    The roles that the folder has ``recorded`` are asked without being named; one is
+    named all the same where its secret is not kept.
     """
     bounds = [metric.bound for task in tasks for metric in task.metrics]
     judges = [role for bound in bounds for role in bound.asked_roles(roles)]

@@ -33,9 +33,10 @@ USUAL_PROTOCOL = "single"
 
 @dataclass(frozen=True)
 class TaskRun:
-    """A task of a run; ``scores`` is None when nothing is scored.
-    ``judged`` are the metrics that ask a role; ``gives`` are the kinds that the model under test can give (None: it is
-    not asked); ``whole``: it has whole answers, so the protocol is not followed; ``present`` are the run's roles."""
+    """A task of a run; ``scores`` is None when nothing is scored. ``judged`` are the
+    metrics that ask a role; ``gives`` are the kinds that the model under test can give
+    (None: it is not asked); ``whole``: it has whole answers, so the protocol is not
+    followed; ``present`` are the run's roles."""
 
     task: Task
     plan: ScoringPlan
@@ -51,8 +52,9 @@ class TaskRun:
     """The routes by which the model gets fewer inputs than a sample has."""
 
     def wanted(self, sample: Sample) -> tuple[PartKind, ...]:
-        """The kinds to ask for; where the output may be partial, those the model can give.
-        All of them when it can give none, so that the sample is found unsupported."""
+        """The kinds to ask for; where the output may be partial, those the model can
+        give. All of them when it can give none, so that the sample is found
+        unsupported."""
         kinds = self.task.wanted(sample)
         if not self.task.partial_output or self.gives is None:
             return kinds
@@ -78,11 +80,12 @@ class TaskRun:
         )
 
     def recorded(self, result: object) -> Interleaved:
-        """The answer as the task records a protocol's result: placeholders in its own spellings, and as blocks.
-        Raises TypeError for what is no answer."""
+        """The answer as the task records a protocol's result: placeholders in its own
+        spellings, and as blocks. Raises TypeError for what is no answer."""
         if not isinstance(result, Interleaved):
             raise TypeError(
-                f"the protocol {self.task.protocol_name!r} returned {type(result).__name__}, not an answer"
+                f"the protocol {self.task.protocol_name!r} returned "
+                f"{type(result).__name__}, not an answer"
             )
         if self.spellings and any(
             mark in part.raw for part in result.parts for mark in "<#"
@@ -91,11 +94,13 @@ class TaskRun:
         return result.blocks() if self.blocks else result
 
     def role(self, name: str) -> Role:
-        """A role with the task file's generation parameters and the run's variants of it."""
+        """A role with the task file's generation parameters and the run's variants of
+        it."""
         return role_for(name, self.task.roles, self.present)
 
     def judging_key(self, bound: BoundMetric) -> str:
-        """Names what a judged metric asks: its definition and the parameters of its roles."""
+        """Names what a judged metric asks: its definition and the parameters of its
+        roles."""
         params = {
             name: self.role(name).params.to_json()
             for name in bound.asked_roles(self.present)
@@ -125,7 +130,8 @@ class TaskRun:
         )
 
     def left_to_judge(self) -> int:
-        """How many answers that are recorded have no scores yet, where a judge gives some."""
+        """How many answers that are recorded have no scores yet, where a judge gives
+        some."""
         if not self.judged or self.scores is None:
             return 0
         return sum(not self.scores.covers(*key) for key in self.records.answered())
@@ -148,8 +154,8 @@ def task_run(
 ) -> TaskRun:
     """A task in a run folder; ``backends`` are the run's by role.
 
-    A role's ``params`` of the user win over those of the task. A score set is keyed by who judges, and by the
-    fingerprint of the ``data``.
+    A role's ``params`` of the user win over those of the task. A score set is keyed by
+    who judges, and by the fingerprint of the ``data``.
     """
     own = {
         role: task.roles.get(role, GenerationParams()).overlaid(given)

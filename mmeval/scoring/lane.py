@@ -1,7 +1,9 @@
-"""Lanes of scoring: trials wait in one until they are worth a message to the processes, or no more come.
+"""Lanes of scoring: trials wait in one until they are worth a message to the processes,
+or no more come.
 
-Tasks whose metrics use models have a lane of their own, to the one process that loads each model once. While a lane is
-behind, trials wait in it as lines, so that other tasks go on, and no call to a model waits for a score.
+Tasks whose metrics use models have a lane of their own, to the one process that loads
+each model once. While a lane is behind, trials wait in it as lines, so that other tasks
+go on, and no call to a model waits for a score.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ IDLE_SECONDS = 0.5
 FIRST_MESSAGE, LARGEST_MESSAGE = 16, 512
 LARGEST_MESSAGE_BYTES = 2**20
 MESSAGE_SECONDS = 0.2
-"""A message holds as many trials as keep a process busy for about this long: few handovers where a metric is quick,
-work for every process where it is slow."""
+"""A message holds as many trials as keep a process busy for about this long: few
+handovers where a metric is quick, work for every process where it is slow."""
 LEAST_FOR_MODELS = 8
 """Trials that travel together though their metrics with models want fewer at once."""
 MOST_WAITING_BYTES = 64 * 2**20
@@ -28,9 +30,11 @@ MOST_WAITING_BYTES = 64 * 2**20
 
 
 class Lane:
-    """Holds trials back, by task, and sends them to ``score``, so many ``messages`` at a time.
+    """Holds trials back, by task, and sends them to ``score``, so many ``messages`` at
+    a time.
 
-    ``deliver(position, rows)`` is called in the event loop's thread, as is ``fail`` with what goes wrong there.
+    ``deliver(position, rows)`` is called in the event loop's thread, as is ``fail``
+    with what goes wrong there.
     """
 
     def __init__(
@@ -72,7 +76,9 @@ class Lane:
         if self._bytes.total() > LARGEST_MESSAGE_BYTES:
             await asyncio.sleep(
                 0
-            )  # else a model that answers at once would let no message go, and no row come back
+                # else a model that answers at once would let no message go, and no row come
+                # back
+            )
         self._waiting.setdefault(position, []).append(line)
         self._bytes[position] += len(line)
         self.left += 1
@@ -80,14 +86,17 @@ class Lane:
         self._send_due()
 
     async def drain(self) -> None:
-        """Wait until everything that was queued is scored and delivered, or has failed."""
+        """Wait until everything that was queued is scored and delivered, or has
+        failed."""
         self._draining = True
         self._time_is_up()
         while self._tasks:
             await asyncio.gather(*self._tasks)
             await asyncio.sleep(
                 0
-            )  # from Python 3.12 on, a gather of ended tasks lets none of their callbacks run
+                # from Python 3.12 on, a gather of ended tasks lets none of their callbacks
+                # run
+            )
         self._draining = False
 
     def close(self) -> None:
@@ -95,7 +104,8 @@ class Lane:
             self._timer.cancel()
 
     def _consider(self, position: int) -> None:
-        """Whether a message of a task goes now, or after a moment if it has not become full until then."""
+        """Whether a message of a task goes now, or after a moment if it has not become
+        full until then."""
         waiting, size = len(self._waiting[position]), self._bytes[position]
         if (
             self._draining

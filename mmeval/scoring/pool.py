@@ -73,7 +73,8 @@ class ScorePool:
             self._pool.submit(work)
 
     def compute(self, works: Sequence[Callable[[], T]]) -> list[T]:
-        """Results of ``works``. Raises their errors; MmevalError if they kill a process."""
+        """Results of ``works``. Raises their errors; MmevalError if they kill a
+        process."""
         self._under_way += 1
         try:
             found = list(self._pool.map(_call, works))
@@ -88,8 +89,10 @@ class ScorePool:
             return list(self._pool.map(_call, works))
         except BrokenProcessPool:
             raise MmevalError(
-                "the scoring process died while it made the numbers (out of memory, or a library crashed). The scores "
-                "are kept: the same command makes the numbers again; with --score_workers 0 in its own process"
+                "the scoring process died while it made the numbers (out of memory, "
+                "or a library crashed). The scores "
+                "are kept: the same command makes the numbers again; with "
+                "--score_workers 0 in its own process"
             ) from None
 
     async def rows(self, items: Sequence[Item]) -> Rows:
@@ -112,8 +115,8 @@ class ScorePool:
 
     async def _apart(self, items: Sequence[Item]) -> Rows:
         """Score trials apart after their process died, and halves when that dies too.
-        The one trial that kills even its own process is unscored. A process that lives goes on with the next half, so
-        that what it has loaded is loaded once."""
+        The one trial that kills even its own process is unscored. A process that lives
+        goes on with the next half, so that what it has loaded is loaded once."""
         pool: Executor | None = None
         left, found = [list(items)], Rows([], 0.0)
         try:
@@ -127,7 +130,8 @@ class ScorePool:
                     pool = None
                     if (
                         len(piece) > 1 or is_used
-                    ):  # of one that had scored others, these may have filled the memory
+                        # of one that had scored others, these may have filled the memory
+                    ):
                         left += [
                             half
                             for half in (
@@ -145,14 +149,18 @@ class ScorePool:
         return found
 
     def close(self) -> None:
-        # A metric that is still at work when the run was stopped is not waited for: it scores again next time.
+        # A metric that is still at work when the run was stopped is not waited for: it
+        # scores again next time.
         processes = list((getattr(self._pool, "_processes", None) or {}).values())
         for process in processes if self._under_way else ():
             process.terminate()
         try:
-            # Waiting takes milliseconds; a pool that is still winding down when Python ends complains on stderr.
+            # Waiting takes milliseconds; a pool that is still winding down when Python
+            # ends complains on stderr.
             self._pool.shutdown(wait=True, cancel_futures=True)
-        except KeyboardInterrupt:  # Python 3.11 takes the pool's thread for ended then, and waits for the processes
+        # Python 3.11 takes the pool's thread for ended then, and waits for the
+        # processes
+        except KeyboardInterrupt:
             for process in processes:
                 process.terminate()
             raise
@@ -169,7 +177,10 @@ def _call(work: Callable[[], T]) -> T:
 def _blamed(plans: Sequence[ScoringPlan], item: Item) -> bytes:
     position, line = item
     plan, row = plans[position], from_line(line)
-    reason = "the scoring process died on this answer (out of memory, out of time, or a library crashed)"
+    reason = (
+        "the scoring process died on this answer (out of memory, out of time, or a "
+        "library crashed)"
+    )
     outputs = [
         name for metric, _, _ in plan.metrics for name in load_metric(metric).outputs
     ]

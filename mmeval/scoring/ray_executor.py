@@ -1,4 +1,5 @@
-"""Scoring processes that are actors of a Ray cluster, as an executor that a pool uses like one of processes."""
+"""Scoring processes that are actors of a Ray cluster, as an executor that a pool uses
+like one of processes."""
 
 from __future__ import annotations
 
@@ -39,8 +40,9 @@ class Scores:
 
 
 class RayExecutor(ThreadPoolExecutor):
-    """Calls functions in ``count`` actors, each of which a thread of this process waits for. Where an actor dies, its
-    call raises BrokenProcessPool; another takes its place."""
+    """Calls functions in ``count`` actors, each of which a thread of this process waits
+    for. Where an actor dies, its call raises BrokenProcessPool; another takes its
+    place."""
 
     def __init__(self, cluster: RayCluster, setup: Setup, count: int) -> None:
         super().__init__(count, thread_name_prefix="mmeval-ray-score")
@@ -89,7 +91,8 @@ class RayExecutor(ThreadPoolExecutor):
         self._actors.add(actor)
         if not ray.wait([actor.__ray_ready__.remote()], timeout=ROOM_SECONDS)[0]:
             log.warning(
-                "a scoring process waits for room in the Ray cluster: it takes a CPU that no worker has. Give fewer "
+                "a scoring process waits for room in the Ray cluster: it takes a CPU "
+                "that no worker has. Give fewer "
                 "workers, or score_workers=0"
             )
         return actor

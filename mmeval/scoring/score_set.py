@@ -1,10 +1,12 @@
 """A score set: the score rows of one task under one definition of its metrics.
 
-The folder is named by that definition (metric versions and switches, the judge, the rule for missing output), so a
-new judge or a changed metric makes a set beside the old one. ``plan.json`` says what the definition is. Rows are
-appended to ``rows.jsonl`` as they come and put in the order of the data set in ``scores.jsonl`` at the end; there, and
-wherever they are put together before, the scores of derived metrics join them (see :mod:`mmeval.metric.derived`). Who
-gave the verdicts of judged metrics stands in ``verdicts.jsonl`` (see :mod:`mmeval.scoring.verdict_log`)."""
+The folder is named by that definition (metric versions and switches, the judge, the
+rule for missing output), so a new judge or a changed metric makes a set beside the old
+one. ``plan.json`` says what the definition is. Rows are appended to ``rows.jsonl`` as
+they come and put in the order of the data set in ``scores.jsonl`` at the end; there,
+and wherever they are put together before, the scores of derived metrics join them (see
+:mod:`mmeval.metric.derived`). Who gave the verdicts of judged metrics stands in
+``verdicts.jsonl`` (see :mod:`mmeval.scoring.verdict_log`)."""
 
 from __future__ import annotations
 
@@ -55,15 +57,19 @@ _SETTLED: tuple[ScoreStatus, ...] = ("scored", "inapplicable")
 class ScoreSet:
     """Score rows: ``{"i", "n", "s", "d", "status", "scores", "labels", "cluster"}``.
 
-    ``scores`` maps outputs to scores. ``i`` is the sample's place in the data set, ``n`` the repeat, ``d`` the trial's
-    digest. Where a trial has several rows, later ones complete or replace earlier ones.
+    ``scores`` maps outputs to scores. ``i`` is the sample's place in the data set,
+    ``n`` the repeat, ``d`` the trial's digest. Where a trial has several rows, later
+    ones complete or replace earlier ones.
     """
 
     def __init__(self, run: Path, task: str, plan: Mapping[str, Any]) -> None:
         self.name = digest(plan)[:12]
         self.folder = run / "scores" / file_name(task) / self.name
         self._sorted = self.folder / FINISHED
-        advice = "The answers are kept: free space, then run the same command to score the rest"
+        advice = (
+            "The answers are kept: free space, then run the same command to score the "
+            "rest"
+        )
         self._rows = LineFile(self.folder / ROWS, advice)
         self._plan, self._has_plan = plan, False
         for file in (FINISHED, ROWS, VERDICTS):
@@ -205,8 +211,8 @@ def finished_rows(folder: Path, wanted: Wanted) -> Iterator[dict[str, Any]]:
 
 
 def _merged(lines: list[bytes]) -> bytes:
-    """The rows of one trial as one, without the scores of older answers.
-    What was scored, or inapplicable, stays so when a later attempt leaves it unscored."""
+    """The rows of one trial as one, without the scores of older answers. What was
+    scored, or inapplicable, stays so when a later attempt leaves it unscored."""
     if len(lines) == 1:
         return lines[0]
     rows = [unsealed(line) for line in lines]

@@ -1,7 +1,8 @@
 """Scores finished trials while requests are in flight and returns their rows.
 
-Trials of tasks whose metrics use models go to a process of their own, all others to the ordinary ones (see
-:mod:`mmeval.scoring.lane`). A metric that kills its process costs that one trial its score, with the reason.
+Trials of tasks whose metrics use models go to a process of their own, all others to the
+ordinary ones (see :mod:`mmeval.scoring.lane`). A metric that kills its process costs
+that one trial its score, with the reason.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from mmeval.scoring.worker import Setup
 from mmeval.wording import counted
 
 LEAST_MESSAGES = 8
-"""In flight to the ordinary processes; where these are many, two for each: one that is scored and one that follows."""
+"""In flight to the ordinary processes; where these are many, two for each: one that is
+scored and one that follows."""
 MESSAGES_FOR_MODELS = 2
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -34,9 +36,10 @@ log = logging.getLogger(__name__)
 class Scorer:
     """Sends finished trials to the processes and hands the rows back, in batches.
 
-    ``deliver(position, rows)`` is called in the event loop's thread. With no workers the scoring happens in a thread
-    of this process. ``device`` is where the models of metrics go. Actors of a ``cluster`` take the place of the
-    ordinary processes where its engine has some; models stay here, and so do the numbers.
+    ``deliver(position, rows)`` is called in the event loop's thread. With no workers
+    the scoring happens in a thread of this process. ``device`` is where the models of
+    metrics go. Actors of a ``cluster`` take the place of the ordinary processes where
+    its engine has some; models stay here, and so do the numbers.
     """
 
     def __init__(
@@ -66,12 +69,13 @@ class Scorer:
         self._has_asked_models = False
 
     def start(self) -> None:
-        """Start the processes, before the event loop, its threads and the folder's lock.
-        A forked process may inherit none of these.
+        """Start the processes, before the event loop, its threads and the folder's
+        lock. A forked process may inherit none of these.
 
-        What a script has registered is known to forked processes alone; where none can be had, this process scores.
-        Only one kind can be forked, so that one forked process holds the models and scores everything else too. Raises
-        MissingError for a device that this machine has not, where a metric would put its model there.
+        What a script has registered is known to forked processes alone; where none can
+        be had, this process scores. Only one kind can be forked, so that one forked
+        process holds the models and scores everything else too. Raises MissingError for
+        a device that this machine has not, where a metric would put its model there.
         """
         forkable = sys.platform == "linux" and threading.active_count() == 1
         with_models, of_script = (
@@ -109,7 +113,8 @@ class Scorer:
                 )
         elif self._workers:
             log.warning(
-                "this process scores: others would not know the plugins that a script has registered"
+                "this process scores: others would not know the plugins that a script "
+                "has registered"
             )
         use_device(self._device)  # of what is scored here
         if with_models:
@@ -129,7 +134,8 @@ class Scorer:
         return self._models.left
 
     async def add(self, position: int, line: bytes) -> None:
-        """Queue a trial; waits only when workers are far behind. Raises delivery errors."""
+        """Queue a trial; waits only when workers are far behind. Raises delivery
+        errors."""
         if self._failure is not None:
             raise self._failure
         self._has_asked_models |= bool(self._plans[position].batch)
@@ -145,8 +151,9 @@ class Scorer:
             raise self._failure
 
     def compute(self, works: Sequence[Callable[[], T]]) -> list[T]:
-        """Results of ``works``, by the processes, or here where there are none.
-        Each is a module function or a ``partial``. Raises their errors; MmevalError if they kill a process."""
+        """Results of ``works``, by the processes, or here where there are none. Each is
+        a module function or a ``partial``. Raises their errors; MmevalError if they
+        kill a process."""
         return (
             [work() for work in works]
             if self._pool is None
@@ -154,7 +161,8 @@ class Scorer:
         )
 
     def device_of_models(self) -> str:
-        """The device of the metrics' models, as torch writes it; empty: none was loaded."""
+        """The device of the metrics' models, as torch writes it; empty: none was
+        loaded."""
         pool = self._model_pool or self._pool
         if not self._has_asked_models or pool is None:
             return used_device()

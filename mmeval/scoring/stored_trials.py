@@ -15,7 +15,8 @@ from mmeval.system.json_lines import to_line
 
 
 def stored_trial(row: Mapping[str, Any], sample: Sample, journal: Journal) -> Trial:
-    """A trial by its row (see TaskRecords); failed calls, without answer, are missing, but for those of agents."""
+    """A trial by its row (see TaskRecords); failed calls, without answer, are missing,
+    but for those of agents."""
     exchanges = tuple(exchange for exchange, _ in stored_exchanges(row, journal))
     trial = Trial(sample, row["n"], exchanges, left_out=tuple(row.get("left_out", ())))
     error, output = row.get("error"), row.get("output")
@@ -33,9 +34,11 @@ def stored_trial(row: Mapping[str, Any], sample: Sample, journal: Journal) -> Tr
 def stored_exchanges(
     row: Mapping[str, Any], journal: Journal
 ) -> Iterator[tuple[Exchange, bytes]]:
-    """The calls of a trial with the JSON of their responses, in order: those answered, and those that agents failed.
+    """The calls of a trial with the JSON of their responses, in order: those answered,
+    and those that agents failed.
 
-    The journal answers no call with a failure, so an agent's, which has a trace, stands in the trial's row.
+    The journal answers no call with a failure, so an agent's, which has a trace, stands
+    in the trial's row.
     """
     failed = row.get("failed", {})
     for path, role, key in row["x"]:

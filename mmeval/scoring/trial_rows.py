@@ -1,7 +1,8 @@
 """Scoring: a trial that travels as one line becomes a row of scores.
 
-The line holds what the journal and the sample file hold anyway. It is decoded once, and all metrics of its task score
-the same objects. Who does it, and where, is :mod:`mmeval.scoring.scorer`'s.
+The line holds what the journal and the sample file hold anyway. It is decoded once, and
+all metrics of its task score the same objects. Who does it, and where, is
+:mod:`mmeval.scoring.scorer`'s.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ from mmeval.system.time_limit import TimeLimit
 class ScoringPlan:
     """What a worker must know of a task; metrics by name, to send to a new process.
 
-    ``metrics`` are (plugin name, switches, profile); ``unavailable`` maps outputs to the reason known before the run.
-    ``batch`` is how many trials a metric wants at once, at least 1 where one opens a model; 0 where none does either:
-    then any process scores the task, else the one that holds the models.
+    ``metrics`` are (plugin name, switches, profile); ``unavailable`` maps outputs to
+    the reason known before the run. ``batch`` is how many trials a metric wants at
+    once, at least 1 where one opens a model; 0 where none does either: then any process
+    scores the task, else the one that holds the models.
     """
 
     task: str
@@ -78,7 +80,8 @@ def trial_line(
 def trial_from(
     row: Mapping[str, Any], media_root: Path, *, sample: Sample | None = None
 ) -> Trial:
-    """The trial of a :func:`trial_line` line; of a ``sample`` already read, if given."""
+    """The trial of a :func:`trial_line` line; of a ``sample`` already read, if
+    given."""
     exchanges = tuple(
         Exchange(
             e["path"], e["role"], e["d"], Response.from_json(e["response"], media_root)
@@ -143,8 +146,9 @@ def score_trials(
     metrics: Sequence[BoundMetric],
     limit: TimeLimit = NO_LIMIT,
 ) -> list[dict[str, Score]]:
-    """The scores that need no judge, of a task's trials; batched metrics all at once.
-    A trial without an answer has none; an empty answer has the score that the benchmark defines for it, if any."""
+    """The scores that need no judge, of a task's trials; batched metrics all at once. A
+    trial without an answer has none; an empty answer has the score that the benchmark
+    defines for it, if any."""
     found = [_without_looking(trial, plan, metrics) for trial in trials]
     open_ = [
         (trial, scores)
@@ -191,7 +195,8 @@ def _timed(bound: BoundMetric, trial: Trial, limit: TimeLimit) -> MetricScores:
     limit.begin()
     try:
         return score_one(bound, trial)
-    except TimeoutError as late:  # the alarm came when the metric was through, and before its end was noted
+    # the alarm came when the metric was through, and before its end was noted
+    except TimeoutError as late:
         return failed(bound, late)
     finally:
         limit.end()

@@ -1,16 +1,18 @@
 """The verdict log: who gave each verdict of a score set, and when.
 
-``verdicts.jsonl`` lies beside the score rows. It is appended to, and says what the rows must not: times, which differ
-from run to run. A line is one call of a judged metric:
+``verdicts.jsonl`` lies beside the score rows. It is appended to, and says what the rows
+must not: times, which differ from run to run. A line is one call of a judged metric:
 
     {"i": 0, "n": 0, "metric": "rubric_judge", "path": "0.1", "role": "judge", "asked": "m-large",
      "served": "m-large-2026-01", "fingerprint": "fp_1", "params": {"temperature": 0}, "at": 1767225600.0,
      "latency": 1.2, "usage": [812, 40], "key": "judge@1b2c3d4e/.../0"}
 
-``i`` and ``n`` are the sample's place and the repeat, ``path`` the call's place in the metric's program, ``asked`` the
-model as the command named it, ``served`` and ``fingerprint`` what the server says it used, ``at`` the time of the
-answer in seconds since 1970, ``latency`` in seconds, ``usage`` tokens in and out, ``key`` the answer's name in the
-journal. A call that failed has an ``error``. Where a trial was judged again, the later lines hold.
+``i`` and ``n`` are the sample's place and the repeat, ``path`` the call's place in the
+metric's program, ``asked`` the model as the command named it, ``served`` and
+``fingerprint`` what the server says it used, ``at`` the time of the answer in seconds
+since 1970, ``latency`` in seconds, ``usage`` tokens in and out, ``key`` the answer's
+name in the journal. A call that failed has an ``error``. Where a trial was judged
+again, the later lines hold.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ def verdict_log(folder: Path) -> LineFile:
 
 @dataclass(frozen=True)
 class Served:
-    """A judge's version behind verdicts: what was asked for, what the server reports."""
+    """A judge's version behind verdicts: what was asked for, what the server
+    reports."""
 
     role: str
     asked: str
@@ -73,6 +76,7 @@ def version_warnings(judges: Mapping[str, list[Served]]) -> Iterator[str]:
             ]
             if len(names) > 1:
                 yield (
-                    f"{task}: the {role} {asked} was served under {len(names)} versions ({', '.join(names)}); its "
+                    f"{task}: the {role} {asked} was served under {len(names)} "
+                    f"versions ({', '.join(names)}); its "
                     "verdicts may differ for that alone"
                 )

@@ -22,12 +22,15 @@ from mmeval.system.processes import end_with, parent_id, settle_signals
 from mmeval.system.time_limit import TimeLimit
 
 METRIC_SECONDS = 300.0
-"""A metric that needs longer for one trial leaves it unscored. Loading a model is no trial's time."""
+"""A metric that needs longer for one trial leaves it unscored. Loading a model is no
+trial's time."""
 NICENESS = 5
-"""Asking goes first: where cores are short, what keeps the model or its server busy is worth more than a score now."""
+"""Asking goes first: where cores are short, what keeps the model or its server busy is
+worth more than a score now."""
 
 SAMPLES_KEPT = 4
-"""By a process: as many as may be under way side by side when their repeats arrive mixed up a little."""
+"""By a process: as many as may be under way side by side when their repeats arrive
+mixed up a little."""
 
 Item = tuple[int, bytes]
 """A trial that is to be scored: the position of its task's plan, and its line."""
@@ -41,8 +44,9 @@ class Rows(NamedTuple):
 
 
 class _LastSamples:
-    """The samples of the last trials, as repeats share their decoded media.
-    Only few are kept, since decoded media are large; the repeats of a sample come close together."""
+    """The samples of the last trials, as repeats share their decoded media. Only few
+    are kept, since decoded media are large; the repeats of a sample come close
+    together."""
 
     def __init__(self) -> None:
         self._kept: deque[tuple[Any, Path, Sample]] = deque(maxlen=SAMPLES_KEPT)
@@ -72,7 +76,8 @@ class ScoringWorker:
         self._limit = TimeLimit(seconds)
 
     def score(self, items: Sequence[Item]) -> Rows:
-        """Rows for trials, in order; batched metrics score a task's neighbours together."""
+        """Rows for trials, in order; batched metrics score a task's neighbours
+        together."""
         started = time.perf_counter()
         rows: list[bytes] = []
         with self._limit.alarmed():
@@ -129,8 +134,9 @@ def settle(setup: Setup) -> None:
     """Set this process up to score."""
     global _worker  # noqa: PLW0603  what a worker process is
     if not setup.threads:
-        # Processes run side by side, so one of them needs no threads for linear algebra; numpy starts them on its
-        # import, which takes twice the CPU. A setting of the user's stands.
+        # Processes run side by side, so one of them needs no threads for linear
+        # algebra; numpy starts them on its import, which takes twice the CPU. A setting
+        # of the user's stands.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault(
         "TQDM_DISABLE", "1"

@@ -14,11 +14,11 @@ from mmeval.settings.values import Reader
 
 
 class Flag(NamedTuple):
-    """One flag.
-    ``to`` is the field for its value: ``options.x`` is ``RunOptions.x``, ``overrides.x`` is ``TaskOverrides.x``, and
-    ``command.x`` controls the command line itself. ``default`` is the value of a flag that is not given. ``nargs`` is
-    argparse's; ``repeatable`` flags may be given several times. A switch takes an optional ``true`` or ``false``, so
-    that a flag can override a file."""
+    """One flag. ``to`` is the field for its value: ``options.x`` is ``RunOptions.x``,
+    ``overrides.x`` is ``TaskOverrides.x``, and ``command.x`` controls the command line
+    itself. ``default`` is the value of a flag that is not given. ``nargs`` is
+    argparse's; ``repeatable`` flags may be given several times. A switch takes an
+    optional ``true`` or ``false``, so that a flag can override a file."""
 
     name: str
     short: str
@@ -75,7 +75,8 @@ FLAGS: tuple[Flag, ...] = (
         values.words,
         (),
         "command.tasks",
-        "tasks, groups, tags, globs or paths, separated by commas or blanks; or list, list_groups, "
+        "tasks, groups, tags, globs or paths, separated by commas or blanks; or list, "
+        "list_groups, "
         "list_subtasks, list_tags",
         "TASK",
         "+",
@@ -139,7 +140,8 @@ FLAGS: tuple[Flag, ...] = (
         values.integer(0),
         None,
         "options.sample_shuffle",
-        "with --limit: samples drawn at random by this seed, not the first ones; a larger limit keeps them",
+        "with --limit: samples drawn at random by this seed, not the first ones; a "
+        "larger limit keeps them",
         "SEED",
     ),
     Flag(
@@ -149,7 +151,8 @@ FLAGS: tuple[Flag, ...] = (
         values.words,
         (),
         "options.stratify",
-        "with --limit: samples drawn in proportion to the values of these labels: domain,difficulty",
+        "with --limit: samples drawn in proportion to the values of these labels: "
+        "domain,difficulty",
         "LABEL",
         "+",
     ),
@@ -160,7 +163,8 @@ FLAGS: tuple[Flag, ...] = (
         values.shard,
         None,
         "options.shard",
-        "ask every N-th chosen sample, beginning with the I-th: I/N, or auto (from SLURM, or RANK and WORLD_SIZE); "
+        "ask every N-th chosen sample, beginning with the I-th: I/N, or auto (from "
+        "SLURM, or RANK and WORLD_SIZE); "
         "'mmeval merge' makes the results",
         "I/N|auto",
     ),
@@ -191,7 +195,8 @@ FLAGS: tuple[Flag, ...] = (
         values.arguments,
         {},
         "overrides.gen_kwargs",
-        "generation parameters that overrule the tasks': temperature=0.5,max_tokens=512",
+        "generation parameters that overrule the tasks': "
+        "temperature=0.5,max_tokens=512",
         "ARGS",
         "+",
     ),
@@ -212,7 +217,8 @@ FLAGS: tuple[Flag, ...] = (
         values.text,
         "",
         "overrides.protocol",
-        "how samples are put to the model: text_then_media, independent_passes, single, ... (the task's own)",
+        "how samples are put to the model: text_then_media, independent_passes, "
+        "single, ... (the task's own)",
         "NAME",
     ),
     Flag(
@@ -222,7 +228,8 @@ FLAGS: tuple[Flag, ...] = (
         values.text,
         "",
         "overrides.data",
-        "bundled: use the few samples that ship with the tasks (the result is not comparable)",
+        "bundled: use the few samples that ship with the tasks (the result is not "
+        "comparable)",
         "SOURCE",
         choices=("", "bundled"),
     ),
@@ -243,7 +250,8 @@ FLAGS: tuple[Flag, ...] = (
         values.text,
         "",
         "overrides.profile",
-        "standard: the published definition, its defects mended; official: the released script to the digit "
+        "standard: the published definition, its defects mended; official: the "
+        "released script to the digit "
         "(the task's own)",
         "NAME",
         choices=("", *PROFILES),
@@ -276,7 +284,8 @@ FLAGS: tuple[Flag, ...] = (
         values.path,
         None,
         "overrides.judge_prompts",
-        "folder of prompts for the judge that replace ours: judge_grade.jinja, .md or .txt",
+        "folder of prompts for the judge that replace ours: judge_grade.jinja, .md or "
+        ".txt",
         "FOLDER",
     ),
     Flag(
@@ -286,7 +295,8 @@ FLAGS: tuple[Flag, ...] = (
         values.switch,
         False,
         "overrides.trust_remote_code",
-        "let metrics run code that a task file names (a folder, or another owner's on the hub), and a local model the "
+        "let metrics run code that a task file names (a folder, or another owner's on "
+        "the hub), and a local model the "
         "code that comes with it",
         "BOOL",
         "?",
@@ -319,7 +329,8 @@ FLAGS: tuple[Flag, ...] = (
         values.device,
         AUTO_DEVICE,
         "options.metric_device",
-        "where the models of metrics go: auto (an accelerator of CUDA if there is one), cpu, cuda, cuda:1 or mps",
+        "where the models of metrics go: auto (an accelerator of CUDA if there is "
+        "one), cpu, cuda, cuda:1 or mps",
         "DEVICE",
     ),
     Flag(
@@ -329,7 +340,8 @@ FLAGS: tuple[Flag, ...] = (
         values.reasoning_tags,
         ("<think>", "</think>"),
         "options.reasoning_tags",
-        "tags around hidden reasoning, which is kept out of the answer; none: keep it in ('<think>,</think>')",
+        "tags around hidden reasoning, which is kept out of the answer; none: keep it "
+        "in ('<think>,</think>')",
         "TAGS",
     ),
     Flag(
@@ -339,7 +351,8 @@ FLAGS: tuple[Flag, ...] = (
         values.tolerated,
         0.0,
         "options.max_unscored",
-        "failed or unscored trials that are tolerated (exit code 3 above): a count, or a share below 1",
+        "failed or unscored trials that are tolerated (exit code 3 above): a count, "
+        "or a share below 1",
         "N",
     ),
     Flag(
@@ -349,7 +362,8 @@ FLAGS: tuple[Flag, ...] = (
         values.draws,
         BOOTSTRAP_ITERS,
         "options.bootstrap_iters",
-        "resamples for a number whose standard error has no formula, such as a median; 0: none (1000)",
+        "resamples for a number whose standard error has no formula, such as a "
+        "median; 0: none (1000)",
         "N",
     ),
     Flag(
@@ -432,7 +446,8 @@ FLAGS: tuple[Flag, ...] = (
         values.switch,
         True,
         "command.report",
-        "write a page to look at the samples and the numbers, <run>/report/index.html (true)",
+        "write a page to look at the samples and the numbers, <run>/report/index.html "
+        "(true)",
         "BOOL",
         "?",
     ),
@@ -453,7 +468,8 @@ FLAGS: tuple[Flag, ...] = (
         values.arguments,
         {},
         "command.wandb_args",
-        "log the results to Weights & Biases as well: arguments of wandb.init, as in project=p,name=n",
+        "log the results to Weights & Biases as well: arguments of wandb.init, as in "
+        "project=p,name=n",
         "ARGS",
         "+",
     ),
@@ -464,7 +480,8 @@ FLAGS: tuple[Flag, ...] = (
         values.arguments,
         {},
         "command.trackio_args",
-        "log the results to trackio as well: arguments of trackio.init, as in project=p,name=n",
+        "log the results to trackio as well: arguments of trackio.init, as in "
+        "project=p,name=n",
         "ARGS",
         "+",
     ),
@@ -487,7 +504,8 @@ FLAGS: tuple[Flag, ...] = (
         values.roles,
         {},
         "options.roles",
-        "backend of a role, as in judge=openai,model=m or judge=FILE.yaml; may be repeated",
+        "backend of a role, as in judge=openai,model=m or judge=FILE.yaml; may be "
+        "repeated",
         "NAME=BACKEND[,k=v]",
         None,
         True,
@@ -530,7 +548,8 @@ FLAGS: tuple[Flag, ...] = (
         values.backend,
         None,
         "options.roles",
-        "backend that describes media, as in openai,model=m; short for --role captioner=...",
+        "backend that describes media, as in openai,model=m; short for --role "
+        "captioner=...",
         "BACKEND[,k=v]",
     ),
     Flag(
@@ -620,7 +639,8 @@ FLAGS: tuple[Flag, ...] = (
         values.batch_size,
         AUTO,
         "options.batch_size",
-        "largest batch of a local model; auto:N tries N times again what ran out of memory (auto)",
+        "largest batch of a local model; auto:N tries N times again what ran out of "
+        "memory (auto)",
         "auto[:N]|N",
     ),
     Flag(
@@ -630,7 +650,8 @@ FLAGS: tuple[Flag, ...] = (
         values.engine,
         None,
         "options.engine",
-        "who answers batches of a local model: local (processes here), or actors of a Ray cluster, as in "
+        "who answers batches of a local model: local (processes here), or actors of a "
+        "Ray cluster, as in "
         "ray,workers=8,gpus=1 (also address=HOST:PORT, cpus, score_workers) (local)",
         "local|ray[,k=v]",
     ),
@@ -651,7 +672,8 @@ FLAGS: tuple[Flag, ...] = (
         values.switch,
         False,
         "command.dry_run",
-        "forecast what the run would ask, send, cost and need, and end; nothing is loaded, sent or written",
+        "forecast what the run would ask, send, cost and need, and end; nothing is "
+        "loaded, sent or written",
         "BOOL",
         "?",
     ),
@@ -662,7 +684,8 @@ FLAGS: tuple[Flag, ...] = (
         values.path,
         None,
         "command.baseline",
-        "show the numbers of another run in a column beside these: its folder, or a results_*.json",
+        "show the numbers of another run in a column beside these: its folder, or a "
+        "results_*.json",
         "RUN",
     ),
     Flag(
@@ -672,7 +695,8 @@ FLAGS: tuple[Flag, ...] = (
         values.text,
         "short",
         "command.table",
-        "short: a line a task, and what is missing; full: all numbers in the columns of lm-evaluation-harness, and the "
+        "short: a line a task, and what is missing; full: all numbers in the columns "
+        "of lm-evaluation-harness, and the "
         "tables of papers; none (short)",
         "FORM",
         choices=("short", "full", "none"),
@@ -720,7 +744,8 @@ SCORE_FLAGS: tuple[Flag, ...] = (
         values.words,
         (),
         "command.metrics",
-        "the only metrics to compute; one that no task of the run lists is added to all of them",
+        "the only metrics to compute; one that no task of the run lists is added to "
+        "all of them",
         "METRIC",
         "+",
     ),
@@ -731,17 +756,22 @@ BY_NAME = {flag.name: flag for flag in FLAGS}
 
 REFUSED: dict[str, str] = {
     "apply_chat_template": "the backend applies its model's own chat template",
-    "cache_requests": "prompts are made while requests are in flight, nothing needs a cache; --use_cache keeps answers",
+    "cache_requests": "prompts are made while requests are in flight, nothing needs a cache; "
+    "--use_cache keeps answers",
     "check_integrity": "run 'mmeval validate TASK' instead",
-    "confirm_run_unsafe_code": "code of a model runs in the sandbox or not at all; see --role code_interpreter=sandbox",
-    "fail_on_error": "a failed sample is counted and the run goes on; --max_unscored sets what is tolerated",
+    "confirm_run_unsafe_code": "code of a model runs in the sandbox or not at all; see --role "
+    "code_interpreter=sandbox",
+    "fail_on_error": "a failed sample is counted and the run goes on; --max_unscored sets what is "
+    "tolerated",
     "fewshot_as_multiturn": "prompts have no few-shot examples yet",
     "hf_hub_log_args": "results are not uploaded; they lie in --output_path",
-    "log_samples_suffix": "the samples files carry the time of their results file; use --run_id to tell runs apart",
+    "log_samples_suffix": "the samples files carry the time of their results file; use --run_id to tell "
+    "runs apart",
     "max_batch_size": "--batch_size N is the upper limit of a batch",
     "num_fewshot": "prompts have no few-shot examples yet; leave it out or write 0",
 }
-"""Flags of other harnesses that have no effect here: refused by name, with what to do instead."""
+"""Flags of other harnesses that have no effect here: refused by name, with what to do
+instead."""
 
 REFUSED_SHORT = {"f": "num_fewshot"}
 

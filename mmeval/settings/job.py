@@ -12,15 +12,17 @@ _PLACES = (("SLURM_PROCID", "SLURM_NTASKS"), ("RANK", "WORLD_SIZE"))
 
 
 def shard_of_job(environ: Mapping[str, str]) -> Shard:
-    """The shard of this process: of a SLURM array, else of a SLURM step, else of what sets RANK and WORLD_SIZE.
-    Raises UsageError where none of them is set, or an array is no plain range."""
+    """The shard of this process: of a SLURM array, else of a SLURM step, else of what
+    sets RANK and WORLD_SIZE. Raises UsageError where none of them is set, or an array
+    is no plain range."""
     if "SLURM_ARRAY_TASK_ID" in environ:
         return _of_array(environ)
     for place, count in _PLACES:
         if place in environ and count in environ:
             return _shard(environ[place], environ[count], f"{place} and {count}")
     raise UsageError(
-        "auto finds no job here: neither SLURM_ARRAY_TASK_ID, nor SLURM_PROCID and SLURM_NTASKS, nor RANK and "
+        "auto finds no job here: neither SLURM_ARRAY_TASK_ID, nor SLURM_PROCID and "
+        "SLURM_NTASKS, nor RANK and "
         "WORLD_SIZE are set; write I/N"
     )
 
@@ -49,6 +51,7 @@ def _of_array(environ: Mapping[str, str]) -> Shard:
 def _shard(place: str, count: str, named: str) -> Shard:
     if not (place.isdecimal() and count.isdecimal() and int(place) < int(count)):
         raise UsageError(
-            f"auto: place {place} of {count} by {named}; places are counted from 0. Write I/N"
+            f"auto: place {place} of {count} by {named}; places are counted from 0. "
+            "Write I/N"
         )
     return Shard(int(count), int(place) + 1)

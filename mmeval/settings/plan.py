@@ -43,7 +43,8 @@ class Invocation:
 
 
 def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Invocation:
-    """Make the plan. Raises UsageError for contradicting settings or a missing model."""
+    """Make the plan. Raises UsageError for contradicting settings or a missing
+    model."""
     if not settings["model"].value:
         known = ", ".join(plugins.names("mmeval.model_backends"))
         raise UsageError(f"--model is missing; the backends are: {known}")
@@ -98,13 +99,15 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Invocati
 
 
 def chosen_loggers(settings: Mapping[str, Setting]) -> dict[str, Mapping[str, Any]]:
-    """The named loggers, with their arguments. Raises UsageError for a repeated name."""
+    """The named loggers, with their arguments. Raises UsageError for a repeated
+    name."""
     chosen: dict[str, Mapping[str, Any]] = dict(settings["logger"].value)
     for name in ("wandb", "trackio"):
         args = settings[f"{name}_args"]
         if args.value and name in chosen:
             raise UsageError(
-                f"{settings['logger'].origin} {name} and {args.origin} exclude each other; leave one out"
+                f"{settings['logger'].origin} {name} and {args.origin} exclude each "
+                "other; leave one out"
             )
         if args.value:
             chosen[name] = args.value

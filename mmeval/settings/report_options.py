@@ -19,9 +19,10 @@ _OTHER_SEEDS = 1234
 class ReportContext:
     """The settings that stand above the table and in the ``config`` of a results file.
 
-    ``metadata`` is the user's own and is added to that ``config``. ``stem`` is the beginning of the results file's
-    name; ``folder`` is where it lies (None: the run folder). ``settings`` are all flags as a configuration file has
-    them, without secrets.
+    ``metadata`` is the user's own and is added to that ``config``. ``stem`` is the
+    beginning of the results file's name; ``folder`` is where it lies (None: the run
+    folder). ``settings`` are all flags as a configuration file has them, without
+    secrets.
     """
 
     model: str
@@ -41,7 +42,8 @@ class ReportContext:
 
 
 def as_arguments(values: Mapping[str, Any]) -> str:
-    """``k=v,k2=v2``, secrets hidden; ``None`` if empty, like in lm-evaluation-harness."""
+    """``k=v,k2=v2``, secrets hidden; ``None`` if empty, like in
+    lm-evaluation-harness."""
     return (
         ",".join(f"{name}={value}" for name, value in without_secrets(values).items())
         or "None"
@@ -73,5 +75,6 @@ def refuse_taken(metadata: Mapping[str, Any], origin: str) -> None:
     taken = sorted(metadata.keys() & run_config(ReportContext("")).keys())
     if taken:
         raise UsageError(
-            f"{origin}: the results' config has {', '.join(taken)} of its own; choose another name"
+            f"{origin}: the results' config has {', '.join(taken)} of its own; choose "
+            "another name"
         )

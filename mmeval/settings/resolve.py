@@ -18,8 +18,9 @@ from mmeval.settings.flags import (
 
 
 class Setting(NamedTuple):
-    """A value, typed once it is resolved, and its origin for messages, empty for a default.
-    It is ``--limit``, ``run.yaml:3: limit`` or ``MMEVAL_LIMIT``. ``Any``: each flag has its own type."""
+    """A value, typed once it is resolved, and its origin for messages, empty for a
+    default. It is ``--limit``, ``run.yaml:3: limit`` or ``MMEVAL_LIMIT``. ``Any``: each
+    flag has its own type."""
 
     value: Any
     origin: str = ""
@@ -33,9 +34,9 @@ def resolve(
     *,
     spelt: str = "--{}",
 ) -> dict[str, Setting]:
-    """Give every flag its value.
-    ``given`` are the flags of the command line by name; ``spelt`` is how messages write them. Raises UsageError for a
-    value that cannot be read, an unknown key of the file and a flag that is refused."""
+    """Give every flag its value. ``given`` are the flags of the command line by name;
+    ``spelt`` is how messages write them. Raises UsageError for a value that cannot be
+    read, an unknown key of the file and a flag that is refused."""
     wanted = list(flags)
     sources = [
         {name: Setting(value, spelt.format(name)) for name, value in given.items()}
@@ -65,7 +66,8 @@ def config_file(given: Mapping[str, Any], environ: Mapping[str, str]) -> Path | 
 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
-    """A warning for each ``MMEVAL_...`` variable that nothing reads, with near names."""
+    """A warning for each ``MMEVAL_...`` variable that nothing reads, with near
+    names."""
     known = (
         {flag.variable for flag in (*FLAGS, *SCORE_FLAGS)}
         | {_variable(name) for name in REFUSED}
@@ -94,7 +96,8 @@ _NOT_GIVEN: tuple[Any, ...] = (None, "", 0, {}, ())
 
 
 def read_config(file: Path, known: Iterable[str]) -> dict[str, Setting]:
-    """The keys of a configuration file. Raises TaskFileError with a wrong key's line."""
+    """The keys of a configuration file. Raises TaskFileError with a wrong key's
+    line."""
     from mmeval.system.yaml_document import read_document
 
     if not file.is_file():
@@ -157,6 +160,9 @@ def typed(flag: Flag, raw: Any, origin: str) -> Any:
         raise kind(f"{origin}: {error}", name=origin) from None
     if flag.choices and value not in flag.choices:
         shown = [choice for choice in flag.choices if choice]
-        message = f"{origin}: {' or '.join(shown)} is expected, not {value!r}{did_you_mean(value, shown)}"
+        message = (
+            f"{origin}: {' or '.join(shown)} is expected, not "
+            f"{value!r}{did_you_mean(value, shown)}"
+        )
         raise UsageError(message, name=origin)
     return value

@@ -15,17 +15,21 @@ from mmeval.settings.resolve import Setting
 
 def model_spec(settings: Mapping[str, Setting]) -> BackendSpec:
     """The model's backend; ``--device`` is its argument ``device``.
-    ``--trust_remote_code`` goes to a backend that takes it. Raises UsageError for a device that the backend does not
-    take, or that is given twice."""
+    ``--trust_remote_code`` goes to a backend that takes it. Raises UsageError for a
+    device that the backend does not take, or that is given twice."""
     name, args = settings["model"].value, dict(settings["model_args"].value)
     device, trust = settings["device"], settings["trust_remote_code"].value
     if device.value:
         if not takes_argument(name, "device"):
-            message = f"{device.origin} has no effect here: the backend {name!r} runs no model on a device of this machine"
+            message = (
+                f"{device.origin} has no effect here: the backend {name!r} runs no "
+                "model on a device of this machine"
+            )
             raise UsageError(message, name=device.origin)
         if "device" in args:
             raise UsageError(
-                f"{device.origin} and device of {settings['model_args'].origin} are the same; leave one out"
+                f"{device.origin} and device of {settings['model_args'].origin} are "
+                "the same; leave one out"
             )
         args["device"] = device.value
     if trust and takes_argument(name, "trust_remote_code"):
@@ -34,9 +38,9 @@ def model_spec(settings: Mapping[str, Setting]) -> BackendSpec:
 
 
 def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
-    """The backend of each role; ``--judge`` is short for ``--role judge=``.
-    So is ``--captioner``. Raises UsageError for a role that is given twice, and for arguments of a judge that is not
-    named."""
+    """The backend of each role; ``--judge`` is short for ``--role judge=``. So is
+    ``--captioner``. Raises UsageError for a role that is given twice, and for arguments
+    of a judge that is not named."""
     found = {
         name: BackendSpec(backend, args)
         for name, (backend, args) in settings["role"].value.items()
@@ -47,7 +51,8 @@ def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
             continue
         if role in found:
             raise UsageError(
-                f"{given.origin} and {settings['role'].origin} {role}= are the same; leave one out"
+                f"{given.origin} and {settings['role'].origin} {role}= are the same; "
+                "leave one out"
             )
         found[role] = BackendSpec(*given.value)
         known = plugins.names("mmeval.model_backends")
@@ -67,7 +72,8 @@ def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
     if extra and settings["judge"].value is None:
         origin = settings["judge_args"].origin or address.origin
         raise UsageError(
-            f"{origin} needs a judge: give --judge BACKEND, or write the arguments into --role judge=..."
+            f"{origin} needs a judge: give --judge BACKEND, or write the arguments "
+            "into --role judge=..."
         )
     if extra:
         judge = found["judge"]
@@ -79,7 +85,8 @@ def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
 
 
 def recorded_roles(settings: Mapping[str, Any]) -> dict[str, BackendSpec]:
-    """The backend of each role by a run's recorded settings, where secrets are hidden."""
+    """The backend of each role by a run's recorded settings, where secrets are
+    hidden."""
     found = values.roles(settings.get("role", {}))
     found |= {
         role: values.backend(settings[role])

@@ -1,6 +1,7 @@
 """Readers of flag values, from text or from a value of a configuration file.
 
-Each returns the typed value, or raises UsageError with what was expected. The caller adds the name of the flag.
+Each returns the typed value, or raises UsageError with what was expected. The caller
+adds the name of the flag.
 """
 
 from __future__ import annotations
@@ -40,13 +41,15 @@ SWITCH_WORDS: Mapping[str, bool] = {
 }
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _SEED_TAIL = (1234, 1234, 1234)
-"""The default seeds of numpy, torch and the few-shot sampler in lm-evaluation-harness."""
+"""The default seeds of numpy, torch and the few-shot sampler in
+lm-evaluation-harness."""
 
 
 def scalar(text: str) -> Any:
-    """One value as YAML 1.2 reads it; else the text itself.
-    Values are true, false, null, numbers, ``[...]``, ``{a: 1}`` and quoted text. Unlike in YAML 1.1, ``no`` is a word
-    and ``1:30`` is text. So are numbers that would change: ``0012345``, and ``12e4567``, which is too large."""
+    """One value as YAML 1.2 reads it; else the text itself. Values are true, false,
+    null, numbers, ``[...]``, ``{a: 1}`` and quoted text. Unlike in YAML 1.1, ``no`` is
+    a word and ``1:30`` is text. So are numbers that would change: ``0012345``, and
+    ``12e4567``, which is too large."""
     text = text.strip()
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
@@ -61,7 +64,8 @@ def scalar(text: str) -> Any:
 
 
 def _in_brackets(text: str) -> Any:
-    """A list or a mapping in JSON, or with words that are not quoted; else the text itself."""
+    """A list or a mapping in JSON, or with words that are not quoted; else the text
+    itself."""
     try:
         return read_json(text)
     except ValueError:
@@ -179,7 +183,8 @@ def limit(value: Any) -> float | int | None:
         or found <= 0
     ):
         raise UsageError(
-            f"a count of samples, or a share between 0 and 1, is expected, not {value!r}"
+            "a count of samples, or a share between 0 and 1, is expected, not "
+            f"{value!r}"
         )
     if found >= 1 and found != int(found):
         raise UsageError(
@@ -203,7 +208,8 @@ def seed(value: Any) -> int:
         raise UsageError(f"one whole number, or four, is expected, not {value!r}")
     if len(found) == 4 and tuple(found[1:]) not in (_SEED_TAIL, (found[0],) * 3):
         raise UsageError(
-            f"only the first seed has a use here; write {found[0]} or {found[0]},1234,1234,1234"
+            f"only the first seed has a use here; write {found[0]} or "
+            f"{found[0]},1234,1234,1234"
         )
     return int(found[0])
 
@@ -303,7 +309,8 @@ def samples(value: Any) -> dict[str, tuple[int, ...]]:
 
 
 def shard(value: Any) -> Shard:
-    """``I/N``, I from 1 to N, or ``auto``: what the job says that this process is a part of."""
+    """``I/N``, I from 1 to N, or ``auto``: what the job says that this process is a
+    part of."""
     if value == "auto":
         return shard_of_job(os.environ)
     number, _, of = str(value).partition("/")
@@ -324,7 +331,8 @@ def switches(value: Any) -> dict[str, dict[str, Any]]:
 
 
 def reasoning_tags(value: Any) -> tuple[str, str] | None:
-    """``<think>,</think>``, that as a list, or ``none`` to keep reasoning in answers."""
+    """``<think>,</think>``, that as a list, or ``none`` to keep reasoning in
+    answers."""
     found = scalar(value) if isinstance(value, str) else value
     if found is None or found is False:
         return None
@@ -341,15 +349,16 @@ def reasoning_tags(value: Any) -> tuple[str, str] | None:
         or items[0] == items[1]
     ):
         raise UsageError(
-            f"an opening and a closing tag are expected, as in '<think>,</think>', not {value!r}"
+            "an opening and a closing tag are expected, as in '<think>,</think>', "
+            f"not {value!r}"
         )
     return (items[0], items[1])
 
 
 def roles(value: Any) -> dict[str, tuple[str, dict[str, Any]]]:
     """``NAME=BACKEND[,k=v...]`` or ``NAME=FILE.yaml``, several of them, or a mapping.
-    The environment separates them by ``;``. A mapping, as in a file, is of names to such texts or to ``{backend: ...,
-    k: v}``."""
+    The environment separates them by ``;``. A mapping, as in a file, is of names to
+    such texts or to ``{backend: ..., k: v}``."""
     if isinstance(value, Mapping):
         return {str(name): _backend(str(name), given) for name, given in value.items()}
     found: dict[str, tuple[str, dict[str, Any]]] = {}
@@ -397,7 +406,8 @@ def engine(value: Any) -> RayEngine | None:
         return None
     if name != RAY:
         raise UsageError(
-            f"local, or ray[,k=v...], is expected, not {value!r}{did_you_mean(name, (LOCAL, RAY))}"
+            "local, or ray[,k=v...], is expected, not "
+            f"{value!r}{did_you_mean(name, (LOCAL, RAY))}"
         )
     return RayEngine.of(args)
 
@@ -429,7 +439,8 @@ def _pairs(spelt: str) -> dict[str, Any]:
         if not equals or not key.strip():
             after = f" after {last!r}" if last else ""
             raise UsageError(
-                f"{piece!r}{after} is not NAME=VALUE; write lists as NAME=[a,b] and texts in quotes"
+                f"{piece!r}{after} is not NAME=VALUE; write lists as NAME=[a,b] and "
+                "texts in quotes"
             )
         last = key.strip()
         found[last] = scalar(item)

@@ -1,12 +1,15 @@
 """The journal: every answer that was paid for, written before its program goes on.
 
-One append-only JSONL segment for each writer (see ``segment.py``), merged on reading. A line is one call: its key, the
-request's digest, who was asked, the response. A process that is killed anywhere has lost nothing: the next one finishes
-what a receipt began. A torn last line is ignored, and a damaged one is skipped aloud: the call that it answered is
-asked again. A shard's journal also reads those of its run and of other shards, whose answers cost it nothing.
+One append-only JSONL segment for each writer (see ``segment.py``), merged on reading. A
+line is one call: its key, the request's digest, who was asked, the response. A process
+that is killed anywhere has lost nothing: the next one finishes what a receipt began. A
+torn last line is ignored, and a damaged one is skipped aloud: the call that it answered
+is asked again. A shard's journal also reads those of its run and of other shards, whose
+answers cost it nothing.
 
-Worker processes write segments of their own, and this process *adopts* their lines. Such a line is *raw*: it was
-not checked whether the answer is acceptable, nor was its reasoning split off. What that makes of it is another line.
+Worker processes write segments of their own, and this process *adopts* their lines.
+Such a line is *raw*: it was not checked whether the answer is acceptable, nor was its
+reasoning split off. What that makes of it is another line.
 """
 
 from __future__ import annotations
@@ -42,8 +45,8 @@ ASKED_AGAIN = "what it answered is asked again"
 class JournalEntry(NamedTuple):
     """One answered call: its request's digest, the response, its JSON as written.
 
-    ``at`` is when it was answered, in seconds since the epoch; ``earlier``: an earlier process was given this answer;
-    ``raw``: it stands there as a worker wrote it.
+    ``at`` is when it was answered, in seconds since the epoch; ``earlier``: an earlier
+    process was given this answer; ``raw``: it stands there as a worker wrote it.
     """
 
     request_digest: str
@@ -57,8 +60,8 @@ class JournalEntry(NamedTuple):
 class Journal:
     """The answers of one run folder, and in ``spending`` what its calls have used.
 
-    ``damaged`` lists what could not be read. ``others`` are run folders whose answers are known too; media of theirs
-    join its own store when they are used.
+    ``damaged`` lists what could not be read. ``others`` are run folders whose answers
+    are known too; media of theirs join its own store when they are used.
     """
 
     def __init__(
@@ -181,12 +184,14 @@ class Journal:
         """Keep an answer, or the record of a failure, which never answers a later call.
         ``refused``: a failure for which a reply came that was not acceptable.
 
-        ``to`` is who was asked, after ``attempt`` tries that failed; None where no call was sent for the answer.
-        Returns the response with its media backed by files of the store; with ``in_place`` media that are files already
-        (a data set's own) stay where they are. Raises StorageError when it cannot be written.
+        ``to`` is who was asked, after ``attempt`` tries that failed; None where no call
+        was sent for the answer. Returns the response with its media backed by files of
+        the store; with ``in_place`` media that are files already (a data set's own)
+        stay where they are. Raises StorageError when it cannot be written.
 
-        What a worker has written is not written again, and where the response is another than the worker's, the line
-        says that no call was sent: the call is counted with the worker's line.
+        What a worker has written is not written again, and where the response is
+        another than the worker's, the line says that no call was sent: the call is
+        counted with the worker's line.
         """
         hashed = key_hash(key)
         adopted = self._adopted.pop(hashed, None)
@@ -210,7 +215,8 @@ class Journal:
     def adopt(
         self, ticket: Ticket, request_digest: str, segment: Path, written: JournalLine
     ) -> None:
-        """Take note of an answer that a worker has written into a segment of its own."""
+        """Take note of an answer that a worker has written into a segment of its
+        own."""
         self._read_to[segment] = written.offset
         entry = JournalEntry(
             request_digest, written.response, written.line, written.at, raw=True
@@ -222,8 +228,8 @@ class Journal:
             self.spending.add(ticket.to, written.response, 1 + ticket.attempt)
 
     def recover(self, segment: Path, calls: Mapping[str, str]) -> dict[str, Response]:
-        """The answers that a dead worker had for ``calls`` without having reported them.
-        ``calls`` maps keys to the digests of their requests."""
+        """The answers that a dead worker had for ``calls`` without having reported
+        them. ``calls`` maps keys to the digests of their requests."""
         known = len(self.damaged)
         if segment.exists():
             self._read_segment(
@@ -247,7 +253,8 @@ class Journal:
         return found
 
     def sync(self) -> None:
-        """Push what was written to disk; on a timer, as doing it for each line is slow."""
+        """Push what was written to disk; on a timer, as doing it for each line is
+        slow."""
         self._own.sync()
 
     def close(self) -> None:
@@ -258,7 +265,8 @@ class Journal:
         self._adopted.clear()
         self._own.close()
 
-    # --- receipts, and lines of others -------------------------------------------------------------------------------
+    # --- receipts, and lines of others
+    # -------------------------------------------------------------------------------
 
     def _finish_receipts(self) -> None:
         for path in sorted((self.folder / INBOX).glob("*.receipt")):
@@ -297,20 +305,22 @@ class Journal:
         return bool(row["d"] == head["d"] and row.get("w") == head.get("w"))
 
     def _place(self, segment: Path, offset: int) -> int:
-        """A line's place in the index: the number of its segment and its offset there."""
+        """A line's place in the index: the number of its segment and its offset
+        there."""
         number = self._numbers.get(segment)
         if number is None:
             number = self._numbers[segment] = len(self._segments)
             self._segments.append(segment)
         return number << _OFFSET_BITS | offset
 
-    # --- reading ---------------------------------------------------------------------------------------------------
+    # --- reading
+    # ---------------------------------------------------------------------------------------------------
 
     def _read_segment(
         self, path: Path, *, after: int = -1, earlier: bool = True, spent: bool = True
     ) -> None:
-        """Take note of the lines of a segment that begin after a byte; ``earlier``: of an earlier process.
-        ``spent``: this folder has paid for them."""
+        """Take note of the lines of a segment that begin after a byte; ``earlier``: of
+        an earlier process. ``spent``: this folder has paid for them."""
         with path.open("rb") as file:
             for line_number, offset, line in _lines(file):
                 if offset <= after:
@@ -338,7 +348,8 @@ class Journal:
                     self._oldest = min(self._oldest, at) if earlier else self._oldest
 
     def _media_of(self, segment: Path, response: Mapping[str, Any]) -> Path:
-        """Where the media of a segment's response lie; those of another folder are taken over first."""
+        """Where the media of a segment's response lie; those of another folder are
+        taken over first."""
         theirs = segment.parent.parent / self.media.root.name
         if segment.parent == self.folder or not self._writable:
             return self.media.root if segment.parent == self.folder else theirs
@@ -370,7 +381,8 @@ class Journal:
             return unsealed(file.readline())
         except ValueError as error:
             raise StorageError(
-                f"{file.name}: a line was changed while the run read it ({error}); run again"
+                f"{file.name}: a line was changed while the run read it ({error}); "
+                "run again"
             ) from None
 
 
@@ -385,7 +397,8 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _received(data: bytes, row: Mapping[str, Any]) -> Media:
-    """A receipt's medium, with its line's type. Raises CorruptMediaError when damaged."""
+    """A receipt's medium, with its line's type. Raises CorruptMediaError when
+    damaged."""
     media = Media(
         data=data,
         sha256=hashlib.sha256(data).hexdigest(),

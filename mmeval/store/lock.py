@@ -1,10 +1,11 @@
 """Locks of files: the kernel's, or leases where a file system has none.
 
-The kernel's lock (``flock``) goes with its process. Some file systems of clusters have no locks, and say so. There a
-*lease* lies beside the file: it names a host and a process, which touches it every few seconds. One that was not
-touched for a minute is stale, and so is one of a process of this host that is gone: both are taken over, with a
-warning.
-Ages are differences of the file system's own times, as the clocks of two hosts differ.
+The kernel's lock (``flock``) goes with its process. Some file systems of clusters have
+no locks, and say so. There a *lease* lies beside the file: it names a host and a
+process, which touches it every few seconds. One that was not touched for a minute is
+stale, and so is one of a process of this host that is gone: both are taken over, with a
+warning. Ages are differences of the file system's own times, as the clocks of two hosts
+differ.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ class HeldError(Exception):
 class Lock:
     """A lock that this process holds until ``close`` or its end.
 
-    An exclusive one is held alone, ``shared`` ones by several. Raises HeldError while it cannot be had, and OSError
-    where the file cannot be written or locked.
+    An exclusive one is held alone, ``shared`` ones by several. Raises HeldError while
+    it cannot be had, and OSError where the file cannot be written or locked.
     """
 
     def __init__(self, file: Path, *, shared: bool = False) -> None:
@@ -58,13 +59,17 @@ class Lock:
                 failed.callback(self._lease.end)
             if not shared:
                 os.ftruncate(self._descriptor, 0)
-                said = f"pid {os.getpid()} on {socket.gethostname()} since {time.strftime('%F %T')}\n"
+                said = (
+                    f"pid {os.getpid()} on {socket.gethostname()} since "
+                    f"{time.strftime('%F %T')}\n"
+                )
                 os.pwrite(self._descriptor, said.encode(), 0)
             failed.pop_all()
 
     @property
     def lasts(self) -> bool:
-        """Whether it is still held: the file may be removed or moved, a lease taken over."""
+        """Whether it is still held: the file may be removed or moved, a lease taken
+        over."""
         with contextlib.suppress(OSError):
             here = os.path.samestat(os.fstat(self._descriptor), self._file.stat())
             return here and (self._lease is None or self._lease.lasts)
@@ -77,8 +82,8 @@ class Lock:
 
 
 def is_free(file: Path) -> bool:
-    """Whether nobody holds a lock on a file, shared or not; leases of processes of this host that are gone are removed.
-    Raises OSError where that cannot be known."""
+    """Whether nobody holds a lock on a file, shared or not; leases of processes of this
+    host that are gone are removed. Raises OSError where that cannot be known."""
     descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC)
     try:
         if _flock(descriptor, fcntl.LOCK_EX):
@@ -97,7 +102,8 @@ def is_free(file: Path) -> bool:
 
 
 def _flock(descriptor: int, kind: int) -> bool:
-    """Whether the kernel's lock was had; False where the file system has none. Raises HeldError."""
+    """Whether the kernel's lock was had; False where the file system has none. Raises
+    HeldError."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -120,7 +126,8 @@ class _Holder(NamedTuple):
 
     @classmethod
     def of(cls, path: Path, clock: int) -> _Holder | None:
-        """The holder of a lease, None without one; ``clock`` is a file that this process may touch."""
+        """The holder of a lease, None without one; ``clock`` is a file that this
+        process may touch."""
         os.utime(clock)
         try:
             with path.open(
@@ -143,7 +150,10 @@ class _Holder(NamedTuple):
         return self.is_gone or self.age > STALE_SECONDS
 
     def __str__(self) -> str:
-        return f"pid {self.process} on {self.host}, which gave its last sign {self.age:.0f} seconds ago"
+        return (
+            f"pid {self.process} on {self.host}, which gave its last sign "
+            f"{self.age:.0f} seconds ago"
+        )
 
 
 class _Lease:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 Wanted = Callable[[int, int], bool]
-"""Whether the trial of a sample's place and a repeat is one of the run's: a folder may hold more."""
+"""Whether the trial of a sample's place and a repeat is one of the run's: a folder may
+hold more."""
 
 
 def every_trial(_index: int, _repeat: int) -> bool:

@@ -1,7 +1,8 @@
 """Answers kept across runs (``--use_cache``): an SQLite file and a media store.
 
-The key is who answers (the backend's whole identity), what is asked (the request's digest, media included) and the
-seed. A change of any of these misses; an upgraded library does not.
+The key is who answers (the backend's whole identity), what is asked (the request's
+digest, media included) and the seed. A change of any of these misses; an upgraded
+library does not.
 """
 
 from __future__ import annotations
@@ -32,11 +33,13 @@ class ResponseCache:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.execute(
-                "CREATE TABLE IF NOT EXISTS responses (key TEXT PRIMARY KEY, response BLOB NOT NULL)"
+                "CREATE TABLE IF NOT EXISTS responses (key TEXT PRIMARY KEY, response "
+                "BLOB NOT NULL)"
             )
         except (OSError, sqlite3.Error) as error:
             raise StorageError(
-                f"--use_cache {folder}: cannot be opened ({error}); name a folder that is writable"
+                f"--use_cache {folder}: cannot be opened ({error}); name a folder "
+                "that is writable"
             ) from None
 
     @staticmethod
@@ -44,14 +47,16 @@ class ResponseCache:
         return digest([identity, request_digest, seed])
 
     def get(self, key: str) -> Response | None:
-        """A kept answer, its media in memory; None if missing, or if any of it is damaged."""
+        """A kept answer, its media in memory; None if missing, or if any of it is
+        damaged."""
         try:
             row = self._db.execute(
                 "SELECT response FROM responses WHERE key = ?", (key,)
             ).fetchone()
         except sqlite3.Error as error:
             raise StorageError(
-                f"--use_cache: cannot be read ({error}); name another folder, or leave it out"
+                f"--use_cache: cannot be read ({error}); name another folder, or "
+                "leave it out"
             ) from None
         if row is None:
             return None

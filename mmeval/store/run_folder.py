@@ -1,14 +1,14 @@
 """A run's folder: its writer, its origin, and what was asked and answered there.
 
-run.json               what the run is: identity, provenance, resolved task files, settings as the last command gave
+run.json               what the run is: identity, provenance, resolved task files,
+settings as the last command gave
                        them, every command that extended it
-run.lock               held by the process that works here
-workers/               logs of its worker processes, and the lock that each of them shares
-journal/               answers (see mmeval.store.journal)
-media/                 produced media, by content
-samples/<task>.jsonl   the samples as they were asked: labels and references, so that the folder explains itself
-trials/<task>.jsonl    which journalled answers make up each trial
-scores/<task>/<set>/   score rows (see mmeval.scoring.score_set)
+run.lock               held by the process that works here workers/               logs
+of its worker processes, and the lock that each of them shares journal/
+answers (see mmeval.store.journal) media/                 produced media, by content
+samples/<task>.jsonl   the samples as they were asked: labels and references, so that
+the folder explains itself trials/<task>.jsonl    which journalled answers make up each
+trial scores/<task>/<set>/   score rows (see mmeval.scoring.score_set)
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class RunFolder:
 
     @staticmethod
     def read_record(path: Path) -> dict[str, Any]:
-        """``run.json``; empty for a new folder. Raises UsageError for an unreadable one."""
+        """``run.json``; empty for a new folder. Raises UsageError for an unreadable
+        one."""
         file = path / "run.json"
         if not file.is_file():
             return {}
@@ -68,7 +69,8 @@ class RunFolder:
                 and record.get("format", FORMAT_VERSION) != FORMAT_VERSION
             ):
                 raise UsageError(
-                    f"{file}: is of another format than this mmeval reads; use the mmeval that wrote it "
+                    f"{file}: is of another format than this mmeval reads; use the "
+                    "mmeval that wrote it "
                     f"({record.get('mmeval')}), or start over with --fresh"
                 )
             return unsealed_document(record)
@@ -102,8 +104,8 @@ class RunFolder:
         settings: Mapping[str, Any] | None = None,
         command: str,
     ) -> None:
-        """Write ``run.json``: the first identity stays, this session is added.
-        The configurations of ``tasks`` and ``groups`` join those of earlier sessions."""
+        """Write ``run.json``: the first identity stays, this session is added. The
+        configurations of ``tasks`` and ``groups`` join those of earlier sessions."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         session = {
             "started": now,
@@ -131,21 +133,25 @@ class RunFolder:
         self._write()
 
     def note(self, **fields: Any) -> None:
-        """Set fields of ``run.json``; ``finished``: every trial of the last command was made."""
+        """Set fields of ``run.json``; ``finished``: every trial of the last command was
+        made."""
         self._record.update(fields)
         self._write()
 
     def check_present(self) -> None:
-        """Raises StorageError where the folder was removed or moved since it was opened."""
+        """Raises StorageError where the folder was removed or moved since it was
+        opened."""
         if self._lock.lasts:
             return
         if (self.path / "run.lock").exists():
             raise StorageError(
-                f"{self.path}: another process took this run over, as this one gave no sign for a minute; what was "
+                f"{self.path}: another process took this run over, as this one gave "
+                "no sign for a minute; what was "
                 "answered is kept, and the other one goes on"
             )
         raise StorageError(
-            f"{self.path}: the run folder was removed or moved while the run went on, so its results are not whole. "
+            f"{self.path}: the run folder was removed or moved while the run went on, "
+            "so its results are not whole. "
             "Put it back, or run the same command to ask again what it held"
         )
 
@@ -173,7 +179,8 @@ def check_identity(
 
 
 def check_others(others: Iterable[Path], identity: Mapping[str, Any]) -> None:
-    """Raise IdentityChangedError where a folder that a shard reads has answers of another identity."""
+    """Raise IdentityChangedError where a folder that a shard reads has answers of
+    another identity."""
     for path in others:
         record = RunFolder.read_record(path)
         if _changes(record, identity):
@@ -203,11 +210,13 @@ def _locked(folder: Path) -> Lock:
             return lock
     except HeldError as held:
         raise RunLockedError(
-            f"{folder}: another process is working here ({held}). Wait for it, or name another --run_id"
+            f"{folder}: another process is working here ({held}). Wait for it, or "
+            "name another --run_id"
         ) from None
     except OSError as error:
         raise UsageError(
-            f"the run folder {folder} cannot be written or locked ({error.strerror}); make it writable, or choose "
+            f"the run folder {folder} cannot be written or locked ({error.strerror}); "
+            "make it writable, or choose "
             "another --output_path"
         ) from None
 

@@ -1,7 +1,8 @@
 """A segment: a process's part of a journal; a line an answer, all or nothing.
 
-An answer with media goes first, whole, into one *receipt* (``journal/inbox/``); then its media go to the
-content-addressed store, then its line is written, then the receipt is removed.
+An answer with media goes first, whole, into one *receipt* (``journal/inbox/``); then
+its media go to the content-addressed store, then its line is written, then the receipt
+is removed.
 """
 
 from __future__ import annotations
@@ -26,12 +27,16 @@ from mmeval.system.json_lines import sealed, to_line
 
 INBOX = "inbox"
 """The folder of receipts, below the journal's."""
-KEEP_WAY_OUT = "Everything before it is kept: free space or fix the folder, then run the same command"
+KEEP_WAY_OUT = (
+    "Everything before it is kept: free space or fix the folder, then run the same "
+    "command"
+)
 
 
 class JournalLine(NamedTuple):
-    """A kept answer: its media are files of the store, ``line`` is its JSON.
-    ``at`` is when it was written (seconds since the epoch), ``offset`` where its line begins in the segment."""
+    """A kept answer: its media are files of the store, ``line`` is its JSON. ``at`` is
+    when it was written (seconds since the epoch), ``offset`` where its line begins in
+    the segment."""
 
     response: Response
     line: bytes
@@ -55,8 +60,9 @@ class Segment:
     def keep(
         self, head: Mapping[str, Any], response: Response, *, in_place: bool = False
     ) -> JournalLine:
-        """Keep an answer, or the record of a failure, media first.
-        With ``in_place`` existing files stay where they are. Raises StorageError when it cannot be written."""
+        """Keep an answer, or the record of a failure, media first. With ``in_place``
+        existing files stay where they are. Raises StorageError when it cannot be
+        written."""
         unsaved = self._unsaved_media(response, in_place=in_place)
         receipt = self._write_receipt(head, response, unsaved) if unsaved else None
         if receipt is not None:
@@ -86,7 +92,8 @@ class Segment:
         except OSError as error:
             os.ftruncate(self._fd, self._size)
             raise StorageError(
-                f"{self._folder}: cannot write an answer ({error.strerror}). {KEEP_WAY_OUT}"
+                f"{self._folder}: cannot write an answer ({error.strerror}). "
+                f"{KEEP_WAY_OUT}"
             ) from None
         offset = self._size
         self._size += len(whole)
@@ -116,7 +123,8 @@ class Segment:
             )
         except OSError as error:
             raise StorageError(
-                f"{self.path}: cannot be written ({error.strerror}); choose another --output_path"
+                f"{self.path}: cannot be written ({error.strerror}); choose another "
+                "--output_path"
             ) from None
 
     def _store_media(self, response: Response) -> Response:
@@ -157,7 +165,8 @@ class Segment:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
             raise StorageError(
-                f"{path}: cannot keep an answer's media ({error.strerror}). {KEEP_WAY_OUT}"
+                f"{path}: cannot keep an answer's media ({error.strerror}). "
+                f"{KEEP_WAY_OUT}"
             ) from None
         return path
 
@@ -173,7 +182,8 @@ def key_hash(key: str) -> bytes:
 
 
 def portable(response: Response, store: Path) -> dict[str, Any]:
-    """A response with stored media named by content alone, so the folder can be moved."""
+    """A response with stored media named by content alone, so the folder can be
+    moved."""
     row = response.to_json()
     if "output" in row:
         forget_store(row["output"], store)

@@ -1,7 +1,9 @@
-"""Shards: the parts of a run that several machines ask, each in a run folder of its own.
+"""Shards: the parts of a run that several machines ask, each in a run folder of its
+own.
 
-Shard I of N takes every N-th chosen sample of a task, with all its repeats. Its folder is ``<run>/shards/<I>-of-<N>``.
-It reads what the run and its other shards have answered, whatever their number.
+Shard I of N takes every N-th chosen sample of a task, with all its repeats. Its folder
+is ``<run>/shards/<I>-of-<N>``. It reads what the run and its other shards have
+answered, whatever their number.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from typing import Any
 
 SHARDS = "shards"
 MERGED = "merged"
-"""In ``run.json``: the state of each shard when it was merged, and the exit code of that."""
+"""In ``run.json``: the state of each shard when it was merged, and the exit code of
+that."""
 _NAME = re.compile(r"([1-9][0-9]*)-of-([1-9][0-9]*)")
 
 
@@ -34,8 +37,9 @@ class Shard:
         return f"{self.number}-of-{self.of}"
 
     def takes(self, place: int) -> bool:
-        """Whether it has the sample at a place, from 0, among the chosen ones of a task.
-        It is the same in every task: what tasks of the same data ask in common is asked by one shard."""
+        """Whether it has the sample at a place, from 0, among the chosen ones of a
+        task. It is the same in every task: what tasks of the same data ask in common is
+        asked by one shard."""
         return place % self.of == self.number - 1
 
     def share(self, samples: int) -> int:
@@ -60,13 +64,15 @@ def shards_of(run: Path) -> dict[Shard, Path]:
 
 
 def beside(shard: Path) -> list[Path]:
-    """The folders whose answers a shard reads besides its own: the run's, and those of the other shards."""
+    """The folders whose answers a shard reads besides its own: the run's, and those of
+    the other shards."""
     run = shard.parent.parent
     return [run, *(path for path in shards_of(run).values() if path != shard)]
 
 
 def state(shard: Path) -> str:
-    """What names the content of a shard's folder: it changes with whatever is written there."""
+    """What names the content of a shard's folder: it changes with whatever is written
+    there."""
     patterns = (
         "run.json",
         "journal/*.jsonl",
@@ -84,7 +90,8 @@ def state(shard: Path) -> str:
 
 
 def unmerged(run: Path, record: Mapping[str, Any]) -> Iterator[Shard]:
-    """The shards of a run that hold what is not merged into it; ``record`` is the run's."""
+    """The shards of a run that hold what is not merged into it; ``record`` is the
+    run's."""
     known = record.get(MERGED, {}).get("shards", {})
     return (
         shard

@@ -10,8 +10,8 @@ from mmeval.records.response import Response
 
 
 class Payee(NamedTuple):
-    """Who was asked: role, the name that calls are priced by, whether it is local, and the address of a server.
-    A local model costs nothing but electricity."""
+    """Who was asked: role, the name that calls are priced by, whether it is local, and
+    the address of a server. A local model costs nothing but electricity."""
 
     role: str
     model: str
@@ -20,15 +20,16 @@ class Payee(NamedTuple):
 
 
 NOT_SENT: tuple[()] = ()
-"""What a line says whose answer cost no call: it came from a cache, from the sample, or from an agent, whose own calls
-have lines of their own."""
+"""What a line says whose answer cost no call: it came from a cache, from the sample, or
+from an agent, whose own calls have lines of their own."""
 
 
 @dataclass(slots=True)
 class Spent:
-    """What was used. ``calls`` counts every try, the failed ones too.
-    ``answered`` counts calls with an answer, accepted or not. Tokens are the servers' counts, and ``batched_...`` those
-    among them that were asked in batches; ``images`` those made."""
+    """What was used. ``calls`` counts every try, the failed ones too. ``answered``
+    counts calls with an answer, accepted or not. Tokens are the servers' counts, and
+    ``batched_...`` those among them that were asked in batches; ``images`` those
+    made."""
 
     calls: int = 0
     answered: int = 0

@@ -23,9 +23,9 @@ from mmeval.wording import file_name
 
 
 class TaskRecords:
-    """The samples that were asked and the trials that were made, of one task.
-    Appended, buffered: both can be made again from the task and the journal, so a crash costs nothing, and damaged
-    lines are taken out."""
+    """The samples that were asked and the trials that were made, of one task. Appended,
+    buffered: both can be made again from the task and the journal, so a crash costs
+    nothing, and damaged lines are taken out."""
 
     def __init__(self, folder: Path, task: str) -> None:
         self._folder, self._task = folder, task
@@ -123,8 +123,9 @@ def trial_rows(
 ) -> Iterator[TrialRows]:
     """Every recorded trial of a task, in the order of the data; one is held at a time.
 
-    A trial whose sample a killed process did not get to write is left out: the run itself makes both again.
-    ``damaged`` gets the numbers of damaged lines, first those of samples. Only ``wanted`` trials are read in full.
+    A trial whose sample a killed process did not get to write is left out: the run
+    itself makes both again. ``damaged`` gets the numbers of damaged lines, first those
+    of samples. Only ``wanted`` trials are read in full.
     """
     sample_file, trial_file = _files(folder, task)
     samples = {int(row["i"]): offset for offset, row in read_rows(sample_file, damaged)}

@@ -13,9 +13,10 @@ from mmeval.store.spending import NOT_SENT, Payee
 class Ticket:
     """Whose call it is, and how the journal names it.
 
-    ``key`` is the call's name in the journal, ``by`` its place in a program, ``to`` who is paid for it (None: no call
-    is sent). ``attempt`` counts the tries that failed before, ``draw`` the replies to this call that were refused.
-    ``remarks`` are warnings that the answer gets, of what was done to the request.
+    ``key`` is the call's name in the journal, ``by`` its place in a program, ``to`` who
+    is paid for it (None: no call is sent). ``attempt`` counts the tries that failed
+    before, ``draw`` the replies to this call that were refused. ``remarks`` are
+    warnings that the answer gets, of what was done to the request.
     """
 
     trial: str
@@ -28,7 +29,8 @@ class Ticket:
 
 
 NO_TICKET = Ticket("")
-"""For a backend whose answers this process keeps, and whose calls wait for no company."""
+"""For a backend whose answers this process keeps, and whose calls wait for no
+company."""
 
 
 def line_head(

@@ -27,8 +27,9 @@ def hold(run: Path) -> Lock:
 
 
 def wait_for_writers(run: Path, patience: float = PATIENCE) -> None:
-    """Wait until the workers end that a killed process has left behind.
-    What they still write is read with the rest, and not asked again. Raises RunLockedError where one does not end."""
+    """Wait until the workers end that a killed process has left behind. What they still
+    write is read with the rest, and not asked again. Raises RunLockedError where one
+    does not end."""
     file = run / WORKERS / LOCK
     if not file.exists() or is_free(file):
         return
@@ -39,7 +40,8 @@ def wait_for_writers(run: Path, patience: float = PATIENCE) -> None:
     while not is_free(file):
         if time.monotonic() > until:
             raise RunLockedError(
-                f"{run}: workers of an earlier process do not end; their logs in {file.parent} name their process "
+                f"{run}: workers of an earlier process do not end; their logs in "
+                f"{file.parent} name their process "
                 "ids: end them, then run the same command"
             )
         time.sleep(0.05)

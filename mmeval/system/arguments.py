@@ -82,7 +82,8 @@ def hint_of(function: Callable[..., Any], name: str) -> Hint:
     """The type of an argument; ``Any`` without one, or if it cannot be resolved."""
     written = getattr(function, "__annotations__", {}).get(name, Any)
     only = SimpleNamespace(__annotations__={name: written})
-    with Caught():  # an annotation may be any expression, of names that exist for a type checker alone
+    # an annotation may be any expression, of names that exist for a type checker alone
+    with Caught():
         return get_type_hints(
             only, globalns=getattr(function, "__globals__", {}), include_extras=True
         )[name]
@@ -104,7 +105,8 @@ def is_path(value: Any, hint: Hint) -> bool:
 
 
 def as_meant(value: Any, hint: Hint) -> Any:
-    """The value, or the word ``none`` for a null where the type has that word and no null: both are written alike."""
+    """The value, or the word ``none`` for a null where the type has that word and no
+    null: both are written alike."""
     return (
         "none"
         if value is None and "none" in _words(hint) and not _fits(None, hint)

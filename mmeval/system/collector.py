@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 THRESHOLDS = (25_000, 20, 50)
-"""With Python's own, the collector searches all objects eight hundred times in ten thousand samples, which takes a
-quarter of the run's CPU and finds nothing."""
+"""With Python's own, the collector searches all objects eight hundred times in ten
+thousand samples, which takes a quarter of the run's CPU and finds nothing."""
 
 
 def settle() -> None:
     """Exclude all objects so far (program, tasks), and search new ones less often.
-    Nothing is collected before, as searching for the little garbage so far takes as long as a hundred samples."""
+    Nothing is collected before, as searching for the little garbage so far takes as
+    long as a hundred samples."""
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
 

@@ -11,7 +11,8 @@ from mmeval.errors import MissingExtraError
 
 
 def absent(needs: Iterable[str]) -> Iterator[MissingExtraError]:
-    """Those of some modules, each as ``module:extra``, whose packages are not installed. Imports nothing."""
+    """Those of some modules, each as ``module:extra``, whose packages are not
+    installed. Imports nothing."""
     for name in needs:
         module, _, extra = name.partition(":")
         package = module.partition(".")[0]

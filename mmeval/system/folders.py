@@ -21,9 +21,9 @@ _HERE = -100
 
 @contextmanager
 def replaced(folder: Path) -> Iterator[Path]:
-    """A new folder that replaces ``folder`` when the block ends without an error.
-    It is made beside it. Readers find the old folder or the new one, even if the process is killed. Left-overs of
-    killed processes are removed."""
+    """A new folder that replaces ``folder`` when the block ends without an error. It is
+    made beside it. Readers find the old folder or the new one, even if the process is
+    killed. Left-overs of killed processes are removed."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     prefix = f".{folder.name}.{socket.gethostname()[:40]}-"
     for left in folder.parent.glob(f"{glob.escape(prefix)}*"):
@@ -44,8 +44,9 @@ def replaced(folder: Path) -> Iterator[Path]:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Give a file a second place: a hard link where one can be had, else a copy, whole or not at all.
-    One that is there already, in its size, stays. Raises StorageError."""
+    """Give a file a second place: a hard link where one can be had, else a copy, whole
+    or not at all. One that is there already, in its size, stays. Raises
+    StorageError."""
     with contextlib.suppress(OSError):
         if target.stat().st_size == source.stat().st_size:
             return
@@ -60,8 +61,8 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 @contextmanager
 def replaced_file(path: Path) -> Iterator[Path]:
-    """A new file that takes the place of ``path`` when the block ends without an error; it is made beside it.
-    Raises StorageError."""
+    """A new file that takes the place of ``path`` when the block ends without an error;
+    it is made beside it. Raises StorageError."""
     new = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -69,7 +70,8 @@ def replaced_file(path: Path) -> Iterator[Path]:
         new.replace(path)
     except OSError as error:
         raise StorageError(
-            f"{path}: cannot be written ({error.strerror or error}); free space or choose another folder"
+            f"{path}: cannot be written ({error.strerror or error}); free space or "
+            "choose another folder"
         ) from None
     finally:
         with contextlib.suppress(OSError):

@@ -1,4 +1,5 @@
-"""Reads JSON and JSON Lines that people and other programs wrote; a damaged line refuses the file."""
+"""Reads JSON and JSON Lines that people and other programs wrote; a damaged line
+refuses the file."""
 
 from __future__ import annotations
 
@@ -12,11 +13,14 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 from mmeval.errors import MissingDataError, UsageError
 
 MAX_LINE_BYTES = 2**26
-"""Bytes; a longer line is refused: lines hold text and paths, and media are files beside them."""
+"""Bytes; a longer line is refused: lines hold text and paths, and media are files
+beside them."""
 MAX_DEPTH = 100
-"""Lists and objects inside each other: what is written and read again has limits of its own, not far above."""
+"""Lists and objects inside each other: what is written and read again has limits of its
+own, not far above."""
 MAX_DIGITS = 4300
-"""Digits of an integer: Python's own limit, as the time to read more grows with their square."""
+"""Digits of an integer: Python's own limit, as the time to read more grows with their
+square."""
 
 
 class ForeignLine(NamedTuple):
@@ -42,9 +46,10 @@ def lines_of(
 ) -> Iterator[ForeignLine]:
     """The values of a file, of one ``kind`` if not None; blank lines are passed over.
 
-    ``offset`` is the first byte that is read, ``most`` the largest number of bytes of a line (0:
-    MAX_LINE_BYTES). Raises UsageError with file and line, and MissingDataError for a file that cannot be read. With
-    ``faults`` a line that is too long, too deep or has too long a number has a LineFault as its value instead."""
+    ``offset`` is the first byte that is read, ``most`` the largest number of bytes of a
+    line (0: MAX_LINE_BYTES). Raises UsageError with file and line, and MissingDataError
+    for a file that cannot be read. With ``faults`` a line that is too long, too deep or
+    has too long a number has a LineFault as its value instead."""
     import jsonlines  # most commands read no such file
 
     _require_regular(file)
@@ -68,7 +73,8 @@ def lines_of(
                     row = fault
                 if kind is not None and not isinstance(row, (kind, LineFault)):
                     raise UsageError(
-                        f"{lines.place}: the line is a {type(row).__name__}, not an object"
+                        f"{lines.place}: the line is a {type(row).__name__}, not an "
+                        "object"
                     )
                 yield ForeignLine(lines.place, lines.number, lines.offset, row)
     except jsonlines.InvalidLineError as error:
@@ -91,9 +97,9 @@ def line_at(file: Path, offset: int) -> dict[str, Any]:
 
 
 def list_of(file: Path) -> list[Any]:
-    """The items of a JSON file that holds one list; an item that is too deep, or has too long a number, is a
-    LineFault.
-    Raises what ``document_of`` raises, and UsageError for another value."""
+    """The items of a JSON file that holds one list; an item that is too deep, or has
+    too long a number, is a LineFault. Raises what ``document_of`` raises, and
+    UsageError for another value."""
     found = document_of(file)
     if not isinstance(found, list):
         raise UsageError(f"{file}: holds a {type(found).__name__}, not a list of rows")
@@ -101,13 +107,14 @@ def list_of(file: Path) -> list[Any]:
 
 
 def document_of(file: Path) -> Any:
-    """The value of a JSON file.
-    Raises UsageError for a file that is none, or too long, MissingDataError for one that cannot be read."""
+    """The value of a JSON file. Raises UsageError for a file that is none, or too long,
+    MissingDataError for one that cannot be read."""
     _require_regular(file)
     try:
         if file.stat().st_size > MAX_LINE_BYTES:  # it is read at once
             raise UsageError(
-                f"{file}: is longer than {MAX_LINE_BYTES >> 20} MiB; write it as JSON Lines"
+                f"{file}: is longer than {MAX_LINE_BYTES >> 20} MiB; write it as JSON "
+                "Lines"
             )
         return json.loads(
             file.read_bytes(), parse_constant=_refuse_constant, parse_int=_integer
@@ -125,7 +132,8 @@ def _require_regular(file: Path) -> None:
 
 
 class _BoundedLines:
-    """The lines of a stream, with the place of the last one; one that is too long is passed over."""
+    """The lines of a stream, with the place of the last one; one that is too long is
+    passed over."""
 
     def __init__(self, file: Path, stream: BinaryIO, offset: int, most: int) -> None:
         self._file, self._stream, self._most = file, stream, most
@@ -159,7 +167,8 @@ class _BoundedLines:
         return self._stream.readline(self._most + 1)
 
     def decoded(self, line: str | bytes) -> Any:
-        """Raises LineFault for a line that is too long, too deep or has too long a number, ValueError for no JSON."""
+        """Raises LineFault for a line that is too long, too deep or has too long a
+        number, ValueError for no JSON."""
         if self._long:
             raise LineFault(f"the line is longer than {self._most >> 20} MiB")
         try:  # orjson would make floats of large numbers

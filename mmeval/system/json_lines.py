@@ -1,7 +1,8 @@
 """Reads and writes JSON, in files that survive a crash and show what is damaged.
 
-What a run folder keeps is *sealed*: its last field, ``crc``, is a checksum of all before it. A sealed line or document
-holds what mmeval has written there, or it is damaged: readers need not check its form."""
+What a run folder keeps is *sealed*: its last field, ``crc``, is a checksum of all
+before it. A sealed line or document holds what mmeval has written there, or it is
+damaged: readers need not check its form."""
 
 from __future__ import annotations
 
@@ -31,9 +32,10 @@ MOST_NAMED = 5
 
 
 def to_line(value: Any) -> bytes:
-    """One line of JSON, without its line break.
-    The lone surrogates of a broken tokenizer and integers beyond 64 bits are written too, as JSON allows (such integers
-    are read back as floats); NaN becomes null. Raises TypeError for what JSON cannot hold."""
+    """One line of JSON, without its line break. The lone surrogates of a broken
+    tokenizer and integers beyond 64 bits are written too, as JSON allows (such integers
+    are read back as floats); NaN becomes null. Raises TypeError for what JSON cannot
+    hold."""
     try:
         return orjson.dumps(value)
     except TypeError:
@@ -51,7 +53,8 @@ def from_line(line: bytes) -> Any:
 
 
 def sealed(line: bytes) -> bytes:
-    """The line of an object, which has other fields, with its checksum and a line break."""
+    """The line of an object, which has other fields, with its checksum and a line
+    break."""
     head = line[:-1]
     return head + _SEAL % crc32(head)
 
@@ -66,7 +69,8 @@ def unsealed(line: bytes) -> dict[str, Any]:
 
 
 def sealed_document(value: Mapping[str, Any], *, allow_nan: bool = True) -> bytes:
-    """A whole file of JSON that may be indented anew and sorted without losing its seal."""
+    """A whole file of JSON that may be indented anew and sorted without losing its
+    seal."""
     plain = json.loads(json.dumps(value))  # its keys as they are read
     plain.pop("crc", None)
     text = json.dumps(
@@ -79,7 +83,8 @@ def sealed_document(value: Mapping[str, Any], *, allow_nan: bool = True) -> byte
 
 
 def unsealed_document(document: Any) -> dict[str, Any]:
-    """The content of a sealed document that was read. Raises ValueError for a damaged one."""
+    """The content of a sealed document that was read. Raises ValueError for a damaged
+    one."""
     if not isinstance(document, dict) or document.pop("crc", None) != _document_crc(
         document
     ):
@@ -92,20 +97,23 @@ def _document_crc(value: Mapping[str, Any]) -> str:
 
 
 def open_append(path: Path, *, buffering: int = -1) -> BinaryIO:
-    """Open to append whole lines. Raises StorageError if the folder cannot be written."""
+    """Open to append whole lines. Raises StorageError if the folder cannot be
+    written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("ab", buffering=buffering)
         _cut_torn_tail(path)
     except OSError as error:
         raise StorageError(
-            f"{path}: cannot be written ({error.strerror}); free space or choose another folder"
+            f"{path}: cannot be written ({error.strerror}); free space or choose "
+            "another folder"
         ) from None
     return file
 
 
 class LineFile:
-    """Appends whole lines to a file, at once; the file is made with the first of them."""
+    """Appends whole lines to a file, at once; the file is made with the first of
+    them."""
 
     def __init__(self, path: Path, advice: str) -> None:
         """``advice`` is what to do where it cannot be written."""
@@ -148,7 +156,8 @@ class writing:  # noqa: N801  reads as a word; a class because it is used for ev
     ) -> None:
         if isinstance(error, OSError):
             raise StorageError(
-                f"{self._path}: cannot be written ({error.strerror}). The answers are kept: free space, then run the "
+                f"{self._path}: cannot be written ({error.strerror}). The answers are "
+                "kept: free space, then run the "
                 "same command"
             ) from None
 
@@ -163,8 +172,9 @@ def read_rows(
 def read_lines(
     path: Path, damaged: list[int] | None = None
 ) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
-    """Offset, bytes and content of every sealed line; nothing when there is no file.
-    A damaged line is left out, with a warning, and its number joins ``damaged``. A torn last one is no damage."""
+    """Offset, bytes and content of every sealed line; nothing when there is no file. A
+    damaged line is left out, with a warning, and its number joins ``damaged``. A torn
+    last one is no damage."""
     if not path.is_file():
         return
     found = [] if damaged is None else damaged

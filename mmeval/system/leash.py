@@ -1,7 +1,9 @@
-"""Starts a program that ends, with all that it has started, when this process ends, also by ``kill -9``.
+"""Starts a program that ends, with all that it has started, when this process ends,
+also by ``kill -9``.
 
-The program leads a process group of its own. Beside it in the group a watcher waits for the end of this process, which
-runs this file as a script: by the standard library alone, and before it becomes the program.
+The program leads a process group of its own. Beside it in the group a watcher waits for
+the end of this process, which runs this file as a script: by the standard library
+alone, and before it becomes the program.
 """
 
 from __future__ import annotations
@@ -21,14 +23,16 @@ if TYPE_CHECKING:
     import subprocess
 
 _LOOK_SECONDS = 0.5
-"""How often the watcher looks for the process where the system cannot tell it of its end."""
+"""How often the watcher looks for the process where the system cannot tell it of its
+end."""
 
 
 class Leash:
-    """A program at work, with pipes to its standard input and output; Ctrl-C does not reach it.
+    """A program at work, with pipes to its standard input and output; Ctrl-C does not
+    reach it.
 
-    ``errors`` is a file for its error stream, ``scratch`` a folder that is removed with it, if it is there then.
-    Raises OSError where it cannot be started.
+    ``errors`` is a file for its error stream, ``scratch`` a folder that is removed with
+    it, if it is there then. Raises OSError where it cannot be started.
     """
 
     def __init__(
@@ -84,8 +88,8 @@ class Leash:
             return True
 
     def end(self, seconds: float, by: signal.Signals | None = None) -> int:
-        """Close its input, send it a signal where one is given, and give it so long to end; then end all of it.
-        Returns the exit status."""
+        """Close its input, send it a signal where one is given, and give it so long to
+        end; then end all of it. Returns the exit status."""
         with contextlib.suppress(OSError):
             self.stdin.close()
         if by is not None and not self.has_ended:

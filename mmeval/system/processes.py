@@ -1,10 +1,13 @@
-"""Processes that this one starts: without the user's script; those that call ``end_with`` end when it ends.
+"""Processes that this one starts: without the user's script; those that call
+``end_with`` end when it ends.
 
-A spawned process usually begins by importing the script that its parent runs. A script that calls ``mmeval.evaluate``
-without a ``__main__`` guard would evaluate once more in each worker. Workers here import what they need by name.
+A spawned process usually begins by importing the script that its parent runs. A script
+that calls ``mmeval.evaluate`` without a ``__main__`` guard would evaluate once more in
+each worker. Workers here import what they need by name.
 
-A child knows its parent by the id that the parent has given it. One that the child finds out by itself may be that of
-another process already: the parent may be killed right after it has started the child.
+A child knows its parent by the id that the parent has given it. One that the child
+finds out by itself may be that of another process already: the parent may be killed
+right after it has started the child.
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl
 class _Spawned(SpawnProcess):
     @staticmethod
     def _Popen(process_obj: BaseProcess) -> Any:  # noqa: N802  multiprocessing's name for what starts a process
-        resource_tracker.ensure_running()  # it is started with the first process, and would let signals through again
+        # it is started with the first process, and would let signals through again
+        resource_tracker.ensure_running()
         with _no_script(), _signals_blocked():
             return SpawnProcess._Popen(process_obj)
 
@@ -48,13 +52,15 @@ class _Forked(ForkProcess):
 
 
 class FreshContext(SpawnContext):
-    """multiprocessing's context ``spawn``, without the user's script in its processes."""
+    """multiprocessing's context ``spawn``, without the user's script in its
+    processes."""
 
     Process = _Spawned
 
 
 class CopyContext(ForkContext):
-    """multiprocessing's context ``fork``: its processes know all that this one knows."""
+    """multiprocessing's context ``fork``: its processes know all that this one
+    knows."""
 
     Process = _Forked
 
@@ -109,8 +115,9 @@ def ending(code: int | None) -> str:
 
 
 def last_lines(log: int, begin: int = 0) -> str:
-    """``; the last it wrote: ...``: the end of a program's log, which is an open file, from a place on.
-    Lines of our own log in it do not count; empty where there is nothing."""
+    """``; the last it wrote: ...``: the end of a program's log, which is an open file,
+    from a place on. Lines of our own log in it do not count; empty where there is
+    nothing."""
     begin = max(begin, os.fstat(log).st_size - _LAST_BYTES)
     lines = os.pread(log, _LAST_BYTES, begin).decode("utf-8", "replace").splitlines()
     last = [line.strip() for line in lines if line.strip() and _OURS not in line][
@@ -124,7 +131,8 @@ def last_lines(log: int, begin: int = 0) -> str:
 
 
 def parent_id() -> int:
-    """In a child of multiprocessing: the process that has started it, which may be gone."""
+    """In a child of multiprocessing: the process that has started it, which may be
+    gone."""
     parent = multiprocessing.parent_process()
     assert parent is not None and parent.pid is not None
     return parent.pid
@@ -136,9 +144,9 @@ def is_orphan(parent: int) -> bool:
 
 
 def end_with(parent: int) -> None:
-    """End this process when its parent is gone, at once where it is gone already.
-    On Linux the kernel ends it, also in native code that keeps Python waiting, and already when the thread that has
-    started it ends; elsewhere a thread looks each second."""
+    """End this process when its parent is gone, at once where it is gone already. On
+    Linux the kernel ends it, also in native code that keeps Python waiting, and already
+    when the thread that has started it ends; elsewhere a thread looks each second."""
     if sys.platform == "linux":
         import ctypes
 

@@ -13,8 +13,9 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def handled_by(handler: Callable[[int, FrameType | None], None]) -> ExitStack:
-    """Handle the ending signals by ``handler``; the end of a ``with`` block puts back each handler of before.
-    SIGHUP that is ignored, as under ``nohup``, stays so. Only the main thread can: others get no signals."""
+    """Handle the ending signals by ``handler``; the end of a ``with`` block puts back
+    each handler of before. SIGHUP that is ignored, as under ``nohup``, stays so. Only
+    the main thread can: others get no signals."""
     before = ExitStack()
     for number in (
         ENDING if threading.current_thread() is threading.main_thread() else ()

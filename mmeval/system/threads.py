@@ -1,7 +1,8 @@
 """Threads for blocking work, for which the end of the process does not wait.
 
-When Python ends, it waits for the threads of ``concurrent.futures``, however long a model takes. It does not wait for
-these: their work is lost with the process, so it has to be work that may be lost.
+When Python ends, it waits for the threads of ``concurrent.futures``, however long a
+model takes. It does not wait for these: their work is lost with the process, so it has
+to be work that may be lost.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ class OwnThread:
         self._thread: threading.Thread | None = None
 
     async def do(self, work: Callable[[], T]) -> T:
-        """What the work returns. Raises what it raises.
-        What is no ``Exception`` is raised as a RuntimeError, because it would end the event loop."""
+        """What the work returns. Raises what it raises. What is no ``Exception`` is
+        raised as a RuntimeError, because it would end the event loop."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
         self._works.put(lambda: _do(work, loop, done))
@@ -62,7 +63,8 @@ def _do(
 ) -> None:
     try:
         found = work()
-    except BaseException as error:  # a library may leave the process in any way; it must not take the loop with it
+    # a library may leave the process in any way; it must not take the loop with it
+    except BaseException as error:
         if not isinstance(error, Exception) or isinstance(
             error, StopIteration
         ):  # a future cannot hold these

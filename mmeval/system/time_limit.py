@@ -1,6 +1,7 @@
 """Limits the time of metrics: too slow Python code is interrupted.
 
-One alarm serves a whole batch of answers, because setting one for each would take longer than a quick metric.
+One alarm serves a whole batch of answers, because setting one for each would take
+longer than a quick metric.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ class TimeLimit:
     """A limit of ``seconds``, within a tenth, between ``begin`` and ``end``.
     They are inside ``alarmed``; time inside ``paused`` does not count.
 
-    Native code that does not return is ended with its process, by a signal that needs no Python, after twice the time
-    on every core. The parent of the process then finds the answer that caused it.
+    Native code that does not return is ended with its process, by a signal that needs
+    no Python, after twice the time on every core. The parent of the process then finds
+    the answer that caused it.
     """
 
     def __init__(
@@ -34,7 +36,8 @@ class TimeLimit:
 
     @contextlib.contextmanager
     def alarmed(self) -> Iterator[None]:
-        """Set the alarm for a block; only the main thread gets alarms and so has a limit."""
+        """Set the alarm for a block; only the main thread gets alarms and so has a
+        limit."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -52,7 +55,8 @@ class TimeLimit:
             self._armed = 0.0
 
     def begin(self, answers: int = 1) -> None:
-        """Begin the time of one answer, or of several at once, which have as many times."""
+        """Begin the time of one answer, or of several at once, which have as many
+        times."""
         self._began = self._clock()
         changed, self._times = answers != self._times, answers
         if self._armed and (changed or self._began - self._armed > self.seconds / 10):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 
 def satisfies(version: str, requirement: str) -> bool:
-    """Whether a version meets a requirement; ``0.2.dev1`` counts as its release ``0.2``.
-    Raises ValueError for a requirement that is not understood."""
+    """Whether a version meets a requirement; ``0.2.dev1`` counts as its release
+    ``0.2``. Raises ValueError for a requirement that is not understood."""
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
     from packaging.version import Version
 

@@ -1,8 +1,9 @@
 """Reads YAML as plain JSON values, with the file and line of every key.
 
-It is stricter than YAML 1.1, so that no value silently means another one: a key is written once, ``no`` and ``on`` must
-be quoted or written as booleans, ``010`` and ``1:30`` are refused, ``1e5`` is a number and a date stays text. Tags such
-as ``!function`` are refused: a task file holds values, never code."""
+It is stricter than YAML 1.1, so that no value silently means another one: a key is
+written once, ``no`` and ``on`` must be quoted or written as booleans, ``010`` and
+``1:30`` are refused, ``1e5`` is a number and a date stays text. Tags such as
+``!function`` are refused: a task file holds values, never code."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ except ImportError:  # PyYAML without libyaml reads the same, slower
 
 MAX_FILE_BYTES = 1_000_000
 MAX_NODES = 50_000
-"""Values in one file, those repeated through aliases included: a small file must not unfold into a huge one."""
+"""Values in one file, those repeated through aliases included: a small file must not
+unfold into a huge one."""
 MAX_DEPTH = 50
 _MAX_YAML_DEPTH = 500
 _SURELY_SHALLOW = 16_000
@@ -45,7 +47,8 @@ _FLOAT = re.compile(
 )
 _MAX_DIGITS = 20
 _OF_OTHERS = ("doc_to_", "process_")
-"""Keys of other harnesses, which no schema has: a function in them is read as text, and refused with the key."""
+"""Keys of other harnesses, which no schema has: a function in them is read as text, and
+refused with the key."""
 
 
 class _Loader(_BaseLoader):
@@ -80,7 +83,8 @@ class YamlPlace:
 
 @dataclass(frozen=True)
 class Document:
-    """A mapping of a YAML file and those it includes (``sources``), with the place of each key."""
+    """A mapping of a YAML file and those it includes (``sources``), with the place of
+    each key."""
 
     file: Path
     data: Mapping[str, Any]
@@ -262,7 +266,10 @@ class _Reader:
             key = self._key(key_node)
             line = _line(key_node)
             if key in own:
-                message = f"the key {key!r} stands here a second time (first in line {own[key]}); remove one"
+                message = (
+                    f"the key {key!r} stands here a second time (first in line "
+                    f"{own[key]}); remove one"
+                )
                 raise TaskFileError(message, file=self.file, line=line)
             own[key] = line
             self._forget((*path, key), key in values)
@@ -277,7 +284,8 @@ class _Reader:
     def _merge(
         self, node: Node, path: KeyPath, values: dict[str, Any], own: Mapping[str, int]
     ) -> None:
-        """``<<: *anchor``: the anchor's entries, without those of the mapping itself."""
+        """``<<: *anchor``: the anchor's entries, without those of the mapping
+        itself."""
         sources = node.value if isinstance(node, SequenceNode) else [node]
         for source in sources:
             if not isinstance(source, MappingNode):
@@ -354,7 +362,8 @@ class _Reader:
             meant = "true" if written.lower() in ("yes", "on") else "false"
             raise self._fault(
                 node,
-                f'{written} means {meant} in YAML; write {meant}, or "{written}" for the word',
+                f'{written} means {meant} in YAML; write {meant}, or "{written}" for '
+                "the word",
             )
         return written.lower() == "true"
 
@@ -366,7 +375,8 @@ class _Reader:
                 return int(written.replace("_", ""), 16)
         raise self._fault(
             node,
-            f'{written} is no plain whole number in YAML; write it in decimal, or "{written}" as text',
+            f"{written} is no plain whole number in YAML; write it in decimal, or "
+            f'"{written}" as text',
         )
 
     def _number(self, node: Node, written: str) -> float:
@@ -376,7 +386,8 @@ class _Reader:
         if not math.isfinite(value):
             raise self._fault(
                 node,
-                f'{written} is no plain finite number; write it out, or "{written}" as text',
+                f'{written} is no plain finite number; write it out, or "{written}" '
+                "as text",
             )
         return value
 
@@ -385,8 +396,10 @@ class _Reader:
         if tag.startswith("!function"):
             return self._fault(
                 node,
-                "!function is not supported: a task file runs no code. Register the function as a plugin (an entry "
-                "point in mmeval.loaders, mmeval.prompts, mmeval.protocols or mmeval.metrics) and name it here",
+                "!function is not supported: a task file runs no code. Register the "
+                "function as a plugin (an entry "
+                "point in mmeval.loaders, mmeval.prompts, mmeval.protocols or "
+                "mmeval.metrics) and name it here",
             )
         return self._fault(
             node, f"the YAML tag {tag} is not supported; write a plain value"

@@ -67,8 +67,9 @@ def build(
     roles: frozenset[str] = frozenset(),
 ) -> Task:
     """Build the task of a file. Data are read or fetched later, by ``Task.dataset()``.
-    ``roles`` are the roles that the run has besides the model. Raises one TaskFileError with every plugin, option and
-    switch that does not exist or work, each with its line."""
+    ``roles`` are the roles that the run has besides the model. Raises one TaskFileError
+    with every plugin, option and switch that does not exist or work, each with its
+    line."""
     given = overrides or TaskOverrides()
     if given.profile not in ("", *PROFILES):
         raise UnknownNameError(
@@ -158,8 +159,10 @@ def check_prompt_names(tasks: Sequence[Task], overrides: TaskOverrides) -> None:
     unused = sorted(read_prompt_folder(overrides.judge_prompts).keys() - used)
     if unused:
         raise UsageError(
-            f"--judge_prompts {overrides.judge_prompts}: {unused[0]!r} is not a prompt of the chosen tasks"
-            f"{did_you_mean(unused[0], used)} (they use {', '.join(sorted(used)) or 'none'})"
+            f"--judge_prompts {overrides.judge_prompts}: {unused[0]!r} is not a "
+            "prompt of the chosen tasks"
+            f"{did_you_mean(unused[0], used)} (they use "
+            f"{', '.join(sorted(used)) or 'none'})"
         )
 
 
@@ -171,7 +174,10 @@ def check_metric_names(known: Collection[str], overrides: TaskOverrides) -> None
     ):
         for name in names:
             if name not in known:
-                hint = f"{flag} takes a metric of the chosen tasks: {', '.join(sorted(known)) or 'they have none'}."
+                hint = (
+                    f"{flag} takes a metric of the chosen tasks: "
+                    f"{', '.join(sorted(known)) or 'they have none'}."
+                )
                 raise UnknownNameError("metric", name, known, hint)
 
 
@@ -257,8 +263,8 @@ def _protocol_prompts(
 
 
 def _protocol_of_run(name: str) -> Callable[[Ask], Program[Interleaved]]:
-    """The protocol that the command line names.
-    Raises UnknownNameError for a name that is not registered, UsageError for a protocol with required options."""
+    """The protocol that the command line names. Raises UnknownNameError for a name that
+    is not registered, UsageError for a protocol with required options."""
     if name not in (known := plugins.names("mmeval.protocols")):
         raise UnknownNameError(
             "protocol", name, known, f"--protocol takes {', '.join(known)}."
@@ -268,7 +274,8 @@ def _protocol_of_run(name: str) -> Callable[[Ask], Program[Interleaved]]:
         check_options(function, {}, ())
     except KeyFaultsError as error:
         raise UsageError(
-            f"--protocol {name}: {error}; name it in a task file, which can give its options"
+            f"--protocol {name}: {error}; name it in a task file, which can give its "
+            "options"
         ) from None
     return cast("Callable[[Ask], Program[Interleaved]]", function)
 
@@ -286,7 +293,8 @@ def _prompt(file: TaskFile) -> Prompt:
         check_options(function, keys.options, ("prompt",))
         check_values(function, keys.options, ("prompt",))
         return FunctionPrompt(keys.function, function, keys.options)
-    from mmeval.program.template import (  # most tasks have none, and Jinja is slow to import
+    # most tasks have none, and Jinja is slow to import
+    from mmeval.program.template import (
         TemplatePrompt,
         check_template,
     )

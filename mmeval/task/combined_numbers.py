@@ -1,4 +1,5 @@
-"""The ``numbers`` of a task file: numbers that are made of averaged numbers of the task."""
+"""The ``numbers`` of a task file: numbers that are made of averaged numbers of the
+task."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from mmeval.task.task import CombinedNumber, TaskMetric
 def combined_numbers(
     file: TaskFile, metrics: Sequence[TaskMetric]
 ) -> tuple[CombinedNumber, ...]:
-    """The numbers of a task with these metrics. Raises KeyFaultsError with every fault."""
+    """The numbers of a task with these metrics. Raises KeyFaultsError with every
+    fault."""
     listed = [entry.metric for entry in file.keys.metric_list]
     outputs = list(
         dict.fromkeys(output for metric in listed for output in outputs_of(metric))
@@ -57,7 +59,8 @@ def _faults(
             known = ", ".join(outputs) or "none"
             yield (
                 ("of", place),
-                f"unknown number {part!r}{did_you_mean(part, outputs)} (the metrics give {known})",
+                f"unknown number {part!r}{did_you_mean(part, outputs)} (the metrics "
+                f"give {known})",
             )
     better = {
         part: parts[part].bound.metric.higher_is_better
@@ -71,12 +74,14 @@ def _faults(
         )
         yield (
             ("of",),
-            f"higher is better for {high}, lower is better for {low}: one number cannot be both",
+            f"higher is better for {high}, lower is better for {low}: one number "
+            "cannot be both",
         )
 
 
 def _combined(keys: NumberKeys, parts: Mapping[str, TaskMetric]) -> CombinedNumber:
-    """A number with what is known of its parts before the run; one that ``parts`` lack was skipped by the user."""
+    """A number with what is known of its parts before the run; one that ``parts`` lack
+    was skipped by the user."""
     there = {name: parts[name] for name in keys.of if name in parts}
     lacking = {
         name: metric.unavailable for name, metric in there.items() if metric.unavailable

@@ -27,7 +27,8 @@ _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
 @dataclass(frozen=True)
 class TaskData:
-    """Where a task's samples come from; a call finds or downloads, and opens them once."""
+    """Where a task's samples come from; a call finds or downloads, and opens them
+    once."""
 
     task: str
     loader: Loader
@@ -67,7 +68,8 @@ class TaskData:
 
     @cached_property
     def streamed(self) -> str:
-        """The commit of a data set that the loader reads from the hub; empty where it reads a folder."""
+        """The commit of a data set that the loader reads from the hub; empty where it
+        reads a folder."""
         supplied = (
             self.bundled is not None
             or self.data_dir is not None
@@ -84,8 +86,9 @@ class TaskData:
 
     @cached_property
     def folder(self) -> Path:
-        """The folder. Raises MissingDataError with how to supply it where there is none.
-        Raises NotFetchedError where it would have to be fetched and ``fetch`` is false."""
+        """The folder. Raises MissingDataError with how to supply it where there is
+        none. Raises NotFetchedError where it would have to be fetched and ``fetch`` is
+        false."""
         if self.bundled is not None:
             return self.bundled
         if self.data_dir is not None:
@@ -101,12 +104,14 @@ class TaskData:
             return snapshot(self.path, self.revision or "main")
         except OutOfReachError as error:
             ways = [
-                f"'mmeval prepare {self.task}' on a machine with a network (with --data_dir FOLDER it puts them there)",
+                f"'mmeval prepare {self.task}' on a machine with a network (with "
+                "--data_dir FOLDER it puts them there)",
                 "--data_dir FOLDER for a folder that holds them",
             ]
             if self.has_bundled:
                 ways.append(
-                    "--data bundled for the few samples that ship with the task (not comparable)"
+                    "--data bundled for the few samples that ship with the task (not "
+                    "comparable)"
                 )
             raise OutOfReachError(f"{error}. Other ways: {'; '.join(ways)}") from error
 
@@ -120,15 +125,17 @@ class TaskData:
         return found
 
     def local(self) -> Path | None:
-        """The local folder of ``dataset_path``; None for a data set on the hub.
-        Raises MissingDataError for a folder that does not exist, and for a path that can be neither."""
+        """The local folder of ``dataset_path``; None for a data set on the hub. Raises
+        MissingDataError for a folder that does not exist, and for a path that can be
+        neither."""
         if not self.path:
             return self.beside
         try:
             folder = self.beside / Path(self.path).expanduser()
         except RuntimeError:  # ``~name`` without such a user
             raise self._missing(
-                f"no user has the home {self.path!r}; correct it, or give --data_dir FOLDER"
+                f"no user has the home {self.path!r}; correct it, or give --data_dir "
+                "FOLDER"
             ) from None
         if folder.is_dir():
             return folder
@@ -138,7 +145,8 @@ class TaskData:
             )
         if not _HUB_NAME.fullmatch(self.path):
             raise self._missing(
-                f"there is no folder {self.path!r} beside the file, and it is not a data set of the hub "
+                f"there is no folder {self.path!r} beside the file, and it is not a "
+                "data set of the hub "
                 "(owner/name); correct it, or give --data_dir FOLDER"
             )
         return None
@@ -149,10 +157,10 @@ class TaskData:
         )
 
     def record(self) -> dict[str, Any]:
-        """The data as a record names them, without paths of the machine.
-        ``path`` and ``revision`` are as in the task file, ``commit`` where the folder is one commit of a data set of
-        the hub (else empty), and ``bundled``. Finds or downloads the folder, as a call does. Raises
-        MissingDataError."""
+        """The data as a record names them, without paths of the machine. ``path`` and
+        ``revision`` are as in the task file, ``commit`` where the folder is one commit
+        of a data set of the hub (else empty), and ``bundled``. Finds or downloads the
+        folder, as a call does. Raises MissingDataError."""
         return {
             "path": portable(self.path),
             "revision": self.revision,
@@ -177,14 +185,18 @@ class TaskData:
 
 
 def task_data(file: TaskFile, overrides: TaskOverrides, loader: Loader) -> TaskData:
-    """Make a task's data. Raises MissingDataError without the wanted bundled samples."""
+    """Make a task's data. Raises MissingDataError without the wanted bundled
+    samples."""
     if overrides.data not in ("", "bundled"):
         raise UsageError(
             f"--data {overrides.data}: the only word it takes is bundled", name="--data"
         )
     bundled = bundled_folder(file) if overrides.data == "bundled" else None
     if overrides.data == "bundled" and bundled is None:
-        message = f"no bundled samples: {file.name}; leave it out, or leave out --data bundled"
+        message = (
+            f"no bundled samples: {file.name}; leave it out, or leave out --data "
+            "bundled"
+        )
         raise MissingDataError(message, name="--data")
     keys, place = file.keys, file.document.place(("dataset_path",))
     columns = keys.columns.model_dump(exclude_unset=True)

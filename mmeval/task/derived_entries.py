@@ -25,15 +25,19 @@ def made_of(
 ) -> TaskMetric:
     """Complete a derived entry by its pieces: range, direction, and availability.
 
-    ``pieces`` are the outputs of the task's other metrics, each with its entry; ``skipped`` the outputs of skipped
-    metrics. Raises UsageError where it cannot be made of the outputs that it names.
+    ``pieces`` are the outputs of the task's other metrics, each with its entry;
+    ``skipped`` the outputs of skipped metrics. Raises UsageError where it cannot be
+    made of the outputs that it names.
     """
     bound = derived.bound
     _check_names(bound, {*pieces, *skipped})
     skipped_pieces = [name for name in bound.pieces if name not in pieces]
     entries = {name: pieces[name] for name in bound.pieces if name in pieces}
     if skipped_pieces and (not entries or not bound.metric.takes_missing):
-        why = f"it is made of {skipped_pieces[0]}, which was skipped (--skip_metric); mmeval score RUN"
+        why = (
+            f"it is made of {skipped_pieces[0]}, which was skipped (--skip_metric); "
+            "mmeval score RUN"
+        )
         return replace(derived, unavailable=f"{why} --metrics {bound.name} adds both")
     ranges = {
         name: entry.bound.metric.range_for(name) for name, entry in entries.items()
@@ -50,7 +54,10 @@ def made_of(
         for entry in entries.values()
         for piece, reason in entry.without.items()
     }
-    why = f"it is left out by --skip_metric; mmeval score RUN --metrics {bound.name} adds it"
+    why = (
+        f"it is left out by --skip_metric; mmeval score RUN --metrics {bound.name} "
+        "adds it"
+    )
     return replace(
         whole, without={**without, **lacking, **dict.fromkeys(skipped_pieces, why)}
     )
@@ -73,7 +80,8 @@ def piece_ranges(
 
 
 def outputs_of(metric: str) -> Sequence[str]:
-    """The outputs of a metric; none of one that cannot be loaded (reported elsewhere)."""
+    """The outputs of a metric; none of one that cannot be loaded (reported
+    elsewhere)."""
     try:
         return load_metric(metric).outputs
     except MmevalError:
@@ -103,7 +111,8 @@ def has_unavailable_piece(entry: TaskMetric, entries: Iterable[TaskMetric]) -> b
 def needs_with_pieces(
     entry: TaskMetric, entries: Iterable[TaskMetric]
 ) -> tuple[Need, ...]:
-    """What an unavailable entry needs, with what the unavailable entries need that it is made of."""
+    """What an unavailable entry needs, with what the unavailable entries need that it
+    is made of."""
     entries = [other for other in entries if other is not entry and other.unavailable]
     made_of = [
         other
@@ -120,7 +129,8 @@ def with_pieces(
     metric_args: Mapping[str, Mapping[str, Any]],
 ) -> list[MetricEntry]:
     """Entries of a ``metric_list``, each after those of the task that give its pieces.
-    These are ``listed``, by metric; ``metric_args`` override the switches of the entries."""
+    These are ``listed``, by metric; ``metric_args`` override the switches of the
+    entries."""
     givers = {
         output: entry
         for entry in listed.values()
@@ -158,17 +168,22 @@ def _pieces(entry: MetricEntry) -> list[Any]:
 
 
 def made_unavailable(lacking: Mapping[str, str], *, takes_missing: bool) -> str:
-    """Why a number that is made of others is unavailable: one of these is, or all it may use."""
+    """Why a number that is made of others is unavailable: one of these is, or all it
+    may use."""
     first, reason = next(iter(lacking.items()))
     if takes_missing and len(lacking) > 1:
-        return f"it is made of {', '.join(lacking)}, which are all unavailable; the first: {reason}"
+        return (
+            f"it is made of {', '.join(lacking)}, which are all unavailable; the "
+            f"first: {reason}"
+        )
     return f"it is made of {first}, which is unavailable: {reason}"
 
 
 def _check_names(bound: BoundMetric, known: Collection[str]) -> None:
     if not bound.pieces:
         raise UsageError(
-            f"name the outputs that {bound.name} is made of (the task gives {', '.join(sorted(known))})"
+            f"name the outputs that {bound.name} is made of (the task gives "
+            f"{', '.join(sorted(known))})"
         )
     if len(set(bound.pieces)) < len(bound.pieces):
         raise UsageError("an output counts once; name each one time")
@@ -182,7 +197,8 @@ def _check_names(bound: BoundMetric, known: Collection[str]) -> None:
                 f"; to use the known ones write {PIECES_SWITCH}: [{own}]" if own else ""
             )
             raise UsageError(
-                f"unknown output {name!r}{did_you_mean(name, known)} (the task's other metrics give {given}{advice}; a "
+                f"unknown output {name!r}{did_you_mean(name, known)} (the task's "
+                f"other metrics give {given}{advice}; a "
                 "derived metric may be made of derived ones that stand above it)"
             )
 
@@ -198,7 +214,8 @@ def _directed(bound: BoundMetric, entries: Mapping[str, TaskMetric]) -> BoundMet
             for wanted in (True, False)
         )
         raise UsageError(
-            f"higher is better for {high}, lower is better for {low}: one number cannot be both"
+            f"higher is better for {high}, lower is better for {low}: one number "
+            "cannot be both"
         )
     return replace(
         bound,

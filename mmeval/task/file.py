@@ -66,7 +66,8 @@ class TaskFile:
     keys: TaskKeys
     document: Document
     prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """The texts of judges' prompts by metric and name, where a run has recorded them."""
+    """The texts of judges' prompts by metric and name, where a run has recorded
+    them."""
 
     @property
     def name(self) -> str:
@@ -83,13 +84,15 @@ class TaskFile:
         return self.document.file.parent
 
     def beside(self, key: str) -> Path:
-        """The folder of the file that has ``key``: paths in its value are relative to it."""
+        """The folder of the file that has ``key``: paths in its value are relative to
+        it."""
         return self.document.place((key,)).file.parent
 
 
 @dataclass(frozen=True)
 class GroupFile:
-    """A group of a file. ``members`` are names, or documents (groups, changed tasks)."""
+    """A group of a file. ``members`` are names, or documents (groups, changed
+    tasks)."""
 
     keys: GroupKeys
     document: Document
@@ -144,7 +147,8 @@ def parse_group(document: Document) -> GroupFile:
 
 
 def word_for(file: TaskFile) -> str:
-    """A task's word on a command line: its name in a package or a run, or file's path."""
+    """A task's word on a command line: its name in a package or a run, or file's
+    path."""
     path = file.document.file
     if str(path).startswith(OF_A_RUN):
         return file.name
@@ -164,7 +168,10 @@ def _check_requirement(document: Document) -> None:
     except ValueError as error:
         raise document.error(("requires_mmeval",), str(error)) from None
     if not met:
-        message = f"this task needs mmeval {wanted}, installed is {__version__}; install such a version"
+        message = (
+            f"this task needs mmeval {wanted}, installed is {__version__}; install "
+            "such a version"
+        )
         place = document.place(("requires_mmeval",))
         raise RequirementError(message, file=place.file, line=place.line)
 
@@ -198,7 +205,8 @@ def _metadata_problems(
         if required:
             yield (
                 ("metadata",),
-                f"version is missing: {what} needs one, so that its scores can be compared",
+                f"version is missing: {what} needs one, so that its scores can be "
+                "compared",
             )
         return
     version = metadata["version"]
@@ -232,7 +240,8 @@ def _problem(
             first = next(filter(COLUMNS_OF.__contains__, document.data), None)
             return (
                 path,
-                f"is not supported here: {columns_for(document.data) if key == first else REFUSED[key]}",
+                "is not supported here: "
+                f"{columns_for(document.data) if key == first else REFUSED[key]}",
             )
         known = (
             [*model.model_fields, "include"] if owner is None else [*owner.model_fields]
@@ -274,7 +283,8 @@ def _problem(
 
 
 def _known_path(document: Document, loc: Sequence[str | int]) -> KeyPath:
-    """The path in the file, without the alternatives of a union in the schema's path."""
+    """The path in the file, without the alternatives of a union in the schema's
+    path."""
     path: KeyPath = ()
     for step in loc:
         if (*path, step) in document.places:

@@ -16,19 +16,22 @@ MAX_DEPTH = 50
 class TaskFiles:
     """Reader of task files with their includes; each file is read once.
 
-    An include may lead to files below the ``roots``: the packages of tasks and the folders of ``--include_path``. A
-    file outside all of them may include files of its own folder.
+    An include may lead to files below the ``roots``: the packages of tasks and the
+    folders of ``--include_path``. A file outside all of them may include files of its
+    own folder.
     """
 
     def __init__(self, roots: Sequence[Path] = ()) -> None:
         self._roots = tuple(root.resolve() for root in roots)
         self._read: dict[Path, Document] = {}
         self._whole: dict[Path, Document] = {}
-        """Files with what they include; each is resolved once, in however many others it is."""
+        """Files with what they include; each is resolved once, in however many others
+        it is."""
 
     def document(self, file: Path) -> Document:
-        """Read a file with its includes: later ones override, and the file overrides all.
-        Raises TaskFileError for a file that cannot be read, and an include that is missing, outside, or circular."""
+        """Read a file with its includes: later ones override, and the file overrides
+        all. Raises TaskFileError for a file that cannot be read, and an include that is
+        missing, outside, or circular."""
         return self._resolved(self.own(file), (file.resolve(),))
 
     def completed(self, document: Document) -> Document:
@@ -58,7 +61,8 @@ class TaskFiles:
                 if len(trail) > MAX_DEPTH:
                     raise document.error(
                         path,
-                        f"the includes are more than {MAX_DEPTH} deep; include fewer files",
+                        f"the includes are more than {MAX_DEPTH} deep; include fewer "
+                        "files",
                     )
                 self._whole[known] = self._resolved(
                     self.own(target), (*trail, target.resolve())
@@ -85,13 +89,17 @@ class TaskFiles:
         if not any(map(resolved.is_relative_to, self._roots)) and not (
             outside and resolved.is_relative_to(home)
         ):
-            message = f"{name!r} leads out of the package; includes stay inside it, or below a folder of --include_path"
+            message = (
+                f"{name!r} leads out of the package; includes stay inside it, or "
+                "below a folder of --include_path"
+            )
             raise document.error(path, message)
         if not target.is_file():
             raise document.error(
                 path, f"there is no file {name!r} beside {source.name}"
             )
-        # without ``..``, for messages, where that is the same file: beyond a link it may be another
+        # without ``..``, for messages, where that is the same file: beyond a link it
+        # may be another
         plain = Path(os.path.normpath(target))
         return (
             plain

@@ -2,8 +2,8 @@
 
     selection = select(["unit_*", "my_group"], include_path=[Path("my_tasks")])
 
-A name is a task, a group, a tag, a glob over these, ``benchmark/task`` (the entry point's name and the task's), a
-task file, or a folder.
+A name is a task, a group, a tag, a glob over these, ``benchmark/task`` (the entry
+point's name and the task's), a task file, or a folder.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ _log = logging.getLogger(__name__)
 class IndexEntry:
     """One task or group of the index.
 
-    ``benchmark`` is the name of its entry point, empty for a file of ``--include_path``; ``owner`` is the distribution,
-    or the folder. ``problem`` is set for a file that cannot be read, ``fault`` for one whose includes cannot.
+    ``benchmark`` is the name of its entry point, empty for a file of
+    ``--include_path``; ``owner`` is the distribution, or the folder. ``problem`` is set
+    for a file that cannot be read, ``fault`` for one whose includes cannot.
     """
 
     name: str
@@ -59,7 +60,8 @@ class _Root:
     benchmark: str
     owner: str
     rank: int
-    """0 for a package; later folders of ``--include_path`` have higher ranks and win."""
+    """0 for a package; later folders of ``--include_path`` have higher ranks and
+    win."""
     deep: bool = True
     """Whether files of the folders below it count."""
 
@@ -72,7 +74,8 @@ class _Root:
 
 
 class TaskIndex:
-    """All names that ``--tasks`` accepts, by a scan of each file, which is kept between calls."""
+    """All names that ``--tasks`` accepts, by a scan of each file, which is kept between
+    calls."""
 
     def __init__(
         self, include_path: Sequence[Path] = (), *, roots: Sequence[_Root] | None = None
@@ -85,7 +88,8 @@ class TaskIndex:
         self._warned: set[str] = set()
 
     def with_folder(self, folder: Path, *, deep: bool) -> TaskIndex:
-        """Add a folder whose files win, as of ``--include_path``; recursively if ``deep``."""
+        """Add a folder whose files win, as of ``--include_path``; recursively if
+        ``deep``."""
         rank = max((root.rank for root in self._roots), default=0) + 1
         return TaskIndex(
             roots=[*self._roots, _Root(folder, "", str(folder), rank, deep)]
@@ -118,7 +122,8 @@ class TaskIndex:
         return claims
 
     def entries(self) -> list[IndexEntry]:
-        """All tasks and groups by name, not those overridden; all of those that clash."""
+        """All tasks and groups by name, not those overridden; all of those that
+        clash."""
         found = [
             entry for name in sorted(self._claims) for entry in self._winners(name)
         ]
@@ -127,7 +132,8 @@ class TaskIndex:
         )
 
     def listing(self) -> Iterator[IndexEntry]:
-        """``entries``, those whose includes cannot be read with that as their problem."""
+        """``entries``, those whose includes cannot be read with that as their
+        problem."""
         for entry in self.entries():
             yield (
                 replace(entry, problem=entry.fault)
@@ -148,8 +154,9 @@ class TaskIndex:
         return sorted({*self._claims, *self.tags()})
 
     def find(self, name: str) -> IndexEntry | None:
-        """The task or group of a name, also ``benchmark/task``; None when there is none.
-        Raises AmbiguousNameError when two packages, or two files of one, claim it."""
+        """The task or group of a name, also ``benchmark/task``; None when there is
+        none. Raises AmbiguousNameError when two packages, or two files of one, claim
+        it."""
         benchmark, _, short = name.rpartition("/")
         winners = self._winners(short)
         if benchmark:
@@ -201,7 +208,8 @@ class TaskIndex:
         ]
 
     def run_name(self, entry: IndexEntry) -> str:
-        """The name of a task in results; ``benchmark/name`` where two packages have it."""
+        """The name of a task in results; ``benchmark/name`` where two packages have
+        it."""
         rivals = self._winners(entry.name)
         return (
             entry.full_name
@@ -212,7 +220,8 @@ class TaskIndex:
     def _entries(
         self, files: Iterable[Path], root: _Root, cache: ScanCache | None = None
     ) -> Iterator[IndexEntry]:
-        """The tasks and groups among files. Others are templates, which may have tags."""
+        """The tasks and groups among files. Others are templates, which may have
+        tags."""
         reader = (
             self._reader()
         )  # not ``files``, whose errors name a file as the user does
@@ -273,7 +282,8 @@ def _package_roots() -> Iterator[_Root]:
         folder = package_folder(entry.value)
         if folder is None:
             _log.warning(
-                "the tasks %r of %s are missing: no package %s; reinstall or remove that package",
+                "the tasks %r of %s are missing: no package %s; reinstall or remove "
+                "that package",
                 entry.name,
                 plugins.distribution_of(entry),
                 entry.value,
@@ -293,7 +303,8 @@ def _include_roots(include_path: Sequence[Path]) -> Iterator[_Root]:
 
 
 def _by_place(files: Iterable[Path]) -> dict[str, Path]:
-    """Files by where they really are. Each folder is resolved once, not with every file."""
+    """Files by where they really are. Each folder is resolved once, not with every
+    file."""
     resolved: dict[Path, str] = {}
     found: dict[str, Path] = {}
     for file in files:

@@ -29,7 +29,8 @@ class KeyFaultsError(UsageError):
 
 
 def plugin_at(load: Callable[[str], T], name: str, path: KeyPath) -> T:
-    """Load the plugin that a key names. Raises KeyFaultsError for one that is unknown, ambiguous or broken."""
+    """Load the plugin that a key names. Raises KeyFaultsError for one that is unknown,
+    ambiguous or broken."""
     try:
         return load(name)
     except (UnknownNameError, AmbiguousNameError, PluginError) as error:

@@ -108,7 +108,10 @@ def check_outputs(file: TaskFile, overrides: TaskOverrides) -> None:
         outputs = outputs_of(file.keys.metric_list[position].metric)
         twice = sorted(seen.intersection(outputs))
         if twice:
-            message = f"{' and '.join(twice)} is given by an earlier entry already; list a metric once"
+            message = (
+                f"{' and '.join(twice)} is given by an earlier entry already; list a "
+                "metric once"
+            )
             raise KeyFaultsError((("metric_list", position, "metric"), message))
         seen.update(outputs)
 
@@ -116,8 +119,8 @@ def check_outputs(file: TaskFile, overrides: TaskOverrides) -> None:
 def written_metrics(
     file: TaskFile, overrides: TaskOverrides, metrics: Sequence[TaskMetric]
 ) -> dict[str, Any]:
-    """The metrics of the resolved file as plain JSON.
-    They are its entries with the overrides, skipped ones apart, and the texts of all prompts."""
+    """The metrics of the resolved file as plain JSON. They are its entries with the
+    overrides, skipped ones apart, and the texts of all prompts."""
     written: dict[str, Any] = {}
     entries = [
         {**entry, **overrides.metric_args.get(entry["metric"], {})}
@@ -160,7 +163,8 @@ def _written_prompts(entry: Mapping[str, Any], bound: BoundMetric) -> dict[str, 
 
 
 def _written_paths(entry: Mapping[str, Any], bound: BoundMetric) -> dict[str, Any]:
-    """The paths of an entry, those of its models too, so that they are found from any folder."""
+    """The paths of an entry, those of its models too, so that they are found from any
+    folder."""
     found = {
         **bound.params,
         **{switch: model["folder"] for switch, model in bound.models.items()},
@@ -189,7 +193,10 @@ def _bound(
         if (fault := _switch_fault(metric, keys, name, home))
     ]
     for name in (name for name in keys.asks if name not in metric.roles):
-        known = f"{did_you_mean(name, metric.roles)} (the metric asks {', '.join(metric.roles)})"
+        known = (
+            f"{did_you_mean(name, metric.roles)} (the metric asks "
+            f"{', '.join(metric.roles)})"
+        )
         fault = (
             f"unknown role{known}"
             if metric.roles

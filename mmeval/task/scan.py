@@ -1,4 +1,5 @@
-"""Scan task files for the names in them, for the index; a broken file keeps the name that it probably has."""
+"""Scan task files for the names in them, for the index; a broken file keeps the name
+that it probably has."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ _NAME = re.compile(
     re.MULTILINE,
 )
 _HIDDEN_KEY = re.compile(r"""^(?:["'{?&!*]|(?:task|group)[ \t]*:)""", re.MULTILINE)
-"""A line that may give a name, in a form that cannot be read without the rest of the file."""
+"""A line that may give a name, in a form that cannot be read without the rest of the
+file."""
 
 _NO_TASKS = ("__pycache__", ".egg-info", "node_modules")
 _MARKS = frozenset(("run.json", "pyvenv.cfg"))
@@ -31,8 +33,9 @@ _PROJECT = frozenset(("pyproject.toml", "setup.py"))
 @dataclass(frozen=True, slots=True)
 class FileScan:
     """What lists show of a file; ``sources`` are the files that it includes.
-    ``problem`` is set for a file that is not readable YAML; its name is then a guess, or empty. ``fault`` is what is
-    wrong with its includes; then it shows only what stands in the file itself."""
+    ``problem`` is set for a file that is not readable YAML; its name is then a guess,
+    or empty. ``fault`` is what is wrong with its includes; then it shows only what
+    stands in the file itself."""
 
     file: Path
     task: str = ""
@@ -51,8 +54,8 @@ class FileScan:
 
 def yaml_files(folder: Path) -> Iterator[Path]:
     """Every ``**/*.yaml`` below a folder, in a fixed order. Links are not followed.
-    Folders that hold no task files are passed over: hidden ones, runs, environments, and the folders of a build beside
-    its project file."""
+    Folders that hold no task files are passed over: hidden ones, runs, environments,
+    and the folders of a build beside its project file."""
     for parent, folders, files in os.walk(folder):
         if _MARKS.intersection(files) and parent != str(folder):
             folders.clear()
@@ -71,7 +74,8 @@ def yaml_files(folder: Path) -> Iterator[Path]:
 
 
 def scan_file(file: Path, files: TaskFiles) -> FileScan:
-    """Scan a file. Never raises: ``problem`` and ``fault`` are for when the file is used."""
+    """Scan a file. Never raises: ``problem`` and ``fault`` are for when the file is
+    used."""
     from mmeval.system.yaml_document import (
         read_document,
     )  # it imports a package that kept scans do not need
@@ -110,7 +114,8 @@ def scan_file(file: Path, files: TaskFiles) -> FileScan:
 
 
 def _probable_name(file: Path) -> str:
-    """The name of a broken file by its line; empty where no key names it, as in a template."""
+    """The name of a broken file by its line; empty where no key names it, as in a
+    template."""
     from mmeval.system.yaml_document import MAX_FILE_BYTES
 
     try:

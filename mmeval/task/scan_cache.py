@@ -1,6 +1,8 @@
-"""Keeps scans of task files between calls, one file of the cache for each folder of tasks.
+"""Keeps scans of task files between calls, one file of the cache for each folder of
+tasks.
 
-A scan is used again while the task file and all that it includes have the size and the time of change that they had.
+A scan is used again while the task file and all that it includes have the size and the
+time of change that they had.
 """
 
 from __future__ import annotations
@@ -26,13 +28,15 @@ FORMAT = 1
 FEW = 32
 """Folders with fewer task files are scanned each time, in some milliseconds."""
 SETTLED_NS = 2 * 10**9
-"""A file that has just changed is not kept: within a tick of the disk's clock it may change once more, unseen."""
+"""A file that has just changed is not kept: within a tick of the disk's clock it may
+change once more, unseen."""
 
 _Stamp = list[int] | None
 
 
 class ScanCache:
-    """The kept scans of a folder. Where there is no cache, or a damaged one, nothing is kept."""
+    """The kept scans of a folder. Where there is no cache, or a damaged one, nothing is
+    kept."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = os.path.realpath(folder)
@@ -62,8 +66,8 @@ class ScanCache:
         )
 
     def add(self, scan: FileScan) -> None:
-        """Keep a scan. One with a fault is made again, as is one of a file that includes others from outside, which
-        depends on other folders."""
+        """Keep a scan. One with a fault is made again, as is one of a file that
+        includes others from outside, which depends on other folders."""
         if scan.problem or scan.fault or not all(map(self._is_inside, scan.sources)):
             return
         self._is_new = True
@@ -78,7 +82,8 @@ class ScanCache:
         ]
 
     def save(self) -> None:
-        """Write what is new, or not there any more. A cache that cannot be written is made again next time."""
+        """Write what is new, or not there any more. A cache that cannot be written is
+        made again next time."""
         rows = {
             name: row
             for name, row in self._rows.items()

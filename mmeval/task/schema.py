@@ -25,7 +25,8 @@ from mmeval.metric.profiles import Profile
 from mmeval.system.version_requirement import satisfies
 
 PER_SAMPLE = "per_sample"
-"""``output_modalities: per_sample``: each sample has its kinds in its metadata, under ``output_modalities``."""
+"""``output_modalities: per_sample``: each sample has its kinds in its metadata, under
+``output_modalities``."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -58,7 +59,8 @@ def _is_kind(value: str) -> str:
     if value == "reasoning" or value not in PART_KINDS:
         known = [kind for kind in PART_KINDS if kind != "reasoning"]
         raise _fault(
-            f"unknown kind of part {value!r}{did_you_mean(value, known)} (known: {', '.join(known)})"
+            f"unknown kind of part {value!r}{did_you_mean(value, known)} (known: "
+            f"{', '.join(known)})"
         )
     return value
 
@@ -94,7 +96,8 @@ def _has_no_template_names(values: list[str]) -> list[str]:
     taken = [value for value in values if value in ("id", "input")]
     if taken:
         raise _fault(
-            f"{taken[0]!r} is a variable of every template already; rename that label in the data"
+            f"{taken[0]!r} is a variable of every template already; rename that label "
+            "in the data"
         )
     return values
 
@@ -113,7 +116,8 @@ def _is_members(values: list[Any]) -> list[Any]:
             isinstance(value, dict) and ("task" in value or "group" in value)
         ):
             raise _fault(
-                "holds names, inline groups {group: ...} and overrides {task: NAME, ...}, nothing else"
+                "holds names, inline groups {group: ...} and overrides {task: NAME, "
+                "...}, nothing else"
             )
     return values
 
@@ -121,7 +125,8 @@ def _is_members(values: list[Any]) -> list[Any]:
 def _is_loader_options(values: dict[str, Any]) -> dict[str, Any]:
     if "trust_remote_code" in values:
         raise _fault(
-            "trust_remote_code is not supported: a data set's own script is never run; register a loader"
+            "trust_remote_code is not supported: a data set's own script is never "
+            "run; register a loader"
         )
     return values
 
@@ -192,7 +197,8 @@ class PromptKeys(_Open):
         if self.function is None and self.options:
             name = next(iter(self.options))
             raise _fault(
-                f"unknown key {name!r}{did_you_mean(name, ('system', 'user', 'function'))}"
+                "unknown key "
+                f"{name!r}{did_you_mean(name, ('system', 'user', 'function'))}"
             )
         if self.function is not None and (
             self.system is not None or self.user is not None
@@ -217,8 +223,8 @@ class MetricKeys(_Open):
 
 
 class NumberKeys(_Keys):
-    """One entry of ``numbers``: ``of`` are outputs of the task's metrics.
-    ``missing`` says what becomes of the number where one of them has nothing to be made of."""
+    """One entry of ``numbers``: ``of`` are outputs of the task's metrics. ``missing``
+    says what becomes of the number where one of them has nothing to be made of."""
 
     number: Name
     of: Annotated[NameList, Field(min_length=1)]
@@ -231,9 +237,10 @@ InnerPath = Annotated[str, AfterValidator(_is_inner_path)]
 
 
 class ExpectedKeys(_Keys):
-    """``expected``: the contents of the whole data set.
-    ``rows`` counts before the filter, ``samples`` after it; ``media`` the different files of each kind, on both sides
-    of all rows; ``totals`` are sums of labels over all rows; ``files`` are SHA-256 digests by path."""
+    """``expected``: the contents of the whole data set. ``rows`` counts before the
+    filter, ``samples`` after it; ``media`` the different files of each kind, on both
+    sides of all rows; ``totals`` are sums of labels over all rows; ``files`` are
+    SHA-256 digests by path."""
 
     rows: Count | None = None
     samples: Count | None = None
@@ -259,7 +266,8 @@ class ByHandKeys(_Keys):
 
 
 class FewerInputsKeys(_Keys):
-    """``fewer_inputs``: what a model gets that does not take all that a sample holds."""
+    """``fewer_inputs``: what a model gets that does not take all that a sample
+    holds."""
 
     video_frames: Annotated[int, Field(ge=0, le=1000)] = 0
     first_picture: bool = False
@@ -313,7 +321,8 @@ class TaskKeys(_Keys):
 
 
 ABOUT_DATA = ("expected", "by_hand")
-"""Keys that describe the data, for checks after a download: scores do not depend on them."""
+"""Keys that describe the data, for checks after a download: scores do not depend on
+them."""
 
 
 class GroupMetricKeys(_Keys):
@@ -352,9 +361,13 @@ COLUMNS_OF = {
     "doc_to_target": ("reference", "{{ answer }}"),
     "doc_to_choice": ("options", "{{ choices }}"),
 }
-"""Keys of lm-evaluation-harness and lmms-eval: the column that says the same, with an example."""
+"""Keys of lm-evaluation-harness and lmms-eval: the column that says the same, with an
+example."""
 
-_ROWS = 'the loader makes samples from rows: name one under "loader" (list them: mmeval ls loaders)'
+_ROWS = (
+    'the loader makes samples from rows: name one under "loader" (list them: mmeval '
+    "ls loaders)"
+)
 _SHOTS = 'examples are not drawn from the data; write them into "prompt"'
 _SPLIT = 'only one split is read; name it under "test_split"'
 
@@ -380,8 +393,10 @@ REFUSED: dict[str, str] = {
     "unsafe_code": "a task file cannot allow code to run; the sandbox decides",
     "should_decontaminate": "there is no decontamination",
     "doc_to_decontamination_query": "there is no decontamination",
-    "judge": 'use "roles: {judge: {...}}" for its parameters and --judge BACKEND for the model',
-    "class": "a task is a file; register a loader, a prompt or a protocol for what YAML cannot express",
+    "judge": 'use "roles: {judge: {...}}" for its parameters and --judge BACKEND for the '
+    "model",
+    "class": "a task is a file; register a loader, a prompt or a protocol for what YAML "
+    "cannot express",
     "lmms_eval_specific_kwargs": "a task asks every model the same",
     "model_specific_prompt_kwargs": "a task asks every model the same",
     "model_specific_generation_kwargs": 'a task asks every model the same; use "generation_kwargs"',
@@ -392,7 +407,8 @@ REFUSED: dict[str, str] = {
 
 def columns_for(data: Mapping[str, Any]) -> str:
     """The YAML that says what the ``doc_to_*`` keys of a file say; empty without any.
-    Templates and names of columns are taken over; in place of code stands an example."""
+    Templates and names of columns are taken over; in place of code stands an
+    example."""
     found: dict[str, Any] = {}
     for key, (column, example) in COLUMNS_OF.items():
         if key not in data:

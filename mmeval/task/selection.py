@@ -44,7 +44,8 @@ class ChosenTasks:
         self._add(name, (), lambda: self._unknown(name))
 
     def add_content(self, data: Mapping[str, Any]) -> None:
-        """Add a task or group as a file in this folder; a known task gets these keys."""
+        """Add a task or group as a file in this folder; a known task gets these
+        keys."""
         from mmeval.system.yaml_document import Document, YamlPlace
         from mmeval.task.file import parse_group, parse_task
 
@@ -65,13 +66,15 @@ class ChosenTasks:
             self._add_over(entry, completed)
 
     def check_group_metrics(self) -> None:
-        """Raises TaskFileError for a group's unknown layout or number that no task has."""
+        """Raises TaskFileError for a group's unknown layout or number that no task
+        has."""
         for name, group in self.group_files.items():
             known = sorted(self._numbers(name))
             problems: list[Problem] = [
                 (
                     ("aggregate_metric_list", i, "metric"),
-                    f"no task of the group has {m.metric!r}{did_you_mean(m.metric, known)}",
+                    "no task of the group has "
+                    f"{m.metric!r}{did_you_mean(m.metric, known)}",
                 )
                 for i, m in enumerate(group.keys.aggregate_metric_list)
                 if m.metric not in known
@@ -142,7 +145,8 @@ class ChosenTasks:
             found = self._index.below(path)
             if not found:
                 raise UsageError(
-                    f"{path}: there is no task file (*.yaml with the key task or group) in this folder"
+                    f"{path}: there is no task file (*.yaml with the key task or "
+                    "group) in this folder"
                 )
             return found
         if not path.is_file():
@@ -192,7 +196,8 @@ class ChosenTasks:
             )
             raise file.document.error(
                 ("task",),
-                f"{name!r} is asked for twice with different settings ({places}); rename one",
+                f"{name!r} is asked for twice with different settings ({places}); "
+                "rename one",
             )
         return name
 
@@ -241,7 +246,8 @@ class ChosenTasks:
         return [self._add_group(inner, trail)]
 
     def _add_override(self, group: GroupFile, path: KeyPath, member: Document) -> str:
-        """``{task: name, ...}``: that task with other settings, or one on an ``include``."""
+        """``{task: name, ...}``: that task with other settings, or one on an
+        ``include``."""
         from mmeval.task.file import parse_task
 
         name = member.data["task"]
@@ -272,8 +278,9 @@ class ChosenTasks:
 def choose(names: Sequence[str | Mapping[str, Any]], index: TaskIndex) -> ChosenTasks:
     """Select task files by names; nothing is built, no plugin is loaded.
 
-    A mapping is the content of a task or group file of the current folder; one that names a known task changes that
-    task's keys. Raises UnknownNameError with near names, AmbiguousNameError, and TaskFileError for a broken file.
+    A mapping is the content of a task or group file of the current folder; one that
+    names a known task changes that task's keys. Raises UnknownNameError with near
+    names, AmbiguousNameError, and TaskFileError for a broken file.
     """
     chosen = ChosenTasks(index)
     for wanted in names:
@@ -298,8 +305,9 @@ def select(
 ) -> Selection:
     """Select by names: the tasks, ready to run, once each, and the groups to report.
 
-    ``roles`` are the roles that the run has besides the model; a metric that asks another role is unavailable. Raises
-    UsageError for names and overrides that cannot be used, MissingDataError where ``--data bundled`` has no samples.
+    ``roles`` are the roles that the run has besides the model; a metric that asks
+    another role is unavailable. Raises UsageError for names and overrides that cannot
+    be used, MissingDataError where ``--data bundled`` has no samples.
     """
     from mmeval.task.build import build, check_metric_names, check_prompt_names
     from mmeval.task.data import bundled_folder
@@ -311,7 +319,10 @@ def select(
             name for name, file in chosen.tasks.items() if bundled_folder(file) is None
         ]
         if lacking:
-            message = f"no bundled samples: {', '.join(lacking)}; leave these out, or leave out --data bundled"
+            message = (
+                f"no bundled samples: {', '.join(lacking)}; leave these out, or leave "
+                "out --data bundled"
+            )
             raise MissingDataError(message, name="--data")
     check_metric_names(
         {m.metric for file in chosen.tasks.values() for m in file.keys.metric_list},

@@ -23,8 +23,9 @@ _WANTED_KINDS = tuple(kind for kind in PART_KINDS if kind != "reasoning")
 class TaskOverrides:
     """Changes of the command line to the chosen tasks, by fields named as flags.
 
-    ``data`` is ``"bundled"`` or empty; ``gen_kwargs`` is merged over ``generation_kwargs``; ``metric_args`` maps a
-    metric to switches; None and empty values change nothing.
+    ``data`` is ``"bundled"`` or empty; ``gen_kwargs`` is merged over
+    ``generation_kwargs``; ``metric_args`` maps a metric to switches; None and empty
+    values change nothing.
     """
 
     data: str = ""
@@ -37,7 +38,8 @@ class TaskOverrides:
     system_instruction: str = ""
     protocol: str = ""
     trust_remote_code: bool = False
-    """The user's consent to run code that a task file names, such as a metric of the hub."""
+    """The user's consent to run code that a task file names, such as a metric of the
+    hub."""
     judge_prompts: Path | None = None
     """A folder of prompts that replace those of the same name."""
 
@@ -51,17 +53,19 @@ class TaskMetric:
     aggregation: str = "mean"
     options: Mapping[str, Any] = field(default_factory=dict)
     unavailable: str = ""
-    """Why it cannot be computed here (an extra, a role that is missing); empty when it can."""
+    """Why it cannot be computed here (an extra, a role that is missing); empty when it
+    can."""
     needs: tuple[Need, ...] = ()
     """All that has to be supplied to compute it; what its pieces need is theirs."""
     without: Mapping[str, str] = field(default_factory=dict)
-    """Of a derived metric: the pieces that it is computed without, each with why it is unavailable here, and those that
-    its own pieces are computed without."""
+    """Of a derived metric: the pieces that it is computed without, each with why it is
+    unavailable here, and those that its own pieces are computed without."""
 
 
 @dataclass(frozen=True)
 class CombinedNumber:
-    """An entry of ``numbers``: a number that is made of averaged numbers of its task."""
+    """An entry of ``numbers``: a number that is made of averaged numbers of its
+    task."""
 
     name: str
     of: tuple[str, ...]
@@ -70,12 +74,14 @@ class CombinedNumber:
     higher_is_better: bool = True
     combine: str = "mean"
     missing: Literal["skip", "inapplicable", "unknown"] = "unknown"
-    """Where one part has nothing to be made of: ``skip`` makes it of the others, ``inapplicable`` only where that part
-    could have been computed, ``unknown`` never."""
+    """Where one part has nothing to be made of: ``skip`` makes it of the others,
+    ``inapplicable`` only where that part could have been computed, ``unknown``
+    never."""
     unavailable: str = ""
     """Why it cannot be computed here; empty when it can."""
     without: Mapping[str, str] = field(default_factory=dict)
-    """The parts, and the pieces of these, that it is computed without, each with why that is known before the run."""
+    """The parts, and the pieces of these, that it is computed without, each with why
+    that is known before the run."""
 
 
 class Expected(NamedTuple):
@@ -93,9 +99,10 @@ UNSTATED = Expected()
 class Task:
     """One runnable task.
 
-    ``config`` is the resolved task file as JSON: it is recorded, and shows when a task has changed. ``prompt``
-    makes the messages of a sample, ``protocol`` the program that asks them. ``wanted`` gives the kinds of part that a
-    sample's answer should have.
+    ``config`` is the resolved task file as JSON: it is recorded, and shows when a task
+    has changed. ``prompt`` makes the messages of a sample, ``protocol`` the program
+    that asks them. ``wanted`` gives the kinds of part that a sample's answer should
+    have.
     """
 
     name: str
@@ -114,14 +121,18 @@ class Task:
     protocol_prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The options of the protocol that are prompts, as ``{name, sha256, text}``."""
     given_options: frozenset[str] = frozenset()
-    """The parameters of one modality that the command line gives; the others of ``params`` are the task file's."""
+    """The parameters of one modality that the command line gives; the others of
+    ``params`` are the task file's."""
     repeats: int = 1
     partial_output: bool = False
-    """Whether a model that gives only some of the wanted kinds is asked for those; else its samples are unsupported."""
+    """Whether a model that gives only some of the wanted kinds is asked for those; else
+    its samples are unsupported."""
     blocks: bool = False
-    """Whether a model's answer is recorded as blocks (:meth:`mmeval.content.Interleaved.blocks`)."""
+    """Whether a model's answer is recorded as blocks
+    (:meth:`mmeval.content.Interleaved.blocks`)."""
     missing_output: float | None = None
-    """The score of an empty answer, where the benchmark defines one; None: the metric scores it like any other."""
+    """The score of an empty answer, where the benchmark defines one; None: the metric
+    scores it like any other."""
     cluster_key: str = ""
     breakdown: tuple[str, ...] = ()
     filter: Mapping[str, Any] = field(default_factory=dict)
@@ -131,23 +142,28 @@ class Task:
     input_modalities: tuple[PartKind, ...] = ()
     """The kinds of part that samples hold; empty: not stated."""
     video_frames: int = 0
-    """The even frames that a model without video gets of each video; 0: its samples are unsupported."""
+    """The even frames that a model without video gets of each video; 0: its samples are
+    unsupported."""
     first_picture: bool = False
-    """Whether a model that takes a single picture gets the first one; else its samples with several are unsupported."""
+    """Whether a model that takes a single picture gets the first one; else its samples
+    with several are unsupported."""
     source: Callable[[], Mapping[str, Any]] = dict
     """Where the data come from, for the record: path, revision and commit."""
     layout: str = ""
-    """The tables of a paper that are printed of a run with this task; see :mod:`mmeval.results.layout`."""
+    """The tables of a paper that are printed of a run with this task; see
+    :mod:`mmeval.results.layout`."""
     expected: Expected = UNSTATED
     """The size of the data as the task file states it."""
     uses_reference: bool = False
     """Whether its prompt states what the reference of a sample says."""
     comparable: bool = True
-    """False for bundled samples and stand-ins of metrics: the result cannot be compared with a published number."""
+    """False for bundled samples and stand-ins of metrics: the result cannot be compared
+    with a published number."""
 
     def selected(self, sample: Sample) -> bool:
-        """Whether the ``filter`` keeps a sample: each label is as wanted, or in its list.
-        A sample that cannot be asked may lack labels too. It is kept then, as it may belong here."""
+        """Whether the ``filter`` keeps a sample: each label is as wanted, or in its
+        list. A sample that cannot be asked may lack labels too. It is kept then, as it
+        may belong here."""
         for key, wanted in self.filter.items():
             label = sample.metadata.get(key)
             if label is None and sample.fault:
@@ -164,7 +180,8 @@ class GroupMetric:
     metric: str
     weight_by_size: bool = False
     counts_absent: bool = False
-    """Whether a member that the model cannot do counts 0 (``absent: zero``); else it is left out."""
+    """Whether a member that the model cannot do counts 0 (``absent: zero``); else it is
+    left out."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +194,8 @@ class Group:
     metrics: tuple[GroupMetric, ...] = ()
     version: str = ""
     layout: str = ""
-    """The tables of a paper that are printed of a run with this group; see :mod:`mmeval.results.layout`."""
+    """The tables of a paper that are printed of a run with this group; see
+    :mod:`mmeval.results.layout`."""
 
 
 @dataclass(frozen=True)
@@ -231,7 +249,9 @@ class SampleKinds:
                 written_instead("output_modalities", sample.metadata) if absent else ""
             )
             raise UsageError(
-                f"task {self.task!r}, sample {sample.id!r}: output_modalities is per_sample, so the sample's metadata "
-                f"must name kinds of part under output_modalities, not {kinds!r}{instead}"
+                f"task {self.task!r}, sample {sample.id!r}: output_modalities is "
+                "per_sample, so the sample's metadata "
+                "must name kinds of part under output_modalities, not "
+                f"{kinds!r}{instead}"
             )
         return tuple(kinds)

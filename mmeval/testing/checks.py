@@ -2,9 +2,10 @@
 
     check_backend(MyBackend(pretrained="some/folder"))
 
-Every check asks the backend itself and raises AssertionError with a sentence about the fault. Use a small model: each
-kind that it gives is asked a few dozen times. Pictures and sounds with invisible or inaudible differences count as the
-same, because sums over a batch may be rounded differently.
+Every check asks the backend itself and raises AssertionError with a sentence about the
+fault. Use a small model: each kind that it gives is asked a few dozen times. Pictures
+and sounds with invisible or inaudible differences count as the same, because sums over
+a batch may be rounded differently.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ SAMPLE_TOLERANCE = 1e-3
 FEW_TOKENS = GenerationParams(max_tokens=16)
 
 BatchCheck = Callable[[BatchBackend, Sequence[Request]], None]
-"""A check of at least three requests that are equal in ``wants`` and ``params`` and have different answers."""
+"""A check of at least three requests that are equal in ``wants`` and ``params`` and
+have different answers."""
 
 
 class CheckResult(NamedTuple):
@@ -58,9 +60,10 @@ def check_backend(
 ) -> None:
     """Start the backend and run all ``CHECKS``, for every kind among its capabilities.
 
-    ``prompts`` are user messages to which it has different answers; by default words, and media of the kinds that it
-    takes. ``wants`` are the combinations of kinds to ask for, by default those of :func:`combinations`.
-    ``deterministic``: it never draws, so that other seeds must give the same answers.
+    ``prompts`` are user messages to which it has different answers; by default words,
+    and media of the kinds that it takes. ``wants`` are the combinations of kinds to ask
+    for, by default those of :func:`combinations`. ``deterministic``: it never draws, so
+    that other seeds must give the same answers.
     """
     start(backend)
     checks = {**CHECKS, "seeds": check_no_draws} if deterministic else CHECKS
@@ -79,7 +82,8 @@ def check_results(
     params: GenerationParams = FEW_TOKENS,
     wants: Sequence[Sequence[PartKind]] = (),
 ) -> Iterator[CheckResult]:
-    """The results of some checks of a started backend, one after the other; see :func:`check_backend`."""
+    """The results of some checks of a started backend, one after the other; see
+    :func:`check_backend`."""
     for kinds in wants or combinations(backend.capabilities):
         asked = requests(
             prompts or usual_prompts(backend.capabilities), wants=kinds, params=params
@@ -152,7 +156,8 @@ def check_rows(backend: BatchBackend, asked: Sequence[Request]) -> None:
     for row, response in enumerate(found):
         assert response.error is None, f"row {row} was not answered: {_shown(response)}"
     assert any(not _same(found[0], other) for other in found[1:]), (
-        f"all rows have the same answer, {_shown(found[0])}: no mix-up could be found; give prompts with other answers"
+        f"all rows have the same answer, {_shown(found[0])}: no mix-up could be "
+        "found; give prompts with other answers"
     )
 
 
@@ -164,7 +169,8 @@ def check_kinds(backend: BatchBackend, asked: Sequence[Request]) -> None:
     for row, kinds in enumerate(found):
         foreign = sorted(set(kinds) - allowed)
         assert not foreign, (
-            f"row {row} holds {'+'.join(foreign)}, which was not wanted: {'+'.join(wants)} was"
+            f"row {row} holds {'+'.join(foreign)}, which was not wanted: "
+            f"{'+'.join(wants)} was"
         )
         lacking = [
             kind for kind in wants if kind not in kinds and kind not in ("text", "code")
@@ -195,7 +201,8 @@ def check_batch(backend: BatchBackend, asked: Sequence[Request]) -> None:
 
 
 def check_seeds(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """Check that at temperature 1 equal seeds give equal answers, other seeds others."""
+    """Check that at temperature 1 equal seeds give equal answers, other seeds
+    others."""
     drawn = [_at_temperature(1.0, request) for request in asked]
     first = _answers(backend, drawn)
     _expect_same(
@@ -205,7 +212,8 @@ def check_seeds(backend: BatchBackend, asked: Sequence[Request]) -> None:
         backend, [request.with_seed(request.seed + 1000) for request in drawn]
     )
     assert any(not _same(one, two) for one, two in zip(first, other, strict=True)), (
-        "other seeds gave the same answers: the seed of a request must change the answers at temperature 1 (a model "
+        "other seeds gave the same answers: the seed of a request must change the "
+        "answers at temperature 1 (a model "
         "that never draws: deterministic=True, or --skip seeds)"
     )
 
@@ -249,13 +257,15 @@ def check_order(backend: BatchBackend, asked: Sequence[Request]) -> None:
         turned.append(replace(request, messages=(*before, reversed_last)))
     pairs = zip(_answers(backend, greedy), _answers(backend, turned), strict=True)
     assert not greedy or any(not _same(one, two) for one, two in pairs), (
-        "no answer changed when the parts of the prompts were reversed: their order is lost"
+        "no answer changed when the parts of the prompts were reversed: their order "
+        "is lost"
     )
 
 
 def check_refusals(backend: BatchBackend, asked: Sequence[Request]) -> None:
     """Check that a bad row gets a typed error and that other rows keep their answers.
-    It has an unsupported kind, or a medium that cannot be read; a warning is enough where that does not matter."""
+    It has an unsupported kind, or a medium that cannot be read; a warning is enough
+    where that does not matter."""
     first, last = (_at_temperature(0.0, request) for request in asked[:2])
     expected = _answers(backend, [first, last])
     for name, part in _bad_parts(backend.capabilities):
@@ -325,7 +335,8 @@ def _answers(backend: BatchBackend, asked: Sequence[Request]) -> list[Response]:
             found[position] = response
     if failure:
         raise AssertionError(
-            f"generate_batch raised {failure.reason}; a row that fails is answered by Response.failed"
+            f"generate_batch raised {failure.reason}; a row that fails is answered by "
+            "Response.failed"
         ) from failure.error
     missing = [row for row in range(len(asked)) if row not in found]
     assert not missing, f"rows {missing} of a batch of {len(asked)} were not answered"

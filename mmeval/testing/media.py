@@ -11,13 +11,15 @@ from mmeval.content.media import Media
 from mmeval.content.parts import PartKind
 
 SIDE = 48
-"""Pixels: larger than the patch of any vision model, so that no processor refuses it."""
+"""Pixels: larger than the patch of any vision model, so that no processor refuses
+it."""
 RATE = 16_000
 """Hz."""
 
 
 def small_media(kind: PartKind, number: int = 0) -> Media:
-    """A picture of colour gradients, a second of a tone, or any bytes for other kinds; another one for each number."""
+    """A picture of colour gradients, a second of a tone, or any bytes for other kinds;
+    another one for each number."""
     if kind == "image":
         from PIL import Image
 

@@ -1,4 +1,5 @@
-"""The tools that no backend of ours is made for: any backend that gives the kind can play them."""
+"""The tools that no backend of ours is made for: any backend that gives the kind can
+play them."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from mmeval.backend import Tool
 image_edit = Tool(
     name="image_edit",
     makes="image",
-    about="Changes pictures as an instruction in plain words says; it sees the pictures and the instruction.",
+    about="Changes pictures as an instruction in plain words says; it sees the pictures "
+    "and the instruction.",
     backend="openai",
     takes=("text", "image"),
 )
@@ -26,7 +28,8 @@ text_to_music = Tool(
 clone_speech = Tool(
     name="clone_speech",
     makes="audio",
-    about="Reads a text aloud in the voice of a recording: give the recording and the very words that are to be heard.",
+    about="Reads a text aloud in the voice of a recording: give the recording and the "
+    "very words that are to be heard.",
     backend="process",
     takes=("text", "audio"),
 )
@@ -46,7 +49,8 @@ point_completion = Tool(
 code_interpreter = Tool(
     name="code_interpreter",
     makes="text",
-    about="Runs a program that lies beside the media of a question, and gives what it printed.",
+    about="Runs a program that lies beside the media of a question, and gives what it "
+    "printed.",
     backend="sandbox",
     takes=("text", "code", "image", "audio", "video", "document", "3d"),
 )
@@ -60,7 +64,8 @@ detect_objects = Tool(
 image_to_video = Tool(
     name="image_to_video",
     makes="image",
-    about="Films what happens next in a picture, and gives some pictures of that film in the order of time.",
+    about="Films what happens next in a picture, and gives some pictures of that film "
+    "in the order of time.",
     backend="process",
     takes=("text", "image"),
     parts=0,
@@ -68,7 +73,8 @@ image_to_video = Tool(
 fixed_views = Tool(
     name="fixed_views",
     makes="image",
-    about="Shows the object of a picture from 60 and 30 degrees left, and from 30 and 60 degrees right, in this order.",
+    about="Shows the object of a picture from 60 and 30 degrees left, and from 30 and "
+    "60 degrees right, in this order.",
     backend="process",
     takes=("image",),
     parts=4,
@@ -76,7 +82,8 @@ fixed_views = Tool(
 free_views = Tool(
     name="free_views",
     makes="image",
-    about="Shows the object of a picture from other sides, each a fraction of a full turn to the right.",
+    about="Shows the object of a picture from other sides, each a fraction of a full "
+    "turn to the right.",
     backend="process",
     takes=("text", "image"),
     parts=0,
@@ -84,7 +91,8 @@ free_views = Tool(
 image_morph = Tool(
     name="image_morph",
     makes="image",
-    about="Turns one picture into another in four steps, of which the first and the last are these two pictures.",
+    about="Turns one picture into another in four steps, of which the first and the "
+    "last are these two pictures.",
     backend="process",
     takes=("text", "image"),
     parts=4,

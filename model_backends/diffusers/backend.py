@@ -33,13 +33,15 @@ _OF_WORDS = ("max_tokens", "temperature", "top_p", "top_k", "stop")
 class DiffusersBackend:
     """A text-to-image pipeline of diffusers on this machine: one picture a request.
 
-    ``pretrained`` is a folder with a ``model_index.json`` or a name of the Hugging Face hub, ``revision`` a commit, tag
-    or branch there. ``dtype`` is that of the weights (``auto``: as they were saved), ``device`` where they run (else
-    the best of the machine). ``trust_remote_code`` runs code that comes with the pipeline. ``steps``, ``size``
-    (``1024x768``), ``guidance_scale`` and ``negative_prompt`` hold unless a request says otherwise, and are the
-    pipeline's own where they are not given.
+    ``pretrained`` is a folder with a ``model_index.json`` or a name of the Hugging Face
+    hub, ``revision`` a commit, tag or branch there. ``dtype`` is that of the weights
+    (``auto``: as they were saved), ``device`` where they run (else the best of the
+    machine). ``trust_remote_code`` runs code that comes with the pipeline. ``steps``,
+    ``size`` (``1024x768``), ``guidance_scale`` and ``negative_prompt`` hold unless a
+    request says otherwise, and are the pipeline's own where they are not given.
 
-    Raises MissingDataError for a missing pipeline, UsageError for one of another kind and for invalid arguments.
+    Raises MissingDataError for a missing pipeline, UsageError for one of another kind
+    and for invalid arguments.
     """
 
     def __init__(
@@ -78,7 +80,8 @@ class DiffusersBackend:
         )
         if self._own_code and not trust_remote_code:
             raise UsageError(
-                f"pretrained={pretrained}: the pipeline comes with code of its own; read it, then allow it to run with "
+                f"pretrained={pretrained}: the pipeline comes with code of its own; "
+                "read it, then allow it to run with "
                 "trust_remote_code=true"
             )
         self._pipeline: Pipeline | None = None
@@ -125,7 +128,8 @@ class DiffusersBackend:
         )
 
     def start(self) -> None:
-        """Fetch missing files, and load the pipeline. Raises MissingError or UsageError."""
+        """Fetch missing files, and load the pipeline. Raises MissingError or
+        UsageError."""
         check_device(self.settings.device)
         self.files.fetch_weights()
         self._pipeline = Pipeline(
@@ -191,7 +195,8 @@ class DiffusersBackend:
             raise
 
     def _prompt(self, request: Request) -> Prompt:
-        """The prompt of a request. Raises RowError where the pipeline cannot take it."""
+        """The prompt of a request. Raises RowError where the pipeline cannot take
+        it."""
         assert self._pipeline is not None
         try:
             how = drawing(request.params.options)
@@ -213,7 +218,8 @@ class DiffusersBackend:
 
 
 def prompt_of(request: Request) -> str:
-    """All messages' words in order, less lone surrogates, which no tokenizer can read."""
+    """All messages' words in order, less lone surrogates, which no tokenizer can
+    read."""
     texts = (message.content.text.strip() for message in request.messages)
     return (
         "\n\n".join(text for text in texts if text).encode("utf-8", "replace").decode()
@@ -242,7 +248,10 @@ def resized(drawn: Drawn, how: Mapping[str, Any]) -> list[str]:
 
 def _response(drawn: Drawn, warnings: Sequence[str]) -> Response:
     if drawn.blanked:
-        said = "the pipeline's safety checker found the picture unfit and blanked it; it is left out"
+        said = (
+            "the pipeline's safety checker found the picture unfit and blanked it; it "
+            "is left out"
+        )
         return Response(
             Interleaved(()), finish_reason="content_filter", warnings=(*warnings, said)
         )

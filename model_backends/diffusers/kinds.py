@@ -14,7 +14,8 @@ _OTHER_PURPOSE = re.compile(
     "Img2Img|Image2Image|ImageToImage|I2I|ImageToVideo|I2V|T2V|TI2V|Video|Inpaint|Fill|Edit|Upscale|Upsample"
     "|SuperResolution|Refiner|Control|Adapter|Variation|Pix2Pix|Depth|LDM3D|Prior|Decoder|Audio|Music|ShapE|Marigold"
 )
-"""Parts of class names of pipelines that need more than words, or do not make a picture."""
+"""Parts of class names of pipelines that need more than words, or do not make a
+picture."""
 
 _SIGN_OF = {
     "num_frames": "videos",
@@ -33,7 +34,8 @@ def pipeline_class(index: Mapping[str, Any], where: str) -> str:
     name = named[-1] if isinstance(named, list) and named else named
     if not name or not isinstance(name, str):
         raise UsageError(
-            f"{where}: {PIPELINE_INDEX} names no pipeline (_class_name); fetch the model again"
+            f"{where}: {PIPELINE_INDEX} names no pipeline (_class_name); fetch the "
+            "model again"
         )
     if word := _OTHER_PURPOSE.search(name):
         raise UsageError(_refused(where, name, f"its name says {word[0]}"))
@@ -41,7 +43,8 @@ def pipeline_class(index: Mapping[str, Any], where: str) -> str:
 
 
 def own_code(index: Mapping[str, Any]) -> bool:
-    """Whether the pipeline comes with its own code, which would run when it is loaded."""
+    """Whether the pipeline comes with its own code, which would run when it is
+    loaded."""
     return isinstance(index.get("_class_name"), list)
 
 
@@ -69,6 +72,8 @@ def call_parameters(pipeline: Any, where: str) -> dict[str, inspect.Parameter]:
 
 def _refused(where: str, name: str, reason: str) -> str:
     return (
-        f"pretrained={where}: this is a {name}, which is no text-to-image pipeline ({reason}); give one that draws a "
-        "picture from words alone, such as a StableDiffusionXLPipeline or a FluxPipeline"
+        f"pretrained={where}: this is a {name}, which is no text-to-image pipeline "
+        f"({reason}); give one that draws a "
+        "picture from words alone, such as a StableDiffusionXLPipeline or a "
+        "FluxPipeline"
     )

@@ -16,9 +16,10 @@ from mmeval.model_backends.hf.checkpoint.files import PIPELINE_INDEX
 def networks(folder: Path, dtype: Any, where: str) -> dict[str, Any]:
     """The networks of a pipeline's folder by names of parts, in a ``dtype`` of torch.
 
-    Parts with their own code, or that are not networks, are left to the library. Raises MissingDataError for weights
-    that are missing or have another shape: the library would fill them with random numbers, and draw noise. ``Any``:
-    each network is a class of its own.
+    Parts with their own code, or that are not networks, are left to the library. Raises
+    MissingDataError for weights that are missing or have another shape: the library
+    would fill them with random numbers, and draw noise. ``Any``: each network is a
+    class of its own.
     """
     return {
         name: _loaded(kind, folder / name, dtype, where)
@@ -41,7 +42,8 @@ def _classes(folder: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _class(library: str | None, name: str | None) -> Any:
-    """A class of diffusers, transformers, or a diffusers pipeline; None for any other."""
+    """A class of diffusers, transformers, or a diffusers pipeline; None for any
+    other."""
     import diffusers
 
     if library in ("diffusers", "transformers"):
@@ -69,7 +71,8 @@ def _loaded(kind: Any, folder: Path, dtype: Any, where: str) -> Any:
     )
     if found := gaps(told):
         raise MissingDataError(
-            f"pretrained={where}: {folder.name}: {found}; fetch the pipeline again, or look whether "
+            f"pretrained={where}: {folder.name}: {found}; fetch the pipeline again, "
+            "or look whether "
             f"{folder.name}/config.json belongs to these weights"
         )
     return network

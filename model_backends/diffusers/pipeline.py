@@ -56,9 +56,9 @@ class Pipeline:
     def __init__(
         self, folder: Path, settings: Settings, class_name: str, *, own_code: bool
     ) -> None:
-        """Load the pipeline.
-        Raises MissingExtraError without diffusers, UsageError for a pipeline that does not take words or a given
-        argument, or cannot be put on the device, MissingDataError for files that cannot be loaded."""
+        """Load the pipeline. Raises MissingExtraError without diffusers, UsageError for
+        a pipeline that does not take words or a given argument, or cannot be put on the
+        device, MissingDataError for files that cannot be loaded."""
         with _calmly():
             # No advice of the library: warnings about a prompt are in its response.
             diffusers = need("diffusers", "diffusers")
@@ -95,7 +95,8 @@ class Pipeline:
         return [name for name in how if name not in self._parameters]
 
     def read(self, words: str) -> Prompt:
-        """The prompt for some words, with a warning where the library silently cuts it."""
+        """The prompt for some words, with a warning where the library silently cuts
+        it."""
         text, found = self._literals.neutral(words)
         warnings = (
             [f"control tokens in the text were made plain words: {some(found, 3)}"]
@@ -111,15 +112,16 @@ class Pipeline:
             count = len(tokenizer(text, verbose=False).input_ids)
             if count > limit:
                 warnings.append(
-                    f"the prompt has {count} tokens and the pipeline's {name} reads the first {limit}"
+                    f"the prompt has {count} tokens and the pipeline's {name} reads "
+                    f"the first {limit}"
                 )
         return Prompt(text, tuple(warnings))
 
     def draw(
         self, prompts: Sequence[Prompt], seeds: Sequence[int], how: Mapping[str, Any]
     ) -> Iterator[Drawn]:
-        """Draw a picture for each prompt from its own seed.
-        Random numbers come from the CPU, equal on every device; neighbours change only the last digits."""
+        """Draw a picture for each prompt from its own seed. Random numbers come from
+        the CPU, equal on every device; neighbours change only the last digits."""
         torch = need("torch", "diffusers")
         generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
         told = dict(how)
@@ -160,7 +162,8 @@ class Pipeline:
     ) -> None:
         if left := sorted(settings.drawing.keys() - parameters.keys()):
             raise UsageError(
-                f"pretrained={settings.pretrained}: a {class_name} takes no {', '.join(left)}; leave it out of the "
+                f"pretrained={settings.pretrained}: a {class_name} takes no "
+                f"{', '.join(left)}; leave it out of the "
                 "arguments"
             )
 
@@ -184,7 +187,8 @@ def _known_class(diffusers: Any, class_name: str, settings: Settings) -> Any:
     found = getattr(diffusers, class_name, None)
     if not inspect.isclass(found):
         raise UsageError(
-            f"pretrained={settings.pretrained}: diffusers {diffusers.__version__} knows no {class_name}; a newer one "
+            f"pretrained={settings.pretrained}: diffusers {diffusers.__version__} "
+            f"knows no {class_name}; a newer one "
             "may: pip install -U diffusers"
         )
     return found
@@ -205,7 +209,10 @@ def _loaded(diffusers: Any, folder: Path, settings: Settings) -> Any:
         pipe.set_progress_bar_config(disable=True)
         return pipe
     error = failure.error
-    said = f"pretrained={settings.pretrained}: the pipeline cannot be loaded ({in_a_line(error)})"
+    said = (
+        f"pretrained={settings.pretrained}: the pipeline cannot be loaded "
+        f"({in_a_line(error)})"
+    )
     if is_out_of_memory(error):
         raise UsageError(f"{said}; {_SMALLER}") from error
     raise MissingDataError(f"{said}; fetch it again, or check the arguments") from error
@@ -220,7 +227,8 @@ def _placed(pipe: Any, settings: Settings) -> Any:
             _SMALLER if is_out_of_memory(error) else "name another device, such as cpu"
         )
         raise UsageError(
-            f"pretrained={settings.pretrained}: the pipeline cannot be put on device={device} ({in_a_line(error)}); "
+            f"pretrained={settings.pretrained}: the pipeline cannot be put on "
+            f"device={device} ({in_a_line(error)}); "
             f"{advice}"
         ) from error
 
@@ -234,7 +242,8 @@ def _best_device() -> str:
 
 
 def saved_dtype(folder: Path) -> str:
-    """The dtype of the largest of the safe weights as saved; ``float32`` without any."""
+    """The dtype of the largest of the safe weights as saved; ``float32`` without
+    any."""
     files = sorted(folder.glob("*/*.safetensors"), key=lambda path: path.stat().st_size)
     if not files:
         return "float32"

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MAX_SIDE = 8192
-"""The largest side in pixels; a larger one is a mistake, and would use up the machine's memory."""
+"""The largest side in pixels; a larger one is a mistake, and would use up the machine's
+memory."""
 MAX_STEPS = 1000
 
 
@@ -17,8 +18,8 @@ MAX_STEPS = 1000
 class Settings:
     """How a pipeline is loaded, and how it draws unless a request says otherwise.
 
-    ``device`` is empty where the best one of the machine is meant. ``drawing`` holds arguments of the pipeline's call,
-    as ``drawing`` makes them.
+    ``device`` is empty where the best one of the machine is meant. ``drawing`` holds
+    arguments of the pipeline's call, as ``drawing`` makes them.
     """
 
     pretrained: str
@@ -47,7 +48,8 @@ def _size(name: str, value: object) -> dict[str, Any]:
     width, height = (int(side) for side in match.groups()) if match else (0, 0)
     if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE):
         raise ValueError(
-            f"{name}={value!r}: write width and height in pixels, as in 1024x768, {MAX_SIDE} at most"
+            f"{name}={value!r}: write width and height in pixels, as in 1024x768, "
+            f"{MAX_SIDE} at most"
         )
     return {"width": width, "height": height}
 

@@ -15,8 +15,9 @@ from mmeval.records import Request, Response
 class Adapter(ABC):
     """Speaks one model protocol. Found in ``mmeval.hf_adapters`` by ``model_type``.
 
-    Made from small files, without torch; ``load`` is called once before the first ``answer``, both in one thread.
-    ``verified`` is False for an adapter that has never been run with a real model.
+    Made from small files, without torch; ``load`` is called once before the first
+    ``answer``, both in one thread. ``verified`` is False for an adapter that has never
+    been run with a real model.
     """
 
     verified: ClassVar[bool] = True
@@ -35,10 +36,12 @@ class Adapter(ABC):
 
     @abstractmethod
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
-        """Answer rows of equal ``wants`` and ``params``: (position, response), each once.
+        """Answer rows of equal ``wants`` and ``params``: (position, response), each
+        once.
 
-        A row that cannot be asked is answered with a typed error and does not affect others. A raised error concerns
-        the whole batch: the core repeats its open rows, in halves when memory ran out, else one by one.
+        A row that cannot be asked is answered with a typed error and does not affect
+        others. A raised error concerns the whole batch: the core repeats its open rows,
+        in halves when memory ran out, else one by one.
         """
 
     def close(self) -> None:  # noqa: B027  most have nothing to give back

@@ -53,19 +53,24 @@ MOST_ROWS = 4096
 class HFBackend:
     """A model of the Hugging Face hub or of a folder, run on this machine.
 
-    ``pretrained`` is a name of the hub, a folder, or ``tiny`` (our own model, made on this machine in seconds to test
-    an installation; its scores mean nothing); ``revision`` a commit, tag or branch of the hub. ``adapter`` names the
-    protocol of the model, instead of its ``model_type``. ``dtype`` is that of the weights (``auto``: as they were
-    saved); ``device`` puts the model on one device, else ``device_map`` places it. ``attn_implementation`` is a kernel
-    of the library. ``trust_remote_code`` runs code that comes with the model.
+    ``pretrained`` is a name of the hub, a folder, or ``tiny`` (our own model, made on
+    this machine in seconds to test an installation; its scores mean nothing);
+    ``revision`` a commit, tag or branch of the hub. ``adapter`` names the protocol of
+    the model, instead of its ``model_type``. ``dtype`` is that of the weights
+    (``auto``: as they were saved); ``device`` puts the model on one device, else
+    ``device_map`` places it. ``attn_implementation`` is a kernel of the library.
+    ``trust_remote_code`` runs code that comes with the model.
 
-    ``max_length`` bounds prompt and answer together, in tokens. ``inputs`` and ``outputs`` (``text+image``) overrule
-    what the model is known to take and give; ``convert`` names what may be given to it in another form
-    (``video->frames``), each with a warning in the answer. ``chat_template`` is a file that takes the place of the
-    model's own, ``chat_template_args`` are values for it. ``data_parallel_size`` starts so many copies, each on a
-    device of its own. ``deterministic`` asks the library for algorithms that give the same digits every time.
+    ``max_length`` bounds prompt and answer together, in tokens. ``inputs`` and
+    ``outputs`` (``text+image``) overrule what the model is known to take and give;
+    ``convert`` names what may be given to it in another form (``video->frames``), each
+    with a warning in the answer. ``chat_template`` is a file that takes the place of
+    the model's own, ``chat_template_args`` are values for it. ``data_parallel_size``
+    starts so many copies, each on a device of its own. ``deterministic`` asks the
+    library for algorithms that give the same digits every time.
 
-    Raises MissingExtraError, MissingDataError for a missing model, UsageError and UnknownNameError for arguments.
+    Raises MissingExtraError, MissingDataError for a missing model, UsageError and
+    UnknownNameError for arguments.
     """
 
     def __init__(
@@ -127,7 +132,8 @@ class HFBackend:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The model's identity: everything that changes an answer, except the machine."""
+        """The model's identity: everything that changes an answer, except the
+        machine."""
         settings = self.settings
         identity: dict[str, Any] = {
             "backend": "hf",
@@ -180,22 +186,26 @@ class HFBackend:
         )
 
     def start(self) -> None:
-        """Fetch missing files, and load the model. Raises MissingError or UsageError."""
+        """Fetch missing files, and load the model. Raises MissingError or
+        UsageError."""
         check_device(self.settings.device)
         self.files.fetch_weights()
         try:
             self.adapter.load()
         except MmevalError:
             raise
-        except Exception as error:  # an adapter may fail in any way over the files of another kind of model
+        # an adapter may fail in any way over the files of another kind of model
+        except Exception as error:
             if self.settings.adapter in (
                 "auto",
                 self.files.model_type,
             ) or is_out_of_memory(error):
                 raise
             raise UsageError(
-                f"adapter={self.adapter_name} does not fit {self.files.name}, a model of type "
-                f"{self.files.model_type!r} ({in_a_line(error)}); leave adapter out, or name another "
+                f"adapter={self.adapter_name} does not fit {self.files.name}, a model "
+                "of type "
+                f"{self.files.model_type!r} ({in_a_line(error)}); leave adapter out, "
+                "or name another "
                 "('mmeval ls adapters' lists them)"
             ) from error
 
@@ -240,7 +250,8 @@ class HFBackend:
 
 
 def adapter_name(files: ModelFiles, given: str) -> str:
-    """The requested adapter, else the one that the model names, else that of its type, else the generic one."""
+    """The requested adapter, else the one that the model names, else that of its type,
+    else the generic one."""
     known = plugins.names("mmeval.hf_adapters")
     if given != "auto":
         if given not in known:
@@ -273,7 +284,8 @@ def _template_in(given: str) -> str:
         text = Path(given).expanduser().read_text("utf-8")
     except FileNotFoundError:
         raise MissingDataError(
-            f"chat_template={given}: there is no such file; give one with a chat template (Jinja) in it"
+            f"chat_template={given}: there is no such file; give one with a chat "
+            "template (Jinja) in it"
         ) from None
     except (
         OSError,
@@ -285,7 +297,8 @@ def _template_in(given: str) -> str:
         ) from None
     if not text.strip():
         raise UsageError(
-            f"chat_template={given}: the file is empty; give one with a chat template (Jinja) in it"
+            f"chat_template={given}: the file is empty; give one with a chat template "
+            "(Jinja) in it"
         )
     from mmeval.model_backends.hf.conversation.syntax import check_syntax
 

@@ -25,7 +25,8 @@ _IN_PROCESSOR: Mapping[PartKind, tuple[str, ...]] = {
     "audio": ("feature_extractor", "feature_extractor_type", "audio_processor"),
     "video": ("video_processor", "video_processor_type"),
 }
-"""Keys of the processor's files; old ones may describe an image processor without naming its type."""
+"""Keys of the processor's files; old ones may describe an image processor without
+naming its type."""
 _PROCESSOR_FILES = (
     "processor_config.json",
     "preprocessor_config.json",
@@ -35,7 +36,8 @@ _READING_PARTS = ("", "thinker_config")
 
 
 def read_kinds(files: ModelFiles) -> tuple[PartKind, ...]:
-    """The kinds of media that a model reads, by both its configuration and processor."""
+    """The kinds of media that a model reads, by both its configuration and
+    processor."""
     configs = [
         files.config.get(name, {}) if name else files.config for name in _READING_PARTS
     ]
@@ -76,19 +78,24 @@ def modalities(declared: object) -> tuple[str, ...]:
 
 def doubt(kinds: Iterable[str], model: object) -> str:
     """How a loaded class's inputs differ from its files' (``kinds``); empty if equal.
-    It is checked after loading because the class needs torch: the files decide, and this is logged."""
+    It is checked after loading because the class needs torch: the files decide, and
+    this is logged."""
     said = set(modalities(getattr(model, "input_modalities", None))) & {*_MEDIA}
     if not said or said == {*kinds}:
         return ""
     declared = "+".join(sorted(kinds)) or "text only"
-    return f"its class reads {'+'.join(sorted(said))}, its files say {declared} and decide; inputs=... overrules them"
+    return (
+        f"its class reads {'+'.join(sorted(said))}, its files say {declared} and "
+        "decide; inputs=... overrules them"
+    )
 
 
 def overruled(own: Capabilities, settings: Settings) -> Capabilities:
     """The capabilities, with ``inputs`` and ``outputs`` of the user where given.
 
-    Inputs may be any kinds. Outputs may be fewer than the adapter's, or kinds that it calls declarable, since it cannot
-    give others. Raises UnknownNameError and UsageError.
+    Inputs may be any kinds. Outputs may be fewer than the adapter's, or kinds that it
+    calls declarable, since it cannot give others. Raises UnknownNameError and
+    UsageError.
     """
     found = own
     if settings.inputs:
@@ -109,7 +116,8 @@ def overruled(own: Capabilities, settings: Settings) -> Capabilities:
         ]
         if beyond:
             raise UsageError(
-                f"outputs={settings.outputs}: this model's adapter gives {'+'.join(own.outputs)}, never "
+                f"outputs={settings.outputs}: this model's adapter gives "
+                f"{'+'.join(own.outputs)}, never "
                 f"{'+'.join(beyond)}; leave it out, or name another adapter"
             )
         found = replace(found, outputs=named)

@@ -14,8 +14,9 @@ from typing import Any
 from mmeval.errors import UnknownNameError
 
 DEFAULT_MODEL = "deepseek-community/Janus-Pro-1B"
-"""The model of a bare ``--model hf``: open (MIT), four gigabytes; it reads words and pictures, and writes or draws in a
-call, so that ``--protocol text_then_media`` gives both in one answer."""
+"""The model of a bare ``--model hf``: open (MIT), four gigabytes; it reads words and
+pictures, and writes or draws in a call, so that ``--protocol text_then_media`` gives
+both in one answer."""
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 DEVICES = ("cpu", "cuda", "mps", "xpu", "hpu", "npu", "xla", "mlu", "musa")
@@ -32,10 +33,10 @@ _SHORT = {
 
 @dataclass(frozen=True)
 class Settings:
-    """How a model is loaded and asked.
-    ``device`` is empty where ``device_map`` places the model; ``max_length`` (in tokens, of prompt and answer
-    together) is 0 where the model's own context decides. ``chat_template`` is the text of one that takes the place
-    of the model's own."""
+    """How a model is loaded and asked. ``device`` is empty where ``device_map`` places
+    the model; ``max_length`` (in tokens, of prompt and answer together) is 0 where the
+    model's own context decides. ``chat_template`` is the text of one that takes the
+    place of the model's own."""
 
     pretrained: str = DEFAULT_MODEL
     revision: str = "main"
@@ -63,11 +64,15 @@ def checked_dtype(given: str) -> str:
 
 
 def checked_device(given: str) -> str:
-    """A device in torch's spelling, or empty. Raises UnknownNameError with near names."""
+    """A device in torch's spelling, or empty. Raises UnknownNameError with near
+    names."""
     named = _DEVICE.fullmatch(given)
     if given and (named is None or named[1] not in DEVICES):
         kind = given.partition(":")[0]
-        hint = f"Known: {', '.join(DEVICES)}, with a number where there are several (cuda:1)."
+        hint = (
+            f"Known: {', '.join(DEVICES)}, with a number where there are several "
+            "(cuda:1)."
+        )
         raise UnknownNameError(
             "device", given if kind in DEVICES else kind, DEVICES, hint
         )

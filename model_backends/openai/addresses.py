@@ -1,4 +1,5 @@
-"""The addresses of a model: the least busy one is asked, and one that is down is left out for a while."""
+"""The addresses of a model: the least busy one is asked, and one that is down is left
+out for a while."""
 
 from __future__ import annotations
 
@@ -15,15 +16,18 @@ if TYPE_CHECKING:
     from yarl import URL
 
 AGAIN_SECONDS = 30.0
-"""How long an address that cannot be reached is left out, until one call tries it again."""
+"""How long an address that cannot be reached is left out, until one call tries it
+again."""
 ERRORS_IN_A_ROW = 3
-"""So many errors of a server leave it out too: it fails faster than others answer, and would get most of the calls."""
+"""So many errors of a server leave it out too: it fails faster than others answer, and
+would get most of the calls."""
 
 log = logging.getLogger(__name__)
 
 
 class Address:
-    """Where a server is; ``calls`` are those under way there, ``errors`` those in a row."""
+    """Where a server is; ``calls`` are those under way there, ``errors`` those in a
+    row."""
 
     def __init__(self, base_url: str) -> None:
         self.base_url, self.calls, self.errors = base_url, 0, 0
@@ -48,7 +52,8 @@ class Addresses:
         self._all = [Address(url) for url in base_urls]
 
     def next(self) -> Address:
-        """The least busy address; of equally busy ones, the one that was asked longest ago."""
+        """The least busy address; of equally busy ones, the one that was asked longest
+        ago."""
         if len(self._all) == 1:
             return self._all[0]
         now = time.monotonic()
@@ -71,7 +76,8 @@ class Addresses:
             if address.errors >= ERRORS_IN_A_ROW:
                 self.left_out(
                     address,
-                    f"{address.name} has answered {status}, its error {address.errors} in a row",
+                    f"{address.name} has answered {status}, its error "
+                    f"{address.errors} in a row",
                 )
             return
         address.errors = 0
@@ -84,7 +90,10 @@ class Addresses:
         """Note that an address cannot be used; whether there is another to ask."""
         others = sum(one.down_until is None for one in self._all if one is not address)
         if address.down_until is None and others:
-            said = "%s; it is left out and tried again every %.0f s, calls go to the other %s"
+            said = (
+                "%s; it is left out and tried again every %.0f s, calls go to the "
+                "other %s"
+            )
             log.warning(
                 said,
                 reason,

@@ -33,7 +33,8 @@ from mmeval.model_backends.openai.transport import Outgoing, Received, Transport
 from mmeval.records import Request, Response
 
 OFFLOAD_BYTES = 2**21
-"""Media and replies above this size (a few milliseconds of work) are encoded and decoded in a thread."""
+"""Media and replies above this size (a few milliseconds of work) are encoded and
+decoded in a thread."""
 
 
 class Endpoint(Protocol):
@@ -46,30 +47,33 @@ class Endpoint(Protocol):
 class OpenAIBackend:
     """A model behind a server with the OpenAI interface.
 
-    :param model: the model's name at the server.
-    :param base_url: where the server is, such as ``http://localhost:8000/v1``; else ``OPENAI_BASE_URL``, else the
+    :param model: the model's name at the server. :param base_url: where the server is,
+    such as ``http://localhost:8000/v1``; else ``OPENAI_BASE_URL``, else the
         official one.
-    :param replicas: more addresses of the same model, separated by ``+``; a call goes to the least busy one.
-    :param api_key_file: a file that holds the key; else ``OPENAI_API_KEY``. Local servers may do without.
-    :param revision: which weights the server runs, if you know; only part of the identity.
-    :param outputs: kinds that the model gives, such as ``text+image``; empty: what the endpoint is for.
-    :param inputs: kinds that the model takes; ``video`` is sent in the dialect of vLLM.
-    :param max_images: pictures that a request may hold; 0: any number.
-    :param endpoint: ``chat``, ``images``, ``speech``, or ``auto``: images or speech for requests that want one picture
+    :param replicas: more addresses of the same model, separated by ``+``; a call goes
+    to the least busy one. :param api_key_file: a file that holds the key; else
+    ``OPENAI_API_KEY``. Local servers may do without. :param revision: which weights the
+    server runs, if you know; only part of the identity. :param outputs: kinds that the
+    model gives, such as ``text+image``; empty: what the endpoint is for. :param inputs:
+    kinds that the model takes; ``video`` is sent in the dialect of vLLM. :param
+    max_images: pictures that a request may hold; 0: any number. :param endpoint:
+    ``chat``, ``images``, ``speech``, or ``auto``: images or speech for requests that
+    want one picture
         or one sound and nothing else, chat for all others.
-    :param timeout: seconds for a whole call.
-    :param send_seed: send a seed with chat requests.
-    :param max_tokens_field: ``max_completion_tokens`` for reasoning models of the official server.
-    :param image_detail: ``auto``, ``low`` or ``high``: how closely a chat model looks at pictures that are sent,
+    :param timeout: seconds for a whole call. :param send_seed: send a seed with chat
+    requests. :param max_tokens_field: ``max_completion_tokens`` for reasoning models of
+    the official server. :param image_detail: ``auto``, ``low`` or ``high``: how closely
+    a chat model looks at pictures that are sent,
         and what they cost; None: the server's default.
-    :param response_format: ``json_object`` for chat replies that are one JSON object; a server may refuse it where the
+    :param response_format: ``json_object`` for chat replies that are one JSON object; a
+    server may refuse it where the
         prompt does not speak of JSON.
-    :param image_response_format: sent to the image endpoints when set; ``b64_json`` for servers that give links.
-    :param max_reply_bytes: larger replies are errors.
-    :param batch: ask chat requests by the server's Batch API: within a day, at half the price.
+    :param image_response_format: sent to the image endpoints when set; ``b64_json`` for
+    servers that give links. :param max_reply_bytes: larger replies are errors. :param
+    batch: ask chat requests by the server's Batch API: within a day, at half the price.
 
-    Raises UsageError for arguments that cannot be used, MissingDataError without a key for a server that is not local,
-    MissingExtraError for batches without openai.
+    Raises UsageError for arguments that cannot be used, MissingDataError without a key
+    for a server that is not local, MissingExtraError for batches without openai.
     """
 
     takes_key: ClassVar[bool] = True
@@ -142,7 +146,8 @@ class OpenAIBackend:
         self._images = ImagesEndpoint(self._settings)
         self._speech = SpeechEndpoint(self._settings)
         self.batches: ChatBatches | None = None
-        """How requests are asked in batches (see ``mmeval.backend.contract.Batched``), where that is wanted."""
+        """How requests are asked in batches (see ``mmeval.backend.contract.Batched``),
+        where that is wanted."""
         if batch:
             is_chat = lambda request: self._endpoint(request) is self._chat  # noqa: E731
             self.batches = ChatBatches(
@@ -171,7 +176,8 @@ class OpenAIBackend:
         }
 
     async def generate(self, request: Request) -> Response:
-        """The server's answer; the caller decides by an error's kind whether to repeat."""
+        """The server's answer; the caller decides by an error's kind whether to
+        repeat."""
         latency = 0.0
         try:
             endpoint = self._endpoint(request)
@@ -206,19 +212,24 @@ class OpenAIBackend:
         return self._chat
 
     def _encode(self, request: Request) -> Outgoing:
-        """The request as sent. Raises CallError for what cannot be, ContentError for a medium that cannot be read."""
+        """The request as sent. Raises CallError for what cannot be, ContentError for a
+        medium that cannot be read."""
         if request.params.options:
             check_options(request.params)
         for kind in request.wants:
             if kind not in self._settings.capabilities.outputs:
                 raise CallError(
                     "unsupported",
-                    f"this server is not declared to give {kind} (see its argument outputs)",
+                    f"this server is not declared to give {kind} (see its argument "
+                    "outputs)",
                 )
         return self._endpoint(request).encode(request)
 
     def __repr__(self) -> str:
-        return f"OpenAIBackend(model={self._settings.model!r}, base_url={self._settings.base_url!r})"
+        return (
+            f"OpenAIBackend(model={self._settings.model!r}, "
+            f"base_url={self._settings.base_url!r})"
+        )
 
 
 async def _decoded(

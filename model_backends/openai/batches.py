@@ -1,8 +1,10 @@
-"""Batches: chat requests in a file, which the server answers within a day at half the price.
+"""Batches: chat requests in a file, which the server answers within a day at half the
+price.
 
-A batch has a name, under which a *note* in the run folder lists its requests. The note is written before anything is
-sent, the file is uploaded under the name, and the batch has it in its metadata. So a process that is killed at any step
-finds what is there, and neither sends nor pays twice; another run of the same requests has other names.
+A batch has a name, under which a *note* in the run folder lists its requests. The note
+is written before anything is sent, the file is uploaded under the name, and the batch
+has it in its metadata. So a process that is killed at any step finds what is there, and
+neither sends nor pays twice; another run of the same requests has other names.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ MAX_RESULT_BYTES = 2**34
 FIRST_LOOK, LONGEST_LOOK = 1.0, 60.0
 """Seconds between two looks at a batch; each pause is twice the one before it."""
 PATIENCE, LOOK_AGAIN = 3600.0, 10.0
-"""Seconds that the server may be out of reach, as a batch goes on meanwhile, and between two tries."""
+"""Seconds that the server may be out of reach, as a batch goes on meanwhile, and
+between two tries."""
 
 _KEY, _PATH = "mmeval", "/v1/chat/completions"
 
@@ -54,8 +57,9 @@ log = logging.getLogger(__name__)
 
 
 class ChatBatches:
-    """Answers chat requests by the Batch API (:class:`mmeval.backend.contract.ServerBatches`).
-    ``encode`` and ``decode`` are those of the plain backend, ``is_chat`` tells the requests that the API takes.
+    """Answers chat requests by the Batch API
+    (:class:`mmeval.backend.contract.ServerBatches`). ``encode`` and ``decode`` are
+    those of the plain backend, ``is_chat`` tells the requests that the API takes.
 
     Raises MissingExtraError without the package openai.
     """
@@ -86,7 +90,8 @@ class ChatBatches:
         if not taken and not self._warned:
             self._warned = True
             log.warning(
-                "batch=true: requests for one picture or sound alone are sent one by one, at the full price"
+                "batch=true: requests for one picture or sound alone are sent one by "
+                "one, at the full price"
             )
         return taken
 
@@ -108,16 +113,16 @@ class ChatBatches:
             for place in places.pop(name, ()):
                 deliver(place, response)
 
-        async with (
-            self._openai.AsyncOpenAI(
-                api_key=self._settings.api_key or "none",
-                base_url=self._settings.base_url,
-                organization=self._settings.organization or None,
-                project=self._settings.project or None,
-                timeout=self._settings.timeout,
-                max_retries=0,  # a batch whose creation seems to have failed may exist, so it is looked for first
-            ) as client
-        ):
+        async with self._openai.AsyncOpenAI(
+            api_key=self._settings.api_key or "none",
+            base_url=self._settings.base_url,
+            organization=self._settings.organization or None,
+            project=self._settings.project or None,
+            timeout=self._settings.timeout,
+            # a batch whose creation seems to have failed may exist, so it is looked
+            # for first
+            max_retries=0,
+        ) as client:
             found: list[tuple[Any, Path, Mapping[str, Request]]] = []
             async with self._making:
                 for note in sorted(notes.glob("*.json")):
@@ -128,7 +133,8 @@ class ChatBatches:
                         }
                     except (ValueError, TypeError) as error:
                         raise StorageError(
-                            f"{note} is damaged; remove it, and what it lists is paid again"
+                            f"{note} is damaged; remove it, and what it lists is paid "
+                            "again"
                         ) from error
                     known = (
                         await self._lasting(partial(_found_or_made, client, note.stem))
@@ -181,7 +187,8 @@ class ChatBatches:
     def _files(
         self, requests: Mapping[str, Request], answered: Callable[[str, Response], None]
     ) -> Iterator[tuple[Sequence[str], bytes]]:
-        """The ids and the lines of each file; requests that cannot be encoded are answered with their errors."""
+        """The ids and the lines of each file; requests that cannot be encoded are
+        answered with their errors."""
         names, lines = list[str](), bytearray()
         for name, request in requests.items():
             try:
@@ -209,12 +216,14 @@ class ChatBatches:
         answered: Callable[[str, Response], None],
         report: Callable[[str], None],
     ) -> Sequence[str]:
-        """Wait until a batch has ended; give each request its answer, or the reason why it has none.
-        Those of a batch that the account's queue cannot hold are returned."""
+        """Wait until a batch has ended; give each request its answer, or the reason why
+        it has none. Those of a batch that the account's queue cannot hold are
+        returned."""
         pause = FIRST_LOOK
         while batch.status not in ("completed", "expired", "cancelled", "failed"):
             report(
-                f"batch {batch.id}, {getattr(batch.request_counts, 'completed', 0):,} of {len(asked):,} answered"
+                f"batch {batch.id}, {getattr(batch.request_counts, 'completed', 0):,} "
+                f"of {len(asked):,} answered"
             )
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_LOOK)
@@ -224,7 +233,8 @@ class ChatBatches:
             errors = getattr(batch.errors, "data", None) or ()
             if any(error.code == "token_limit_exceeded" for error in errors):
                 log.warning(
-                    "batch %s is too large for the account's queue: it is sent in halves, in turn",
+                    "batch %s is too large for the account's queue: it is sent in "
+                    "halves, in turn",
                     batch.id,
                 )
                 return list(asked)
@@ -247,7 +257,8 @@ class ChatBatches:
         if batch.status == "cancelled":  # on purpose, so not asked at the full price
             kind, why = (
                 "no_answer",
-                f"batch {batch.id} was cancelled; without batch=true this is asked alone",
+                f"batch {batch.id} was cancelled; without batch=true this is asked "
+                "alone",
             )
         for name in left:
             answered(name, Response.failed(kind, why))
@@ -256,7 +267,8 @@ class ChatBatches:
     def _rows(
         self, file: BinaryIO, asked: Mapping[str, Request]
     ) -> Iterator[tuple[str, Response]]:
-        """The responses in a file of results; a line without a reply, or that cannot be read, is no answer."""
+        """The responses in a file of results; a line without a reply, or that cannot be
+        read, is no answer."""
         for line in iter(lambda: file.readline(self._settings.max_reply_bytes), b""):
             try:
                 row = from_line(line)
@@ -280,8 +292,9 @@ class ChatBatches:
         return replace(response, usage=replace(response.usage, batched=True))
 
     async def _lasting(self, call: Callable[[], Awaitable[T]]) -> T:
-        """What a call returns, repeated while the server is out of reach; so it must find what it made before.
-        Raises KeyRefusedError, and BackendDownError where the server refuses the call or stays away."""
+        """What a call returns, repeated while the server is out of reach; so it must
+        find what it made before. Raises KeyRefusedError, and BackendDownError where the
+        server refuses the call or stays away."""
         loop, began = asyncio.get_running_loop(), None
         while True:
             with Caught() as failure:
@@ -300,7 +313,8 @@ class ChatBatches:
             elif isinstance(error, self._openai.APIConnectionError) or type(
                 error
             ).__module__.startswith("http"):
-                kind = "connection"  # errors of the client's HTTP library come while a file is read
+                # errors of the client's HTTP library come while a file is read
+                kind = "connection"
             text = redacted(
                 f"the Batch API of {self._settings.address}: {text}",
                 self._settings.api_key,
@@ -320,8 +334,8 @@ class ChatBatches:
 
 
 async def _found_or_made(client: Any, name: str, lines: bytes = b"") -> Any:
-    """The batch of a name: the one that is there, or one of the file that is there, or of these lines.
-    None where there is nothing of it."""
+    """The batch of a name: the one that is there, or one of the file that is there, or
+    of these lines. None where there is nothing of it."""
     async for batch in client.batches.list(limit=100):
         if (batch.metadata or {}).get(_KEY) == name:
             return batch
@@ -356,5 +370,6 @@ async def _download(client: Any, file_id: str, file: BinaryIO) -> None:
                 file.write(piece)
                 if file.tell() > MAX_RESULT_BYTES:
                     raise bad_reply(
-                        f"the results of a batch are larger than {MAX_RESULT_BYTES} bytes"
+                        f"the results of a batch are larger than {MAX_RESULT_BYTES} "
+                        "bytes"
                     )

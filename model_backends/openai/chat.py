@@ -49,7 +49,8 @@ class ChatEndpoint:
         )
 
     def encode(self, request: Request) -> Outgoing:
-        """The request as sent. Raises CallError for parts or options it cannot carry."""
+        """The request as sent. Raises CallError for parts or options it cannot
+        carry."""
         seed = b', "seed": %d' % request.seed if self._settings.send_seed else b""
         own = self._settings
         messages = encode_messages(
@@ -60,7 +61,8 @@ class ChatEndpoint:
         )
 
     def _opened(self, request: Request) -> bytes:
-        """The body up to its seed, reused if the previous request's parameters are equal."""
+        """The body up to its seed, reused if the previous request's parameters are
+        equal."""
         last = self._opening
         if last is not None and last[0] is request.params and last[1] == request.wants:
             return last[2]
@@ -80,7 +82,8 @@ class ChatEndpoint:
         ]
         if not media:
             return {}
-        # Servers that also speak or draw require "text" among the modalities; those that only draw refuse it.
+        # Servers that also speak or draw require "text" among the modalities; those
+        # that only draw refuse it.
         fields: dict[str, Any] = {
             "modalities": (
                 ["text"] if "text" in self._settings.capabilities.outputs else []
@@ -140,8 +143,8 @@ def _messages(choices: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def answer(messages: Sequence[dict[str, Any]]) -> Interleaved:
     """The parts of an answer, in order, hidden reasoning first.
 
-    One answer is requested, so further messages add their media to the first: omni servers put the sound of an answer
-    into another choice.
+    One answer is requested, so further messages add their media to the first: omni
+    servers put the sound of an answer into another choice.
     """
     first = messages[0]
     pieces, thoughts = _pieces(first.get("content"))

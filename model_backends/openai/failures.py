@@ -30,8 +30,10 @@ _QUOTA_CODES = frozenset(
     ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 )
 _TOO_LONG = re.compile(
-    r"context[ _-]?(?:length|window|size)|max_model_len|maximum (?:model|sequence|input) length"
-    r"|too many (?:input |prompt )?tokens|(?:prompt|input|request) (?:is |was )?too (?:long|large)"
+    r"context[ _-]?(?:length|window|size)|max_model_len|maximum "
+    r"(?:model|sequence|input) length"
+    r"|too many (?:input |prompt )?tokens|(?:prompt|input|request) (?:is |was )?too "
+    r"(?:long|large)"
     r"|string_above_max_length|reduce the length",
     re.IGNORECASE,
 )
@@ -40,7 +42,8 @@ _KIND_BY_STATUS: Mapping[int, ErrorKind] = {
     402: "auth",
     403: "auth",
     408: "timeout",
-    409: "rate_limit",  # the server is still at work on a call with the same idempotency key
+    # the server is still at work on a call with the same idempotency key
+    409: "rate_limit",
     413: "too_long",
     429: "rate_limit",
 }
@@ -77,16 +80,20 @@ def failed(error: MmevalError, secret: str, latency: float = 0.0) -> Response:
 
 
 def redacted(text: str, secret: str) -> str:
-    """A message without the key or anything like one, cut to the length of a log line."""
+    """A message without the key or anything like one, cut to the length of a log
+    line."""
     if (
         len(secret) >= 4
-    ):  # shorter ones ("x") are dummies for local servers; removing them would only garble the message
+        # shorter ones ("x") are dummies for local servers; removing them would only garble
+        # the message
+    ):
         text = text.replace(secret, REDACTED)
     return shortened(_CREDENTIAL.sub(REDACTED, text), MAX_MESSAGE_CHARS)
 
 
 def without_key(body: bytes, key: str) -> bytes:
-    """A body without a key that the server echoes in it, also one in the escapes of JSON (``sk\\u002d...``)."""
+    """A body without a key that the server echoes in it, also one in the escapes of
+    JSON (``sk\\u002d...``)."""
     if len(key) < MIN_SECRET_CHARS:
         return body
     body = body.replace(key.encode(), REDACTED.encode())
@@ -97,7 +104,8 @@ def without_key(body: bytes, key: str) -> bytes:
 
 @lru_cache(maxsize=16)
 def _spellings(key: str) -> re.Pattern[bytes]:
-    """A key, each character plain or as an escape of JSON; its group are the escaped backslashes before an escape."""
+    """A key, each character plain or as an escape of JSON; its group are the escaped
+    backslashes before an escape."""
     first, *rest = (
         rf"\\u(?i:{ord(char):04x})" + (r"|\\/" if char == "/" else "") for char in key
     )
@@ -150,7 +158,10 @@ def _hint(status: int, headers: Mapping[str, str], *, keyed: bool) -> str:
     if status in (404, 405):
         return " (check base_url and model)"
     if 300 <= status < 400:
-        return f" (redirected to {headers.get('Location', 'nowhere')!r}; give the final address as base_url)"
+        return (
+            f" (redirected to {headers.get('Location', 'nowhere')!r}; give the final "
+            "address as base_url)"
+        )
     return ""
 
 

@@ -21,13 +21,15 @@ EDITS = "images/edits"
 
 
 class ImagesEndpoint:
-    """Requests and replies of both image endpoints; no seed, the server draws repeats."""
+    """Requests and replies of both image endpoints; no seed, the server draws
+    repeats."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     def encode(self, request: Request) -> Outgoing:
-        """The request as sent. Raises CallError for input other than text and pictures."""
+        """The request as sent. Raises CallError for input other than text and
+        pictures."""
         prompt, images = prompt_of(request)
         fields = {"model": self._settings.model, "prompt": prompt, "n": "1"}
         for name in ("size", "quality"):
@@ -105,8 +107,9 @@ def _files(images: Sequence[Media]) -> list[FormFile]:
 def multipart(
     path: str, fields: dict[str, str], files: Sequence[FormFile], key: str = ""
 ) -> Outgoing:
-    """A form with files (RFC 7578). Raises CallError for an invalid MIME type.
-    With a ``key`` the same form has the same bytes, as servers compare those of calls with one key."""
+    """A form with files (RFC 7578). Raises CallError for an invalid MIME type. With a
+    ``key`` the same form has the same bytes, as servers compare those of calls with one
+    key."""
     boundary = key or secrets.token_hex(16)
     pieces: list[bytes] = []
     for name, value in fields.items():
@@ -120,7 +123,10 @@ def multipart(
                 "unsupported", f"a picture claims the MIME type {file.mime!r}"
             )
         disposition = f'form-data; name="{file.field}"; filename="{file.name}"'
-        head = f"--{boundary}\r\nContent-Disposition: {disposition}\r\nContent-Type: {file.mime}\r\n\r\n"
+        head = (
+            f"--{boundary}\r\nContent-Disposition: {disposition}\r\nContent-Type: "
+            f"{file.mime}\r\n\r\n"
+        )
         pieces += [head.encode(), file.data, b"\r\n"]
     pieces.append(f"--{boundary}--\r\n".encode())
     return Outgoing(path, b"".join(pieces), f"multipart/form-data; boundary={boundary}")

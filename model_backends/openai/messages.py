@@ -1,7 +1,8 @@
 """Messages as JSON: text, media and files in the fields of the chat interface.
 
-Media are inserted as base64 bytes that are encoded once and never pass a JSON encoder. They have neutral names, since a
-file name such as ``cat_wrong_answer.png`` would be a hint to the model.
+Media are inserted as base64 bytes that are encoded once and never pass a JSON encoder.
+They have neutral names, since a file name such as ``cat_wrong_answer.png`` would be a
+hint to the model.
 """
 
 from __future__ import annotations
@@ -31,11 +32,12 @@ def encode_messages(
     inputs: Collection[PartKind],
     image_detail: str | None = None,
 ) -> bytes:
-    """The value of ``messages``: a JSON list, where pictures have the ``image_detail``, if any.
-    Raises CallError ``unsupported`` for a part that has no field.
+    """The value of ``messages``: a JSON list, where pictures have the ``image_detail``,
+    if any. Raises CallError ``unsupported`` for a part that has no field.
 
-    Only user messages may hold media there. The media of any other message (an earlier answer) move to the front of the
-    next user message, in order, each announced by its placeholder's name.
+    Only user messages may hold media there. The media of any other message (an earlier
+    answer) move to the front of the next user message, in order, each announced by its
+    placeholder's name.
     """
     encoder = _Encoder(inputs, image_detail)
     rows: list[Sequence[bytes]] = []
@@ -57,7 +59,8 @@ def encode_messages(
 
 
 def _listed(items: Iterable[Sequence[bytes]]) -> Iterator[bytes]:
-    """The pieces of items with commas between these. They are joined once: each copy of large media costs time."""
+    """The pieces of items with commas between these. They are joined once: each copy of
+    large media costs time."""
     for number, pieces in enumerate(items):
         if number:
             yield b", "
@@ -118,12 +121,14 @@ class _Encoder:
         if part.kind not in self._inputs:
             raise CallError(
                 "unsupported",
-                f"this server is not declared to take {part.kind} (see its argument inputs)",
+                f"this server is not declared to take {part.kind} (see its argument "
+                "inputs)",
             )
         if part.kind == "audio":
             return [_audio_item(part)]
         if part.kind == "document":
-            # A picture of a page is sent as a picture, a text as text, since many servers take only PDF as a file.
+            # A picture of a page is sent as a picture, a text as text, since many
+            # servers take only PDF as a file.
             assert part.media is not None  # checked by the caller
             self._documents += 1
             name = f"document{self._documents}{suffix_for(part.media.mime)}"
@@ -196,7 +201,8 @@ def _damaged(part: Part, media: Media) -> CallError:
     name = media.name or "a medium"
     return CallError(
         "bad_request",
-        f"{name} is no {part.kind} (its {media.size} bytes are {media.mime}); restore it",
+        f"{name} is no {part.kind} (its {media.size} bytes are {media.mime}); restore "
+        "it",
     )
 
 
@@ -221,7 +227,8 @@ def data_uri(part: Part) -> bytes:
 
 
 def _drawn(media: Media) -> bytes:
-    """A vector drawing as PNG: servers take no SVG, and its source would reveal more."""
+    """A vector drawing as PNG: servers take no SVG, and its source would reveal
+    more."""
     from mmeval.decode import image
 
     out = io.BytesIO()

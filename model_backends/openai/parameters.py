@@ -20,7 +20,8 @@ _SAMPLING = ("max_tokens", "temperature", "top_p", "top_k", "stop")
 
 
 def check_options(params: GenerationParams) -> None:
-    """Raises CallError ``bad_request`` for an option that this backend does not know."""
+    """Raises CallError ``bad_request`` for an option that this backend does not
+    know."""
     for name in params.options:
         if name not in OPTIONS:
             near = did_you_mean(name, OPTIONS) or f"; it knows {', '.join(OPTIONS)}"
@@ -55,7 +56,8 @@ def voice(params: GenerationParams) -> str:
 
 
 def audio_format(params: GenerationParams) -> str:
-    """The requested format. Raises CallError for one that cannot be recognised later."""
+    """The requested format. Raises CallError for one that cannot be recognised
+    later."""
     form = str(params.options.get("audio.format", DEFAULT_AUDIO_FORMAT))
     if form not in AUDIO_FORMATS:
         raise CallError(
@@ -74,8 +76,8 @@ def unsent(
 ) -> tuple[str, ...]:
     """Warnings for parameters that have no field in this endpoint.
 
-    ``sampled`` says whether it takes the sampling parameters; ``options`` are modality options of this request without
-    a field.
+    ``sampled`` says whether it takes the sampling parameters; ``options`` are modality
+    options of this request without a field.
     """
     names = (
         []

@@ -1,4 +1,5 @@
-"""The last encoded media, each encoded once for all requests that send it at about the same time."""
+"""The last encoded media, each encoded once for all requests that send it at about the
+same time."""
 
 from __future__ import annotations
 
@@ -8,11 +9,13 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 MAX_KEPT_BYTES = 2**26
-"""Of all that are kept: the pictures of a few answers, about each of which a judge has many questions."""
+"""Of all that are kept: the pictures of a few answers, about each of which a judge has
+many questions."""
 
 
 class Recent:
-    """Encoded media by key, up to a number of bytes; the oldest go first. Threads share it."""
+    """Encoded media by key, up to a number of bytes; the oldest go first. Threads share
+    it."""
 
     def __init__(self, most: int = MAX_KEPT_BYTES) -> None:
         self._most, self._held = most, 0
@@ -20,7 +23,8 @@ class Recent:
         self._known: OrderedDict[str, Future[bytes]] = OrderedDict()
 
     def get(self, key: str, encode: Callable[[], bytes]) -> bytes:
-        """The bytes of a key, encoded now or by another thread. Raises what ``encode`` raises."""
+        """The bytes of a key, encoded now or by another thread. Raises what ``encode``
+        raises."""
         with self._lock:
             known = self._known.get(key)
             if known is None:

@@ -14,7 +14,8 @@ from mmeval.system import from_line
 
 _SHOWN_CHARS = 80
 _MAX_DEPTH = 3
-"""The most objects around the data of a medium: ``{"image_url": {"url": "data:..."}}`` has two."""
+"""The most objects around the data of a medium: ``{"image_url": {"url": "data:..."}}``
+has two."""
 
 _DATA_FIELDS = ("b64_json", "data", "file_data")
 
@@ -22,7 +23,8 @@ _DATA_FIELDS = ("b64_json", "data", "file_data")
 def json_object(body: bytes) -> dict[str, Any]:
     """The JSON object of a reply with a status of success.
 
-    Raises CallError ``bad_reply`` without one, or the error that it reports instead of an answer.
+    Raises CallError ``bad_reply`` without one, or the error that it reports instead of
+    an answer.
     """
     try:
         data = from_line(body)
@@ -63,10 +65,11 @@ def fingerprint(data: dict[str, Any]) -> str:
 
 
 def medium(item: object) -> Media:
-    """The medium of one item of a reply.
-    Such as ``{"image_url": {"url": "data:..."}}``, ``{"b64_json": "..."}`` and similar ones.
+    """The medium of one item of a reply. Such as ``{"image_url": {"url":
+    "data:..."}}``, ``{"b64_json": "..."}`` and similar ones.
 
-    Raises CallError ``bad_reply`` for a link (nothing is fetched) and for data that do not decode.
+    Raises CallError ``bad_reply`` for a link (nothing is fetched) and for data that do
+    not decode.
     """
     for _ in range(_MAX_DEPTH):
         if isinstance(item, str):
@@ -85,7 +88,8 @@ def medium(item: object) -> Media:
             )
         item = _inner(item)
     raise bad_reply(
-        f"a medium in the answer has no data that could be read, but {str(item)[:_SHOWN_CHARS]!r}"
+        "a medium in the answer has no data that could be read, but "
+        f"{str(item)[:_SHOWN_CHARS]!r}"
     )
 
 
@@ -103,7 +107,8 @@ def _from_address(address: str) -> Media:
     scheme, _, rest = address.partition(":")
     if scheme.lower() != "data":
         raise bad_reply(
-            f"the answer holds a link ({address[:_SHOWN_CHARS]!r}) instead of data; links are not fetched. Ask the "
+            f"the answer holds a link ({address[:_SHOWN_CHARS]!r}) instead of data; "
+            "links are not fetched. Ask the "
             "server for data, for pictures with image_response_format=b64_json"
         )
     head, comma, body = rest.partition(",")

@@ -23,7 +23,8 @@ ImageDetail = Literal["auto", "low", "high"]
 ResponseFormat = Literal["json_object"]
 
 INPUT_KINDS = ("text", "code", "image", "audio", "document", "video")
-"""The kinds with a field in the interface; ``video`` is the dialect of vLLM and similar servers."""
+"""The kinds with a field in the interface; ``video`` is the dialect of vLLM and similar
+servers."""
 
 OPTIONS = ("image.size", "image.quality", "audio.voice", "audio.format")
 """The modality options that some endpoint has a field for."""
@@ -44,7 +45,8 @@ _OUTPUTS_OF: dict[str, tuple[PartKind, ...]] = {
 
 @dataclass(frozen=True)
 class Settings:
-    """One server and its options; ``timeout`` in seconds a call, the key never shown."""
+    """One server and its options; ``timeout`` in seconds a call, the key never
+    shown."""
 
     model: str
     base_url: str
@@ -73,7 +75,8 @@ class Settings:
         return urlsplit(self.base_url).netloc.rpartition("@")[2]
 
     def identity(self) -> dict[str, Any]:
-        """The settings by which answers may be reused; not the key, the replicas, nor the timeout."""
+        """The settings by which answers may be reused; not the key, the replicas, nor
+        the timeout."""
         identity: dict[str, Any] = {
             "backend": "openai",
             "model": self.model,
@@ -96,13 +99,14 @@ def checked_base_url(given: str, argument: str = "base_url") -> str:
     """The server's address: the argument, OPENAI_BASE_URL, or the official one.
     It has no trailing slash.
 
-    Raises UsageError for anything but a plain http or https address. Credentials and queries are refused, because the
-    address is written into results.
+    Raises UsageError for anything but a plain http or https address. Credentials and
+    queries are refused, because the address is written into results.
     """
     url = (given or os.environ.get("OPENAI_BASE_URL", "") or OFFICIAL_URL).strip()
     if "@" in url or "?" in url or "#" in url:
         raise UsageError(
-            f"{argument} must hold no user name, query or fragment; keys go into OPENAI_API_KEY",
+            f"{argument} must hold no user name, query or fragment; keys go into "
+            "OPENAI_API_KEY",
             name=argument,
         )
     if "://" not in url:
@@ -139,14 +143,16 @@ def checked_base_url(given: str, argument: str = "base_url") -> str:
 
 
 def checked_replicas(given: str | Sequence[str]) -> tuple[str, ...]:
-    """More addresses of the same model. Raises UsageError as ``checked_base_url`` does."""
+    """More addresses of the same model. Raises UsageError as ``checked_base_url``
+    does."""
     urls = given.split("+") if isinstance(given, str) else given
     return tuple(checked_base_url(url, "replicas") for url in urls if url)
 
 
 def read_api_key(api_key_file: str, base_urls: Sequence[str]) -> str:
     """The key from the file or OPENAI_API_KEY; empty for local servers without one.
-    Raises MissingDataError without a key for a server that is not local, UsageError for an invalid key."""
+    Raises MissingDataError without a key for a server that is not local, UsageError for
+    an invalid key."""
     key = (
         _key_in_file(Path(api_key_file).expanduser())
         if api_key_file
@@ -155,20 +161,25 @@ def read_api_key(api_key_file: str, base_urls: Sequence[str]) -> str:
     far = [url for url in base_urls if not is_local(urlsplit(url).hostname or "")]
     if not key and far:
         raise MissingDataError(
-            f"{far[0]} needs a key: set the environment variable OPENAI_API_KEY, or give a file that holds it "
+            f"{far[0]} needs a key: set the environment variable OPENAI_API_KEY, or "
+            "give a file that holds it "
             "with api_key_file=FILE",
             name="OPENAI_API_KEY",
         )
     if not all("!" <= char <= "~" for char in key):
         origin = api_key_file or "OPENAI_API_KEY"
         raise UsageError(
-            f"the key in {origin} holds characters that no key has; it must be one word of plain ASCII"
+            f"the key in {origin} holds characters that no key has; it must be one "
+            "word of plain ASCII"
         )
     return key
 
 
 def _key_in_file(path: Path) -> str:
-    how_to_fix = "give a readable file with the key in it as api_key_file=FILE, or set OPENAI_API_KEY"
+    how_to_fix = (
+        "give a readable file with the key in it as api_key_file=FILE, or set "
+        "OPENAI_API_KEY"
+    )
     try:
         key = path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -184,7 +195,8 @@ def _key_in_file(path: Path) -> str:
 
 
 def is_local(host: str) -> bool:
-    """Whether it is this machine or its own network, where servers mostly need no key."""
+    """Whether it is this machine or its own network, where servers mostly need no
+    key."""
     try:
         return not ipaddress.ip_address(host).is_global
     except ValueError:
@@ -198,8 +210,8 @@ def capabilities_of(
     max_images: int = 0,
 ) -> Capabilities:
     """What an endpoint takes and gives. Raises UnknownNameError for unsupported kinds.
-    Inputs are limited to those of the endpoint, and to ``max_images`` pictures (0: any number); it also decides the
-    default outputs."""
+    Inputs are limited to those of the endpoint, and to ``max_images`` pictures (0: any
+    number); it also decides the default outputs."""
     taken = [
         kind
         for kind in kinds_in("inputs", inputs, INPUT_KINDS)

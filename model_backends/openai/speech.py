@@ -43,7 +43,8 @@ class SpeechEndpoint:
         sound = Media.from_bytes(received.body)
         if sound.kind != "audio":
             raise bad_reply(
-                f"the server's answer is no sound but {len(received.body)} bytes of {sound.mime}"
+                f"the server's answer is no sound but {len(received.body)} bytes of "
+                f"{sound.mime}"
             )
         return Response(
             output=Interleaved.from_reply("", [sound]),

@@ -19,13 +19,16 @@ if TYPE_CHECKING:
     import aiohttp
 
 CONNECT_TIMEOUT = 30.0
-"""Seconds to open a connection, so that a missing machine is found long before a slow answer times out."""
+"""Seconds to open a connection, so that a missing machine is found long before a slow
+answer times out."""
 
 DNS_SECONDS = 300
 LARGE_BODY = 2**20
-"""Bytes from which a body is sent in pieces, so that other calls go on in between, and a reply waits for room."""
+"""Bytes from which a body is sent in pieces, so that other calls go on in between, and
+a reply waits for room."""
 HELD_BYTES = 2**29
-"""Of the large replies that are read and decoded at once; one is always let through, whatever its size."""
+"""Of the large replies that are read and decoded at once; one is always let through,
+whatever its size."""
 
 
 class Outgoing(NamedTuple):
@@ -83,8 +86,9 @@ class Transport:
         self._addresses = Addresses((base_url,))
 
     async def post(self, outgoing: Outgoing, key: str = "") -> Received:
-        """The reply with any status, of the first address that can be reached. Raises CallError without a whole reply.
-        A server that knows idempotency keys answers a second call with the same ``key`` by the reply to the first."""
+        """The reply with any status, of the first address that can be reached. Raises
+        CallError without a whole reply. A server that knows idempotency keys answers a
+        second call with the same ``key`` by the reply to the first."""
         while True:
             addresses = self._addresses
             address = addresses.next()
@@ -145,7 +149,8 @@ class Transport:
         return Received(response.status, response.headers, clean, latency, held)
 
     def release(self, received: Received) -> None:
-        """State that a reply's body is not needed any more, which makes room for others."""
+        """State that a reply's body is not needed any more, which makes room for
+        others."""
         if received.held:
             self._room.free(received.held)
 
@@ -173,21 +178,24 @@ class Transport:
         return session
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """The whole body; a connection that is not read to the end is closed, not pooled."""
+        """The whole body; a connection that is not read to the end is closed, not
+        pooled."""
         length = (
             None if "Content-Encoding" in response.headers else response.content_length
         )
         if length is not None and length < min(
             LARGE_BODY, self._settings.max_reply_bytes + 1
         ):
-            return await response.read()  # it closes itself on failure; a context manager costs 4 % of a small call
+            # it closes itself on failure; a context manager costs 4 % of a small call
+            return await response.read()
         async with response:
             return await self._read_pieces(response, length)
 
     async def _read_pieces(
         self, response: aiohttp.ClientResponse, length: int | None
     ) -> bytes:
-        """A body that is large, or whose length is not known. A large one waits for room, and keeps what it takes."""
+        """A body that is large, or whose length is not known. A large one waits for
+        room, and keeps what it takes."""
         most = self._settings.max_reply_bytes
         pieces, total, taken = [], 0, 0
         try:
@@ -214,7 +222,8 @@ class Transport:
     def _too_large(self) -> CallError:
         limit = self._settings.max_reply_bytes
         return bad_reply(
-            f"the reply is larger than {limit} bytes; raise max_reply_bytes if that is meant"
+            f"the reply is larger than {limit} bytes; raise max_reply_bytes if that "
+            "is meant"
         )
 
     def _lost(self, error: Exception, address: Address) -> CallError:
@@ -226,7 +235,8 @@ class Transport:
         )
 
     def _unreached(self, error: Exception, address: Address) -> CallError:
-        """The error when nothing was sent: unknown host, no server, untrusted certificate."""
+        """The error when nothing was sent: unknown host, no server, untrusted
+        certificate."""
         said = str(error).replace(" ssl:default", "")  # aiohttp's name for its default
         where = address.name
         if isinstance(
@@ -245,7 +255,10 @@ class Transport:
                 else cause.strerror or str(cause)
             )
         elif isinstance(error, self._aiohttp.ConnectionTimeoutError):
-            said = f"no connection within {min(CONNECT_TIMEOUT, self._settings.timeout):g} s"
+            said = (
+                "no connection within "
+                f"{min(CONNECT_TIMEOUT, self._settings.timeout):g} s"
+            )
         return CallError("unreachable", f"{where} cannot be reached ({said})")
 
 

@@ -30,22 +30,28 @@ from mmeval.records import Request, Response
 from mmeval.wording import shortened
 
 _MOST_SOFTWARE = 200
-"""Characters of what the worker says of its libraries, which is recorded with each answer."""
+"""Characters of what the worker says of its libraries, which is recorded with each
+answer."""
 
 log = logging.getLogger(__name__)
 
 
 class ProcessBackend:
-    """A model in an environment of its own: a program that speaks by lines of JSON (``docs/process-protocol.md``).
+    """A model in an environment of its own: a program that speaks by lines of JSON
+    (``docs/process-protocol.md``).
 
-    ``command`` starts it, in the folder ``cwd`` and with ``env`` on top of the environment; ``args`` are handed to it
-    when it loads its model. ``copies`` starts several, of which each sees those of ``devices`` that are its own
-    (``0+1``: one each) as CUDA_VISIBLE_DEVICES; with ``copies=0`` the program is one of this process. ``media`` go by
-    ``path``, or ``inline`` as base64. ``code`` are more files and folders that are part of the model. Times are in
-    seconds: until ``hello``, until the model is loaded, and later without a line. ``name`` overrules the worker's;
-    ``takes``, ``gives`` (``text+image``) and ``mode`` may narrow what it says of itself.
+    ``command`` starts it, in the folder ``cwd`` and with ``env`` on top of the
+    environment; ``args`` are handed to it when it loads its model. ``copies`` starts
+    several, of which each sees those of ``devices`` that are its own (``0+1``: one
+    each) as CUDA_VISIBLE_DEVICES; with ``copies=0`` the program is one of this process.
+    ``media`` go by ``path``, or ``inline`` as base64. ``code`` are more files and
+    folders that are part of the model. Times are in seconds: until ``hello``, until the
+    model is loaded, and later without a line. ``name`` overrules the worker's;
+    ``takes``, ``gives`` (``text+image``) and ``mode`` may narrow what it says of
+    itself.
 
-    Raises MissingError for a program that is not there or sends no ``hello``, UsageError for arguments.
+    Raises MissingError for a program that is not there or sends no ``hello``,
+    UsageError for arguments.
     """
 
     def __init__(
@@ -107,7 +113,8 @@ class ProcessBackend:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What the worker says of its model, its code and its arguments; nothing of where it runs."""
+        """What the worker says of its model, its code and its arguments; nothing of
+        where it runs."""
         stated = {
             "worker": dict(self._hello.identity),
             "code": self._code,
@@ -170,7 +177,8 @@ class ProcessBackend:
     def _answers(
         self, program: Program, rows: Sequence[Mapping[str, Any]], out: Path
     ) -> Iterator[tuple[int, Response]]:
-        """What the worker answers to rows. Raises ModelDiedError, and what it says of the whole batch."""
+        """What the worker answers to rows. Raises ModelDiedError, and what it says of
+        the whole batch."""
         by_path = self._settings.media == "path"
         reader, open_rows = (
             AnswerReader(self._capabilities.outputs, out),
@@ -189,7 +197,8 @@ class ProcessBackend:
                 message = program.expect("answer", "failed", "done", limit=limit)
                 if message.get("id") != self._batches:
                     raise program.bad(
-                        f"it answered batch {message.get('id')!r:.80}, and is asked {self._batches}"
+                        f"it answered batch {message.get('id')!r:.80}, and is asked "
+                        f"{self._batches}"
                     )
                 row = message.get("row")
                 whole = message["type"] == "done" or (
@@ -199,7 +208,8 @@ class ProcessBackend:
                     break
                 if type(row) is not int or row not in open_rows:
                     raise program.bad(
-                        f"it answered row {row!r:.80}, which is not open in a batch of {len(rows)}"
+                        f"it answered row {row!r:.80}, which is not open in a batch "
+                        f"of {len(rows)}"
                     )
                 open_rows.remove(row)
                 if message["type"] == "failed":
@@ -210,7 +220,8 @@ class ProcessBackend:
                         replace(reader.response(message), fingerprint=self._software),
                     )
         finally:
-            if not whole:  # what it still says of this batch would be read as answers to the next one
+            # what it still says of this batch would be read as answers to the next one
+            if not whole:
                 program.kill()
                 self._program = None
         if message["type"] == "failed":
@@ -226,7 +237,8 @@ class ProcessBackend:
             if self._program.hello != self._hello:
                 self._end()
                 raise UsageError(
-                    "the worker says another hello than before: its model has changed meanwhile"
+                    "the worker says another hello than before: its model has changed "
+                    "meanwhile"
                 )
         if not self._is_loaded:
             program = self._program
@@ -254,7 +266,8 @@ class ProcessBackend:
 
 
 def _failed(message: Mapping[str, Any], rows: int) -> Iterator[tuple[int, Response]]:
-    """What a failure of a whole batch means: the error of a single row; else it is raised, and rows are asked again."""
+    """What a failure of a whole batch means: the error of a single row; else it is
+    raised, and rows are asked again."""
     kind, said = failure(message)
     if kind == "out_of_memory":
         raise MemoryError(f"out of memory in the worker: {said}")

@@ -1,4 +1,5 @@
-"""Reads a medium that a worker has written: a plain file in the folder of its batch, once."""
+"""Reads a medium that a worker has written: a plain file in the folder of its batch,
+once."""
 
 from __future__ import annotations
 
@@ -15,11 +16,13 @@ class MediaFaultError(Exception):
 
 
 def written(row: Mapping[str, Any], out: Path, used: set[Path]) -> bytes:
-    """The bytes of a medium that a part names, read at once. ``out`` has no link in its path.
+    """The bytes of a medium that a part names, read at once. ``out`` has no link in its
+    path.
 
-    Raises MediaFaultError for a file that is missing, lies outside of ``out``, is a link or no plain file, or is in
-    ``used`` already, where it is added: two answers that name one file would share its last content. Raises
-    ContentError for one that is too large.
+    Raises MediaFaultError for a file that is missing, lies outside of ``out``, is a
+    link or no plain file, or is in ``used`` already, where it is added: two answers
+    that name one file would share its last content. Raises ContentError for one that is
+    too large.
     """
     named = row.get("path")
     if not isinstance(named, str) or "\0" in named:
@@ -35,7 +38,8 @@ def written(row: Mapping[str, Any], out: Path, used: set[Path]) -> bytes:
         raise MediaFaultError(f"the medium {named} is not there")
     if file in used:
         raise MediaFaultError(
-            f"the medium {named} belongs to an earlier part; write each into a file of its own"
+            f"the medium {named} belongs to an earlier part; write each into a file "
+            "of its own"
         )
     used.add(file)
     try:

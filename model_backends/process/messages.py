@@ -1,4 +1,5 @@
-"""The messages of protocol 1 as JSON: ``hello`` and ``answer`` are read, rows of ``generate`` are written."""
+"""The messages of protocol 1 as JSON: ``hello`` and ``answer`` are read, rows of
+``generate`` are written."""
 
 from __future__ import annotations
 
@@ -49,10 +50,12 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def read_hello(row: Mapping[str, Any]) -> Hello:
-    """Raises UsageError for another protocol, and for a field that says nothing valid."""
+    """Raises UsageError for another protocol, and for a field that says nothing
+    valid."""
     if row.get("protocol") != PROTOCOL:
         raise UsageError(
-            f"the worker speaks protocol {row.get('protocol')!r}, and this mmeval speaks {PROTOCOL}; write a worker "
+            f"the worker speaks protocol {row.get('protocol')!r}, and this mmeval "
+            f"speaks {PROTOCOL}; write a worker "
             "for it with 'mmeval init worker'",
             name="protocol",
         )
@@ -74,7 +77,8 @@ def read_hello(row: Mapping[str, Any]) -> Hello:
     }
     if wrong := [field for field, fine in valid.items() if not fine]:
         raise UsageError(
-            f"hello of the worker: {wrong[0]}={row.get(wrong[0])!r:.200} cannot be used; see docs/process-protocol.md",
+            f"hello of the worker: {wrong[0]}={row.get(wrong[0])!r:.200} cannot be "
+            "used; see docs/process-protocol.md",
             name=wrong[0],
         )
     try:
@@ -92,14 +96,16 @@ def read_hello(row: Mapping[str, Any]) -> Hello:
 
 
 def narrowed(can: Capabilities, takes: str, gives: str, mode: str) -> Capabilities:
-    """The capabilities, less what the user's arguments leave out. Raises UsageError for what would widen them."""
+    """The capabilities, less what the user's arguments leave out. Raises UsageError for
+    what would widen them."""
     inputs, outputs = (
         _subset("takes", takes, can.inputs),
         _subset("gives", gives, can.outputs),
     )
     if mode and mode not in _MODES[: _MODES.index(can.output_mode) + 1]:
         raise UsageError(
-            f"mode={mode}: the worker's mode is {can.output_mode}, which it may narrow alone",
+            f"mode={mode}: the worker's mode is {can.output_mode}, which it may "
+            "narrow alone",
             name="mode",
         )
     chosen = next((known for known in _MODES if known == mode), can.output_mode)
@@ -110,7 +116,8 @@ def _subset(argument: str, given: str, known: Collection[str]) -> Sequence[str]:
     names = [name for name in given.split("+") if name]
     if more := [name for name in names if name not in known]:
         raise UsageError(
-            f"{argument}={given}: the worker's {argument} are {'+'.join(known)}; {more[0]} is not among them",
+            f"{argument}={given}: the worker's {argument} are {'+'.join(known)}; "
+            f"{more[0]} is not among them",
             name=argument,
         )
     return names or [name for name in known if name != "code" or "text" not in known]
@@ -163,7 +170,8 @@ def _part_row(part: Part, travel: MediaTravel, folder: Path) -> dict[str, Any]:
 
 
 def _neutral(media: Media, folder: Path) -> Path:
-    """A path whose name says nothing of the content: a file name can give the answer away."""
+    """A path whose name says nothing of the content: a file name can give the answer
+    away."""
     if media.path is not None and media.path.stem == media.sha256:
         return media.path.absolute()
     place = folder / f"{media.sha256}{suffix_for(media.mime)}"
@@ -183,7 +191,8 @@ class AnswerReader:
         self._used: set[Path] = set()
 
     def response(self, row: Mapping[str, Any]) -> Response:
-        """The response of an ``answer``, or a failed one that says what is wrong with its parts."""
+        """The response of an ``answer``, or a failed one that says what is wrong with
+        its parts."""
         parts, tokens = row.get("parts"), row.get("tokens")
         try:
             if not isinstance(parts, list):
@@ -200,7 +209,8 @@ class AnswerReader:
         kind = row.get("kind") if isinstance(row, dict) else None
         if not isinstance(row, dict) or kind not in self._gives:
             raise MediaFaultError(
-                f"it holds a part of the kind {kind!r:.80}, which the worker does not give"
+                f"it holds a part of the kind {kind!r:.80}, which the worker does not "
+                "give"
             )
         if kind in _WORDS:
             text = row.get("text")

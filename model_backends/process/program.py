@@ -1,4 +1,5 @@
-"""A worker's program at work: lines are sent and received, and its end is put into words."""
+"""A worker's program at work: lines are sent and received, and its end is put into
+words."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ MAX_LINE_BYTES = 2**26
 END_SECONDS = 3.0
 """How long a program may take to end when it is asked to."""
 _LOOK_SECONDS = 0.5
-"""How often the program is looked after while nothing comes: what it has started may hold its output open."""
+"""How often the program is looked after while nothing comes: what it has started may
+hold its output open."""
 _LOG_CHARS = 600
 _LEVELS = {"debug": logging.DEBUG, "warning": logging.WARNING, "error": logging.ERROR}
 
@@ -44,9 +46,10 @@ class Folders(NamedTuple):
 class Program:
     """A program that speaks the protocol, on its leash, after its ``hello``.
 
-    ``device`` is what it sees of the machine's accelerators, empty for all. Raises MissingError where no ``hello``
-    comes, UsageError for one that cannot be used. The other methods raise ModelDiedError where the program has ended,
-    or had to be ended: it is silent for too long, or says what is no message.
+    ``device`` is what it sees of the machine's accelerators, empty for all. Raises
+    MissingError where no ``hello`` comes, UsageError for one that cannot be used. The
+    other methods raise ModelDiedError where the program has ended, or had to be ended:
+    it is silent for too long, or says what is no message.
     """
 
     def __init__(self, settings: Settings, device: str = "") -> None:
@@ -84,7 +87,8 @@ class Program:
             ) from None
 
     def load(self, args: Mapping[str, Any], limit: TimeLimit) -> Mapping[str, Any]:
-        """Have it load its model; returns what it says of its libraries. Raises MmevalError where it cannot."""
+        """Have it load its model; returns what it says of its libraries. Raises
+        MmevalError where it cannot."""
         try:
             self.send({"type": "load", "args": dict(args)}, limit)
             message = self.expect("ready", "failed", limit=limit)
@@ -97,7 +101,8 @@ class Program:
         return provenance if isinstance(provenance, dict) else {}
 
     def send(self, message: Mapping[str, Any], limit: TimeLimit) -> None:
-        """Write a message. What the program writes meanwhile is read, or both would wait for each other."""
+        """Write a message. What the program writes meanwhile is read, or both would
+        wait for each other."""
         left, until = (
             memoryview(to_line(message) + b"\n"),
             time.monotonic() + limit.seconds,
@@ -113,7 +118,8 @@ class Program:
                 until = time.monotonic() + limit.seconds
 
     def expect(self, *types: str, limit: TimeLimit) -> dict[str, Any]:
-        """The next message, of one of some types; ``limit`` is how long no line may come. What it logs is logged."""
+        """The next message, of one of some types; ``limit`` is how long no line may
+        come. What it logs is logged."""
         while True:
             line = self._line(limit)
             try:
@@ -134,13 +140,15 @@ class Program:
             else:
                 wanted = " or ".join(types)
                 raise self.bad(
-                    f"it sent a message of the type {message['type']!r:.80} where {wanted} is due"
+                    f"it sent a message of the type {message['type']!r:.80} where "
+                    f"{wanted} is due"
                 )
 
     @contextlib.contextmanager
     def folders(self) -> Iterator[Folders]:
-        """The folders for the media of one batch, which are emptied after it. All batches have the same: to make and
-        remove some takes longer than a short answer."""
+        """The folders for the media of one batch, which are emptied after it. All
+        batches have the same: to make and remove some takes longer than a short
+        answer."""
         found = Folders(self._scratch / "in", self._scratch / "out")
         if not self._scratch.exists():
             self._scratch.mkdir(mode=0o700)
@@ -177,7 +185,8 @@ class Program:
         self._leash.kill()
         self._close_errors()
 
-    # --- bytes -------------------------------------------------------------------------------------------------------
+    # --- bytes
+    # -------------------------------------------------------------------------------------------------------
 
     def _line(self, limit: TimeLimit) -> bytes:
         until = time.monotonic() + limit.seconds
@@ -185,7 +194,8 @@ class Program:
             self._scanned = len(self._read)
             if self._scanned > MAX_LINE_BYTES:
                 raise self.bad(
-                    f"it wrote a line of more than {MAX_LINE_BYTES >> 20} MiB: {_shown(self._read)}"
+                    f"it wrote a line of more than {MAX_LINE_BYTES >> 20} MiB: "
+                    f"{_shown(self._read)}"
                 )
             self._wait(until, limit)
         line = bytes(self._read[:end])
@@ -194,7 +204,8 @@ class Program:
         return line
 
     def _wait(self, until: float, limit: TimeLimit, *, sending: bool = False) -> bool:
-        """Wait for one of the pipes, and read what there is; whether the program's input can be written to."""
+        """Wait for one of the pipes, and read what there is; whether the program's
+        input can be written to."""
         poll = select.poll()
         ours, theirs = self._leash.stdin.fileno(), self._leash.stdout.fileno()
         poll.register(theirs, select.POLLIN)
@@ -211,7 +222,8 @@ class Program:
                 len(self._read) > 2 * MAX_LINE_BYTES
             ):  # only what it writes while it is sent a message adds up to that
                 raise self.bad(
-                    f"it wrote more than {2 * MAX_LINE_BYTES >> 20} MiB before it read what it was sent"
+                    f"it wrote more than {2 * MAX_LINE_BYTES >> 20} MiB before it "
+                    "read what it was sent"
                 )
         elif not ready and self._leash.has_ended:
             raise self._death()
@@ -221,7 +233,8 @@ class Program:
             raise self.bad(f"no line came from it for {limit}")
         return ours in ready
 
-    # --- its end -----------------------------------------------------------------------------------------------------
+    # --- its end
+    # -----------------------------------------------------------------------------------------------------
 
     def _death(self) -> ModelDiedError:
         """How it ended, in words."""
@@ -244,8 +257,9 @@ class Program:
 
 
 def _error_stream() -> tuple[IO[bytes] | int, int]:
-    """Where the program's error stream goes, and from where on it is its own.
-    In a copy's process that is the copy's log, which is its standard error; else a file without a name."""
+    """Where the program's error stream goes, and from where on it is its own. In a
+    copy's process that is the copy's log, which is its standard error; else a file
+    without a name."""
     if _is_log(2):
         return 2, os.fstat(2).st_size
     return tempfile.TemporaryFile(), 0

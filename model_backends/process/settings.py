@@ -1,4 +1,5 @@
-"""The backend's arguments, checked, and the digests of the files that make the worker."""
+"""The backend's arguments, checked, and the digests of the files that make the
+worker."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ class TimeLimit(NamedTuple):
 
 @dataclass(frozen=True)
 class Settings:
-    """How the program is started and asked. Raises UsageError for a time that is not above 0."""
+    """How the program is started and asked. Raises UsageError for a time that is not
+    above 0."""
 
     command: tuple[str, ...]
     cwd: Path
@@ -57,14 +59,16 @@ class Settings:
 
 
 def words_of(command: str | Sequence[str]) -> tuple[str, ...]:
-    """The words of a command. Raises UsageError for one without words or with an open quote."""
+    """The words of a command. Raises UsageError for one without words or with an open
+    quote."""
     try:
         words = tuple(shlex.split(command) if isinstance(command, str) else command)
     except ValueError as error:
         raise UsageError(f"command={command!r}: {error}", name="command") from None
     if not words:
         raise UsageError(
-            "command is empty: name the program of the model, as in command='python omni/serve.py'"
+            "command is empty: name the program of the model, as in command='python "
+            "omni/serve.py'"
         )
     return words
 
@@ -85,7 +89,8 @@ def check_program(settings: Settings) -> None:
 
 
 def devices_of(devices: str, copies: int | None) -> tuple[str, ...]:
-    """The devices of each copy, empty ones where none are named. Raises UsageError for another number of them."""
+    """The devices of each copy, empty ones where none are named. Raises UsageError for
+    another number of them."""
     named = tuple(devices.split("+")) if devices else ()
     count = (len(named) or 1) if copies is None else copies
     if count < 1:
@@ -94,7 +99,8 @@ def devices_of(devices: str, copies: int | None) -> tuple[str, ...]:
         )
     if named and len(named) != count:
         raise UsageError(
-            f"devices={devices} are those of {len(named)} copies, and copies={count}; write one for each, as in "
+            f"devices={devices} are those of {len(named)} copies, and copies={count}; "
+            "write one for each, as in "
             "devices=0+1 (two devices of one copy: devices=0,1+2,3)",
             name="devices",
         )
@@ -102,8 +108,9 @@ def devices_of(devices: str, copies: int | None) -> tuple[str, ...]:
 
 
 def code_digests(settings: Settings, code: Sequence[str]) -> dict[str, str]:
-    """A digest for each name of a file that the command or ``code`` names; of a folder its Python files count.
-    Raises MissingDataError for what ``code`` names and is not there."""
+    """A digest for each name of a file that the command or ``code`` names; of a folder
+    its Python files count. Raises MissingDataError for what ``code`` names and is not
+    there."""
     found: dict[str, list[str]] = defaultdict(list)
     for file, name in {
         file.resolve(): name for name, file in _files(settings, code)

@@ -1,4 +1,5 @@
-"""The backend: runs the program of a request and answers with what it printed and left."""
+"""The backend: runs the program of a request and answers with what it printed and
+left."""
 
 from __future__ import annotations
 
@@ -22,24 +23,26 @@ from mmeval.system import OwnThread
 VERSION = 2
 """Raised whenever the same program could be answered otherwise."""
 TAIL_CHARS = 4000
-"""How much of a program's errors an answer holds: the end, where a traceback says what is wrong."""
+"""How much of a program's errors an answer holds: the end, where a traceback says what
+is wrong."""
 
 
 class SandboxBackend:
-    """Runs one Python program for a request, cut off from the machine, the network and other programs.
+    """Runs one Python program for a request, cut off from the machine, the network and
+    other programs.
 
-    :param runtime: ``bwrap`` (bubblewrap), ``docker`` or ``podman``; ``auto``: bubblewrap.
-    :param python: the interpreter, ours if empty; in a container a name of the image's.
-    :param packages: whether programs may import the packages that are installed beside the interpreter.
-    :param seconds: of wall time, and of processor time, for a program with all of its processes.
-    :param memory_mb: for all of its processes and files together.
-    :param processes: processes and threads at once.
-    :param output_kb: what it may print.
-    :param files: how many files of ``output/`` are taken.
-    :param file_mb: the most that one file may hold.
-    :param image: for docker and podman: the image with its digest.
+    :param runtime: ``bwrap`` (bubblewrap), ``docker`` or ``podman``; ``auto``:
+    bubblewrap. :param python: the interpreter, ours if empty; in a container a name of
+    the image's. :param packages: whether programs may import the packages that are
+    installed beside the interpreter. :param seconds: of wall time, and of processor
+    time, for a program with all of its processes. :param memory_mb: for all of its
+    processes and files together. :param processes: processes and threads at once.
+    :param output_kb: what it may print. :param files: how many files of ``output/`` are
+    taken. :param file_mb: the most that one file may hold. :param image: for docker and
+    podman: the image with its digest.
 
-    Raises MissingDataError, before anything is asked, where no runtime holds a program here.
+    Raises MissingDataError, before anything is asked, where no runtime holds a program
+    here.
     """
 
     capabilities = Capabilities.of(
@@ -64,7 +67,8 @@ class SandboxBackend:
         in_container = runtime in ("docker", "podman")
         if image and not in_container:
             raise UsageError(
-                "the backend 'sandbox': image= is for runtime=docker and runtime=podman",
+                "the backend 'sandbox': image= is for runtime=docker and "
+                "runtime=podman",
                 name="image",
             )
         if packages and in_container:
@@ -97,7 +101,8 @@ class SandboxBackend:
 
     @classmethod
     def check_machine(cls) -> str:
-        """What programs run in here by default. Raises MissingDataError where nothing holds them."""
+        """What programs run in here by default. Raises MissingDataError where nothing
+        holds them."""
         runtime = runtime_for("auto", "", packages=False, image="")
         return "; ".join(
             [f"sandbox: programs of models can run in {runtime.name}", *runtime.notes]
@@ -109,7 +114,8 @@ class SandboxBackend:
             if program is None:
                 return Response.failed(
                     "bad_request",
-                    "there is no program: the last user message has no code part and no fenced block",
+                    "there is no program: the last user message has no code part and "
+                    "no fenced block",
                 )
             if (
                 sum(media.size for _, media in program.inputs)
@@ -139,7 +145,8 @@ class SandboxBackend:
             thread.end()
 
     def _response(self, outcome: Outcome) -> Response:
-        """What was printed comes first and the state last, in a part of its own: a program can imitate words alone."""
+        """What was printed comes first and the state last, in a part of its own: a
+        program can imitate words alone."""
         status = (
             f"exit status {outcome.status}"
             if outcome.status and not outcome.ended

@@ -31,15 +31,18 @@ from mmeval.model_backends.sandbox.watch import load_below
 
 NOBODY = 65534
 LEAST = (0, 8)
-"""The first version with tmpfs of a given size, and with user namespaces that can be closed."""
+"""The first version with tmpfs of a given size, and with user namespaces that can be
+closed."""
 _MOUNT_POINT = "/mnt"
 """Where root mounts the folders of the interpreter for the id that it takes."""
 _MOUNT_SCRIPT = f"""set -e; at=0; mount -t tmpfs -o mode=755 tmpfs {_MOUNT_POINT}
 while [ "$1" != -- ]; do mkdir {_MOUNT_POINT}/$at; mount --bind "$1" {_MOUNT_POINT}/$at; at=$((at+1)); shift; done
 shift; exec env -i "$@\""""
-"""Each step becomes the next one: the kernel ends bubblewrap with the run, of which it is the direct child."""
+"""Each step becomes the next one: the kernel ends bubblewrap with the run, of which it
+is the direct child."""
 _DEVICES = ("null", "full", "random", "urandom")
-"""Without ``zero``: shared memory of it stays when a process gives it back, and then belongs to none."""
+"""Without ``zero``: shared memory of it stays when a process gives it back, and then
+belongs to none."""
 _ISOLATED = (
     *(
         "--unshare-user",
@@ -63,8 +66,9 @@ _ISOLATED = (
 
 
 class Bubblewrap:
-    """``proc``: the program has a ``/proc`` of its own, else an empty one. ``closed``: bubblewrap itself closes user
-    namespaces inside, else the filter of system calls alone does. Some containers refuse the one or the other."""
+    """``proc``: the program has a ``/proc`` of its own, else an empty one. ``closed``:
+    bubblewrap itself closes user namespaces inside, else the filter of system calls
+    alone does. Some containers refuse the one or the other."""
 
     name = "bwrap"
 
@@ -81,9 +85,11 @@ class Bubblewrap:
         self.version = ".".join(numbers)
         if tuple(map(int, numbers[:2])) < LEAST:
             raise MissingDataError(
-                f"bubblewrap {self.version or 'of an unknown version'} is too old: {LEAST[0]}.{LEAST[1]} or newer is "
+                f"bubblewrap {self.version or 'of an unknown version'} is too old: "
+                f"{LEAST[0]}.{LEAST[1]} or newer is "
                 "needed",
-                how_to_fix="Take it from a newer release of your system, or use runtime=docker",
+                how_to_fix="Take it from a newer release of your system, or use "
+                "runtime=docker",
             )
         self._setpriv = _program("setpriv", "util-linux") if _is_root() else ""
 
@@ -93,11 +99,13 @@ class Bubblewrap:
             note
             for note, applies in (
                 (
-                    "programs have an empty /proc: a container masks the machine's, and lets no other be mounted",
+                    "programs have an empty /proc: a container masks the machine's, "
+                    "and lets no other be mounted",
                     not self._proc,
                 ),
                 (
-                    "user namespaces are closed inside by the filter of system calls alone",
+                    "user namespaces are closed inside by the filter of system calls "
+                    "alone",
                     not self._closed,
                 ),
                 (
@@ -176,15 +184,18 @@ class Bubblewrap:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env={},  # process 1 of the sandbox shows the one that bubblewrap was started with
+                # process 1 of the sandbox shows the one that bubblewrap was started
+                # with
+                env={},
                 cwd="/",
             )
             kept.pop_all()  # the cell closes them
         return _BwrapCell(process, ours, info, limits)
 
     def _outer(self) -> list[str]:
-        """What goes before bubblewrap for root, whose processes have no limit of number: it gives up its id.
-        The id that it takes is shown the folders of the interpreter elsewhere, as root's home is closed to it."""
+        """What goes before bubblewrap for root, whose processes have no limit of
+        number: it gives up its id. The id that it takes is shown the folders of the
+        interpreter elsewhere, as root's home is closed to it."""
         if not self._setpriv:
             return []
         words = [
@@ -278,7 +289,8 @@ class _BwrapCell:
         )
 
     def end(self) -> bool:
-        """Kill process 1 of the namespace: the kernel ends the others before it. Bubblewrap does not wait for that."""
+        """Kill process 1 of the namespace: the kernel ends the others before it.
+        Bubblewrap does not wait for that."""
         if not self._handle:
             self.process.kill()
             return True
@@ -298,7 +310,8 @@ class _BwrapCell:
         return False
 
     def _found(self) -> bool:
-        """Whether it is known which process is the first of the namespace, as bubblewrap reports."""
+        """Whether it is known which process is the first of the namespace, as
+        bubblewrap reports."""
         if not self._first:
             with contextlib.suppress(BlockingIOError):
                 self._reported += os.read(self._info, 4096)
@@ -315,14 +328,16 @@ def _program(name: str, package: str) -> str:
     found = shutil.which(name)
     if found is None:
         raise MissingDataError(
-            f"programs of models cannot be run: {package} is not installed (there is no {name} on the PATH)",
+            f"programs of models cannot be run: {package} is not installed (there is "
+            f"no {name} on the PATH)",
             how_to_fix=f"Install it: apt install {package}, on Debian or Ubuntu",
         )
     return found
 
 
 def _is_root() -> bool:
-    """Whether this is the machine's own root, and not that of a container without privileges."""
+    """Whether this is the machine's own root, and not that of a container without
+    privileges."""
     inside, outside, count = map(
         int, Path("/proc/self/uid_map").read_text().split()[:3]
     )
@@ -330,7 +345,8 @@ def _is_root() -> bool:
 
 
 def _system_links(names: Iterable[str]) -> list[str]:
-    """The folders beside ``/usr`` that lead into it; on some systems they are folders of their own."""
+    """The folders beside ``/usr`` that lead into it; on some systems they are folders
+    of their own."""
     words: list[str] = []
     for path in (Path("/", name) for name in names):
         if path.is_symlink():

@@ -21,7 +21,8 @@ from mmeval.wording import either
 RuntimeName = Literal["auto", "bwrap", "docker", "podman"]
 _NO_PROC = "mount proc"
 _NOT_CLOSED = ("max_user_namespaces", "creation of new user namespaces")
-"""Words of bubblewrap where it cannot mount ``/proc``, and where it cannot close user namespaces inside."""
+"""Words of bubblewrap where it cannot mount ``/proc``, and where it cannot close user
+namespaces inside."""
 _PROBE = """
 import json, os, socket, subprocess, sys
 holes = []
@@ -56,13 +57,16 @@ _REFUSALS = (
     (
         ("namespace", "uid map", "unshare"),
         "user namespaces are refused here",
-        "Let this user make them (sysctl kernel.apparmor_restrict_unprivileged_userns=0, or a profile of AppArmor for "
-        "bwrap), start the container with --security-opt seccomp=unconfined, or use runtime=docker",
+        "Let this user make them (sysctl "
+        "kernel.apparmor_restrict_unprivileged_userns=0, or a profile of AppArmor for "
+        "bwrap), start the container with --security-opt seccomp=unconfined, or use "
+        "runtime=docker",
     ),
     (
         ("mount proc", "/proc"),
         "/proc is masked, as in a container",
-        "Start the container with --security-opt systempaths=unconfined, or use runtime=docker on the machine itself",
+        "Start the container with --security-opt systempaths=unconfined, or use "
+        "runtime=docker on the machine itself",
     ),
 )
 """Words of a runtime's error, what they mean, and how to fix it."""
@@ -71,8 +75,8 @@ _REFUSALS = (
 def runtime_for(
     name: RuntimeName, python: str, *, packages: bool, image: str
 ) -> Runtime:
-    """The runtime of that name, after its probe. ``auto`` is bubblewrap.
-    Raises MissingDataError where there is none that holds a program, with the reason."""
+    """The runtime of that name, after its probe. ``auto`` is bubblewrap. Raises
+    MissingDataError where there is none that holds a program, with the reason."""
     if name in ("docker", "podman"):
         container = Container(name, image, python)
         if fault := _fault(container):
@@ -83,8 +87,8 @@ def runtime_for(
 
 @lru_cache(maxsize=8)
 def _bubblewrap(_path: str | None, python: str, *, packages: bool) -> Bubblewrap:
-    """The strictest form of bubblewrap that works here, found once: without what the machine refuses, and nothing
-    else."""
+    """The strictest form of bubblewrap that works here, found once: without what the
+    machine refuses, and nothing else."""
     found = interpreter(python, packages=packages)
     proc = closed = True
     while True:
@@ -101,7 +105,8 @@ def _bubblewrap(_path: str | None, python: str, *, packages: bool) -> Bubblewrap
 
 
 def _fault(runtime: Runtime) -> str:
-    """Why the probe does not end well, or which hole it finds; empty where the runtime holds."""
+    """Why the probe does not end well, or which hole it finds; empty where the runtime
+    holds."""
     try:
         outcome = execute(runtime, Program(_PROBE), _PROBE_LIMITS, threading.Event())
     except (OSError, SandboxError) as error:

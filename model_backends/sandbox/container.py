@@ -1,4 +1,5 @@
-"""The runtimes ``docker`` and ``podman``: a container of an image that is known by its digest."""
+"""The runtimes ``docker`` and ``podman``: a container of an image that is known by its
+digest."""
 
 from __future__ import annotations
 
@@ -33,15 +34,18 @@ _KILLED = (137, 247)
 
 
 class Container:
-    """The engine's own control groups keep memory and processes; time, output and files are kept from here."""
+    """The engine's own control groups keep memory and processes; time, output and files
+    are kept from here."""
 
     notes = ()
 
     def __init__(self, engine: Engine, image: str, python: str) -> None:
-        """Raises UsageError for an image without a digest, MissingDataError where the engine is not installed."""
+        """Raises UsageError for an image without a digest, MissingDataError where the
+        engine is not installed."""
         if not _DIGEST.fullmatch(image):
             raise UsageError(
-                f"the backend 'sandbox': image={image!r} must be an image with its digest, as in "
+                f"the backend 'sandbox': image={image!r} must be an image with its "
+                "digest, as in "
                 "image=python@sha256:... (docker image ls --digests)",
                 name="image",
             )
@@ -74,7 +78,9 @@ class Container:
             listener.listen(1)
             for path in root.rglob(
                 "*"
-            ):  # the folder itself stays closed to other users; the engine binds what lies in it
+                # the folder itself stays closed to other users; the engine binds what lies
+                # in it
+            ):
                 path.chmod(0o777 if path.name == "line" else 0o755)
             process = subprocess.Popen(
                 self.command(name, root, limits),

@@ -28,8 +28,9 @@ class SandboxError(MmevalError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """``status`` is the exit status, above 128 for the signal that ended it; ``reached`` the bounds that were hit.
-    ``ended``: the program was ended from here, at a bound, so that its status says nothing."""
+    """``status`` is the exit status, above 128 for the signal that ended it;
+    ``reached`` the bounds that were hit. ``ended``: the program was ended from here, at
+    a bound, so that its status says nothing."""
 
     printed: str
     errors: str
@@ -86,13 +87,15 @@ class _Running:
     printed: bytearray = field(default_factory=bytearray)
     errors: bytearray = field(default_factory=bytearray)
     folders: list[int] = field(default_factory=list)
-    """Descriptors of the work folder, ``output/`` and ``/dev/shm``; they outlive the sandbox."""
+    """Descriptors of the work folder, ``output/`` and ``/dev/shm``; they outlive the
+    sandbox."""
     reached: list[Reason] = field(default_factory=list)
     ended: bool = False
     _seconds: float = 0.0
 
     def follow(self, stop: threading.Event) -> None:
-        """Read what comes, and end the program when it reaches a bound, until all of its processes are gone."""
+        """Read what comes, and end the program when it reaches a bound, until all of
+        its processes are gone."""
         process = self.cell.process
         assert process.stdout is not None and process.stderr is not None
         handle = os.pidfd_open(process.pid)
@@ -120,7 +123,8 @@ class _Running:
                 os.close(handle)
 
     def _take(self, source: Any) -> bool:
-        """Read once from a pipe or the line; False at its end, or where there is nothing."""
+        """Read once from a pipe or the line; False at its end, or where there is
+        nothing."""
         if source is self.cell.line:
             self.folders += (given := [] if self.folders else self.cell.receive())
             if given:
@@ -159,7 +163,8 @@ class _Running:
         return "time" if self._seconds > self.limits.seconds else None
 
     def folders_are_full(self) -> bool:
-        """Whether there is no room left in one, or too many files, folders and links in all."""
+        """Whether there is no room left in one, or too many files, folders and links in
+        all."""
         found = self._folders_hold()
         return (
             any(one.f_bfree == 0 for one in found)
@@ -186,7 +191,8 @@ class _Running:
 
 
 def _reason(errors: bytes) -> str:
-    """The last line that says something; docker has one after it that names its help."""
+    """The last line that says something; docker has one after it that names its
+    help."""
     lines = [
         line for line in errors.decode("utf-8", "replace").splitlines() if line.strip()
     ]

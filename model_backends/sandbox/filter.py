@@ -1,7 +1,7 @@
 """The filter of system calls, as the bytes of a classic BPF program.
 
-A program in the sandbox needs none of them: they trace other processes, reach keys, load code into the kernel, change
-mounts, or hold memory that no process shows.
+A program in the sandbox needs none of them: they trace other processes, reach keys,
+load code into the kernel, change mounts, or hold memory that no process shows.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ REFUSED: Mapping[str, tuple[int, int]] = {
     "msgget": (68, 186),
     "semget": (64, 190),
     "mq_open": (240, 180),
-    # pages that wait in a pipe or a socket after every process has given them back, at the price of a byte each
+    # pages that wait in a pipe or a socket after every process has given them back, at
+    # the price of a byte each
     "vmsplice": (278, 75),
     "splice": (275, 76),
     "tee": (276, 77),
@@ -99,11 +100,13 @@ _OF_X86 = {
 _NAMESPACES = 0x7E020000
 """Flags of ``clone`` that make a namespace."""
 _SHARED_ANONYMOUS = 0x21
-"""``MAP_SHARED | MAP_ANONYMOUS``: its pages stay when a process gives them back, and then belong to none."""
+"""``MAP_SHARED | MAP_ANONYMOUS``: its pages stay when a process gives them back, and
+then belong to none."""
 _TERMINAL_INPUT = (0x5412, 0x541C)
 """``TIOCSTI`` and ``TIOCLINUX``."""
 _BUFFER_SIZES = (7, 8, 32, 33)
-"""``SO_SNDBUF`` and ``SO_RCVBUF``, and both with ``FORCE``: what waits in a socket is memory that no process shows."""
+"""``SO_SNDBUF`` and ``SO_RCVBUF``, and both with ``FORCE``: what waits in a socket is
+memory that no process shows."""
 _PIPE_SIZE = 1031
 """``F_SETPIPE_SZ``."""
 _ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
@@ -111,7 +114,8 @@ _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54
 _NUMBER, _MACHINE, _ARGUMENTS = 0, 4, 16
 """Offsets in what the kernel gives the filter."""
 _OTHER_ABI = 0x40000000
-"""Numbers from here on are the x32 calls of x86-64, which are the same calls under other numbers."""
+"""Numbers from here on are the x32 calls of x86-64, which are the same calls under
+other numbers."""
 
 Instruction = tuple[int, int, int, int]
 """Code, jump if true, jump if false, operand."""
@@ -188,7 +192,8 @@ def _when(number: int, then: list[Instruction]) -> list[Instruction]:
 def _refused_if(
     argument: int, *test: Instruction, error: int = errno.EPERM
 ) -> list[Instruction]:
-    """Refuse a call by the lower half of one of its arguments; the last jump skips the refusal."""
+    """Refuse a call by the lower half of one of its arguments; the last jump skips the
+    refusal."""
     return [
         (_LOAD, 0, 0, _ARGUMENTS + 8 * argument),
         *test,

@@ -1,7 +1,9 @@
-"""The first program inside the sandbox: sets its limits, hands its folders out, and becomes the user's program.
+"""The first program inside the sandbox: sets its limits, hands its folders out, and
+becomes the user's program.
 
-It is read as text and run there by the interpreter of the sandbox, with the standard library alone. In a container it
-is also process 1, and ends everything when the run is gone.
+It is read as text and run there by the interpreter of the sandbox, with the standard
+library alone. In a container it is also process 1, and ends everything when the run is
+gone.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ FOLDERS = ("/work", "/work/output", "/dev/shm")
 
 
 def main(channel: str, limits: str, *command: str) -> None:
-    """``channel`` is a descriptor, or the path of a socket in a container; ``limits`` is JSON, name to value."""
+    """``channel`` is a descriptor, or the path of a socket in a container; ``limits``
+    is JSON, name to value."""
     in_container = channel.startswith("/")
     if in_container:
         line = socket.socket(socket.AF_UNIX)
@@ -47,7 +50,8 @@ def main(channel: str, limits: str, *command: str) -> None:
 
 
 def close_to_others() -> None:
-    """Keep this process, its memory and its line from the program, which has the same id."""
+    """Keep this process, its memory and its line from the program, which has the same
+    id."""
     import ctypes  # it takes time, and with bubblewrap another program is process 1
 
     if ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0):
@@ -55,7 +59,8 @@ def close_to_others() -> None:
 
 
 def guard(child: int, line: socket.socket) -> None:
-    """Wait for the program, or for the end of the run that has started it, and end the container."""
+    """Wait for the program, or for the end of the run that has started it, and end the
+    container."""
     line.settimeout(0.05)
     while True:
         pid, status = os.waitpid(-1, os.WNOHANG)

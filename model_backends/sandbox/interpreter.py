@@ -1,4 +1,5 @@
-"""The Python that runs programs: where it is, what it needs, and which packages it has."""
+"""The Python that runs programs: where it is, what it needs, and which packages it
+has."""
 
 from __future__ import annotations
 
@@ -29,8 +30,9 @@ print(json.dumps({
 
 @dataclass(frozen=True)
 class Interpreter:
-    """``bound`` are the folders that it needs beside ``/usr``; ``hidden`` those of packages, where they are not wanted.
-    ``packages`` is a digest of their names and versions, or empty."""
+    """``bound`` are the folders that it needs beside ``/usr``; ``hidden`` those of
+    packages, where they are not wanted. ``packages`` is a digest of their names and
+    versions, or empty."""
 
     command: str
     version: str
@@ -42,8 +44,8 @@ class Interpreter:
 
 @lru_cache(maxsize=32)
 def interpreter(python: str, *, packages: bool) -> Interpreter:
-    """The interpreter ``python``, ours if empty.
-    Raises MissingDataError where there is none, UsageError for one whose folder holds what programs must not see."""
+    """The interpreter ``python``, ours if empty. Raises MissingDataError where there is
+    none, UsageError for one whose folder holds what programs must not see."""
     known = _report(python or sys.executable, *(["packages"] if packages else []))
     if (
         not packages and known["base"] != known["executable"]
@@ -60,7 +62,8 @@ def interpreter(python: str, *, packages: bool) -> Interpreter:
     for folder in bound:
         if Path.home().is_relative_to(folder) or folder == Path("/"):
             raise UsageError(
-                f"the backend 'sandbox': the Python {known['executable']} is installed in {folder}, which holds more "
+                f"the backend 'sandbox': the Python {known['executable']} is "
+                f"installed in {folder}, which holds more "
                 "than Python; name another one with python=PATH",
                 name="python",
             )

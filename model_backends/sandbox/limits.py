@@ -14,14 +14,16 @@ Reason = Literal["time", "memory", "processes", "output", "files"]
 """The bound that a program has reached."""
 MIB = 2**20
 INODES = 4096
-"""Files, folders and links that may exist at once in the sandbox; the kernel's own bound is in the millions."""
+"""Files, folders and links that may exist at once in the sandbox; the kernel's own
+bound is in the millions."""
 OPEN_FILES = 128
 """Of one process. What waits in pipes is memory that no process shows."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """``seconds`` are of wall time, and of processor time; a process counts with each of its threads."""
+    """``seconds`` are of wall time, and of processor time; a process counts with each
+    of its threads."""
 
     seconds: float = 20
     memory_mb: int = 512
@@ -40,12 +42,14 @@ class Limits:
 
     @property
     def folder_bytes(self) -> int:
-        """What the files of each of its folders may hold together; those of all count as memory."""
+        """What the files of each of its folders may hold together; those of all count
+        as memory."""
         return min(self.files * self.file_mb, self.memory_mb) * MIB
 
     def of_process(self, *, own_namespace: bool) -> dict[str, int]:
-        """The limits of each process, by their names in ``resource``: a second fence, where the sum is watched.
-        In a user namespace of its own the kernel counts the sandbox's processes alone, since Linux 5.14."""
+        """The limits of each process, by their names in ``resource``: a second fence,
+        where the sum is watched. In a user namespace of its own the kernel counts the
+        sandbox's processes alone, since Linux 5.14."""
         found = {
             "RLIMIT_AS": 4 * self.memory_mb * MIB
             + 2**30,  # addresses: libraries reserve more than they use

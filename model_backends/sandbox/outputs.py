@@ -1,4 +1,5 @@
-"""The files that a program has left in ``output/``, read by descriptor: no link is followed, no name is kept."""
+"""The files that a program has left in ``output/``, read by descriptor: no link is
+followed, no name is kept."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,5}")
 
 
 class Outputs(NamedTuple):
-    """``left_out`` says why files are no parts. ``too_many``: a bound of files was reached."""
+    """``left_out`` says why files are no parts. ``too_many``: a bound of files was
+    reached."""
 
     parts: tuple[Part, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -33,7 +35,8 @@ class Outputs(NamedTuple):
 
 
 def outputs_of(folder: int, limits: Limits) -> Outputs:
-    """The regular files of an open folder as parts, by name. Nothing of the program runs any more."""
+    """The regular files of an open folder as parts, by name. Nothing of the program
+    runs any more."""
     names = sorted(os.listdir(folder))
     parts: list[Part] = []
     left_out: list[str] = []
@@ -41,7 +44,8 @@ def outputs_of(folder: int, limits: Limits) -> Outputs:
     for name in names:
         if files == limits.files:
             left_out.append(
-                f"{len(names)} entries in output/, of which {limits.files} files are taken"
+                f"{len(names)} entries in output/, of which {limits.files} files are "
+                "taken"
             )
             return Outputs(tuple(parts), tuple(left_out), too_many=True)
         data = _read(folder, name, limits.file_mb * MIB)
@@ -58,7 +62,8 @@ def outputs_of(folder: int, limits: Limits) -> Outputs:
 
 
 def _part(data: bytes, name: str, number: int) -> tuple[Part | None, str]:
-    """The part of a file; None with why there is none. Of its name the suffix says what kind of text it is."""
+    """The part of a file; None with why there is none. Of its name the suffix says what
+    kind of text it is."""
     suffix = PurePath(name).suffix
     media = Media.from_bytes(
         data, f"file{number}{suffix if _SUFFIX.fullmatch(suffix) else ''}"
@@ -78,7 +83,8 @@ def _part(data: bytes, name: str, number: int) -> tuple[Part | None, str]:
 
 
 def _read(folder: int, name: str, most: int) -> bytes | None:
-    """The content of a regular file of at most ``most`` bytes; None for anything else."""
+    """The content of a regular file of at most ``most`` bytes; None for anything
+    else."""
     try:
         descriptor = os.open(
             name,

@@ -18,14 +18,16 @@ _FENCED = re.compile(
 
 
 class Program(NamedTuple):
-    """``inputs`` are the names of media below ``input/``, which say no more than kind and number."""
+    """``inputs`` are the names of media below ``input/``, which say no more than kind
+    and number."""
 
     code: str
     inputs: tuple[tuple[str, Media], ...] = ()
 
 
 def program_of(request: Request) -> Program | None:
-    """The last code part of the last user message, else its last fenced block; None where it has neither."""
+    """The last code part of the last user message, else its last fenced block; None
+    where it has neither."""
     asked = [message for message in request.messages if message.role == "user"]
     code = _code(asked[-1]) if asked else None
     return None if code is None else Program(code, _inputs(request.messages))

@@ -1,4 +1,5 @@
-"""What a runtime is: it cuts a program off from the machine, and can end all of its processes."""
+"""What a runtime is: it cuts a program off from the machine, and can end all of its
+processes."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ TICK = 0.01
 ENVIRONMENT: Mapping[str, str] = {
     "HOME": WORK,
     "LANG": "C.UTF-8",
-    "OMP_NUM_THREADS": "1",  # programs share the machine: as many run at a time as it has processors
+    # programs share the machine: as many run at a time as it has processors
+    "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "PATH": "/usr/local/bin:/usr/bin:/bin",
 }
@@ -28,7 +30,8 @@ ENVIRONMENT: Mapping[str, str] = {
 
 
 class Load(NamedTuple):
-    """What the processes of a sandbox use together: bytes of memory, threads, seconds of processor time."""
+    """What the processes of a sandbox use together: bytes of memory, threads, seconds
+    of processor time."""
 
     memory: int
     threads: int
@@ -38,9 +41,10 @@ class Load(NamedTuple):
 class Cell(Protocol):
     """A program that is being run.
 
-    ``line`` can be read when all is set in the sandbox; ``receive`` then gives descriptors of its folders, else none.
-    ``load`` is None where the runtime itself keeps the bounds, or nothing can be seen yet. ``end`` kills all processes,
-    and is true when none is left.
+    ``line`` can be read when all is set in the sandbox; ``receive`` then gives
+    descriptors of its folders, else none. ``load`` is None where the runtime itself
+    keeps the bounds, or nothing can be seen yet. ``end`` kills all processes, and is
+    true when none is left.
     """
 
     process: subprocess.Popen[bytes]
@@ -54,7 +58,8 @@ class Cell(Protocol):
 
 
 class Runtime(Protocol):
-    """``version`` is that of its program, for the record; ``notes`` say in what it is weaker here than elsewhere."""
+    """``version`` is that of its program, for the record; ``notes`` say in what it is
+    weaker here than elsewhere."""
 
     name: str
     version: str
@@ -68,7 +73,8 @@ def received(line: socket.socket) -> list[int]:
     """The descriptors that the front program has sent; none where it ended before."""
     found = array("i")
     with contextlib.suppress(OSError):
-        # not recv_fds, which leaves its flags out: processes that are started meanwhile would inherit them
+        # not recv_fds, which leaves its flags out: processes that are started meanwhile
+        # would inherit them
         for _, _, data in line.recvmsg(
             1, socket.CMSG_SPACE(8 * found.itemsize), socket.MSG_CMSG_CLOEXEC
         )[1]:

@@ -13,17 +13,21 @@ _PROC = Path("/proc")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _SOCKET = 320 * 1024
-"""What can wait in one socket at most: the kernel's usual buffer, and the message that no longer fitted."""
+"""What can wait in one socket at most: the kernel's usual buffer, and the message that
+no longer fitted."""
 
 
 def load_below(first: int, most_memory: int, used: dict[tuple[int, str], int]) -> Load:
-    """The load of all processes below ``first``, which is process 1 of a namespace: orphans come back to it.
+    """The load of all processes below ``first``, which is process 1 of a namespace:
+    orphans come back to it.
 
-    Memory is what is no file's, summed. Processes share it after a fork; where the sum is above ``most_memory``, each
-    page counts once. A socket counts as full, for nothing shows what waits in it.
+    Memory is what is no file's, summed. Processes share it after a fork; where the sum
+    is above ``most_memory``, each page counts once. A socket counts as full, for
+    nothing shows what waits in it.
 
-    ``used`` is kept by the caller: the processor time of each process, by its number and start. The kernel forgets that
-    of a process that ends while none waits for it; what it has used since the last measurement is missing.
+    ``used`` is kept by the caller: the processor time of each process, by its number
+    and start. The kernel forgets that of a process that ends while none waits for it;
+    what it has used since the last measurement is missing.
     """
     memory = threads = ticks = 0
     pids = [*_below(first)]
@@ -69,14 +73,16 @@ def _below(pid: int) -> Iterator[int]:
 
 
 def _sockets(pid: int) -> int:
-    """How many sockets the network namespace of a process has, those on their way between processes included."""
+    """How many sockets the network namespace of a process has, those on their way
+    between processes included."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         return int((_PROC / f"{pid}/net/sockstat").read_text().split()[2])
     return 0
 
 
 def _proportional(pid: int) -> int:
-    """The bytes of a process that are no file's, those that several share divided among them; 0 where unknown."""
+    """The bytes of a process that are no file's, those that several share divided among
+    them; 0 where unknown."""
     with contextlib.suppress(OSError):
         for line in (_PROC / f"{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss_Anon:"):

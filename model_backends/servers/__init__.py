@@ -1,4 +1,5 @@
-"""The backends ``vllm`` and ``sglang``: servers that mmeval starts with the first call, and asks as ``openai`` does."""
+"""The backends ``vllm`` and ``sglang``: servers that mmeval starts with the first call,
+and asks as ``openai`` does."""
 
 from mmeval.model_backends.servers.backend import SGLangBackend, VLLMBackend
 

@@ -1,4 +1,5 @@
-"""The backends: a model and how it is served on this machine, asked by the code of ``openai``."""
+"""The backends: a model and how it is served on this machine, asked by the code of
+``openai``."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ from mmeval.system import AboveZero, OneOrMore, Share, ZeroOrMore
 
 
 class ServerBackend(OpenAIBackend):
-    """What ``vllm`` and ``sglang`` have in common: an ``openai`` backend whose server is its own."""
+    """What ``vllm`` and ``sglang`` have in common: an ``openai`` backend whose server
+    is its own."""
 
     server_program: ClassVar[ServerProgram]
     usual_connections = 0
@@ -79,7 +81,8 @@ class ServerBackend(OpenAIBackend):
         )
         super().__init__(
             model=str(folder.resolve()) if self._files else pretrained,
-            base_url=f"http://{HOST}/v1",  # its port is known once the server is started
+            # its port is known once the server is started
+            base_url=f"http://{HOST}/v1",
             revision=revision,
             outputs=outputs,
             inputs=inputs,
@@ -118,7 +121,8 @@ class ServerBackend(OpenAIBackend):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The model and what may change its answers; nothing of where and how fast the server runs."""
+        """The model and what may change its answers; nothing of where and how fast the
+        server runs."""
         asked = {
             name: value
             for name, value in super().identity.items()
@@ -148,7 +152,8 @@ class ServerBackend(OpenAIBackend):
         self._log = file
 
     def start(self) -> None:
-        """Start the server, and wait until it can answer. Raises MmevalError where it cannot."""
+        """Start the server, and wait until it can answer. Raises MmevalError where it
+        cannot."""
         words = partial(
             self.server_program.words,
             self._settings.model,
@@ -164,7 +169,8 @@ class ServerBackend(OpenAIBackend):
         self._transport.move_to(server.base_url)
 
     async def generate(self, request: Request) -> Response:
-        """The server's answer, of whichever start. Raises BackendDownError where no start helps any more."""
+        """The server's answer, of whichever start. Raises BackendDownError where no
+        start helps any more."""
         response = await self._upkeep.answer(request)
         if response.error is not None or response.fingerprint:
             return response
@@ -176,23 +182,30 @@ class ServerBackend(OpenAIBackend):
 
 
 class VLLMBackend(ServerBackend):
-    """A model that mmeval serves with vLLM: the server is started with the first call, and asked as ``openai`` does.
+    """A model that mmeval serves with vLLM: the server is started with the first call,
+    and asked as ``openai`` does.
 
-    ``pretrained`` is a name of the hub or a folder. ``revision``, ``dtype``, ``quantization``, ``max_model_len``,
-    ``tensor_parallel_size``, ``data_parallel_size``, ``gpu_memory_utilization``, ``trust_remote_code`` and ``omni``
-    (vLLM-Omni) are the server's flags of these names, ``server_args`` its other ones. ``command`` is the program, which
-    may be of another environment; ``load_timeout`` the seconds until it can answer. The others are those of ``openai``.
+    ``pretrained`` is a name of the hub or a folder. ``revision``, ``dtype``,
+    ``quantization``, ``max_model_len``, ``tensor_parallel_size``,
+    ``data_parallel_size``, ``gpu_memory_utilization``, ``trust_remote_code`` and
+    ``omni`` (vLLM-Omni) are the server's flags of these names, ``server_args`` its
+    other ones. ``command`` is the program, which may be of another environment;
+    ``load_timeout`` the seconds until it can answer. The others are those of
+    ``openai``.
 
-    Raises MissingError where the program is not on this machine, UsageError for arguments.
+    Raises MissingError where the program is not on this machine, UsageError for
+    arguments.
     """
 
     server_program = VLLM
 
 
 class SGLangBackend(ServerBackend):
-    """A model that mmeval serves with SGLang: the server is started with the first call, and asked as ``openai`` does.
+    """A model that mmeval serves with SGLang: the server is started with the first
+    call, and asked as ``openai`` does.
 
-    The arguments are those of ``vllm``; ``command`` is the Python of the environment that holds SGLang.
+    The arguments are those of ``vllm``; ``command`` is the Python of the environment
+    that holds SGLang.
     """
 
     server_program = SGLANG

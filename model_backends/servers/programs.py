@@ -1,4 +1,5 @@
-"""The programs that serve a model, and how the arguments of the backends are written for each."""
+"""The programs that serve a model, and how the arguments of the backends are written
+for each."""
 
 from __future__ import annotations
 
@@ -59,17 +60,19 @@ _OF_THE_MACHINE = frozenset(
         *("log_level", "uvicorn_log_level", "enable_metrics", "watchdog_timeout"),
     )
 )
-"""Flags of place, memory, speed and logs, and leave to run code: no part of a model's identity."""
+"""Flags of place, memory, speed and logs, and leave to run code: no part of a model's
+identity."""
 
 
 @dataclass(frozen=True)
 class ServerProgram:
     """A program that serves one model.
 
-    Its command line is ``command``, ``begin``, the model and flags, of which ``flags`` has the names of our arguments;
-    ``off`` begins a flag that switches off, empty where leaving the flag out does that. ``module`` has to be installed
-    for the usual command. ``version`` is the path at which the server states its version, ``elsewhere`` an example of a
-    command in another environment.
+    Its command line is ``command``, ``begin``, the model and flags, of which ``flags``
+    has the names of our arguments; ``off`` begins a flag that switches off, empty where
+    leaving the flag out does that. ``module`` has to be installed for the usual
+    command. ``version`` is the path at which the server states its version,
+    ``elsewhere`` an example of a command in another environment.
     """
 
     name: str
@@ -82,7 +85,8 @@ class ServerProgram:
     elsewhere: str
 
     def command_from(self, given: str | Sequence[str]) -> tuple[str, ...]:
-        """The words that start the program. Raises MissingError where it is not on this machine."""
+        """The words that start the program. Raises MissingError where it is not on this
+        machine."""
         words = words_of(given) if given else self.command
         beside = os.pathsep.join(
             (os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent))
@@ -100,8 +104,10 @@ class ServerProgram:
         raise MissingError(
             missing,
             name="command" if given else self.name,
-            how_to_fix=f"Install it ('pip install {self.name}'), or name the program of another environment with "
-            f"command={self.elsewhere}; a server that runs already is asked with --model openai.",
+            how_to_fix=f"Install it ('pip install {self.name}'), or name the program of "
+            "another environment with "
+            f"command={self.elsewhere}; a server that runs already is asked with "
+            "--model openai.",
         )
 
     def words(
@@ -111,7 +117,8 @@ class ServerProgram:
         server_args: Mapping[str, Any],
         port: int,
     ) -> list[str]:
-        """What follows the command: ``args`` by our names, ``server_args`` by the program's own."""
+        """What follows the command: ``args`` by our names, ``server_args`` by the
+        program's own."""
         flags = {self.flags[name]: value for name, value in args.items()}
         flags |= {
             f"--{name.replace('_', '-')}": value for name, value in server_args.items()
@@ -136,7 +143,8 @@ class ServerProgram:
         ]
 
     def checked_args(self, args: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of our arguments that are given. Raises UsageError for one that the program has no flag for."""
+        """Those of our arguments that are given. Raises UsageError for one that the
+        program has no flag for."""
         given = {name: value for name, value in args.items() if value}
         for name in given:
             if name not in self.flags:
@@ -146,8 +154,9 @@ class ServerProgram:
         return given
 
     def checked_server_args(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The program's own flags, with ``_`` in their names; null is not given. Raises UsageError for those that
-        mmeval sets, and for keys, which all users of this machine could read."""
+        """The program's own flags, with ``_`` in their names; null is not given. Raises
+        UsageError for those that mmeval sets, and for keys, which all users of this
+        machine could read."""
         found = {
             name.lstrip("-").replace("-", "_"): value
             for name, value in given.items()
@@ -163,7 +172,8 @@ class ServerProgram:
             ):
                 advice = "leave it out; a token of the hub goes into HF_TOKEN"
                 raise UsageError(
-                    f"server_args: {name} would be seen in the list of processes: {advice}",
+                    f"server_args: {name} would be seen in the list of processes: "
+                    f"{advice}",
                     name="server_args",
                 )
             if name in _OURS:

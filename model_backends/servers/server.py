@@ -25,7 +25,8 @@ LOOK_SECONDS, ANSWER_SECONDS = 0.2, 10.0
 END_SECONDS, DEATH_SECONDS = 5.0, 2.0
 """How long it may take to end after SIGTERM, and once it answers no more."""
 _OUT_OF_MEMORY = re.compile(
-    rb"[^\n]*(?:out of memory|no available memory|not enough memory|cannot allocate memory|free memory on device"
+    rb"[^\n]*(?:out of memory|no available memory|not enough memory|cannot allocate "
+    rb"memory|free memory on device"
     rb"|kv cache is needed, which is larger)[^\n]*",
     re.IGNORECASE,
 )
@@ -34,7 +35,8 @@ _LOG_BYTES, _MOST_CHARS = 2**20, 300
 
 
 class Server:
-    """One start of a server. ``name`` is what messages call it, ``words`` its command line for a port.
+    """One start of a server. ``name`` is what messages call it, ``words`` its command
+    line for a port.
 
     What it writes goes into the file ``log``, else into a temporary one.
     """
@@ -60,7 +62,8 @@ class Server:
         )
 
     def wait_until_healthy(self, seconds: float) -> None:
-        """Wait until it can answer. Raises MmevalError where it cannot; it is ended then."""
+        """Wait until it can answer. Raises MmevalError where it cannot; it is ended
+        then."""
         until = time.monotonic() + seconds
         while (
             self._leash.has_ended or not self._is_healthy()
@@ -70,7 +73,8 @@ class Server:
             if time.monotonic() > until:
                 self.end()
                 raise MmevalError(
-                    f"{self._name} is not healthy after {seconds:g} seconds (load_timeout){self._said}"
+                    f"{self._name} is not healthy after {seconds:g} seconds "
+                    f"(load_timeout){self._said}"
                 )
             time.sleep(LOOK_SECONDS)
 
@@ -105,7 +109,8 @@ class Server:
         )
 
     def end(self) -> str:
-        """End it with all that it has started; how it ended. It is given some seconds to do so itself."""
+        """End it with all that it has started; how it ended. It is given some seconds
+        to do so itself."""
         with self._ending:
             status = self._leash.end(END_SECONDS, signal.SIGTERM)
             if not self._log.closed:
@@ -128,7 +133,8 @@ class Server:
             connection.close()
 
     def _last_words(self) -> str:
-        """What its log holds of its end: of memory that has run out the line that says so, which others follow."""
+        """What its log holds of its end: of memory that has run out the line that says
+        so, which others follow."""
         handle = self._log.fileno()
         begin = max(self._begin, os.fstat(handle).st_size - _LOG_BYTES)
         found = _OUT_OF_MEMORY.findall(os.pread(handle, _LOG_BYTES, begin))
@@ -138,7 +144,10 @@ class Server:
         said = printable(
             found[-1].decode("utf-8", "replace").strip(), limit=_MOST_CHARS
         )
-        advice = "another gpu_memory_utilization, a smaller max_model_len, a larger tensor_parallel_size, or quantization"
+        advice = (
+            "another gpu_memory_utilization, a smaller max_model_len, a larger "
+            "tensor_parallel_size, or quantization"
+        )
         return f"; it wrote: {said}{where}. Its memory does not suffice: try {advice}"
 
 

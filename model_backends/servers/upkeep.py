@@ -1,4 +1,5 @@
-"""The upkeep of a server: it is started again when it dies, and a call that ends it fails alone."""
+"""The upkeep of a server: it is started again when it dies, and a call that ends it
+fails alone."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ class _Suspect(NamedTuple):
 
 
 class Upkeep:
-    """Asks a server that may die: ``start`` sets ``server`` and blocks until it can answer, ``ask`` makes one call."""
+    """Asks a server that may die: ``start`` sets ``server`` and blocks until it can
+    answer, ``ask`` makes one call."""
 
     def __init__(
         self, start: Callable[[], None], ask: Callable[[Request], Awaitable[Response]]
@@ -41,8 +43,9 @@ class Upkeep:
         self._lost: MmevalError | None = None
 
     async def answer(self, request: Request) -> Response:
-        """The server's answer. A call that it has when it dies is asked again when it is there again; one that it has
-        at two deaths is asked alone. Raises BackendDownError where it is not there again."""
+        """The server's answer. A call that it has when it dies is asked again when it
+        is there again; one that it has at two deaths is asked alone. Raises
+        BackendDownError where it is not there again."""
         deaths = 0
         while True:
             if self.server is None:
@@ -94,8 +97,9 @@ class Upkeep:
             self._recovery = asyncio.get_running_loop().create_task(self._recover(dead))
 
     async def _recover(self, dead: Server | None) -> None:
-        """Have a server again in the place of one that is dead, or of none, and ask the suspects, one by one: the one
-        that ends it again has failed, and no other. All other calls wait until then."""
+        """Have a server again in the place of one that is dead, or of none, and ask the
+        suspects, one by one: the one that ends it again has failed, and no other. All
+        other calls wait until then."""
         try:
             if self.server is dead:
                 await self._start_again()
@@ -108,7 +112,10 @@ class Upkeep:
                 response = await self._ask(suspect.request)
                 if await self._is_end_of(self.server, response):
                     death = await self._start_again()
-                    said = f"{death}; it had this request alone, and had it when it died twice before"
+                    said = (
+                        f"{death}; it had this request alone, and had it when it died "
+                        "twice before"
+                    )
                     response = Response.failed("internal", said)
                 if not suspect.answer.done():
                     suspect.answer.set_result(response)
@@ -125,13 +132,17 @@ class Upkeep:
             self._recovery = None
 
     async def _start_again(self) -> str:
-        """Start the server, and return how the one before it ended. Raises MmevalError where that does not help."""
+        """Start the server, and return how the one before it ended. Raises MmevalError
+        where that does not help."""
         death, server = "", self.server
         if server is not None:
             death = await asyncio.to_thread(server.death)
             self._deaths += 1
             if self._deaths >= DEATHS_IN_A_ROW:
-                said = f"{death}. It has died {self._deaths} times in a row without an answer"
+                said = (
+                    f"{death}. It has died {self._deaths} times in a row without an "
+                    "answer"
+                )
                 raise BackendDownError(said, "mend that")
             log.warning(
                 "%s. It is started again; the calls that it had are asked again", death

@@ -1,1 +1,2 @@
-"""The bundled samples of benchmarks: for each a module that makes its rows and media."""
+"""The bundled samples of benchmarks: for each a module that makes its rows and
+media."""

@@ -1,4 +1,5 @@
-"""The bundled samples of ISG-Bench: a row for each subtask, with questions made by rule, and a judge file."""
+"""The bundled samples of ISG-Bench: a row for each subtask, with questions made by
+rule, and a judge file."""
 
 from __future__ import annotations
 
@@ -34,9 +35,10 @@ PICTURES = {
 class Row(NamedTuple):
     """A row: its subtask, the blocks of both sides, and what relates and shows them.
 
-    A block that is the name of a picture is that picture. ``relations`` are such as ``t1 describes i1``, where q1 is
-    the first picture of the query. ``shown`` are an entity (``i1 lamp``), an attribute (``i1 lamp=red``), or a relation
-    (``i1 lamp>on>desk``).
+    A block that is the name of a picture is that picture. ``relations`` are such as
+    ``t1 describes i1``, where q1 is the first picture of the query. ``shown`` are an
+    entity (``i1 lamp``), an attribute (``i1 lamp=red``), or a relation (``i1
+    lamp>on>desk``).
     """
 
     subtask: str
@@ -52,7 +54,8 @@ ROWS = (
         "Art Style Transfer",
         (
             "lamp",
-            "Repaint this red lamp in two styles, pencil and watercolour, each followed by one sentence.",
+            "Repaint this red lamp in two styles, pencil and watercolour, each "
+            "followed by one sentence.",
         ),
         ("sketch", "A pencil sketch.", "box", "A watercolour."),
         (*CAPTIONS, "i1 is a pencil sketch of q1", "i2 is a watercolour of q1"),
@@ -62,7 +65,8 @@ ROWS = (
         "Scene Attribute Transfer",
         (
             "hill",
-            "Show this hill first at sunrise, then at night. Write a short note after each picture.",
+            "Show this hill first at sunrise, then at night. Write a short note after "
+            "each picture.",
         ),
         ("sun", "The hill at sunrise.", "house", "The hill by night."),
         (*CAPTIONS, "i1 is a sunrise version of q1"),
@@ -72,7 +76,8 @@ ROWS = (
         "Photo Variation",
         (
             "house",
-            "Make two edits of the photo: darker, then with stronger colours. Describe each after its picture.",
+            "Make two edits of the photo: darker, then with stronger colours. "
+            "Describe each after its picture.",
         ),
         ("box", "Darker.", "house", "Stronger colours."),
         (
@@ -86,7 +91,8 @@ ROWS = (
         "Portrait Variation",
         (
             "lamp",
-            "Make two new portraits of this lamp: in blue, in black. Add a caption after each.",
+            "Make two new portraits of this lamp: in blue, in black. Add a caption "
+            "after each.",
         ),
         ("box", "Now in blue.", "sketch", "Now in black."),
         (*CAPTIONS, "i1 shows the same lamp as q1", "i2 shows the same lamp as q1"),
@@ -107,7 +113,8 @@ ROWS = (
         (
             "lamp",
             "box",
-            "The first is the start, the second the end. Give two pictures in between, each with a line.",
+            "The first is the start, the second the end. Give two pictures in "
+            "between, each with a line.",
         ),
         ("sketch", "The colour begins to go.", "box", "Almost at the end."),
         (*CAPTIONS, "i2 is the next stage after i1"),
@@ -133,7 +140,8 @@ ROWS = (
         "multi-Perspective Scene Generation",
         (
             "house",
-            "Show this house from 30 degrees left and from 30 degrees right, each followed by the angle.",
+            "Show this house from 30 degrees left and from 30 degrees right, each "
+            "followed by the angle.",
         ),
         ("house", "30 degrees left", "house", "30 degrees right"),
         (
@@ -147,7 +155,8 @@ ROWS = (
         "3D_object",
         (
             "box",
-            "Turn this box by 60 degrees left and 60 degrees right. Write the angle before each picture.",
+            "Turn this box by 60 degrees left and 60 degrees right. Write the angle "
+            "before each picture.",
         ),
         ("60 degrees left:", "box", "60 degrees right:", "box"),
         (
@@ -161,7 +170,8 @@ ROWS = (
         "Realistic Object Detection",
         (
             "lamp",
-            "Extract [shade, foot] from the photo. Describe the photo first, then each part with its caption.",
+            "Extract [shade, foot] from the photo. Describe the photo first, then "
+            "each part with its caption.",
         ),
         ("A lamp with a red shade.", "sun", "A round shade.", "box", "A square foot."),
         ("t1 sums up q1", "t2 is a caption for i1", "i1 is the shade taken from q1"),
@@ -171,7 +181,8 @@ ROWS = (
         "Imaginary Object Detection",
         (
             "house",
-            "Extract [roof] from the painting. First describe the painting, then show the roof and its caption.",
+            "Extract [roof] from the painting. First describe the painting, then show "
+            "the roof and its caption.",
         ),
         ("A yellow house with a red roof.", "hill", "A pointed roof."),
         ("t1 sums up q1", "t2 is a caption for i1"),
@@ -181,7 +192,8 @@ ROWS = (
         "Semantic Segmentation",
         (
             "lamp",
-            "Split the picture into [shade, foot]. Describe it first, then each region with its caption.",
+            "Split the picture into [shade, foot]. Describe it first, then each "
+            "region with its caption.",
         ),
         ("A lamp.", "sun", "The shade.", "box", "The foot."),
         (
@@ -195,7 +207,8 @@ ROWS = (
         "HowTo",
         (
             "box",
-            "This is the first step of building a house of blocks. Show the next two, a picture and a sentence each.",
+            "This is the first step of building a house of blocks. Show the next two, "
+            "a picture and a sentence each.",
         ),
         ("box", "Put down the walls.", "house", "Put the roof on them."),
         (*CAPTIONS, "i2 is the next step after i1"),
@@ -205,7 +218,8 @@ ROWS = (
         "Scientific",
         (
             "hill",
-            "What makes this shape? Begin with a text, alternate with two pictures, and end with a picture.",
+            "What makes this shape? Begin with a text, alternate with two pictures, "
+            "and end with a picture.",
         ),
         ("Wind piles up sand.", "house", "On the other side it slides down.", "hill"),
         ("t1 gives an overview of all", "t2 is related to i2"),
@@ -214,7 +228,8 @@ ROWS = (
         "Prediction",
         (
             "lamp",
-            "The lamp is switched off. Show what happens: one description, then three pictures in a row.",
+            "The lamp is switched off. Show what happens: one description, then three "
+            "pictures in a row.",
         ),
         ("The lamp goes dark.", "lamp", "box", "sketch"),
         ("t1 is a prediction from q1", "i2 happens after i1", "i3 happens after i2"),
@@ -233,7 +248,8 @@ ROWS = (
             "sun",
             "hill",
             "house",
-            "Go on with the story of the three pictures in two new ones, each followed by text.",
+            "Go on with the story of the three pictures in two new ones, each "
+            "followed by text.",
         ),
         ("lamp", "In the evening a lamp is lit.", "sketch", "Then all is dark."),
         (
@@ -246,7 +262,8 @@ ROWS = (
     Row(
         "visual storytelling text",
         (
-            "A box stands on a hill. Go on with the story in two pictures, each followed by text.",
+            "A box stands on a hill. Go on with the story in two pictures, each "
+            "followed by text.",
         ),
         ("box", "It is opened.", "sun", "A sun comes out."),
         (*CAPTIONS, "i2 is the next part of the story after i1"),
@@ -256,7 +273,8 @@ ROWS = (
         "visual storytelling text-image",
         (
             "hill",
-            "Two friends want to see the sun. Use the picture and go on in two pictures, each followed by text.",
+            "Two friends want to see the sun. Use the picture and go on in two "
+            "pictures, each followed by text.",
         ),
         ("hill", "They climb the hill.", "sun", "They see it rise."),
         (*CAPTIONS, "i1 continues the story of q1"),
@@ -266,7 +284,8 @@ ROWS = (
         "Object_VQA",
         (
             "lamp",
-            "What is this? Begin with a text, alternate with two pictures, and end with a picture.",
+            "What is this? Begin with a text, alternate with two pictures, and end "
+            "with a picture.",
         ),
         ("This is a lamp.", "lamp", "It gives light.", "sun"),
         ("t1 gives an overview of all", "t1 is related to i1", "t2 is related to i2"),
@@ -275,7 +294,8 @@ ROWS = (
         "Historical",
         (
             "house",
-            "Which building is this, and why does it matter? Begin with a text, alternate with two pictures.",
+            "Which building is this, and why does it matter? Begin with a text, "
+            "alternate with two pictures.",
         ),
         (
             "This is the first house of the town.",
@@ -290,7 +310,8 @@ _TOKENS = {"t": "<gen_text{}>", "i": "<gen_img{}>", "q": "<query_img{}>"}
 
 
 def row_of(number: int, row: Row) -> dict[str, Any]:
-    """A row in the published form; some have the irregular shapes that the published data have, too."""
+    """A row in the published form; some have the irregular shapes that the published
+    data have, too."""
     relations = [_triple(relation) for relation in row.relations]
     image_tuples = [*map(_image_tuple, row.shown)]
     questions: Any = {"questions": image_questions(image_tuples)}
@@ -318,7 +339,8 @@ def row_of(number: int, row: Row) -> dict[str, Any]:
 
 
 def block_questions(relations: Sequence[tuple[str, str, str]]) -> list[dict[str, Any]]:
-    """Stage 3 of the question generation by rule: a question for each relation between two blocks."""
+    """Stage 3 of the question generation by rule: a question for each relation between
+    two blocks."""
     return [
         {
             "subject": one,
@@ -338,7 +360,10 @@ def image_questions(tuples: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
         if kind == "entity":
             entities[picture, plain_name(words[0])] = number
             about: list[str] = []
-            asked = f"Is there {'an' if words[0][0] in 'aeiou' else 'a'} {words[0]} in this image?"
+            asked = (
+                f"Is there {'an' if words[0][0] in 'aeiou' else 'a'} {words[0]} in "
+                "this image?"
+            )
         elif kind == "attribute":
             about, asked = words[1:], f"Is the {words[1]} {words[0]} in this image?"
         else:
@@ -358,7 +383,8 @@ def image_questions(tuples: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
 
 
 def isg() -> dict[str, bytes]:
-    """The rows, their pictures and the judge file, by path from the root of the checkout."""
+    """The rows, their pictures and the judge file, by path from the root of the
+    checkout."""
     rows = [row_of(number, row) for number, row in enumerate(ROWS)]
     pictures = {
         f"{FOLDER}/images/{name}.png": png(paint, 32)
@@ -373,7 +399,8 @@ def isg() -> dict[str, bytes]:
 
 
 def _judged(row: dict[str, Any]) -> dict[str, Any]:
-    """The golden answer with kind verdicts, as the released judge script writes them."""
+    """The golden answer with kind verdicts, as the released judge script writes
+    them."""
     asked = row["predict"]["image_qa"]
     asked = asked if isinstance(asked, list) else next(iter(asked.values()))
     block = [

@@ -1,4 +1,5 @@
-"""The bundled samples of MME-Unify: rows for each of its 14 tasks, in the form and with the oddities of the data."""
+"""The bundled samples of MME-Unify: rows for each of its 14 tasks, in the form and with
+the oddities of the data."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ def maze(
     goal: tuple[int, int],
     holes: Sequence[tuple[int, int]],
 ) -> Painter:
-    """A maze of square cells, each (row, column) from 0: black holes, a green goal and a red start."""
+    """A maze of square cells, each (row, column) from 0: black holes, a green goal and
+    a red start."""
     colours = {**dict.fromkeys(holes, BLACK), goal: GREEN, start: RED}
     side = SIDE // size
 
@@ -252,7 +254,8 @@ IEE = (
         "category": "Text-Image_Editing",
         "subcategory": "color",
         "question": "Paint the box red.",
-        # As in the data, the right option stands first and the letters are out of order.
+        # As in the data, the right option stands first and the letters are out of
+        # order.
         "choice": [
             "D: A black box on a white ground; the box becomes red.",
             "B: A black box on a white ground; the box becomes blue.",
@@ -286,7 +289,8 @@ AL = (
         "id": 1,
         "category": _UNIFIED,
         "subcategory": "Math_Reasoning",
-        "question": "Two sides of the triangle are equal. How many axes of symmetry has it at least?",
+        "question": "Two sides of the triangle are equal. How many axes of symmetry has it at "
+        "least?",
         "choice": ["A: 0", "B: 1", "C: 2", "D: 3"],
         "answer": "B",
         "data": {

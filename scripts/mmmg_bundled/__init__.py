@@ -1,7 +1,9 @@
-"""The bundled samples of MMMG: at least one for each task, with a right answer wherever a script can make one.
+"""The bundled samples of MMMG: at least one for each task, with a right answer wherever
+a script can make one.
 
-Speech, noises and instruments cannot be made here, so that the samples of most tasks with sound have no reference.
-What is drawn is made of discs, squares, triangles, bars and capital letters.
+Speech, noises and instruments cannot be made here, so that the samples of most tasks
+with sound have no reference. What is drawn is made of discs, squares, triangles, bars
+and capital letters.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ def mmmg() -> Files:
 
 @dataclass
 class _Book:
-    """One instruction file: its rows, and its media by kind, numbered in the order in which they were added."""
+    """One instruction file: its rows, and its media by kind, numbered in the order in
+    which they were added."""
 
     name: str
     rows: list[dict[str, Any]] = field(default_factory=list)

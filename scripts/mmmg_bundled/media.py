@@ -1,4 +1,5 @@
-"""Pictures and sounds of the bundled MMMG samples, out of the pieces of :mod:`scripts.synthetic_media`."""
+"""Pictures and sounds of the bundled MMMG samples, out of the pieces of
+:mod:`scripts.synthetic_media`."""
 
 from __future__ import annotations
 

@@ -29,7 +29,8 @@ from scripts.synthetic_media import (
 PICTURES: tuple[Row, ...] = (
     Row(
         "i_object_include",
-        "Draw a plain white sheet. On it there shall be a single red disc and a single green square.",
+        "Draw a plain white sheet. On it there shall be a single red disc and a "
+        "single green square.",
         {
             "object": [
                 "a plain white sheet",
@@ -40,7 +41,8 @@ PICTURES: tuple[Row, ...] = (
     ),
     Row(
         "i_object_exclude",
-        "Draw the lamps of a traffic light one above the other, and leave the yellow one out.",
+        "Draw the lamps of a traffic light one above the other, and leave the yellow "
+        "one out.",
         {"object": ["a red disc above a green disc", "yellow disc"]},
         media=[png(over(disc(32, 12, 9, RED), disc(32, 52, 9, GREEN)))],
     ),
@@ -52,7 +54,8 @@ PICTURES: tuple[Row, ...] = (
     ),
     Row(
         "i_object_cot",
-        "Of all shapes with straight sides, draw the one with the fewest corners, once, in blue, and nothing beside "
+        "Of all shapes with straight sides, draw the one with the fewest corners, "
+        "once, in blue, and nothing beside "
         "it.",
         {"object": "exactly one blue triangle without other shapes"},
         media=[png(triangle(BLUE))],
@@ -61,15 +64,18 @@ PICTURES: tuple[Row, ...] = (
         "i_object_attribute",
         "Draw a red square that has one black dot right in its middle.",
         {
-            "object": "exactly one red square with exactly one black dot in its middle and no other dots"
+            "object": "exactly one red square with exactly one black dot in its middle and "
+            "no other dots"
         },
         media=[png(over(disc(32, 32, 4, BLACK), square(14, 14, 36, RED)))],
     ),
     Row(
         "i_relation_two",
-        "Draw one red disc and one blue square. The disc has to be far larger than the square.",
+        "Draw one red disc and one blue square. The disc has to be far larger than "
+        "the square.",
         {
-            "object": "exactly one red disc and exactly one blue square and the disc being much larger than the square"
+            "object": "exactly one red disc and exactly one blue square and the disc being "
+            "much larger than the square"
         },
         media=[png(over(square(52, 52, 8, BLUE), disc(26, 26, 22, RED)))],
     ),
@@ -81,7 +87,8 @@ PICTURES: tuple[Row, ...] = (
     ),
     Row(
         "i_spacial_relative",
-        "Draw a red disc and a blue square on white, with the disc to the left of the square.",
+        "Draw a red disc and a blue square on white, with the disc to the left of the "
+        "square.",
         {"constraint": [["red disc", "blue square", "left"]]},
         media=[png(over(RED_DISC, BLUE_SQUARE))],
     ),
@@ -93,25 +100,29 @@ PICTURES: tuple[Row, ...] = (
     ),
     Row(
         "i_spacial_absolute",
-        "Draw a red disc in the bottom left quarter of a white sheet and a green square in the top right one.",
+        "Draw a red disc in the bottom left quarter of a white sheet and a green "
+        "square in the top right one.",
         {"constraint": [["red disc", "bottom left"], ["green square", "up right"]]},
         media=[png(over(RED_DISC, GREEN_SQUARE))],
     ),
     Row(
         "i_format_background",
-        "Draw a red disc on white. The left half of the picture has to be plain green and nothing else.",
+        "Draw a red disc on white. The left half of the picture has to be plain green "
+        "and nothing else.",
         {"region": "left half", "color": "green"},
         media=[png(over(box(0, 0, SIDE // 2, SIDE, GREEN), disc(48, 32, 10, RED)))],
     ),
     Row(
         "i_format_background",
-        "Draw a blue square on white, and keep the lower quarter of the picture plain red.",
+        "Draw a blue square on white, and keep the lower quarter of the picture plain "
+        "red.",
         {"region": "lower quarter", "color": "red"},
         media=[png(over(box(0, 48, SIDE, SIDE, RED), square(22, 12, 20, BLUE)))],
     ),
     Row(
         "i_format_border",
-        "Draw a red disc on white, framed on all four sides by a plain blue band a tenth of the picture wide.",
+        "Draw a red disc on white, framed on all four sides by a plain blue band a "
+        "tenth of the picture wide.",
         {"color": "blue"},
         media=[png(over(disc(32, 32, 14, RED), frame(6, BLUE)))],
     ),
@@ -147,7 +158,8 @@ PICTURES: tuple[Row, ...] = (
     ),
     Row(
         "i_ocr_german",
-        "Draw a board above a door. It has the German word for door on it, TÜR, and no other word.",
+        "Draw a board above a door. It has the German word for door on it, TÜR, and "
+        "no other word.",
         {"text": "Tür", "object": "the board above the door"},
         media=[png(over(words(15, 24, "TÜR", size=2), sign(4, 16, 60, 48)))],
     ),

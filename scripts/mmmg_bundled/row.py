@@ -9,9 +9,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Row:
-    """One sample. ``given`` are the media of the prompt, ``should_be`` the pictures that an answer is compared with.
+    """One sample. ``given`` are the media of the prompt, ``should_be`` the pictures
+    that an answer is compared with.
 
-    ``answer`` is a right answer with its ``media``; where it is empty and there are media, it is their placeholders.
+    ``answer`` is a right answer with its ``media``; where it is empty and there are
+    media, it is their placeholders.
     """
 
     file: str

@@ -17,7 +17,8 @@ SOUNDS: tuple[Row, ...] = (
     ),
     Row(
         "a_sound_begin_end",
-        "A walk home: it starts with footsteps and ends with somebody knocking on a wooden door.",
+        "A walk home: it starts with footsteps and ends with somebody knocking on a "
+        "wooden door.",
         {"start": "footsteps", "end": "door wood knock"},
     ),
     Row(
@@ -27,7 +28,8 @@ SOUNDS: tuple[Row, ...] = (
     ),
     Row(
         "a_sound_silence",
-        "First an alarm clock, then nothing for a good while, and at last a knock on a wooden door.",
+        "First an alarm clock, then nothing for a good while, and at last a knock on "
+        "a wooden door.",
         {"start": "clock alarm", "end": "door wood knock"},
     ),
     Row(
@@ -54,7 +56,8 @@ SOUNDS: tuple[Row, ...] = (
     ),
     Row(
         "a_music_intensity",
-        "Play a calm piece that comes out of silence and grows louder at the beginning.",
+        "Play a calm piece that comes out of silence and grows louder at the "
+        "beginning.",
         {"intensity": ["start", "fade in"]},
         media=[fading(28)],
     ),
@@ -66,7 +69,10 @@ SOUNDS: tuple[Row, ...] = (
     ),
 )
 
-TWO_BOATS = "Two boats left the harbour at dawn, and only the smaller one came back before the storm."
+TWO_BOATS = (
+    "Two boats left the harbour at dawn, and only the smaller one came back before "
+    "the storm."
+)
 
 SPEECH: tuple[Row, ...] = (
     Row(
@@ -102,12 +108,14 @@ SPEECH: tuple[Row, ...] = (
     ),
     Row(
         "a_speech_constraint",
-        'Tell in one or two sentences how ships find home at night. Use the words "harbour" and "lamp".',
+        "Tell in one or two sentences how ships find home at night. Use the words "
+        '"harbour" and "lamp".',
         {"constraint": ["keyword_include", "harbour", "lamp"]},
     ),
     Row(
         "a_speech_constraint",
-        'Give a word of advice about listening. Begin with "listen first", and say no more than twelve words.',
+        'Give a word of advice about listening. Begin with "listen first", and say no '
+        "more than twelve words.",
         {"constraint": [["start", "listen first"], ["length_word", "<= 12"]]},
     ),
     Row(
@@ -117,7 +125,8 @@ SPEECH: tuple[Row, ...] = (
     ),
     Row(
         "a_consistency_conversation",
-        "Two neighbours, Ada and Ben, talk about tea, one recording for each turn: Ada, Ben, Ada. Ben speaks of a "
+        "Two neighbours, Ada and Ben, talk about tea, one recording for each turn: "
+        "Ada, Ben, Ada. Ben speaks of a "
         "kettle. "
         "Each keeps the same voice.",
         {"order": [0, 1, 0], "constraint": {"1": ["keyword_include", "kettle"]}},
@@ -132,35 +141,40 @@ _Order: TypeAlias = tuple[str, Sequence[bytes], Sequence[str], str, Sequence[byt
 
 _ORDERS: tuple[_Order, ...] = (
     (
-        "Begin with a low tone. Below it, write one sentence about what makes a tone low.",
+        "Begin with a low tone. Below it, write one sentence about what makes a tone "
+        "low.",
         (),
         ("at",),
         f"{FIRST} The slower something swings, the lower it sounds.",
         (LOW,),
     ),
     (
-        "Write one sentence that announces a door bell, and let the bell follow. Nothing comes after it.",
+        "Write one sentence that announces a door bell, and let the bell follow. "
+        "Nothing comes after it.",
         (),
         ("ta",),
         f"Someone is standing at the door. {FIRST}",
         (BELL,),
     ),
     (
-        "Greet the listener in writing, play a high tone, and take your leave in writing.",
+        "Greet the listener in writing, play a high tone, and take your leave in "
+        "writing.",
         (),
         ("tat",),
         f"Good evening. {FIRST} Good night.",
         (HIGH,),
     ),
     (
-        "Play a low tone, write a line that compares it with the next one, and play a high tone.",
+        "Play a low tone, write a line that compares it with the next one, and play a "
+        "high tone.",
         (),
         ("ata",),
         f"{FIRST} What follows is an octave higher. {SECOND}",
         (LOW, HIGH),
     ),
     (
-        "You hear a tone. If it is low, answer first in writing and then with a high tone; if it is high, the other "
+        "You hear a tone. If it is low, answer first in writing and then with a high "
+        "tone; if it is high, the other "
         "way round.",
         (LOW,),
         ("ta",),
@@ -168,7 +182,8 @@ _ORDERS: tuple[_Order, ...] = (
         (HIGH,),
     ),
     (
-        "Tell in two written lines and one sound how a shop is opened. The sound is that of a bell and stands between "
+        "Tell in two written lines and one sound how a shop is opened. The sound is "
+        "that of a bell and stands between "
         "the lines or after both of them.",
         (),
         ("tat", "ta"),

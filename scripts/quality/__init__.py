@@ -1,1 +1,2 @@
-"""What the page of the quality metrics is made of: material, its damages and the pictures of both."""
+"""What the page of the quality metrics is made of: material, its damages and the
+pictures of both."""

@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from scripts.quality.material import Faces, Floats, Pixels, Samples
 
 SEED = 11
-"""The seed of all random numbers: every strength draws the same, and only its size grows."""
+"""The seed of all random numbers: every strength draws the same, and only its size
+grows."""
 PROFILES = ("standard", "official")
 
 
 class Study(NamedTuple):
-    """One kind of damage to one medium: ``made`` gives the medium for each strength of ``steps``, in ``unit``; the
-    first one leaves it unchanged."""
+    """One kind of damage to one medium: ``made`` gives the medium for each strength of
+    ``steps``, in ``unit``; the first one leaves it unchanged."""
 
     title: str
     metric: str
@@ -40,7 +41,8 @@ class Study(NamedTuple):
 
 
 class Point(NamedTuple):
-    """The result of one strength: the quality in each profile (None: none), and the terms under ``standard``."""
+    """The result of one strength: the quality in each profile (None: none), and the
+    terms under ``standard``."""
 
     step: float
     qualities: Mapping[str, float | None]
@@ -74,7 +76,8 @@ def _levels(values: Floats) -> Pixels:
 
 
 def noisy_sound(level: float) -> Media:
-    """White noise whose power is so many decibels above one that is 80 dB below the sound's; without any at 0."""
+    """White noise whose power is so many decibels above one that is 80 dB below the
+    sound's; without any at 0."""
     samples = material.sound()
     noise = np.random.default_rng(SEED).normal(0, 1, len(samples))
     gain = (
@@ -137,7 +140,8 @@ def open_mesh(percent: float) -> Media:
 
 
 def loose_mesh(percent: float) -> Media:
-    """With so many hundredths of the faces torn out, each moved by about the tube's radius."""
+    """With so many hundredths of the faces torn out, each moved by about the tube's
+    radius."""
     vertices, faces, torn = _torn(percent)
     moved = np.random.default_rng(SEED + 1).normal(
         0, material.TUBE[1], (len(torn), 1, 3)
@@ -149,13 +153,15 @@ def loose_mesh(percent: float) -> Media:
 
 
 def seamed_mesh(percent: float) -> Media:
-    """With so many hundredths of the faces on their own vertices in the same places, as in files with textures."""
+    """With so many hundredths of the faces on their own vertices in the same places, as
+    in files with textures."""
     vertices, faces, _ = _torn(percent)
     return material.mesh_file(Mesh(vertices, faces))
 
 
 def _torn(percent: float) -> tuple[Floats, Faces, Faces]:
-    """The mesh with so many hundredths of its faces on their own, last vertices, and these faces."""
+    """The mesh with so many hundredths of its faces on their own, last vertices, and
+    these faces."""
     mesh = material.torus()
     torn = np.random.default_rng(SEED).permutation(len(mesh.faces))[
         : round(len(mesh.faces) * percent / 100)

@@ -1,7 +1,8 @@
-"""The media for the study of quality: a picture, a sound, a mesh and a point cloud, made from seeds.
+"""The media for the study of quality: a picture, a sound, a mesh and a point cloud,
+made from seeds.
 
-The picture is of overlapping discs whose sizes follow a power law, and so does their grain: such pictures have the
-statistics of natural scenes.
+The picture is of overlapping discs whose sizes follow a power law, and so does their
+grain: such pictures have the statistics of natural scenes.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
 SIDE = 384
 """Pixels of the picture, each way."""
 GROUND, DISCS, SMALLEST, LARGEST = 300, 3000, 3.0, 90.0
-"""How many discs of the largest size cover the ground, how many lie on them, and their radii in pixels."""
+"""How many discs of the largest size cover the ground, how many lie on them, and their
+radii in pixels."""
 TEXTURE, FALL = 30.0, 1.2
-"""How strong the grain of all surfaces is, in grey levels, and the power by which it falls with frequency."""
+"""How strong the grain of all surfaces is, in grey levels, and the power by which it
+falls with frequency."""
 RATE, SECONDS = 48_000, 4.0
 NOTES = (220.0, 277.18, 329.63, 440.0, 329.63, 277.18, 246.94, 220.0)
 """Hz, one after the other."""
@@ -46,7 +49,8 @@ class Mesh(NamedTuple):
 
 
 def picture(seed: int = 7) -> Pixels:
-    """RGB of SIDE x SIDE: discs in front of each other, a little out of focus, with a grain on all."""
+    """RGB of SIDE x SIDE: discs in front of each other, a little out of focus, with a
+    grain on all."""
     rng = np.random.default_rng(seed)
     drawn = (SMALLEST**-2 + rng.random(DISCS) * (LARGEST**-2 - SMALLEST**-2)) ** -0.5
     radii = np.concatenate([np.full(GROUND, LARGEST), drawn])
@@ -72,7 +76,8 @@ def picture(seed: int = 7) -> Pixels:
 
 
 def grain(rng: np.random.Generator) -> Floats:
-    """Random waves of SIDE x SIDE pixels whose amplitude falls with their frequency, as in pictures of nature."""
+    """Random waves of SIDE x SIDE pixels whose amplitude falls with their frequency, as
+    in pictures of nature."""
     hertz = np.fft.fftfreq(SIDE)
     away = np.hypot(hertz[:, None], hertz)
     away[0, 0] = np.inf
@@ -92,7 +97,8 @@ def blurred(canvas: NDArray[Any], sigma: float) -> Floats:
 
 
 def sound() -> Samples:
-    """Half a second each of eight plucked notes at RATE, about as loud as speech on the radio."""
+    """Half a second each of eight plucked notes at RATE, about as loud as speech on the
+    radio."""
     t = np.arange(int(SECONDS * RATE / len(NOTES))) / RATE
     envelope = np.minimum(t / 0.01, 1) * np.exp(-4 * t)
     notes = [
@@ -129,7 +135,8 @@ def torus() -> Mesh:
 
 
 def cloud(seed: int = 7) -> Floats:
-    """POINTS points (n x 3) on the surface of the same ring, spread evenly over its angles."""
+    """POINTS points (n x 3) on the surface of the same ring, spread evenly over its
+    angles."""
     u, v = np.random.default_rng(seed).random((2, POINTS)) * 2 * np.pi
     far = TUBE[0] + TUBE[1] * np.cos(v)
     return np.stack([far * np.cos(u), far * np.sin(u), TUBE[1] * np.sin(v)], 1)

@@ -1,4 +1,5 @@
-"""The pictures of the study of quality: charts of the scores, and galleries of the damaged media."""
+"""The pictures of the study of quality: charts of the scores, and galleries of the
+damaged media."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ WINDOW, FLOOR = 4096, 40.0
 def chart(
     title: str, studies: Sequence[Study], points: Sequence[Sequence[Point]]
 ) -> str:
-    """A panel for each study and in it a line for each profile, as the content of an SVG file."""
+    """A panel for each study and in it a line for each profile, as the content of an
+    SVG file."""
     width = LEFT + len(studies) * PANEL + (len(studies) - 1) * GAP + 24
     drawing = Drawing(width, TOP + HEIGHT + FOOT, title)
     for at, (study, found) in enumerate(zip(studies, points, strict=True)):
@@ -90,7 +92,8 @@ def _line(
 
 
 def gallery(studies: Sequence[Study]) -> bytes:
-    """A gallery of the media as a PNG: a row of tiles for each study, a tile for each strength."""
+    """A gallery of the media as a PNG: a row of tiles for each study, a tile for each
+    strength."""
     columns = max(len(study.steps) for study in studies)
     whole = Image.new(
         "RGB",
@@ -114,7 +117,8 @@ def _tile(media: Media, study: Study) -> Image.Image:
 
 
 def _heard(media: Media) -> Image.Image:
-    """The spectrogram: frequencies from 40 Hz to 20 kHz upwards, the darker the louder."""
+    """The spectrogram: frequencies from 40 Hz to 20 kHz upwards, the darker the
+    louder."""
     samples = decode.audio(media).samples[:, 0]
     starts = np.linspace(0, len(samples) - WINDOW, TILE).astype(int)
     frames = np.stack([samples[at : at + WINDOW] for at in starts]) * np.hanning(WINDOW)

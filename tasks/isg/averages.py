@@ -1,8 +1,8 @@
 """The averages in ISG-Bench's tables, from the values of its samples.
 
-A category's value is the mean of its samples, not of its subtasks; the average is the plain mean of the categories with
-a value (paper, tables 3 to 7). The released script prints no average, and its category table has a 0 where a category
-has no value.
+A category's value is the mean of its samples, not of its subtasks; the average is the
+plain mean of the categories with a value (paper, tables 3 to 7). The released script
+prints no average, and its category table has a 0 where a category has no value.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from mmeval.aggregate import known_mean
 from mmeval.tasks.isg.subtasks import CATEGORIES, LEVELS, SEMANTIC, category_of
 
 Row = Mapping[str, Any]
-"""A sample: its ``category``, as the data spell its subtask, and its value on each level (None: it has none)."""
+"""A sample: its ``category``, as the data spell its subtask, and its value on each
+level (None: it has none)."""
 Levels: TypeAlias = "dict[str, float | None]"
 
 
@@ -28,10 +29,12 @@ class Averages(TypedDict):
 def roll_up(
     rows: Sequence[Row], profile: Literal["standard", "official"] = "standard"
 ) -> Averages:
-    """The averages of samples; a sample without a value on a level is left out of that level's mean.
+    """The averages of samples; a sample without a value on a level is left out of that
+    level's mean.
 
-    Official oddities: Semantic Segmentation is left out, and a category without a value has 0, which counts in the
-    average; only that of the pictures is without VQA. Raises UnknownNameError for an unknown category.
+    Official oddities: Semantic Segmentation is left out, and a category without a value
+    has 0, which counts in the average; only that of the pictures is without VQA. Raises
+    UnknownNameError for an unknown category.
     """
     official = profile == "official"
     by_category: dict[str, list[Row]] = {}
@@ -55,7 +58,8 @@ def roll_up(
 
 
 def average_of(categories: Mapping[str, Levels], *, official: bool = False) -> Levels:
-    """The plain mean of the categories on each level; one without a value is left out."""
+    """The plain mean of the categories on each level; one without a value is left
+    out."""
     return {
         level: known_mean(
             values[level]

@@ -1,4 +1,5 @@
-"""The tables of ISG-Bench's paper: each level by category; in the official profile also the released script's table."""
+"""The tables of ISG-Bench's paper: each level by category; in the official profile also
+the released script's table."""
 
 from __future__ import annotations
 
@@ -23,7 +24,10 @@ PARTIAL = " (partial)"
 WITHOUT_SEMANTIC = "Dec. without Semantic"
 RELEASED_ORDER = ("structural", "image", "block", "holistic")
 """The columns of the released aggregator's table."""
-SEMANTIC_NOTE = f"{WITHOUT_SEMANTIC}: without the subtask Semantic Decomposition, which the released script forgets."
+SEMANTIC_NOTE = (
+    f"{WITHOUT_SEMANTIC}: without the subtask Semantic Decomposition, which the "
+    "released script forgets."
+)
 UNREAD_NOTE = (
     "{} of {} {} verdicts cannot be read, and count as the profile or lost: wrong says."
 )
@@ -37,7 +41,8 @@ MOST_NAMED = 3
 
 @dataclass
 class Found:
-    """What a run says of ISG-Bench: a row for each answer with its value on each level, and what was lost."""
+    """What a run says of ISG-Bench: a row for each answer with its value on each level,
+    and what was lost."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     lost: Counter[str] = field(default_factory=Counter)
@@ -54,7 +59,8 @@ class Found:
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
-    """Make the tables of the run's tasks of ISG-Bench, of its judges and of its judge files; none without any."""
+    """Make the tables of the run's tasks of ISG-Bench, of its judges and of its judge
+    files; none without any."""
     judged = [task for task in run.tasks if task.name in TASKS]
     recorded = [
         task
@@ -197,7 +203,10 @@ def _notes(found: Found, level: str, lacks: Sequence[str]) -> Iterator[str]:
     if found.told:
         yield REFERENCE_NOTE
     if lacks:
-        yield f"Partial: without {', '.join(CATEGORIES[name].column.rstrip('.') for name in lacks)}."
+        yield (
+            "Partial: without "
+            f"{', '.join(CATEGORIES[name].column.rstrip('.') for name in lacks)}."
+        )
     if found.unknown and level == LEVELS[0]:
         names = some([repr(shortened(name, 40)) for name in found.unknown], MOST_NAMED)
         yield UNKNOWN_NOTE.format(counted(found.unknown.total(), "answer"), names)
@@ -226,7 +235,8 @@ def _released_table(found: Found, by: str) -> Table:
         ("Category", "structure", "image", "block", "holistic"),
         tuple(rows),
         (
-            "The released script prints no average; this one has eight categories, and seven for the pictures.",
+            "The released script prints no average; this one has eight categories, "
+            "and seven for the pictures.",
         ),
         digits=4,
     )

@@ -1,16 +1,18 @@
-"""Reads ISG-Bench's rows: ``ISG-Bench.jsonl``, with a folder ``images`` or the archive ``images.zip`` beside it.
+"""Reads ISG-Bench's rows: ``ISG-Bench.jsonl``, with a folder ``images`` or the archive
+``images.zip`` beside it.
 
     {"id": "0000", "Category": "Prediction", "predict": {...},
      "Query": [{"type": "text", "content": "..."}, {"type": "image", "content": "images/0000_q1.png"}],
      "Golden": [...]}
 
-``Query`` is asked and ``Golden`` is the reference, block by block. The labels are ``category``, ``predict`` (the
-questions, :mod:`mmeval.metrics.judged.isg.rows`), ``paths`` (those of the pictures, as the data write them), and
-``irregularities``: what is odd about the row and was read all the same. With the option ``judge_file``, the name of a
-file of the released judge script or a pattern of it, ``result`` is what that file says of the row, and ``earlier`` what
-earlier lines of the same id say. With ``questions``
-the reference is the row's ``predict`` as JSON, for models that write questions; the label ``row`` has both sides as the
-data have them.
+``Query`` is asked and ``Golden`` is the reference, block by block. The labels are
+``category``, ``predict`` (the questions, :mod:`mmeval.metrics.judged.isg.rows`),
+``paths`` (those of the pictures, as the data write them), and ``irregularities``: what
+is odd about the row and was read all the same. With the option ``judge_file``, the name
+of a file of the released judge script or a pattern of it, ``result`` is what that file
+says of the row, and ``earlier`` what earlier lines of the same id say. With
+``questions`` the reference is the row's ``predict`` as JSON, for models that write
+questions; the label ``row`` has both sides as the data have them.
 """
 
 from __future__ import annotations
@@ -51,7 +53,8 @@ OPTIONS = ("data_file", "judge_file", "questions")
 
 
 def load(source: DataSource) -> InterleavedDataset:
-    """The rows. Raises MissingDataError without the file, UnknownNameError for an unknown option."""
+    """The rows. Raises MissingDataError without the file, UnknownNameError for an
+    unknown option."""
     source.check_options(OPTIONS)
     named = {"data_file": source.options.get("data_file", FILE)}
     pattern = source.options.get("judge_file")
@@ -68,9 +71,9 @@ def load(source: DataSource) -> InterleavedDataset:
 
 @dataclass(frozen=True)
 class RowReader:
-    """Makes samples of rows; ``results`` are those of a judge file by id, in the order of its lines, None where there
-    is none.
-    ``archive`` is the folder of the pictures that came packed, with the folder ``images`` in it or without."""
+    """Makes samples of rows; ``results`` are those of a judge file by id, in the order
+    of its lines, None where there is none. ``archive`` is the folder of the pictures
+    that came packed, with the folder ``images`` in it or without."""
 
     results: Mapping[str, Sequence[Mapping[str, Any]]] | None = None
     archive: Path | None = None
@@ -174,8 +177,8 @@ def _recorded(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _results(folder: Path, pattern: str) -> dict[str, list[dict[str, Any]]]:
-    """What the lines of a judge file say of each sample, and whether they have an answer.
-    Raises MissingDataError unless there is exactly one such file."""
+    """What the lines of a judge file say of each sample, and whether they have an
+    answer. Raises MissingDataError unless there is exactly one such file."""
     found = (
         [file for file in sorted(folder.glob(pattern)) if file.is_file()]
         if "/" not in pattern
@@ -188,7 +191,8 @@ def _results(folder: Path, pattern: str) -> dict[str, list[dict[str, Any]]]:
             else "there is none"
         )
         raise MissingDataError(
-            f"{folder}: a judge file {pattern!r} is needed (dataset_kwargs: judge_file), and {one}"
+            f"{folder}: a judge file {pattern!r} is needed (dataset_kwargs: "
+            f"judge_file), and {one}"
         )
     lines: dict[str, list[dict[str, Any]]] = {}
     for row in (row.values for row in read_jsonl(path_inside(folder, found[0].name))):
@@ -199,7 +203,8 @@ def _results(folder: Path, pattern: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def _begins(output: Any) -> bool:
-    """Whether an answer of a judge file is there, and does not begin with an empty text."""
+    """Whether an answer of a judge file is there, and does not begin with an empty
+    text."""
     first = output[0] if isinstance(output, list) and output else None
     return isinstance(first, dict) and not (
         first.get("type") == "text" and first.get("content") == ""

@@ -7,7 +7,8 @@ from mmeval.tasks.isg.output_reading import read_output
 from mmeval.tasks.isg.output_writing import write_output
 
 FORMAT = AnswerFormat(
-    about="The answer files of ISG-Bench's own scripts; of a scored run also their judge file.",
+    about="The answer files of ISG-Bench's own scripts; of a scored run also their "
+    "judge file.",
     read=read_output,
     write=write_output,
 )

@@ -1,12 +1,14 @@
-"""Reads the answer files of ISG-Bench's own scripts, and their judge files, which hold the same lines.
+"""Reads the answer files of ISG-Bench's own scripts, and their judge files, which hold
+the same lines.
 
     {"id": "0000", "output": [{"type": "text", "content": "..."}, {"type": "image", "content": "outputs/0000_g1.png"}]}
 
-An ``output`` that is null or missing is an empty answer: the generation failed. A block whose file is not there keeps
-its place without a medium, and one of an unknown type is a picture whose ``raw`` is that type; the answer says so.
-``Query`` and ``Golden`` are those of the data set; where the texts of ``Query`` differ from them the answer says so.
-Further answers to the same questions are in ``outputs_repeat1.jsonl`` and so on. All else is as
-:mod:`mmeval.interchange.by_id` says.
+An ``output`` that is null or missing is an empty answer: the generation failed. A block
+whose file is not there keeps its place without a medium, and one of an unknown type is
+a picture whose ``raw`` is that type; the answer says so. ``Query`` and ``Golden`` are
+those of the data set; where the texts of ``Query`` differ from them the answer says so.
+Further answers to the same questions are in ``outputs_repeat1.jsonl`` and so on. All
+else is as :mod:`mmeval.interchange.by_id` says.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ OTHER_QUERY = "the file of answers has another query for this id than the data s
 
 
 class OutputLine(NamedTuple):
-    """An answer: the blocks as written, and the texts of its query (None: it has none)."""
+    """An answer: the blocks as written, and the texts of its query (None: it has
+    none)."""
 
     blocks: tuple[Mapping[str, Any], ...]
     asked: tuple[str, ...] | None
@@ -121,7 +124,8 @@ def _asked(written: Any) -> tuple[str, ...] | None:
 def _part(
     block: Mapping[str, Any], medium: Callable[[str], Media], odd: list[str]
 ) -> Part:
-    """A block as a part. A medium of which there is no file is a part without it; ``odd`` takes what is to be told."""
+    """A block as a part. A medium of which there is no file is a part without it;
+    ``odd`` takes what is to be told."""
     kind, content = block.get("type"), block.get("content")
     if kind not in PART_KINDS:
         odd.append(f"a block of the unknown type {kind!r:.40}")

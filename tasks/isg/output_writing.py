@@ -1,8 +1,10 @@
-"""Writes answers in the files of ISG-Bench's own scripts, and of a scored run their judge file.
+"""Writes answers in the files of ISG-Bench's own scripts, and of a scored run their
+judge file.
 
-outputs.jsonl                 the answers with ``Query`` and ``Golden`` (:mod:`mmeval.tasks.isg.output_reading`)
-outputs_0_<n>_judge.jsonl     the same lines with the verdicts of the four levels
-outputs/<id>_g<n>             the pictures of the answers; media of other kinds are in other/
+outputs.jsonl                 the answers with ``Query`` and ``Golden``
+(:mod:`mmeval.tasks.isg.output_reading`) outputs_0_<n>_judge.jsonl     the same lines
+with the verdicts of the four levels outputs/<id>_g<n>             the pictures of the
+answers; media of other kinds are in other/
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ from mmeval.tasks.isg.output_reading import OUTPUTS, REPEAT, seal
 JUDGED = "_0_{}_judge.jsonl"
 GAPS = {
     "unjudged": "not scored on all four levels; no line in the judge file",
-    "null": "a verdict is lost, which is null in the judge file: not unknown there, but left out, no or 1",
+    "null": "a verdict is lost, which is null in the judge file: not unknown there, but "
+    "left out, no or 1",
 }
 NOTES = {
     "exact": f"more than texts and pictures; its parts stand under {OWN!r}",
@@ -154,8 +157,9 @@ class _Writer(ExportFolder):
 
 
 def result_of(one: ScoredTrial) -> dict[str, Any]:
-    """The levels of a trial as the released judge script writes them; a verdict that is lost is null.
-    In the official profile a sample that ends there is an error, and pictures whose judging ends it are null."""
+    """The levels of a trial as the released judge script writes them; a verdict that is
+    lost is null. In the official profile a sample that ends there is an error, and
+    pictures whose judging ends it are null."""
     structural, block, image, holistic = (one.scores[name] for name in SCORES)
     if _ends(structural):
         return {"error": structural.evidence["reason"]}
@@ -184,7 +188,8 @@ def _block_rows(sample: Sample, score: Score) -> Iterator[dict[str, Any]]:
 
 
 def _image_rows(sample: Sample, score: Score) -> Iterator[dict[str, Any]]:
-    """The questions with what the judge said; the evidence has them in the order of the row."""
+    """The questions with what the judge said; the evidence has them in the order of the
+    row."""
     said, verdicts = score.evidence.get("said", {}), score.evidence.get("verdicts", {})
     unasked = score.evidence.get("not_asked", {})
     rows = listed(predict_of(sample).get(IMAGE_QUESTIONS))
@@ -214,7 +219,8 @@ def _holistic(score: Score) -> dict[str, Any] | None:
 
 
 def _reply(said: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What was said; a reply without ``Judge`` stays without, since null would count as a value."""
+    """What was said; a reply without ``Judge`` stays without, since null would count as
+    a value."""
     if "lost" in said:
         return None
     return {

@@ -1,4 +1,5 @@
-"""The prompt of ISG-Bench's rows: their query, with the structure of the golden answer where that is asked for."""
+"""The prompt of ISG-Bench's rows: their query, with the structure of the golden answer
+where that is asked for."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ Structure = Annotated[Literal["none", "golden"], FromReference(("golden",))]
 
 
 def prompt(sample: Sample, *, structure: Structure = "none") -> tuple[Message, ...]:
-    """The query; with ``structure: golden`` the blocks of the golden answer stand below it."""
+    """The query; with ``structure: golden`` the blocks of the golden answer stand below
+    it."""
     if structure == "none":
         return sample.input
     tokens = " ".join(tokens_between(Interleaved(), sample.references[0]))

@@ -1,4 +1,5 @@
-"""ISG-Bench's eight categories and their 21 subtasks, in the spellings of the data and of the released aggregator."""
+"""ISG-Bench's eight categories and their 21 subtasks, in the spellings of the data and
+of the released aggregator."""
 
 from __future__ import annotations
 
@@ -9,8 +10,9 @@ from mmeval.errors import UnknownNameError
 
 
 class CategoryNames(NamedTuple):
-    """A category: its column in the paper's tables, its name in the released aggregator's, and its subtasks.
-    Of a subtask the spelling in the data, with the name of its task here behind ``isg_``."""
+    """A category: its column in the paper's tables, its name in the released
+    aggregator's, and its subtasks. Of a subtask the spelling in the data, with the name
+    of its task here behind ``isg_``."""
 
     column: str
     released: str
@@ -100,8 +102,9 @@ _OF_SUBTASK = {
 
 
 def requirement_of(subtask: str) -> Requirement:
-    """How much of what pictures show follows from the task: all of it, its main and certain things, or nothing
-    (released prompts). A subtask that is none counts as partial."""
+    """How much of what pictures show follows from the task: all of it, its main and
+    certain things, or nothing (released prompts). A subtask that is none counts as
+    partial."""
     return (
         "none"
         if subtask in _NOTHING

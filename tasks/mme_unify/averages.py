@@ -1,4 +1,5 @@
-"""The scores of MME-Unify's tables, from those of its tasks, and the means over steps of mazes."""
+"""The scores of MME-Unify's tables, from those of its tasks, and the means over steps
+of mazes."""
 
 from __future__ import annotations
 
@@ -26,9 +27,11 @@ class Averages(TypedDict):
 
 
 def roll_up(scores: Mapping[str, float | None]) -> Averages:
-    """The averages of the scores of tasks, in their unit; a task that is not there, or None, counts 0.
+    """The averages of the scores of tasks, in their unit; a task that is not there, or
+    None, counts 0.
 
-    The tasks of a part count the same, and so do the parts. Raises UnknownNameError for another name.
+    The tasks of a part count the same, and so do the parts. Raises UnknownNameError for
+    another name.
 
     >>> roll_up({"SIPU": 58.5, "MITIU": 43.53, "VPU": 36.02})["mme_u"]
     15.33888888888889
@@ -52,8 +55,8 @@ def steps(
 ) -> Estimate:
     """The share of right steps over all mazes, each of which weighs as many as it has.
 
-    Official: over as many steps a maze as the longest one has, as the released script divides. The ceiling is lower
-    then: 405 of 720 steps on the whole data.
+    Official: over as many steps a maze as the longest one has, as the released script
+    divides. The ceiling is lower then: 405 of 720 steps on the whole data.
     """
     if profile == "standard":
         return weighted_mean(scores)

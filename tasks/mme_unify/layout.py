@@ -1,4 +1,5 @@
-"""The tables of MME-Unify's paper, in percent: all scores (2), the unify tasks (3), and generation (4)."""
+"""The tables of MME-Unify's paper, in percent: all scores (2), the unify tasks (3), and
+generation (4)."""
 
 from __future__ import annotations
 
@@ -43,7 +44,10 @@ GENERATION_COLUMNS: Mapping[str, Sequence[str]] = {
     "Score": (SCORE,),
 }
 """The numbers in each column: a task has one of them at most."""
-STRICT = "Strict: what the model left out counts 0; else it is dropped from the means of generation, as in the paper."
+STRICT = (
+    "Strict: what the model left out counts 0; else it is dropped from the means of "
+    "generation, as in the paper."
+)
 PLUS_APART = (
     "acc+ stands beside acc and never enters Unify or MME-U (paper, section 3.4)."
 )
@@ -51,7 +55,8 @@ _NO_SETTING = ("of", "script", "text_key")
 
 
 class _Piece(NamedTuple):
-    """A number of a task as the results file has it, its value, and what it is when all that is missing counts 0."""
+    """A number of a task as the results file has it, its value, and what it is when all
+    that is missing counts 0."""
 
     result: Result
     value: float | None
@@ -79,7 +84,8 @@ class _Task:
         return f"{result.scored}/{result.n}"
 
     def cell(self, numbers: Sequence[str], *, strict: bool = False) -> Cell:
-        """The percent of the first of these numbers that the task has; nothing without one."""
+        """The percent of the first of these numbers that the task has; nothing without
+        one."""
         piece = next(
             (self.pieces[name] for name in numbers if name in self.pieces), None
         )
@@ -137,7 +143,8 @@ def _task(run: StoredRun, name: str, task: StoredTask) -> _Task:
     }
     results = {number: result_of(run, task, number) for number in numbers}
     if (score := results.get(SCORE)) is not None:
-        # a part that does not apply to the answers, such as FID by the script to those of TVG, has no weight
+        # a part that does not apply to the answers, such as FID by the script to those
+        # of TVG, has no weight
         parts = [
             strict.get(part)
             for part in score.weights or numbers[SCORE].get("pieces", ())
@@ -160,7 +167,8 @@ def _task(run: StoredRun, name: str, task: StoredTask) -> _Task:
 def _strict(
     run: StoredRun, task: StoredTask, number: str, name: str, profile: str
 ) -> float | None:
-    """The mean in which an answer that is missing counts 0; None where nothing is known."""
+    """The mean in which an answer that is missing counts 0; None where nothing is
+    known."""
     scores = scores_of(run, task, number)
     if scores.count("unavailable") or scores.count("failed") + scores.count(
         "unscored"
@@ -261,7 +269,10 @@ def _unknown(tasks: Mapping[str, _Task]) -> Iterator[str]:
         if name not in tasks or tasks[name].score(strict=False) is None
     ]
     if lacking:
-        yield f"No average of a part without a score of {', '.join(lacking)}: not asked, not scored or lost is no 0."
+        yield (
+            f"No average of a part without a score of {', '.join(lacking)}: not "
+            "asked, not scored or lost is no 0."
+        )
 
 
 def _settings(run: StoredRun) -> str:

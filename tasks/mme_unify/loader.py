@@ -1,16 +1,21 @@
-"""Reads MME-Unify's rows: the authors' seven question files, beside the media of the hub.
+"""Reads MME-Unify's rows: the authors' seven question files, beside the media of the
+hub.
 
-``dataset_kwargs: {file: NAME}`` says which one (``FILES``); each row is of one of its tasks. ``mask: true`` adds the
-mask of an editing row to what is asked. Media paths start in the data folder, whatever folder a file is in.
+``dataset_kwargs: {file: NAME}`` says which one (``FILES``); each row is of one of its
+tasks. ``mask: true`` adds the mask of an editing row to what is asked. Media paths
+start in the data folder, whatever folder a file is in.
 
-A sample is called ``<task>/<row>``, by its place in the file from 0, as the ids of the data are not unique. Its labels
-are the row's own keys, but for the media: their paths are ``paths``. Of a maze ``action`` and ``coordinate`` are as the
-data have them. Added are ``mme_unify_task``; ``question_key``, which the two rows of a question share; ``usable``,
-whether there is a medium to compare with; ``size`` of a maze, and ``last``, its last row; and ``irregularities``: what
-is odd about the row and was read all the same.
+A sample is called ``<task>/<row>``, by its place in the file from 0, as the ids of the
+data are not unique. Its labels are the row's own keys, but for the media: their paths
+are ``paths``. Of a maze ``action`` and ``coordinate`` are as the data have them. Added
+are ``mme_unify_task``; ``question_key``, which the two rows of a question share;
+``usable``, whether there is a medium to compare with; ``size`` of a maze, and ``last``,
+its last row; and ``irregularities``: what is odd about the row and was read all the
+same.
 
-The candidates are the pictures to choose among, the right one first, or the states of a maze in order. A candidate
-whose file is missing is a part without a medium, so that what does not need it can still be scored.
+The candidates are the pictures to choose among, the right one first, or the states of a
+maze in order. A candidate whose file is missing is a part without a medium, so that
+what does not need it can still be scored.
 """
 
 from __future__ import annotations
@@ -72,7 +77,8 @@ CATEGORIES: Mapping[str, Mapping[str, str]] = {
         "video prediction": "vp",
     },
 }
-"""The tasks of the two files with several, by category: the data write blanks and bars, in either case."""
+"""The tasks of the two files with several, by category: the data write blanks and bars,
+in either case."""
 _CANDIDATES = {
     "iee": ("edited_image", "fake_image1", "fake_image2", "fake_image3"),
     "csq": ("image", "fake_image1", "fake_image2", "fake_image3"),
@@ -99,7 +105,8 @@ _log = logging.getLogger(__name__)
 def load(source: DataSource) -> InterleavedDataset:
     """The rows of a question file.
 
-    Raises MissingDataError without it, UnknownNameError for an unknown option or file."""
+    Raises MissingDataError without it, UnknownNameError for an unknown option or
+    file."""
     source.check_options(OPTIONS)
     name = str(source.options.get("file", ""))
     if name not in FILES:
@@ -131,12 +138,14 @@ def _file(root: Path, name: str) -> Path:
             .replace("Expla*ning", "Explaning")
         )
         raise MissingDataError(
-            f"{root}: the authors' question file {wanted} is missing; put the folders of their Unify_Dataset "
+            f"{root}: the authors' question file {wanted} is missing; put the folders "
+            "of their Unify_Dataset "
             "beside the media, and name the folder of both with --data_dir"
         )
     if len(found) > 1:
         raise UsageError(
-            f"{root}: the question file is there {len(found)} times; keep one of {', '.join(map(str, found))}"
+            f"{root}: the question file is there {len(found)} times; keep one of "
+            f"{', '.join(map(str, found))}"
         )
     return path_inside(root, found[0].relative_to(root).as_posix())
 
@@ -169,7 +178,10 @@ class RowReader:
             else self.file
         )
         if not task:
-            fault = f'"category" is {row.get("category")!r:.80}, which is no task of {self.file}'
+            fault = (
+                f'"category" is {row.get("category")!r:.80}, which is no task of '
+                f"{self.file}"
+            )
             raise RowError(fault, id=f"{self.file}/{at}")
         sample_id, labels = f"{task}/{at}", _labels(row, task)
         one = _Row(row, resolve, self._find)
@@ -192,7 +204,8 @@ class RowReader:
 
 
 def task_of(file: str, category: Any) -> str:
-    """The task of a row of ``understanding`` or ``generation``; empty for another category."""
+    """The task of a row of ``understanding`` or ``generation``; empty for another
+    category."""
     name = (
         category.replace("_", " ").strip().casefold()
         if isinstance(category, str)
@@ -238,7 +251,8 @@ def _labels(row: Mapping[str, Any], task: str) -> dict[str, Any]:
 
 @dataclass
 class _Row:
-    """A row that is read; ``odd`` collects what is irregular, of which the ``notable`` is logged."""
+    """A row that is read; ``odd`` collects what is irregular, of which the ``notable``
+    is logged."""
 
     row: Mapping[str, Any]
     resolve: MediaFolder
@@ -264,7 +278,8 @@ class _Row:
         return _Content(asked, Interleaved((text_part(self.row["answer"]),)))
 
     def _placed(self, text: str, media: Sequence[Part]) -> list[Part]:
-        """The text with its media in the places of the markers; those without a marker stand before it."""
+        """The text with its media in the places of the markers; those without a marker
+        stand before it."""
         texts = text.split(_MARKER)
         marked = min(len(texts) - 1, len(media))
         if marked and not len(texts) - 1 == marked == len(media):
@@ -307,7 +322,8 @@ class _Row:
         words = [self._text("question")] if task != "sd" else []
         picture = [part for part in candidates[0].parts if not part.dangling]
         if task == "iee":
-            # The right option stands first and the letters are out of order: the letter in front of a text is meant.
+            # The right option stands first and the letters are out of order: the letter
+            # in front of a text is meant.
             right = next(
                 (
                     option
@@ -332,7 +348,8 @@ class _Row:
             raise UsageError(fault)
         if not _SIZE.fullmatch(str(self.row.get("subcategory"))):
             raise UsageError(
-                f'"subcategory" is {self.row.get("subcategory")!r:.80}; write the size, such as data_3x3'
+                f'"subcategory" is {self.row.get("subcategory")!r:.80}; write the '
+                "size, such as data_3x3"
             )
         actions, cells = (
             labels[ACTION],

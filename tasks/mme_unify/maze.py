@@ -24,13 +24,15 @@ def maze(
     ask: Ask,
     *,
     first: str = "This is step 0. Choose Left, Right, Up or Down.",
-    later: str = "This is step {step}. Choose Left, Right, Up or Down, or Finish when you are at the goal.",
+    later: str = "This is step {step}. Choose Left, Right, Up or Down, or Finish when you are "
+    "at the goal.",
 ) -> Program[Interleaved]:
-    """One request a turn, which shows the sample's prompt and the model's own turns so far.
+    """One request a turn, which shows the sample's prompt and the model's own turns so
+    far.
 
-    It ends with the action Finish, and at the latest after as many turns as the sample has actions. The answer is the
-    turns (:mod:`mmeval.tasks.mme_unify.turns`); of a turn's reply its last action, its last location and its first
-    picture count.
+    It ends with the action Finish, and at the latest after as many turns as the sample
+    has actions. The answer is the turns (:mod:`mmeval.tasks.mme_unify.turns`); of a
+    turn's reply its last action, its last location and its first picture count.
     """
     *before, prompt = ask.messages
     turns: list[Turn] = []
@@ -46,7 +48,8 @@ def maze(
 
 
 def turn_in(reply: Interleaved, step: int) -> Turn:
-    """The turn in a reply. One that is written as a record of steps, as the past is shown, holds that of its step."""
+    """The turn in a reply. One that is written as a record of steps, as the past is
+    shown, holds that of its step."""
     stated = turns_of(reply).get(step)
     if stated is not None and stated.action:
         return stated

@@ -13,7 +13,8 @@ from mmeval.records import Sample, Score, Trial
 Script: TypeAlias = Literal["understanding", "csq", "al", "sd"]
 
 CHOICE, ANSWER = "choice", "answer"
-"""The labels of a sample: its options, each behind its letter, and the letter of the right one."""
+"""The labels of a sample: its options, each behind its letter, and the letter of the
+right one."""
 _THINKING = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 _WHOLE = re.compile(r"(?:\(([A-Za-z])\)|\[([A-Za-z])\]|([A-Za-z]))[.:),]?")
 _OPENS = r"""[\s(\[{<【「『《"'`“”„‘’«*]*+"""
@@ -54,9 +55,10 @@ def mme_unify_choice(
 ) -> Score:
     """1 when the answer chooses the right option, else 0.
 
-    An answer without a readable letter is wrong. ``reading: letter`` finds the letter in a sentence
-    (:func:`letter_of`); ``released`` compares the words of the answer as the authors' script of the task does, to which
-    ``script`` belongs. Evidence ``found``: the letter, None for none.
+    An answer without a readable letter is wrong. ``reading: letter`` finds the letter
+    in a sentence (:func:`letter_of`); ``released`` compares the words of the answer as
+    the authors' script of the task does, to which ``script`` belongs. Evidence
+    ``found``: the letter, None for none.
     """
     if fault := _fault(trial.sample):
         return Score.unscored(fault)
@@ -70,11 +72,14 @@ def mme_unify_choice(
 
 
 def letter_of(answer: str, options: Sequence[str]) -> str | None:
-    """The letter of the option that an answer chooses, by the first rule that finds one; None for none.
+    """The letter of the option that an answer chooses, by the first rule that finds
+    one; None for none.
 
-    1. the answer is a letter, in brackets or before one mark or not; one that no option has ends the search;
+    1. the answer is a letter, in brackets or before one mark or not; one that no option
+       has ends the search;
     2. the last capital behind a word such as "answer";
-    3. the first capital in brackets, else the first that stands alone and is no article;
+    3. the first capital in brackets, else the first that stands alone and is no
+       article;
     4. the one option whose text the answer contains.
 
     >>> letter_of("The answer is (B), a barn.", ["A. a bridge", "B. a barn"])
@@ -108,8 +113,8 @@ def _letters(count: int) -> tuple[str, ...]:
 
 
 def _without_thinking(answer: str) -> str:
-    """What stands outside of thinking blocks. One whose end is not marked hides the rest, one whose beginning is not
-    marked all before it."""
+    """What stands outside of thinking blocks. One whose end is not marked hides the
+    rest, one whose beginning is not marked all before it."""
     kept: list[str] = []
     start, thinking = 0, False
     for mark in _THINKING.finditer(answer):
@@ -136,8 +141,9 @@ def _option_text(option: str) -> str:
 
 
 def _released(words: str, right: str, script: Script) -> bool:
-    """What the authors' scripts count as right: an equal text; in CSQ one that has the letter somewhere, so that
-    "Answer: B" is right where A is; in SD one that is equal when stripped."""
+    """What the authors' scripts count as right: an equal text; in CSQ one that has the
+    letter somewhere, so that "Answer: B" is right where A is; in SD one that is equal
+    when stripped."""
     if script == "csq":
         return right in words
     return (words.strip() if script == "sd" else words) == right

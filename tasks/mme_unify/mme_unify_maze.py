@@ -11,14 +11,15 @@ from mmeval.records import Sample, Score, Trial
 from mmeval.tasks.mme_unify.turns import Turn, turns_of
 
 ACTION, COORDINATE = "action", "coordinate"
-"""The labels of a maze as the data have them: its actions, of which the last is Finish, and the [row, column], counted
-from 1, before each."""
+"""The labels of a maze as the data have them: its actions, of which the last is Finish,
+and the [row, column], counted from 1, before each."""
 OUTPUTS = ("mme_unify_action", "mme_unify_location", "mme_unify_finish")
 _MISTYPED = re.compile(r"([0-9]+)\.([0-9]+)")
 
 
 def cell_of(written: Any) -> tuple[int, int] | None:
-    """A cell of the data as (row, column); of the mistyped ``[1.3]`` too. None for anything else."""
+    """A cell of the data as (row, column); of the mistyped ``[1.3]`` too. None for
+    anything else."""
     if (
         isinstance(written, list)
         and len(written) == 2
@@ -69,14 +70,16 @@ def _fault(sample: Sample, _switches: object) -> str:
 def mme_unify_maze(
     trial: Trial, *, vcot: Literal["paper", "official"] = "paper"
 ) -> dict[str, Score]:
-    """The shares of the steps of a maze with the right action, and with the right location; and whether it finishes.
+    """The shares of the steps of a maze with the right action, and with the right
+    location; and whether it finishes.
 
-    ``vcot: paper``: the steps are the moves. An action is compared whatever its case, a location [x, y], counted from
-    0, with the cell after the move. ``official``, as the released script: the steps are all actions, Finish among them.
-    An action must be equal in case, too, and a location to the data's own [row, column] before it.
+    ``vcot: paper``: the steps are the moves. An action is compared whatever its case, a
+    location [x, y], counted from 0, with the cell after the move. ``official``, as the
+    released script: the steps are all actions, Finish among them. An action must be
+    equal in case, too, and a location to the data's own [row, column] before it.
 
-    A turn that was not taken is wrong. The weight of a share is the number of its steps. A maze without a move has no
-    share of ``paper``.
+    A turn that was not taken is wrong. The weight of a share is the number of its
+    steps. A maze without a move has no share of ``paper``.
     """
     if fault := maze_fault(trial.sample.metadata):
         return dict.fromkeys(OUTPUTS, Score.unscored(fault))
@@ -139,5 +142,6 @@ def _is_number_pair(location: Any) -> bool:
 
 
 def _is_official(location: Any, cell: Any) -> bool:
-    """Equality in length and element by element, as the released script has it: mistyped cells stay as they are."""
+    """Equality in length and element by element, as the released script has it:
+    mistyped cells stay as they are."""
     return isinstance(location, list) and location == cell

@@ -10,10 +10,12 @@ from mmeval.records import CAUSES, Score
 
 @metric(range=(0, 1), version="1", source="MME-Unify, section 3.3", takes_missing=True)
 def mme_unify_plus(scores: Mapping[str, Score], *, of: Sequence[str] = ()) -> Score:
-    """1 when each of the scores that ``of`` names is 1, else 0: the answer's part in ``acc+``.
+    """1 when each of the scores that ``of`` names is 1, else 0: the answer's part in
+    ``acc+``.
 
-    A score that is inapplicable is passed over, such as that of pictures for a maze of one move. Unscored where one is
-    and the others are 1, unavailable where one is. Evidence: the scores below 1.
+    A score that is inapplicable is passed over, such as that of pictures for a maze of
+    one move. Unscored where one is and the others are 1, unavailable where one is.
+    Evidence: the scores below 1.
     """
     known = [
         (name, scores[name]) for name in of if scores[name].status != "inapplicable"

@@ -24,9 +24,11 @@ _ACTION, _LOCATION, _IMAGE = "Action:", "Location:", "Image:"
 
 
 class Turn(NamedTuple):
-    """A turn as it was given: ``action`` is a word, ``location`` the value of the JSON (None: none, or unreadable).
+    """A turn as it was given: ``action`` is a word, ``location`` the value of the JSON
+    (None: none, or unreadable).
 
-    ``picture`` is a part; it dangles where a file is named that is not there, and is None where none was given.
+    ``picture`` is a part; it dangles where a file is named that is not there, and is
+    None where none was given.
     """
 
     step: int
@@ -38,8 +40,8 @@ class Turn(NamedTuple):
 def turns_of(answer: Interleaved | None) -> Mapping[int, Turn]:
     """The turns of an answer by their steps, which count from 0.
 
-    Of a step that stands twice the later one counts, of several pictures in a turn the first. What stands before the
-    first step is passed over.
+    Of a step that stands twice the later one counts, of several pictures in a turn the
+    first. What stands before the first step is passed over.
     """
     turns: dict[int, Turn] = {}
     turn: Turn | None = None
@@ -61,7 +63,8 @@ def turns_of(answer: Interleaved | None) -> Mapping[int, Turn]:
 
 
 def turn_parts(turn: Turn) -> tuple[Part, ...]:
-    """A turn as parts of an answer; :func:`turns_of` reads it again. Line breaks in an action become blanks."""
+    """A turn as parts of an answer; :func:`turns_of` reads it again. Line breaks in an
+    action become blanks."""
     lines = [f"Step {turn.step}"]
     if turn.action:
         lines.append(f"{_ACTION} {_BREAK.sub(' ', turn.action)}")

@@ -1,4 +1,5 @@
-"""The arithmetic of MME-Unify's scores of clips: what is compared, which frames, and what the distance is worth."""
+"""The arithmetic of MME-Unify's scores of clips: what is compared, which frames, and
+what the distance is worth."""
 
 from __future__ import annotations
 
@@ -15,16 +16,19 @@ if TYPE_CHECKING:
     )
 
 BEST, WORST = 1.0, 1000.0
-"""The distances that are worth 1 and 0. They are constants, so that no score depends on other models or items."""
+"""The distances that are worth 1 and 0. They are constants, so that no score depends on
+other models or items."""
 _OF_TEXT = ("tvg", "t2v")
-"""The task whose clips are made from a text alone, as the paper and the scripts call it."""
+"""The task whose clips are made from a text alone, as the paper and the scripts call
+it."""
 
 
 def video_score(raw: Sequence[float], *, equal_means_100: bool = False) -> list[float]:
-    """What each distance is worth: 1 at 1, 0 at 1000, and a straight line that is not cut at either end.
+    """What each distance is worth: 1 at 1, 0 at 1000, and a straight line that is not
+    cut at either end.
 
-    ``equal_means_100``: distances that are all equal are worth 1 each, as in the released scripts, where a run of one
-    item always has the best score.
+    ``equal_means_100``: distances that are all equal are worth 1 each, as in the
+    released scripts, where a run of one item always has the best score.
 
     >>> video_score([1.0, 500.5, 1999.0])
     [1.0, 0.5, -1.0]
@@ -37,8 +41,8 @@ def video_score(raw: Sequence[float], *, equal_means_100: bool = False) -> list[
 def feature_distance(one: Table, other: Table) -> float:
     """The Frechet distance of two tables of features, a row for each picture.
 
-    As soon as one side has a single row, which has no covariance, it is the squared distance of the means: the
-    distance that MME-Unify calls FVD and FID.
+    As soon as one side has a single row, which has no covariance, it is the squared
+    distance of the means: the distance that MME-Unify calls FVD and FID.
 
     >>> feature_distance([[1.0, 2.0]], [[0.0, 0.0], [2.0, 0.0]])
     4.0
@@ -50,8 +54,9 @@ def feature_distance(one: Table, other: Table) -> float:
     distance = float(((means[0] - means[1]) ** 2).sum())
     if min(len(first), len(second)) == 1:
         return distance
-    # With X and Y the deviations by rows, the trace of the root of both covariances' product is the sum of the
-    # singular values of X Y^T: exact however few rows there are, where a root of a singular matrix is not.
+    # With X and Y the deviations by rows, the trace of the root of both covariances'
+    # product is the sum of the singular values of X Y^T: exact however few rows there
+    # are, where a root of a singular matrix is not.
     rows = [
         (side - mean) / (len(side) - 1) ** 0.5
         for side, mean in zip((first, second), means, strict=True)
@@ -61,7 +66,8 @@ def feature_distance(one: Table, other: Table) -> float:
 
 
 def even_indices(frames: int, wanted: int) -> list[int]:
-    """Evenly spaced places from the first frame to the last, rounded down; of few frames some twice.
+    """Evenly spaced places from the first frame to the last, rounded down; of few
+    frames some twice.
 
     >>> even_indices(10, 4)
     [0, 3, 6, 9]
@@ -78,7 +84,8 @@ def even_indices(frames: int, wanted: int) -> list[int]:
 def usable(row: Mapping[str, Any], task: str) -> bool:
     """Whether the released scripts score a row of a result file of CIVG, VP or TVG.
 
-    It has an output, the key ``Text_Prompt``, and in ``data`` an ``image``, for CIVG and VP a ``video`` too.
+    It has an output, the key ``Text_Prompt``, and in ``data`` an ``image``, for CIVG
+    and VP a ``video`` too.
     """
     data = row.get("data")
     of_text = task.casefold().rpartition("_")[2] in _OF_TEXT

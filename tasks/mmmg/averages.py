@@ -1,7 +1,8 @@
 """The averages in MMMG's tables, from the values of its tasks.
 
-A task has a value for each of the four passes. The paper's interval of a category averages each pass over its tasks
-first, and then measures how much these averages differ.
+A task has a value for each of the four passes. The paper's interval of a category
+averages each pass over its tasks first, and then measures how much these averages
+differ.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from mmeval.aggregate import Spread, spread
 Passes = Sequence[float]
 """The mean of a task over its rows, for each pass."""
 Absent = Literal["left out", "zero"]
-"""How a task that a model cannot do is counted: left out as in the paper, or 0 as on the leaderboard."""
+"""How a task that a model cannot do is counted: left out as in the paper, or 0 as on
+the leaderboard."""
 
 
 def average(

@@ -1,5 +1,6 @@
-"""The categories of MMMG: tasks and their averages, in the order of the paper.
-The authors average only within a category, since a model without sound is not worse at pictures."""
+"""The categories of MMMG: tasks and their averages, in the order of the paper. The
+authors average only within a category, since a model without sound is not worse at
+pictures."""
 
 from __future__ import annotations
 

@@ -4,9 +4,9 @@
     instruction    the prompt (what the instruction files call ``instruction_para``)
     image_0, image_1, ref_image_0 .. ref_image_3, audio_0    the media of a row; null where there is none
 
-Only media are taken from it, for rows whose own files are missing. A row is found by its category and its prompt. Rows
-that share both (five groups, twelve rows in all) are taken in the order of the copy, which is that of the instruction
-files.
+Only media are taken from it, for rows whose own files are missing. A row is found by
+its category and its prompt. Rows that share both (five groups, twelve rows in all) are
+taken in the order of the copy, which is that of the instruction files.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _BATCH_ROWS = 8
 
 
 class PromptPlace(NamedTuple):
-    """A row by its prompt; ``turn`` counts earlier rows of the category with the same."""
+    """A row by its prompt; ``turn`` counts earlier rows of the category with the
+    same."""
 
     prompt: str
     turn: int
@@ -112,8 +113,8 @@ class CategoryMedia:
     held: Mapping[PromptPlace, Mapping[str, bytes]]
 
     def medium(self, place: PromptPlace, field: str, position: int, name: str) -> Media:
-        """The medium at a position of the list ``field`` of a row, for the file ``name``.
-        Raises MissingDataError where the copy has none."""
+        """The medium at a position of the list ``field`` of a row, for the file
+        ``name``. Raises MissingDataError where the copy has none."""
         column = f"{_COLUMN[field]}_{position}"
         data = self.held.get(place, {}).get(column)
         if data is None:
@@ -124,8 +125,9 @@ class CategoryMedia:
 
 
 def find_copy(folder: Path) -> HubCopy | None:
-    """The copy in the user's folder, else in the hub's cache; None without one.
-    In the folder it is ``FOLDER/UW-FMRL2/MMMG`` as the hub's tool downloads it, or the folder itself."""
+    """The copy in the user's folder, else in the hub's cache; None without one. In the
+    folder it is ``FOLDER/UW-FMRL2/MMMG`` as the hub's tool downloads it, or the folder
+    itself."""
     places = [
         folder / REPOSITORY,
         folder,

@@ -22,10 +22,17 @@ NUMBER = "overall"
 """The score of a trial, which every task of MMMG has."""
 FILE = "file"
 """The label of the instruction file, for tasks with several files."""
-INTERVAL = "±: half of the authors' 95 % interval, 1.96 standard errors over the times that all of it was answered."
-PAPER = "Paper: the mean of the tasks that the model can do. Leaderboard: what it cannot do counts 0."
+INTERVAL = (
+    "±: half of the authors' 95 % interval, 1.96 standard errors over the times that "
+    "all of it was answered."
+)
+PAPER = (
+    "Paper: the mean of the tasks that the model can do. Leaderboard: what it cannot "
+    "do counts 0."
+)
 UNKNOWN = (
-    "N/A: one of its tasks has no value here (lost, unavailable or not asked), which is no 0; the mean of the others "
+    "N/A: one of its tasks has no value here (lost, unavailable or not asked), which "
+    "is no 0; the mean of the others "
     "would be that of other tasks."
 )
 NAMED: Mapping[str, str] = {
@@ -35,8 +42,8 @@ NAMED: Mapping[str, str] = {
 """How the state of a task is described below the table of averages."""
 
 State = Literal["known", "lost", "absent", "unavailable", "not asked"]
-"""States of a task: it has a value; all answers were lost; the model cannot do it; it cannot be scored here; it was not
-asked."""
+"""States of a task: it has a value; all answers were lost; the model cannot do it; it
+cannot be scored here; it was not asked."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +131,8 @@ def _tasks_table(
     notes = [INTERVAL]
     if len(known) < len(category.tasks):
         notes.append(
-            f"{len(category.tasks) - len(known)} of its {len(category.tasks)} tasks are not in this run."
+            f"{len(category.tasks) - len(known)} of its {len(category.tasks)} tasks "
+            "are not in this run."
         )
     notes += paper_notes(run, known)
     return Table(

@@ -4,15 +4,19 @@
     seed_instruction/image/<file>_<k>.png        what the number k in ``image_list`` and ``ref_image_list`` means
     seed_instruction/audio/<file>_<k>.wav        what the number k in ``audio_list`` means
 
-``dataset_kwargs: {file: a_structure}`` says which file, or which files one after the other; ``having: tempo`` keeps the
-rows that have that field. The prompt is ``instruction_para``, followed by the pictures and sounds of the row. Those of
-``ref_image_list`` are the sample's reference, which no model is shown. Media whose files are not there are taken from
-the copy on the hub (:mod:`mmeval.tasks.mmmg.hub_copy`). A row may also have a field of our own,
+``dataset_kwargs: {file: a_structure}`` says which file, or which files one after the
+other; ``having: tempo`` keeps the rows that have that field. The prompt is
+``instruction_para``, followed by the pictures and sounds of the row. Those of
+``ref_image_list`` are the sample's reference, which no model is shown. Media whose
+files are not there are taken from the copy on the hub
+(:mod:`mmeval.tasks.mmmg.hub_copy`). A row may also have a field of our own,
 
     "reference": {"response": "<audio_start><audio_0><audio_end> words", "image_list": [], "audio_list": [3]}
 
-a right answer in the form of a model's: the n-th number of a list is the file of the n-th placeholder, counted from
-0. Published rows have none; their reference, if any, are the pictures that the answer is compared with.
+a right answer in the form of a model's: the n-th number of a list is the file of the
+n-th placeholder, counted from
+0. Published rows have none; their reference, if any, are the pictures that the answer
+   is compared with.
 """
 
 from __future__ import annotations
@@ -56,7 +60,8 @@ from mmeval.wording import some
 FOLDER = "seed_instruction"
 
 _FETCH = (
-    "fetch the folder seed_instruction of the repository yaojh18/MMMG, name the folder above it with --data_dir, "
+    "fetch the folder seed_instruction of the repository yaojh18/MMMG, name the "
+    "folder above it with --data_dir, "
     "or try --data bundled"
 )
 _OPTIONS = ("file", "having")
@@ -64,8 +69,8 @@ _OPTIONS = ("file", "having")
 
 @dataclass(frozen=True)
 class MmmgDataset:
-    """The rows of instruction files, in their order.
-    ``media`` is the folder with ``image/`` and ``audio/``; ``copy`` has the media that are missing there."""
+    """The rows of instruction files, in their order. ``media`` is the folder with
+    ``image/`` and ``audio/``; ``copy`` has the media that are missing there."""
 
     files: tuple[Path, ...]
     media: Path
@@ -98,7 +103,8 @@ class MmmgDataset:
         )  # unlike a generator, it goes on after an error
 
     def _lines(self, file: Path) -> Iterator[Line]:
-        """The lines that count; one that is no row may have the field, so it is named rather than left out."""
+        """The lines that count; one that is no row may have the field, so it is named
+        rather than left out."""
         return (
             line
             for line in lines(file)
@@ -111,7 +117,8 @@ class MmmgDataset:
         missing = [name for file in self.files for name in self._missing(file)]
         if missing:
             raise MissingDataError(
-                f"{self.media}: {some(missing, 1)} missing, and no copy of the hub has them; {_FETCH}"
+                f"{self.media}: {some(missing, 1)} missing, and no copy of the hub "
+                f"has them; {_FETCH}"
             )
 
     def _missing(self, file: Path) -> Iterator[str]:
@@ -196,7 +203,8 @@ class _Reader:
     def _listed(
         self, row: Mapping[str, Any], key: str, place: PromptPlace | None
     ) -> dict[str, Media]:
-        """The media of a row's list by label, counted from 0 per kind like placeholders."""
+        """The media of a row's list by label, counted from 0 per kind like
+        placeholders."""
         kind = NUMBERED[key]
         return {
             f"{kind}{position}": self._medium(kind, number, key, position, place)
@@ -226,7 +234,8 @@ class _Reader:
 def load(source: DataSource) -> MmmgDataset:
     """The rows of instruction files of MMMG.
 
-    Raises UsageError for options that name none, MissingDataError for a file, or a medium of its rows, that is missing.
+    Raises UsageError for options that name none, MissingDataError for a file, or a
+    medium of its rows, that is missing.
     """
     source.check_options(_OPTIONS)
     names, having = _options(source.options)
@@ -258,7 +267,8 @@ def _options(options: Mapping[str, Any]) -> tuple[list[str], str]:
         isinstance(name, str) and re.fullmatch(r"[a-z0-9_]+", name) for name in names
     ):
         raise UsageError(
-            f"the loader 'mmmg' needs an instruction file, not {given!r}: dataset_kwargs: {{file: a_structure}}"
+            f"the loader 'mmmg' needs an instruction file, not {given!r}: "
+            f"dataset_kwargs: {{file: a_structure}}"
         )
     if not isinstance(having, str):
         raise UsageError(

@@ -4,11 +4,13 @@
     image/<file>_<k>.png    what the number k in ``image_list`` means; k counts through all answers of the file
     audio/<file>_<k>.wav    what the number k in ``audio_list`` means
 
-The answers to the first instruction come first, then those to the second, as many to each. A line has ``response``, a
-text whose placeholder i (``<image_start><image_i><image_end>``, from 0) stands for the i-th number of the line's own
-list, ``image_list`` and ``audio_list``; ``query`` may repeat the instruction.
+The answers to the first instruction come first, then those to the second, as many to
+each. A line has ``response``, a text whose placeholder i
+(``<image_start><image_i><image_end>``, from 0) stands for the i-th number of the line's
+own list, ``image_list`` and ``audio_list``; ``query`` may repeat the instruction.
 
-Everything without a place in the layout is kept where those scripts do not look, under our own names:
+Everything without a place in the layout is kept where those scripts do not look, under
+our own names:
 
     the key ``mmeval`` of a line    {"parts": [...], "of": "..."}: the parts of an answer that its line does not say by
                                     itself; {"error": {...}}: the model failed; {"absent": true}: not asked
@@ -75,9 +77,9 @@ def read_flat(flat: Flat) -> Interleaved:
 
 
 def flattened(output: Interleaved) -> Flat:
-    """An answer in the form of a line.
-    It has its own words if their placeholders are numbered as in the layout, else renumbered placeholders. Hidden
-    reasoning and media of other kinds are left out."""
+    """An answer in the form of a line. It has its own words if their placeholders are
+    numbered as in the layout, else renumbered placeholders. Hidden reasoning and media
+    of other kinds are left out."""
     as_written = _as_numbered(output)
     if as_written is not None and read_flat(as_written) == output:
         return as_written
@@ -127,8 +129,8 @@ def _numbered_anew(output: Interleaved) -> Flat:
 def _words(
     parts: Sequence[tuple[Part, int | None]], lengths: dict[TagKind, int]
 ) -> Iterator[str]:
-    """The response, part by part.
-    Placeholders without a medium are numbered after all others, so that they do not get a medium."""
+    """The response, part by part. Placeholders without a medium are numbered after all
+    others, so that they do not get a medium."""
     for part, number in parts:
         if part.kind == "reasoning":
             continue

@@ -41,9 +41,10 @@ from mmeval.tasks.mmmg.rows import SUFFIXES, medium_file, numbers
 def read_output(
     path: Path, generations: int | None = None, any_instruction: bool = False
 ) -> OutputAnswers:
-    """The answers in ``output/<model>``.
-    ``generations`` is the number of answers to each instruction; the default is in our note in the folder, else 4. With
-    ``any_instruction`` an answer is accepted even if its line repeats another instruction.
+    """The answers in ``output/<model>``. ``generations`` is the number of answers to
+    each instruction; the default is in our note in the folder, else 4. With
+    ``any_instruction`` an answer is accepted even if its line repeats another
+    instruction.
 
     Raises MissingDataError without answers, UsageError for damaged ones.
     """
@@ -64,7 +65,8 @@ def _model_folder(path: Path) -> Path:
         return below[0]
     if below:
         raise UsageError(
-            f"{path} holds answers of several models; name one with path=: {', '.join(map(str, below))}"
+            f"{path} holds answers of several models; name one with path=: "
+            f"{', '.join(map(str, below))}"
         )
     raise MissingDataError(
         f"{path}: no answers, <file>.jsonl; name the folder output/<model> with path="
@@ -106,8 +108,10 @@ class OutputAnswers:
     @property
     def remarks(self) -> Sequence[str]:
         return [
-            f"{self._folder / file}.jsonl: {len(offsets)} lines are not {self._repeats(file)} answers to each "
-            "instruction; it was cut off, or holds another number of them: generations=N"
+            f"{self._folder / file}.jsonl: {len(offsets)} lines are not "
+            f"{self._repeats(file)} answers to each "
+            "instruction; it was cut off, or holds another number of them: "
+            "generations=N"
             for file, offsets in self._offsets.items()
             if len(offsets) % self._repeats(file)
         ]
@@ -127,12 +131,14 @@ class OutputAnswers:
             return Absent(f"{self._folder} has no {name}")
         if repeat >= repeats:
             return Absent(
-                f"{name} has {repeats} answers to each instruction; --repeats {repeats} asks for no more"
+                f"{name} has {repeats} answers to each instruction; --repeats "
+                f"{repeats} asks for no more"
             )
         number = place.row * repeats + repeat
         if number >= len(offsets):
             return Absent(
-                f"{name} ends after {len(offsets)} answers, before {sample.id!r}, repeat {repeat}"
+                f"{name} ends after {len(offsets)} answers, before {sample.id!r}, "
+                f"repeat {repeat}"
             )
         row = line_at(self._folder / name, offsets[number])
         answers = False
@@ -189,7 +195,8 @@ class OutputAnswers:
         ):
             return
         raise MissingDataError(
-            f"the line answers another instruction, {said[:80]!r}; where it is meant all the same, say "
+            f"the line answers another instruction, {said[:80]!r}; where it is meant "
+            "all the same, say "
             "any_instruction=true"
         )
 

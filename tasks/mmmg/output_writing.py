@@ -33,15 +33,18 @@ from mmeval.tasks.mmmg.rows import SUFFIXES, medium_file
 SAMPLE_RATE = 22050
 """Hertz: those scripts treat every sound as having this rate and one channel."""
 GAPS = {
-    "absent": f"none in this run, put in so that the others keep their places; {OWN!r} says so"
+    "absent": f"none in this run, put in so that the others keep their places; {OWN!r} says "
+    "so"
 }
 NOTES = {
     "reasoning": f"hidden reasoning has no place in the layout; it is kept under {OWN!r}",
     "other": f"no picture or sound, which the layout knows alone; kept in {OTHER}/",
     "made rgb": f"no RGB PNG, written as one without transparency; the original is in {OTHER}/",
     "undecoded": "cannot be decoded, kept as the bytes that they are under a name in .png",
-    "not 22050": f"no WAV of one channel at {SAMPLE_RATE} Hz, kept as the bytes that they are under a name in .wav",
-    "exact": f"written with placeholders as the layout numbers them; their own stand under {OWN!r}",
+    "not 22050": f"no WAV of one channel at {SAMPLE_RATE} Hz, kept as the bytes that they are "
+    "under a name in .wav",
+    "exact": "written with placeholders as the layout numbers them; their own stand under "
+    f"{OWN!r}",
 }
 NOUNS = {
     "absent": "line",
@@ -150,7 +153,8 @@ class _FileWriter:
     def _put(
         self, medium: Media, kind: TagKind | Literal["other"], files: dict[str, str]
     ) -> int:
-        """The number of a medium's file; ``files`` gets its name where it has the medium's bytes."""
+        """The number of a medium's file; ``files`` gets its name where it has the
+        medium's bytes."""
         number = self._numbers[kind]
         self._numbers[kind] += 1
         data = medium.read()
@@ -177,8 +181,9 @@ _EMPTY = {"response": "", "image_list": [], "audio_list": []}
 
 
 def _rgb_png(picture: Media, data: bytes) -> bytes | None:
-    """A picture as an RGB PNG, its own bytes if it is one; None if it cannot be decoded.
-    Transparency is dropped without a background and nothing is turned, as where those scripts make RGB themselves."""
+    """A picture as an RGB PNG, its own bytes if it is one; None if it cannot be
+    decoded. Transparency is dropped without a background and nothing is turned, as
+    where those scripts make RGB themselves."""
     if data.startswith(b"\x89PNG") and data[_PNG_COLOUR_TYPE] == _PNG_RGB:
         return data
     try:

@@ -12,7 +12,8 @@ from mmeval.errors import UsageError
 from mmeval.interchange import lines_of
 
 PROMPT, SEED = "instruction_para", "instruction"
-"""The fields of the prompt, and of the sentence that it was made from, which no model is shown."""
+"""The fields of the prompt, and of the sentence that it was made from, which no model
+is shown."""
 
 NUMBERED: Mapping[str, TagKind] = {
     "image_list": "image",
@@ -38,7 +39,8 @@ _NOT_LABELS = (PROMPT, SEED, REFERENCE, *NUMBERED)
 
 class Line(NamedTuple):
     """One row: its line (``number``, from 1), its place (``position``, from 0).
-    ``turn`` counts the rows before it that have the same prompt; a line with a ``fault`` has an empty row."""
+    ``turn`` counts the rows before it that have the same prompt; a line with a
+    ``fault`` has an empty row."""
 
     number: int
     position: int

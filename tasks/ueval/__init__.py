@@ -1,1 +1,2 @@
-"""UEval: questions whose good answer needs text and pictures, judged by criteria of their own."""
+"""UEval: questions whose good answer needs text and pictures, judged by criteria of
+their own."""

@@ -1,8 +1,9 @@
 """The averages in UEval's tables, from the values of its questions.
 
-The paper averages each side over the questions of a task, the two sides of a task, and then the tasks: its eight count
-the same, whatever their sizes (*task macro*). The released script prints the means of each side over all questions
-instead (*question micro*).
+The paper averages each side over the questions of a task, the two sides of a task, and
+then the tasks: its eight count the same, whatever their sizes (*task macro*). The
+released script prints the means of each side over all questions instead (*question
+micro*).
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Any, TypedDict
 from mmeval.aggregate import known_mean
 
 Row = Mapping[str, Any]
-"""A question: its ``task``, and the share of met criteria of its ``text`` and ``image`` (None: it has none there)."""
+"""A question: its ``task``, and the share of met criteria of its ``text`` and ``image``
+(None: it has none there)."""
 
 
 class Means(TypedDict):
@@ -35,8 +37,9 @@ class Averages(Means):
 def roll_up(rows: Sequence[Row]) -> Averages:
     """The averages of questions; tasks in the order in which they first appear.
 
-    A question without a value on a side is left out of that side's means, a task without one of the means over tasks.
-    The score of a task is the mean of its two sides, or the one that it has.
+    A question without a value on a side is left out of that side's means, a task
+    without one of the means over tasks. The score of a task is the mean of its two
+    sides, or the one that it has.
     """
     by_task: dict[str, list[Row]] = {}
     for row in rows:

@@ -1,4 +1,5 @@
-"""The tables of UEval's paper, in percent: scores by task (1), sides (2), and both by task (4)."""
+"""The tables of UEval's paper, in percent: scores by task (1), sides (2), and both by
+task (4)."""
 
 from __future__ import annotations
 
@@ -26,14 +27,21 @@ PREFIX = "ueval_"
 """What the names of the tasks begin with here."""
 PARTIAL = " (partial)"
 OVER_TASKS, OVER_QUESTIONS = "tasks (paper)", "questions (released script)"
-NOT_SURE = "Not sure: the share of the criteria asked about of which the judge is not sure; they count as not met."
-MIXED = "These numbers mix several judges and compare with nothing: judges differ by up to nine points."
+NOT_SURE = (
+    "Not sure: the share of the criteria asked about of which the judge is not sure; "
+    "they count as not met."
+)
+MIXED = (
+    "These numbers mix several judges and compare with nothing: judges differ by up "
+    "to nine points."
+)
 
 
 @dataclass
 class Answers:
-    """The answers of one task: the values of each side, and what was counted of the judge's replies.
-    ``lacks`` are the statuses of sides without a value, and of trials without an answer."""
+    """The answers of one task: the values of each side, and what was counted of the
+    judge's replies. ``lacks`` are the statuses of sides without a value, and of trials
+    without an answer."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     pictures: list[float] = field(default_factory=list)
@@ -101,8 +109,8 @@ def _numbers(run: StoredRun, task: StoredTask) -> Numbers:
 
 
 def _over_tasks(tasks: Collection[Numbers]) -> Numbers:
-    """The plain means over tasks, as those of a group: a task with nothing to score is left out, and one whose value is
-    lost leaves the mean unknown."""
+    """The plain means over tasks, as those of a group: a task with nothing to score is
+    left out, and one whose value is lost leaves the mean unknown."""
     return {
         number: combine(
             "",
@@ -151,7 +159,8 @@ def _sides_table(
 ) -> Table:
     questions = roll_up([row for own in answers.values() for row in own.rows])
     means = {IMAGE: questions["question_image"], TEXT: questions["question_text"]}
-    # Where a task has lost its value, what is left of its questions is no fair part of them either.
+    # Where a task has lost its value, what is left of its questions is no fair part of
+    # them either.
     micro = (
         None if whole[side].value is None else _percent(value)
         for side, value in means.items()
@@ -188,7 +197,10 @@ def _tasks_table(
 
 def _unread(whole: Answers) -> Iterator[str]:
     if unread := whole.counts["odd_value"] + whole.counts["missing_key"]:
-        yield f"{unread:,} of the judge's replies say neither yes nor no; they count as not met (reading: official)."
+        yield (
+            f"{unread:,} of the judge's replies say neither yes nor no; they count as "
+            "not met (reading: official)."
+        )
 
 
 def _row(title: str, numbers: Numbers, answers: Answers) -> tuple[Cell, ...]:
@@ -237,11 +249,20 @@ def _partial(tasks: Mapping[str, Numbers], whole: Numbers) -> Iterator[str]:
         name for name in values if values[name][-1] is not None and None in values[name]
     ]
     if lost:
-        yield f"No average: the score of {_named(lost)} is lost, and what is lost is no 0."
+        yield (
+            f"No average: the score of {_named(lost)} is lost, and what is lost is no "
+            "0."
+        )
     if lacking:
-        yield f"Partial: without {_named(lacking)}; the paper's means are those of eight tasks."
+        yield (
+            f"Partial: without {_named(lacking)}; the paper's means are those of "
+            "eight tasks."
+        )
     if one_sided:
-        yield f"Partial: one side alone has a value, and is the score, in {_named(one_sided)}."
+        yield (
+            "Partial: one side alone has a value, and is the score, in "
+            f"{_named(one_sided)}."
+        )
 
 
 def _named(names: Iterable[str]) -> str:

@@ -1,4 +1,5 @@
-"""Reads UEval's rows, in the forms of its data sets: parquet of the hub, or JSON or JSONL with a folder of pictures.
+"""Reads UEval's rows, in the forms of its data sets: parquet of the hub, or JSON or
+JSONL with a folder of pictures.
 
     id                              a text or a number
     prompt                          the question, words alone
@@ -6,8 +7,9 @@
     task, or task_type              one of the eight; question_type for others
     text_rubrics, image_rubrics     the criteria (:mod:`mmeval.metrics.judged.ueval.rows`)
 
-All columns but the first four are the sample's labels as they are written. Two labels are added: ``ueval_task``, by
-which a task chooses its rows, and ``criteria``, their number.
+All columns but the first four are the sample's labels as they are written. Two labels
+are added: ``ueval_task``, by which a task chooses its rows, and ``criteria``, their
+number.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ _NOT_LABELS = ("id", "prompt", "text_ref", "image_ref", "media")
 
 
 def load(source: DataSource) -> InterleavedDataset:
-    """The rows of a split. Raises MissingDataError without row files, UnknownNameError for an unknown option."""
+    """The rows of a split. Raises MissingDataError without row files, UnknownNameError
+    for an unknown option."""
     source.check_options(OPTIONS)
     root = source.folder.absolute()
     return InterleavedDataset(

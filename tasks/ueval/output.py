@@ -7,7 +7,8 @@ from mmeval.tasks.ueval.output_reading import read_output
 from mmeval.tasks.ueval.output_writing import write_output
 
 FORMAT = AnswerFormat(
-    about="The answer files of UEval's own scripts; of a scored run also their results.json.",
+    about="The answer files of UEval's own scripts; of a scored run also their "
+    "results.json.",
     read=read_output,
     write=write_output,
 )

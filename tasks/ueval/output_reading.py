@@ -2,9 +2,10 @@
 
     [{"id": "501", "text_answer": "1. ...", "image_answer": ["images/501_1.png", "images/501_2.png"]}]
 
-``image_answer`` may be one path, null, or have empty entries. The names of both fields can be given, as the scripts of
-single models have others; an empty name is of a kind that the model was not asked for. Further answers to the same
-questions, which the scripts do not know, are in ``answers_repeat1.json`` and so on. All else is as
+``image_answer`` may be one path, null, or have empty entries. The names of both fields
+can be given, as the scripts of single models have others; an empty name is of a kind
+that the model was not asked for. Further answers to the same questions, which the
+scripts do not know, are in ``answers_repeat1.json`` and so on. All else is as
 :mod:`mmeval.interchange.by_id` says.
 """
 
@@ -40,9 +41,9 @@ class PlainAnswer(NamedTuple):
 def read_output(
     path: Path, text_field: str = TEXT, image_field: str = IMAGE
 ) -> OutputAnswers:
-    """The answers of a file, or of a folder with ``answers.json``; the fields hold texts and pictures.
-    A model was not asked for the kind whose field is empty.
-    Raises MissingDataError without answers, UsageError for a damaged file."""
+    """The answers of a file, or of a folder with ``answers.json``; the fields hold
+    texts and pictures. A model was not asked for the kind whose field is empty. Raises
+    MissingDataError without answers, UsageError for a damaged file."""
     files = files_of(path, ANSWERS, REPEAT)
     left_out = kinds_of(
         [
@@ -58,7 +59,8 @@ def read_output(
 
 
 def seal(text: str, pictures: Sequence[str]) -> str:
-    """A digest of an entry, so that parts of another answer are not used for this one."""
+    """A digest of an entry, so that parts of another answer are not used for this
+    one."""
     return digest([text, list(pictures)])
 
 
@@ -90,7 +92,8 @@ def _read(file: Path, text_field: str, image_field: str) -> EntryFile[PlainAnswe
     named = [row for row in rows if isinstance(row, dict) and row.get("id") is not None]
     if named and not any(text_field in row or image_field in row for row in named):
         raise UsageError(
-            f"{file}: no entry has {text_field!r} or {image_field!r}; say text_field= and image_field="
+            f"{file}: no entry has {text_field!r} or {image_field!r}; say text_field= "
+            "and image_field="
         )
     places = ((f"{file}: entry {number}", row) for number, row in enumerate(rows, 1))
     return read_entries(

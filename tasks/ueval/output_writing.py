@@ -1,4 +1,5 @@
-"""Writes answers in the files of UEval's own scripts, and of a scored run their file of results.
+"""Writes answers in the files of UEval's own scripts, and of a scored run their file of
+results.
 
 answers.json       the answers (:mod:`mmeval.tasks.ueval.output_reading`)
 images/<id>_<n>    their pictures; media of other kinds are in other/
@@ -48,7 +49,8 @@ def write_output(run: AnsweredRun, folder: Path) -> Exported:
 
 
 class _Writer(ExportFolder):
-    """Collects the entries of each repeat, and writes the media of an answer at once."""
+    """Collects the entries of each repeat, and writes the media of an answer at
+    once."""
 
     benchmark, entry, notes, scored = "UEval", "entry", NOTES, True
     unanswered = f"the entries are empty, and say so under {OWN!r} alone"

@@ -1,7 +1,7 @@
 """The domains of UniM: the paper's numbers, names, fields, instances by level.
 
-The data have their own words for domains, of which few are known. Each domain therefore lists the likely spellings; any
-other word is kept and counts as another domain.
+The data have their own words for domains, of which few are known. Each domain therefore
+lists the likely spellings; any other word is kept and counts as another domain.
 """
 
 from __future__ import annotations

@@ -88,7 +88,8 @@ def names_of(
     domain = word(said)
     if not _DOMAIN.fullmatch(domain):
         faults.append(
-            f"'subdomain' is {_shown(said)}; it must be a name such as 'computer_science'"
+            f"'subdomain' is {_shown(said)}; it must be a name such as "
+            "'computer_science'"
         )
         domain = ""
     return Names(field, domain)
@@ -114,14 +115,16 @@ def difficulty_of(row: Mapping[str, Any], faults: list[str]) -> str:
     if difficulty in DIFFICULTIES.values():
         return difficulty
     faults.append(
-        f"'difficulty_level' is {_shown(level)}; it must be 1 (easy), 2 (medium) or 3 (hard)"
+        f"'difficulty_level' is {_shown(level)}; it must be 1 (easy), 2 (medium) or 3 "
+        "(hard)"
     )
     return ""
 
 
 def capabilities_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """The labels ``capabilities`` (maybe empty) and ``capability_weights`` (if any).
-    Known ids and names become the ids of the paper; others stay as they are. A capability of weight 0 is left out."""
+    Known ids and names become the ids of the paper; others stay as they are. A
+    capability of weight 0 is left out."""
     found: object = next((row[key] for key in CAPABILITY_KEYS if row.get(key)), [])
     if isinstance(found, dict):
         weights = {_capability(name): weight for name, weight in found.items()}

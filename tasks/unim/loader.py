@@ -42,8 +42,9 @@ VARIANTS = ("placeholder", "caption")
 class UnimDataset:
     """The samples of ``wanted`` or an unknown domain, ordered by file and record.
 
-    ``files`` lie under ``records``, which is ``root`` or a folder in it; ``captions`` are the files of the caption
-    variant, under a folder of the same layout. With ``as_captions`` the questions are those of the caption variant.
+    ``files`` lie under ``records``, which is ``root`` or a folder in it; ``captions``
+    are the files of the caption variant, under a folder of the same layout. With
+    ``as_captions`` the questions are those of the caption variant.
     """
 
     root: Path
@@ -75,8 +76,9 @@ class UnimDataset:
         )
 
     def __iter__(self) -> Iterator[Sample]:
-        """The samples; later ones with a repeated id get ``#2``, ``#3`` and so on added.
-        Ids are known to be unique within a domain's file, not across the files of a domain."""
+        """The samples; later ones with a repeated id get ``#2``, ``#3`` and so on
+        added. Ids are known to be unique within a domain's file, not across the files
+        of a domain."""
         seen = Counter[str]()
         captions = Captions(self.root, self.root / CAPTION_FOLDER, self.captions)
         for file in self.files:
@@ -108,8 +110,8 @@ class UnimDataset:
         identity: Identity,
         here: Counter[str],
     ) -> Caption | None:
-        """The caption variant of a record, or the record itself in data without variants.
-        ``here`` counts the records of each identity in the file."""
+        """The caption variant of a record, or the record itself in data without
+        variants. ``here`` counts the records of each identity in the file."""
         if self.records.name == CAPTION_FOLDER:
             return caption_of(record)
         if not identity.known:
@@ -119,7 +121,8 @@ class UnimDataset:
 
 
 def _own_id(name: str, seen: Counter[str]) -> str:
-    """The name, if need be with a number to be unique; ``seen`` counts earlier names."""
+    """The name, if need be with a number to be unique; ``seen`` counts earlier
+    names."""
     own = name
     while seen[own]:
         seen[name] += 1
@@ -131,8 +134,9 @@ def _own_id(name: str, seen: Counter[str]) -> str:
 def load(source: DataSource) -> UnimDataset:
     """The records of UniM's published layout, all or those of ``dataset_name``.
 
-    The option ``variant`` is ``placeholder`` or ``caption``: then questions are asked with captions in place of their
-    media. Raises MissingDataError without records, UnknownNameError for an unknown option or name.
+    The option ``variant`` is ``placeholder`` or ``caption``: then questions are asked
+    with captions in place of their media. Raises MissingDataError without records,
+    UnknownNameError for an unknown option or name.
     """
     source.check_options(("variant",))
     variant = source.options.get("variant", VARIANTS[0])
@@ -152,8 +156,10 @@ def load(source: DataSource) -> UnimDataset:
     files = record_files(records)
     if not files:
         raise MissingDataError(
-            f"{source.folder}: no UniM records (*.jsonl or *.json under {RECORD_FOLDER}/); "
-            "name the folder of the downloaded data set with --data_dir, or try --data bundled"
+            f"{source.folder}: no UniM records (*.jsonl or *.json under "
+            f"{RECORD_FOLDER}/); "
+            "name the folder of the downloaded data set with --data_dir, or try "
+            "--data bundled"
         )
     wanted = wanted_names(source.name)
     opened = tuple(

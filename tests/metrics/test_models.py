@@ -15,7 +15,8 @@ KINDS = {"wavlm_sv": "WavLMForXVector", "clap": "ClapModel"}
 
 
 def changed(name: str, folder: Path, *, without: int = 0, flat: int = 0) -> Path:
-    """A copy of a tiny model that lacks some of its weights, or has some in another shape."""
+    """A copy of a tiny model that lacks some of its weights, or has some in another
+    shape."""
     from safetensors.torch import load_file, save_file
 
     shutil.copytree(tiny_model(name), folder)

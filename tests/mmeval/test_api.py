@@ -28,7 +28,8 @@ from tests.support.toy import asked_text
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the task ``tiny`` of three rows, where runs and temporary folders go."""
+    """A folder with the task ``tiny`` of three rows, where runs and temporary folders
+    go."""
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     monkeypatch.chdir(tmp_path)
@@ -37,7 +38,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class Mine:
-    """A backend that is made by its user: answers ``question 7`` with ``answer 7``; what holds ``fail`` fails."""
+    """A backend that is made by its user: answers ``question 7`` with ``answer 7``;
+    what holds ``fail`` fails."""
 
     capabilities = Capabilities.of(("text",), ("text",))
     provenance: Mapping[str, Any] = {}
@@ -187,7 +189,8 @@ def test_a_configuration_file_is_read_keywords_win_and_variables_are_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     Path("run.yaml").write_text(
-        "model: reference\ntasks: tiny\nlimit: 1\nscore_workers: 0\ninclude_path: tasks\n"
+        "model: reference\ntasks: tiny\nlimit: 1\nscore_workers: 0\ninclude_path: "
+        "tasks\n"
     )
     assert mmeval.evaluate(config="run.yaml").results[0].n == 1
     assert mmeval.evaluate(config="run.yaml", limit=2).results[0].n == 2
@@ -219,7 +222,8 @@ def test_nothing_of_the_process_is_left_changed() -> None:
 
 
 class Stopped(Mine):
-    """The user presses Ctrl-C at its fourth request, which is answered once the run knows."""
+    """The user presses Ctrl-C at its fourth request, which is answered once the run
+    knows."""
 
     noticed = threading.Event()
 

@@ -97,7 +97,8 @@ def test_debugging_shows_the_traceback(
 
 @pytest.fixture
 def collector(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What a command does to the collector of its process, in place of that of the tests."""
+    """What a command does to the collector of its process, in place of that of the
+    tests."""
     done: list[str] = []
     monkeypatch.setattr("mmeval.__main__.settle", lambda: done.append("settle"))
     monkeypatch.setattr(gc, "freeze", lambda: done.append("freeze"))

@@ -19,7 +19,8 @@ MEAN, MEDIAN = (
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
-    """Installs a distribution with an aggregator (``name = value``), as a folder on the path beside modules."""
+    """Installs a distribution with an aggregator (``name = value``), as a folder on the
+    path beside modules."""
 
     def add(distribution: str, entry: str, site: str = "site", **modules: str) -> None:
         write_distribution(tmp_path / site, distribution, f"[{GROUP}]\n{entry}\n")

@@ -13,7 +13,8 @@ SAMPLES = [Sample(name, (user("?"),)) for name in "abc"]
 
 
 def replay(folder: Path, *words: str | None, name: str = "") -> ReplayBackend:
-    """A backend over a samples file with one answer, or none, to each of the samples."""
+    """A backend over a samples file with one answer, or none, to each of the
+    samples."""
     rows = [
         {
             "doc": sample.to_json(),

@@ -1,4 +1,5 @@
-"""An agent in a run: what it asks, what is kept of its steps, and where they are shown."""
+"""An agent in a run: what it asks, what is kept of its steps, and where they are
+shown."""
 
 import json
 from collections.abc import Iterator

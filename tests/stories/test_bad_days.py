@@ -1,4 +1,5 @@
-"""Bad days: damaged files, refused keys, broken plugins and a signal; nothing that was answered is lost."""
+"""Bad days: damaged files, refused keys, broken plugins and a signal; nothing that was
+answered is lost."""
 
 import base64
 import os
@@ -156,7 +157,8 @@ BAD = {
 
 
 def write(folder: Path, *bad: int) -> list[str]:
-    """A task of three questions, of which some lack their picture; the flags that name it."""
+    """A task of three questions, of which some lack their picture; the flags that name
+    it."""
     rows = (
         {**BAD, "id": str(n)}
         if n in bad

@@ -1,4 +1,5 @@
-"""Bad input to a local model: a typed error or a warning for the row that brought it, nothing for its neighbours."""
+"""Bad input to a local model: a typed error or a warning for the row that brought it,
+nothing for its neighbours."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -30,7 +30,8 @@ def server() -> Iterator[MockServer]:
 
 @pytest.fixture
 def command(server: MockServer, tmp_path: Path) -> list[str]:
-    """Sixty questions, each of which takes three tokens in and two out, which cost half a cent."""
+    """Sixty questions, each of which takes three tokens in and two out, which cost half
+    a cent."""
     write_questions(tmp_path / "tasks", "ask", range(10, 10 + COUNT))
     (tmp_path / "prices.yaml").write_text("models:\n  m: {input: 1000, output: 1000}\n")
     places = [
@@ -131,7 +132,8 @@ def judge() -> Iterator[MockServer]:
 
 @pytest.fixture
 def judged(judge: MockServer, tmp_path: Path) -> list[str]:
-    """Six questions with a picture each, two answers to each (12 calls), and a rubric of three criteria (36)."""
+    """Six questions with a picture each, two answers to each (12 calls), and a rubric
+    of three criteria (36)."""
     folder = tmp_path / "tasks"
     rest = {"reference": "a hare", "rubric": [f"criterion {at}" for at in range(3)]}
     asked: Any = (

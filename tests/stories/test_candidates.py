@@ -1,4 +1,5 @@
-"""Contents that metrics alone see: in records, scores, samples and the page, and in no request of a real run."""
+"""Contents that metrics alone see: in records, scores, samples and the page, and in no
+request of a real run."""
 
 import base64
 from pathlib import Path

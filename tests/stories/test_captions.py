@@ -1,4 +1,5 @@
-"""Captions from outside: media of two tasks, two metrics and two trials, put into words by real servers."""
+"""Captions from outside: media of two tasks, two metrics and two trials, put into words
+by real servers."""
 
 import json
 import re
@@ -30,7 +31,8 @@ TASKS = ("one", "two")
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[HonestServer]:
-    """A judge and a captioner, beside two tasks over the same rows, whose references the model gives as its answers."""
+    """A judge and a captioner, beside two tasks over the same rows, whose references
+    the model gives as its answers."""
     rows = [
         {"id": number, "input": "Show it.", "reference": {"text": TEXT, "media": MEDIA}}
         for number in "01"

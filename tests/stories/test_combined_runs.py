@@ -1,4 +1,5 @@
-"""Numbers that are made of averaged numbers, in whole runs: parts of a process and of a judge, and missing parts."""
+"""Numbers that are made of averaged numbers, in whole runs: parts of a process and of a
+judge, and missing parts."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -46,7 +47,8 @@ def _metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def judge(tmp_path: Path) -> dict[str, BackendSpec]:
-    """Says yes to everything, as ``met?`` is not asked with the words of the answer; what ``judge`` names fails."""
+    """Says yes to everything, as ``met?`` is not asked with the words of the answer;
+    what ``judge`` names fails."""
     return {
         "judge": BackendSpec(
             "toy", {"broken": str(tmp_path / "judge"), "wording": "yes"}
@@ -55,7 +57,8 @@ def judge(tmp_path: Path) -> dict[str, BackendSpec]:
 
 
 def ran(tmp_path: Path, *texts: str, roles: Any = None, **overrides: Any) -> RunOutcome:
-    """A run over questions that the toy model answers with their own words; two levels in turn."""
+    """A run over questions that the toy model answers with their own words; two levels
+    in turn."""
     folder = write_files(tmp_path / "tasks", {"t.yaml": TASK, "all.yaml": GROUP})
     rows = (
         {"id": f"s{i}", "input": text, "level": "ab"[i % 2]}

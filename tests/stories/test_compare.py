@@ -1,4 +1,5 @@
-"""Runs compared as people do it: whole runs of bundled samples, from the command line and from Python."""
+"""Runs compared as people do it: whole runs of bundled samples, from the command line
+and from Python."""
 
 import json
 from pathlib import Path
@@ -12,7 +13,8 @@ from tests.support.cli import QUIET, Ended, mmeval
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of the right answers and of empty ones: a group of three tasks, and one with repeats."""
+    """Of the right answers and of empty ones: a group of three tasks, and one with
+    repeats."""
     folder = tmp_path_factory.mktemp("runs")
     for model in ("reference", "empty"):
         words = (

@@ -1,4 +1,5 @@
-"""Scores that are made of scores, in whole runs: pieces of a process and of a judge, and pieces that are missing."""
+"""Scores that are made of scores, in whole runs: pieces of a process and of a judge,
+and pieces that are missing."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +24,10 @@ from tests.support.task_folder import write_files, write_rows
 from tests.support.toy import run_toy
 
 TASK = "task: t\ndataset_path: data\nmetadata: {{version: 1}}\nmetric_list:\n{}"
-GROUP = "group: all\ntask: [t]\naggregate_metric_list:\n  - metric: {}\nmetadata: {{version: 1}}\n"
+GROUP = (
+    "group: all\ntask: [t]\naggregate_metric_list:\n  - metric: {}\nmetadata: "
+    "{{version: 1}}\n"
+)
 OVERALL = ("toy_yes", "toy_verdict", "overall\n    of: [toy_yes, toy_verdict]")
 THERE = (
     "sound_worth",

@@ -1,4 +1,5 @@
-"""What each flag changes, seen from outside: a request, a file, a number or the exit code."""
+"""What each flag changes, seen from outside: a request, a file, a number or the exit
+code."""
 
 from collections.abc import Callable, Iterator
 from operator import attrgetter
@@ -274,7 +275,8 @@ TWO_RUNS: dict[str, tuple[str, str, Seen, Any]] = {
         (True, False),
     ),
 }
-"""The words of two runs, one after the other, what is looked at, and what it is in each."""
+"""The words of two runs, one after the other, what is looked at, and what it is in
+each."""
 
 ROWS: dict[str, list[dict[str, Any]]] = {
     "metric_args": [{"input": "YES", "reference": "yes"}],
@@ -294,7 +296,8 @@ KEYS: dict[str, dict[str, Any]] = {
 
 
 def prepared(bench: Bench, name: str) -> None:
-    """The task ``tiny`` as the flag needs it, and other tasks and files that flags name."""
+    """The task ``tiny`` as the flag needs it, and other tasks and files that flags
+    name."""
     if name in ROWS:
         bench.rows(*({"reference": row["input"], **row} for row in ROWS[name]))
     bench.task(**KEYS.get(name, {}))
@@ -315,7 +318,8 @@ def prepared(bench: Bench, name: str) -> None:
     )
     files = {
         "run.yaml": "limit: 1\n",
-        "mine/tiny.yaml": "task: tiny\ndataset_path: .\nmetric_list: [{metric: exact_match}]\nmetadata: {version: 1}\n",
+        "mine/tiny.yaml": "task: tiny\ndataset_path: .\nmetric_list: [{metric: exact_match}]\n"
+        "metadata: {version: 1}\n",
         "p.yaml": "models:\n  noting: {input: 0, output: 0, per_call: 1}\n",
         "prompts/judge_yes_no.txt": "{{ answer }}, met? {{ form }}",
     }

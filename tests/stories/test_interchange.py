@@ -1,4 +1,5 @@
-"""Answers made elsewhere, tried from outside: exported, replayed, killed, changed, missing, hostile."""
+"""Answers made elsewhere, tried from outside: exported, replayed, killed, changed,
+missing, hostile."""
 
 import shutil
 from pathlib import Path
@@ -13,7 +14,10 @@ from tests.support.story_tasks import write_story_tasks
 from tests.support.unim_answers import by_counted_braces, by_gathered_lines
 
 TASKS = ("mmmg_audio_text_order", "mmmg_instrument_inclusion", "mmmg_music_tempo")
-REPLY = "<think>hm {number}</think>Hear {key}: <audio_start><audio_0><audio_end> and <<audio2>> {letter}"
+REPLY = (
+    "<think>hm {number}</think>Hear {key}: <audio_start><audio_0><audio_end> and "
+    "<<audio2>> {letter}"
+)
 BUNDLED = ("--tasks", ",".join(TASKS), "--data", "bundled", "--predict_only", *QUIET)
 MODEL = "my-model"
 
@@ -119,13 +123,17 @@ def test_an_export_is_replaced_with_force(made: Path, tmp_path: Path) -> None:
 
 UNIM = ("--tasks", "unim", "--data", "bundled", *QUIET)
 LEVELS = ("unim_easy", "unim_medium", "unim_hard")
-WOVEN = "<think>{number}</think>Look: <<image2>> {letter} <<3d1>> and <Audio 2>, ```}}{{``` for {key}"
+WOVEN = (
+    "<think>{number}</think>Look: <<image2>> {letter} <<3d1>> and <Audio 2>, "
+    "```}}{{``` for {key}"
+)
 COUNTED = ("strict_structure", "lenient_structure")
 
 
 @pytest.fixture(scope="module")
 def woven(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of UniM by a model that thinks, takes no 3D, and forgets media that it announces."""
+    """A run of UniM by a model that thinks, takes no 3D, and forgets media that it
+    announces."""
     folder = tmp_path_factory.mktemp("woven")
     with MockServer(reply=WOVEN) as server:
         model = openai(

@@ -1,4 +1,5 @@
-"""ISG-Bench from end to end: on the bundled rows, and on whole samples with a judge whose every word is known."""
+"""ISG-Bench from end to end: on the bundled rows, and on whole samples with a judge
+whose every word is known."""
 
 import base64
 import csv
@@ -17,7 +18,8 @@ from tests.support.mock_openai_server import MockServer
 from tests.support.tiny_media import picture
 
 CALLS = 115
-"""Those about the bundled rows: 63 pairs, 53 pictures and 21 answers, of which 22 are equal to others."""
+"""Those about the bundled rows: 63 pairs, 53 pictures and 21 answers, of which 22 are
+equal to others."""
 PLAIN = {words: json.dumps(said) for words, said in OF_ISG.items()}
 """Replies without prose around them, as the released script needs them."""
 PARITY: dict[str, Any] = json.loads(
@@ -161,7 +163,8 @@ def test_an_export_read_back_has_the_same_scores_and_its_judge_file_gives_them_w
 
 
 def cells(table: str) -> dict[tuple[str, str], str]:
-    """The values of the four tables by level and column, without lost counts and the note on bundled samples."""
+    """The values of the four tables by level and column, without lost counts and the
+    note on bundled samples."""
     rows = [
         row
         for row in csv.reader(io.StringIO(table))

@@ -1,4 +1,5 @@
-"""The agent of ISG-Bench from end to end: on scripted replies of a server, and on the embedded model for every role."""
+"""The agent of ISG-Bench from end to end: on scripted replies of a server, and on the
+embedded model for every role."""
 
 import json
 from collections.abc import Iterator
@@ -131,7 +132,8 @@ def test_a_dry_run_counts_plan_tools_captions_and_one_refinement(
     tmp_path: Path, server: MockServer
 ) -> None:
     done = run(tmp_path, server, "--dry_run", tasks="isg_howto")
-    # structure, plan, refine and smooth; twice a text and a picture, whose tool is selected.
+    # structure, plan, refine and smooth; twice a text and a picture, whose tool is
+    # selected.
     assert (done.code, calls(done.out)) == (
         0,
         {"model": (1, 0), "planner": (4 + 2 * 2, 0), "text_to_image": (2, 0)},

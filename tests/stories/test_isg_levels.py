@@ -1,4 +1,5 @@
-"""The four levels by hand: what is asked, what becomes of the replies, and each row in which the profiles differ."""
+"""The four levels by hand: what is asked, what becomes of the replies, and each row in
+which the profiles differ."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -74,7 +75,8 @@ def judged(
     profile: str = "standard",
     **switches: Any,
 ) -> Done:
-    """A score where the judge gives the replies in their order, the last one to all that follow."""
+    """A score where the judge gives the replies in their order, the last one to all
+    that follow."""
     waiting = list(replies)
     bound = bind(load_metric(metric), switches, profile)
     say = lambda _: waiting.pop(0) if len(waiting) > 1 else waiting[0]  # noqa: E731
@@ -369,7 +371,8 @@ SHAPES: Mapping[str, tuple[dict[str, Any], int]] = {
         1,
     ),
 }
-"""Shapes of the questions, and the structure that the released script gives a row of that shape."""
+"""Shapes of the questions, and the structure that the released script gives a row of
+that shape."""
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -1,4 +1,5 @@
-"""ISG-Bench's question generation from end to end: a model behind a server writes the questions of the bundled rows."""
+"""ISG-Bench's question generation from end to end: a model behind a server writes the
+questions of the bundled rows."""
 
 import json
 import shutil
@@ -34,7 +35,8 @@ CALLS = 103
 
 @contextmanager
 def writer(folder: Path) -> Iterator[MockServer]:
-    """A model that writes what the bundled rows have: each prompt is known by its mark."""
+    """A model that writes what the bundled rows have: each prompt is known by its
+    mark."""
     rows = [{"contains": "Describe this picture", "reply": CAPTION}]
     for sample in bundled_samples():
         _, waves = asked_about(_program(sample), sample)

@@ -1,4 +1,5 @@
-"""Judged metrics as users meet them: many answers, a dry run and a whole run, with a real server and real files."""
+"""Judged metrics as users meet them: many answers, a dry run and a whole run, with a
+real server and real files."""
 
 import json
 from collections.abc import Iterable, Mapping

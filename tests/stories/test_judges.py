@@ -1,4 +1,5 @@
-"""Judging from outside: two judges, re-judging, wording, repeats, lost verdicts and prompts, over real sockets."""
+"""Judging from outside: two judges, re-judging, wording, repeats, lost verdicts and
+prompts, over real sockets."""
 
 import json
 from collections.abc import Iterator
@@ -26,7 +27,8 @@ metadata: {version: 1}
 
 @dataclass
 class Judged:
-    """A task of three rows with a rubric of two criteria each, a model, and the command that runs it."""
+    """A task of three rows with a rubric of two criteria each, a model, and the command
+    that runs it."""
 
     folder: Path
     model: MockServer

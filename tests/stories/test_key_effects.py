@@ -1,4 +1,5 @@
-"""What each key of a task file and of a group file changes, seen from outside, or that it is refused."""
+"""What each key of a task file and of a group file changes, seen from outside, or that
+it is refused."""
 
 from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
@@ -48,7 +49,8 @@ asked, code = attrgetter("asked"), attrgetter("code")
 def bench(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Bench]:
-    """Beside ``tiny``, whose three answers are right: other data, and data of two levels, one of them right."""
+    """Beside ``tiny``, whose three answers are right: other data, and data of two
+    levels, one of them right."""
     with set_up(tmp_path, monkeypatch, capsys) as made:
         places = (
             ("other", "test"),
@@ -114,7 +116,8 @@ def tokens(left: Left) -> Any:
 
 
 def sent(left: Left) -> Any:
-    """The kinds of part of each request, and the routes that the answer names in its warnings."""
+    """The kinds of part of each request, and the routes that the answer names in its
+    warnings."""
     kinds = [
         [part.kind for part in request.messages[0].content.parts]
         for request in left.requests
@@ -380,7 +383,8 @@ TASK: dict[str, tuple[dict[str, Any], str, Seen, Any]] = {
         (1.0, ["gemini"]),
     ),
 }
-"""The keys of the task ``tiny``, the flags of its run, what is looked at, and what it is."""
+"""The keys of the task ``tiny``, the flags of its run, what is looked at, and what it
+is."""
 
 PREPARED: dict[str, tuple[dict[str, Any], int, str]] = {
     "task.expected": ({"expected": {"rows": 3}}, 0, "3 of 3"),
@@ -457,7 +461,8 @@ GROUP: dict[str, tuple[dict[str, Any], Seen, Any]] = {
         0.5,
     ),
 }
-"""The keys of a group of ``tiny`` (three right answers) and ``wrong`` (one wrong answer), what is seen."""
+"""The keys of a group of ``tiny`` (three right answers) and ``wrong`` (one wrong
+answer), what is seen."""
 
 
 @pytest.mark.parametrize("name", TASK)

@@ -1,4 +1,5 @@
-"""Tables of papers by the command line: below those of a run, of a later scoring, and alone."""
+"""Tables of papers by the command line: below those of a run, of a later scoring, and
+alone."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,8 @@ TITLE = "MMMG, image: tasks"
 def bench(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Bench]:
-    """The task ``tiny`` beside one that has the name and the number of a task of MMMG."""
+    """The task ``tiny`` beside one that has the name and the number of a task of
+    MMMG."""
     with set_up(tmp_path, monkeypatch, capsys) as made:
         metrics = [
             {"metric": "exact_match"},

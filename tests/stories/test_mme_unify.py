@@ -1,4 +1,5 @@
-"""MME-Unify from end to end: on the bundled rows, with networks of random weights, and on mazes played turn by turn."""
+"""MME-Unify from end to end: on the bundled rows, with networks of random weights, and
+on mazes played turn by turn."""
 
 import base64
 import json
@@ -27,7 +28,8 @@ REPLY: dict[str, Any] = {
 }
 """What a server says to everything."""
 CEILING = {*TASKS} - {"TIE", "TIG", "CIVG", "TVG", "VP"}
-"""Tasks whose score is 1 for the reference; the others have parts of which nobody knows the best value."""
+"""Tasks whose score is 1 for the reference; the others have parts of which nobody knows
+the best value."""
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +97,8 @@ def test_what_a_model_cannot_do_counts_zero_and_both_rows_of_a_question_are_aske
 ) -> None:
     done = run("mme_unify", tmp_path / "runs", *openai(server), env=weights)
     found = values(tmp_path / "runs")
-    # 7 questions that stand twice, 4 of generation without a clip, 4 of the unify tasks, and 7 turns in mazes.
+    # 7 questions that stand twice, 4 of generation without a clip, 4 of the unify
+    # tasks, and 7 turns in mazes.
     assert (done.code, asked(server)) == (0, 22), done.err
     assert [found[task] for task in ("civg", "tvg", "vp")] == [None] * 3
     assert found["generation"] == pytest.approx(
@@ -219,7 +222,8 @@ TAKEN: list[list[tuple[str, list[int], str | None]]] = [
 @pytest.mark.parametrize(
     ("profile", "expected"),
     [
-        # Of 2 + 3 moves: Right, down and Up; [1, 0] and [0, 1]; the pictures after the first moves of both.
+        # Of 2 + 3 moves: Right, down and Up; [1, 0] and [0, 1]; the pictures after the
+        # first moves of both.
         (
             "standard",
             {
@@ -230,7 +234,8 @@ TAKEN: list[list[tuple[str, list[int], str | None]]] = [
                 "plus": 0,
             },
         ),
-        # Of twice 4 steps: Right, Finish and Up; [2, 2] and [4, 1]; the picture of step 1 in the second.
+        # Of twice 4 steps: Right, Finish and Up; [2, 2] and [4, 1]; the picture of step
+        # 1 in the second.
         (
             "official",
             {

@@ -1,4 +1,5 @@
-"""Runs whose metrics use models, from outside: killed and continued, scored again, many cases at once."""
+"""Runs whose metrics use models, from outside: killed and continued, scored again, many
+cases at once."""
 
 import json
 import os

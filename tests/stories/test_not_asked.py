@@ -1,4 +1,5 @@
-"""Kinds that a model cannot give and was not asked for, in whole runs: what reads them alone is inapplicable, not 0."""
+"""Kinds that a model cannot give and was not asked for, in whole runs: what reads them
+alone is inapplicable, not 0."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence

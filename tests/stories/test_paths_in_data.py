@@ -1,4 +1,5 @@
-"""Paths that data rows and task files name stay inside their root, whatever reads them."""
+"""Paths that data rows and task files name stay inside their root, whatever reads
+them."""
 
 import json
 from collections.abc import Callable
@@ -50,7 +51,10 @@ def samples(
     found = list(load(DataSource("t", data, **source)))
     held = [message.content for sample in found for message in sample.input]
     held += [reference for sample in found for reference in sample.references]
-    return f"{[sample.to_json() for sample in found]} {[item.read() for one in held for item in one.media()]}"
+    return (
+        f"{[sample.to_json() for sample in found]} "
+        f"{[item.read() for one in held for item in one.media()]}"
+    )
 
 
 def of_row(data: Path, row: Any, **source: Any) -> str:
@@ -119,7 +123,10 @@ def judge_prompt(data: Path, name: str) -> str:
     metric = json.dumps(
         [{"metric": "judge_yes_no", "question": "polite?", "prompt": f"{name}.md"}]
     )
-    text = f"task: t\nloader: interleaved\nmetric_list: {metric}\nmetadata: {{version: 1}}\n"
+    text = (
+        f"task: t\nloader: interleaved\nmetric_list: {metric}\nmetadata: {{version: "
+        f"1}}\n"
+    )
     [built] = build(parse_task(document(data, text))).metrics
     return str([prompt["text"] for prompt in built.bound.prompts.values()])
 

@@ -1,4 +1,5 @@
-"""Runs of a model in a process of its own: what its end costs, and what a change of it means."""
+"""Runs of a model in a process of its own: what its end costs, and what a change of it
+means."""
 
 import shutil
 from pathlib import Path

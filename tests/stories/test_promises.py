@@ -1,4 +1,5 @@
-"""What a run promises, tried from outside: nothing is asked twice, and the exit code tells the truth."""
+"""What a run promises, tried from outside: nothing is asked twice, and the exit code
+tells the truth."""
 
 import os
 import subprocess
@@ -25,7 +26,8 @@ from tests.support.scripted_server import Scripted, ScriptedServer
 
 
 def counts(folder: Path) -> tuple[Any, ...]:
-    """Of the first number: its value, and how many trials there are, scored, failed and unsupported."""
+    """Of the first number: its value, and how many trials there are, scored, failed and
+    unsupported."""
     row = results(folder)["mmeval"]["results"][0]
     return tuple(
         row[name] for name in ("value", "n", "scored", "failed", "unsupported")

@@ -1,4 +1,5 @@
-"""A run whose answers come from a Ray cluster; clusters of several nodes, and what fails in them, are in tests/soak."""
+"""A run whose answers come from a Ray cluster; clusters of several nodes, and what
+fails in them, are in tests/soak."""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""What may be answered from what was answered before: never another question, never another model."""
+"""What may be answered from what was answered before: never another question, never
+another model."""
 
 import importlib.metadata
 import json
@@ -68,7 +69,8 @@ class Asking:
         )
 
     def run_elsewhere(self) -> Ended:
-        """Another run, which knows the first one only by the answers that runs share."""
+        """Another run, which knows the first one only by the answers that runs
+        share."""
         return self.run(
             "--use_cache", str(self.folder / "cache"), "--run_id", "elsewhere"
         )

@@ -1,4 +1,5 @@
-"""Code that models write, as users meet it: a metric that runs answers, with its role, and without."""
+"""Code that models write, as users meet it: a metric that runs answers, with its role,
+and without."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,8 @@ from tests.support.task_folder import installed, write_files, write_rows
 
 SANDBOX = ("--role", "code_interpreter=sandbox,seconds=10")
 ROWS = {"double": ("lambda x: 2 * x", "2 * x"), "square": ("lambda x: x * x", "x +* x")}
-"""A function that is asked for, and what a model answers: the second cannot be compiled."""
+"""A function that is asked for, and what a model answers: the second cannot be
+compiled."""
 
 
 @metric(range=(0, 1), version="1", source="here")
@@ -26,7 +28,10 @@ def passes(
     """1 where the answer's expression has the reference's values, else 0."""
     assert trial.output is not None
     wanted, given = trial.sample.references[reference_at].text, trial.output.text
-    program = f"f, g = {wanted}, lambda x: {given}\nprint(all(f(x) == g(x) for x in range(9)))"
+    program = (
+        f"f, g = {wanted}, lambda x: {given}\nprint(all(f(x) == g(x) for x in "
+        "range(9)))"
+    )
     reply = yield from ask_one(code_interpreter.ask(f"```python\n{program}\n```"))
     return Score(
         float(reply.require().text == "True\n"),
@@ -42,7 +47,10 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         for name, (reference, _) in ROWS.items()
     ]
     write_rows(tmp_path / "rows", *rows)
-    task = "task: functions\ndataset_path: rows\nmetric_list: [{metric: passes}]\nmetadata: {version: 1.0}\n"
+    task = (
+        "task: functions\ndataset_path: rows\nmetric_list: [{metric: passes}]\n"
+        "metadata: {version: 1.0}\n"
+    )
     write_files(tmp_path, {"functions.yaml": task})
     plugin = "[mmeval.metrics]\npasses = tests.stories.test_sandbox:passes\n"
     with installed(tmp_path / "site", monkeypatch, {"functions": {}}, more=plugin):

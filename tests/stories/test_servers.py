@@ -1,4 +1,5 @@
-"""Runs of a model whose server mmeval starts: what its end costs, what is told before, and that nothing is left."""
+"""Runs of a model whose server mmeval starts: what its end costs, what is told before,
+and that nothing is left."""
 
 import json
 from pathlib import Path
@@ -68,7 +69,8 @@ def test_before_a_run_no_server_is_started(command: str, tmp_path: Path) -> None
 def test_a_judge_has_a_server_of_its_own_and_a_log_of_its_own(tmp_path: Path) -> None:
     runs = ServerRuns(tmp_path, ROWS[:2])
     (tmp_path / "tasks" / "ask.yaml").write_text(
-        "task: ask\nloader: interleaved\ndataset_path: ask_data\noutput_modalities: [text]\n"
+        "task: ask\nloader: interleaved\ndataset_path: ask_data\noutput_modalities: "
+        "[text]\n"
         "metric_list:\n  - {metric: judge_grade}\nmetadata: {version: 1.0}\n"
     )
     runs.whole("--role", "judge=vllm,pretrained=org/judge")

@@ -1,4 +1,5 @@
-"""A run in shards: what several machines ask, merged, has the results of the run on one of them."""
+"""A run in shards: what several machines ask, merged, has the results of the run on one
+of them."""
 
 import json
 import shutil
@@ -40,7 +41,8 @@ OF_TIME_AND_PLACE = (
 
 
 class Shards:
-    """One command as a whole and in shards, each against a server of its own: twenty questions, two answers each."""
+    """One command as a whole and in shards, each against a server of its own: twenty
+    questions, two answers each."""
 
     def __init__(self, folder: Path, server: MockServer) -> None:
         self.folder, self.server = folder, server
@@ -67,7 +69,8 @@ class Shards:
         ]
 
     def whole(self, *more: str) -> Path:
-        """The folder of the runs of the command without shards, which another server has answered."""
+        """The folder of the runs of the command without shards, which another server
+        has answered."""
         with MockServer() as other:
             server, self.server = self.server, other
             done = mmeval(*self.command(*more, output="whole"))
@@ -100,7 +103,8 @@ def shards(tmp_path: Path, server: MockServer) -> Shards:
 
 
 def document(folder: Path) -> Any:
-    """The newest results file without what no two runs have in common: times, places, and what was kept."""
+    """The newest results file without what no two runs have in common: times, places,
+    and what was kept."""
     return _without(results(folder))
 
 

@@ -1,4 +1,5 @@
-"""Data that cannot be read to their end: what was read of them counts, and the same command asks the rest."""
+"""Data that cannot be read to their end: what was read of them counts, and the same
+command asks the rest."""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""UEval from end to end, on the bundled rows: model and judge behind servers, cases, and replies without a verdict."""
+"""UEval from end to end, on the bundled rows: model and judge behind servers, cases,
+and replies without a verdict."""
 
 import json
 from collections.abc import Mapping
@@ -82,7 +83,8 @@ def test_the_official_profile_asks_only_what_it_shows_otherwise(tmp_path: Path) 
         run(tmp_path / "runs", server, "--model", "reference")
         folder = run_folder(tmp_path / "runs", "reference")
         again = mmeval("score", folder, "--profile", "official", *judge(server))
-        # The row that has only ``task_type`` is judged as an open question: its two criteria of pictures.
+        # The row that has only ``task_type`` is judged as an open question: its two
+        # criteria of pictures.
         assert (again.code, asked(server)) == (0, CRITERIA + 2)
 
 
@@ -172,7 +174,8 @@ CASES: Mapping[str, tuple[str, tuple[Any, Any], tuple[Any, Any]]] = {
     "key": ('{"met": true}', (None, None), (0, None)),
     "python": ("{'criteria_met': True}", (1, None), (None, None)),
 }
-"""By name: the judge's reply, and both numbers in the profiles ``standard`` and ``official``."""
+"""By name: the judge's reply, and both numbers in the profiles ``standard`` and
+``official``."""
 
 
 def test_cases_are_scored_by_the_verb_metric_in_both_profiles(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""UniM from end to end: model, judge and captioner behind a server, on the bundled samples and on damaged data."""
+"""UniM from end to end: model, judge and captioner behind a server, on the bundled
+samples and on damaged data."""
 
 import base64
 import json
@@ -18,7 +19,8 @@ STRUCTURE = ("strict_structure", "lenient_structure")
 COHERENCE = ("holistic_coherence", "stylistic_harmony", "interleaved_coherence")
 JUDGED = ("semantic_correctness", *COHERENCE)
 QUALITY = ("text_quality", "image_quality", "audio_quality", "unim_gq")
-"""Numbers of what the model produces, of which something can be looked at here; it has no code."""
+"""Numbers of what the model produces, of which something can be looked at here; it has
+no code."""
 VERDICTS = ("semantic", "coherence", "quality")
 """What a judge is asked for once for each answer."""
 HUB = ROOT / "tests" / "fixtures" / "unim_hub"
@@ -67,7 +69,8 @@ def score_rows(output: Path, task: str = "unim_hard") -> list[dict[str, Any]]:
 
 
 def captions(output: Path, task: str = "unim_hard") -> set[str]:
-    """The words of every caption that stands behind a grade: equal media have equal ones, any others have others."""
+    """The words of every caption that stands behind a grade: equal media have equal
+    ones, any others have others."""
     evidence = [
         row["scores"]["semantic_correctness"]["evidence"]
         for row in score_rows(output, task)
@@ -81,7 +84,8 @@ def captions(output: Path, task: str = "unim_hard") -> set[str]:
 
 
 class Whole(NamedTuple):
-    """A run that nothing disturbs, its folder, and what its server was asked, by purpose and in all."""
+    """A run that nothing disturbs, its folder, and what its server was asked, by
+    purpose and in all."""
 
     run: Run
     output: Path
@@ -89,7 +93,8 @@ class Whole(NamedTuple):
 
     @property
     def supported(self) -> int:
-        """Samples that the model can be asked: all but those with 3D, for which its interface has no field."""
+        """Samples that the model can be asked: all but those with 3D, for which its
+        interface has no field."""
         row = self.run.row("strict_structure")
         return int(row["n"] - row["unsupported"])
 
@@ -180,7 +185,8 @@ DAMAGED = {
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the data set of the tests, which holds every form and every fault that records may have."""
+    """A copy of the data set of the tests, which holds every form and every fault that
+    records may have."""
     return Path(shutil.copytree(HUB, tmp_path_factory.mktemp("hub") / "data"))
 
 

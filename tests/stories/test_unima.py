@@ -1,4 +1,5 @@
-"""UniMA from end to end: on scripted replies of a server, and on the embedded model for every role."""
+"""UniMA from end to end: on scripted replies of a server, and on the embedded model for
+every role."""
 
 import json
 from collections.abc import Iterator

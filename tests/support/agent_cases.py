@@ -27,7 +27,8 @@ def calls_of(
     *planner: str,
     media: Sequence[Media] = (),
 ) -> list[Call]:
-    """What an agent asks for a request with these parameters; its planner replies, and everything else fails."""
+    """What an agent asks for a request with these parameters; its planner replies, and
+    everything else fails."""
     agent, calls, left = agent_called(name), list[Call](), iter(planner)
     backend = agent()
     backend.cast(agent.signature.roles.keys() - {"receiver", "detector"})
@@ -53,7 +54,8 @@ def titles(result: Mapping[str, Any]) -> list[str]:
 
 
 def kinds(result: Mapping[str, Any]) -> list[str]:
-    """The kinds of part that an answer has beside text; those without content in brackets."""
+    """The kinds of part that an answer has beside text; those without content in
+    brackets."""
     parts = [part for part in result["parts"] if part["type"] != "text"]
     return [
         part["type"] if "media" in part or "text" in part else f"({part['type']})"

@@ -52,7 +52,8 @@ def has_answered(server: MockServer, wanted: int) -> bool:
 
 
 def told(folder: Path, agent: str, name: str) -> dict[str, Any]:
-    """The answers of a run and how they came about, but for the time that it took and the folder of its media."""
+    """The answers of a run and how they came about, but for the time that it took and
+    the folder of its media."""
     found = {}
     for file in sorted(run_folder(folder, agent, name).glob("samples_*.jsonl")):
         for row in map(json.loads, file.read_text().splitlines()):

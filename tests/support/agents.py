@@ -1,4 +1,5 @@
-"""An agent for tests from outside: it plans, checks and mends, and draws its pictures at the same time."""
+"""An agent for tests from outside: it plans, checks and mends, and draws its pictures
+at the same time."""
 
 from mmeval.agent import AgentAnswer, AgentProgram, agent
 from mmeval.backend import Tool
@@ -10,7 +11,8 @@ PLUGINS = "[mmeval.model_backends]\nstoryteller = tests.support.agents:storytell
 
 
 def not_d(response: Response) -> str:
-    """A fault in a quarter of the replies of the mock server, whose second word is A, B, C or D."""
+    """A fault in a quarter of the replies of the mock server, whose second word is A,
+    B, C or D."""
     return "it begins with D" if response.text.split()[2] == "D" else ""
 
 

@@ -1,4 +1,5 @@
-"""Answers as tests compare them: what every trial of a run folder came to, its media by their bytes."""
+"""Answers as tests compare them: what every trial of a run folder came to, its media by
+their bytes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +17,8 @@ Outcome = tuple[tuple[object, ...], ...] | ErrorInfo | None
 
 
 def outcomes(folder: Path, task: str) -> dict[tuple[str, int], Outcome]:
-    """By sample and repeat: each part with its words, placeholder and the bytes of its medium, or the failure."""
+    """By sample and repeat: each part with its words, placeholder and the bytes of its
+    medium, or the failure."""
     run = StoredRun(folder)
     stored = StoredTask(task, {}, folder, None)
     found: dict[tuple[str, int], Outcome] = {}
@@ -58,7 +60,8 @@ def answered_run(
     file: str = "i_tiny",
     task: str = "tiny",
 ) -> AnsweredRun:
-    """A run of one task: its answers to row 0, then those to row 1; None where it has none."""
+    """A run of one task: its answers to row 0, then those to row 1; None where it has
+    none."""
     return AnsweredRun(
         "teller", (answered_task(answers, repeats=repeats, file=file, task=task),)
     )
@@ -84,7 +87,8 @@ def answered_task(
 def task_of(
     name: str, trials: Iterable[Trial], scores: Iterable[Mapping[str, Score]] = ()
 ) -> AnsweredTask:
-    """A task with these trials and the scores of each; without ``scores`` it has none."""
+    """A task with these trials and the scores of each; without ``scores`` it has
+    none."""
     known = [*trials]
     rows = [
         ScoredTrial(*one)

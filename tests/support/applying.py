@@ -1,7 +1,8 @@
-"""Metrics that have something to say of some answers only, and scores that are made of what they say.
+"""Metrics that have something to say of some answers only, and scores that are made of
+what they say.
 
-``registered`` makes them known as plugins beside the toys. An answer ``sounds 0.5 1, pictures 0`` holds two sounds of
-these qualities and a picture.
+``registered`` makes them known as plugins beside the toys. An answer ``sounds 0.5 1,
+pictures 0`` holds two sounds of these qualities and a picture.
 """
 
 import re
@@ -87,7 +88,8 @@ def sounds_at_once(trials: Sequence[Trial]) -> list[Score]:
 
 @metric(range=(0, 1), version="1", source="tests", takes_missing=True)
 def what_there_is(scores: Mapping[str, Score], *, of: Sequence[str] = ()) -> Score:
-    """The mean of the pieces that have a value; its evidence is how each of them came."""
+    """The mean of the pieces that have a value; its evidence is how each of them
+    came."""
     values = [score.value for score in scores.values() if score.value is not None]
     evidence: dict[str, Any] = {name: score.status for name, score in scores.items()}
     if not values:

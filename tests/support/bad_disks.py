@@ -1,4 +1,5 @@
-"""Disks that misbehave: one that is full until it grows, and a folder that takes no file."""
+"""Disks that misbehave: one that is full until it grows, and a folder that takes no
+file."""
 
 import contextlib
 import os
@@ -22,7 +23,8 @@ class SmallDisk:
 
 @contextlib.contextmanager
 def small_disk(path: Path, *, kibibytes: int) -> Iterator[SmallDisk]:
-    """A disk of a given size. Skips the test where nothing may be mounted (a user other than root, most containers)."""
+    """A disk of a given size. Skips the test where nothing may be mounted (a user other
+    than root, most containers)."""
     path.mkdir()
     try:
         _run("mount", "-t", "tmpfs", "-o", f"size={kibibytes}k", "tmpfs", str(path))

@@ -1,7 +1,9 @@
-"""A worker that misbehaves on order: ``python bad_worker.py FAULT NOTES``; a sound one where FAULT is ``none``.
+"""A worker that misbehaves on order: ``python bad_worker.py FAULT NOTES``; a sound one
+where FAULT is ``none``.
 
-It answers a row with the words of its prompt and a picture that holds them. The files ``loads`` and ``asked`` in the
-folder NOTES get a line for each load and each row. It is a script of the standard library, as every worker may be.
+It answers a row with the words of its prompt and a picture that holds them. The files
+``loads`` and ``asked`` in the folder NOTES get a line for each load and each row. It is
+a script of the standard library, as every worker may be.
 """
 
 import hashlib

@@ -1,5 +1,5 @@
-"""A bench to try flags and keys on: a task of three questions, a model that notes what it is asked, and what a command
-left behind. Everything runs in this process."""
+"""A bench to try flags and keys on: a task of three questions, a model that notes what
+it is asked, and what a command left behind. Everything runs in this process."""
 
 import asyncio
 import json
@@ -40,9 +40,11 @@ consented = tests.support.bench:consented
 
 
 class Noting:
-    """Answers ``question 7`` with ``answer 7``, and with a picture where one is wanted. What holds ``failing`` fails.
+    """Answers ``question 7`` with ``answer 7``, and with a picture where one is wanted.
+    What holds ``failing`` fails.
 
-    ``requests``, ``most`` (in flight at once) and ``processes`` (that a command starts) are those of every instance.
+    ``requests``, ``most`` (in flight at once) and ``processes`` (that a command starts)
+    are those of every instance.
     """
 
     requests: ClassVar[list[Request]] = []
@@ -83,7 +85,8 @@ class Noting:
 
 
 class NotingLocal(ToyLocal):
-    """A local model; ``sizes`` are those of all its batches, ``made`` says how the last one was made."""
+    """A local model; ``sizes`` are those of all its batches, ``made`` says how the last
+    one was made."""
 
     sizes: ClassVar[list[int]] = []
     made: ClassVar[tuple[str, bool]] = ("", False)
@@ -119,7 +122,8 @@ def consented(trial: Trial, *, trust_remote_code: bool = False) -> Score:
 
 @dataclass
 class Left:
-    """What a command left behind: its exit code, what it printed, and what the model was asked meanwhile."""
+    """What a command left behind: its exit code, what it printed, and what the model
+    was asked meanwhile."""
 
     code: int
     out: str

@@ -1,4 +1,5 @@
-"""Tokens of a model that writes pictures between words: what the tests of its stream and its grammar share."""
+"""Tokens of a model that writes pictures between words: what the tests of its stream
+and its grammar share."""
 
 from mmeval.model_backends.hf.generation.blocks import BlockTokens
 

@@ -1,4 +1,5 @@
-"""A real Chromium for tests of the report page, and a page of it that remembers everything that must not happen."""
+"""A real Chromium for tests of the report page, and a page of it that remembers
+everything that must not happen."""
 
 import base64
 import os
@@ -45,7 +46,8 @@ TRIPWIRE = """
         return getContext.call(this, kind, { ...options, preserveDrawingBuffer: true });
     };
 """
-"""What a script of the data could do first leaves a note; and a test can read what a canvas shows."""
+"""What a script of the data could do first leaves a note; and a test can read what a
+canvas shows."""
 _CHECKS = (
     Path(__file__)
     .with_name("page_checks.js")
@@ -55,7 +57,8 @@ _CHECKS = (
 
 
 def executable() -> str:
-    """Where Chromium is. Without one a test is skipped, and fails where ``CI`` is set."""
+    """Where Chromium is. Without one a test is skipped, and fails where ``CI`` is
+    set."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is not None:
         return found
@@ -76,7 +79,8 @@ def chromium() -> Iterator[Browser]:
 
 @dataclass
 class Watched:
-    """A page, until the block ends: what it complained of, asked for beside files, and where it tried to go."""
+    """A page, until the block ends: what it complained of, asked for beside files, and
+    where it tried to go."""
 
     page: Page
     complaints: list[str] = field(default_factory=list)
@@ -161,7 +165,8 @@ def settled(page: Page) -> Page:
 
 def _next_frames(page: Page) -> None:
     page.evaluate(
-        "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        "new Promise((done) => requestAnimationFrame(() => "
+        "requestAnimationFrame(done)))"
     )
 
 

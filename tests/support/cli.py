@@ -40,13 +40,15 @@ _INHERITED = (
     *("OMP_NUM_THREADS", "MMEVAL_CACHE_DIR"),
 )
 _NOISE = re.compile(
-    r"Traceback|never retrieved|was never awaited|Unclosed|Exception ignored|\w+Warning:"
+    r"Traceback|never retrieved|was never awaited|Unclosed|Exception "
+    r"ignored|\w+Warning:"
 )
 _LOG_LINE = re.compile(r"\d{4}-\d\d-\d\d:\d\d:\d\d:\d\d (\w+) +\[[\w.]+:\d+\] (.*)")
 
 
 class Ended(NamedTuple):
-    """A process that has ended: its exit status (negative: the signal that killed it) and what it wrote."""
+    """A process that has ended: its exit status (negative: the signal that killed it)
+    and what it wrote."""
 
     code: int
     out: str
@@ -61,8 +63,8 @@ class Ended(NamedTuple):
     def error(self) -> str:
         """The one line on stderr that says why the process ended.
 
-        Fails when there are several of them or none, and for the noise of a defect: a traceback, a task that nobody
-        awaited, a connection that nobody closed.
+        Fails when there are several of them or none, and for the noise of a defect: a
+        traceback, a task that nobody awaited, a connection that nobody closed.
         """
         assert not _NOISE.search(self.err), self.err
         found = [line for line in self.lines if line.startswith("error: ")]
@@ -78,7 +80,8 @@ class Ended(NamedTuple):
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Nothing of the user's settings, a key that works, no network; ``more`` is set on top."""
+    """Nothing of the user's settings, a key that works, no network; ``more`` is set on
+    top."""
     kept = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     return {
         **kept,
@@ -94,7 +97,8 @@ def mmeval(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
 ) -> Ended:
-    """Run one command to its end in this process, as in an environment and a folder of its own."""
+    """Run one command to its end in this process, as in an environment and a folder of
+    its own."""
     words = [str(argument) for argument in arguments]
     out, err = (
         io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2)
@@ -132,7 +136,8 @@ def _written(stream: io.TextIOWrapper) -> str:
 def mmeval_process(
     *arguments: str | Path, env: Mapping[str, str] | None = None, **popen: Any
 ) -> Ended:
-    """Run one command in a process of its own: for signals, pipes, imports and what an environment decides.
+    """Run one command in a process of its own: for signals, pipes, imports and what an
+    environment decides.
 
     ``popen`` goes to ``subprocess.run``."""
     options: dict[str, Any] = {
@@ -161,7 +166,8 @@ class Running:
         self.process.send_signal(number)
 
     def read_until(self, words: str) -> str:
-        """Read what the command writes on stderr up to the line that holds some words, which is returned."""
+        """Read what the command writes on stderr up to the line that holds some words,
+        which is returned."""
         assert self.process.stderr is not None
         for line in self.process.stderr:
             if words in line:
@@ -195,7 +201,8 @@ def started(
 
 
 def wait_for(condition: Callable[[], bool], what: str) -> None:
-    """Fails when a condition does not come true in time: other processes send nothing that could be waited for."""
+    """Fails when a condition does not come true in time: other processes send nothing
+    that could be waited for."""
     until = time.monotonic() + DEADLINE
     while not condition():
         assert time.monotonic() < until, f"waited in vain for {what}"
@@ -205,7 +212,8 @@ def wait_for(condition: Callable[[], bool], what: str) -> None:
 def stopped_at_work(
     running: Running, server: MockServer, stop: Callable[[], None], held: int = 2
 ) -> Ended:
-    """The end of a run that is stopped while a server holds so many requests, which are answered afterwards."""
+    """The end of a run that is stopped while a server holds so many requests, which are
+    answered afterwards."""
     wait_for(lambda: len(server.state.held) == held, f"{held} requests in flight")
     stop()
     running.read_until("in flight")
@@ -214,7 +222,8 @@ def stopped_at_work(
 
 
 def openai(server: MockServer, **more: str) -> list[str]:
-    """The flags that name a mock server's model; ``more`` are further arguments of the backend."""
+    """The flags that name a mock server's model; ``more`` are further arguments of the
+    backend."""
     arguments = {"base_url": server.url, "model": "m", **more}
     return [
         "--model",
@@ -244,7 +253,8 @@ def score_files(output: Path) -> dict[str, bytes]:
 
 
 def kept_answers(output: Path) -> int:
-    """Answers of servers in the journals of the runs below a folder, those that were not acceptable too."""
+    """Answers of servers in the journals of the runs below a folder, those that were
+    not acceptable too."""
     lines = (
         line
         for file in output.rglob("journal/*.jsonl")

@@ -18,7 +18,8 @@ def clip_of(
     codec: str = "ffv1",
     pixels: str = "yuv420p",
 ) -> Media:
-    """By default without loss of brightness; ten frames a second. Without pictures it has a track and no frame."""
+    """By default without loss of brightness; ten frames a second. Without pictures it
+    has a track and no frame."""
     import av
 
     file = io.BytesIO()

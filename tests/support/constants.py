@@ -9,7 +9,8 @@ from typing import Any
 
 
 def documented(table: str) -> dict[str, dict[str, Any]]:
-    """Numbers by name and module: a line ``module: NAME=value NAME=value``, values without spaces, as in Python."""
+    """Numbers by name and module: a line ``module: NAME=value NAME=value``, values
+    without spaces, as in Python."""
     rows = (line.split(": ") for line in table.strip().splitlines())
     found: dict[str, dict[str, Any]] = {}
     for module, numbers in rows:

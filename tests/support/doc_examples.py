@@ -1,4 +1,5 @@
-"""The fenced blocks of a page of documentation, followed as a reader would: in their order, in one empty folder.
+"""The fenced blocks of a page of documentation, followed as a reader would: in their
+order, in one empty folder.
 
 | block                   | what happens to it                                                              |
 |-------------------------|---------------------------------------------------------------------------------|
@@ -10,12 +11,13 @@
 | any, with `file=NAME`   | written to that file, for the blocks that follow                                |
 | any, with `run-by=TEST` | left to that test, which takes the commands from the page (``blocks_run_by``)   |
 
-A line ``...`` stands for any lines but ``[exit N]``, which is shown for an exit code other than 0. Where a line ``^C``
-is shown, the command is interrupted once it has printed what stands before and its requests are under way. Times,
-seconds (``3.1 s``), hashes and line numbers of log lines differ from run to run and are not compared.
-``http://localhost:8000/v1`` is the mock server, ``http://localhost:8001/v1`` one that holds its answers, ``vllm`` on
-the PATH a stand-in.
-The embedded model is made already, as it is for a reader who has run the demo.
+A line ``...`` stands for any lines but ``[exit N]``, which is shown for an exit code
+other than 0. Where a line ``^C`` is shown, the command is interrupted once it has
+printed what stands before and its requests are under way. Times, seconds (``3.1 s``),
+hashes and line numbers of log lines differ from run to run and are not compared.
+``http://localhost:8000/v1`` is the mock server, ``http://localhost:8001/v1`` one that
+holds its answers, ``vllm`` on the PATH a stand-in. The embedded model is made already,
+as it is for a reader who has run the demo.
 """
 
 import difflib
@@ -62,7 +64,8 @@ _VARYING = (
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block; ``line`` is that of its first line of content, counted from 1."""
+    """One fenced block; ``line`` is that of its first line of content, counted from
+    1."""
 
     page: Path
     line: int
@@ -76,7 +79,8 @@ class Block:
 
     @property
     def run_by(self) -> str:
-        """Who runs the block in place of the reader: ``tests/path.py::test_name``, or a script with its commands."""
+        """Who runs the block in place of the reader: ``tests/path.py::test_name``, or a
+        script with its commands."""
         return self._word("run-by=")
 
     def _word(self, prefix: str) -> str:
@@ -121,7 +125,8 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def commands(text: str) -> Iterator[Command]:
-    """The commands of a console block; a backslash at the end of a line continues the command."""
+    """The commands of a console block; a backslash at the end of a line continues the
+    command."""
     command: list[str] = []
     output: list[str] = []
     for line in text.splitlines():
@@ -138,7 +143,8 @@ def commands(text: str) -> Iterator[Command]:
 
 
 def blocks_run_by(test: str) -> list[Block]:
-    """The blocks of all pages that name this test (``tests/path.py::test_name``) as the one that runs them.
+    """The blocks of all pages that name this test (``tests/path.py::test_name``) as the
+    one that runs them.
 
     Fails when there are none: a page that changed must not leave its test without work.
     """
@@ -154,7 +160,8 @@ def blocks_run_by(test: str) -> list[Block]:
 
 
 def said_in_passing(beginning: str) -> list[str]:
-    """The commands between backticks in the sentences of all pages that begin so, each once, in their order."""
+    """The commands between backticks in the sentences of all pages that begin so, each
+    once, in their order."""
     found: dict[str, None] = {}
     for page in PAGES:
         text = re.sub(
@@ -176,7 +183,8 @@ def installs(page: Path) -> bool:
 class Reader:
     """Follows blocks in a folder, with the commands of ``python``'s environment.
 
-    Two servers are there: ``server`` answers at once, ``slow`` answers once a command that waits for it is stopped.
+    Two servers are there: ``server`` answers at once, ``slow`` answers once a command
+    that waits for it is stopped.
     """
 
     def __init__(
@@ -246,7 +254,8 @@ class Reader:
         return process.returncode, printed
 
     def _stopped(self, words: list[str], before: str) -> tuple[int, str]:
-        """The same for a command that is interrupted, as Ctrl-C does, once it has printed ``before``."""
+        """The same for a command that is interrupted, as Ctrl-C does, once it has
+        printed ``before``."""
         with self._started(words) as process:
             assert process.stdout is not None
             printed = ""
@@ -306,7 +315,8 @@ class Reader:
 
 
 def matches(shown: str, found: str) -> bool:
-    """Whether a page shows what was printed, as far as that is the same from run to run."""
+    """Whether a page shows what was printed, as far as that is the same from run to
+    run."""
     lines = [
         _LEFT_OUT if line == "..." else re.escape(f"{line}\n")
         for line in _steady(shown).splitlines()
@@ -315,7 +325,8 @@ def matches(shown: str, found: str) -> bool:
 
 
 def check_yaml(block: Block, folder: Path) -> None:
-    """Read the block as what it is. Raises TaskFileError for what the parser refuses, unless it is shown as wrong."""
+    """Read the block as what it is. Raises TaskFileError for what the parser refuses,
+    unless it is shown as wrong."""
     file = folder / (block.file or ".example.yaml")
     file.write_text(block.text)
     try:

@@ -25,20 +25,25 @@ FRUIT = (
     ("Pear", "57.25", "7"),
 )
 """Rows of a table with numbers of one and of two decimals, and a unit."""
-FRUIT_TABLE = "| Item | Energy | Share |\n| --- | --- | --- |\n| Apple | 52.1 kcal | 0.25 |\n| Pear | 57.25 | 7 |"
+FRUIT_TABLE = (
+    "| Item | Energy | Share |\n| --- | --- | --- |\n| Apple | 52.1 kcal | 0.25 |\n| "
+    "Pear | 57.25 | 7 |"
+)
 
 
 def workbook(
     sheets: Mapping[str, str], *, strings: Sequence[str] = (), styles: str = ""
 ) -> bytes:
-    """An xlsx file: sheets by name, each as the markup of its rows; ``styles`` is the markup inside ``styleSheet``."""
+    """An xlsx file: sheets by name, each as the markup of its rows; ``styles`` is the
+    markup inside ``styleSheet``."""
     named = "".join(
         f'<sheet name="{escape(name)}" r:id="r{at}"/>'
         for at, name in enumerate(sheets, 1)
     )
     shared = "".join(f"<si><t>{escape(text)}</t></si>" for text in strings)
     entries = {
-        "xl/workbook.xml": f'<workbook xmlns="{_SHEET}" xmlns:r="{_BY_NAME}"><sheets>{named}</sheets></workbook>',
+        "xl/workbook.xml": f'<workbook xmlns="{_SHEET}" '
+        f'xmlns:r="{_BY_NAME}"><sheets>{named}</sheets></workbook>',
         "xl/_rels/workbook.xml.rels": related(
             "worksheet", *(f"worksheets/{at}.xml" for at in range(1, len(sheets) + 1))
         ),
@@ -84,7 +89,8 @@ def number_in(place: str, value: float, style: int = 0) -> str:
 
 
 def slides(*shown: str) -> bytes:
-    """A pptx file of slides, each as the markup of its text; the files are numbered from the last one."""
+    """A pptx file of slides, each as the markup of its text; the files are numbered
+    from the last one."""
     count = len(shown)
     named = "".join(f'<p:sldId id="{at}" r:id="r{at}"/>' for at in range(1, count + 1))
     head = f'xmlns:p="{_SHOWN}" xmlns:r="{_BY_NAME}" xmlns:a="{_DRAWN}"'
@@ -133,14 +139,16 @@ def _saved(picture: Image.Image, form: str) -> bytes:
 
 
 def turned(degrees: int) -> bytes:
-    """A PDF that says Hello on a page of 200 x 100 points, shown with a turn to the right."""
+    """A PDF that says Hello on a page of 200 x 100 points, shown with a turn to the
+    right."""
     return tiny_media.pdf("Hello").replace(
         b"/MediaBox", f"/Rotate {degrees}/MediaBox".encode()
     )
 
 
 def pdf_of(pieces: Sequence[tuple[float, float, str]]) -> bytes:
-    """A PDF of one page of 700 x 800 points with pieces of text: from the left, from the bottom, words."""
+    """A PDF of one page of 700 x 800 points with pieces of text: from the left, from
+    the bottom, words."""
     placed = " ".join(f"1 0 0 1 {x} {y} Tm ({text}) Tj" for x, y, text in pieces)
     return tiny_media.pdf_with(placed, size=(700, 800))
 

@@ -1,4 +1,5 @@
-"""Run mmeval in a process that kills itself at a named point: ``python -m tests.support.dying POINT COUNT ARGS...``."""
+"""Run mmeval in a process that kills itself at a named point: ``python -m
+tests.support.dying POINT COUNT ARGS...``."""
 
 import os
 import signal
@@ -25,7 +26,8 @@ POINTS: dict[str, tuple[Any, str]] = {
     "results": (ScoreSet, "finish"),  # before the results of a task are made
 }
 NOT_BEFORE: dict[str, tuple[Any, str]] = {"scores": (Segment, "write_line")}
-"""Rows come at any time, when an answer may be in the socket, where it would be lost."""
+"""Rows come at any time, when an answer may be in the socket, where it would be
+lost."""
 
 
 def die_at(point: str, count: int) -> None:
@@ -40,7 +42,8 @@ def die() -> None:
 
 
 def after(owner: Any, name: str, count: int, then: Callable[[], None]) -> None:
-    """Let a function return ``count`` times, and do something whenever it does from then on."""
+    """Let a function return ``count`` times, and do something whenever it does from
+    then on."""
     original: Callable[..., Any] = getattr(owner, name)
     calls = 0
 

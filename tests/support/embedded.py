@@ -1,4 +1,5 @@
-"""The embedded model ``tiny``, made once for a machine and kept until its builder changes."""
+"""The embedded model ``tiny``, made once for a machine and kept until its builder
+changes."""
 
 import hashlib
 import inspect

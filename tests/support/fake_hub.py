@@ -1,7 +1,9 @@
-"""A stand-in for the Hugging Face Hub on a local port: data sets and models in memory, the few routes of a download.
+"""A stand-in for the Hugging Face Hub on a local port: data sets and models in memory,
+the few routes of a download.
 
-Revisions are commits; ``main`` is the last one. A repository in ``gated`` answers 403 as the hub does. ``sizes`` stand
-in the place of the files' own; what is in ``stalled`` is begun and never ends.
+Revisions are commits; ``main`` is the last one. A repository in ``gated`` answers 403
+as the hub does. ``sizes`` stand in the place of the files' own; what is in ``stalled``
+is begun and never ends.
 """
 
 import hashlib
@@ -22,7 +24,8 @@ Answer = tuple[int, dict[str, str], bytes]
 
 
 class FakeHub:
-    """``data`` maps data sets to commits (40 hex digits) to files, ``models`` maps models likewise."""
+    """``data`` maps data sets to commits (40 hex digits) to files, ``models`` maps
+    models likewise."""
 
     def __init__(
         self,
@@ -60,7 +63,8 @@ class FakeHub:
 
     @property
     def fetched(self) -> list[str]:
-        """The names of the files whose content was asked for, once each, in their order."""
+        """The names of the files whose content was asked for, once each, in their
+        order."""
         names = (
             path.partition("/resolve/")[2].partition("/")[2] for path in self.paths
         )
@@ -168,7 +172,8 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
 
 @contextmanager
 def at_hub(url: str, home: Path, *, offline: bool = False) -> Iterator[None]:
-    """The hub's library asks this address, or nothing, and keeps its files in this folder, in this process."""
+    """The hub's library asks this address, or nothing, and keeps its files in this
+    folder, in this process."""
     template = f"{url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
     known: dict[str, Any] = {
         "ENDPOINT": url,

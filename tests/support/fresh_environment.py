@@ -1,4 +1,5 @@
-"""Fresh environments, made offline: packages are linked from the running environment, so no index is asked."""
+"""Fresh environments, made offline: packages are linked from the running environment,
+so no index is asked."""
 
 import os
 import site
@@ -24,15 +25,18 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[2]
 OFFLINE_PIP = {
     "PIP_NO_INDEX": "1",
-    "PIP_NO_BUILD_ISOLATION": "0",  # pip reads this variable the other way round: 0 builds with what is here
+    # pip reads this variable the other way round: 0 builds with what is here
+    "PIP_NO_BUILD_ISOLATION": "0",
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "PIP_ROOT_USER_ACTION": "ignore",
 }
-"""Variables under which ``pip install`` takes what it needs from the environment alone."""
+"""Variables under which ``pip install`` takes what it needs from the environment
+alone."""
 
 
 def copy_of_tree(destination: Path) -> list[str]:
-    """Copy the checkout as the next commit would hold it; the paths of its files, relative to the root."""
+    """Copy the checkout as the next commit would hold it; the paths of its files,
+    relative to the root."""
     command = [
         "git",
         "-c",
@@ -55,7 +59,8 @@ def copy_of_tree(destination: Path) -> list[str]:
 
 
 def build_wheel(source: Path, out: Path) -> Path:
-    """Build a source distribution, and the wheel from it, as ``python -m build`` does for a release."""
+    """Build a source distribution, and the wheel from it, as ``python -m build`` does
+    for a release."""
     _succeed(
         [
             sys.executable,
@@ -77,9 +82,11 @@ def closure(
     *,
     installed_only: bool = False,
 ) -> set[str]:
-    """The normalised names of every distribution that these requirements bring, with the extras given.
+    """The normalised names of every distribution that these requirements bring, with
+    the extras given.
 
-    Raises PackageNotFoundError for one that is not installed here, unless ``installed_only``.
+    Raises PackageNotFoundError for one that is not installed here, unless
+    ``installed_only``.
     """
     found: set[str] = set()
     waiting = [(line, tuple(extras)) for line in requirements]
@@ -120,7 +127,8 @@ def metadata_of(wheel: Path) -> Distribution:
 
 @dataclass(frozen=True)
 class FreshEnvironment:
-    """A virtual environment without pip. ``install`` and ``link`` fill it; ``run`` runs its commands."""
+    """A virtual environment without pip. ``install`` and ``link`` fill it; ``run`` runs
+    its commands."""
 
     folder: Path
 
@@ -143,7 +151,8 @@ class FreshEnvironment:
         )
 
     def link(self, names: Iterable[str]) -> None:
-        """Make installed distributions of the running environment visible in this one."""
+        """Make installed distributions of the running environment visible in this
+        one."""
         for name in names:
             installed = distribution(name)
             for part in {path.parts[0] for path in installed.files or ()} - {
@@ -157,7 +166,8 @@ class FreshEnvironment:
                     target.symlink_to(source)
 
     def install(self, *words: str) -> None:
-        """``pip install`` into this environment, from files alone and without dependencies."""
+        """``pip install`` into this environment, from files alone and without
+        dependencies."""
         self.pip(
             "install",
             "--quiet",
@@ -168,7 +178,8 @@ class FreshEnvironment:
         )
 
     def pip(self, *words: str) -> str:
-        """Run pip over this environment; its standard output. Fails with pip's own words."""
+        """Run pip over this environment; its standard output. Fails with pip's own
+        words."""
         return _succeed(
             [sys.executable, "-m", "pip", "--python", str(self.python), *words]
         )
@@ -176,7 +187,8 @@ class FreshEnvironment:
     def run(
         self, *words: str, cwd: Path, **environ: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command of this environment (``python``, ``mmeval``) with nothing of ours in its variables."""
+        """Run a command of this environment (``python``, ``mmeval``) with nothing of
+        ours in its variables."""
         command = [str(self.folder / "bin" / words[0]), *words[1:]]
         return subprocess.run(
             command,
@@ -187,7 +199,8 @@ class FreshEnvironment:
         )
 
     def add_commands(self, *names: str) -> None:
-        """Write console scripts as an installer does, for distributions that are seen and not installed there."""
+        """Write console scripts as an installer does, for distributions that are seen
+        and not installed there."""
         for name in names:
             (entry,) = entry_points(group="console_scripts", name=name)
             script, imported = (
@@ -201,7 +214,8 @@ class FreshEnvironment:
 
 
 def reader_environment(folder: Path) -> FreshEnvironment:
-    """Everything of the running environment, mmeval as it is installed there included; pip and mmeval are commands."""
+    """Everything of the running environment, mmeval as it is installed there included;
+    pip and mmeval are commands."""
     environment = FreshEnvironment.create(folder)
     seen = "".join(
         f"import site; site.addsitedir({path!r})\n" for path in site.getsitepackages()

@@ -1,4 +1,5 @@
-"""Tiny models of metrics that hear, and the folders and answers that tests give them."""
+"""Tiny models of metrics that hear, and the folders and answers that tests give
+them."""
 
 import csv
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,10 @@
-"""Programs that nobody should run, each with what must come of it, and what stands around them to see that it did.
+"""Programs that nobody should run, each with what must come of it, and what stands
+around them to see that it did.
 
-A file of ``tests/hostile_code`` holds programs of one kind. A line ``=== what it tries: what comes of it`` is followed
-by the program. What comes of it: ``held`` (it has tried all and nothing succeeded), a bound that is reached, ``fails``
-(another exit status than 0), ``left`` with the kinds of part of its files, or ``any``.
+A file of ``tests/hostile_code`` holds programs of one kind. A line ``=== what it tries:
+what comes of it`` is followed by the program. What comes of it: ``held`` (it has tried
+all and nothing succeeded), a bound that is reached, ``fails`` (another exit status than
+0), ``left`` with the kinds of part of its files, or ``any``.
 """
 
 import ctypes
@@ -60,7 +62,8 @@ def hostile_programs() -> Iterator[HostileProgram]:
 
 @dataclass
 class Surroundings:
-    """What a program must not reach, with the names under which it knows where that is."""
+    """What a program must not reach, with the names under which it knows where that
+    is."""
 
     known: dict[str, str | int]
     sockets: list[socket.socket]
@@ -83,7 +86,8 @@ class Surroundings:
 
 @contextmanager
 def surroundings(folder: Path) -> Iterator[Surroundings]:
-    """A secret file, a home and a run folder, a listening socket of each kind, and a process that only waits."""
+    """A secret file, a home and a run folder, a listening socket of each kind, and a
+    process that only waits."""
     home, run = folder / "home", folder / "run"
     for path in (
         folder / "secret.txt",
@@ -145,16 +149,15 @@ def surroundings(folder: Path) -> Iterator[Surroundings]:
 def state_of(folder: Path) -> dict[str, str]:
     """The files of a folder with their modes and contents."""
     return {
-        str(
-            path
-        ): f"{path.lstat().st_mode} {hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ''}"
+        str(path): f"{path.lstat().st_mode} "
+        f"{hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ''}"
         for path in sorted(folder.rglob("*"))
     }
 
 
 def in_other_namespaces(ancestor: int | None = None) -> list[int]:
-    """The descendants of a process, this one by default, that see other processes than it does.
-    Orphans come back to a process while it has :func:`surroundings`."""
+    """The descendants of a process, this one by default, that see other processes than
+    it does. Orphans come back to a process while it has :func:`surroundings`."""
     own = Path("/proc/self/ns/pid").readlink()
     found = []
     for pid in _descendants(ancestor or os.getpid()):

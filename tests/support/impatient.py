@@ -1,5 +1,6 @@
-"""mmeval with little patience, so that a test need not wait as long as a user: ``python -m tests.support.impatient
-SECONDS ...`` gives up a backend that cannot be reached after so many seconds, whether it has answered before or not."""
+"""mmeval with little patience, so that a test need not wait as long as a user: ``python
+-m tests.support.impatient SECONDS ...`` gives up a backend that cannot be reached after
+so many seconds, whether it has answered before or not."""
 
 import sys
 

@@ -1,5 +1,6 @@
-"""Tests that are coroutines. The clock of their event loop stands still while there is something to do; when all of
-it waits, the clock jumps to the next timer. A minute of waiting takes no time, and a busy machine changes nothing."""
+"""Tests that are coroutines. The clock of their event loop stands still while there is
+something to do; when all of it waits, the clock jumps to the next timer. A minute of
+waiting takes no time, and a busy machine changes nothing."""
 
 import asyncio
 import functools
@@ -42,7 +43,8 @@ def run_in_loop(test: Coroutine[Any, Any, None]) -> None:
 
 
 def in_loop(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """The test as a plain function with the same fixtures. Below tests/mmeval every coroutine is run like this."""
+    """The test as a plain function with the same fixtures. Below tests/mmeval every
+    coroutine is run like this."""
 
     @functools.wraps(test)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:

@@ -54,7 +54,8 @@ def ask(
     roles: Mapping[str, Any] | None = None,
     **args: Any,
 ) -> dict[str, Any]:
-    """The result on a first plan and those of the refiner; without a structure and without smoothing by default."""
+    """The result on a first plan and those of the refiner; without a structure and
+    without smoothing by default."""
     first, *others = [
         one if isinstance(one, str | dict) else plan(*one) for one in plans
     ]

@@ -1,4 +1,5 @@
-"""A mock server that plays the roles of the agent of ISG-Bench, and follows the layouts of the bundled rows."""
+"""A mock server that plays the roles of the agent of ISG-Bench, and follows the layouts
+of the bundled rows."""
 
 import json
 import re
@@ -34,7 +35,8 @@ def structure_of(words: str) -> str:
 
 
 def plan_for(tokens: list[str], about: str, label: str = "") -> str:
-    """A plan for an answer of these blocks, in words of its own; with a ``label`` that is none a last step has it."""
+    """A plan for an answer of these blocks, in words of its own; with a ``label`` that
+    is none a last step has it."""
     steps: list[Mapping[str, Any]] = []
     made = 0
     for token in tokens:
@@ -84,7 +86,8 @@ class FollowingState(State):
 
 
 class StumblingState(FollowingState):
-    """Half of the first plans, and a third of the others, have a problem; some smoothed answers lack a picture."""
+    """Half of the first plans, and a third of the others, have a problem; some smoothed
+    answers lack a picture."""
 
     def label(self, number: int, *, again: bool) -> str:
         return "Check" if number % (3 if again else 2) == 0 else ""

@@ -1,4 +1,5 @@
-"""A model that writes the questions of ISG-Bench's bundled rows: the first stages from the rows, the others by rule."""
+"""A model that writes the questions of ISG-Bench's bundled rows: the first stages from
+the rows, the others by rule."""
 
 import json
 import re
@@ -73,7 +74,8 @@ def _material(prompt: str) -> Any:
 def asked_about(
     program: Program[Interleaved], sample: Sample
 ) -> tuple[Interleaved, list[list[Call]]]:
-    """The questions of a row, and the calls of each step. A reply that is not accepted fails the test."""
+    """The questions of a row, and the calls of each step. A reply that is not accepted
+    fails the test."""
 
     def say(call: Call) -> Response:
         found = Response(output=Interleaved.from_text(written(prompt_of(call), sample)))

@@ -1,4 +1,5 @@
-"""Judges for tests from outside: mock servers that answer each form of reply as they are told."""
+"""Judges for tests from outside: mock servers that answer each form of reply as they
+are told."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -29,8 +30,9 @@ OF_ISG = {
 def judge_server(
     folder: Path, says: Mapping[str, Any] | None = None, **options: Any
 ) -> Iterator[MockServer]:
-    """A judge. ``says`` maps words of a prompt to what it replies to prompts that hold them; an object is the JSON of
-    its reply. All other prompts get one of ``REPLIES``."""
+    """A judge. ``says`` maps words of a prompt to what it replies to prompts that hold
+    them; an object is the JSON of its reply. All other prompts get one of
+    ``REPLIES``."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "replies.jsonl"
     own = says or {}

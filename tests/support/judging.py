@@ -19,7 +19,8 @@ T = TypeVar("T")
 def driven(
     program: Program[T], say: Callable[[Call], str | Response]
 ) -> tuple[T, list[list[Call]]]:
-    """The result of a program whose calls get these replies, and the calls of each step."""
+    """The result of a program whose calls get these replies, and the calls of each
+    step."""
     steps: list[list[Call]] = []
     sent: Any = None
     try:

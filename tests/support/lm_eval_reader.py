@@ -1,7 +1,9 @@
-"""A reader of lm-evaluation-harness's results files, as strict as the readers that people use.
+"""A reader of lm-evaluation-harness's results files, as strict as the readers that
+people use.
 
-It follows the published layout: every number of a task is ``"<metric>,<filter>"`` with ``"<metric>_stderr,<filter>"``
-beside it, a standard error is a number or "N/A", and a results file and its samples files share their time.
+It follows the published layout: every number of a task is ``"<metric>,<filter>"`` with
+``"<metric>_stderr,<filter>"`` beside it, a standard error is a number or "N/A", and a
+results file and its samples files share their time.
 """
 
 import json
@@ -63,7 +65,8 @@ class Number(NamedTuple):
 
 
 def read_numbers(document: dict[str, Any], column: str = "results") -> list[Number]:
-    """Every number of a results file; raises for anything that a reader of the layout would stumble over."""
+    """Every number of a results file; raises for anything that a reader of the layout
+    would stumble over."""
     assert set(document) >= TOP_LEVEL, TOP_LEVEL - set(document)
     found = []
     for task, entry in document[column].items():
@@ -90,7 +93,8 @@ def read_numbers(document: dict[str, Any], column: str = "results") -> list[Numb
 
 
 def latest(folder: Path) -> tuple[dict[str, Any], dict[str, Path]]:
-    """The newest results file of a folder, and the samples files of the same time by task."""
+    """The newest results file of a folder, and the samples files of the same time by
+    task."""
     file = max(
         folder.rglob("results_*.json"), key=lambda path: path.stem.rpartition("_")[2]
     )
@@ -103,7 +107,8 @@ def latest(folder: Path) -> tuple[dict[str, Any], dict[str, Path]]:
 
 
 def read_samples(file: Path) -> list[dict[str, Any]]:
-    """The lines of a samples file; raises when a line lacks a key or a metric that it announces."""
+    """The lines of a samples file; raises when a line lacks a key or a metric that it
+    announces."""
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     for row in rows:
         assert row.keys() >= SAMPLE_KEYS | set(row["metrics"]), file.name

@@ -1,4 +1,5 @@
-"""Local models for tests: loaded once, asked in a line, their folders changed where a test wants bad ones.
+"""Local models for tests: loaded once, asked in a line, their folders changed where a
+test wants bad ones.
 
 says(loaded("llava"), asked("what is this?", picture))  ->  the response
 """
@@ -105,7 +106,8 @@ def says(backend: BatchBackend, request: Request) -> Response:
 
 
 def answers(backend: BatchBackend, requests: Sequence[Request]) -> list[Response]:
-    """The responses of a batch, in the order of the requests; each position is answered once."""
+    """The responses of a batch, in the order of the requests; each position is answered
+    once."""
     found = list(backend.generate_batch(requests))
     assert sorted(position for position, _ in found) == list(range(len(requests)))
     return [response for _, response in sorted(found, key=lambda row: row[0])]

@@ -1,4 +1,5 @@
-"""A finished run to hand to loggers, and a process in which a tracker may leave what it leaves."""
+"""A finished run to hand to loggers, and a process in which a tracker may leave what it
+leaves."""
 
 import json
 import os
@@ -28,12 +29,14 @@ def finished(folder: Path) -> tuple[RunOutcome, Published]:
 
 
 def log_apart(folder: Path, logger: str, **environ: str) -> str:
-    """Log a finished run in a process of its own, offline; what it printed. Trackers leave threads and settings."""
+    """Log a finished run in a process of its own, offline; what it printed. Trackers
+    leave threads and settings."""
     script = (
         "import sys, pathlib\n"
         "from tests.support.logged import finished\n"
         "from mmeval.report.loggers.contract import create_loggers\n"
-        f"create_loggers({{{logger!r}: {{'name': 'mine'}}}})[{logger!r}].log(*finished(pathlib.Path.cwd()))\n"
+        f"create_loggers({{{logger!r}: {{'name': "
+        f"'mine'}}}})[{logger!r}].log(*finished(pathlib.Path.cwd()))\n"
     )
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     done = subprocess.run(

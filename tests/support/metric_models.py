@@ -1,4 +1,5 @@
-"""A folder as ``MMEVAL_WEIGHTS_DIR`` names it: every model that our metrics open, tiny, and reference sounds."""
+"""A folder as ``MMEVAL_WEIGHTS_DIR`` names it: every model that our metrics open, tiny,
+and reference sounds."""
 
 import json
 import shutil

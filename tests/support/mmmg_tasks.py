@@ -1,10 +1,12 @@
-"""MMMG's 49 tasks as its paper counts them, apart from the task files: names, rows and media."""
+"""MMMG's 49 tasks as its paper counts them, apart from the task files: names, rows and
+media."""
 
 from typing import NamedTuple
 
 
 class Counted(NamedTuple):
-    """A task with the authors' id of it, its rows, the media that these name, and whether models score it."""
+    """A task with the authors' id of it, its rows, the media that these name, and
+    whether models score it."""
 
     task: str
     id: str
@@ -77,7 +79,9 @@ TASKS = (
 )
 
 SHARED_ROWS = 10
-"""Rows that two tasks score: those of the one music file that name an instrument and a tempo."""
+"""Rows that two tasks score: those of the one music file that name an instrument and a
+tempo."""
 
 NEED_WEIGHTS = tuple(counted.task for counted in TASKS if counted.weights)
-"""Tasks that models of metrics score: without weights on this machine their overall metric is unavailable."""
+"""Tasks that models of metrics score: without weights on this machine their overall
+metric is unavailable."""

@@ -1,4 +1,5 @@
-"""Results files as small as a test of tables and charts needs them, and their tables."""
+"""Results files as small as a test of tables and charts needs them, and their
+tables."""
 
 from typing import Any
 

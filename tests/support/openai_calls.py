@@ -1,4 +1,5 @@
-"""Calls of the `openai` backend in tests: a request in, a response out, everything closed."""
+"""Calls of the `openai` backend in tests: a request in, a response out, everything
+closed."""
 
 import asyncio
 import base64

@@ -21,7 +21,8 @@ def busy_orphan() -> None:
 
 
 def _kill() -> int:
-    """Kill the process that the file ``parent`` names; one that is born when it is dead has another parent already."""
+    """Kill the process that the file ``parent`` names; one that is born when it is dead
+    has another parent already."""
     parent = int(Path("parent").read_text())
     with Path("orphans").open("a") as file:
         file.write(f"{os.getpid()}\n")
@@ -31,7 +32,8 @@ def _kill() -> int:
 
 
 class Orphaned:
-    """Does it where it is unpickled, which is before the first line of what a process was started for."""
+    """Does it where it is unpickled, which is before the first line of what a process
+    was started for."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return orphaned, ()

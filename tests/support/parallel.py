@@ -1,4 +1,5 @@
-"""A local model that is loaded and may be copied: it notes what its copies do, and dies where a question asks it."""
+"""A local model that is loaded and may be copied: it notes what its copies do, and dies
+where a question asks it."""
 
 import contextlib
 import logging
@@ -29,7 +30,8 @@ class OnlyThere(str):
 
 
 class Note(NamedTuple):
-    """What a copy did: ``start``, ``begin`` a batch, or ``answer`` a question; in which process."""
+    """What a copy did: ``start``, ``begin`` a batch, or ``answer`` a question; in which
+    process."""
 
     what: str
     copy: int
@@ -40,12 +42,13 @@ class Note(NamedTuple):
 class ToyParallel:
     """Answers ``question 7`` with ``answer 7`` and, where one is wanted, a picture.
 
-    ``copies`` are processes of their own (0: it answers where it is). ``folder`` takes notes (see :func:`notes`).
-    ``delay`` is how long a row takes, in seconds; once ``most`` are answered the copies wait until the file ``go`` is
-    in the folder. ``broken``, or the variable TOY_BROKEN of a node, is what the start meets (``missing``,
-    ``crash``, ``hang``). The answer to ``odd`` cannot
-    be written, that to ``garbled`` cannot be read elsewhere.
-    ``point`` is a method of ``Segment``: one process is killed after it, at the ``count``-th time.
+    ``copies`` are processes of their own (0: it answers where it is). ``folder`` takes
+    notes (see :func:`notes`). ``delay`` is how long a row takes, in seconds; once
+    ``most`` are answered the copies wait until the file ``go`` is in the folder.
+    ``broken``, or the variable TOY_BROKEN of a node, is what the start meets
+    (``missing``, ``crash``, ``hang``). The answer to ``odd`` cannot be written, that to
+    ``garbled`` cannot be read elsewhere. ``point`` is a method of ``Segment``: one
+    process is killed after it, at the ``count``-th time.
     """
 
     capabilities = Capabilities.of(("text",), ("text", "image"))

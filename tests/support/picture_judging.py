@@ -1,4 +1,5 @@
-"""Questions about pictures by hand: a judge that answers each by what stands in it, and trials to ask about."""
+"""Questions about pictures by hand: a judge that answers each by what stands in it, and
+trials to ask about."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,12 +21,13 @@ from tests.support.pictures import even, medium
 RED, BLUE = medium(even(16, 16, (255, 0, 0))), medium(even(16, 16, (0, 0, 255)))
 LOST = Response.failed("bad_reply", "the reply is empty")
 Says = Mapping[str, "str | Response | list[str]"]
-"""What the judge replies to questions that hold some words; the first that fits holds, ``""`` fits all. Of a list each
-question gets the next."""
+"""What the judge replies to questions that hold some words; the first that fits holds,
+``""`` fits all. Of a list each question gets the next."""
 
 
 class Asked(NamedTuple):
-    """A score, and the questions that were asked for it, each with its role and request."""
+    """A score, and the questions that were asked for it, each with its role and
+    request."""
 
     score: Score
     calls: list[Call]
@@ -59,7 +61,8 @@ def judged(
     role_says: Mapping[str, Says] | None = None,
     **switches: Any,
 ) -> Asked:
-    """A trial judged by a metric of ours. ``says`` may be one reply to all; ``role_says`` is for other roles."""
+    """A trial judged by a metric of ours. ``says`` may be one reply to all;
+    ``role_says`` is for other roles."""
     usual: Says = {"": says} if isinstance(says, str) else says
 
     def say(call: Call) -> str | Response:
@@ -81,6 +84,7 @@ def judged(
 def trial_of(
     said: str | None, /, *pictures: Media, given: Sequence[Media] = (), **labels: Any
 ) -> Trial:
-    """A trial whose answer is a text with placeholders and pictures, about a row with these labels."""
+    """A trial whose answer is a text with placeholders and pictures, about a row with
+    these labels."""
     output = None if said is None else Interleaved.from_reply(said, pictures)
     return Trial(Sample("s", (user("draw", *given),), (), labels), output=output)

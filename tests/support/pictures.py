@@ -1,4 +1,5 @@
-"""Pictures for tests of metrics: pixels by formula, painted parts, and trials that hold them."""
+"""Pictures for tests of metrics: pixels by formula, painted parts, and trials that hold
+them."""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ def painted(
 def framed(
     pixels: Pixels, across: int, down: int, color: tuple[int, int, int]
 ) -> Pixels:
-    """With a border: ``across`` pixels on the left and right, ``down`` above and below."""
+    """With a border: ``across`` pixels on the left and right, ``down`` above and
+    below."""
     height, width = pixels.shape[:2]
     done = even(height, width, color)
     done[down : height - down, across : width - across] = pixels[
@@ -74,7 +76,8 @@ def picture_trial(
     reference: tuple[Pixels | Media, ...] | None = None,
     **labels: Any,
 ) -> Trial:
-    """A trial whose answer is pictures; ``given`` are those of its input, ``reference`` those of its reference."""
+    """A trial whose answer is pictures; ``given`` are those of its input, ``reference``
+    those of its reference."""
     asked = (user("draw", *shown(*given).parts),)
     references = () if reference is None else (shown(*reference),)
     return Trial(Sample("s", asked, references, labels), output=shown(*answer))

@@ -1,4 +1,5 @@
-"""Skipped tests, counted: continuous integration fails where one is skipped for another reason than those below.
+"""Skipped tests, counted: continuous integration fails where one is skipped for another
+reason than those below.
 
 A test that is skipped proves nothing, and is not seen in a run that is green.
 """
@@ -14,11 +15,13 @@ REASONS = {
     "trackio is not installed",
     "wandb is not installed",
 }
-"""Most containers may mount no disk, pyright fetches itself, and the last two packages are not for development."""
+"""Most containers may mount no disk, pyright fetches itself, and the last two packages
+are not for development."""
 
 
 def skipped_in(reporter: Any) -> dict[str, str]:
-    """The tests and modules that were skipped, with their reasons. The reporter of a terminal has no public type."""
+    """The tests and modules that were skipped, with their reasons. The reporter of a
+    terminal has no public type."""
     return {
         report.nodeid: _reason(report.longrepr)
         for report in reporter.stats.get("skipped", [])

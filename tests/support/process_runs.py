@@ -1,4 +1,5 @@
-"""Runs of one command over a worker that misbehaves on order, in a folder of their own."""
+"""Runs of one command over a worker that misbehaves on order, in a folder of their
+own."""
 
 import shlex
 from pathlib import Path
@@ -10,7 +11,8 @@ from tests.support.workers import bad_command, noted
 
 
 class ProcessRuns:
-    """``rows`` are the words of its prompts; the worker repeats them, so that each right answer scores 1."""
+    """``rows`` are the words of its prompts; the worker repeats them, so that each
+    right answer scores 1."""
 
     def __init__(self, folder: Path, rows: list[str]) -> None:
         self.folder, self.notes = folder, folder / "notes"

@@ -1,4 +1,5 @@
-"""Whether processes are gone: one that has ended and is not waited for counts as gone."""
+"""Whether processes are gone: one that has ended and is not waited for counts as
+gone."""
 
 import time
 from pathlib import Path

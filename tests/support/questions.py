@@ -1,4 +1,5 @@
-"""Tasks of plain questions for tests from outside, and an environment in which the toys answer and score them."""
+"""Tasks of plain questions for tests from outside, and an environment in which the toys
+answer and score them."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -10,7 +11,8 @@ from tests.support.task_folder import write_distribution
 from tests.support.toy import PLUGINS
 
 _TASK = (
-    "task: {name}\nloader: interleaved\ndataset_path: {name}_data\noutput_modalities: [text]\n"
+    "task: {name}\nloader: interleaved\ndataset_path: {name}_data\noutput_modalities: "
+    "[text]\n"
     "metric_list:\n  - metric: exact_match\nmetadata: {{version: 1.0}}\n"
 )
 
@@ -48,7 +50,8 @@ def write_task(
 
 
 def write_benchmark(folder: Path, *names: str, rows: int = 3) -> Path:
-    """Tasks over the same rows: ``question 0`` with the reference ``answer 0`` and the level 0, and so on."""
+    """Tasks over the same rows: ``question 0`` with the reference ``answer 0`` and the
+    level 0, and so on."""
     asked = [
         {
             "id": f"{i}",
@@ -64,13 +67,15 @@ def write_benchmark(folder: Path, *names: str, rows: int = 3) -> Path:
 
 
 def toy_environment(folder: Path) -> dict[str, str]:
-    """The environment of a process that finds the toys as plugins; their distribution is written to the folder."""
+    """The environment of a process that finds the toys as plugins; their distribution
+    is written to the folder."""
     write_distribution(folder, "dist-toys", PLUGINS)
     return environment(PYTHONPATH=f"{folder}:{ROOT}")
 
 
 def write_judged(folder: Path, name: str, numbers: Iterable[int]) -> Path:
-    """A task of questions that a judge scores: 1 when it says yes to the answer. Returns the folder."""
+    """A task of questions that a judge scores: 1 when it says yes to the answer.
+    Returns the folder."""
     write_questions(folder, name, numbers)
     file = folder / f"{name}.yaml"
     file.write_text(file.read_text().replace("exact_match", "toy_verdict"))

@@ -1,4 +1,5 @@
-"""A Ray cluster of several nodes on this machine, and runs of one command that it answers."""
+"""A Ray cluster of several nodes on this machine, and runs of one command that it
+answers."""
 
 import warnings
 from collections import Counter
@@ -25,7 +26,8 @@ _PATIENT = {"RAY_memory_monitor_refresh_ms": "0"}
 
 
 class Nodes:
-    """A head that has no room for work, and the nodes that a test adds; in all of them the toys are plugins."""
+    """A head that has no room for work, and the nodes that a test adds; in all of them
+    the toys are plugins."""
 
     def __init__(self, folder: Path) -> None:
         with warnings.catch_warnings():
@@ -74,7 +76,8 @@ class Nodes:
 
 
 class RayRuns:
-    """Runs of one command in a folder of their own: questions that toys answer in a cluster."""
+    """Runs of one command in a folder of their own: questions that toys answer in a
+    cluster."""
 
     def __init__(self, folder: Path, nodes: Nodes, rows: int) -> None:
         self.folder, self.rows = folder, rows
@@ -125,7 +128,8 @@ class RayRuns:
         return len(answered(self.folder)) >= count
 
     def check(self) -> None:
-        """No answer is lost and none repeated: each question has one line of an answer."""
+        """No answer is lost and none repeated: each question has one line of an
+        answer."""
         lines = [
             from_line(line)
             for file in self._files()

@@ -1,4 +1,5 @@
-"""A report folder without a run: the page as it is shipped, over data that a test makes up."""
+"""A report folder without a run: the page as it is shipped, over data that a test makes
+up."""
 
 import base64
 import hashlib
@@ -55,7 +56,8 @@ def write(
     ),
     **shell: Any,
 ) -> Path:
-    """The report in ``folder``; what comes back is its index.html. ``shell`` goes to the template."""
+    """The report in ``folder``; what comes back is its index.html. ``shell`` goes to
+    the template."""
     data = folder / "data"
     for made in (data, folder / "assets"):
         made.mkdir(parents=True)

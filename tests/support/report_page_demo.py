@@ -1,4 +1,5 @@
-"""A report with a trial of every kind of part, every status, labels, scores, replies of a judge, and steps."""
+"""A report with a trial of every kind of part, every status, labels, scores, replies of
+a judge, and steps."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ RICH = "#trial=toy/0/0"
 
 
 def demo(folder: Path) -> Path:
-    """Row 0 has everything; of the others row n has status n % 5, task n % 2, field n % 3, and score n / 100."""
+    """Row 0 has everything; of the others row n has status n % 5, task n % 2, field n %
+    3, and score n / 100."""
     report = folder / "report"
     rows = [rich(report)] + [plain(number) for number in range(1, ROWS)]
     return write(report, rows, tasks=TASKS, title="tiny: toy")

@@ -9,7 +9,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Report:
-    """A report folder: its index, its trials in full, what the text filter searches, and its page."""
+    """A report folder: its index, its trials in full, what the text filter searches,
+    and its page."""
 
     folder: Path
 

@@ -42,7 +42,8 @@ def output_of(response: Response) -> Interleaved:
 
 
 def open_to_all(folder: Path) -> None:
-    """Let every user read a folder, as root takes another id before it runs a program."""
+    """Let every user read a folder, as root takes another id before it runs a
+    program."""
     for path in (*folder.parents, folder, *folder.rglob("*")):
         with suppress(PermissionError):
             path.chmod(path.stat().st_mode | 0o444 | (0o111 if path.is_dir() else 0))

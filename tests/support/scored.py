@@ -1,4 +1,5 @@
-"""Trials as the lines that scoring gets, their plans, and the rows that come of them."""
+"""Trials as the lines that scoring gets, their plans, and the rows that come of
+them."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -16,7 +17,10 @@ from mmeval.system.json_lines import to_line, unsealed
 from tests.support.toy import reply, sample
 from tests.support.toy_weights import batched, notes
 
-PLUGINS = "[mmeval.metrics]\ntoy_yes = tests.support.toy:toy_yes\nbatched = tests.support.toy_weights:batched\n"
+PLUGINS = (
+    "[mmeval.metrics]\ntoy_yes = tests.support.toy:toy_yes\nbatched = "
+    "tests.support.toy_weights:batched\n"
+)
 
 
 def plan(metric: str = "toy_yes", **more: Any) -> ScoringPlan:

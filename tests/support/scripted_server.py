@@ -10,8 +10,9 @@ from typing import Any, Self
 
 @dataclass(frozen=True)
 class Scripted:
-    """One answer. ``cut`` ends the connection after so many bytes of the body, ``linger`` seconds later; 0 or less
-    sends nothing at all. An ``endless`` one has no length: it ends where the connection ends."""
+    """One answer. ``cut`` ends the connection after so many bytes of the body,
+    ``linger`` seconds later; 0 or less sends nothing at all. An ``endless`` one has no
+    length: it ends where the connection ends."""
 
     body: bytes | Mapping[str, Any] = b""
     status: int = 200
@@ -49,7 +50,8 @@ def saying(**message: Any) -> Scripted:
 
 
 class ScriptedServer:
-    """Gives the answers in order, the last one again and again; ``seen`` holds the requests."""
+    """Gives the answers in order, the last one again and again; ``seen`` holds the
+    requests."""
 
     def __init__(self, *answers: Scripted) -> None:
         self.answers, self.seen = list(answers), list[Captured]()

@@ -21,7 +21,8 @@ def program(folder: Path, name: str = "vllm") -> Path:
 
 
 class ServerRuns:
-    """``rows`` are the words of its prompts; the server repeats them, so that each right answer scores 1."""
+    """``rows`` are the words of its prompts; the server repeats them, so that each
+    right answer scores 1."""
 
     def __init__(self, folder: Path, rows: list[str], fault: str = "") -> None:
         self.folder, self.notes = folder, folder / "notes"

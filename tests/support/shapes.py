@@ -57,7 +57,8 @@ def torus(rings: int = 24, sides: int = 12) -> Mesh:
 
 
 def ball(steps: int = 3) -> Mesh:
-    """A sphere of ``20 * 4 ** steps`` nearly equal faces: an icosahedron, each face cut into four some times."""
+    """A sphere of ``20 * 4 ** steps`` nearly equal faces: an icosahedron, each face cut
+    into four some times."""
     gold = (1 + 5**0.5) / 2
     points = np.array(
         [

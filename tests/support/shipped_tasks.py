@@ -1,4 +1,5 @@
-"""The tasks that come with the package, built on their bundled samples, and what a bound backend scores on them."""
+"""The tasks that come with the package, built on their bundled samples, and what a
+bound backend scores on them."""
 
 import pytest
 

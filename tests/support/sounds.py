@@ -33,7 +33,8 @@ def alternating(*seconds: float) -> Samples:
 
 
 def pulses(seconds: float, envelope: Sequence[float]) -> Samples:
-    """Four strokes a second that die away, as loud as the envelope, which is spread over the whole length."""
+    """Four strokes a second that die away, as loud as the envelope, which is spread
+    over the whole length."""
     t = times(seconds)
     loudness = np.interp(t, np.linspace(0, seconds, len(envelope)), envelope)
     return np.asarray(

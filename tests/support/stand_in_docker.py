@@ -1,4 +1,5 @@
-"""A stand-in for docker: notes its command lines, and makes its containers with bubblewrap, without any bound."""
+"""A stand-in for docker: notes its command lines, and makes its containers with
+bubblewrap, without any bound."""
 
 import json
 import os

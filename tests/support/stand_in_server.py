@@ -1,12 +1,14 @@
-"""A stand-in for the programs of vLLM and SGLang: their command lines, and the mock server's answers.
+"""A stand-in for the programs of vLLM and SGLang: their command lines, and the mock
+server's answers.
 
-``vllm serve MODEL --port N ...`` or ``python -m sglang.launch_server --model-path MODEL --port N ...``. It repeats the
-words that it is asked, notes what happens in the folder STAND_IN_NOTES, and misbehaves as STAND_IN_FAULT says:
+``vllm serve MODEL --port N ...`` or ``python -m sglang.launch_server --model-path MODEL
+--port N ...``. It repeats the words that it is asked, notes what happens in the folder
+STAND_IN_NOTES, and misbehaves as STAND_IN_FAULT says:
 
 unhealthy    is never ready           memory    ends while it loads, as without memory
-no module    ends while it loads      stubborn  does not end by SIGTERM
-deadly       dies of every request that holds this word; with ``engine`` its program is still there, and answers 500
-dies N       dies after N answers      holds     answers no request
+no module    ends while it loads      stubborn  does not end by SIGTERM deadly
+dies of every request that holds this word; with ``engine`` its program is still there,
+and answers 500 dies N       dies after N answers      holds     answers no request
 """
 
 import asyncio

@@ -1,4 +1,5 @@
-"""Run folders written line by line, without a run: as large and as odd as a test of their readers wants them."""
+"""Run folders written line by line, without a run: as large and as odd as a test of
+their readers wants them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,9 +15,11 @@ SCORE_SET = "0123456789ab"
 
 @dataclass
 class Told:
-    """One trial as a test tells it: what was asked, answered and scored. ``answer`` is None where the call failed with
-    ``error``; ``steps`` are further calls after the first, as (role, parts). ``place`` is that of its sample in the
-    data set, by default that of the trial, and ``digest`` that of its sample, by default made of the place."""
+    """One trial as a test tells it: what was asked, answered and scored. ``answer`` is
+    None where the call failed with ``error``; ``steps`` are further calls after the
+    first, as (role, parts). ``place`` is that of its sample in the data set, by default
+    that of the trial, and ``digest`` that of its sample, by default made of the
+    place."""
 
     asked: list[Json]
     answer: list[Json] | None
@@ -56,8 +59,9 @@ def write_run(
     model: str = "teller",
     identity: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write the folder of a run of one task. ``config`` is added to its task file, ``results`` to what the results file
-    says under ``mmeval``; None writes no results file. ``identity`` is that of the run."""
+    """Write the folder of a run of one task. ``config`` is added to its task file,
+    ``results`` to what the results file says under ``mmeval``; None writes no results
+    file. ``identity`` is that of the run."""
     record = {
         **{
             "format": FORMAT_VERSION,

@@ -1,4 +1,5 @@
-"""Task files of a small multi-turn benchmark, written into a folder for ``--include_path``."""
+"""Task files of a small multi-turn benchmark, written into a folder for
+``--include_path``."""
 
 import json
 from pathlib import Path
@@ -22,8 +23,9 @@ TASKS = {
 
 
 def write_story_tasks(folder: Path, rows: int) -> Path:
-    """Three tasks: an episode of three turns whose prompts carry the earlier answers and pictures, and two that ask the
-    same questions, so that they share their generations."""
+    """Three tasks: an episode of three turns whose prompts carry the earlier answers
+    and pictures, and two that ask the same questions, so that they share their
+    generations."""
     data = folder / "data"
     data.mkdir(parents=True)
     (folder / "_tale.yaml").write_text(TEMPLATE)

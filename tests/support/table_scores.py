@@ -1,4 +1,5 @@
-"""Score rows, and run folders that hold them: as many and as odd as a test of a benchmark's tables wants them."""
+"""Score rows, and run folders that hold them: as many and as odd as a test of a
+benchmark's tables wants them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -46,7 +47,8 @@ def trial(
     *,
     repeat: int = 0,
 ) -> Row:
-    """``given``: numbers, or one for all those of UniM, or the word ``failed``, ``unsupported`` or ``bad_sample``."""
+    """``given``: numbers, or one for all those of UniM, or the word ``failed``,
+    ``unsupported`` or ``bad_sample``."""
     row: Row = {
         "n": repeat,
         "s": sample,
@@ -88,7 +90,8 @@ def stored(
     numbers: Sequence[str] = NUMBERS,
     **ours: Any,
 ) -> StoredRun:
-    """The folder of a run with these rows by task, read back; ``ours`` is what its results say beside them."""
+    """The folder of a run with these rows by task, read back; ``ours`` is what its
+    results say beside them."""
     folder.mkdir(parents=True, exist_ok=True)
     shared = {"loader": layout, "layout": layout, "breakdown": BREAKDOWN}
     configs = {

@@ -1,4 +1,5 @@
-"""Small task files: a folder of YAML and rows, and a distribution that registers one by an entry point."""
+"""Small task files: a folder of YAML and rows, and a distribution that registers one by
+an entry point."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -34,7 +35,8 @@ def write_rows(folder: Path, *rows: Mapping[str, Any], split: str = "test") -> P
 
 
 def write_pair(folder: Path, *names: str) -> Path:
-    """Tasks, whose data are to lie in ``NAME_data`` beside them, and the group ``both`` of them."""
+    """Tasks, whose data are to lie in ``NAME_data`` beside them, and the group ``both``
+    of them."""
     for name in names:
         (folder / f"{name}.yaml").write_text(
             f"task: {name}\ndataset_path: {name}_data\n{_KEYS}"
@@ -80,7 +82,8 @@ def installed(
     *,
     more: str = "",
 ) -> Iterator[dict[str, Path]]:
-    """Distributions (``dist-NAME``) that register packages of task files; ``more`` are further entry points of each."""
+    """Distributions (``dist-NAME``) that register packages of task files; ``more`` are
+    further entry points of each."""
     folders = {}
     for name, files in packages.items():
         folders[name] = write_files(site / f"pkg_{name}", {"__init__.py": "", **files})

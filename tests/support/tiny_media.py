@@ -1,4 +1,5 @@
-"""Tiny media of every kind, made when a test asks: real files of a few hundred bytes."""
+"""Tiny media of every kind, made when a test asks: real files of a few hundred
+bytes."""
 
 import io
 import json
@@ -14,7 +15,10 @@ PLAIN_OBJ = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
 PLAIN_OFF = b"OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n"
 _LOOP = b"outer loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\n"
 PLAIN_STL = b"solid a\nfacet normal 0 0 1\n" + _LOOP + b"endfacet\nendsolid a\n"
-_PLY_HEAD = b"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
+_PLY_HEAD = (
+    b"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\n"
+    b"property float z\n"
+)
 _PLY_POINTS = b"0 0 0\n1 0 0\n0 1 0\n"
 PLAIN_PLY = (
     _PLY_HEAD
@@ -95,7 +99,8 @@ def clip(
     frames: int = 20,
     with_sound: bool = False,
 ) -> bytes:
-    """Grey pictures at 10 frames a second, each lighter than the one before; silence beside them."""
+    """Grey pictures at 10 frames a second, each lighter than the one before; silence
+    beside them."""
     import av
     import numpy as np
 
@@ -130,7 +135,8 @@ def _be_silent(out: Any, track: Any) -> None:
 
 
 def sound_clip(form: str = "mp4", **options: str) -> bytes:
-    """Silence in a container that could hold pictures too; ``options`` are the muxer's."""
+    """Silence in a container that could hold pictures too; ``options`` are the
+    muxer's."""
     import av
 
     file = io.BytesIO()
@@ -190,7 +196,8 @@ def pdf_with(
     bodies = (
         "<</Type/Catalog/Pages 2 0 R>>",
         f"<</Type/Pages/Count {pages}/Kids[{'3 0 R ' * pages}]>>",
-        f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 {size[0]} {size[1]}]/Contents 4 0 R/Resources{font}>>",
+        f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 {size[0]} {size[1]}]/Contents 4 0 "
+        f"R/Resources{font}>>",
         f"<</Length {len(words)}>>stream\n{words}\nendstream\n",
     )
     objects = "".join(
@@ -200,7 +207,8 @@ def pdf_with(
 
 
 def zipped(*names: str, first: int = 0) -> bytes:
-    """A zip with empty entries of these names, behind an entry of ``first`` incompressible bytes."""
+    """A zip with empty entries of these names, behind an entry of ``first``
+    incompressible bytes."""
     return packed(
         {"first": "x" * first, **dict.fromkeys(names, "")}, zipfile.ZIP_STORED
     )
@@ -215,18 +223,23 @@ def packed(entries: Mapping[str, str], method: int = zipfile.ZIP_DEFLATED) -> by
 
 
 def related(kind: str, *targets: str) -> str:
-    """The relations of an office file's entry to others of one kind: ``r1``, ``r2``, ..."""
+    """The relations of an office file's entry to others of one kind: ``r1``, ``r2``,
+    ..."""
     schema = "http://schemas.openxmlformats.org"
     kind = f"{schema}/officeDocument/2006/relationships/{kind}"
     rows = "".join(
         f'<Relationship Id="r{at}" Type="{kind}" Target="{to}"/>'
         for at, to in enumerate(targets, 1)
     )
-    return f'<Relationships xmlns="{schema}/package/2006/relationships">{rows}</Relationships>'
+    return (
+        "<Relationships "
+        f'xmlns="{schema}/package/2006/relationships">{rows}</Relationships>'
+    )
 
 
 def office(kinds: Mapping[str, str], entries: Mapping[str, str]) -> bytes:
-    """An office file; ``kinds`` has the content types of entries, the main one first."""
+    """An office file; ``kinds`` has the content types of entries, the main one
+    first."""
     schema, vendor = (
         "http://schemas.openxmlformats.org/package/2006",
         "application/vnd.openxmlformats-",
@@ -236,14 +249,18 @@ def office(kinds: Mapping[str, str], entries: Mapping[str, str]) -> bytes:
     )
     types += '<Default Extension="xml" ContentType="application/xml"/>'
     for name, kind in kinds.items():
-        types += f'<Override PartName="/{name}" ContentType="{vendor}officedocument.{kind}+xml"/>'
+        types += (
+            f'<Override PartName="/{name}" '
+            f'ContentType="{vendor}officedocument.{kind}+xml"/>'
+        )
     head = f'<Types xmlns="{schema}/content-types">{types}</Types>'
     relations = related("officeDocument", next(iter(kinds)))
     return packed({"[Content_Types].xml": head, "_rels/.rels": relations, **entries})
 
 
 def word(*paragraphs: str, xml: str = "", head: str = "") -> bytes:
-    """A Word document of some paragraphs, or with any ``xml`` in its body; ``head`` stands before its root."""
+    """A Word document of some paragraphs, or with any ``xml`` in its body; ``head``
+    stands before its root."""
     body = xml or "".join(
         f"<w:p><w:r><w:t>{escape(words)}</w:t></w:r></w:p>" for words in paragraphs
     )

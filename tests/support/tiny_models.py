@@ -1,12 +1,14 @@
-"""Tiny random models of real classes, built offline once for a machine and kept until their builder changes.
+"""Tiny random models of real classes, built offline once for a machine and kept until
+their builder changes.
 
     tiny_model("llava")  ->  the folder that save_pretrained has written
 
-Names: ``llm``, ``llava``, ``idefics3``, ``qwen2_5_vl``, ``qwen2_audio``, ``chameleon`` (text out), ``janus`` (text or a
-picture), ``emu3`` (recites one answer: text, picture, text), ``qwen2_5_omni`` and ``qwen3_omni`` (text and speech),
-``vits`` (speech), ``sd`` (a pipeline of diffusers). Of metrics: ``clap``, ``clip``, ``whisper``, ``wavlm_sv``,
-``wav2vec2_gender``, and ``resnet50``, ``inception_v3``, ``lpips``, ``beat_this`` and ``dreamsim``, which are files of
-the released names, not folders of transformers.
+Names: ``llm``, ``llava``, ``idefics3``, ``qwen2_5_vl``, ``qwen2_audio``, ``chameleon``
+(text out), ``janus`` (text or a picture), ``emu3`` (recites one answer: text, picture,
+text), ``qwen2_5_omni`` and ``qwen3_omni`` (text and speech), ``vits`` (speech), ``sd``
+(a pipeline of diffusers). Of metrics: ``clap``, ``clip``, ``whisper``, ``wavlm_sv``,
+``wav2vec2_gender``, and ``resnet50``, ``inception_v3``, ``lpips``, ``beat_this`` and
+``dreamsim``, which are files of the released names, not folders of transformers.
 """
 
 import hashlib
@@ -25,7 +27,8 @@ BUILDER = Path(__file__).with_name("make_tiny_models.py")
 
 @cache
 def tiny_model(name: str) -> Path:
-    """The folder of a model; all of them are built when the first is asked for (eight seconds)."""
+    """The folder of a model; all of them are built when the first is asked for (eight
+    seconds)."""
     versions = (
         importlib.metadata.version(package)
         for package in ("torch", "transformers", "diffusers")

@@ -1,4 +1,5 @@
-"""Toys for tests of the engine: samples, tasks, backends, metrics and programs that are small, real and offline."""
+"""Toys for tests of the engine: samples, tasks, backends, metrics and programs that are
+small, real and offline."""
 
 import asyncio
 import hashlib
@@ -55,7 +56,8 @@ toy_parallel = tests.support.parallel:ToyParallel
 
 @contextmanager
 def registered(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The toys as plugins, as an installed distribution has them, until the block ends."""
+    """The toys as plugins, as an installed distribution has them, until the block
+    ends."""
     with installed(site, monkeypatch, {"toys": {}}, more=PLUGINS):
         yield
 
@@ -109,7 +111,8 @@ def task(
     params: GenerationParams | None = None,
     **more: Any,
 ) -> Task:
-    """A task whose samples are their own prompts. ``switches`` are those of every metric."""
+    """A task whose samples are their own prompts. ``switches`` are those of every
+    metric."""
     dataset = Rows(samples(rows) if isinstance(rows, int) else rows)
     return Task(
         name=name,
@@ -146,7 +149,8 @@ def three_turns(ask: Ask) -> Program[Interleaved]:
 
 
 def asks(*texts: str, role: str = "model", **params: Any) -> Program[list[str]]:
-    """One call after the other; returns the texts of the replies, or the kinds of their errors."""
+    """One call after the other; returns the texts of the replies, or the kinds of their
+    errors."""
     found = []
     for text in texts:
         got = yield from ask_one(Call(role, request(text, **params)))
@@ -157,10 +161,12 @@ def asks(*texts: str, role: str = "model", **params: Any) -> Program[list[str]]:
 
 
 class Toy:
-    """Answers ``question 7`` with ``answer 7``, in a ``wording``, or what ``answers`` says to whatever it is asked.
+    """Answers ``question 7`` with ``answer 7``, in a ``wording``, or what ``answers``
+    says to whatever it is asked.
 
-    ``asked`` holds the requests it got; ``log`` is a file that gets a line for each. While the file ``broken`` exists,
-    requests that contain its first line fail with the kind of error in its second. Each answer costs ``tokens``.
+    ``asked`` holds the requests it got; ``log`` is a file that gets a line for each.
+    While the file ``broken`` exists, requests that contain its first line fail with the
+    kind of error in its second. Each answer costs ``tokens``.
     """
 
     provenance: Mapping[str, Any] = {"library": "1"}
@@ -223,8 +229,9 @@ def asked_text(request: Request) -> str:
 
 
 class ToyLocal:
-    """A local model: answers in batches, whose sizes are in ``batches``. It fails on a batch with ``bad`` in it, and
-    runs out of memory when more than ``memory`` requests come at once."""
+    """A local model: answers in batches, whose sizes are in ``batches``. It fails on a
+    batch with ``bad`` in it, and runs out of memory when more than ``memory`` requests
+    come at once."""
 
     capabilities = Capabilities.of(("text",), ("text",))
     provenance: Mapping[str, Any] = {}
@@ -255,7 +262,8 @@ class ToyLocal:
 def toy_agent(
     request: Request, helper: Role, text_to_image: Tool | None = None, *, note: str = ""
 ) -> AgentProgram:
-    """Asks the role helper for a draft and then to better it, and a tool for a picture of it."""
+    """Asks the role helper for a draft and then to better it, and a tool for a picture
+    of it."""
     draft = yield from ask_one(
         helper.ask(f"draft: {asked_text(request)}", title="draft")
     )
@@ -283,7 +291,8 @@ def cast_agent(*roles: str, **args: Any) -> AgentBackend:
     profiles={"official": {"word": "oui"}},
 )
 def toy_yes(trial: Trial, *, word: str = "yes") -> Score:
-    """1 when the answer holds the word, else 0. Some answers make it misbehave, each in the way that they name."""
+    """1 when the answer holds the word, else 0. Some answers make it misbehave, each in
+    the way that they name."""
     assert trial.output is not None
     text = trial.output.text
     if "raise" in text:
@@ -317,7 +326,8 @@ def toy_pair(trial: Trial) -> Mapping[str, float]:
 
 @metric(range=(0, 1), version="1", source="made for tests")
 def toy_verdict(trial: Trial, judge: Role, *, question: str = "met?") -> Program[Score]:
-    """1 when the judge says yes to the answer, 0 when it says no; unscored without a verdict."""
+    """1 when the judge says yes to the answer, 0 when it says no; unscored without a
+    verdict."""
     assert trial.output is not None
     words = (
         (yield from ask_one(judge.ask(trial.output, text_part(f" {question}"))))
@@ -339,7 +349,8 @@ def run_toy(
     args: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> RunOutcome:
-    """A run of the model ``toy`` in a folder, scored in this process; ``asked_in`` tells what it was asked."""
+    """A run of the model ``toy`` in a folder, scored in this process; ``asked_in``
+    tells what it was asked."""
     given = {
         "log": str(folder / "asked"),
         "broken": str(folder / "broken"),
@@ -354,7 +365,8 @@ def run_toy(
 
 
 def asked_in(folder: Path) -> list[str]:
-    """What the toy model was asked by the runs in a folder so far, in order of the words."""
+    """What the toy model was asked by the runs in a folder so far, in order of the
+    words."""
     file = folder / "asked"
     return (
         sorted(line.split("|")[0] for line in file.read_text().splitlines())
@@ -364,7 +376,8 @@ def asked_in(folder: Path) -> list[str]:
 
 
 def break_model(folder: Path, mark: str = "question") -> None:
-    """From now on the toy model fails on requests that hold the mark, until ``mend_model``."""
+    """From now on the toy model fails on requests that hold the mark, until
+    ``mend_model``."""
     (folder / "broken").write_text(f"{mark}\nserver\n")
 
 
@@ -373,7 +386,8 @@ def mend_model(folder: Path) -> None:
 
 
 def damage(folder: Path, mark: str) -> None:
-    """Spoil the lines of journals below a folder that hold a mark. Their lengths stay: so does a broken disk."""
+    """Spoil the lines of journals below a folder that hold a mark. Their lengths stay:
+    so does a broken disk."""
     for segment in folder.rglob("journal/*.jsonl"):
         lines = segment.read_bytes().splitlines()
         segment.write_bytes(

@@ -1,4 +1,5 @@
-"""Adapters of model families that do not exist, for tests of how adapters are found and listed."""
+"""Adapters of model families that do not exist, for tests of how adapters are found and
+listed."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,9 @@
-"""Metrics that open models, as an installed distribution that other processes see. The models are small files.
+"""Metrics that open models, as an installed distribution that other processes see. The
+models are small files.
 
-``weighed`` scores the length of the weights, ``batched`` many answers at once; both note what they do in the file that
-``TOY_NOTES`` names: ``load PID DEVICE``, ``batch PID COUNT``. What ``batched`` does with an answer, the answer says.
+``weighed`` scores the length of the weights, ``batched`` many answers at once; both
+note what they do in the file that ``TOY_NOTES`` names: ``load PID DEVICE``, ``batch PID
+COUNT``. What ``batched`` does with an answer, the answer says.
 """
 
 import json
@@ -42,7 +44,8 @@ def batched(
     model: Annotated[Model, HubModel(FILES)] = "me/scorer",
     most: int = 99,
 ) -> Any:
-    """1 where the answer has the word yes. More than ``most`` answers do not fit into memory."""
+    """1 where the answer has the word yes. More than ``most`` answers do not fit into
+    memory."""
     note("batch", len(trials))
     words = loaded(model, _load)
     if len(trials) > most:
@@ -96,7 +99,8 @@ def notes(file: Path, what: str) -> list[Note]:
 
 
 def registered(folder: Path) -> str:
-    """Register the metrics by a distribution in a folder; the value of PYTHONPATH under which they are found."""
+    """Register the metrics by a distribution in a folder; the value of PYTHONPATH under
+    which they are found."""
     names = "".join(
         f"{name} = tests.support.toy_weights:{name}\n"
         for name in ("weighed", "batched")

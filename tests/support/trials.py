@@ -1,4 +1,5 @@
-"""Trials for tests of metrics: an answer against a target, written as text with tags."""
+"""Trials for tests of metrics: an answer against a target, written as text with
+tags."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,5 +1,5 @@
-"""Answers to UniM as tests write and read them, and the rules by which the released scripts find records, files and
-tags."""
+"""Answers to UniM as tests write and read them, and the rules by which the released
+scripts find records, files and tags."""
 
 import json
 import re
@@ -116,7 +116,8 @@ def write_records(file: Path, *rows: Json, indent: int | None = 2) -> Path:
 
 
 def by_counted_braces(text: str) -> list[Json]:
-    """How one script tells records apart: every brace counts, those in strings too; what does not parse is dropped."""
+    """How one script tells records apart: every brace counts, those in strings too;
+    what does not parse is dropped."""
     found, depth, start = [], 0, 0
     for at, character in enumerate(text):
         if character == "{":
@@ -130,8 +131,8 @@ def by_counted_braces(text: str) -> list[Json]:
 
 
 def by_gathered_lines(text: str) -> list[Json]:
-    """How another one does: line ends of every alphabet end a line and are lost, and lines are joined until they
-    parse."""
+    """How another one does: line ends of every alphabet end a line and are lost, and
+    lines are joined until they parse."""
     found, gathered = [], ""
     for line in text.splitlines():
         gathered += line

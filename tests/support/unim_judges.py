@@ -1,6 +1,7 @@
-"""UniM's judge and captioner for tests from outside: one server whose replies follow from what it is sent alone, and
-that plays the model ``MODEL`` as well. A candidate that is the reference has grade 5, another 1 to 4 by the words that
-both have; an answer whose items are all there is coherent; a caption follows from the whole request."""
+"""UniM's judge and captioner for tests from outside: one server whose replies follow
+from what it is sent alone, and that plays the model ``MODEL`` as well. A candidate that
+is the reference has grade 5, another 1 to 4 by the words that both have; an answer
+whose items are all there is coherent; a caption follows from the whole request."""
 
 import json
 import re
@@ -29,7 +30,8 @@ GRADE: Mapping[str, Any] = {
 COHERENT, LOOSE = (4, 5), (2, 3)
 MODEL = "m"
 _MATERIAL = re.compile(
-    r"^(?P<mark>\S+) (?P<name>[a-z]+) begins[^\n]*\n(?P<text>.*?)\n?(?P=mark) (?P=name) ends",
+    r"^(?P<mark>\S+) (?P<name>[a-z]+) begins[^\n]*\n(?P<text>.*?)\n?(?P=mark) "
+    r"(?P=name) ends",
     re.M | re.S,
 )
 _WORD = re.compile(r"\w+")
@@ -59,7 +61,8 @@ class HonestState(State):
 
 
 class HonestServer(MockServer):
-    """A judge and captioner in a background thread; the keywords are those of the mock server."""
+    """A judge and captioner in a background thread; the keywords are those of the mock
+    server."""
 
     state: HonestState
 
@@ -113,7 +116,8 @@ def said(purpose: Purpose, words: str, key: str) -> str:
 
 
 def semantic_grade(candidate: str, reference: str) -> int:
-    """5 for the same words; else one grade more for each tenth of the words of both that they share, up to 4."""
+    """5 for the same words; else one grade more for each tenth of the words of both
+    that they share, up to 4."""
     if candidate.strip() == reference.strip():
         return 5
     ours, theirs = (set(_WORD.findall(text.lower())) for text in (candidate, reference))
@@ -131,7 +135,8 @@ def medium_of(body: Mapping[str, Any]) -> str:
 def asks(
     server: MockServer, *roles: str, name: str = "j", **more: str
 ) -> tuple[str, ...]:
-    """The flags that have a server play roles (judge and captioner); ``more`` are further arguments of the backend."""
+    """The flags that have a server play roles (judge and captioner); ``more`` are
+    further arguments of the backend."""
     arguments = ",".join(
         f"{key}={value}"
         for key, value in {"model": name, "base_url": server.url, **more}.items()
@@ -162,5 +167,6 @@ def model(server: MockServer, **more: str) -> list[str]:
 
 
 def judged(server: MockServer) -> tuple[str, ...]:
-    """A judge and a captioner who take everything that the interface has a field for."""
+    """A judge and a captioner who take everything that the interface has a field
+    for."""
     return asks(server, inputs="text+image+audio+video+document")

@@ -1,5 +1,6 @@
-"""UniM's judged metrics by hand: trials with items, captions that follow from these, and a judge that says what it is
-told. A reply that a call does not take becomes a failure, as the broker makes one of it after its last try."""
+"""UniM's judged metrics by hand: trials with items, captions that follow from these,
+and a judge that says what it is told. A reply that a call does not take becomes a
+failure, as the broker makes one of it after its last try."""
 
 import json
 from collections.abc import Mapping
@@ -52,7 +53,8 @@ def answer_trial(
     reference: Interleaved | None = None,
     **labels: Any,
 ) -> Trial:
-    """An answer with the pictures red, blue where it has tags, and a reference in words unless one is given."""
+    """An answer with the pictures red, blue where it has tags, and a reference in words
+    unless one is given."""
     return Trial(unim_sample(reference, **labels), output=interleaved(text))
 
 
@@ -78,7 +80,8 @@ def judge_unim(
     failure: Response = DOWN,
     **more: Any,
 ) -> Judged:
-    """A trial judged with these replies in their order; the captioner fails at the medium ``lost``."""
+    """A trial judged with these replies in their order; the captioner fails at the
+    medium ``lost``."""
     waiting = list(says)
     calls: dict[str, list[Call]] = {"judge": [], "captioner": []}
 

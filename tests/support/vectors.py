@@ -1,4 +1,5 @@
-"""Pictures of one colour, and a file that gives each its colour as the embedding, each text one of its own."""
+"""Pictures of one colour, and a file that gives each its colour as the embedding, each
+text one of its own."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -25,7 +26,8 @@ def colour(name: str) -> Media:
 
 
 def picture(name: str) -> Part:
-    """The picture of a colour; ``broken`` is none, and ``missing`` a file that is not there."""
+    """The picture of a colour; ``broken`` is none, and ``missing`` a file that is not
+    there."""
     return (
         MISSING
         if name == "missing"

@@ -1,7 +1,9 @@
-"""What a command writes, in words that are the same at every time and place, for the snapshots of tests/stories/words.
+"""What a command writes, in words that are the same at every time and place, for the
+snapshots of tests/stories/words.
 
-A case is a command in an empty folder with some files. What differs from one run to the next (places, times, versions,
-ports, digests, free space) is replaced by a word in capitals.
+A case is a command in an empty folder with some files. What differs from one run to the
+next (places, times, versions, ports, digests, free space) is replaced by a word in
+capitals.
 """
 
 import re
@@ -20,7 +22,10 @@ DATA = "".join(
     f'{{"id": "{i}", "input": "question {i}", "reference": "answer {i}"}}\n'
     for i in range(3)
 )
-TASK = "task: t\ndataset_path: rows\nmetric_list: [{metric: exact_match}]\nmetadata: {version: 1}\n"
+TASK = (
+    "task: t\ndataset_path: rows\nmetric_list: [{metric: exact_match}]\nmetadata: "
+    "{version: 1}\n"
+)
 """Four lines, so that what a case adds begins in line 5."""
 TINY: Mapping[str, str | bytes] = {"t.yaml": TASK, "rows/test.jsonl": DATA}
 RUN = "run --tasks t.yaml --model reference --output_path runs --score_workers 0"
@@ -34,8 +39,9 @@ def listed(text: str) -> tuple[str, ...]:
 
 
 class Case(NamedTuple):
-    """A command in a folder of ``files``. Those in ``before`` come first and are not shown; ``meanwhile`` changes the
-    folder after them. With a ``server``, URL in the words is the address of a mock server with these settings."""
+    """A command in a folder of ``files``. Those in ``before`` come first and are not
+    shown; ``meanwhile`` changes the folder after them. With a ``server``, URL in the
+    words is the address of a mock server with these settings."""
 
     command: str
     files: Mapping[str, str | bytes] = TINY
@@ -117,7 +123,8 @@ _CHANGING = tuple(
 
 
 def _joined(text: str) -> str:
-    """A help, whatever the width of the terminal and the version of Python: one line for each flag."""
+    """A help, whatever the width of the terminal and the version of Python: one line
+    for each flag."""
     text = re.sub(r"\n {6,}(?=\S)", " ", text)
     text = re.sub(r"(?<=\S) {2,}", " ", text)
     return re.sub(r"^(  -\w) [^\n]+?, (--\w+)", r"\1, \2", text, flags=re.MULTILINE)

@@ -1,9 +1,10 @@
 """The network of Beat This: the likelihood of a beat in each fiftieth of a second.
 
-Foscarin, Schlüter and Widmer, "Beat This! Accurate beat tracking without DBN postprocessing", ISMIR 2024. The released
-package needs torchaudio, which does not work beside a current torch and then breaks transformers, so the network is
-computed here from the released weights, by their names. There are no classes: functions take weights and return logits.
-Tensors are ``Any``, since torch is absent where types are checked.
+Foscarin, Schlüter and Widmer, "Beat This! Accurate beat tracking without DBN
+postprocessing", ISMIR 2024. The released package needs torchaudio, which does not work
+beside a current torch and then breaks transformers, so the network is computed here
+from the released weights, by their names. There are no classes: functions take weights
+and return logits. Tensors are ``Any``, since torch is absent where types are checked.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from mmeval.metrics.models import opening
 from mmeval.system import need
 
 Weights = Mapping[str, Any]
-"""Tensors by the names that the released checkpoint has, without the leading ``model.``."""
+"""Tensors by the names that the released checkpoint has, without the leading
+``model.``."""
 
 CHECKPOINTS = ("final0.ckpt", "beat_this-final0.ckpt")
-"""Names of the released checkpoint: as it is published, and as its own package keeps it."""
+"""Names of the released checkpoint: as it is published, and as its own package keeps
+it."""
 RATE = 22050
 FRAMES_A_SECOND = 50
 _WINDOW = 1024
@@ -45,7 +48,8 @@ class BeatNetwork(NamedTuple):
 
 
 def loaded_network(folder: Path, device: str) -> BeatNetwork:
-    """The network of a folder's checkpoint. Raises WeightsError for an incomplete one."""
+    """The network of a folder's checkpoint. Raises WeightsError for an incomplete
+    one."""
     torch = need("torch", "hf")
     path = next(
         (folder / name for name in CHECKPOINTS if (folder / name).is_file()),
@@ -74,11 +78,15 @@ def loaded_network(folder: Path, device: str) -> BeatNetwork:
     )
 
 
-_HOW_TO_FIX = "put the released checkpoint final0.ckpt there again, or name another folder with the switch"
+_HOW_TO_FIX = (
+    "put the released checkpoint final0.ckpt there again, or name another folder with "
+    "the switch"
+)
 
 
 def _gaps(network: BeatNetwork, given: Mapping[str, Any]) -> str:
-    """What weights the checkpoint lacks; KeyError for one missing outside the blocks."""
+    """What weights the checkpoint lacks; KeyError for one missing outside the
+    blocks."""
     layers = {
         name.split(".")[2]
         for name in network.weights
@@ -179,7 +187,8 @@ def _chunk_logits(network: BeatNetwork, spectrum: Any) -> Any:
 
 
 def _front_block(w: Weights, name: str, x: Any) -> Any:
-    """Attention along the bands, then time, then a convolution that halves the bands."""
+    """Attention along the bands, then time, then a convolution that halves the
+    bands."""
     functional = need("torch.nn.functional", "hf")
     if f"{name}.partial.attnF.to_qkv.weight" in w:
         x = x.permute(0, 3, 2, 1)[0]  # (frames, bands, channels)
@@ -217,7 +226,8 @@ def _attention(w: Weights, name: str, x: Any) -> Any:
 
 
 def _rotated(x: Any, frequencies: Any) -> Any:
-    """Neighbouring pairs of channels turned by an angle that grows with the position."""
+    """Neighbouring pairs of channels turned by an angle that grows with the
+    position."""
     torch = need("torch", "hf")
     places = torch.arange(x.shape[-2], device=x.device, dtype=frequencies.dtype)
     angles = places[:, None] * frequencies

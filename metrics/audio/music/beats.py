@@ -1,4 +1,5 @@
-"""The times of beats in music: by Beat This, without a tempo model behind it, or by librosa."""
+"""The times of beats in music: by Beat This, without a tempo model behind it, or by
+librosa."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 BEAT_THIS = HubModel(
     ("|".join(CHECKPOINTS),),
     unless="tracker=librosa",
-    by_hand="fetch the checkpoint final0 (github.com/CPJKU/beat_this says where it is) and name its folder with the "
+    by_hand="fetch the checkpoint final0 (github.com/CPJKU/beat_this says where it is) "
+    "and name its folder with the "
     "switch, or put it below MMEVAL_WEIGHTS_DIR",
 )
 BEAT_THIS_NAME = "CPJKU/beat_this"
@@ -38,9 +40,9 @@ def beats(
 ) -> list[float]:
     """The times of beats, in seconds, rising.
 
-    ``clip`` is mono at 22050 Hz. ``model`` is the value of a switch with the mark ``BEAT_THIS``. A beat is a frame
-    that is more likely one than not (a logit above 0) and that no frame near it exceeds; of neighbours that are equal
-    the middle is taken.
+    ``clip`` is mono at 22050 Hz. ``model`` is the value of a switch with the mark
+    ``BEAT_THIS``. A beat is a frame that is more likely one than not (a logit above 0)
+    and that no frame near it exceeds; of neighbours that are equal the middle is taken.
     """
     import numpy as np
 
@@ -51,10 +53,11 @@ def beats(
 
 
 def librosa_beats(clip: np.ndarray[Any, np.dtype[np.float32]]) -> list[float]:
-    """The times of beats, in seconds, rising, by librosa's dynamic programming (Ellis, 2007).
+    """The times of beats, in seconds, rising, by librosa's dynamic programming (Ellis,
+    2007).
 
-    ``clip`` is mono at 22050 Hz. The times are those of frames, 23 milliseconds apart. A quick tempo may be heard as
-    half of it, and a slow one as twice.
+    ``clip`` is mono at 22050 Hz. The times are those of frames, 23 milliseconds apart.
+    A quick tempo may be heard as half of it, and a slow one as twice.
     """
     if len(clip) < 2 * SHORTEST:  # a frame of librosa
         return []

@@ -51,15 +51,18 @@ def tempo(
 ) -> list[Score]:
     """1 when the tempo differs from the wanted one by less than ``tolerance``, else 0.
 
-    Range 0 to 1, higher is better. The label under ``tempo_key`` is the wanted number. Silence at both ends is cut off;
-    the beats that Beat This finds in the rest are counted and divided by its minutes. Twice or half the tempo is wrong.
-    An answer that has not exactly one sound, or one that cannot be decoded, is 0, with the reason as evidence. Unscored
-    without an answer or a label.
+    Range 0 to 1, higher is better. The label under ``tempo_key`` is the wanted number.
+    Silence at both ends is cut off; the beats that Beat This finds in the rest are
+    counted and divided by its minutes. Twice or half the tempo is wrong. An answer that
+    has not exactly one sound, or one that cannot be decoded, is 0, with the reason as
+    evidence. Unscored without an answer or a label.
 
-    Switches: ``tolerance`` is in beats a minute; ``model`` has the checkpoint ``final0`` of Beat This; what lies
-    ``top_db`` decibels or more below the loudest frame is silent. With ``tracker: librosa`` no model is needed: the
-    tempo is that of the mean time between the beats that librosa finds, which does not compare with published numbers.
-    Evidence: the beats a minute that were found, how many beats, and the seconds.
+    Switches: ``tolerance`` is in beats a minute; ``model`` has the checkpoint
+    ``final0`` of Beat This; what lies ``top_db`` decibels or more below the loudest
+    frame is silent. With ``tracker: librosa`` no model is needed: the tempo is that of
+    the mean time between the beats that librosa finds, which does not compare with
+    published numbers. Evidence: the beats a minute that were found, how many beats, and
+    the seconds.
     """
     network = bound(model) if tracker == "beat_this" else None
     return [_score(trial, tempo_key, tolerance, network, top_db) for trial in trials]

@@ -43,22 +43,25 @@ CREST = (10.0, 18.0, 1.0)
 """The same of the crest, in decibels."""
 CLIP_COST, NOISE_COST = 400.0, 10.0
 HISS_FROM, HISS_COST, HISS_SPAN, HISS_LEAST = -0.5, 6.0, 0.65, 0.25
-"""The slope of the spectrum above which it hisses, the penalty, and the lowest factor."""
+"""The slope of the spectrum above which it hisses, the penalty, and the lowest
+factor."""
 HIGH_UNSTRUCTURED, HIGH_FROM, HIGH_COST = 0.4, 0.22, 8.0
-"""Below this structure, a share of high frequencies above the second number lowers the quality."""
+"""Below this structure, a share of high frequencies above the second number lowers the
+quality."""
 CONTRAST_BELOW_DB, CONTRAST_LOW, CONTRAST_COST = 18.0, 0.12, 3.2
 """With less signal to noise, a contrast below the second number lowers the quality."""
 STRUCTURE_BELOW_DB, BONUS_CONTRAST, BONUS_CHROMA = 18.0, 0.12, 0.08
 """With less signal to noise, the structure of music raises the quality by this much."""
 PERIODIC_STRUCTURE, PERIODIC_DB, BONUS_PERIODIC = 0.5, 15.0, 0.15
-"""With this structure and signal to noise, periodicity raises the quality by this much."""
+"""With this structure and signal to noise, periodicity raises the quality by this
+much."""
 FINAL_POWER: Mapping[Combination, float] = {"released": 0.7, "paper": 1.0}
 
 
 class Heard(NamedTuple):
-    """The measured terms of a recording, in the units of their own modules.
-    The reported ones have the names of the released report. ``snr_db_hpss`` is None without music, ``snr_db_sf`` where
-    flatness gives no estimate."""
+    """The measured terms of a recording, in the units of their own modules. The
+    reported ones have the names of the released report. ``snr_db_hpss`` is None without
+    music, ``snr_db_sf`` where flatness gives no estimate."""
 
     bandwidth_raw: float
     hf_slope_logP: float  # noqa: N815  as the report writes it
@@ -103,7 +106,8 @@ def is_music(contrast: float, chroma: float) -> bool:
 
 
 def base_of(scores: Mapping[str, float], combination: Combination) -> float:
-    """The scores' geometric mean, weighted as released, or unweighted as in the paper."""
+    """The scores' geometric mean, weighted as released, or unweighted as in the
+    paper."""
     weights = {
         name: WEIGHTS[name] if combination == "released" else 1.0 for name in WEIGHTS
     }
@@ -138,9 +142,9 @@ def scores_of(heard: Heard) -> dict[str, Any]:
 def factors_of(heard: Heard, scores: Mapping[str, Any]) -> dict[str, float]:
     """The penalties as factors below 1, the bonuses as factors above 1.
 
-    High frequencies lower the quality only where there is little structure, low contrast only where there is much
-    noise. The bonus of music is for structure despite noise: there is none with ``hpss_margin`` 1, where music has no
-    noise.
+    High frequencies lower the quality only where there is little structure, low
+    contrast only where there is much noise. The bonus of music is for structure despite
+    noise: there is none with ``hpss_margin`` 1, where music has no noise.
     """
     structure, contrast, snr = (
         scores["structure(1-SF)"],

@@ -21,8 +21,8 @@ SHORT, SHORT_HOP = 0.02, 0.01
 
 
 def framed(samples: Samples, seconds: float = SHORT, hop: float = SHORT_HOP) -> Samples:
-    """Views of the frames, of shape (n, length).
-    The last one that fits is left out, as in the released code, which stops a frame before the end."""
+    """Views of the frames, of shape (n, length). The last one that fits is left out, as
+    in the released code, which stops a frame before the end."""
     import numpy
 
     length, step = round(seconds * RATE), round(hop * RATE)

@@ -30,7 +30,8 @@ SHORT_GAP = 0.1
 GAP_SPAN, MOST_COST = 0.8, 0.98
 """The silent share of the middle with the full penalty, and that penalty."""
 ENOUGH_ACTIVE, COST_OF_ABSENCE, LEAST = 0.85, 2.0, 0.1
-"""The share of active frames without a penalty, the penalty below it, and the lowest factor."""
+"""The share of active frames without a penalty, the penalty below it, and the lowest
+factor."""
 MUCH_SILENCE, STEEPNESS = 0.35, 4.0
 """The share of silent frames above which the penalty grows, and how fast."""
 _AT_ONCE = 1024
@@ -38,7 +39,8 @@ _AT_ONCE = 1024
 
 
 class Gaps(NamedTuple):
-    """Seconds of the longest silence, silent share of frames, factor (1: no penalty)."""
+    """Seconds of the longest silence, silent share of frames, factor (1: no
+    penalty)."""
 
     longest: float
     silent: float
@@ -73,8 +75,8 @@ def silent_frames(frames: Samples) -> Flags:
 
 
 def _inaudible_shares(frames: Samples) -> Samples:
-    """The share of each frame's samples that are inaudible.
-    Processed in parts, since overlapping frames take several times the memory of their recording."""
+    """The share of each frame's samples that are inaudible. Processed in parts, since
+    overlapping frames take several times the memory of their recording."""
     import numpy
 
     parts = (

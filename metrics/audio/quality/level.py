@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples
 
 RANGE, RANGE_HOP = 0.05, 0.025
-"""Seconds of a frame of which the dynamic range is made, and between the starts of two."""
+"""Seconds of a frame of which the dynamic range is made, and between the starts of
+two."""
 LOUD_PERCENTILE, QUIET_PERCENTILE = 95, 5
 FULL_SCALE = 0.995
 """A sample that is higher may be clipped."""
@@ -27,7 +28,8 @@ ENVELOPE = RATE // 100
 JUMP_PERCENTILE = 95
 """The percentile of the envelope's steps above which a step is a jump."""
 STEP_TOLERANCE = 1e-9
-"""How much higher a step must be: far below the least of 16-bit sound (6e-8), far above what rounding adds (1e-10)."""
+"""How much higher a step must be: far below the least of 16-bit sound (6e-8), far above
+what rounding adds (1e-10)."""
 MOST_JUMPS = 0.2
 """The share of jumps at which the score of transients is 0."""
 _AT_ONCE = 2**16
@@ -35,7 +37,8 @@ _AT_ONCE = 2**16
 
 
 class LevelTerms(NamedTuple):
-    """Clipped share of groups, distance of the mean from zero, silent share of frames."""
+    """Clipped share of groups, distance of the mean from zero, silent share of
+    frames."""
 
     clipped: float
     offset: float
@@ -82,9 +85,10 @@ def level_score(terms: LevelTerms) -> float:
 
 
 def transient_score(samples: Samples) -> float:
-    """How few jumps the envelope has: about 0.75, and 1 where all steps are equal.
-    By definition a twentieth of its steps are jumps: it says nothing, and is kept as released. Steps that differ by
-    rounding alone are equal here: as released, the score of a steady tone depends on the processor."""
+    """How few jumps the envelope has: about 0.75, and 1 where all steps are equal. By
+    definition a twentieth of its steps are jumps: it says nothing, and is kept as
+    released. Steps that differ by rounding alone are equal here: as released, the score
+    of a steady tone depends on the processor."""
     import numpy
 
     steps = envelope_steps(samples)
@@ -95,8 +99,9 @@ def transient_score(samples: Samples) -> float:
 
 
 def envelope_steps(samples: Samples) -> Samples:
-    """How far the envelope moves from each sample to the next: n - 1 steps.
-    It is the running mean of absolute samples, with zeros beyond both ends, in double precision and kept in single."""
+    """How far the envelope moves from each sample to the next: n - 1 steps. It is the
+    running mean of absolute samples, with zeros beyond both ends, in double precision
+    and kept in single."""
     import numpy
 
     before = ENVELOPE // 2

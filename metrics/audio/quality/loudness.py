@@ -1,6 +1,7 @@
 """Loudness of a whole recording, in LUFS (ITU-R BS.1770-4, one channel), by pyloudnorm.
 
-Its meter takes about twenty bytes a sample, so that a recording is measured in pieces and its blocks are gated here.
+Its meter takes about twenty bytes a sample, so that a recording is measured in pieces
+and its blocks are gated here.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 BLOCK, STEP = 0.4, 0.1
 """Seconds of a block, and between the starts of two."""
 ABSOLUTE_GATE, RELATIVE_GATE = -70.0, -10.0
-"""LUFS below which a block does not count, and how far below the mean of the others it may be."""
+"""LUFS below which a block does not count, and how far below the mean of the others it
+may be."""
 OFFSET = -0.691
 """Decibels by which the loudness of a sine of 997 Hz equals its level."""
 SHORTEST = BLOCK
@@ -24,11 +26,13 @@ SHORTEST = BLOCK
 _AT_ONCE = 100
 """Blocks of a piece."""
 _LEAD = 10
-"""Blocks before a piece, at the end of which its filters have forgotten where they began."""
+"""Blocks before a piece, at the end of which its filters have forgotten where they
+began."""
 
 
 def loudness(samples: Samples) -> float:
-    """Integrated loudness in LUFS; minus infinity where every block is below the gate."""
+    """Integrated loudness in LUFS; minus infinity where every block is below the
+    gate."""
     import numpy
     import pyloudnorm
 

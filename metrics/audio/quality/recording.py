@@ -25,8 +25,9 @@ LIMITS = replace(DEFAULT_LIMITS, max_audio_seconds=LONGEST)
 
 
 def recording(media: Media) -> Samples:
-    """The sound of a medium as float32 of shape (n,), n at least 1.
-    Raises the errors of ``mmeval.decode``; a sound of more than a quarter of an hour is above the limits."""
+    """The sound of a medium as float32 of shape (n,), n at least 1. Raises the errors
+    of ``mmeval.decode``; a sound of more than a quarter of an hour is above the
+    limits."""
     samples = _at_rate(media)
     return audible(samples - samples.mean())
 
@@ -48,8 +49,9 @@ def audible(samples: Samples) -> Samples:
 
 
 def length_at_rate(count: int, rate: int) -> int:
-    """How many samples librosa makes of ``count`` at ``rate``, rounded up.
-    The quotient of floats is often a little too large: a sample of silence is added although the lengths would fit."""
+    """How many samples librosa makes of ``count`` at ``rate``, rounded up. The quotient
+    of floats is often a little too large: a sample of silence is added although the
+    lengths would fit."""
     return math.ceil(count * (RATE / rate))
 
 

@@ -27,7 +27,8 @@ NOISY_FLATNESS = 0.55
 SIGNAL_BELOW, NOISE_ABOVE = 0.45, 0.65
 """Frames with less flatness are signal, those with more are noise."""
 FEWEST, FEWEST_SHARE = 10, 0.05
-"""The fewest frames of signal and of noise, and the smallest share of the valid ones."""
+"""The fewest frames of signal and of noise, and the smallest share of the valid
+ones."""
 STEEPNESS = 0.33
 """For each decibel."""
 MIDDLE_DB, MIDDLE_MUSIC_DB = 28.0, 22.0
@@ -44,7 +45,8 @@ class NoiseTerms(NamedTuple):
 
 def noise_terms(samples: Samples, flatness: Samples) -> NoiseTerms:
     """Both estimates; frames of level and flatness are paired by number, as released.
-    Their hops differ (480 and 512 samples): after a minute they are four seconds apart."""
+    Their hops differ (480 and 512 samples): after a minute they are four seconds
+    apart."""
     levels = rms(framed(samples))
     count = min(len(levels), len(flatness))
     levels, flatness = levels[:count], flatness[:count]

@@ -1,7 +1,8 @@
 """The pitch of a voice, by Praat's analysis or librosa's.
 
-The definition is MMMG's (task Voice Attribution): the voiced moments of a clip are sorted into narrow bands of pitch,
-and the pitch of the voice is the mean, weighted by loudness, in the band that holds most of the loudness.
+The definition is MMMG's (task Voice Attribution): the voiced moments of a clip are
+sorted into narrow bands of pitch, and the pitch of the voice is the mean, weighted by
+loudness, in the band that holds most of the loudness.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ _BEYOND = 0.1
 
 
 class Voiced(NamedTuple):
-    """The voiced moments of a clip.
-    Their pitch in mel, and their loudness in decibels above the threshold of hearing, at least 0."""
+    """The voiced moments of a clip. Their pitch in mel, and their loudness in decibels
+    above the threshold of hearing, at least 0."""
 
     mel: Values
     loudness: Values
@@ -62,7 +63,8 @@ def pitch_of(
     """
     if floor >= ceiling:
         raise UsageError(
-            f"the lowest pitch, {floor:g} Hz, must be below the highest one, {ceiling:g} Hz"
+            f"the lowest pitch, {floor:g} Hz, must be below the highest one, "
+            f"{ceiling:g} Hz"
         )
     if analysis == "pyin":
         voiced = _voiced_by_pyin(samples, floor=floor, ceiling=ceiling, step=step)

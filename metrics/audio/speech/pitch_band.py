@@ -51,7 +51,8 @@ def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 @metric(
     range=(0, 1),
     version="2",
-    source="MMMG, tasks Voice Attribution and Multi-Lingual Speech; official: audio evaluators 54527db8",
+    source="MMMG, tasks Voice Attribution and Multi-Lingual Speech; official: audio "
+    "evaluators 54527db8",
     needs=lambda switches: (
         *(() if switches["gender"] else MODEL_NEEDS),
         "librosa:librosa" if switches["analysis"] == "pyin" else "parselmouth:pitch",
@@ -81,20 +82,25 @@ def pitch_band(
 ) -> list[Score]:
     """How high, or low, the answer's voice is within the pitch band of men or women.
 
-    Range 0 to 1, higher is better. The label under ``pitch_key`` is ``high`` or ``low``; a row without it asks for no
-    pitch, and any sound is 1. Asked for a high voice, the value is 0 at the lower end of the band and below it, 1 at
-    the upper end and above, and grows linearly between; for a low voice it is the other way round. The pitch is
-    Praat's: the voiced moments of the whole sound are sorted into narrow bands, and in the one that holds most loudness
-    the mean is taken, weighted by loudness. A sound without a voiced moment is 0, also one that is too short to measure
-    (below 0.08 seconds). An answer that has not exactly one sound, or one that cannot be decoded, is 0, with the reason
-    as evidence. Unscored without an answer, and with another label.
+    Range 0 to 1, higher is better. The label under ``pitch_key`` is ``high`` or
+    ``low``; a row without it asks for no pitch, and any sound is 1. Asked for a high
+    voice, the value is 0 at the lower end of the band and below it, 1 at the upper end
+    and above, and grows linearly between; for a low voice it is the other way round.
+    The pitch is Praat's: the voiced moments of the whole sound are sorted into narrow
+    bands, and in the one that holds most loudness the mean is taken, weighted by
+    loudness. A sound without a voiced moment is 0, also one that is too short to
+    measure (below 0.08 seconds). An answer that has not exactly one sound, or one that
+    cannot be decoded, is 0, with the reason as evidence. Unscored without an answer,
+    and with another label.
 
-    Switches: ``gender`` chooses the band; where it is empty a ``model`` finds the gender from the first ``seconds`` of
-    the sound, where ``male_class`` stands for a man. ``male_low`` to ``female_high`` are the ends of the bands in mel.
-    ``floor`` and ``ceiling`` of the pitch and ``intensity_floor``, the lowest pitch whose periods the loudness shall
-    not show, are in hertz, ``step`` in samples at 22050 Hz; there is one band fewer than ``edges``. With ``analysis:
-    pyin`` librosa finds the pitch in place of Praat, which does not compare with published numbers. Evidence: the pitch
-    in mel, and the gender.
+    Switches: ``gender`` chooses the band; where it is empty a ``model`` finds the
+    gender from the first ``seconds`` of the sound, where ``male_class`` stands for a
+    man. ``male_low`` to ``female_high`` are the ends of the bands in mel. ``floor`` and
+    ``ceiling`` of the pitch and ``intensity_floor``, the lowest pitch whose periods the
+    loudness shall not show, are in hertz, ``step`` in samples at 22050 Hz; there is one
+    band fewer than ``edges``. With ``analysis: pyin`` librosa finds the pitch in place
+    of Praat, which does not compare with published numbers. Evidence: the pitch in mel,
+    and the gender.
     """
     how: dict[str, Any] = {
         "floor": floor,

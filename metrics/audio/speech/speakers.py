@@ -44,7 +44,8 @@ def _gender_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 @metric(
     range=(0, 1),
     version="2",
-    source="MMMG, tasks Voice Attribution and Multi-Lingual Speech; official: audio evaluators 54527db8",
+    source="MMMG, tasks Voice Attribution and Multi-Lingual Speech; official: audio "
+    "evaluators 54527db8",
     needs=MODEL_NEEDS,
     check=_gender_fault,
     batch=8,
@@ -59,11 +60,13 @@ def speaker_gender(
 ) -> list[Score]:
     """1 when the answer's voice has the gender in the sample's label, else 0.
 
-    Range 0 to 1, higher is better. An answer that has not exactly one sound, or one that cannot be decoded, is 0, with
-    the reason as evidence. Unscored without an answer, and without a label that is ``male`` or ``female``.
+    Range 0 to 1, higher is better. An answer that has not exactly one sound, or one
+    that cannot be decoded, is 0, with the reason as evidence. Unscored without an
+    answer, and without a label that is ``male`` or ``female``.
 
-    Switches: ``model`` is a classifier of speech; ``male_class`` is its class for men; it is given the first
-    ``seconds`` of the sound, and silence after a shorter one. Evidence: the gender found, and how sure the model is.
+    Switches: ``model`` is a classifier of speech; ``male_class`` is its class for men;
+    it is given the first ``seconds`` of the sound, and silence after a shorter one.
+    Evidence: the gender found, and how sure the model is.
     """
     sounds = [the_only_decodable(trial) for trial in trials]
     only = [sound for sound in sounds if isinstance(sound, Media)]
@@ -95,14 +98,16 @@ def _voice_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     return (
         ""
         if fits
-        else f"the row's label {switches['order_key']!r} must be a list of speakers, not {order!r:.80}"
+        else f"the row's label {switches['order_key']!r} must be a list of speakers, "
+        f"not {order!r:.80}"
     )
 
 
 @metric(
     range=(0, 1),
     version="2",
-    source="MMMG, tasks Voice Replication and Conversation; official: audio evaluators 54527db8",
+    source="MMMG, tasks Voice Replication and Conversation; official: audio evaluators "
+    "54527db8",
     needs=MODEL_NEEDS,
     check=_voice_fault,
     batch=8,
@@ -121,17 +126,21 @@ def speaker_similarity(
     Range 0 to 1, higher is better. ``against`` says what is compared:
 
     - ``input``: the answer's only sound with the first sound of the sample's input.
-    - ``reference``: the answer's only sound with the first sound of the first reference.
-    - ``turns``: the answer's sounds with each other, every two turns that have the same speaker. The label
-      ``order_key`` lists the speakers of the turns; an answer with another number of sounds is 0. Different speakers
-      need not differ, and without two turns of one speaker there is nothing to fail.
+    - ``reference``: the answer's only sound with the first sound of the first
+      reference.
+    - ``turns``: the answer's sounds with each other, every two turns that have the same
+      speaker. The label ``order_key`` lists the speakers of the turns; an answer with
+      another number of sounds is 0. Different speakers need not differ, and without two
+      turns of one speaker there is nothing to fail.
 
-    An answer without the wanted sounds, or with one that cannot be decoded, is 0, with the reason as evidence. Unscored
-    without an answer, without the label, and where the sound of the data is missing or cannot be decoded.
+    An answer without the wanted sounds, or with one that cannot be decoded, is 0, with
+    the reason as evidence. Unscored without an answer, without the label, and where the
+    sound of the data is missing or cannot be decoded.
 
-    Switches: ``model`` is an x-vector model. ``threshold`` is .93 in every released scorer; the paper says .86. The
-    first ``seconds`` of each sound are used; the released scorer uses all of it, however much memory that takes.
-    Evidence: the cosine of each pair.
+    Switches: ``model`` is an x-vector model. ``threshold`` is .93 in every released
+    scorer; the paper says .86. The first ``seconds`` of each sound are used; the
+    released scorer uses all of it, however much memory that takes. Evidence: the cosine
+    of each pair.
     """
     switches = {"against": against, "order_key": order_key}
     asked = [_pairs(trial, switches) for trial in trials]
@@ -153,7 +162,8 @@ def speaker_similarity(
 def _pairs(
     trial: Trial, switches: Mapping[str, Any]
 ) -> dict[str, tuple[Media, Media]] | Score:
-    """The pairs of sounds that should have one voice, by their names in the evidence."""
+    """The pairs of sounds that should have one voice, by their names in the
+    evidence."""
     if trial.output is None:
         return Score.unscored("there is no answer to score")
     if fault := _voice_fault(trial.sample, switches):

@@ -42,7 +42,8 @@ def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 @metric(
     range=(0, 1),
     version="2",
-    source="MMMG, tasks Voice Attribution and Multi-Lingual Speech; official: audio evaluators 54527db8",
+    source="MMMG, tasks Voice Attribution and Multi-Lingual Speech; official: audio "
+    "evaluators 54527db8",
     needs=MODEL_NEEDS,
     check=_sample_fault,
     batch=8,
@@ -63,18 +64,22 @@ def speech_rate(
 ) -> list[Score]:
     """How fast, or slow, the answer's speech is: words a minute, within a band.
 
-    Range 0 to 1, higher is better. The label under ``speed_key`` is ``high`` or ``low``; a row without it asks for no
-    rate, and any sound is 1. Asked for fast speech, the value is 0 at the lower end of the band and below it, 1 at the
-    upper end and above, and grows linearly between; for slow speech it is the other way round. The words are those of
-    Whisper's transcript, normalised as it normalises English and split at single blanks, so that an empty transcript
-    counts as one word; of Chinese the characters are counted, blanks included. The minutes are those of the sound
-    without the silence at both ends. An answer that has not exactly one sound, or one that cannot be decoded, is 0,
-    with the reason as evidence. Unscored without an answer, and with another label.
+    Range 0 to 1, higher is better. The label under ``speed_key`` is ``high`` or
+    ``low``; a row without it asks for no rate, and any sound is 1. Asked for fast
+    speech, the value is 0 at the lower end of the band and below it, 1 at the upper end
+    and above, and grows linearly between; for slow speech it is the other way round.
+    The words are those of Whisper's transcript, normalised as it normalises English and
+    split at single blanks, so that an empty transcript counts as one word; of Chinese
+    the characters are counted, blanks included. The minutes are those of the sound
+    without the silence at both ends. An answer that has not exactly one sound, or one
+    that cannot be decoded, is 0, with the reason as evidence. Unscored without an
+    answer, and with another label.
 
-    Switches: with ``source`` as ``text``, the words are those of the answer's text and no model is asked; ``model``,
-    ``processor`` and ``language`` are those of the metric ``transcript``; the four next ones are the ends of the bands;
-    what lies ``top_db`` decibels or more below the loudest frame is silent. Evidence: the rate, how much was counted,
-    and the seconds.
+    Switches: with ``source`` as ``text``, the words are those of the answer's text and
+    no model is asked; ``model``, ``processor`` and ``language`` are those of the metric
+    ``transcript``; the four next ones are the ends of the bands; what lies ``top_db``
+    decibels or more below the loudest frame is silent. Evidence: the rate, how much was
+    counted, and the seconds.
     """
     sounds = [_sound(trial, speed_key) for trial in trials]
     kept = [

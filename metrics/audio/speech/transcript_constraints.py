@@ -39,12 +39,14 @@ def _asked(sample: Sample, constraint_key: str, order_key: str) -> _Asked:
     order = sample.metadata.get(order_key)
     if not isinstance(order, (list, tuple)) or not order:
         raise UsageError(
-            f"constraints by turn take a list of the turns' speakers under {order_key!r}, not {order!r:.80}"
+            "constraints by turn take a list of the turns' speakers under "
+            f"{order_key!r}, not {order!r:.80}"
         )
     turns = {str(turn) for turn in range(len(order))}
     if not label or not all(str(turn) in turns for turn in label):
         raise UsageError(
-            f"constraints are by turn, from 0 to {len(order) - 1}, not by {', '.join(map(str, label))!r:.80}"
+            f"constraints are by turn, from 0 to {len(order) - 1}, not by "
+            f"{', '.join(map(str, label))!r:.80}"
         )
     return _Asked(
         len(order), {str(turn): constraints_of(one) for turn, one in label.items()}
@@ -62,7 +64,8 @@ def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 @metric(
     range=(0, 1),
     version="3",
-    source="MMMG, Transcript Editing, Transcript Generation, Conversation; official: audio evaluators 54527db8",
+    source="MMMG, Transcript Editing, Transcript Generation, Conversation; official: "
+    "audio evaluators 54527db8",
     needs=MODEL_NEEDS,
     profiles={"official": {"lower_keywords": False, "missing": "empty_text"}},
     check=_fault,
@@ -81,17 +84,19 @@ def transcript_constraints(
 ) -> list[Score]:
     """The share of the row's constraints that Whisper's transcripts of sounds meet.
 
-    Range 0 to 1, higher is better. The label under ``constraint_key`` is a constraint or a list of them (see
-    ``text_constraints``), which are met together: then the answer must have exactly one sound, and is 0 or 1. Or it
-    maps the numbers of turns, from 0, to such labels: then the answer must have as many sounds as the label
-    ``order_key`` has speakers, and the mean over those turns counts. An answer with another number of sounds, or with
-    one that cannot be decoded, is 0, with the reason as evidence. Unscored without an answer, and where the labels are
-    none of this.
+    Range 0 to 1, higher is better. The label under ``constraint_key`` is a constraint
+    or a list of them (see ``text_constraints``), which are met together: then the
+    answer must have exactly one sound, and is 0 or 1. Or it maps the numbers of turns,
+    from 0, to such labels: then the answer must have as many sounds as the label
+    ``order_key`` has speakers, and the mean over those turns counts. An answer with
+    another number of sounds, or with one that cannot be decoded, is 0, with the reason
+    as evidence. Unscored without an answer, and where the labels are none of this.
 
-    Switches: ``model``, ``processor`` and ``language`` are those of ``transcript``, ``lower_keywords`` that of
-    ``text_constraints``. ``missing`` says what an answer without any sound is where one is wanted: ``zero``, or
-    ``empty_text`` as in the released scorer, where a missing sound is an empty text, which excludes all keywords and is
-    short. Evidence: by turn, the transcript and each constraint.
+    Switches: ``model``, ``processor`` and ``language`` are those of ``transcript``,
+    ``lower_keywords`` that of ``text_constraints``. ``missing`` says what an answer
+    without any sound is where one is wanted: ``zero``, or ``empty_text`` as in the
+    released scorer, where a missing sound is an empty text, which excludes all keywords
+    and is short. Evidence: by turn, the transcript and each constraint.
     """
     rule = _Rule(constraint_key, order_key, lower_keywords, missing)
     found = [rule.sounds(trial) for trial in trials]
@@ -122,7 +127,8 @@ class _Rule(NamedTuple):
     missing: Missing
 
     def sounds(self, trial: Trial) -> dict[str, Media] | Score:
-        """The sounds with constraints, by turn, or the score of a trial without them."""
+        """The sounds with constraints, by turn, or the score of a trial without
+        them."""
         if trial.output is None:
             return Score.unscored("there is no answer to score")
         try:
@@ -137,7 +143,8 @@ class _Rule(NamedTuple):
             return only if isinstance(only, Score) else _decodable({ONLY: only})
         if len(sounds) != asked.turns:
             return wrong(
-                f"the answer has {len(sounds)} sounds, not {asked.turns}, one for each turn"
+                f"the answer has {len(sounds)} sounds, not {asked.turns}, one for "
+                "each turn"
             )
         return _decodable({turn: sounds[int(turn)] for turn in asked.constraints})
 

@@ -38,7 +38,8 @@ PROCESSOR = HubModel(
         "normalizer.json|",
     )
 )
-"""The processor of a model. Fine-tuned models share it, as BELLE's for Chinese uses Whisper's."""
+"""The processor of a model. Fine-tuned models share it, as BELLE's for Chinese uses
+Whisper's."""
 
 WHISPER_NAME = "openai/whisper-large-v3"
 HEARD_RATE = 16000
@@ -61,9 +62,11 @@ def transcripts(
     language: str = "english",
 ) -> list[str]:
     """The words of each clip, normalised in every language as Whisper does English.
-    Small letters, no punctuation, nothing in brackets. Empty without words, and for a clip without samples.
+    Small letters, no punctuation, nothing in brackets. Empty without words, and for a
+    clip without samples.
 
-    Clips are mono at 22050 Hz. The most likely word is taken each time, so the same clip has the same transcript.
+    Clips are mono at 22050 Hz. The most likely word is taken each time, so the same
+    clip has the same transcript.
     """
     heard = [resampled(one, RATE, HEARD_RATE) for one in clips]
     found = dict.fromkeys(range(len(clips)), "")
@@ -124,16 +127,20 @@ def transcript(
     blanks: Blanks = "drop",
     text_key: str = "text",
 ) -> list[Score]:
-    """How much of the wanted text is spoken in the answer's sound.
-    1 less the errors (substituted, deleted, inserted) for each word of Whisper's transcript, and not below 0.
+    """How much of the wanted text is spoken in the answer's sound. 1 less the errors
+    (substituted, deleted, inserted) for each word of Whisper's transcript, and not
+    below 0.
 
-    Range 0 to 1, higher is better. The wanted text is the sample's label under ``text_key``, else the first reference's
-    text. Both texts are normalised as Whisper normalises English. An answer that has not exactly one sound, or one that
-    cannot be decoded, is 0, with the reason as evidence. Unscored without an answer, and where no text is wanted.
+    Range 0 to 1, higher is better. The wanted text is the sample's label under
+    ``text_key``, else the first reference's text. Both texts are normalised as Whisper
+    normalises English. An answer that has not exactly one sound, or one that cannot be
+    decoded, is 0, with the reason as evidence. Unscored without an answer, and where no
+    text is wanted.
 
-    Switches: ``model`` is a Whisper model, ``processor`` the model with its tokenizer and feature extractor;
-    ``language`` is the spoken language, as Whisper names it (``english``, ``chinese``). ``unit`` is ``word`` or
-    ``character``; ``blanks`` is that of ``word_accuracy``, for characters alone. Evidence: the errors, the length of
+    Switches: ``model`` is a Whisper model, ``processor`` the model with its tokenizer
+    and feature extractor; ``language`` is the spoken language, as Whisper names it
+    (``english``, ``chinese``). ``unit`` is ``word`` or ``character``; ``blanks`` is
+    that of ``word_accuracy``, for characters alone. Evidence: the errors, the length of
     the wanted text, and both sides as they were compared.
     """
     sounds = [the_only_decodable(trial) for trial in trials]

@@ -27,17 +27,20 @@ HEARD_RATE = 16000
 SECONDS = 5.0
 """Seconds of a clip that are used for a gender."""
 LONGEST_SECONDS = 60.0
-"""Seconds of a clip that are used for a voice: the speaker model's memory grows with their square."""
+"""Seconds of a clip that are used for a voice: the speaker model's memory grows with
+their square."""
 MALE_CLASS = 1
 SHORTEST = HEARD_RATE // 2
-"""Samples; a shorter clip is padded with silence, since the speaker model needs the spread of some frames."""
+"""Samples; a shorter clip is padded with silence, since the speaker model needs the
+spread of some frames."""
 _BATCH = 8
 
 Gender = Literal["male", "female"]
 
 
 class Heard(NamedTuple):
-    """A gender, and how sure the model is of it: 0.5 to 1 for a model of two classes."""
+    """A gender, and how sure the model is of it: 0.5 to 1 for a model of two
+    classes."""
 
     gender: Gender
     certainty: float
@@ -104,8 +107,8 @@ def voice_vectors(
     """The voice of each clip as a vector of length 1, from its first ``seconds``.
     float32 of shape (clips, width); the cosine of two says how alike they are.
 
-    Each clip goes through the model alone: the released scorer pads eight together without a mask, so that there a
-    clip's voice depends on its neighbours.
+    Each clip goes through the model alone: the released scorer pads eight together
+    without a mask, so that there a clip's voice depends on its neighbours.
     """
     import numpy as np
 

@@ -1,4 +1,5 @@
-"""CLIP: embeddings of pictures and texts in one space, by its network or from a file that was made elsewhere."""
+"""CLIP: embeddings of pictures and texts in one space, by its network or from a file
+that was made elsewhere."""
 
 from __future__ import annotations
 
@@ -40,13 +41,15 @@ AT_ONCE = 16
 
 
 def clip_needs(switches: Mapping[str, Any]) -> tuple[str, ...]:
-    """The packages of a metric with the switch ``vectors``, for ``@metric(needs=...)``."""
+    """The packages of a metric with the switch ``vectors``, for
+    ``@metric(needs=...)``."""
     return () if switches["vectors"] else ("torch:hf", "transformers:hf")
 
 
 class Shown(NamedTuple):
-    """A picture to embed: the medium that it is or was made of, what was made of it, and its pixels.
-    ``pixels`` is called only where they are needed, and raises the errors of ``mmeval.decode``."""
+    """A picture to embed: the medium that it is or was made of, what was made of it,
+    and its pixels. ``pixels`` is called only where they are needed, and raises the
+    errors of ``mmeval.decode``."""
 
     media: Media
     form: tuple[Any, ...]
@@ -68,8 +71,8 @@ class Embedder(Protocol):
 
 
 def embedder(model: Model, vectors: str = "") -> Embedder:
-    """The embeddings of a bound model; of the file ``vectors``, where one is named. Raises UsageError for a file that
-    is none of embeddings."""
+    """The embeddings of a bound model; of the file ``vectors``, where one is named.
+    Raises UsageError for a file that is none of embeddings."""
     if not vectors:
         return _Network(bound(model))
     path = Path(vectors)
@@ -208,7 +211,8 @@ class _Table:
                 self._found[kind, row[kind]] = np.asarray(row["vector"], np.float64)
             except (ValueError, TypeError, KeyError):
                 raise UsageError(
-                    f'{path}:{number}: no {{"sha256" or "text", "vector"}} of an embedding'
+                    f'{path}:{number}: no {{"sha256" or "text", "vector"}} of an '
+                    "embedding"
                 ) from None
 
     def pictures(self, shown: Sequence[Shown]) -> list[Vector | ContentError]:

@@ -1,8 +1,9 @@
-"""What networks of convolutions share: released weights read safely, convolutions with their normalisation, pictures
-as batches.
+"""What networks of convolutions share: released weights read safely, convolutions with
+their normalisation, pictures as batches.
 
-The networks are computed from the released files by the names in them, so that torchvision is not needed. Tensors are
-``Any``, since torch is absent where types are checked.
+The networks are computed from the released files by the names in them, so that
+torchvision is not needed. Tensors are ``Any``, since torch is absent where types are
+checked.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ class Layers:
 
 
 def read_weights(path: Path) -> dict[str, Any]:
-    """The tensors of a file by name: of safetensors, or of a checkpoint of torch, of which no code is run."""
+    """The tensors of a file by name: of safetensors, or of a checkpoint of torch, of
+    which no code is run."""
     if path.suffix == ".safetensors":
         return dict(need("safetensors.torch", "hf").load_file(path))
     return dict(need("torch", "hf").load(path, map_location="cpu", weights_only=True))
@@ -68,7 +70,8 @@ def hub_weights(folder: Path) -> dict[str, Any]:
 def normalised(
     weights: Weights, convolution: str, normalisation: str, epsilon: float, device: str
 ) -> Convolution:
-    """A convolution without a bias and the batch normalisation behind it as one. Raises KeyError for a lack of one."""
+    """A convolution without a bias and the batch normalisation behind it as one. Raises
+    KeyError for a lack of one."""
     mean, variance = (
         weights[f"{normalisation}.running_{name}"].double() for name in ("mean", "var")
     )
@@ -79,12 +82,14 @@ def normalised(
 
 
 def squeezed(pixels: Pixels, side: int) -> Pixels:
-    """A picture as a square of another size, whatever its shape (bilinear, smoothed)."""
+    """A picture as a square of another size, whatever its shape (bilinear,
+    smoothed)."""
     return resized(pixels, (side, side), "BILINEAR")
 
 
 def batch_of(pictures: Sequence[Pixels], device: str) -> Any:
-    """Pictures of one size, normalised by the colours of ImageNet: (pictures, 3, height, width)."""
+    """Pictures of one size, normalised by the colours of ImageNet: (pictures, 3,
+    height, width)."""
     import numpy
 
     torch = need("torch", "hf")

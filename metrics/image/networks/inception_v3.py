@@ -1,7 +1,7 @@
 """Inception-v3: the features of pictures before its classifier.
 
-Szegedy, Vanhoucke, Ioffe, Shlens and Wojna, "Rethinking the Inception Architecture for Computer Vision", 2016, by the
-names that torchvision gives to its parts.
+Szegedy, Vanhoucke, Ioffe, Shlens and Wojna, "Rethinking the Inception Architecture for
+Computer Vision", 2016, by the names that torchvision gives to its parts.
 """
 
 from __future__ import annotations
@@ -32,14 +32,16 @@ SIDE = 299
 
 
 class _Branches(NamedTuple):
-    """A block: its chains of convolutions, what pooling does (``mean`` and a convolution, ``max``, or none)."""
+    """A block: its chains of convolutions, what pooling does (``mean`` and a
+    convolution, ``max``, or none)."""
 
     chains: tuple[tuple[str, ...], ...]
     pool: str = "mean"
 
 
 _STRIDE_2 = "/2"
-"""Behind the name of a convolution with stride 2, which has no padding; two names with ``+`` stand side by side."""
+"""Behind the name of a convolution with stride 2, which has no padding; two names with
+``+`` stand side by side."""
 _A = _Branches(
     (
         ("branch1x1",),
@@ -94,7 +96,8 @@ _MIXED = {
 
 
 def inception_v3(folder: Path, device: str) -> Layers:
-    """The network of a folder with ``HUB_FILES``. Raises WeightsError for other files."""
+    """The network of a folder with ``HUB_FILES``. Raises WeightsError for other
+    files."""
     with opening(folder, "holds no weights of Inception-v3"):
         weights = hub_weights(folder)
         names = [*_STEM]

@@ -1,7 +1,7 @@
 """The distance of LPIPS, by AlexNet and the released heads.
 
-Zhang, Isola, Efros, Shechtman and Wang, "The Unreasonable Effectiveness of Deep Features as a Perceptual Metric", 2018,
-version 0.1.
+Zhang, Isola, Efros, Shechtman and Wang, "The Unreasonable Effectiveness of Deep
+Features as a Perceptual Metric", 2018, version 0.1.
 """
 
 from __future__ import annotations
@@ -23,15 +23,18 @@ TRUNKS = ("alexnet-owt-7be5be79.pth", "alexnet-owt-4df8aa71.pth")
 HEADS = "alex.pth"
 LPIPS = HubModel(
     ("|".join(TRUNKS), HEADS),
-    by_hand="put alexnet-owt-7be5be79.pth of torchvision's model zoo and alex.pth of github.com/richzhang/"
-    "PerceptualSimilarity (lpips/weights/v0.1) into one folder, and name it with the switch, or put it below "
+    by_hand="put alexnet-owt-7be5be79.pth of torchvision's model zoo and alex.pth of "
+    "github.com/richzhang/"
+    "PerceptualSimilarity (lpips/weights/v0.1) into one folder, and name it with the "
+    "switch, or put it below "
     "MMEVAL_WEIGHTS_DIR",
 )
 LPIPS_NAME = "richzhang/PerceptualSimilarity"
 SMALLEST = 31
 """Pixels of a side that the network needs."""
 _STEPS = ((0, 4, 2), (3, 1, 2), (6, 1, 1), (8, 1, 1), (10, 1, 1))
-"""The convolutions of AlexNet: number, stride and padding. The first two are followed by pooling."""
+"""The convolutions of AlexNet: number, stride and padding. The first two are followed
+by pooling."""
 _SHIFT, _SCALE = (-0.030, -0.088, -0.188), (0.458, 0.448, 0.450)
 """Of red, green and blue in numbers from -1 to 1."""
 
@@ -45,7 +48,8 @@ class LpipsNetwork(NamedTuple):
 
 
 def lpips_network(folder: Path, device: str) -> LpipsNetwork:
-    """The network of a folder with the released files. Raises WeightsError for others."""
+    """The network of a folder with the released files. Raises WeightsError for
+    others."""
     with opening(folder, "holds not AlexNet and the heads of LPIPS"):
         trunk = read_weights(
             next(path for name in TRUNKS if (path := folder / name).is_file())
@@ -70,9 +74,11 @@ def lpips_network(folder: Path, device: str) -> LpipsNetwork:
 def lpips_distances(
     network: LpipsNetwork, pairs: Sequence[tuple[Numbers, Numbers]], *, signed: bool
 ) -> list[float]:
-    """The distance of each pair of pictures, from 0 upwards; all are of one size, of ``SMALLEST`` pixels at least.
+    """The distance of each pair of pictures, from 0 upwards; all are of one size, of
+    ``SMALLEST`` pixels at least.
 
-    The network expects numbers from -1 to 1: ``signed`` gives it these, else it is given 0 to 1.
+    The network expects numbers from -1 to 1: ``signed`` gives it these, else it is
+    given 0 to 1.
     """
     import numpy
 

@@ -1,7 +1,7 @@
 """ResNet-50: the features of pictures before its classifier.
 
-He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", 2016, with the stride in the middle
-convolution of a block, as torchvision trained it.
+He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", 2016, with the
+stride in the middle convolution of a block, as torchvision trained it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _BLOCKS = (3, 4, 6, 3)
 
 
 def resnet50(folder: Path, device: str) -> Layers:
-    """The network of a folder with ``HUB_FILES``. Raises WeightsError for other files."""
+    """The network of a folder with ``HUB_FILES``. Raises WeightsError for other
+    files."""
     with opening(folder, "holds no weights of ResNet-50"):
         weights = hub_weights(folder)
         names = {"conv1": "bn1"}

@@ -1,4 +1,5 @@
-"""The embeddings that a process has computed, so that each picture and text goes through a network once."""
+"""The embeddings that a process has computed, so that each picture and text goes
+through a network once."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST = 2**14
-"""The most embeddings that are kept, of some kilobytes each; those that were not used for longest go first."""
+"""The most embeddings that are kept, of some kilobytes each; those that were not used
+for longest go first."""
 _KEPT: OrderedDict[Hashable, Any] = OrderedDict()
 
 
@@ -23,9 +25,10 @@ def embedded_once(
 ) -> list[T]:
     """What ``compute`` gives for each key, kept for the process.
 
-    ``compute`` is called once, with the places of the keys that have no result yet, without duplicates; not at all when
-    there are none. An exception among its results is handed on, and not kept. A key names all that its result depends
-    on: a model's fingerprint, a picture's digest.
+    ``compute`` is called once, with the places of the keys that have no result yet,
+    without duplicates; not at all when there are none. An exception among its results
+    is handed on, and not kept. A key names all that its result depends on: a model's
+    fingerprint, a picture's digest.
     """
     known: dict[Hashable, T] = {}
     for key in keys:

@@ -15,8 +15,9 @@ FIRST, LAST, STEP = 0.2, 10.0, 0.001
 
 
 class Fit(NamedTuple):
-    """The fitted distributions, one number for each set.
-    ``shape``: 2 is normal, less is heavier tails; ``left``, ``right``: spreads below and above zero, NaN if empty."""
+    """The fitted distributions, one number for each set. ``shape``: 2 is normal, less
+    is heavier tails; ``left``, ``right``: spreads below and above zero, NaN if
+    empty."""
 
     shape: Numbers
     left: Numbers
@@ -24,7 +25,8 @@ class Fit(NamedTuple):
 
     @property
     def mean(self) -> Numbers:
-        """The mean of the fitted distribution, which differs from that of the numbers."""
+        """The mean of the fitted distribution, which differs from that of the
+        numbers."""
         import numpy
         from scipy.special import gamma
 
@@ -36,8 +38,8 @@ class Fit(NamedTuple):
 
 
 class Shapes(NamedTuple):
-    """The shapes that are tried, rising.
-    With each: squared mean size over mean square, rising; factor from a side's root mean square to its spread."""
+    """The shapes that are tried, rising. With each: squared mean size over mean square,
+    rising; factor from a side's root mean square to its spread."""
 
     shape: Numbers
     ratio: Numbers
@@ -56,8 +58,9 @@ def shapes() -> Shapes:
 
 
 class Moments(NamedTuple):
-    """The moments of some sets of ``size`` numbers, one entry for each.
-    Counts below and above zero; sum of sizes; sums of squares below and above. Zeros have no side."""
+    """The moments of some sets of ``size`` numbers, one entry for each. Counts below
+    and above zero; sum of sizes; sums of squares below and above. Zeros have no
+    side."""
 
     below: Numbers
     above: Numbers

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 FEWEST_PATCHES = 2
 """The fewest finite patches for a covariance."""
 NIQE_SOURCE = (
-    'A. Mittal, R. Soundararajan, A. C. Bovik: Making a "Completely Blind" Image Quality Analyzer, 2013; its original '
+    'A. Mittal, R. Soundararajan, A. C. Bovik: Making a "Completely Blind" Image '
+    "Quality Analyzer, 2013; its original "
     "pristine model, from mmagic 1.2.0"
 )
 
@@ -47,9 +48,13 @@ class Distance(NamedTuple):
     def fault(self) -> str:
         """Why there is no distance; empty when there is one."""
         if self.of < FEWEST_PATCHES:
-            return f"patches of 96 x 96 pixels in it: {self.of}; NIQE takes {FEWEST_PATCHES} or more"
+            return (
+                f"patches of 96 x 96 pixels in it: {self.of}; NIQE takes "
+                f"{FEWEST_PATCHES} or more"
+            )
         return (
-            f"{self.patches} of its {self.of} patches of 96 x 96 pixels are neither even nor one-sided; "
+            f"{self.patches} of its {self.of} patches of 96 x 96 pixels are neither "
+            "even nor one-sided; "
             f"NIQE takes {FEWEST_PATCHES} or more"
         )
 
@@ -65,19 +70,23 @@ class Distance(NamedTuple):
 def niqe(trial: Trial) -> Score:
     """The mean NIQE of an answer's pictures: distance from undamaged photographs.
 
-    Range 0 upwards without a bound, lower is better: about 3 to 6 for photographs, 10 where they are blurred, above 20
-    where they are blocky. A picture of any size and mode is used as it is stored: transparency is dropped, grey used
-    for all three channels, and the orientation (EXIF) ignored. Its brightness is cut into patches of 96 x 96 pixels,
-    without a remainder at the right and the bottom. In full and in half size, each patch gives 18 numbers that describe
-    how its normalised brightness and the products of neighbours are distributed. The value is the distance between
-    their normal distribution over the patches and that over undamaged photographs.
+    Range 0 upwards without a bound, lower is better: about 3 to 6 for photographs, 10
+    where they are blurred, above 20 where they are blocky. A picture of any size and
+    mode is used as it is stored: transparency is dropped, grey used for all three
+    channels, and the orientation (EXIF) ignored. Its brightness is cut into patches of
+    96 x 96 pixels, without a remainder at the right and the bottom. In full and in half
+    size, each patch gives 18 numbers that describe how its normalised brightness and
+    the products of neighbours are distributed. The value is the distance between their
+    normal distribution over the patches and that over undamaged photographs.
 
-    It ignores colours and content; clean drawings, text and plain diagrams are far from photographs, too. Unscored
-    where a picture has fewer than two finite patches (it is small, or uniform in most places), is missing, cannot be
-    decoded or is above the limits of decoding; inapplicable where the answer has no picture. In wide flat areas the
-    sign of rounding errors has a small effect.
+    It ignores colours and content; clean drawings, text and plain diagrams are far from
+    photographs, too. Unscored where a picture has fewer than two finite patches (it is
+    small, or uniform in most places), is missing, cannot be decoded or is above the
+    limits of decoding; inapplicable where the answer has no picture. In wide flat areas
+    the sign of rounding errors has a small effect.
 
-    Evidence: ``items``, of each picture its ``label``, ``niqe``, how many ``patches`` are finite ``of`` how many.
+    Evidence: ``items``, of each picture its ``label``, ``niqe``, how many ``patches``
+    are finite ``of`` how many.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -123,8 +132,8 @@ def niqe_of(pixels: Pixels) -> Distance:
 def distance_of(found: Numbers) -> float:
     """The distance of two or more patches, (patches, 36), from the pristine ones.
 
-    The covariance of the pristine ones is positive definite, and so is its mean with any other: the published
-    pseudo-inverse is therefore always the inverse."""
+    The covariance of the pristine ones is positive definite, and so is its mean with
+    any other: the published pseudo-inverse is therefore always the inverse."""
     import numpy
 
     model = pristine()

@@ -1,8 +1,10 @@
 """The stand-ins for BRISQUE and NIQE of UniM's released scorer of pictures.
 
-Neither is what its name says: no model is trained or fitted, and all pictures get between 86 and 94 of 100, even noise
-and blank ones. They serve to reproduce the released numbers (profile ``official``), by OpenCV as the script does: in
-areas that are uniform or rise evenly they measure only the rounding errors of its blur, which its version decides.
+Neither is what its name says: no model is trained or fitted, and all pictures get
+between 86 and 94 of 100, even noise and blank ones. They serve to reproduce the
+released numbers (profile ``official``), by OpenCV as the script does: in areas that are
+uniform or rise evenly they measure only the rounding errors of its blur, which its
+version decides.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ WINDOW = 7
 SIGMA = 1.16
 """The deviation of the window of the stand-in for BRISQUE."""
 SHIFTS = ((0, 1), (1, 0), (1, 1), (-1, 1))
-"""From a pixel to its neighbour: rows down, columns to the right; the picture wraps around."""
+"""From a pixel to its neighbour: rows down, columns to the right; the picture wraps
+around."""
 NOTHING = (1.0, 0.1)
 """Shape and spread of no values, and of values that are all zero."""
 WORST_BRISQUE, PER_FEATURE = 100.0, 20.0
@@ -41,8 +44,8 @@ BEST_NIQE, WORST_NIQE = 0.1, 10.0
 MEANS = (0.0, 1.0, -0.7, 0.7, 0.8, 3.0, -3.0)
 DEVIATIONS = (0.1, 0.5, 0.5, 0.5, 0.3, 1.0, 1.0)
 WEIGHTS = (1.0, 2.0, 1.0, 1.0, 1.5, 1.0, 1.0)
-"""For mean, deviation, quartiles, mean size, highest and lowest value of a patch: the natural value over patches, and
-its weight."""
+"""For mean, deviation, quartiles, mean size, highest and lowest value of a patch: the
+natural value over patches, and its weight."""
 NIQE_SCALE, DEVIATION_SHARE = 1.5, 0.5
 
 
@@ -70,7 +73,8 @@ class Released(NamedTuple):
 
 def released_quality(pixels: Pixels) -> Released | None:
     """Both stand-ins for a (height, width, 3) picture; None if its half size is empty.
-    With that the released script fails. Takes about 14 bytes of memory a pixel, for the values of the whole picture."""
+    With that the released script fails. Takes about 14 bytes of memory a pixel, for the
+    values of the whole picture."""
     cv2 = need("cv2", "ocr")
     height, width = pixels.shape[:2]
     if min(height, width) < 2:
@@ -138,7 +142,8 @@ class _Sums(NamedTuple):
 
 
 def niqe_stand_in(picture: Pixels) -> float:
-    """Distance of seven numbers of the patches from fixed ones; worst without a patch."""
+    """Distance of seven numbers of the patches from fixed ones; worst without a
+    patch."""
     import numpy
 
     statistics = [
@@ -156,7 +161,8 @@ def niqe_stand_in(picture: Pixels) -> float:
 
 
 def patch_starts(side: int) -> range:
-    """The starts of patches, without the last that fits: a side of 96 pixels has none."""
+    """The starts of patches, without the last that fits: a side of 96 pixels has
+    none."""
     return range(0, side - PATCH, STRIDE)
 
 
@@ -192,7 +198,8 @@ def _seven(patch: Pixels) -> list[float]:
 def _normalised(
     picture: Pixels, sigma: float, variance_of: Callable[[Numbers], Numbers]
 ) -> Numbers:
-    """The picture minus local mean, over local deviation (at least 1), rows at a time."""
+    """The picture minus local mean, over local deviation (at least 1), rows at a
+    time."""
     import numpy
 
     blur = functools.partial(
@@ -223,8 +230,9 @@ def _not_negative(variance: Numbers) -> Numbers:
 
 
 def _shape_and_spread(values: _Sums) -> tuple[float, float]:
-    """Shape and spread of a generalised Gaussian distribution, by a wrong ratio.
-    It compares mean size over root mean square, unsquared, with the gammas of one and two, not one, two and three."""
+    """Shape and spread of a generalised Gaussian distribution, by a wrong ratio. It
+    compares mean size over root mean square, unsquared, with the gammas of one and two,
+    not one, two and three."""
     import numpy
 
     if not values.squares:

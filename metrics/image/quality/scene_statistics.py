@@ -1,7 +1,7 @@
 """Statistics of natural scenes: the distribution of normalised brightness.
 
-The features of NIQE. A picture is processed in pieces of some patches, with three pixels of the neighbours of each, so
-that there is no seam.
+The features of NIQE. A picture is processed in pieces of some patches, with three
+pixels of the neighbours of each, so that there is no seam.
 """
 
 from __future__ import annotations
@@ -19,16 +19,19 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.quality.aggd import Numbers
 
     Luma: TypeAlias = np.ndarray[Any, np.dtype[Any]]
-    """Of shape (height, width), from 0 to 255: whole numbers, or not (a picture of half the size)."""
+    """Of shape (height, width), from 0 to 255: whole numbers, or not (a picture of half
+    the size)."""
 
 PATCH = 96
 """Pixels a side in the full size; half as many in the half size."""
 SHIFTS = ((0, 1), (1, 0), (1, 1), (1, -1))
-"""From a pixel to the neighbour that it is multiplied with: rows down, columns to the right."""
+"""From a pixel to the neighbour that it is multiplied with: rows down, columns to the
+right."""
 FEATURES = 2 + 4 * len(SHIFTS)
 """Features of a patch in each of the two sizes."""
 REACH = 3
-"""Rows and columns that a window of 7 x 7 reaches to each side, and the kernel that halves a picture."""
+"""Rows and columns that a window of 7 x 7 reaches to each side, and the kernel that
+halves a picture."""
 SIGMA = 7 / 6
 """The deviation of the Gaussian window, in pixels."""
 STEADY = 1.0
@@ -38,14 +41,16 @@ RED, GREEN, BLUE, WHOLE = 299, 587, 114, 1000
 SHARP = -0.5
 """The parameter a of the cubic kernel."""
 _STRIP = 2**16
-"""Pixels whose brightness is computed in one step, so that they stay in the processor's cache."""
+"""Pixels whose brightness is computed in one step, so that they stay in the processor's
+cache."""
 AT_ONCE = 5
 """Rows and columns of patches in a piece."""
 
 
 def luma(pixels: Pixels) -> Luma:
-    """Each pixel's brightness (ITU-R BT.601), rounded to 0..255, a half to even.
-    Some rows at a time, in single precision, in which the whole numbers before the division are exact."""
+    """Each pixel's brightness (ITU-R BT.601), rounded to 0..255, a half to even. Some
+    rows at a time, in single precision, in which the whole numbers before the division
+    are exact."""
     import numpy
 
     found = numpy.empty(pixels.shape[:2], numpy.uint8)
@@ -67,7 +72,8 @@ def cropped(picture: Luma) -> Luma:
 def features(picture: Luma) -> Numbers:
     """36 numbers a patch: 18 in the full size, then 18 in the half size.
 
-    Some numbers of a patch are NaN where it has no values on one side of zero, as in a uniform patch.
+    Some numbers of a patch are NaN where it has no values on one side of zero, as in a
+    uniform patch.
     """
     import numpy
 
@@ -101,8 +107,9 @@ def normalised(picture: Luma, rows: range, columns: range) -> Numbers:
 
 
 def halved(picture: Luma) -> Numbers:
-    """A picture of even sides in half its size, as MATLAB's ``imresize`` makes it.
-    By a cubic kernel of twice the width, mirrored at the borders; neither rounded nor clipped."""
+    """A picture of even sides in half its size, as MATLAB's ``imresize`` makes it. By a
+    cubic kernel of twice the width, mirrored at the borders; neither rounded nor
+    clipped."""
     import numpy
     from scipy.ndimage import correlate1d
 
@@ -128,9 +135,9 @@ def halving_kernel() -> Numbers:
 
 
 def _patch_features(picture: Luma, side: int) -> Numbers:
-    """18 numbers for each patch in one size.
-    Shape and spread of its values; then shape, mean and both spreads of its products with each of four neighbours,
-    beyond its borders those of the opposite side."""
+    """18 numbers for each patch in one size. Shape and spread of its values; then
+    shape, mean and both spreads of its products with each of four neighbours, beyond
+    its borders those of the opposite side."""
     import numpy
 
     found = []
@@ -150,7 +157,8 @@ def _patch_features(picture: Luma, side: int) -> Numbers:
 
 
 def _patches(picture: Luma, side: int) -> Iterator[Numbers]:
-    """The normalised patches, some rows and columns of them at a time, (patches, side, side)."""
+    """The normalised patches, some rows and columns of them at a time, (patches, side,
+    side)."""
     (height, width), step = picture.shape, side * AT_ONCE
     for top in range(0, height, step):
         for left in range(0, width, step):

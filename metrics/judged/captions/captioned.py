@@ -14,8 +14,9 @@ from mmeval.records import CAUSES, Cause, Score
 class Caption:
     """The caption of one item of an answer, or why it is ``lost``.
 
-    Where the answer has nothing readable, ``text`` is empty and nothing is lost, since this is the answer's fault;
-    ``remarks`` say so, and how the medium was changed before it was captioned.
+    Where the answer has nothing readable, ``text`` is empty and nothing is lost, since
+    this is the answer's fault; ``remarks`` say so, and how the medium was changed
+    before it was captioned.
     """
 
     label: str

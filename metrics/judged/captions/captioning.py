@@ -1,8 +1,8 @@
 """Captions an answer's media, each once by its content, and writes them in place.
 
-So a judge that reads only text is given the whole of an interleaved answer. Each medium is one call to the captioner
-(the run may have one for its kind) with only our prompt and the medium, so that a caption serves every metric, trial
-and task with this medium.
+So a judge that reads only text is given the whole of an interleaved answer. Each medium
+is one call to the captioner (the run may have one for its kind) with only our prompt
+and the medium, so that a caption serves every metric, trial and task with this medium.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ from mmeval.program import (
 from mmeval.records import HOPELESS, Cause, Message, Response
 
 CaptionPrompt = Annotated[Written, JudgePrompt("kind", "medium", form=False)]
-"""The switch with the caption prompt of one kind of medium. It may use ``kind``, and ``medium`` for the place of the
-medium, which else stands before the words."""
+"""The switch with the caption prompt of one kind of medium. It may use ``kind``, and
+``medium`` for the place of the medium, which else stands before the words."""
 CaptionForm = Literal["standard", "released"]
-"""``standard``: ``<<image1: caption>>`` wherever a medium stands; ``released``: the text that the published script
-judges, with its oddities (:mod:`mmeval.metrics.judged.captions.released`)."""
+"""``standard``: ``<<image1: caption>>`` wherever a medium stands; ``released``: the
+text that the published script judges, with its oddities
+(:mod:`mmeval.metrics.judged.captions.released`)."""
 STANDARD: CaptionForm = "standard"
 RELEASED: CaptionForm = "released"
 
@@ -55,14 +56,17 @@ def captioned_all(
     data: Sequence[Interleaved] = (),
     form: CaptionForm = STANDARD,
 ) -> Program[list[Captioned]]:
-    """Several contents as text, answers first, all captions requested at once; a medium in two is captioned once.
+    """Several contents as text, answers first, all captions requested at once; a medium
+    in two is captioned once.
 
-    Text stays as it is and code is kept verbatim; hidden reasoning is left out. A placeholder without a medium, and a
-    file that cannot be decoded, are replaced by a note. ``prompts`` are the switches by kind, as a metric is given
-    them. Raises PromptError for a prompt that was not bound, or cannot be rendered with a medium.
+    Text stays as it is and code is kept verbatim; hidden reasoning is left out. A
+    placeholder without a medium, and a file that cannot be decoded, are replaced by a
+    note. ``prompts`` are the switches by kind, as a metric is given them. Raises
+    PromptError for a prompt that was not bound, or cannot be rendered with a medium.
 
-    ``data`` are contents of the data set, such as a reference. Their faults are not the answer's: a placeholder without
-    a medium stays as it is written, with the caption that the data may have, and a file that cannot be decoded is lost.
+    ``data`` are contents of the data set, such as a reference. Their faults are not the
+    answer's: a placeholder without a medium stays as it is written, with the caption
+    that the data may have, and a file that cannot be decoded is lost.
     """
     contents = [*answers, *data]
     each = [(content, _labelled(content)) for content in contents]
@@ -102,7 +106,8 @@ def _put_together(
     ]
     if is_data and form == STANDARD:
         found = [(part, _of_data(part, caption)) for part, caption in found]
-    # Two items may have one label: each counts, but an item that is named twice is listed once.
+    # Two items may have one label: each counts, but an item that is named twice is
+    # listed once.
     listed = tuple(
         dict.fromkeys(caption for _, caption in found if caption is not None)
     )
@@ -115,8 +120,8 @@ def _put_together(
 
 
 def _in_turn(found: Sequence[tuple[Part, Caption | None]]) -> Iterator[str]:
-    """The text of each part.
-    A caption is written once for its item, since repeated tags would make the text many times longer."""
+    """The text of each part. A caption is written once for its item, since repeated
+    tags would make the text many times longer."""
     told: set[Caption] = set()
     for part, caption in found:
         if caption is None or not caption.text:
@@ -149,7 +154,8 @@ def _names(kind: PartKind) -> Iterator[str]:
 
 
 def _identity(part: Part) -> tuple[PartKind, str]:
-    """A caption's key: equal bytes are captioned once for each kind they are given as."""
+    """A caption's key: equal bytes are captioned once for each kind they are given
+    as."""
     return _kind(part), "" if part.media is None else part.media.sha256
 
 
@@ -176,7 +182,8 @@ def _to_caption(
 
 
 def _call(captioner: Role, part: Part, prompts: Mapping[PartKind, Written]) -> Call:
-    """The request for a medium: only prompt and medium, nothing identifies the answer."""
+    """The request for a medium: only prompt and medium, nothing identifies the
+    answer."""
     kind = _kind(part)
     assert part.media is not None  # checked by the caller
     shown = Interleaved((media_part(part.media, _sent_as(kind, part.media)),))
@@ -257,7 +264,8 @@ def _of_data(part: Part, caption: Caption | None) -> Caption | None:
 
 
 def _released(part: Part, reply: Reply | None) -> Caption | None:
-    """The caption as in the published script, where a failed caption is an empty one."""
+    """The caption as in the published script, where a failed caption is an empty
+    one."""
     bare = Caption(part.label, part.kind)
     if released.is_not_found(part):
         return replace(bare, text=released.not_found(part.label))
@@ -277,7 +285,8 @@ def _released(part: Part, reply: Reply | None) -> Caption | None:
 
 
 def _harmless(text: str) -> str:
-    """A caption changed so that it cannot be read as the placeholder of another item."""
+    """A caption changed so that it cannot be read as the placeholder of another
+    item."""
     return re.sub(r"(?<=<)(?=<)|(?<=>)(?=>)", " ", text)
 
 

@@ -1,7 +1,8 @@
 """The text that the published coherence script judges; each oddity is a function.
 
-They are those of ``evaluation/interleaved_coherence`` in the UniM authors' repository, which writes each caption behind
-its tag. There an answer is a text and a mapping from tags to paths.
+They are those of ``evaluation/interleaved_coherence`` in the UniM authors' repository,
+which writes each caption behind its tag. There an answer is a text and a mapping from
+tags to paths.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Mapping
 from mmeval.content import Part, canonical_label
 
 _TAG = re.compile(r"<((?:image|document|audio|video|code|threeD)[0-9]+)>")
-"""Single brackets, in this spelling alone: the outer ones of a double pair stay, and ``<3d1>`` is no tag."""
+"""Single brackets, in this spelling alone: the outer ones of a double pair stay, and
+``<3d1>`` is no tag."""
 _MARKER = "assistant\n"
 
 
@@ -32,8 +34,9 @@ def marked_up(text: str, captions: Mapping[str, str]) -> str:
 
 
 def useful_words(reply: str) -> str:
-    """The part of a captioner's reply that the script uses (``extract_caption``).
-    The text after the first line that ends in ``assistant``, which a captioner writes when it repeats its prompt."""
+    """The part of a captioner's reply that the script uses (``extract_caption``). The
+    text after the first line that ends in ``assistant``, which a captioner writes when
+    it repeats its prompt."""
     _, marker, after = reply.partition(_MARKER)
     return (after if marker else reply).strip()
 

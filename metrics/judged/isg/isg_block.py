@@ -1,4 +1,5 @@
-"""ISG-Bench's second level: do pairs of blocks stand in the relation that the task asks for?"""
+"""ISG-Bench's second level: do pairs of blocks stand in the relation that the task asks
+for?"""
 
 from __future__ import annotations
 
@@ -46,17 +47,21 @@ def isg_block(
     texts_prompt: TextsPrompt = "isg_block_texts",
     text_image_prompt: TextImagePrompt = "isg_block_text_image",
 ) -> Program[Score]:
-    """How well pairs of blocks stand in the relations that the row asks about: the mean of a judge's numbers.
+    """How well pairs of blocks stand in the relations that the row asks about: the mean
+    of a judge's numbers.
 
-    Range 1 to 10, higher is better; official: any number. 1 without a call where the order of the blocks is not that
-    of the golden answer; inapplicable to a row without questions. One whose blocks are not there, or which is about the
-    whole answer, is not asked and is left out of the mean; 1 where no number is left.
+    Range 1 to 10, higher is better; official: any number. 1 without a call where the
+    order of the blocks is not that of the golden answer; inapplicable to a row without
+    questions. One whose blocks are not there, or which is about the whole answer, is
+    not asked and is left out of the mean; 1 where no number is left.
 
-    ``reading: robust`` takes a number or a text that is one, within 1 to 10, and asks again after any other reply;
-    ``official`` reads as the released script does, where a value that is no number makes the whole sample 1. A question
-    without a verdict leaves the score unscored, with bounds; ``lost: wrong`` leaves it out where replies came that
-    could not be used. ``analyze_first`` asks for the reason before the number. Evidence: the numbers of the questions
-    that were ``asked``, the ``verdicts`` by number, and why the others were not asked.
+    ``reading: robust`` takes a number or a text that is one, within 1 to 10, and asks
+    again after any other reply; ``official`` reads as the released script does, where a
+    value that is no number makes the whole sample 1. A question without a verdict
+    leaves the score unscored, with bounds; ``lost: wrong`` leaves it out where replies
+    came that could not be used. ``analyze_first`` asks for the reason before the
+    number. Evidence: the numbers of the questions that were ``asked``, the ``verdicts``
+    by number, and why the others were not asked.
     """
     if why := unscorable(trial):
         return Score.unscored(why)

@@ -1,4 +1,5 @@
-"""ISG-Bench's block level, with yes or no in place of numbers: the weaker mode of the paper."""
+"""ISG-Bench's block level, with yes or no in place of numbers: the weaker mode of the
+paper."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from mmeval.records import Score, Trial
 @metric(
     range=(0, 1),
     version="2",
-    source="ISG (ICLR 2025), block level, yes or no; official: its released script de504cdd",
+    source="ISG (ICLR 2025), block level, yes or no; official: its released script "
+    "de504cdd",
     profiles={"official": {"reading": "official"}},
     supposed=as_the_reference,
 )
@@ -39,9 +41,10 @@ def isg_block_yes_no(
 ) -> Program[Score]:
     """The share of the questions of :func:`isg_block` to which a judge says yes.
 
-    Range 0 to 1, higher is better; 0 without the right structure. Agrees less with people than the numbers do (0.446
-    against 0.718), so that no task lists it. Its switches and evidence are those of ``isg_block``; ``lost: wrong``
-    counts a question without a verdict as no.
+    Range 0 to 1, higher is better; 0 without the right structure. Agrees less with
+    people than the numbers do (0.446 against 0.718), so that no task lists it. Its
+    switches and evidence are those of ``isg_block``; ``lost: wrong`` counts a question
+    without a verdict as no.
     """
     if why := unscorable(trial):
         return Score.unscored(why)

@@ -1,4 +1,5 @@
-"""How well a model has written the questions of a row of ISG-Bench, beside the row's own."""
+"""How well a model has written the questions of a row of ISG-Bench, beside the row's
+own."""
 
 from __future__ import annotations
 
@@ -33,18 +34,22 @@ class AskedThing(NamedTuple):
 @metric(
     range=(0, 1),
     version="1",
-    source="ISG (ICLR 2025), question generation; words in common in place of its BERTScore",
+    source="ISG (ICLR 2025), question generation; words in common in place of its "
+    "BERTScore",
     outputs=OUTPUTS,
 )
 def isg_graph(trial: Trial, *, alike: Share = 0.5) -> MetricScores:
-    """The share of a row's questions that the written ones hold, of those about blocks and of those about pictures.
+    """The share of a row's questions that the written ones hold, of those about blocks
+    and of those about pictures.
 
-    ``isg_graph_structure`` is 1 when the blocks of the answer are those of the row. ``isg_graph_block`` and ``_image``
-    are the shares of the row's questions to which a written one is alike: about the same subject and object, or the
-    same picture, with an F1 of their different words of ``alike`` at least; each counts once. Range 0 to 1, higher is
-    better. The paper takes a BERTScore above 0.8 for alike, so that its numbers do not compare with these. The answer
-    is the JSON that a row has under ``predict``; any other text is 0. Inapplicable where the row has none. Evidence:
-    the numbers of the row's questions that were ``missed``.
+    ``isg_graph_structure`` is 1 when the blocks of the answer are those of the row.
+    ``isg_graph_block`` and ``_image`` are the shares of the row's questions to which a
+    written one is alike: about the same subject and object, or the same picture, with
+    an F1 of their different words of ``alike`` at least; each counts once. Range 0 to
+    1, higher is better. The paper takes a BERTScore above 0.8 for alike, so that its
+    numbers do not compare with these. The answer is the JSON that a row has under
+    ``predict``; any other text is 0. Inapplicable where the row has none. Evidence: the
+    numbers of the row's questions that were ``missed``.
     """
     if trial.output is None:
         return dict.fromkeys(OUTPUTS, Score.unscored("there is no answer to score"))

@@ -48,16 +48,19 @@ def isg_holistic(
     with_golden: bool = True,
     prompt: Prompt = "isg_holistic",
 ) -> Program[Score]:
-    """A judge's overall score of the whole answer, which it sees beside the task and the golden answer.
+    """A judge's overall score of the whole answer, which it sees beside the task and
+    the golden answer.
 
-    Range 1 to 10, higher is better. It is judged whether or not the structure is right. 1 without a call for an answer
-    that is empty, or begins with an empty text. The overall score counts as the judge gives it; those of the five
-    dimensions are evidence. ``with_golden: false`` does not show the golden answer (paper, ablation).
+    Range 1 to 10, higher is better. It is judged whether or not the structure is right.
+    1 without a call for an answer that is empty, or begins with an empty text. The
+    overall score counts as the judge gives it; those of the five dimensions are
+    evidence. ``with_golden: false`` does not show the golden answer (paper, ablation).
 
-    ``reading: robust`` takes a number or a text that is one, within 1 to 10, and asks again after any other reply;
-    ``official`` takes numbers as they are. Without a verdict it is unscored, with bounds; ``lost: wrong`` makes it 1
-    where replies came that could not be used.
-    ``analyze_first`` asks for the words before the numbers. Evidence: the overall score, and the ``dimensions``.
+    ``reading: robust`` takes a number or a text that is one, within 1 to 10, and asks
+    again after any other reply; ``official`` takes numbers as they are. Without a
+    verdict it is unscored, with bounds; ``lost: wrong`` makes it 1 where replies came
+    that could not be used. ``analyze_first`` asks for the words before the numbers.
+    Evidence: the overall score, and the ``dimensions``.
     """
     if why := unscorable(trial):
         return Score.unscored(why)

@@ -53,16 +53,20 @@ def isg_image(
 ) -> Program[Score]:
     """The share of the questions about the pictures to which a judge says yes.
 
-    Range 0 to 1, higher is better. 0 without a call where the order of the blocks is not that of the golden answer;
-    inapplicable to a row without questions, which ``reading: official`` counts as 0. A question whose picture is not
-    there is no. With ``dependencies: followed`` a question is asked after a yes to those that it names, and is no after
-    a no; ``never_asked`` does as the released script, where each that names another is no.
+    Range 0 to 1, higher is better. 0 without a call where the order of the blocks is
+    not that of the golden answer; inapplicable to a row without questions, which
+    ``reading: official`` counts as 0. A question whose picture is not there is no. With
+    ``dependencies: followed`` a question is asked after a yes to those that it names,
+    and is no after a no; ``never_asked`` does as the released script, where each that
+    names another is no.
 
-    ``reading: robust`` takes every reply with a ``Judge``, of which a text that begins with yes is yes; ``official``
-    only a text that is exactly yes; a reply without it is no, and one that is no text makes the whole sample 0. Where
-    no verdict came a question is unknown, with those below it, and the score is unscored, with bounds; ``lost: wrong``
-    counts replies that cannot be used as no. ``analyze_first`` asks for the reason before the verdict. Evidence: the
-    ids of the questions that were ``asked``, the ``verdicts`` by id, and why the others were not asked.
+    ``reading: robust`` takes every reply with a ``Judge``, of which a text that begins
+    with yes is yes; ``official`` only a text that is exactly yes; a reply without it is
+    no, and one that is no text makes the whole sample 0. Where no verdict came a
+    question is unknown, with those below it, and the score is unscored, with bounds;
+    ``lost: wrong`` counts replies that cannot be used as no. ``analyze_first`` asks for
+    the reason before the verdict. Evidence: the ids of the questions that were
+    ``asked``, the ``verdicts`` by id, and why the others were not asked.
     """
     if why := unscorable(trial):
         return Score.unscored(why)

@@ -27,8 +27,9 @@ OUTPUTS = (
     "isg_recorded_holistic",
 )
 RESULT, EARLIER, ANSWERED = "result", "earlier", "answered"
-"""The labels that hold what the judge file says of a sample, and what earlier lines of the same id say: a list of
-``result`` with ``answered``, whether the line has an answer that does not begin with an empty text."""
+"""The labels that hold what the judge file says of a sample, and what earlier lines of
+the same id say: a list of ``result`` with ``answered``, whether the line has an answer
+that does not begin with an empty text."""
 
 
 def _ranges(
@@ -46,13 +47,16 @@ def _ranges(
     profiles={"official": {"reading": "official"}},
 )
 def isg_recorded(trial: Trial, *, reading: Reading = "robust") -> MetricScores:
-    """The four levels of an answer by the verdicts of a judge file, the label ``result``, without asking a judge.
+    """The four levels of an answer by the verdicts of a judge file, the label
+    ``result``, without asking a judge.
 
-    ``isg_recorded_structural`` and ``_image`` are from 0 to 1, ``_block`` and ``_holistic`` from 1 to 10; higher is
-    better. Nothing is computed again: a question that was not asked is left out of the mean (block) or is no (image).
-    Without a result or an answer the levels are 0, 1, 0 and 1. ``reading: official`` takes the file as the released
-    aggregator does, oddities included; the answer then decides about the holistic level alone, and each line of an id
-    that stands again counts: the value is their mean, with their number as its weight.
+    ``isg_recorded_structural`` and ``_image`` are from 0 to 1, ``_block`` and
+    ``_holistic`` from 1 to 10; higher is better. Nothing is computed again: a question
+    that was not asked is left out of the mean (block) or is no (image). Without a
+    result or an answer the levels are 0, 1, 0 and 1. ``reading: official`` takes the
+    file as the released aggregator does, oddities included; the answer then decides
+    about the holistic level alone, and each line of an id that stands again counts: the
+    value is their mean, with their number as its weight.
     """
     labels, blocks = trial.sample.metadata, blocks_of(trial.output)
     answered = bool(blocks) and not (blocks[0].kind == "text" and blocks[0].text == "")
@@ -102,7 +106,8 @@ def _levels(
 
 def _block(rows: Sequence[Any], reading: Reading) -> float | None:
     """The mean of the recorded numbers; 1 without a usable one, None without questions.
-    Official oddity: a call that failed, and a value that is no number, make the whole sample 1."""
+    Official oddity: a call that failed, and a value that is no number, make the whole
+    sample 1."""
     if not rows:
         return None
     judged = [

@@ -1,4 +1,5 @@
-"""ISG-Bench's first level: is the order of texts and pictures that of the golden answer?"""
+"""ISG-Bench's first level: is the order of texts and pictures that of the golden
+answer?"""
 
 from __future__ import annotations
 
@@ -18,12 +19,14 @@ MOST_LETTERS = 200
     profiles={"official": {"reading": "official"}},
 )
 def isg_structural(trial: Trial, *, reading: Reading = "robust") -> Score:
-    """1 when the answer's texts and pictures come in the order of the golden answer, else 0.
+    """1 when the answer's texts and pictures come in the order of the golden answer,
+    else 0.
 
-    Range 0 to 1, higher is better. Blocks are compared one by one as they stand, without tolerance: a text too many is
-    a 0, and so is an empty answer. Hidden reasoning is no block. ``reading: official`` does as the released script:
-    every block but text counts as a picture, and a row whose questions that script cannot read is a 0. Evidence: both
-    orders, a letter for each block, and the reason of a 0.
+    Range 0 to 1, higher is better. Blocks are compared one by one as they stand,
+    without tolerance: a text too many is a 0, and so is an empty answer. Hidden
+    reasoning is no block. ``reading: official`` does as the released script: every
+    block but text counts as a picture, and a row whose questions that script cannot
+    read is a 0. Evidence: both orders, a letter for each block, and the reason of a 0.
     """
     if why := unscorable(trial):
         return Score.unscored(why)

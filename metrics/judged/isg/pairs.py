@@ -1,4 +1,5 @@
-"""Questions about pairs of blocks: how each is put to a judge, by the kinds of its blocks."""
+"""Questions about pairs of blocks: how each is put to a judge, by the kinds of its
+blocks."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ class PairPrompts(NamedTuple):
 
 
 class PairVerdicts(NamedTuple):
-    """The verdicts by the number of their question, and why the others were not asked."""
+    """The verdicts by the number of their question, and why the others were not
+    asked."""
 
     given: Mapping[int, Verdict]
     unasked: Mapping[int, str]
@@ -49,7 +51,8 @@ class PairVerdicts(NamedTuple):
         return [verdict for verdict in self.given.values() if is_unknown(verdict, lost)]
 
     def evidence(self, lost: Lost) -> dict[str, Any]:
-        """The numbers of the questions that were asked, their verdicts, and why the others were not."""
+        """The numbers of the questions that were asked, their verdicts, and why the
+        others were not."""
         unread = sum(is_unread(one, lost) for one in self.given.values())
         return {
             "asked": list(self.given),
@@ -144,7 +147,8 @@ _TEXTS = ("`Text 1`", "`Text 2`")
 
 
 def _named(words: str, names: Mapping[str, str]) -> str:
-    """A question with the texts that it is about under the names by which they are shown."""
+    """A question with the texts that it is about under the names by which they are
+    shown."""
     for token, name in names.items():
         words = words.replace(token, name)
     return words

@@ -4,9 +4,10 @@
     {"Judge": "Yes", "Reason": "..."}    a picture
     {"coherence": {"score": 7, "explanation": "..."}, ..., "overall_score": 7, "final_thoughts": "..."}
 
-``robust`` reads the first object, with prose and fences around it, its keys in any case, and refuses a reply without a
-usable value, after which the judge is asked again. ``official`` reads as the released script does: the whole reply is
-JSON with exact keys, and what it cannot use counts in its own way.
+``robust`` reads the first object, with prose and fences around it, its keys in any
+case, and refuses a reply without a usable value, after which the judge is asked again.
+``official`` reads as the released script does: the whole reply is JSON with exact keys,
+and what it cannot use counts in its own way.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ DIMENSIONS = (
     "creativity_and_originality",
 )
 Remark = Literal["clamped", "unreadable", "unfit"]
-"""What is odd about a value: it was outside of the scale; there was none; or it is none that can be added up."""
+"""What is odd about a value: it was outside of the scale; there was none; or it is none
+that can be added up."""
 _LARGEST = 10**300
 """Where numbers that count as they are end, so that they can be added up."""
 _NUMBER = re.compile(
@@ -51,7 +53,8 @@ _YES = re.compile(r"[\s\"'“”‘’*]*yes(?![^\W_])", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class ScoreForm(ReplyForm):
-    """A reply with one number under ``key``. A vote has it (None: no usable one), and what is odd about it."""
+    """A reply with one number under ``key``. A vote has it (None: no usable one), and
+    what is odd about it."""
 
     key: str = VERDICT
     reading: Reading = "robust"
@@ -61,7 +64,8 @@ class ScoreForm(ReplyForm):
         value, remark = score_of(found, self.key, self.reading)
         if self.reading == "robust" and value is None:
             raise ReplyError(
-                f"{self.key} is {found.get(self.key.lower())!r:.80}, not a number from 1 to 10"
+                f"{self.key} is {found.get(self.key.lower())!r:.80}, not a number "
+                "from 1 to 10"
             )
         odd = (
             {}
@@ -75,7 +79,8 @@ class ScoreForm(ReplyForm):
 
 @dataclass(frozen=True)
 class YesForm(ReplyForm):
-    """A reply with yes or no under ``Judge``. Official: what is no text is *unfit*; the released script ends there."""
+    """A reply with yes or no under ``Judge``. Official: what is no text is *unfit*; the
+    released script ends there."""
 
     reading: Reading = "robust"
 
@@ -95,7 +100,8 @@ class YesForm(ReplyForm):
 
 @dataclass(frozen=True)
 class WholeForm(ScoreForm):
-    """The reply about a whole answer: its overall score, and those of the five dimensions as evidence."""
+    """The reply about a whole answer: its overall score, and those of the five
+    dimensions as evidence."""
 
     analyze_first: bool = False
 
@@ -110,7 +116,8 @@ class WholeForm(ScoreForm):
         return f"{{{each}{whole[1:]}"
 
     def _object(self, pair: Mapping[str, str]) -> str:
-        """Two keys with what is asked for, the words first where the judge is to analyze first."""
+        """Two keys with what is asked for, the words first where the judge is to
+        analyze first."""
         keys = [f'"{key}": {asked}' for key, asked in pair.items()]
         return "{" + ", ".join(reversed(keys) if self.analyze_first else keys) + "}"
 
@@ -128,7 +135,8 @@ class WholeForm(ScoreForm):
 def scale(
     _pieces: Mapping[str, tuple[float, float]], switches: Mapping[str, Any]
 ) -> tuple[float, float]:
-    """The range of a score. Official oddity: numbers outside of the scale count as they are."""
+    """The range of a score. Official oddity: numbers outside of the scale count as they
+    are."""
     return (
         (-math.inf, math.inf)
         if switches["reading"] == "official"
@@ -165,7 +173,8 @@ def whole_form(reading: Reading, *, analyze_first: bool) -> WholeForm:
 
 
 def reply_object(text: str, reading: Reading) -> Mapping[str, Any]:
-    """The object of a reply: robust with its keys in small letters, official as it stands, or empty."""
+    """The object of a reply: robust with its keys in small letters, official as it
+    stands, or empty."""
     if reading == "official":
         whole = strict_json(text)
         return whole if isinstance(whole, dict) else {}
@@ -173,7 +182,8 @@ def reply_object(text: str, reading: Reading) -> Mapping[str, Any]:
 
 
 def small_keys(found: Mapping[str, Any]) -> dict[str, Any]:
-    """With the keys in small letters; of several that are alike then the first counts."""
+    """With the keys in small letters; of several that are alike then the first
+    counts."""
     small: dict[str, Any] = {}
     for key, value in found.items():
         small.setdefault(str(key).casefold(), value)
@@ -185,8 +195,8 @@ def score_of(
 ) -> tuple[float | None, Remark | None]:
     """The number under a key, and what is odd about it; without a usable one None.
 
-    Official oddity: numbers are taken as they are, true is 1, and a value that cannot be added up is *unfit*, which
-    there makes the whole sample's score 1.
+    Official oddity: numbers are taken as they are, true is 1, and a value that cannot
+    be added up is *unfit*, which there makes the whole sample's score 1.
     """
     value = found.get(key if reading == "official" else key.casefold())
     if reading == "official":
@@ -205,7 +215,8 @@ def score_of(
 
 
 def says_yes(found: Mapping[str, Any], reading: Reading) -> bool:
-    """Whether the verdict is yes. Official: only a text that is exactly ``yes``, in any case."""
+    """Whether the verdict is yes. Official: only a text that is exactly ``yes``, in any
+    case."""
     if reading == "official":
         value = found.get(VERDICT)
         return isinstance(value, str) and value.lower() == "yes"

@@ -1,7 +1,8 @@
-"""The blocks of an answer, and the questions about them that a row of ISG-Bench carries under ``predict``.
+"""The blocks of an answer, and the questions about them that a row of ISG-Bench carries
+under ``predict``.
 
-The questions were written by a model and come in many shapes. Each is read here without failing the row, and
-:func:`irregularities` names what was odd.
+The questions were written by a model and come in many shapes. Each is read here without
+failing the row, and :func:`irregularities` names what was odd.
 
     {"block_qa": {"questions": [{"subject": "<gen_text1>", "object": "<query_img1>", "Question": "..."}]},
      "image_qa": {"questions": [{"image": "<gen_img1>", "Question": "...", "id": 0, "Preliminary": []}]}}
@@ -20,12 +21,14 @@ from mmeval.records import Sample, Trial
 from mmeval.wording import shortened
 
 CATEGORY, GRAPH = "category", "predict"
-"""The labels of a sample that hold its subtask, in the spelling of the data, and its questions."""
+"""The labels of a sample that hold its subtask, in the spelling of the data, and its
+questions."""
 BLOCK_QUESTIONS, IMAGE_QUESTIONS = "block_qa", "image_qa"
 ALL = "<all>"
 UNLABELLED = object()
 ENDS_HERE = "the released script ends here"
-"""How the reason of a score begins where that script ends a sample with an exception."""
+"""How the reason of a score begins where that script ends a sample with an
+exception."""
 _LISTS = (
     (BLOCK_QUESTIONS, "questions"),
     (IMAGE_QUESTIONS, "questions"),
@@ -44,8 +47,8 @@ class BlockQuestion(NamedTuple):
 
 
 class ImageQuestion(NamedTuple):
-    """A question about one picture; ``parents`` are the ids of those that must be answered with yes before.
-    ``words`` are empty where the row has none."""
+    """A question about one picture; ``parents`` are the ids of those that must be
+    answered with yes before. ``words`` are empty where the row has none."""
 
     id: int | str
     image: str
@@ -82,7 +85,8 @@ def tokens_between(query: Interleaved, answer: Interleaved | None) -> dict[str, 
 
 
 def is_foreign(part: Part) -> bool:
-    """Whether a block of a file of answers has a type that is no kind of part: a picture whose ``raw`` is that type."""
+    """Whether a block of a file of answers has a type that is no kind of part: a
+    picture whose ``raw`` is that type."""
     return part.kind == "image" and part.dangling and bool(part.raw) and not part.label
 
 
@@ -94,8 +98,9 @@ def is_shown(part: Part) -> bool:
 
 
 def structure_of(content: Interleaved | None, reading: Reading = "robust") -> str:
-    """The kinds of the blocks in order, a letter each: ``TITI``.
-    Official: all that is no text counts as a picture; else each kind has its own letter, and an unknown type has ``?``.
+    """The kinds of the blocks in order, a letter each: ``TITI``. Official: all that is
+    no text counts as a picture; else each kind has its own letter, and an unknown type
+    has ``?``.
     """
     official = reading == "official"
     return "".join(
@@ -112,8 +117,9 @@ def structure_fault(
     trial: Trial, reading: Reading = "robust", *, pictures_alone: bool = False
 ) -> str:
     """Why an answer has not the structure of the golden one; empty where it has.
-    Official oddity: questions that the released script cannot read are such a reason, too. With ``pictures_alone`` a
-    label of the questions about pictures alone is no row of the data, and has not lost the others."""
+    Official oddity: questions that the released script cannot read are such a reason,
+    too. With ``pictures_alone`` a label of the questions about pictures alone is no row
+    of the data, and has not lost the others."""
     fault = _order_fault(trial, reading)
     predict = trial.sample.metadata.get(GRAPH, UNLABELLED)
     if fault or reading != "official" or predict is UNLABELLED:
@@ -128,7 +134,8 @@ def structure_fault(
 
 
 def ends_early(trial: Trial) -> bool:
-    """Official oddity: whether the released script ends a sample of the right structure with an exception."""
+    """Official oddity: whether the released script ends a sample of the right structure
+    with an exception."""
     return bool(structure_fault(trial, "official")) and not _order_fault(
         trial, "official"
     )
@@ -142,7 +149,8 @@ def unscorable(trial: Trial) -> str:
 
 
 def block_questions(sample: Sample) -> list[BlockQuestion]:
-    """The questions about pairs of blocks, a text for each piece that is one and else an empty one."""
+    """The questions about pairs of blocks, a text for each piece that is one and else
+    an empty one."""
     rows = listed(predict_of(sample).get(BLOCK_QUESTIONS))
     return [
         BlockQuestion(
@@ -153,8 +161,9 @@ def block_questions(sample: Sample) -> list[BlockQuestion]:
 
 
 def image_questions(sample: Sample, reading: Reading = "robust") -> list[ImageQuestion]:
-    """The questions about pictures; one without an id is called by its number, as ``#3``.
-    Official oddities: of an object the first list counts, whatever it is called; what is no id is a parent too."""
+    """The questions about pictures; one without an id is called by its number, as
+    ``#3``. Official oddities: of an object the first list counts, whatever it is
+    called; what is no id is a parent too."""
     asked = predict_of(sample).get(IMAGE_QUESTIONS)
     if reading == "official" and isinstance(asked, Mapping):
         asked = next(iter(asked.values()), None)
@@ -189,7 +198,8 @@ def is_id(value: Any) -> TypeGuard[int | str]:
 
 
 def listed(value: Any) -> Sequence[Any]:
-    """The list of a bare list, or of an object: that of ``questions``, else the first one."""
+    """The list of a bare list, or of an object: that of ``questions``, else the first
+    one."""
     if isinstance(value, Mapping):
         value = next(
             (
@@ -203,8 +213,9 @@ def listed(value: Any) -> Sequence[Any]:
 
 
 def ended_early(predict: Any) -> str:
-    """Official oddity: what in a row's questions ends a sample of the right structure with an exception; else empty.
-    Such a sample has the lowest values of all four levels."""
+    """Official oddity: what in a row's questions ends a sample of the right structure
+    with an exception; else empty. Such a sample has the lowest values of all four
+    levels."""
     if not isinstance(predict, Mapping):
         return f"{ENDS_HERE}: the row has no questions"
     asked = predict.get(BLOCK_QUESTIONS)
@@ -227,7 +238,8 @@ def ended_early(predict: Any) -> str:
 
 
 def irregularities(predict: Any, blocks: Mapping[str, Part]) -> Iterator[str]:
-    """What is odd about the questions of a row whose blocks, with the golden answer, are these."""
+    """What is odd about the questions of a row whose blocks, with the golden answer,
+    are these."""
     if not isinstance(predict, Mapping):
         yield "predict is missing"
         return
@@ -262,7 +274,8 @@ def _order_fault(trial: Trial, reading: Reading) -> str:
     return (
         ""
         if found == wanted
-        else f"the blocks are {_short(found)}, and those of the golden answer {_short(wanted)}"
+        else f"the blocks are {_short(found)}, and those of the golden answer "
+        f"{_short(wanted)}"
     )
 
 

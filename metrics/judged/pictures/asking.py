@@ -63,7 +63,8 @@ class Finding:
 
     @property
     def open(self) -> bool:
-        """Whether the value is unknown: the answer is missing and not counted as wrong."""
+        """Whether the value is unknown: the answer is missing and not counted as
+        wrong."""
         return bool(self.missing) and not (
             self.lost == "wrong" and self.verdict.replied
         )
@@ -74,7 +75,8 @@ class Finding:
         return str(self.verdict.values.get(ANSWER) or "")
 
     def worth(self, value: Callable[[str], float]) -> Worth:
-        """The value of the answer; if missing unknown, or 0 where that counts as wrong."""
+        """The value of the answer; if missing unknown, or 0 where that counts as
+        wrong."""
         if not self.missing:
             return worth(value(self.answer))
         return unknown(self.missing, self.verdict.cause) if self.open else worth(0.0)
@@ -85,8 +87,9 @@ class Finding:
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """The question, and the answer with the judge's words or why there is none.
-        For people. Where unreadable replies count as wrong, also their number, for :mod:`mmeval.run.complaints`."""
+        """The question, and the answer with the judge's words or why there is none. For
+        people. Where unreadable replies count as wrong, also their number, for
+        :mod:`mmeval.run.complaints`."""
         lost = {"lost": self.missing} if self.missing else {}
         return {
             **self.about,
@@ -97,7 +100,8 @@ class Finding:
 
     @property
     def unread(self) -> int:
-        """How many unreadable replies count as wrong; a verdict with none usable is one."""
+        """How many unreadable replies count as wrong; a verdict with none usable is
+        one."""
         if self.lost != "wrong":
             return 0
         votes = sum(1 for vote in self.verdict.votes if vote.get(UNREADABLE))
@@ -106,7 +110,8 @@ class Finding:
 
 @dataclass(frozen=True)
 class PictureQuestion(Question):
-    """A question with a picture before or after its words, without the picture's name."""
+    """A question with a picture before or after its words, without the picture's
+    name."""
 
     picture: Media | None = None
     media_first: bool = True

@@ -56,7 +56,8 @@ MANY_COLORED = (
     "tennis racket",
     "camera",
 )
-"""Things that have a second colour by nature: their screen, their handle, their strings."""
+"""Things that have a second colour by nature: their screen, their handle, their
+strings."""
 MORE: Mapping[str, str] = {
     "size": "larger",
     "area": "larger",
@@ -90,10 +91,11 @@ def judge_self_count(
 ) -> Program[Score]:
     """1 when the judge counts as many things as the answer itself says, else 0.
 
-    Range 0 to 1, higher is better. The answer says it as ``<count>4</count>``, from ``fewest`` to ``most``; without
-    this, or without exactly one picture in one place, it is 0 and no judge is asked. ``statements: official`` reads
-    only the last digit, so that 14 is 4. Everything else as in ``judge_count``. Evidence: ``claimed``, ``answer``,
-    ``counted``, the judge's own words.
+    Range 0 to 1, higher is better. The answer says it as ``<count>4</count>``, from
+    ``fewest`` to ``most``; without this, or without exactly one picture in one place,
+    it is 0 and no judge is asked. ``statements: official`` reads only the last digit,
+    so that 14 is 4. Everything else as in ``judge_count``. Evidence: ``claimed``,
+    ``answer``, ``counted``, the judge's own words.
     """
     says = look.claim(lambda words: count_in(words, look.statements))
     if not fewest <= says <= most:
@@ -137,12 +139,14 @@ def judge_self_color(
 ) -> Program[Score]:
     """1 when the judge finds each thing once, in the colour the answer says, else 0.
 
-    Range 0 to 1, higher is better. The answer says it as a JSON object from each of the label ``object_key`` to a
-    different one of ``color_key``; without this, or without exactly one picture in one place, it is 0 and no judge is
-    asked. The colour has to be the only major one, except for things that are ``many_colored``. ``statements:
-    official`` takes the answer's words as the release cuts them. Unscored without the labels; ``reading``, ``lost``,
-    ``media_first`` and ``repeats`` as in ``judge_presence``. Evidence: ``claimed``, and ``questions`` with the judge's
-    own words.
+    Range 0 to 1, higher is better. The answer says it as a JSON object from each of the
+    label ``object_key`` to a different one of ``color_key``; without this, or without
+    exactly one picture in one place, it is 0 and no judge is asked. The colour has to
+    be the only major one, except for things that are ``many_colored``. ``statements:
+    official`` takes the answer's words as the release cuts them. Unscored without the
+    labels; ``reading``, ``lost``, ``media_first`` and ``repeats`` as in
+    ``judge_presence``. Evidence: ``claimed``, and ``questions`` with the judge's own
+    words.
     """
     objects, colors = (texts_of(look.labels, key) for key in (object_key, color_key))
     says = look.claim(lambda words: colors_in(words, objects, colors))
@@ -171,7 +175,10 @@ def _sizes_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
             f"the row has no list of two texts or more under {switches['object_key']!r}"
         )
     if labels.get(switches["relation_key"]) not in MORE:
-        return f"the row's label {switches['relation_key']!r} must be one of {', '.join(MORE)}"
+        return (
+            f"the row's label {switches['relation_key']!r} must be one of "
+            f"{', '.join(MORE)}"
+        )
     if not isinstance(labels.get(switches["note_key"], ""), str):
         return f"the row's label {switches['note_key']!r} must be a text"
     return ""
@@ -197,13 +204,16 @@ def judge_self_size(
 ) -> Program[Score]:
     """1 when the judge finds the things in the order of size the answer says, else 0.
 
-    Range 0 to 1, higher is better. The answer says it as a JSON list of the label ``object_key`` from the smallest to
-    the largest, on one line; without this, or without exactly one picture in one place, it is 0 and no judge is asked.
-    The judge is asked about every two of them. ``relation_key`` is the label that says what is compared: ``size``,
-    ``area``, ``volume``, ``length`` or ``height``; ``note_key`` one with a remark for the judge, which a row may have.
-    ``statements: official`` lets the list name a thing twice, of which the first entries count. Unscored without the
-    labels; ``reading``, ``lost``, ``media_first`` and ``repeats`` as in ``judge_presence``. Evidence: ``claimed``, and
-    ``questions`` with the judge's own words.
+    Range 0 to 1, higher is better. The answer says it as a JSON list of the label
+    ``object_key`` from the smallest to the largest, on one line; without this, or
+    without exactly one picture in one place, it is 0 and no judge is asked. The judge
+    is asked about every two of them. ``relation_key`` is the label that says what is
+    compared: ``size``, ``area``, ``volume``, ``length`` or ``height``; ``note_key`` one
+    with a remark for the judge, which a row may have. ``statements: official`` lets the
+    list name a thing twice, of which the first entries count. Unscored without the
+    labels; ``reading``, ``lost``, ``media_first`` and ``repeats`` as in
+    ``judge_presence``. Evidence: ``claimed``, and ``questions`` with the judge's own
+    words.
     """
     objects = texts_of(look.labels, object_key)
     says = look.claim(lambda words: sizes_in(words, objects, look.statements))
@@ -218,7 +228,10 @@ def larger(small: str, large: str, more: str, note: str = "") -> str:
     >>> larger("pea", "plum", "larger")
     'exactly one pea and exactly one plum, and the plum is obviously larger than the pea'
     """
-    description = f"{exactly_one(small, large)}, and the {large} is obviously {more} than the {small}"
+    description = (
+        f"{exactly_one(small, large)}, and the {large} is obviously {more} than the "
+        f"{small}"
+    )
     return f"{description}. {note}" if note else description
 
 
@@ -239,11 +252,15 @@ def _ask_all(
 def _pairs_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     if pairs_of(sample.metadata.get(switches["object_key"])):
         return ""
-    return f"the row's label {switches['object_key']!r} must be two things, or two pairs of things"
+    return (
+        f"the row's label {switches['object_key']!r} must be two things, or two pairs "
+        "of things"
+    )
 
 
 @question(
-    source="MMMG, Self Relative Spatial and Self Absolute Spatial; official: interleaved evaluators 30c9f602",
+    source="MMMG, Self Relative Spatial and Self Absolute Spatial; official: interleaved "
+    "evaluators 30c9f602",
     check=_pairs_fault,
     supposed=supposing(lambda *_: '["a", "a"]'),
     statements=True,
@@ -259,13 +276,16 @@ def judge_self_position(
 ) -> Program[Score]:
     """1 when the judge finds the row's things where the answer itself says, else 0.
 
-    Range 0 to 1, higher is better. The label ``object_key`` is two things, of which the answer says the quarter (A
-    bottom left, B bottom right, C top left, D top right), or two pairs: of the first, whether the one is left (A) or
-    right (B) of the other or neither (C), of the second, whether it is higher (A), lower (B) or neither (C). The answer
-    says it as a JSON list of two letters, on one line; without this, or without exactly one picture in one place, it is
-    0 and no judge is asked. For each the judge is asked whether the things are there exactly once, and if so, where.
-    ``statements: official`` takes the answer's words as the release cuts them. Unscored without the label; the other
-    switches as in ``judge_position``. Evidence: ``claimed``, and ``places`` with the judge's own words.
+    Range 0 to 1, higher is better. The label ``object_key`` is two things, of which the
+    answer says the quarter (A bottom left, B bottom right, C top left, D top right), or
+    two pairs: of the first, whether the one is left (A) or right (B) of the other or
+    neither (C), of the second, whether it is higher (A), lower (B) or neither (C). The
+    answer says it as a JSON list of two letters, on one line; without this, or without
+    exactly one picture in one place, it is 0 and no judge is asked. For each the judge
+    is asked whether the things are there exactly once, and if so, where. ``statements:
+    official`` takes the answer's words as the release cuts them. Unscored without the
+    label; the other switches as in ``judge_position``. Evidence: ``claimed``, and
+    ``places`` with the judge's own words.
     """
     asked = pairs_of(look.labels[object_key])
     letters = "abcd" if asked[0].where == "quarter" else "abc"
@@ -302,11 +322,13 @@ def judge_self_text(
 ) -> Program[Score]:
     """The word accuracy of the text that the judge reads, against the answer's claim.
 
-    Range 0 to 1, higher is better. The answer says it as ``<text>...</text>``, ``least`` to ``most`` words on one line;
-    without this, or without exactly one picture in one place, it is 0 and no judge is asked. The label ``object_key``
-    names the thing with the text. ``statements: official`` counts as words the pieces between single blanks. Everything
-    else as in ``judge_ocr``. Evidence: ``claimed``, ``readings`` with the judge's own words, the errors, and both sides
-    as they were compared.
+    Range 0 to 1, higher is better. The answer says it as ``<text>...</text>``,
+    ``least`` to ``most`` words on one line; without this, or without exactly one
+    picture in one place, it is 0 and no judge is asked. The label ``object_key`` names
+    the thing with the text. ``statements: official`` counts as words the pieces between
+    single blanks. Everything else as in ``judge_ocr``. Evidence: ``claimed``,
+    ``readings`` with the judge's own words, the errors, and both sides as they were
+    compared.
     """
     says = look.claim(
         lambda words: text_in(words, look.statements, least=least, most=most)
@@ -338,13 +360,15 @@ def judge_pattern(
 ) -> Program[Score]:
     """1 when the answer's words and last picture both agree with the pattern, else 0.
 
-    Range 0 to 1, higher is better. The answer's words for it are the first ``<<...>>`` on one line; the label
-    ``pattern_key`` describes the true pattern. An answer without these words, without a picture in a place, or whose
-    last picture cannot be decoded is 0 and no judge is asked. Unscored without the label, or where a reply is lost that
-    matters; ``lost: wrong`` (profile ``official``) as in ``judge_presence``. ``reading: official`` looks for "yes" in
-    the last 20 characters of the reply; ``statements: official`` takes the answer's words as the release cuts them.
-    ``media_first`` puts the picture before the words, ``repeats`` lets the majority decide. Evidence: ``claimed``,
-    ``words`` and ``picture`` with the judge's own words.
+    Range 0 to 1, higher is better. The answer's words for it are the first ``<<...>>``
+    on one line; the label ``pattern_key`` describes the true pattern. An answer without
+    these words, without a picture in a place, or whose last picture cannot be decoded
+    is 0 and no judge is asked. Unscored without the label, or where a reply is lost
+    that matters; ``lost: wrong`` (profile ``official``) as in ``judge_presence``.
+    ``reading: official`` looks for "yes" in the last 20 characters of the reply;
+    ``statements: official`` takes the answer's words as the release cuts them.
+    ``media_first`` puts the picture before the words, ``repeats`` lets the majority
+    decide. Evidence: ``claimed``, ``words`` and ``picture`` with the judge's own words.
     """
     picture = last_picture(look.trial, look.statements)
     says = pattern_in(said_by(answer_of(look.trial), look.statements).words)

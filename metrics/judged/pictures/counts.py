@@ -45,7 +45,8 @@ class Counts(NamedTuple):
         return (
             ""
             if sound
-            else f"{self.fewest} to {self.most} is no range of counts, or a very long one"
+            else f"{self.fewest} to {self.most} is no range of counts, or a very long "
+            "one"
         )
 
 

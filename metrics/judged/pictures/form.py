@@ -1,8 +1,8 @@
 """The common form of metrics about pictures: row check, judge, switches, score.
 
-A rule is a program of a :class:`Look` with its own switches; it asks with its prompts and turns the answers into a
-score. :func:`question` makes it a metric: it adds the judge and the switches that all rules share, and scores trials
-that need no judge.
+A rule is a program of a :class:`Look` with its own switches; it asks with its prompts
+and turns the answers into a score. :func:`question` makes it a metric: it adds the
+judge and the switches that all rules share, and scores trials that need no judge.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Look:
         return only_picture(self.trial)
 
     def claim(self, parse: Callable[[str], T | None]) -> T:
-        """The claim of an answer about its one picture.
-        Raises Settled (0 with the reason) without such a claim, or without exactly one picture in one place."""
+        """The claim of an answer about its one picture. Raises Settled (0 with the
+        reason) without such a claim, or without exactly one picture in one place."""
         only_picture(self.trial)
         words = words_beside(answer_of(self.trial), self.statements)
         if words is None:
@@ -72,7 +72,8 @@ def question(
     official: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Program[Score]]], Metric]:
     """Make a metric, 0 to 1, of a rule; ``check`` says what is wrong with a row.
-    ``statements`` adds the switch of that name, ``second_judge`` a judge, ``official`` switches of that profile."""
+    ``statements`` adds the switch of that name, ``second_judge`` a judge, ``official``
+    switches of that profile."""
     roles = ("judge", "second_judge") if second_judge else ("judge",)
     left_out = {
         *(() if statements else ("statements",)),
@@ -126,8 +127,8 @@ def question(
 def _sign(
     judged: Any, rule: Callable[..., object], roles: Sequence[str], left_out: Set[str]
 ) -> None:
-    """Give a metric its rule's name and docstring, and its signature.
-    That has the roles, the rule's switches, those that all share, and the rule's prompts.
+    """Give a metric its rule's name and docstring, and its signature. That has the
+    roles, the rule's switches, those that all share, and the rule's prompts.
 
     ``Any``: a function has no attribute for it that a type knows.
     """
@@ -164,7 +165,8 @@ def text_under(key: str) -> SampleCheck:
 
 
 def supposing(words: Callable[[Trial, Mapping[str, Any]], str]) -> Supposed:
-    """For ``supposed``: an answer that makes a claim to judge, by trial and switches."""
+    """For ``supposed``: an answer that makes a claim to judge, by trial and
+    switches."""
 
     def supposed(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
         parts = () if trial.output is None else trial.output.parts

@@ -90,8 +90,8 @@ class PlacePrompts(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """The findings on a place: whether its things occur once each, and the letter.
-    The letter is not asked where they do not, or where another place has already failed."""
+    """The findings on a place: whether its things occur once each, and the letter. The
+    letter is not asked where they do not, or where another place has already failed."""
 
     place: Place
     presence: Finding
@@ -123,8 +123,9 @@ def ask_places(
     picture: Media,
     **evidence: Any,
 ) -> Program[Score]:
-    """1 when all places' things are there exactly once, and where they should be.
-    Two steps: the second omits places whose things were not found, and all if those of one are known to be absent."""
+    """1 when all places' things are there exactly once, and where they should be. Two
+    steps: the second omits places whose things were not found, and all if those of one
+    are known to be absent."""
     about = [
         About({"description": exactly_one(*place.things)}, picture) for place in places
     ]

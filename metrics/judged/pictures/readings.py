@@ -25,7 +25,10 @@ def text_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     )
     texts = list(text.values()) if isinstance(text, Mapping) else [text]
     if not texts or not all(isinstance(one, str) for one in texts):
-        return f"the row has no text, nor a text for each place, under {switches['text_key']!r}"
+        return (
+            "the row has no text, nor a text for each place, under "
+            f"{switches['text_key']!r}"
+        )
     if not isinstance(thing, str) and (thing is not None or isinstance(text, Mapping)):
         return f"the row has no text under {switches['object_key']!r}"
     if switches.get("region") == "bbox":
@@ -71,7 +74,8 @@ def compared(found: Sequence[Finding], wanted: Sequence[str], **evidence: Any) -
 
 
 def worth_of(found: Sequence[Finding], pairs: Accuracy) -> Worth:
-    """The readings' value: unknown if any is lost, or 0 if all are and count as wrong."""
+    """The readings' value: unknown if any is lost, or 0 if all are and count as
+    wrong."""
     lacking = next((one for one in found if one.open), None)
     if lacking is not None:
         return unknown(lacking.missing, lacking.verdict.cause)
@@ -79,7 +83,8 @@ def worth_of(found: Sequence[Finding], pairs: Accuracy) -> Worth:
 
 
 def common_characters(first: str, second: str, common: Common = "text") -> str:
-    """The first reading's characters also in the second, in order; ``set``: once each."""
+    """The first reading's characters also in the second, in order; ``set``: once
+    each."""
     seen = set(second)
     both = [letter for letter in first if letter in seen]
     return "".join(dict.fromkeys(both) if common == "set" else both)

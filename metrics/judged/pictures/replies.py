@@ -1,9 +1,10 @@
 """The replies to questions about pictures: how they are requested and read.
 
-Each kind of question has two forms. The ``robust`` one asks for a JSON object, also accepts a plain reply that says one
-thing, and refuses the rest, after which the judge is asked again. The ``official`` one asks for the plain reply of
-MMMG's release and reads it as the release does, oddities included (spec of the judge questions; code 30c9f602): it
-refuses nothing but an empty reply.
+Each kind of question has two forms. The ``robust`` one asks for a JSON object, also
+accepts a plain reply that says one thing, and refuses the rest, after which the judge
+is asked again. The ``official`` one asks for the plain reply of MMMG's release and
+reads it as the release does, oddities included (spec of the judge questions; code
+30c9f602): it refuses nothing but an empty reply.
 
 The decided value is always ``answer``: ``yes`` or ``no``, a letter, or words.
 """
@@ -35,7 +36,8 @@ ANSWER = "answer"
 TAIL_CHARS = 20
 """The characters at the end of an official reply that are searched for yes or no."""
 UNREAD = ""
-"""The answer of an official reply that the release cannot read: it is wrong, unless an empty answer is wanted."""
+"""The answer of an official reply that the release cannot read: it is wrong, unless an
+empty answer is wanted."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,10 @@ class RobustForm(ReplyForm):
 
     @property
     def asked(self) -> str:
-        return f"Think first. Then reply with one JSON object of this form and nothing after it:\n{super().asked}"
+        return (
+            "Think first. Then reply with one JSON object of this form and nothing "
+            f"after it:\n{super().asked}"
+        )
 
     def read(self, text: str) -> Vote:
         if "{" in text or len(text) > MAX_CHARS:
@@ -117,7 +122,8 @@ def yes_no_form(
     reading: Reading, word: Literal["yes", "no"], *, reasons: bool = True
 ) -> ReplyForm:
     """Yes or no; ``reasons`` says whether the official reply begins with reasons.
-    ``word`` is what the official reading looks for: its answer is the word, or nothing."""
+    ``word`` is what the official reading looks for: its answer is the word, or
+    nothing."""
     if reading == "robust":
         return RobustForm(_fields(_YesNo()), plain_yes_no, example='{"answer": "yes"}')
     wording = (
@@ -146,7 +152,10 @@ def letter_form(
             lambda text: plain_letter(text, letters),
         )
     if stated:
-        wording = "Reason step by step, then end your reply with `Answer: X`, where X is the letter."
+        wording = (
+            "Reason step by step, then end your reply with `Answer: X`, where X is "
+            "the letter."
+        )
         return OfficialForm(
             _fields(_Words(False)),
             wording,
@@ -174,7 +183,8 @@ def words_form(reading: Reading) -> ReplyForm:
 
 
 def characters_form(reading: Reading) -> ReplyForm:
-    """The Chinese characters of a picture; the comparison leaves out everything else."""
+    """The Chinese characters of a picture; the comparison leaves out everything
+    else."""
     if reading == "robust":
         return RobustForm(_fields(_Words(False)), plain_characters)
     return OfficialForm(
@@ -189,7 +199,8 @@ def _fields(answer: Field) -> tuple[Field, Field]:
     return (Text("reason"), answer)
 
 
-# --- the release's readings ----------------------------------------------------------------------------------------
+# --- the release's readings
+# ----------------------------------------------------------------------------------------
 
 
 def reply_tail(text: str) -> str:
@@ -199,7 +210,8 @@ def reply_tail(text: str) -> str:
 
 
 def stated_letter(text: str, letters: Sequence[str]) -> str:
-    """The first ``nswer: X``. Official oddity: exactly one blank, no bracket, no star."""
+    """The first ``nswer: X``. Official oddity: exactly one blank, no bracket, no
+    star."""
     found = re.search(f"nswer: ([{''.join(letters)}])", text)
     return found[1] if found else UNREAD
 
@@ -216,12 +228,14 @@ def listed_texts(text: str) -> str:
     return UNREAD if items is None else " ".join(items).lower().strip()
 
 
-# --- plain replies, read robustly ----------------------------------------------------------------------------------
+# --- plain replies, read robustly
+# ----------------------------------------------------------------------------------
 
 _SENTENCE_END = re.compile(r"[.!?:;\n。！？：；]++")
 _LAST_CHARS = 400
 _YES_OR_NO = re.compile(
-    r"(?:(?:(?:so|thus|hence|therefore)\W+)?(?:the |my )?(?:final )?answer is\W+)?(yes|no)"
+    r"(?:(?:(?:so|thus|hence|therefore)\W+)?(?:the |my )?(?:final )?answer "
+    r"is\W+)?(yes|no)"
 )
 _STATED = re.compile(r"(?i:answer)(?i:\s+is)?+\W{1,8}+([A-Z])(?![A-Za-z])")
 _ALONE = re.compile(r"\W*+([A-Za-z])(?:[.):](?:[ \t][^\n]{0,200}+)?|\W*+)")
@@ -260,8 +274,8 @@ def plain_texts(text: str) -> str:
 
 
 def plain_characters(text: str) -> str:
-    """A reply of only Chinese characters, perhaps in quotes and with blanks.
-    Raises ReplyError for other text, which may be prose about the picture, or a refusal."""
+    """A reply of only Chinese characters, perhaps in quotes and with blanks. Raises
+    ReplyError for other text, which may be prose about the picture, or a refusal."""
     read = _bare(text)
     if not read or "\n" in read or han(read) != "".join(read.split()):
         raise ReplyError("the reply is not only the characters that were read")

@@ -56,7 +56,10 @@ def _presence_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
             f"the row has no description but the scene under {switches['object_key']!r}"
         )
     if switches["region"] == "bbox" and switches["pictures"] != "only":
-        return f"region: bbox is the box of the only picture; it does not go with pictures: {switches['pictures']}"
+        return (
+            "region: bbox is the box of the only picture; it does not go with "
+            f"pictures: {switches['pictures']}"
+        )
     if switches["region"] == "bbox":
         return box_fault(
             sample.metadata.get(switches["bbox_key"]), switches["bbox_key"]
@@ -79,7 +82,8 @@ def _enough_pictures(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
 
 
 @question(
-    source="MMMG, questions whether something is in a picture; official: image evaluators 6c7142e8, "
+    source="MMMG, questions whether something is in a picture; official: image "
+    "evaluators 6c7142e8, "
     "interleaved evaluators 30c9f602",
     check=_presence_fault,
     supposed=_enough_pictures,
@@ -101,19 +105,24 @@ def judge_presence(
     """The share of the row's descriptions that the judge finds in the picture.
     With ``wanted: false``, of those that it does not find there.
 
-    Range 0 to 1, higher is better. The descriptions are the label ``object_key``, a text or a list. With ``scene`` the
-    first of them is what the picture is about as a whole: it has its own prompt, must hold whatever ``wanted`` says,
-    and without it the trial is 0. ``pictures`` is ``only`` (the answer has exactly one), ``last`` (one at least) or
-    ``each`` (one for each description, and all must hold). ``region: bbox`` shows the judge only the box ``bbox_key``
-    of the only picture, an edited one, widened as ``edit_outside_ssim`` says.
+    Range 0 to 1, higher is better. The descriptions are the label ``object_key``, a
+    text or a list. With ``scene`` the first of them is what the picture is about as a
+    whole: it has its own prompt, must hold whatever ``wanted`` says, and without it the
+    trial is 0. ``pictures`` is ``only`` (the answer has exactly one), ``last`` (one at
+    least) or ``each`` (one for each description, and all must hold). ``region: bbox``
+    shows the judge only the box ``bbox_key`` of the only picture, an edited one,
+    widened as ``edit_outside_ssim`` says.
 
-    An answer without the right number of pictures, or with one that cannot be decoded, is 0 and no judge is asked.
-    Unscored where the row has no descriptions, and where a reply is lost that matters, with bounds; ``lost: wrong``
-    (profile ``official``) counts replies that came and cannot be used as wrong. ``reading: official`` asks for a plain
-    reply and looks for the word in its last 20 characters; where yes is not wanted that word is "no", and a scene holds
-    unless "no" is there. ``statements: official`` looks for the place of the ``last`` picture in the answer's text as
-    the release cuts it. ``media_first`` puts the picture before the words of the question, ``repeats`` lets the
-    majority decide. Evidence: ``questions``, each with the answer and the judge's own words.
+    An answer without the right number of pictures, or with one that cannot be decoded,
+    is 0 and no judge is asked. Unscored where the row has no descriptions, and where a
+    reply is lost that matters, with bounds; ``lost: wrong`` (profile ``official``)
+    counts replies that came and cannot be used as wrong. ``reading: official`` asks for
+    a plain reply and looks for the word in its last 20 characters; where yes is not
+    wanted that word is "no", and a scene holds unless "no" is there. ``statements:
+    official`` looks for the place of the ``last`` picture in the answer's text as the
+    release cuts it. ``media_first`` puts the picture before the words of the question,
+    ``repeats`` lets the majority decide. Evidence: ``questions``, each with the answer
+    and the judge's own words.
     """
     descriptions = texts_of(look.labels, object_key)
     if pictures == "each":
@@ -151,8 +160,9 @@ def _value(
 
 
 def _scene(found: Finding, word: Word) -> Worth:
-    """Official oddity (6c7142e8): ``wanted: false`` seeks "no" in the scene's reply.
-    A reply with neither word passes. A robust answer has one of the words, so that there it makes no difference."""
+    """Official oddity (6c7142e8): ``wanted: false`` seeks "no" in the scene's reply. A
+    reply with neither word passes. A robust answer has one of the words, so that there
+    it makes no difference."""
     return (
         found.is_("yes")
         if word == "yes"
@@ -167,7 +177,10 @@ def _count_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     count = sample.metadata.get(switches["count_key"])
     if type(count) is not int or not counts.fewest <= count <= counts.most:
         between = f"{counts.fewest} to {counts.most}"
-        return f"the row's label {switches['count_key']!r} must be {between}, not {count!r:.40}"
+        return (
+            f"the row's label {switches['count_key']!r} must be {between}, not "
+            f"{count!r:.40}"
+        )
     return ""
 
 
@@ -185,11 +198,13 @@ def judge_count(
 ) -> Program[Score]:
     """1 when the judge counts as many things as the label ``count_key`` says, else 0.
 
-    Range 0 to 1, higher is better. ``object_key`` is the label that says what is counted. The judge chooses among fewer
-    than ``fewest``, each count from there to ``most``, and more. The answer must have exactly one picture that can be
-    decoded, else it is 0. Unscored without the labels, or where the reply is lost; ``lost: wrong`` (profile
-    ``official``) as in ``judge_presence``. ``reading: official`` takes the first character of the reply for the letter.
-    ``media_first`` puts the picture before the words, ``repeats`` lets the majority decide. Evidence: ``answer``, the
+    Range 0 to 1, higher is better. ``object_key`` is the label that says what is
+    counted. The judge chooses among fewer than ``fewest``, each count from there to
+    ``most``, and more. The answer must have exactly one picture that can be decoded,
+    else it is 0. Unscored without the labels, or where the reply is lost; ``lost:
+    wrong`` (profile ``official``) as in ``judge_presence``. ``reading: official`` takes
+    the first character of the reply for the letter. ``media_first`` puts the picture
+    before the words, ``repeats`` lets the majority decide. Evidence: ``answer``, the
     letter; ``counted``; the judge's own words.
     """
     about = About({"description": look.labels[object_key]}, look.picture)
@@ -210,7 +225,8 @@ def _places_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 
 @question(
-    source="MMMG, Relative Spatial and Absolute Spatial; official: image evaluators 6c7142e8",
+    source="MMMG, Relative Spatial and Absolute Spatial; official: image evaluators "
+    "6c7142e8",
     check=_places_fault,
 )
 def judge_position(
@@ -224,16 +240,18 @@ def judge_position(
 ) -> Program[Score]:
     """1 when the judge finds all of the row's things where they should be, else 0.
 
-    Range 0 to 1, higher is better. The label ``constraint_key`` is a list of ``[thing, place]``, a place being
-    ``bottom left``, ``bottom right``, ``up left`` or ``up right``, and of ``[thing, other, side]``, a side being
-    ``left``, ``right``, ``above`` or ``below``. For each the judge is asked whether the things are there exactly once,
-    and if they are, where.
+    Range 0 to 1, higher is better. The label ``constraint_key`` is a list of ``[thing,
+    place]``, a place being ``bottom left``, ``bottom right``, ``up left`` or ``up
+    right``, and of ``[thing, other, side]``, a side being ``left``, ``right``,
+    ``above`` or ``below``. For each the judge is asked whether the things are there
+    exactly once, and if they are, where.
 
-    The answer must have exactly one picture that can be decoded, else it is 0. Unscored without the label, or where a
-    reply is lost that matters; ``lost: wrong`` (profile ``official``) as in ``judge_presence``. ``reading: official``
-    takes the first ``Answer: X`` of the reply, written exactly like that. ``media_first`` puts the picture before the
-    words, ``repeats`` lets the majority decide. Evidence: ``places``, each with what was found and the judge's own
-    words.
+    The answer must have exactly one picture that can be decoded, else it is 0. Unscored
+    without the label, or where a reply is lost that matters; ``lost: wrong`` (profile
+    ``official``) as in ``judge_presence``. ``reading: official`` takes the first
+    ``Answer: X`` of the reply, written exactly like that. ``media_first`` puts the
+    picture before the words, ``repeats`` lets the majority decide. Evidence:
+    ``places``, each with what was found and the judge's own words.
     """
     prompts = PlacePrompts(
         prompt, quarter_prompt, left_right_prompt, above_below_prompt
@@ -263,20 +281,23 @@ def judge_ocr(
 ) -> Program[Score]:
     """Word accuracy of what the judge reads: 1 less its errors for each wanted word.
 
-    Range 0 to 1, higher is better. The label ``text_key`` is the wanted text; ``object_key`` says what it stands on,
-    and where the row has no such label the whole picture is read, digits too. ``text_key`` may also be a mapping from
-    places to texts: then ``object_key`` describes the scene, the judge is asked whether the picture shows it, and reads
-    each place if it does; if not, nothing counts as read. The errors of all places are summed up. Case, accents and
-    punctuation do not count (``word_accuracy`` with ``normalise: ocr``); where no text is wanted, none read is right.
-    ``region: bbox`` shows the judge only the box ``bbox_key`` of an edited picture, widened as ``edit_outside_ssim``
-    says.
+    Range 0 to 1, higher is better. The label ``text_key`` is the wanted text;
+    ``object_key`` says what it stands on, and where the row has no such label the whole
+    picture is read, digits too. ``text_key`` may also be a mapping from places to
+    texts: then ``object_key`` describes the scene, the judge is asked whether the
+    picture shows it, and reads each place if it does; if not, nothing counts as read.
+    The errors of all places are summed up. Case, accents and punctuation do not count
+    (``word_accuracy`` with ``normalise: ocr``); where no text is wanted, none read is
+    right. ``region: bbox`` shows the judge only the box ``bbox_key`` of an edited
+    picture, widened as ``edit_outside_ssim`` says.
 
-    The answer must have exactly one picture that can be decoded, else it is 0. Unscored without the labels, or where a
-    reply is lost; ``lost: wrong`` (profile ``official``) makes of replies that came and cannot be used 0, or an empty
-    reading beside another one.
-    ``reading: official`` takes a strict JSON list from the reply, and anything else for an empty one. ``media_first``
-    puts the picture before the words, ``repeats`` lets the majority decide. Evidence: ``readings``, each with the
-    judge's own words; the errors, and both sides as they were compared.
+    The answer must have exactly one picture that can be decoded, else it is 0. Unscored
+    without the labels, or where a reply is lost; ``lost: wrong`` (profile ``official``)
+    makes of replies that came and cannot be used 0, or an empty reading beside another
+    one. ``reading: official`` takes a strict JSON list from the reply, and anything
+    else for an empty one. ``media_first`` puts the picture before the words,
+    ``repeats`` lets the majority decide. Evidence: ``readings``, each with the judge's
+    own words; the errors, and both sides as they were compared.
     """
     picture = region_of(look.trial, region, bbox_key=bbox_key, margin=margin)
     text, thing = look.labels[text_key], look.labels.get(object_key)
@@ -298,7 +319,10 @@ def judge_ocr(
 
 def _one_text_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     if isinstance(sample.metadata.get(switches["text_key"]), Mapping):
-        return f"the row has several texts under {switches['text_key']!r}; one is read here"
+        return (
+            f"the row has several texts under {switches['text_key']!r}; one is read "
+            "here"
+        )
     return text_fault(sample, switches)
 
 
@@ -320,17 +344,20 @@ def judge_ocr_multilingual(
 ) -> Program[Score]:
     """How much of a Chinese text in the picture two judges read; one reads other text.
 
-    Range 0 to 1, higher is better. Where the label ``text_key`` holds Chinese characters both judges read the picture,
-    and what both have read, in the order of the first, is compared with it character by character: 1 less the errors
-    for each wanted one. Any other text is read by the first judge alone, as ``judge_ocr`` says.
+    Range 0 to 1, higher is better. Where the label ``text_key`` holds Chinese
+    characters both judges read the picture, and what both have read, in the order of
+    the first, is compared with it character by character: 1 less the errors for each
+    wanted one. Any other text is read by the first judge alone, as ``judge_ocr`` says.
 
-    ``common`` is ``text``: all characters of the first reading that are in the second, too; or ``set`` (profile
-    ``official``): each of them once, as the released script compares sets. That script joins its set in an order that
-    differs from process to process, so its value for more than one character cannot be repeated; ours has the order of
-    the first judge in both profiles. The answer must have exactly one picture that can be decoded, else it is 0.
-    Unscored and ``lost``, ``reading``, ``repeats`` as in ``judge_ocr``; ``media_first`` and ``second_media_first`` put
-    the picture before the words for each judge. Evidence: ``readings``, the errors, and both sides as they were
-    compared.
+    ``common`` is ``text``: all characters of the first reading that are in the second,
+    too; or ``set`` (profile ``official``): each of them once, as the released script
+    compares sets. That script joins its set in an order that differs from process to
+    process, so its value for more than one character cannot be repeated; ours has the
+    order of the first judge in both profiles. The answer must have exactly one picture
+    that can be decoded, else it is 0. Unscored and ``lost``, ``reading``, ``repeats``
+    as in ``judge_ocr``; ``media_first`` and ``second_media_first`` put the picture
+    before the words for each judge. Evidence: ``readings``, the errors, and both sides
+    as they were compared.
     """
     text, thing = look.labels[text_key], look.labels.get(object_key)
     if not han(text):

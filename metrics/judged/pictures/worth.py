@@ -49,7 +49,8 @@ def unknown(reason: str, cause: Cause) -> Worth:
 
 
 def product(factors: Sequence[Worth]) -> Worth:
-    """The product: 0 if a factor is known to be 0, even with unknowns; 1 without any."""
+    """The product: 0 if a factor is known to be 0, even with unknowns; 1 without
+    any."""
     return _of_both(
         math.prod(one.low for one in factors),
         math.prod(one.high for one in factors),
@@ -70,7 +71,8 @@ def mean(parts: Sequence[Worth]) -> Worth:
 
 
 def weighted(parts: Sequence[Worth], weights: Sequence[float]) -> Worth:
-    """The sum by weights (at least 0, 1 in all); an unknown of weight 0 has no effect."""
+    """The sum by weights (at least 0, 1 in all); an unknown of weight 0 has no
+    effect."""
     low = sum(one.low * weight for one, weight in zip(parts, weights, strict=True))
     high = sum(one.high * weight for one, weight in zip(parts, weights, strict=True))
     return _of_both(min(1.0, low), min(1.0, high), parts)

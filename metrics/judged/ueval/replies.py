@@ -1,8 +1,10 @@
-"""The judge's reply about one criterion: ``{"criteria_met": true}``, and how it is read.
+"""The judge's reply about one criterion: ``{"criteria_met": true}``, and how it is
+read.
 
-``robust`` reads the object with prose and fences around it, and refuses what is no yes, no or "not sure", after which
-the judge is asked again. ``official`` reads as the released evaluator does, oddities included: it refuses only a reply
-without an object, and everything that does not say yes is a no.
+``robust`` reads the object with prose and fences around it, and refuses what is no yes,
+no or "not sure", after which the judge is asked again. ``official`` reads as the
+released evaluator does, oddities included: it refuses only a reply without an object,
+and everything that does not say yes is a no.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ from mmeval.metrics.judged.reading import Reading
 KEY = "criteria_met"
 EXPLANATION = "explanation"
 Remark = Literal["not_sure", "odd_value", "missing_key"]
-"""Why a criterion is not met though the judge has not said no: it is not sure, or an official reply says something else
-or nothing."""
+"""Why a criterion is not met though the judge has not said no: it is not sure, or an
+official reply says something else or nothing."""
 REMARKS: tuple[Remark, ...] = get_args(Remark)
 YES, NO = ("true", "yes", "y", "1"), ("false", "no", "n", "0")
 _MAX_RAW_CHARS, _LARGEST = 200, 2**53
@@ -40,7 +42,8 @@ _STRAY = re.compile(r'(?<!\\)\\(?!["\\/bfnrtu])')
 
 @dataclass(frozen=True)
 class Met:
-    """Whether a criterion is met, as a bool: the one field of the reply. Not being sure is a no."""
+    """Whether a criterion is met, as a bool: the one field of the reply. Not being sure
+    is a no."""
 
     name: str = KEY
     unsure: bool = False  # the form would make it a value of its own
@@ -58,8 +61,9 @@ class Met:
 
 @dataclass(frozen=True)
 class MetForm(ReplyForm):
-    """The reply about one criterion. A vote also has the ``raw`` value, the ``reply``, the judge's explanation, where
-    it gives one, and the ``remark`` of a no that the judge has not said."""
+    """The reply about one criterion. A vote also has the ``raw`` value, the ``reply``,
+    the judge's explanation, where it gives one, and the ``remark`` of a no that the
+    judge has not said."""
 
     reading: Reading = "robust"
 
@@ -99,9 +103,11 @@ def said(value: Any) -> tuple[bool, Remark | None]:
 def official_object(text: str) -> Mapping[str, Any]:
     """The object of a reply as the released evaluator finds it; ReplyError without one.
 
-    It is that of a fence marked ``json``; else the first that begins with one of the two keys, up to the next closing
-    brace; else the text from the first opening brace to the last closing one, at last with stray backslashes doubled.
-    Official oddity: only the first match of each way is tried, and an object with another key first waits for the last.
+    It is that of a fence marked ``json``; else the first that begins with one of the
+    two keys, up to the next closing brace; else the text from the first opening brace
+    to the last closing one, at last with stray backslashes doubled. Official oddity:
+    only the first match of each way is tried, and an object with another key first
+    waits for the last.
     """
     whole = text[max(0, text.find("{")) : text.rfind("}") + 1]
     ways = (
@@ -119,14 +125,16 @@ def official_object(text: str) -> Mapping[str, Any]:
 
 
 def _between(opening: re.Pattern[str], closing: re.Pattern[str], text: str) -> str:
-    """From the first opening to the first closing after it: a later opening has none where this one has none."""
+    """From the first opening to the first closing after it: a later opening has none
+    where this one has none."""
     start = opening.search(text)
     end = closing.search(text, start.end()) if start else None
     return text[start.end() : end.end()] if start and end else ""
 
 
 def _plain(value: Any) -> Any:
-    """The raw value for evidence; what is long, nested or no number of JSON becomes a cut text."""
+    """The raw value for evidence; what is long, nested or no number of JSON becomes a
+    cut text."""
     if value is None or (isinstance(value, int | float) and abs(value) < _LARGEST):
         return value
     return (value if isinstance(value, str) else json.dumps(value))[:_MAX_RAW_CHARS]

@@ -1,7 +1,8 @@
 """The fields of UEval's rows: task, kind of question, and the criteria of each side.
 
-The columns of the published data sets differ: ``task`` or ``task_type``, a criterion as a text or as an object with
-``criterion`` (its other keys are labels), and ``question_type`` in some of them alone.
+The columns of the published data sets differ: ``task`` or ``task_type``, a criterion as
+a text or as an object with ``criterion`` (its other keys are labels), and
+``question_type`` in some of them alone.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 Kind = Literal["open", "closed"]
-"""The kind of question: a guide in steps with several pictures, or one figure with an explanation."""
+"""The kind of question: a guide in steps with several pictures, or one figure with an
+explanation."""
 Kinds = Literal["labels", "released"]
 """Where the kind is taken from: the row's labels, or as the released evaluator does."""
 
@@ -32,8 +34,8 @@ def task_of(labels: Mapping[str, Any]) -> str:
 
 
 def kind_of(labels: Mapping[str, Any], kinds: Kinds = "labels") -> Kind:
-    """The kind of a row's question: that of its task, for an unknown one ``question_type``.
-    Raises ValueError where neither says it."""
+    """The kind of a row's question: that of its task, for an unknown one
+    ``question_type``. Raises ValueError where neither says it."""
     if kinds == "released":
         return released_kind(labels)
     task, written = task_of(labels), _word(labels.get("question_type"))
@@ -42,15 +44,16 @@ def kind_of(labels: Mapping[str, Any], kinds: Kinds = "labels") -> Kind:
     )
     if kind is None:
         raise ValueError(
-            f"the task {task[:40]!r} is none of UEval's ({', '.join(TASKS)}), and question_type says neither "
+            f"the task {task[:40]!r} is none of UEval's ({', '.join(TASKS)}), and "
+            "question_type says neither "
             "open nor closed"
         )
     return kind
 
 
 def released_kind(labels: Mapping[str, Any]) -> Kind:
-    """The kind by ``task`` alone.
-    Official oddity: where the data have ``task_type`` instead, every question is judged as an open one."""
+    """The kind by ``task`` alone. Official oddity: where the data have ``task_type``
+    instead, every question is judged as an open one."""
     return KINDS.get(_word(labels.get("task")), "open")
 
 

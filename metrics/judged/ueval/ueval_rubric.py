@@ -1,4 +1,5 @@
-"""UEval's rubric: the share of a row's criteria that a judge finds met, of the text and of the pictures."""
+"""UEval's rubric: the share of a row's criteria that a judge finds met, of the text and
+of the pictures."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ from mmeval.records import Sample, Score, Trial
 
 OUTPUTS = ("ueval_text", "ueval_image")
 WithoutMedia = Literal["not_met", "asked"]
-"""What the criteria of a side are where the answer has no text, or no picture: not met without a call, or asked."""
+"""What the criteria of a side are where the answer has no text, or no picture: not met
+without a call, or asked."""
 TextPrompt: TypeAlias = Annotated[
     Written, JudgePrompt("question", "answer", "criterion")
 ]
@@ -73,21 +75,26 @@ def ueval_rubric(
 ) -> Program[MetricScores]:
     """The share of a row's criteria that are met: of its text, and of its pictures.
 
-    Two numbers from 0 to 1, higher is better. Each criterion is asked about by itself: ``ueval_text`` is the share of
-    the label ``text_rubrics`` that the judge finds met, ``ueval_image`` that of ``image_rubrics``; a side without
-    criteria is inapplicable. About the text the judge sees the question and the answer's text; about the pictures the
-    question, the pictures and, of an open question, the text, too. Where in the text a picture stands is not shown.
-    ``kinds`` is where the kind of question is taken from: ``labels`` is ``task`` or ``task_type``, or else
-    ``question_type``; ``released`` is ``task`` alone, and open for what it does not know.
+    Two numbers from 0 to 1, higher is better. Each criterion is asked about by itself:
+    ``ueval_text`` is the share of the label ``text_rubrics`` that the judge finds met,
+    ``ueval_image`` that of ``image_rubrics``; a side without criteria is inapplicable.
+    About the text the judge sees the question and the answer's text; about the pictures
+    the question, the pictures and, of an open question, the text, too. Where in the
+    text a picture stands is not shown. ``kinds`` is where the kind of question is taken
+    from: ``labels`` is ``task`` or ``task_type``, or else ``question_type``;
+    ``released`` is ``task`` alone, and open for what it does not know.
 
-    The judge says true, false or "not sure", which is not met. ``reading: robust`` asks again after any other reply;
-    ``official`` reads as the released evaluator does, where everything but a yes is not met. A criterion without a
-    verdict leaves its side unscored, with bounds; ``lost: wrong`` counts one as not met where replies came that could
-    not be used. ``without_media`` is for an answer without text, or without a picture: its criteria of that side are
-    ``not_met`` without a call, or ``asked`` about. A file that is not a picture is ignored. Evidence: ``criteria``,
-    each with the verdict, the raw value and the reply; how many are ``met`` of the ``total``, and how many are not
-    because the judge is ``not_sure``, or said something else (``odd_value``) or nothing (``missing_key``); of the
-    pictures their number and the ``kind`` of the question.
+    The judge says true, false or "not sure", which is not met. ``reading: robust`` asks
+    again after any other reply; ``official`` reads as the released evaluator does,
+    where everything but a yes is not met. A criterion without a verdict leaves its side
+    unscored, with bounds; ``lost: wrong`` counts one as not met where replies came that
+    could not be used. ``without_media`` is for an answer without text, or without a
+    picture: its criteria of that side are ``not_met`` without a call, or ``asked``
+    about. A file that is not a picture is ignored. Evidence: ``criteria``, each with
+    the verdict, the raw value and the reply; how many are ``met`` of the ``total``, and
+    how many are not because the judge is ``not_sure``, or said something else
+    (``odd_value``) or nothing (``missing_key``); of the pictures their number and the
+    ``kind`` of the question.
     """
     labels, output = trial.sample.metadata, trial.output
     if fault := row_fault(labels, kinds):
@@ -120,7 +127,8 @@ def ueval_rubric(
 @dataclass(frozen=True)
 class Side:
     """One side of an answer: its criteria, the prompt about it, and what that shows.
-    ``empty``: the answer has nothing there; ``unasked``: the model was not asked for it. ``noted`` is evidence."""
+    ``empty``: the answer has nothing there; ``unasked``: the model was not asked for
+    it. ``noted`` is evidence."""
 
     criteria: tuple[str, ...]
     prompt: Written
@@ -141,7 +149,8 @@ class Side:
 def _sides(
     trial: Trial, output: Interleaved, kind: Kind, prompts: Mapping[str, Written]
 ) -> tuple[Side, Side]:
-    """The text of an answer, and its pictures; each with what its prompt shows and nothing else."""
+    """The text of an answer, and its pictures; each with what its prompt shows and
+    nothing else."""
     labels, words = trial.sample.metadata, output.words
     pictures = Interleaved(tuple(part for part in output.parts if _is_picture(part)))
     about: Material = {"question": asked_of(trial.sample)}
@@ -176,7 +185,8 @@ def _is_picture(part: Part) -> bool:
 
 
 def _score(side: Side, verdicts: Sequence[Verdict], lost: Lost) -> Score:
-    """The score of one side; without verdicts the judge was not asked, and no criterion is met."""
+    """The score of one side; without verdicts the judge was not asked, and no criterion
+    is met."""
     if side.unasked:
         return Score.inapplicable("the model was not asked for this side")
     if not side.criteria:

@@ -17,7 +17,10 @@ def faults(folder: str) -> Iterator[str]:
         with Caught() as failure, redirect_stdout(sys.stderr):
             entry.load()
         if failure and not isinstance(failure.error, MissingExtraError):
-            yield f"{entry.group} {entry.name}\tcannot be loaded: {' '.join(failure.reason.split())}"
+            yield (
+                f"{entry.group} {entry.name}\tcannot be loaded: "
+                f"{' '.join(failure.reason.split())}"
+            )
 
 
 if __name__ == "__main__":

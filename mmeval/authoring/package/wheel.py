@@ -35,13 +35,15 @@ class WheelLine(NamedTuple):
 
 
 class UnpackedWheel(NamedTuple):
-    """A wheel's files in a folder; with it first on the path, Python finds it installed."""
+    """A wheel's files in a folder; with it first on the path, Python finds it
+    installed."""
 
     folder: Path
     distribution: Distribution
 
     def python(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run a module of mmeval that sees the wheel first; its log goes where ours goes."""
+        """Run a module of mmeval that sees the wheel first; its log goes where ours
+        goes."""
         seen = [str(self.folder), *filter(None, [os.environ.get("PYTHONPATH")])]
         return subprocess.run(
             [sys.executable, "-P", "-m", *words],
@@ -56,9 +58,11 @@ class UnpackedWheel(NamedTuple):
 
 def wheel_of(place: Path) -> Path:
     """The wheel itself; of a project's folder the one that is built into its ``dist``.
-    It is built with what is installed here, or where a requirement is missing, in an environment that is made for it.
+    It is built with what is installed here, or where a requirement is missing, in an
+    environment that is made for it.
 
-    Raises UsageError for a project that cannot be built, MissingError without the package build.
+    Raises UsageError for a project that cannot be built, MissingError without the
+    package build.
     """
     if place.is_file():
         return place
@@ -70,7 +74,8 @@ def wheel_of(place: Path) -> Path:
         from pyproject_hooks import quiet_subprocess_runner as quietly
     except ModuleNotFoundError:
         raise MissingError(
-            f"{place}: a project is built by the package build: pip install build, or name a wheel that is built"
+            f"{place}: a project is built by the package build: pip install build, or "
+            "name a wheel that is built"
         ) from None
     try:
         with ExitStack() as stack:
@@ -94,13 +99,15 @@ def wheel_of(place: Path) -> Path:
         said = getattr(getattr(error, "exception", None), "output", None) or b""
         reason = said.decode(errors="replace").strip().rpartition("\n")[2] or str(error)
         raise UsageError(
-            f"{place}: its wheel cannot be built ({reason}); 'python -m build {place}' says more"
+            f"{place}: its wheel cannot be built ({reason}); 'python -m build "
+            f"{place}' says more"
         ) from None
 
 
 @contextmanager
 def unpacked(wheel: Path) -> Iterator[UnpackedWheel]:
-    """The wheel in a temporary folder. Raises UsageError if the file is no wheel, or is damaged."""
+    """The wheel in a temporary folder. Raises UsageError if the file is no wheel, or is
+    damaged."""
     with tempfile.TemporaryDirectory(prefix="mmeval-dist-") as temporary:
         folder = Path(temporary).resolve() / "wheel"
         try:
@@ -148,7 +155,10 @@ def check_contents(wheel: UnpackedWheel, project: Path | None) -> Iterator[Wheel
         re.match(rf"{DISTRIBUTION}(?![\w.-])", line, re.I)
         for line in wheel.distribution.requires or ()
     ):
-        message = f'it does not say that it needs mmeval; write dependencies = ["{DISTRIBUTION}"]'
+        message = (
+            "it does not say that it needs mmeval; write dependencies = "
+            f'["{DISTRIBUTION}"]'
+        )
         yield WheelLine("warning", message, "requires")
     for licence in wheel.folder.glob("*.dist-info/licenses/*"):
         if licence.is_file() and licence.read_bytes().startswith(b"PLACEHOLDER"):
@@ -188,7 +198,10 @@ def _compared(project: Path, wheel: UnpackedWheel) -> Iterator[WheelLine]:
         if pattern == "*.py":
             setting = f'[tool.setuptools.packages.find]: include = ["{top}*"]'
         needed = pattern == "*.py" or any(name.startswith(tasks) for name in names)
-        message = f"missing from the wheel: {some(names, _SHOWN)} (where setuptools builds it, add to {setting})"
+        message = (
+            f"missing from the wheel: {some(names, _SHOWN)} (where setuptools builds "
+            f"it, add to {setting})"
+        )
         yield WheelLine("error" if needed else "warning", message, "files")
 
 

@@ -65,12 +65,14 @@ def package_name(kind: PackageKind, written: str) -> PackageName:
     )
     if not _DISTRIBUTION.fullmatch(written) or not valid:
         raise UsageError(
-            f"{written!r} cannot be the name of a package: it has letters, digits, - and _, begins with a letter, "
+            f"{written!r} cannot be the name of a package: it has letters, digits, - "
+            "and _, begins with a letter, "
             f"and is not a word of Python{_suggested(written)}"
         )
     if len(written) > _LONGEST:
         raise UsageError(
-            f"the name of a package has at most {_LONGEST} letters, this one {len(written):,}"
+            f"the name of a package has at most {_LONGEST} letters, this one "
+            f"{len(written):,}"
         )
     if (
         kind == "worker"
@@ -123,7 +125,8 @@ def _refuse_plugin(kind: PackageKind, found: PackageName) -> None:
             next(e for e in plugins.entries(group) if e.name == found.module)
         )
         raise UsageError(
-            f"{found.module!r} is a plugin of {who} already ({group}); choose another name"
+            f"{found.module!r} is a plugin of {who} already ({group}); choose another "
+            "name"
         )
     if kind != "benchmark":
         return

@@ -34,7 +34,8 @@ def write_package(
     folder = parent / name.name
     if folder.exists() or folder.is_symlink():
         raise UsageError(
-            f"{folder} exists already and was not changed; choose another name or --output_path"
+            f"{folder} exists already and was not changed; choose another name or "
+            "--output_path"
         )
     content = dict(_content(kind, name, folder, subtask_names(name.module, subtasks)))
     try:
@@ -42,7 +43,8 @@ def write_package(
             _write(new, content)
     except OSError as error:
         raise StorageError(
-            f"{folder}: cannot be written ({error.strerror}); choose another --output_path"
+            f"{folder}: cannot be written ({error.strerror}); choose another "
+            "--output_path"
         ) from None
     return WrittenPackage(folder, tuple(sorted(content)))
 

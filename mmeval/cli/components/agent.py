@@ -4,19 +4,22 @@
     mmeval agent illustrator --cases cases.jsonl --json
     mmeval agent painter data.csv --prompt "draw the mean" --role code_interpreter=sandbox
 
-Only roles that --role names are asked. Each line of a cases file is a JSON object with any of prompt, files,
-wants, args and replies; id and name are returned. FILEs are media of the prompt; they fill its tags in order. In a
-file, relative paths of media start from its folder.
+Only roles that --role names are asked. Each line of a cases file is a JSON object with
+any of prompt, files, wants, args and replies; id and name are returned. FILEs are media
+of the prompt; they fill its tags in order. In a file, relative paths of media start
+from its folder.
 
-replies maps roles to what they say, in order: {"planner": ["a plan", {"error": "timeout"}]}; a reply is a text, a list
-of parts, or an error. A tool without replies gives a small medium, another role the example of the agent's call. A role
-that is null is not there.
+replies maps roles to what they say, in order: {"planner": ["a plan", {"error":
+"timeout"}]}; a reply is a text, a list of parts, or an error. A tool without replies
+gives a small medium, another role the example of the agent's call. A role that is null
+is not there.
 
-The steps are shown in brief, without the instructions of their prompts. With --json each result is a line of JSON:
-answer (its raw text), parts, error, warnings, evidence, and steps: path, role, title, text, media and options of what
-was asked.
+The steps are shown in brief, without the instructions of their prompts. With --json
+each result is a line of JSON: answer (its raw text), parts, error, warnings, evidence,
+and steps: path, role, title, text, media and options of what was asked.
 
-exit codes: 0 all were answered; 2 usage, or a line that cannot be read; 3 some failed; 4 a file or a key is missing.
+exit codes: 0 all were answered; 2 usage, or a line that cannot be read; 3 some failed;
+4 a file or a key is missing.
 """
 
 from __future__ import annotations
@@ -70,7 +73,8 @@ def configure(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the result, or one for each line; the exit code shows if all were answered."""
+    """Print the result, or one for each line; the exit code shows if all were
+    answered."""
     from mmeval.authoring.agent_bench import (
         agent_called,
         asked_players,

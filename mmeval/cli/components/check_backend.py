@@ -1,11 +1,12 @@
-"""Check that a local model keeps the rules on which mmeval relies, by asking it a few dozen times.
+"""Check that a local model keeps the rules on which mmeval relies, by asking it a few
+dozen times.
 
     mmeval check-backend process --model_args omni/model.yaml
     mmeval check-backend hf --model_args pretrained=tiny --wants text --wants text+image
     mmeval check-backend my_model --skip seeds
 
-One line for each check and each combination of kinds. The checks are those of mmeval.testing; a model that never draws
-cannot pass seeds. Use a small model.
+One line for each check and each combination of kinds. The checks are those of
+mmeval.testing; a model that never draws cannot pass seeds. Use a small model.
 
 exit codes: 0 all checks hold; 2 usage; 3 a check fails; 4 the model cannot be loaded.
 """
@@ -128,7 +129,8 @@ def _made(name: str, args: Mapping[str, object]) -> BatchBackend:
     backend = create_backend(name, args)
     if not isinstance(backend, BatchBackend):
         raise UsageError(
-            f"the backend {name!r} takes one request at a time; the checks are for those that take batches"
+            f"the backend {name!r} takes one request at a time; the checks are for "
+            "those that take batches"
         )
     return backend
 
@@ -150,7 +152,8 @@ def _kinds(text: str, backend: BatchBackend) -> tuple[PartKind, ...]:
     found = tuple(kind for name in text.split("+") for kind in gives if kind == name)
     if "+".join(found) != text:
         raise UsageError(
-            f"--wants {text}: the backend gives {', '.join(gives)}; write them as in text+image"
+            f"--wants {text}: the backend gives {', '.join(gives)}; write them as in "
+            "text+image"
         )
     return found
 
@@ -170,4 +173,7 @@ def _line(row: Mapping[str, str]) -> str:
     what = f"{row['check']:<11} {row['wants']}"
     if not row["fault"]:
         return f"holds  {what}"
-    return f"FAILS  {what}: {printable(row['fault'], limit=_MOST_CHARS)}; see {row['docs']}"
+    return (
+        f"FAILS  {what}: {printable(row['fault'], limit=_MOST_CHARS)}; see "
+        f"{row['docs']}"
+    )

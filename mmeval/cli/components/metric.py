@@ -6,20 +6,22 @@
         --answer '[{"type": "text", "text": "a hare:"}, {"type": "image", "path": "hare.png"}]'
     mmeval metric choice --cases cases.jsonl
 
-Answers, targets and inputs are plain text with tags, or a JSON list of parts. FILEs are media of the answer; they
-fill the tags of a text answer in order.
+Answers, targets and inputs are plain text with tags, or a JSON list of parts. FILEs are
+media of the answer; they fill the tags of a text answer in order.
 
-A judged metric asks a judge: --judge openai,model=m. Equal questions are asked once; nothing is kept. A role that the
-metric does not ask is reported, and has no effect.
+A judged metric asks a judge: --judge openai,model=m. Equal questions are asked once;
+nothing is kept. A role that the metric does not ask is reported, and has no effect.
 
-Each line of a cases file is a JSON object with any of files, answer, target, candidates, input, params, profile and
-metadata; id and name are returned. A list of texts, or of lists of parts, as target means several references;
-candidates are a list of contents that are neither asked nor right, such as wrong pictures. Relative paths
-start from the folder of the cases file. One JSON result a line: value, status, reason, evidence, and outputs for a
-metric that gives several numbers. All lines are read before the first is scored.
+Each line of a cases file is a JSON object with any of files, answer, target,
+candidates, input, params, profile and metadata; id and name are returned. A list of
+texts, or of lists of parts, as target means several references; candidates are a list
+of contents that are neither asked nor right, such as wrong pictures. Relative paths
+start from the folder of the cases file. One JSON result a line: value, status, reason,
+evidence, and outputs for a metric that gives several numbers. All lines are read before
+the first is scored.
 
-exit codes: 0 all were scored; 2 usage, or a line that cannot be read; 3 something is unscored; 4 an extra or a model
-is missing.
+exit codes: 0 all were scored; 2 usage, or a line that cannot be read; 3 something is
+unscored; 4 an extra or a model is missing.
 """
 
 from __future__ import annotations
@@ -104,14 +106,16 @@ def configure(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the result, or one for each line; the exit code shows if all were scored."""
+    """Print the result, or one for each line; the exit code shows if all were
+    scored."""
     from mmeval.metric.contract import load_metric
     from mmeval.metric.signature import PIECES_SWITCH
 
     metric = load_metric(args.name)
     if metric.derived:
         raise UsageError(
-            f"{metric.name} is made of other scores of a trial and takes no answer; a task lists it after the metrics "
+            f"{metric.name} is made of other scores of a trial and takes no answer; a "
+            "task lists it after the metrics "
             f"that give them, with {PIECES_SWITCH}: [their names]"
         )
     given = {
@@ -153,7 +157,8 @@ def _scoring(
     for role in specs:
         if role not in asked:
             write_line(
-                f"the metric {metric.name!r} does not ask the role {role!r}, which has no effect"
+                f"the metric {metric.name!r} does not ask the role {role!r}, which "
+                "has no effect"
             )
     return bench_for(asked) if metric.judged else nullcontext(score_one)
 
@@ -268,7 +273,8 @@ def _object(text: str | None, flag: str) -> dict[str, Any]:
         value = read_json(text)
     except ValueError as error:
         raise UsageError(
-            f"{flag}: {text!r:.80} is no JSON ({error}); write it as '{{\"NAME\": VALUE}}'"
+            f'{flag}: {text!r:.80} is no JSON ({error}); write it as \'{{"NAME": '
+            f"VALUE}}'"
         ) from None
     if not isinstance(value, dict):
         raise UsageError(
@@ -288,7 +294,8 @@ def _exit_code(scores: MetricScores) -> int:
 def _json_line(
     metric: Metric, scores: MetricScores, labels: Mapping[str, Any] | None = None
 ) -> str:
-    """A result as JSON: the first output's fields, and ``outputs`` if it has several."""
+    """A result as JSON: the first output's fields, and ``outputs`` if it has
+    several."""
     rows = {
         name: {
             "value": score.value,

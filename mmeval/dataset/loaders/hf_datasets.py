@@ -1,14 +1,17 @@
-"""Loads what the library ``datasets`` reads, ``loader: datasets``: any columns, put into samples by templates.
+"""Loads what the library ``datasets`` reads, ``loader: datasets``: any columns, put
+into samples by templates.
 
-The data set is a folder, or one of the hub, which is streamed: only the rows that are used are fetched. ``columns`` of
-the task file has a template for ``input`` and, where there are any, for ``reference`` (one) or ``references`` (a list),
-``id`` and labels. A template sees the columns by name, with ``_`` for what no name may hold and behind a word of Jinja;
-a medium becomes a part where it is written. A column that is named alone stands for ``{{ column }}``. Columns without
-media are labels as well.
+The data set is a folder, or one of the hub, which is streamed: only the rows that are
+used are fetched. ``columns`` of the task file has a template for ``input`` and, where
+there are any, for ``reference`` (one) or ``references`` (a list), ``id`` and labels. A
+template sees the columns by name, with ``_`` for what no name may hold and behind a
+word of Jinja; a medium becomes a part where it is written. A column that is named alone
+stands for ``{{ column }}``. Columns without media are labels as well.
 
-Cells of images, sounds, videos and documents are never decoded here. A medium is in its cell, or in a file of the data
-set; ``media_columns`` of ``dataset_kwargs`` names columns of texts that are paths of such files. No code of a data set
-is run: the library has none, and ``trust_remote_code`` is refused.
+Cells of images, sounds, videos and documents are never decoded here. A medium is in its
+cell, or in a file of the data set; ``media_columns`` of ``dataset_kwargs`` names
+columns of texts that are paths of such files. No code of a data set is run: the library
+has none, and ``trust_remote_code`` is refused.
 """
 
 from __future__ import annotations
@@ -64,10 +67,12 @@ _KEPT_ROWS = 8
 _WORDS = ("False", "None", "True", "false", "none", "not", "self", "true")
 """Names that are no values in Jinja."""
 _ROWS_WITH_ALL_COLUMNS = 1000
-"""The first rows of JSON Lines, of which one at least has each column that a template reads."""
+"""The first rows of JSON Lines, of which one at least has each column that a template
+reads."""
 _MAX_REASON_CHARS = 300
 _MEMBER = re.compile(r"(zip|tar|gzip)://(?:(?!::).)*")
-"""A file in an archive, as the library writes it; any other address may lead out of the data set."""
+"""A file in an archive, as the library writes it; any other address may lead out of the
+data set."""
 _KINDS: Mapping[str, PartKind] = {
     "Image": "image",
     "Audio": "audio",
@@ -78,12 +83,14 @@ _KINDS: Mapping[str, PartKind] = {
 
 
 class _Load:
-    """Rows of any columns, in any file that the library datasets reads, here or on the hub."""
+    """Rows of any columns, in any file that the library datasets reads, here or on the
+    hub."""
 
     streams = True
 
     def __call__(self, source: DataSource) -> ColumnsDataset:
-        """Raises UsageError for columns, options or a split that do not exist, MissingDataError for missing data."""
+        """Raises UsageError for columns, options or a split that do not exist,
+        MissingDataError for missing data."""
         return ColumnsDataset(source)
 
 
@@ -172,7 +179,8 @@ class ColumnsDataset:
         if "input" not in columns:
             known = ", ".join(self._names.values())
             raise UsageError(
-                f"{self._place}: columns: input is missing; its template may read {known}",
+                f"{self._place}: columns: input is missing; its template may read "
+                f"{known}",
                 name="columns",
             )
         self._references = [
@@ -208,7 +216,8 @@ class ColumnsDataset:
             if name in found.values():
                 other = next(key for key, known in found.items() if known == name)
                 raise UsageError(
-                    f"{self._place}: the columns {other!r} and {column!r} are both {name} in templates"
+                    f"{self._place}: the columns {other!r} and {column!r} are both "
+                    f"{name} in templates"
                 )
             found[column] = name
         return found
@@ -238,8 +247,8 @@ class ColumnsDataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of the files: of the names and sizes of media, and of all that others hold.
-        On the hub it is one of what is read of which commit."""
+        """A digest of the files: of the names and sizes of media, and of all that
+        others hold. On the hub it is one of what is read of which commit."""
         source = self._source
         written = {
             key: value for key, value in source.options.items() if key != "columns"
@@ -268,7 +277,8 @@ class ColumnsDataset:
 
     @cached_property
     def _length(self) -> int:
-        """As the hub states it, else by the index of parquet files, else by reading all rows."""
+        """As the hub states it, else by the index of parquet files, else by reading all
+        rows."""
         stated = (
             (self._builder.info.splits or {}).get(self._source.split)
             if self._source.repo
@@ -301,7 +311,8 @@ class ColumnsDataset:
     def _has_own_lines(
         self, declared: Mapping[str, Any], options: Mapping[str, Any]
     ) -> bool:
-        """Whether the rows are JSON Lines that are read as written; the library makes a date of a text that is one."""
+        """Whether the rows are JSON Lines that are read as written; the library makes a
+        date of a text that is one."""
         files = (
             self._files
             if self._builder.name == "json"
@@ -343,7 +354,8 @@ class ColumnsDataset:
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
-        """Raises UsageError for what the library cannot read, and as ``hub.snapshot`` for what cannot be fetched."""
+        """Raises UsageError for what the library cannot read, and as ``hub.snapshot``
+        for what cannot be fetched."""
         if self._source.repo:
             with explaining(self._place, "dataset"):
                 yield
@@ -412,7 +424,8 @@ class ColumnsDataset:
         raise RowError(fault, id=name, labels=labels)
 
     def _cell(self, column: str, value: Any) -> Value:
-        """A cell, or a value in it, as templates see it: its media as content, else as JSON."""
+        """A cell, or a value in it, as templates see it: its media as content, else as
+        JSON."""
         if column in self._classes and isinstance(value, int):
             return str(self._classes[column][value]) if value >= 0 else None
         is_path = column in self._paths
@@ -436,12 +449,14 @@ class ColumnsDataset:
             ".json" in PurePosixPath(file).name for file in self._files
         ):
             raise UsageError(
-                f"{column!r}: datasets reads a text in JSON as a date; write the rows as parquet"
+                f"{column!r}: datasets reads a text in JSON as a date; write the rows "
+                "as parquet"
             )
         return cast("Value", json_value(value))
 
     def _inside(self, file: str) -> str:
-        """The path of a file in the data set, also by its whole address. Raises UsageError for one outside."""
+        """The path of a file in the data set, also by its whole address. Raises
+        UsageError for one outside."""
         inner = file.removeprefix(self._home)
         if "::" in inner:
             raise UsageError(f"{inner[:200]!r} is no path inside the data set")
@@ -449,8 +464,9 @@ class ColumnsDataset:
         return inner
 
     def _file(self, path: str) -> Media:
-        """The file at a path, also in an archive (``zip://member::archive``). Raises UsageError for one outside of the
-        data set, a missing one, and one that is too large."""
+        """The file at a path, also in an archive (``zip://member::archive``). Raises
+        UsageError for one outside of the data set, a missing one, and one that is too
+        large."""
         from datasets.utils.file_utils import xopen
 
         member, chained, file = path.rpartition("::")
@@ -467,7 +483,8 @@ class ColumnsDataset:
                 data = stream.read(_MAX_MEDIUM_BYTES + 1)
         if len(data) > _MAX_MEDIUM_BYTES:
             raise UsageError(
-                f"the medium {path[-200:]!r} is larger than {_MAX_MEDIUM_BYTES >> 20} MiB"
+                f"the medium {path[-200:]!r} is larger than {_MAX_MEDIUM_BYTES >> 20} "
+                "MiB"
             )
         return Media.from_bytes(data, name=PurePosixPath(member or file).name)
 
@@ -486,7 +503,8 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _kind_of(feature: Any) -> PartKind | None:
-    """The kind of media in a column; None where the bytes decide. ``Any``: a type of the library, or a mapping."""
+    """The kind of media in a column; None where the bytes decide. ``Any``: a type of
+    the library, or a mapping."""
     inner: Sequence[Any] = (
         [*feature.values()]
         if isinstance(feature, Mapping)

@@ -1,15 +1,17 @@
 """Loads rows of a documented schema, ``loader: interleaved``.
 
-A data set is a folder (local, or the snapshot of a hub data set) with one of these for each split, at its top, in the
-sub-folder ``dataset_name`` when the task gives one, or in ``data/`` below that:
+A data set is a folder (local, or the snapshot of a hub data set) with one of these for
+each split, at its top, in the sub-folder ``dataset_name`` when the task gives one, or
+in ``data/`` below that:
 
 - ``<split>.jsonl`` or ``<split>-*.jsonl``: one JSON object a line;
 - ``<split>.json`` or ``<split>-*.json``: one list of objects;
 - ``<split>.parquet`` or ``<split>-*.parquet``: one row each.
 
-``dataset_kwargs`` may name the files instead (``data_file: NAME`` or a list), the folder that paths start from
-(``media_folder``, default: that of the row file), the zip that the media are in (``media_archive``, then paths start
-in it, or in its ``media_folder``) and the placeholder ``spellings`` of texts.
+``dataset_kwargs`` may name the files instead (``data_file: NAME`` or a list), the
+folder that paths start from (``media_folder``, default: that of the row file), the zip
+that the media are in (``media_archive``, then paths start in it, or in its
+``media_folder``) and the placeholder ``spellings`` of texts.
 
 A row:
 
@@ -23,17 +25,21 @@ A row:
 | all others   | labels: they become the sample's metadata and never reach the model                           |
 
 Roles are ``system``, ``user`` and ``assistant``. Ids must differ within a split.
-CONTENT is a text with tags, ``{"text": ..., "media": {...}}`` or a list of parts (``mmeval.content.written``):
+CONTENT is a text with tags, ``{"text": ..., "media": {...}}`` or a list of parts
+(``mmeval.content.written``):
 
     {"id": "7", "input": "Describe <<image1>> aloud.", "references": [{"text": "A hare: <<audio1>>",
      "media": {"audio1": "sound/hare.wav"}}], "media": {"image1": "img/hare.png"}, "difficulty": "hard"}
 
-In parquet, media may be columns: ``image1``, ``image_2``, ``audio`` (the first) and so on, binary or
-``struct{bytes, path}``, or lists of these in ``images``, ``audios``, ``videos``, ``documents``. They are the row's
-``media``. Columns of other names, in JSON with paths in them, are such columns where ``dataset_kwargs`` says so
-(``media: {image_ref: images}``). A medium of the row that no tag names is an error, because its place is not known.
+In parquet, media may be columns: ``image1``, ``image_2``, ``audio`` (the first) and so
+on, binary or ``struct{bytes, path}``, or lists of these in ``images``, ``audios``,
+``videos``, ``documents``. They are the row's ``media``. Columns of other names, in JSON
+with paths in them, are such columns where ``dataset_kwargs`` says so (``media:
+{image_ref: images}``). A medium of the row that no tag names is an error, because its
+place is not known.
 
-Paths stay inside the data folder. Rows are read one at a time; errors name the file and the row.
+Paths stay inside the data folder. Rows are read one at a time; errors name the file and
+the row.
 """
 
 from __future__ import annotations
@@ -77,7 +83,8 @@ _MOST_FOLDERS = 1000
 def load(source: DataSource) -> InterleavedDataset:
     """Rows of the documented schema, from parquet or JSONL with a folder of media.
 
-    Raises MissingDataError without row files, UnknownNameError for an unknown option."""
+    Raises MissingDataError without row files, UnknownNameError for an unknown
+    option."""
     source.check_options(
         OPTIONS,
         'Write "loader: datasets" beside "columns".'
@@ -104,8 +111,9 @@ def load(source: DataSource) -> InterleavedDataset:
 class InterleavedDataset:
     """Samples of row files, each made when it is asked for.
 
-    ``read(row, position, resolve)`` makes a sample of a row, whose columns that ``media`` names are its ``media``
-    already (see ``with_media``). ``position`` is the place of the row among all, from 1.
+    ``read(row, position, resolve)`` makes a sample of a row, whose columns that
+    ``media`` names are its ``media`` already (see ``with_media``). ``position`` is the
+    place of the row among all, from 1.
     """
 
     def __init__(
@@ -168,7 +176,8 @@ class InterleavedDataset:
 
 
 class MediaFolder:
-    """Finds media by the paths of rows: relative to ``start``, never outside ``root``."""
+    """Finds media by the paths of rows: relative to ``start``, never outside
+    ``root``."""
 
     __slots__ = ("_folders", "prefix", "root")
 
@@ -181,8 +190,9 @@ class MediaFolder:
         return self._plain_file(path) or self._any_file(path, where)
 
     def _plain_file(self, path: str) -> Media | None:
-        """The file at a path, if it is no link; else None.
-        A plain file in a folder inside the root is inside too: each folder is resolved once, not with every file."""
+        """The file at a path, if it is no link; else None. A plain file in a folder
+        inside the root is inside too: each folder is resolved once, not with every
+        file."""
         folder, name = os.path.split(path)
         try:
             inside = self._folders.get(folder)
@@ -245,7 +255,8 @@ def read_sample(
     )
     if unnamed := reader.unnamed():
         raise UsageError(
-            f'media "{unnamed[0]}" is named by no text; put the tag <<{unnamed[0]}>> where it belongs'
+            f'media "{unnamed[0]}" is named by no text; put the tag <<{unnamed[0]}>> '
+            "where it belongs"
         )
     return sample
 
@@ -327,7 +338,8 @@ def _candidates(row: dict[str, Any]) -> list[Any]:
     written = row.get("candidates")
     if written is not None and not isinstance(written, list):
         raise UsageError(
-            '"candidates" is no list of contents that metrics alone see; give a label another name'
+            '"candidates" is no list of contents that metrics alone see; give a label '
+            "another name"
         )
     return written or []
 

@@ -1,4 +1,5 @@
-"""Columns that hold media: what the name of one says, and its cells as the ``media`` of a row."""
+"""Columns that hold media: what the name of one says, and its cells as the ``media`` of
+a row."""
 
 from __future__ import annotations
 
@@ -25,15 +26,18 @@ def holds_many(name: str) -> bool:
 
 
 def media_names(written: Any) -> dict[str, str]:
-    """The option ``media``: columns, each with the name that says what it holds. Raises UsageError."""
+    """The option ``media``: columns, each with the name that says what it holds. Raises
+    UsageError."""
     if not isinstance(written, Mapping):
         raise UsageError(
-            'dataset_kwargs: media maps columns to what they hold, such as "image_ref: images"'
+            "dataset_kwargs: media maps columns to what they hold, such as "
+            '"image_ref: images"'
         )
     for column, name in written.items():
         if not isinstance(name, str) or not (holds_one(name) or holds_many(name)):
             raise UsageError(
-                f"dataset_kwargs: media: the column {column!r} holds {name!r}; write a kind with a number for one "
+                f"dataset_kwargs: media: the column {column!r} holds {name!r}; write "
+                "a kind with a number for one "
                 "medium (image1), or its plural for a list (images)"
             )
     return {str(column): name for column, name in written.items()}
@@ -42,9 +46,10 @@ def media_names(written: Any) -> dict[str, str]:
 def with_media(values: dict[str, Any], media: Mapping[str, str]) -> dict[str, Any]:
     """A row in which some columns are its ``media`` by label, in place of the columns.
 
-    ``media`` maps columns to names that say what they hold (see ``media_names``). A cell is a path, bytes, a mapping
-    with ``bytes`` or ``path``, or a list of these; an empty one holds nothing. Raises UsageError for another cell, and
-    for a label that the row has already.
+    ``media`` maps columns to names that say what they hold (see ``media_names``). A
+    cell is a path, bytes, a mapping with ``bytes`` or ``path``, or a list of these; an
+    empty one holds nothing. Raises UsageError for another cell, and for a label that
+    the row has already.
     """
     if media.keys().isdisjoint(values):
         return values
@@ -67,7 +72,8 @@ def with_media(values: dict[str, Any], media: Mapping[str, str]) -> dict[str, An
 
 
 def _labelled(name: str, value: Any) -> dict[str, Any]:
-    """The cells of a column by label; those of a list are counted from 1, empty ones too."""
+    """The cells of a column by label; those of a list are counted from 1, empty ones
+    too."""
     if one := _ONE.fullmatch(name):
         cells = {f"{one[1]}{int(one[2] or 1)}": value}
     else:
@@ -88,6 +94,7 @@ def _medium(cell: Any, column: str) -> Media | str | None:
         return Media.from_bytes(cell)
     if not isinstance(cell, str | None):
         raise UsageError(
-            f"the column {column!r} holds a {type(cell).__name__} where a medium or a path belongs"
+            f"the column {column!r} holds a {type(cell).__name__} where a medium or a "
+            "path belongs"
         )
     return cell

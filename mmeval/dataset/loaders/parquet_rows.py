@@ -21,9 +21,10 @@ BATCH_ROWS_WITH_MEDIA = 8
 def read_parquet(file: Path, others: Collection[str] = ()) -> Iterator[DataRow]:
     """The rows of a parquet file, row group by row group.
 
-    Media columns become the row's ``media``; null values are left out; dates become ISO text and NaN null, because
-    metadata are JSON. ``others`` are columns of media with other names, whose cells stay as they are (for
-    ``with_media``). Raises UsageError for a file that cannot be read or a column of bytes that is no medium,
+    Media columns become the row's ``media``; null values are left out; dates become ISO
+    text and NaN null, because metadata are JSON. ``others`` are columns of media with
+    other names, whose cells stay as they are (for ``with_media``). Raises UsageError
+    for a file that cannot be read or a column of bytes that is no medium,
     UnknownNameError where one of ``others`` is not there.
     """
     arrow = need("pyarrow", "datasets")
@@ -48,7 +49,8 @@ def read_parquet(file: Path, others: Collection[str] = ()) -> Iterator[DataRow]:
 
 
 def count_parquet(file: Path) -> int:
-    """The number of rows, by the file's index. Raises UsageError if it is no parquet."""
+    """The number of rows, by the file's index. Raises UsageError if it is no
+    parquet."""
     with parquet_file(file) as table:
         return int(table.metadata.num_rows)
 
@@ -64,7 +66,8 @@ def parquet_file(
             yield table
     except (arrow.ArrowException, OSError) as error:
         raise UsageError(
-            f"{file}: cannot be read as parquet ({str(error).splitlines()[0]}); fetch it again"
+            f"{file}: cannot be read as parquet ({str(error).splitlines()[0]}); fetch "
+            "it again"
         ) from None
 
 
@@ -82,7 +85,8 @@ def _row(
     )
 
 
-# The types of pyarrow are unknown where types are checked, because the package is optional.
+# The types of pyarrow are unknown where types are checked, because the package is
+# optional.
 def _media_columns(schema: Any, types: Any) -> Iterator[str]:
     for column in schema:
         is_list = holds_many(column.name) and _is_list(column.type, types)
@@ -127,7 +131,8 @@ def _converters(
         leaves = list(_leaves(column.type))
         if any(_is_bytes(leaf, types) for leaf in leaves):
             raise UsageError(
-                f"{file}: the column {column.name!r} holds bytes; name it by what they are, such as image1 or images, "
+                f"{file}: the column {column.name!r} holds bytes; name it by what "
+                "they are, such as image1 or images, "
                 f"or say so in dataset_kwargs: {{media: {{{column.name}: images}}}}"
             )
         if types.is_map(column.type):

@@ -19,7 +19,8 @@ class DataRow(NamedTuple):
 
 
 def row_id(values: Mapping[str, Any], position: str) -> str:
-    """The id of a row, its ``position`` without one. Raises UsageError for what is no id."""
+    """The id of a row, its ``position`` without one. Raises UsageError for what is no
+    id."""
     written = values.get("id")
     if written is None:
         return position

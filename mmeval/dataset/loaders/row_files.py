@@ -21,14 +21,17 @@ SUFFIXES = (".jsonl", ".parquet", ".json")
 _SHARD = re.compile(
     r"(?P<split>.+)-(?P<number>[0-9]+)-of-(?P<total>[0-9]{1,6})(?P<rest>.*)"
 )
-"""``test-00000-of-00003.parquet``; what follows the total (a hash, the suffix) may differ from shard to shard."""
+"""``test-00000-of-00003.parquet``; what follows the total (a hash, the suffix) may
+differ from shard to shard."""
 _MOST_NAMED = 10
 MAX_ROW_BYTES = 2**23
-"""Of a line of JSON: twice the longest prompt. Each use of a longer one costs seconds and hundreds of megabytes."""
+"""Of a line of JSON: twice the longest prompt. Each use of a longer one costs seconds
+and hundreds of megabytes."""
 
 
 class RowScan(NamedTuple):
-    """The row count of each file; ``fingerprint``: the SHA-256 of all files in order."""
+    """The row count of each file; ``fingerprint``: the SHA-256 of all files in
+    order."""
 
     fingerprint: str
     rows: tuple[int, ...]
@@ -36,8 +39,9 @@ class RowScan(NamedTuple):
 
 def row_files(source: DataSource) -> tuple[Path, ...]:
     """The files of a split: the option ``data_file``, or else by the split's own name.
-    The option is a name or a list of names. Raises MissingDataError when there are none, UsageError for a file that is
-    none of these (``SUFFIXES``), or is a link out of the data folder."""
+    The option is a name or a list of names. Raises MissingDataError when there are
+    none, UsageError for a file that is none of these (``SUFFIXES``), or is a link out
+    of the data folder."""
     named = source.options.get("data_file")
     names = [named] if isinstance(named, str) else [str(name) for name in named or ()]
     files = (
@@ -63,8 +67,8 @@ def row_files(source: DataSource) -> tuple[Path, ...]:
 def read_jsonl(file: Path) -> Iterator[DataRow]:
     """The rows of a JSONL file; blank lines are passed over.
 
-    A line that is too long or nested too deeply has a UsageError for its values. Raises UsageError naming file and
-    line for a line that is no JSON.
+    A line that is too long or nested too deeply has a UsageError for its values. Raises
+    UsageError naming file and line for a line that is no JSON.
     """
     for line in lines_of(file, kind=None, most=MAX_ROW_BYTES, faults=True):
         yield DataRow(file, line.number, line.row)
@@ -88,7 +92,8 @@ def _files_of_split(source: DataSource) -> tuple[Path, ...]:
     top = path_inside(source.folder, source.name) if source.name else source.folder
     if "/" in source.split:
         raise UsageError(
-            f"test_split: {source.split!r} is no name of a split; folders belong into dataset_name"
+            f"test_split: {source.split!r} is no name of a split; folders belong into "
+            "dataset_name"
         )
     split = glob.escape(source.split)
     for folder in (top, top / "data"):
@@ -120,7 +125,8 @@ def _require_all_shards(files: Sequence[Path]) -> None:
     missing = sorted(announced - there)
     if missing:
         raise MissingDataError(
-            f"{files[0].parent}: {some(missing, _MOST_NAMED)} missing, of the files of one split; fetch the whole split"
+            f"{files[0].parent}: {some(missing, _MOST_NAMED)} missing, of the files "
+            "of one split; fetch the whole split"
         )
 
 
@@ -136,7 +142,8 @@ def _no_rows(folder: Path, split: str) -> str:
     )
     table = f"; {some(tables, 3)}: loader: datasets reads such files" if tables else ""
     return (
-        f"{folder}: no rows of the split {split!r}: neither {split}.jsonl nor {split}.parquet nor {split}.json. "
+        f"{folder}: no rows of the split {split!r}: neither {split}.jsonl nor "
+        f"{split}.parquet nor {split}.json. "
         f"Set test_split, or dataset_kwargs: {{data_file: NAME}}{near}{table}"
     )
 

@@ -12,15 +12,17 @@ from mmeval.errors import UsageError
 
 
 class FoundMedia(NamedTuple):
-    """A medium, and the name of its file where that is another than the row's; else an empty text."""
+    """A medium, and the name of its file where that is another than the row's; else an
+    empty text."""
 
     media: Media
     name: str = ""
 
 
 class SameStem:
-    """Finds the file at a path, else one of the same kind and name with another ending: data sets are stored with
-    others than their rows say. It remembers what is in a folder."""
+    """Finds the file at a path, else one of the same kind and name with another ending:
+    data sets are stored with others than their rows say. It remembers what is in a
+    folder."""
 
     def __init__(self) -> None:
         self._names: dict[Path, dict[str, list[str]]] = {}

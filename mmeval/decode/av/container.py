@@ -26,7 +26,8 @@ AV_FORMATS = {
     "video/x-flv": "flv",
     "image/gif": "gif",
 }
-"""The reader is named, never guessed: a guess may find a playlist, and playlists open other files."""
+"""The reader is named, never guessed: a guess may find a playlist, and playlists open
+other files."""
 _FAR_ABOVE = 4
 """A smaller excess is decoded, so that the error can state the size."""
 
@@ -34,8 +35,8 @@ _FAR_ABOVE = 4
 def opened(media: Media, data: bytes, limits: DecodeLimits) -> Any:
     """An opened PyAV container, a context (untyped: the package is optional).
 
-    No picture far above ``max_video_pixels`` is decoded, even where the codec declares another size than the
-    container. Raises CorruptMediaError, and what PyAV raises.
+    No picture far above ``max_video_pixels`` is decoded, even where the codec declares
+    another size than the container. Raises CorruptMediaError, and what PyAV raises.
     """
     import av
 

@@ -24,16 +24,19 @@ _SOUND_FILE_MIMES = frozenset(
     ("audio/wav", "audio/flac", "audio/ogg", "audio/mpeg", "audio/aiff")
 )
 _UNKNOWN_LENGTH = 1 << 62
-"""Frames that libsndfile reports when a FLAC stream does not say how long it is; it cannot read those to the end."""
+"""Frames that libsndfile reports when a FLAC stream does not say how long it is; it
+cannot read those to the end."""
 _AUDIO_BLOCK = 1 << 20
 _SAMPLE_BYTES = 4
 LOUDEST = 1e9
-"""The largest sample: whole numbers of 24 bits as floats are smaller, and sums of its squares fit float32."""
+"""The largest sample: whole numbers of 24 bits as floats are smaller, and sums of its
+squares fit float32."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Audio:
-    """Sound: ``samples`` float32 (n, channels), read-only, of full scale 1; ``rate`` in Hz."""
+    """Sound: ``samples`` float32 (n, channels), read-only, of full scale 1; ``rate`` in
+    Hz."""
 
     samples: np.ndarray[Any, np.dtype[np.float32]]
     rate: int
@@ -51,9 +54,10 @@ def _kept_size(sound: Audio) -> int:
 def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
     """The whole sound at its own rate and channels; of a video, the sound track.
 
-    Samples outside -1..1, which MP3 and float files may hold, stay as they are up to ``LOUDEST``. Decoded once: all
-    calls share the samples, which are read-only. Raises the errors of this package; no samples at all, and samples that
-    are no numbers, are corrupt.
+    Samples outside -1..1, which MP3 and float files may hold, stay as they are up to
+    ``LOUDEST``. Decoded once: all calls share the samples, which are read-only. Raises
+    the errors of this package; no samples at all, and samples that are no numbers, are
+    corrupt.
     """
     import numpy
 
@@ -91,8 +95,9 @@ class SoundStart:
 def sound_start(
     media: Media, seconds: float, *, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> SoundStart:
-    """The first seconds of a sound, channels averaged, clipped to -1..1.
-    No more is decoded, so the sound may be longer than the limits allow. Raises the errors of this package."""
+    """The first seconds of a sound, channels averaged, clipped to -1..1. No more is
+    decoded, so the sound may be longer than the limits allow. Raises the errors of this
+    package."""
     import numpy
 
     clock, found, count, rate = Clock(media, limits), [], 0, 0
@@ -203,7 +208,8 @@ def _sound_file_blocks(
             count < declared and media.mime != "audio/mpeg"
         ):  # MPEG audio only estimates its length
             raise CorruptMediaError(
-                f"{media.label}: it is cut short, {count} of {declared} frames could be read"
+                f"{media.label}: it is cut short, {count} of {declared} frames could "
+                "be read"
             )
 
 

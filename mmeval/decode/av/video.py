@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _SEEK_SECONDS = 2.0
-"""Below this distance, decoding the frames between is cheaper than seeking to a key frame."""
+"""Below this distance, decoding the frames between is cheaper than seeking to a key
+frame."""
 _BRIGHTNESS_FIRST = frozenset(
     f"yuv{full}{how}p" for full in ("", "j") for how in ("420", "422", "444")
 ) | {"nv12"}
-"""Formats of pixels whose first plane is the brightness in bytes: a frame is compared without converting it."""
+"""Formats of pixels whose first plane is the brightness in bytes: a frame is compared
+without converting it."""
 _FULL_RANGE = 2
 """Of a frame whose brightness goes from 0 to 255; else it is 16 to 235."""
 
@@ -64,9 +66,10 @@ def video(
 ) -> Iterator[Frame]:
     """The frames, lazily: all, or those shown at ``times`` (seconds, ascending).
 
-    A time before the first frame gives the first, one after the last the last. A frame's ``index`` counts decoded
-    frames; after a jump it continues from an estimate (time by frame rate). Raises the errors of this package, when the
-    frame is reached that causes them.
+    A time before the first frame gives the first, one after the last the last. A
+    frame's ``index`` counts decoded frames; after a jump it continues from an estimate
+    (time by frame rate). Raises the errors of this package, when the frame is reached
+    that causes them.
     """
     return _checked(media, limits, _video_frames(media, limits, times))
 
@@ -97,9 +100,10 @@ def frames_by_change(
 ) -> Iterator[Frame]:
     """The frames that ``wanted`` chooses by place and change, lazily.
 
-    It is called for each frame in order, with the mean absolute difference of its shades of grey (0 to 255) to those of
-    the frame before; 0 for the first one, 255 for one of another size. Colours are made only of the frames that it
-    chooses. Raises the errors of this package, also for a video without a frame.
+    It is called for each frame in order, with the mean absolute difference of its
+    shades of grey (0 to 255) to those of the frame before; 0 for the first one, 255 for
+    one of another size. Colours are made only of the frames that it chooses. Raises the
+    errors of this package, also for a video without a frame.
     """
     changes = _Changes()
     index = -1
@@ -115,7 +119,8 @@ def frames_by_change(
 
 
 class _Changes:
-    """How much each frame differs from the one before. Two buffers are used for all frames of a size."""
+    """How much each frame differs from the one before. Two buffers are used for all
+    frames of a size."""
 
     def __init__(self) -> None:
         self._before: Grey | None = None
@@ -141,7 +146,8 @@ class _Changes:
 
 
 def _shades(frame: Any) -> tuple[Grey, float]:
-    """The brightness of a frame's pixels, and the factor that brings its differences to shades of grey."""
+    """The brightness of a frame's pixels, and the factor that brings its differences to
+    shades of grey."""
     import numpy as np
 
     if (
@@ -168,12 +174,14 @@ def frame_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
 def _checked(
     media: Media, limits: DecodeLimits, frames: Generator[T, None, None]
 ) -> Generator[T, None, None]:
-    """The frames, each decoded within the limit of time; what the decoder raises is an error of this package."""
+    """The frames, each decoded within the limit of time; what the decoder raises is an
+    error of this package."""
     need("av", "video")
     clock = Clock(media, limits)
     with contextlib.closing(frames):
         while True:
-            # Not ``quiet``: what PIL logs is no matter here, and changing its level for each frame takes a third more.
+            # Not ``quiet``: what PIL logs is no matter here, and changing its level for
+            # each frame takes a third more.
             with decoding(media, "video"), warnings.catch_warnings(action="ignore"):
                 clock.check()
                 frame = next(frames, None)

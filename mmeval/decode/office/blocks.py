@@ -1,7 +1,9 @@
-"""Reads the paragraphs and tables of office files: ``[text]``, or ``["", rows]``. Runs in the decoding process.
+"""Reads the paragraphs and tables of office files: ``[text]``, or ``["", rows]``. Runs
+in the decoding process.
 
-Text and slides are read from the markup that python-docx and python-pptx have found and parsed: what these offer
-themselves leaves out boxes of text, fields and changes, and repeats merged cells.
+Text and slides are read from the markup that python-docx and python-pptx have found and
+parsed: what these offer themselves leaves out boxes of text, fields and changes, and
+repeats merged cells.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ _DRAWN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _OTHERWISE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 """A repeated part of a drawing, for programs that cannot show the drawing."""
 _WRITTEN = {"t": "", "tab": "\t", "br": "\n", "cr": "\n"}
-"""Elements inside a paragraph, with the characters that they stand for; ``t`` for its own text."""
+"""Elements inside a paragraph, with the characters that they stand for; ``t`` for its
+own text."""
 _ROWS_A_BLOCK = 1000
 
 
@@ -46,7 +49,8 @@ def sheet_blocks(file: BinaryIO) -> Iterator[list[Any]]:
 
 
 def _cells(row: list[Any]) -> list[str]:
-    """The cells of a row up to its last one that holds anything; numbers as they are stored, not as they are shown."""
+    """The cells of a row up to its last one that holds anything; numbers as they are
+    stored, not as they are shown."""
     found = [" ".join(_shown(value).split()) for value in row]
     while found and not found[-1]:
         del found[-1]
@@ -60,7 +64,8 @@ def _shown(value: Any) -> str:
 
 
 def _trusted(root: Any) -> Any:
-    """Raises ValueError for markup with a document type: its entities would be left out."""
+    """Raises ValueError for markup with a document type: its entities would be left
+    out."""
     if root.getroottree().docinfo.doctype:
         raise ValueError("its markup declares a document type")
     return root
@@ -69,8 +74,9 @@ def _trusted(root: Any) -> Any:
 def _flow(element: Any, names: str) -> Iterator[list[Any]]:
     """The paragraphs and tables of the markup of Word documents and slides.
 
-    The elements ``p``, ``t``, ``tbl``, ``tr`` and ``tc`` are in the namespace ``names``. A table inside a cell becomes
-    words of that cell; a box of text in a paragraph, a paragraph before it.
+    The elements ``p``, ``t``, ``tbl``, ``tr`` and ``tc`` are in the namespace
+    ``names``. A table inside a cell becomes words of that cell; a box of text in a
+    paragraph, a paragraph before it.
     """
     for child in element.iterchildren("*"):
         if child.tag == f"{names}tbl":

@@ -1,4 +1,5 @@
-"""Decodes office documents (docx, xlsx, xls, ods, pptx): paragraphs and tables in order."""
+"""Decodes office documents (docx, xlsx, xls, ods, pptx): paragraphs and tables in
+order."""
 
 from __future__ import annotations
 
@@ -51,15 +52,17 @@ def office_blocks(
 ) -> Generator[Block, None, None]:
     """The paragraphs and tables of an office document in order, lazily.
 
-    They are the body of a Word document, each sheet of a workbook after its name, or each slide of a presentation.
-    Numbers of a workbook are as they are stored, without their formats; a cell that holds an error is empty.
+    They are the body of a Word document, each sheet of a workbook after its name, or
+    each slide of a presentation. Numbers of a workbook are as they are stored, without
+    their formats; a cell that holds an error is empty.
 
-    A long table may come in several. Comments, notes, headers and charts are left out. Raises the errors of this
-    package.
+    A long table may come in several. Comments, notes, headers and charts are left out.
+    Raises the errors of this package.
     """
     if media.mime not in _READERS:
         raise CorruptMediaError(
-            f"{media.label}: it is {media.mime}, which is no office document that is read"
+            f"{media.label}: it is {media.mime}, which is no office document that is "
+            "read"
         )
     data = whole_bytes(media, limits)
     clock = Clock(media, limits)
@@ -81,7 +84,8 @@ def office_text(
 ) -> str:
     """The words in order: a line for each paragraph and row, a tab between cells.
 
-    Where ``chars`` are given, a little more than so many at most. Raises the errors of this package.
+    Where ``chars`` are given, a little more than so many at most. Raises the errors of
+    this package.
     """
     words: list[str] = []
     count = 0
@@ -131,7 +135,8 @@ def _steps(
 
 
 def _check_entries(media: Media, limits: DecodeLimits, data: bytes) -> None:
-    """Check the sizes that a zip declares, and that its entries have them, before a library opens it."""
+    """Check the sizes that a zip declares, and that its entries have them, before a
+    library opens it."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         unpacked = sum(entry.file_size for entry in archive.infolist())
         within(media, "max_bytes", limits.max_bytes, unpacked, "bytes, unpacked,")

@@ -11,9 +11,11 @@ from mmeval.report.charts.svg import Drawing, fitted, text_width
 LABEL_CHARS = 32
 WIDTH, BAR, GAP, GROUP_GAP, TOP, BOTTOM = 640.0, 14.0, 3.0, 8.0, 8.0, 24.0
 NARROW, NARROW_CHARS, LABEL = 320.0, 40, 18.0
-"""Of a drawing for a narrow screen: its width, and the characters and the height of a label, which is above bars."""
+"""Of a drawing for a narrow screen: its width, and the characters and the height of a
+label, which is above bars."""
 VALUES = 64.0
-"""Width of the column at the right in which the values stand, clear of bars and intervals."""
+"""Width of the column at the right in which the values stand, clear of bars and
+intervals."""
 SERIES = 6
 """Colours that tell series apart; more of them begin again."""
 
@@ -37,7 +39,8 @@ def bars(
     narrow: bool = False,
 ) -> Drawing:
     """Horizontal bars in labelled groups; ``series`` names the colours of several.
-    ``spread`` is the known range of the values. ``narrow`` is a phone's width, with the labels above the bars."""
+    ``spread`` is the known range of the values. ``narrow`` is a phone's width, with the
+    labels above the bars."""
     width = NARROW if narrow else WIDTH
     ends = [
         end
@@ -121,7 +124,8 @@ def _bar(drawing: Drawing, bar: ChartBar, axis: _Axis, top: float) -> None:
 
 
 def _legend(names: Sequence[str], width: float) -> list[tuple[float, float, str]]:
-    """The places of the names of the series above the bars, as many in a line as fit."""
+    """The places of the names of the series above the bars, as many in a line as
+    fit."""
     places: list[tuple[float, float, str]] = []
     x, y = 8.0, TOP
     for name in (fitted(name, LABEL_CHARS) for name in names):

@@ -20,9 +20,10 @@ MOST_BARS = 60
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart: its name as a file's, its title, and what it shows in words. It is drawn on request.
-    ``cut`` is the part of its rows that has a place (also in the title), empty for all. ``narrow`` draws it for a
-    phone; None where another chart shows the same."""
+    """A chart: its name as a file's, its title, and what it shows in words. It is drawn
+    on request. ``cut`` is the part of its rows that has a place (also in the title),
+    empty for all. ``narrow`` draws it for a phone; None where another chart shows the
+    same."""
 
     name: str
     title: str
@@ -193,7 +194,10 @@ def _in_words(rows: Sequence[NumberRow], names: Sequence[str], *, whole: bool) -
                 said.append(f"{name}: {low:.4f} everywhere")
             if low == high:
                 continue
-            ends = f"lowest {low:.4f} ({_name(lowest, whole=whole)}), highest {high:.4f} ({_name(highest, whole=whole)})"
+            ends = (
+                f"lowest {low:.4f} ({_name(lowest, whole=whole)}), highest {high:.4f} "
+                f"({_name(highest, whole=whole)})"
+            )
             said.append(f"{name}: {ends}" if several else ends[:1].upper() + ends[1:])
         elif several:
             alone = "".join(

@@ -13,7 +13,8 @@ LABEL_CHARS = 19
 WIDTH, RADIUS, TOP = 640.0, 150.0, 40.0
 MIDDLE = TOP + RADIUS
 LEAST, MOST = 3, 16
-"""Slices of which a radar is made: fewer are a line, of more the labels stand upon each other."""
+"""Slices of which a radar is made: fewer are a line, of more the labels stand upon each
+other."""
 
 
 def radar(

@@ -1,4 +1,5 @@
-"""SVG as text: elements with escaped texts and attributes, put into one drawing; its files, also as PNG."""
+"""SVG as text: elements with escaped texts and attributes, put into one drawing; its
+files, also as PNG."""
 
 from __future__ import annotations
 
@@ -11,11 +12,13 @@ _NO_XML = re.compile(
     "[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 )
 FONT_SIZE = 13
-"""In units: on the page a drawing is shown at 0.85 of its size at least, which leaves 11 pixels."""
+"""In units: on the page a drawing is shown at 0.85 of its size at least, which leaves
+11 pixels."""
 CHAR_WIDTH = 7.4
 """Units that a character of a label takes, about."""
 _WIDER = {"Lu": 9.2, "Sm": 11.0}
-"""Units of a capital and of a sign of mathematics (``+``, ``>``), which are as wide in a common font as this."""
+"""Units of a capital and of a sign of mathematics (``+``, ``>``), which are as wide in
+a common font as this."""
 
 FONT = Path(__file__).parents[2] / "decode" / "fonts" / "DejaVuSans.ttf"
 FAMILY = "DejaVu Sans"
@@ -46,7 +49,8 @@ class Drawing:
     def add(
         self, element: str, classes: str, text: str = "", **attributes: float | str
     ) -> None:
-        """Add an element. Underscores in attributes become hyphens; numbers are rounded."""
+        """Add an element. Underscores in attributes become hyphens; numbers are
+        rounded."""
         given = {
             "class": classes,
             **{
@@ -75,7 +79,10 @@ class Drawing:
         """The drawing as one element. ``head`` is markup that comes first in it."""
         size = f'viewBox="0 0 {_plain(self.width)} {_plain(self.height)}"'
         own = f'width="{_plain(self.width)}" height="{_plain(self.height)}"'
-        start = f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" {size} {own} fill="currentColor">'
+        start = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" {size} '
+            f'{own} fill="currentColor">'
+        )
         return "".join(
             [
                 start,
@@ -89,8 +96,14 @@ class Drawing:
 
 def standalone(drawing: Drawing) -> str:
     """The drawing as the content of an SVG file."""
-    ground = f'<rect x="0" y="0" width="{drawing.width:.2f}" height="{drawing.height:.2f}" style="fill:#ffffff"/>'
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{drawing.markup(head=_STYLE + ground)}\n'
+    ground = (
+        f'<rect x="0" y="0" width="{drawing.width:.2f}" height="{drawing.height:.2f}" '
+        'style="fill:#ffffff"/>'
+    )
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f"{drawing.markup(head=_STYLE + ground)}\n"
+    )
 
 
 def png(drawing: Drawing) -> bytes:

@@ -19,8 +19,9 @@ _log = logging.getLogger(__name__)
 
 
 class Logger(Protocol):
-    """The plugin contract of ``mmeval.loggers``: a class, called before a run asks.
-    It gets the logger's arguments as keywords, and raises MissingError or UsageError for what it lacks."""
+    """The plugin contract of ``mmeval.loggers``: a class, called before a run asks. It
+    gets the logger's arguments as keywords, and raises MissingError or UsageError for
+    what it lacks."""
 
     def log(self, outcome: RunOutcome, published: Published) -> None:
         """Take the results elsewhere, once, after all files are written.
@@ -31,8 +32,8 @@ class Logger(Protocol):
 def create_loggers(named: Mapping[str, Mapping[str, Any]]) -> dict[str, Logger]:
     """The loggers of a run, by plugin name, made with their arguments.
 
-    Raises UnknownNameError for a name, MissingExtraError for a package that is not installed, UsageError for arguments
-    that the logger does not take.
+    Raises UnknownNameError for a name, MissingExtraError for a package that is not
+    installed, UsageError for arguments that the logger does not take.
     """
     made: dict[str, Logger] = {}
     for name, args in named.items():

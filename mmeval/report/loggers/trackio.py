@@ -13,8 +13,9 @@ from mmeval.system.extras import need
 class TrackioLogger:
     """Logs the results to trackio.
 
-    The arguments are those of ``trackio.init``; without a ``project`` it is ``mmeval``, without a ``name`` the model's.
-    Where trackio keeps its data is its own to decide (``TRACKIO_DIR``, ``space_id``).
+    The arguments are those of ``trackio.init``; without a ``project`` it is ``mmeval``,
+    without a ``name`` the model's. Where trackio keeps its data is its own to decide
+    (``TRACKIO_DIR``, ``space_id``).
     """
 
     def __init__(self, **init: Any) -> None:

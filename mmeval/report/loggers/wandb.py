@@ -18,9 +18,11 @@ from mmeval.system.extras import need
 class WandbLogger:
     """Logs the results to Weights & Biases.
 
-    The arguments are those of ``wandb.init``; without a ``project`` it is ``mmeval``, without a ``name`` the model's.
+    The arguments are those of ``wandb.init``; without a ``project`` it is ``mmeval``,
+    without a ``name`` the model's.
 
-    Where and whether it sends anything is wandb's to decide (``WANDB_MODE``, ``WANDB_DIR``, ``WANDB_API_KEY``).
+    Where and whether it sends anything is wandb's to decide (``WANDB_MODE``,
+    ``WANDB_DIR``, ``WANDB_API_KEY``).
     """
 
     def __init__(self, **init: Any) -> None:

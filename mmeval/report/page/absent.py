@@ -1,4 +1,5 @@
-"""What could not be computed: the numbers without a value, once for each remedy or reason."""
+"""What could not be computed: the numbers without a value, once for each remedy or
+reason."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ from mmeval.wording import of_several
 def not_computed(
     rows: Sequence[NumberRow], documents: Sequence[ResultsDocument], *, uncounted: bool
 ) -> list[dict[str, Any]]:
-    """The rows of which no run has a value, for the template: by remedy where something is missing, else by reason.
-    One that needs two things is with both."""
+    """The rows of which no run has a value, for the template: by remedy where something
+    is missing, else by reason. One that needs two things is with both."""
     members = groups_of(documents)
     needing: list[tuple[int, list[Need]]] = []
     reasons: dict[str, list[NumberRow]] = {}
@@ -76,7 +77,8 @@ def _entries(
                     yield entry
                 elif entry.get("of_averages") and entry.get("without"):
                     yield {
-                        "unavailable": f"it is made of numbers that no trial has: {', '.join(entry['without'])}"
+                        "unavailable": "it is made of numbers that no trial has: "
+                        f"{', '.join(entry['without'])}"
                     }
 
 

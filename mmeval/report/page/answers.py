@@ -1,4 +1,5 @@
-"""Three answers for the first screen: the best, the worst and a typical one, in parts that need no scripts."""
+"""Three answers for the first screen: the best, the worst and a typical one, in parts
+that need no scripts."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _WORD = re.compile(r"\w")
 
 
 class _Answer(NamedTuple):
-    """A row of the index: ``goodness`` is its score from 0 to 1, where 1 is best, ``kinds`` are those of its parts."""
+    """A row of the index: ``goodness`` is its score from 0 to 1, where 1 is best,
+    ``kinds`` are those of its parts."""
 
     goodness: float
     kinds: int
@@ -27,9 +29,10 @@ class _Answer(NamedTuple):
 def three_answers(
     index: Mapping[str, Any], details: Callable[[int], Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Answers to three samples for the template, by the metric that stands for their task; of equal ones those with
-    most kinds of parts. Where there is no score they have none. ``index`` is the report's index, ``details`` reads a
-    row's trial in full."""
+    """Answers to three samples for the template, by the metric that stands for their
+    task; of equal ones those with most kinds of parts. Where there is no score they
+    have none. ``index`` is the report's index, ``details`` reads a row's trial in
+    full."""
     rows = index["rows"]
     rest = list(_answers(index, scored=True)) or list(_answers(index, scored=False))
     alike = len({one.goodness for one in rest}) < 2
@@ -58,7 +61,8 @@ def three_answers(
 
 
 def _answers(index: Mapping[str, Any], *, scored: bool) -> Iterator[_Answer]:
-    """The answers that have a score, or all; each is counted by three numbers, as a report may have many thousands."""
+    """The answers that have a score, or all; each is counted by three numbers, as a
+    report may have many thousands."""
     rows = index["rows"]
     uncounted = index["statuses"].index("uncounted")
     rates = {
@@ -86,7 +90,8 @@ def _score(index: Mapping[str, Any], row: int) -> tuple[str, float | None]:
 def _rate(
     metric: Mapping[str, Any], column: Iterable[float | None]
 ) -> Callable[[float], float]:
-    """How good a metric's score is: its place in the range that is known, else in that of its scores."""
+    """How good a metric's score is: its place in the range that is known, else in that
+    of its scores."""
     values = [value for value in column if value is not None]
     low, high = (
         metric["range"] or (min(values), max(values))
@@ -128,8 +133,9 @@ def _card(
 
 
 def _part(part: Mapping[str, Any]) -> dict[str, str] | None:
-    """A part as one of ``text``, ``code``, ``image``, ``audio``, ``video`` or, where it is only named, ``other``.
-    None for reasoning, and for space and punctuation between media."""
+    """A part as one of ``text``, ``code``, ``image``, ``audio``, ``video`` or, where it
+    is only named, ``other``. None for reasoning, and for space and punctuation between
+    media."""
     kind, text = str(part["kind"]), str(part.get("text") or "")
     name = str(
         part.get("label")

@@ -17,8 +17,9 @@ _ESCAPES = (
     (b"\xe2\x80\xa9", b"\\u2029"),
 )
 _PROTO = re.compile(rb'(?<=[{,])"__proto__":')
-"""In a script this key would set an object's prototype; in brackets it is a key as any other. A quote that follows a
-brace or a comma directly opens a string: within strings quotes are escaped."""
+"""In a script this key would set an object's prototype; in brackets it is a key as any
+other. A quote that follows a brace or a comma directly opens a string: within strings
+quotes are escaped."""
 MAX_DEPTH = 60
 """Levels of nesting that are shown of a value that JSON cannot write as it is."""
 

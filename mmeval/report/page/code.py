@@ -19,7 +19,8 @@ MAX_BATCH = 100_000
 LIMITS = DecodeLimits(max_step_seconds=0.5)
 """Colours are worth no more."""
 MOST_REFUSED = 3
-"""Texts that took too long, after which all others stay plain: they may be made for that."""
+"""Texts that took too long, after which all others stay plain: they may be made for
+that."""
 
 _FENCE = re.compile(r"\s*(?:```|~~~)[ \t]*([\w+#.-]{0,30})[^\n]*\n")
 _FENCE_END = re.compile(r"\n(?:```|~~~)\s*\Z")
@@ -28,7 +29,8 @@ _LOOKS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     for language, pattern in (
         (
             "python",
-            r"\A#![^\n]*python|^(?:def \w+\(.*\).*:|class \w+.*:|import \w+|from [\w.]+ import )",
+            r"\A#![^\n]*python|^(?:def \w+\(.*\).*:|class \w+.*:|import \w+|from "
+            r"[\w.]+ import )",
         ),
         ("bash", r"\A#!(?:[^\n]*[/ ])?(?:ba|z|da)?sh\b"),
         ("html", r"(?i)\A\s*<(?:!doctype html|html|head|body|div|p|svg)\b"),
@@ -48,7 +50,8 @@ _LOOKS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("latex", r"\\(?:documentclass|begin)\{"),
     )
 )
-"""What the beginning of a text says of its language; asking every lexer of Pygments would take seconds."""
+"""What the beginning of a text says of its language; asking every lexer of Pygments
+would take seconds."""
 
 
 class _Text(NamedTuple):
@@ -67,7 +70,8 @@ class _Text(NamedTuple):
 
 
 class Colours:
-    """Colours a report's code, many texts at a time, as each call of a process costs."""
+    """Colours a report's code, many texts at a time, as each call of a process
+    costs."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[dict[str, Any], _Text]] = []
@@ -75,7 +79,8 @@ class Colours:
 
     def later(self, shown: dict[str, Any]) -> None:
         """Add its ``language`` and ``tokens`` to a part of code with the next ``fill``.
-        ``tokens`` are words in order with their classes; a text that has neither a fence nor colours gets none."""
+        ``tokens`` are words in order with their classes; a text that has neither a
+        fence nor colours gets none."""
         found = _unfenced(shown["text"])
         shown["language"] = found.language
         if found.inner != shown["text"]:

@@ -19,7 +19,8 @@ GONE = {"kind": "internal", "message": "its answer is no longer in the journal"}
 
 @dataclass(frozen=True)
 class ShownExchange:
-    """A trial's call and its reply (None: the call failed, or its reply is gone from the journal)."""
+    """A trial's call and its reply (None: the call failed, or its reply is gone from
+    the journal)."""
 
     path: str
     role: str
@@ -197,7 +198,8 @@ def _step(
 
 
 def _traced(reply: TaskRow, journal: Journal, writer: PartWriter) -> dict[str, Any]:
-    """The steps of an agent on its way to a reply, and its evidence; nothing for any other reply."""
+    """The steps of an agent on its way to a reply, and its evidence; nothing for any
+    other reply."""
     if "trace" not in reply:
         return {}
     steps = []

@@ -1,4 +1,5 @@
-"""The first screen's numbers: a headline's value and 95 % interval of each run, as shares of a gauge."""
+"""The first screen's numbers: a headline's value and 95 % interval of each run, as
+shares of a gauge."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def headline_gauges(
     uncounted: bool = False,
     beside: Column | None = None,
 ) -> list[dict[str, Any]]:
-    """Of headline rows those with a value for the template: all, or where that is too many what no other one holds."""
+    """Of headline rows those with a value for the template: all, or where that is too
+    many what no other one holds."""
     known = [row for row in rows if row.is_known]
     room = max(1, MOST_LINES // min(len(names), SERIES))
     shown = known if len(known) <= room else list(_outermost(known))[:room]

@@ -38,7 +38,8 @@ MAX_NAME = 500
 FORMAT = 1
 
 _WORST = ("unscored", "unavailable", "scored", "inapplicable")
-"""Of the scores of a trial the first of these counts: that a metric does not apply, only where none does."""
+"""Of the scores of a trial the first of these counts: that a metric does not apply,
+only where none does."""
 
 
 _NEVER_ASKED = frozenset({"unsupported", "bad_sample"})
@@ -46,7 +47,8 @@ _NEVER_ASKED = frozenset({"unsupported", "bad_sample"})
 
 
 class Asked(NamedTuple):
-    """The samples and trials of a run that were asked, of the samples that were ``chosen``."""
+    """The samples and trials of a run that were asked, of the samples that were
+    ``chosen``."""
 
     samples: int
     chosen: int
@@ -56,7 +58,8 @@ class Asked(NamedTuple):
 class Index:
     """Columns of all trials; nothing else of them is held.
 
-    ``uncounted`` of its ``count`` trials lie in a run folder and do not stand behind the numbers.
+    ``uncounted`` of its ``count`` trials lie in a run folder and do not stand behind
+    the numbers.
     """
 
     def __init__(self) -> None:
@@ -91,7 +94,8 @@ class Index:
         )
 
     def begin_task(self, task: StoredTask, ours: TaskRow) -> None:
-        """Begin the rows of a task; ``ours`` is what the results file has in ``mmeval``."""
+        """Begin the rows of a task; ``ours`` is what the results file has in
+        ``mmeval``."""
         self._is_counted = counted_by(ours.get("asked", {}).get(task.name))
         self._lacking = lacking(ours, task.name)
         comparable = task.name not in ours.get("not_comparable", ())
@@ -127,7 +131,8 @@ class Index:
         error: TaskRow | None,
         labels: TaskRow,
     ) -> None:
-        """Add a trial's row. Its record is read first, so that the columns stay alike."""
+        """Add a trial's row. Its record is read first, so that the columns stay
+        alike."""
         scores: Mapping[str, TaskRow] = (
             {} if trial.scores is None else trial.scores["scores"]
         )
@@ -197,7 +202,8 @@ class Index:
         return scores, labels
 
     def has_scores(self, row: NumberRow) -> bool:
-        """Whether trials have scores by a number: one of several averages is no number of trials."""
+        """Whether trials have scores by a number: one of several averages is no number
+        of trials."""
         return row.metric in self._scores
 
     def tally(self, run: int) -> Mapping[str, int]:
@@ -205,7 +211,8 @@ class Index:
         return self._tallies[run]
 
     def asked(self, run: int) -> Asked:
-        """What was asked in a run (counted from 0), of what stands behind its numbers."""
+        """What was asked in a run (counted from 0), of what stands behind its
+        numbers."""
         samples, trials = defaultdict[int, dict[int, bool]](dict), 0
         for task, place, _, status, asked in zip(
             *self._numbers.values(), self._was_asked, strict=True
@@ -222,7 +229,8 @@ class Index:
     def to_json(
         self, *, made: str, version: str, headlines: Mapping[str, str]
     ) -> dict[str, Any]:
-        """All of the index; ``headlines`` are the metrics that stand for their tasks' trials."""
+        """All of the index; ``headlines`` are the metrics that stand for their tasks'
+        trials."""
         for name in self._scores:
             self._metrics.setdefault(name, _metric(name, True, None))
         scores, labels = self._padded()

@@ -42,13 +42,15 @@ SHOWN: Mapping[str, frozenset[str]] = {
 }
 """The types that a browser's own element of a kind shows, and runs nothing."""
 MEDIA = "media"
-"""The folder of a report that holds media: those made to be looked at, and with ``--copy_media`` all of them."""
+"""The folder of a report that holds media: those made to be looked at, and with
+``--copy_media`` all of them."""
 
 
 @dataclass(frozen=True)
 class MediaPlace:
     """Where a medium is; ``note`` says why it cannot be shown, empty where it can.
-    ``src`` is its address for a browser, ``media`` the medium for decoders, which check its recorded digest."""
+    ``src`` is its address for a browser, ``media`` the medium for decoders, which check
+    its recorded digest."""
 
     media: Media | None = None
     src: str = ""
@@ -57,7 +59,8 @@ class MediaPlace:
 
 class Places:
     """Finds a run's media for a page in ``shown``; the report is written to ``into``.
-    With ``copy`` every medium is put into the report (as a hard link where that is possible)."""
+    With ``copy`` every medium is put into the report (as a hard link where that is
+    possible)."""
 
     def __init__(self, run: Path, shown: Path, into: Path, *, copy: bool) -> None:
         self._run, self._shown, self._into, self._copy = (
@@ -68,7 +71,8 @@ class Places:
         )
 
     def place(self, row: Mapping[str, Any]) -> MediaPlace:
-        """The place of a recorded medium. Whatever is wrong with it stands in the note."""
+        """The place of a recorded medium. Whatever is wrong with it stands in the
+        note."""
         try:
             media = Media.from_json(row, self._run / "media")
         except (UsageError, KeyError, TypeError, ValueError) as error:
@@ -84,7 +88,8 @@ class Places:
             return MediaPlace(note=f"its file has gone: {name}")
         if size != media.size:
             return MediaPlace(
-                note=f"its file has changed since it was recorded ({media.size} bytes then, {size} now)"
+                note=f"its file has changed since it was recorded ({media.size} bytes "
+                f"then, {size} now)"
             )
         found = MediaPlace(media, self._address(media.path))
         return self._copied(found, media) if self._copy else found

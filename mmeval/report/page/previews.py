@@ -1,7 +1,8 @@
 """Previews: SVG as PNG, pages of PDFs, meshes as vertices and faces.
 
-They lie in the report's ``media`` folder, once for each content, under its digest. Those of the report before are
-taken over. Making them may take a bounded time; the next report makes what is left over.
+They lie in the report's ``media`` folder, once for each content, under its digest.
+Those of the report before are taken over. Making them may take a bounded time; the next
+report makes what is left over.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ _MESHES = ("model/obj", "model/off", "model/ply", "model/stl", "model/gltf-binar
 
 class Previews:
     """Makes previews into a report; ``before`` is the report that it replaces.
-    ``seconds`` limits the time of all (None: no limit). ``left_over`` counts those for which there was no time."""
+    ``seconds`` limits the time of all (None: no limit). ``left_over`` counts those for
+    which there was no time."""
 
     def __init__(self, into: Path, before: Path, *, seconds: float | None) -> None:
         self._into, self._before = into / MEDIA, before / MEDIA
@@ -57,8 +59,8 @@ class Previews:
         self.left_over = 0
 
     def of(self, media: Media) -> dict[str, Any]:
-        """What shows a medium that has no element: ``src``, ``pages``, ``mesh``, ``text``.
-        There is a ``note`` where it cannot be shown."""
+        """What shows a medium that has no element: ``src``, ``pages``, ``mesh``,
+        ``text``. There is a ``note`` where it cannot be shown."""
         make = self._maker(media.mime)
         if make is None:
             return {"note": f"files of type {media.mime} are not shown"}
@@ -186,7 +188,10 @@ def _geometry(media: Media) -> Mapping[str, Any]:
     note = ""
     if len(faces) > MAX_FACES or (not len(faces) and len(vertices) > MAX_FACES):
         step = -(-len(vertices) // MAX_FACES)
-        note = f"{len(faces):,} faces: every {step}. of its {len(vertices):,} points is shown"
+        note = (
+            f"{len(faces):,} faces: every {step}. of its {len(vertices):,} points is "
+            "shown"
+        )
         vertices, faces = vertices[::step], faces[:0]
     box = [
         [round(float(value), 6) for value in corner]

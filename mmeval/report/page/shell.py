@@ -110,13 +110,15 @@ def _settings(run: StoredRun) -> list[dict[str, str]]:
 
 
 def _spent(spent: Mapping[str, Any]) -> str:
-    """``1,203 calls, 84,210 tokens in and 9,120 out, 0.30 USD``; empty without calls."""
+    """``1,203 calls, 84,210 tokens in and 9,120 out, 0.30 USD``; empty without
+    calls."""
     if not spent.get("calls"):
         return ""
     words = [counted(spent["calls"], "call")]
     if spent.get("input_tokens") or spent.get("output_tokens"):
         words.append(
-            f"{spent.get('input_tokens', 0):,} tokens in and {spent.get('output_tokens', 0):,} out"
+            f"{spent.get('input_tokens', 0):,} tokens in and "
+            f"{spent.get('output_tokens', 0):,} out"
         )
     if spent.get("images"):
         words.append(f"{counted(spent['images'], 'image')} made")

@@ -1,4 +1,5 @@
-"""A run in plain words: what was asked, and what a reader has to know before the numbers are used."""
+"""A run in plain words: what was asked, and what a reader has to know before the
+numbers are used."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ def notes(run: StoredRun) -> list[str]:
     ]
     if others := run.other_tasks:
         found.append(
-            f"The folder also holds {_listed(others)}, of which the newest results file says nothing; "
+            f"The folder also holds {_listed(others)}, of which the newest results "
+            "file says nothing; "
             "the last command did not name them."
         )
     return found
@@ -45,11 +47,17 @@ def notes(run: StoredRun) -> list[str]:
 
 def _without_numbers(run: StoredRun, tally: Mapping[str, int]) -> Iterator[str]:
     tasks = [task.alias for task in run.tasks]
-    yield f"{run.model} was asked for {_listed(tasks) if tasks else 'nothing yet'}. There are no numbers yet."
+    yield (
+        f"{run.model} was asked for {_listed(tasks) if tasks else 'nothing yet'}. "
+        "There are no numbers yet."
+    )
     made = sum(tally.values())
     yield _so_far(made, tally)
     if not run.record.get("finished"):
-        yield "The run has not come to its end; the command that began it goes on with it, and makes the numbers."
+        yield (
+            "The run has not come to its end; the command that began it goes on with "
+            "it, and makes the numbers."
+        )
     if made:
         yield f"The numbers of what is made: mmeval score {shlex.quote(str(run.folder))}"
 
@@ -98,7 +106,10 @@ def _asked(run: StoredRun, tally: Mapping[str, int], asked: Asked) -> str:
         for role, models in _judges(run.ours).items()
     ]
     judges += [] if compares(run) else ["no number compares with a published one"]
-    return f"{''.join(words)}; {_listed(judges if _judges(run.ours) else ['no judge was asked', *judges])}."
+    return (
+        f"{''.join(words)}; "
+        f"{_listed(judges if _judges(run.ours) else ['no judge was asked', *judges])}."
+    )
 
 
 def compares(run: StoredRun) -> bool:
@@ -120,13 +131,19 @@ def _judges(ours: TaskRow) -> dict[str, list[str]]:
 def _not_comparable(ours: TaskRow) -> Iterator[str]:
     tasks = list(ours.get("not_comparable", ()))
     if tasks:
-        why = "made on the few samples that ship with a task, or by a stand-in of a metric"
+        why = (
+            "made on the few samples that ship with a task, or by a stand-in of a "
+            "metric"
+        )
         yield f"Not comparable with published numbers: {_listed(tasks)}, {why}."
 
 
 def _uses_reference(ours: TaskRow) -> Iterator[str]:
     if tasks := list(ours.get("uses_reference", ())):
-        yield f"Uses reference information: {_listed(tasks)}, whose prompts state what the references say."
+        yield (
+            f"Uses reference information: {_listed(tasks)}, whose prompts state what "
+            "the references say."
+        )
 
 
 def _partial(ours: TaskRow) -> Iterator[str]:

@@ -1,4 +1,5 @@
-"""The tables of the page as its template takes them: the numbers, and the tables of papers below them."""
+"""The tables of the page as its template takes them: the numbers, and the tables of
+papers below them."""
 
 from __future__ import annotations
 
@@ -41,8 +42,8 @@ def tables(
 ) -> list[dict[str, Any]]:
     """One table of tasks and groups, runs side by side; none where there is no number.
 
-    With ``uncounted`` trials among the samples, the links lead to the others alone. ``beside`` is a column of a
-    baseline's numbers.
+    With ``uncounted`` trials among the samples, the links lead to the others alone.
+    ``beside`` is a column of a baseline's numbers.
     """
     if not rows:
         return []
@@ -97,7 +98,8 @@ def _row(row: NumberRow, remark: int | None, href: str) -> dict[str, Any]:
 
 
 def link(row: NumberRow, *, uncounted: bool) -> str:
-    """The row's trials in the gallery, without those ``uncounted`` if there are any; empty for a group."""
+    """The row's trials in the gallery, without those ``uncounted`` if there are any;
+    empty for a group."""
     if row.is_group:
         return ""
     name, _, level = row.slice.partition("=")
@@ -133,8 +135,9 @@ class Papers(NamedTuple):
 
 
 def papers(runs: Sequence[tuple[StoredRun, str]]) -> Papers:
-    """The layouts that the runs name, each run with its label (empty for a sole one).
-    A run without numbers has none. A layout that fails, or is not installed here, is a note; the page is still made."""
+    """The layouts that the runs name, each run with its label (empty for a sole one). A
+    run without numbers has none. A layout that fails, or is not installed here, is a
+    note; the page is still made."""
     found: list[dict[str, Any]] = []
     notes: list[str] = []
     for run, called in runs:
@@ -148,12 +151,14 @@ def papers(runs: Sequence[tuple[StoredRun, str]]) -> Papers:
             if failure:
                 log.debug("a layout failed", exc_info=failure.error)
                 notes.append(
-                    f"The tables {layout}{of} are not shown: {printable(str(failure.error), limit=MAX_NOTE)}"
+                    f"The tables {layout}{of} are not shown: "
+                    f"{printable(str(failure.error), limit=MAX_NOTE)}"
                 )
             if tables:
                 found.append(
                     {
-                        "title": f"Tables of the layout {layout}{f': {called}' if called else ''}",
+                        "title": "Tables of the layout "
+                        f"{layout}{f': {called}' if called else ''}",
                         "tables": tables,
                     }
                 )

@@ -46,7 +46,8 @@ PREVIEW_SECONDS = 20.0
 MOST_CHARTS = 40
 """Charts on a page; those beyond it are files only."""
 CHARTS, TABLES = "charts", "tables"
-"""Folders of a report that other formats are written to; they stay when the page is made anew."""
+"""Folders of a report that other formats are written to; they stay when the page is
+made anew."""
 _ENTRIES = frozenset({"index.html", "assets", "data", "media", CHARTS, TABLES})
 _DAMAGE = (
     ValueError,
@@ -57,13 +58,15 @@ _DAMAGE = (
     RecursionError,
     UsageError,
 )
-"""What the rows of a trial raise that something else than mmeval has written, or damaged."""
+"""What the rows of a trial raise that something else than mmeval has written, or
+damaged."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """A report's page, how many previews there was no time for, and how many lines of trials cannot be shown.
-    ``unread`` are the damaged journal lines of runs whose trials lack an answer."""
+    """A report's page, how many previews there was no time for, and how many lines of
+    trials cannot be shown. ``unread`` are the damaged journal lines of runs whose
+    trials lack an answer."""
 
     page: Path
     left_over: int
@@ -94,10 +97,12 @@ def write_report(
 ) -> Made:
     """Write the report of some runs into ``folder``, in place of the report there.
 
-    ``preview_seconds`` bounds the time for drawing SVG, documents and meshes (None: as long as it takes). ``results``
-    is the results file of a single run, where it is not the newest one of its folder; ``baseline`` stands beside the
-    numbers of a single run, by default the one that its settings name. Raises MissingDataError where
-    there is no run, UsageError for a run that is damaged or a folder that holds something else, StorageError.
+    ``preview_seconds`` bounds the time for drawing SVG, documents and meshes (None: as
+    long as it takes). ``results`` is the results file of a single run, where it is not
+    the newest one of its folder; ``baseline`` stands beside the numbers of a single
+    run, by default the one that its settings name. Raises MissingDataError where there
+    is no run, UsageError for a run that is damaged or a folder that holds something
+    else, StorageError.
     """
     folder = folder.resolve()
     with ExitStack() as stack:
@@ -131,12 +136,14 @@ def new_report(folder: Path, again: str = "mmeval report") -> Iterator[Path]:
             yield new
     except FileNotFoundError as error:
         raise StorageError(
-            f"{folder}: the report was not written, as {error.filename} has gone meanwhile: the run is being "
+            f"{folder}: the report was not written, as {error.filename} has gone "
+            "meanwhile: the run is being "
             f"changed; run {again} again"
         ) from None
     except OSError as error:
         raise StorageError(
-            f"{folder}: the report cannot be written ({error.strerror or error}); free space or name another "
+            f"{folder}: the report cannot be written ({error.strerror or error}); "
+            "free space or name another "
             "folder with --output_path"
         ) from None
 
@@ -152,7 +159,8 @@ def check_replaceable(folder: Path) -> None:
         found - {CHARTS, TABLES} and not (folder / "data" / "index.js").is_file()
     ):
         raise UsageError(
-            f"{folder} holds something else than a report of mmeval; name another folder"
+            f"{folder} holds something else than a report of mmeval; name another "
+            "folder"
         )
 
 
@@ -202,7 +210,8 @@ class PageWriter:
         )
 
     def finish(self, made: datetime, rows: Sequence[NumberRow]) -> dict[str, Any]:
-        """Write what is still held, and return the index; its headlines are among ``rows``."""
+        """Write what is still held, and return the index; its headlines are among
+        ``rows``."""
         self._details.flush()
         self._texts.flush()
         return self.index.to_json(
@@ -322,7 +331,8 @@ class PageWriter:
         if count := self.index.uncounted:
             were, them = ("was", "it") if count == 1 else ("were", "them")
             said.append(
-                f"{counted(count, 'trial')} {were} asked by an earlier command and not by the last one, so the numbers "
+                f"{counted(count, 'trial')} {were} asked by an earlier command and "
+                "not by the last one, so the numbers "
                 f"are not about {them}. Their status among the samples is: uncounted."
             )
         if count := self.previews.left_over:
@@ -332,7 +342,8 @@ class PageWriter:
                 else f"{count:,} pictures, documents and meshes were"
             )
             said.append(
-                f"{what} not drawn, as the time for that at the end of the run was up; mmeval report makes them."
+                f"{what} not drawn, as the time for that at the end of the run was "
+                "up; mmeval report makes them."
             )
         if count := self.damaged:
             what = (
@@ -355,8 +366,8 @@ def _left_out(charts: Sequence[Chart], runs: Sequence[StoredRun]) -> Iterator[st
 
 
 def _for_notes(runs: Sequence[StoredRun]) -> list[ResultsDocument]:
-    """The contents of the results files; where no number of any run compares, which the first sentence states, no row
-    has a note of it."""
+    """The contents of the results files; where no number of any run compares, which the
+    first sentence states, no row has a note of it."""
     documents: list[ResultsDocument] = [run.results for run in runs]
     if any(summary.compares(run) for run in runs):
         return documents

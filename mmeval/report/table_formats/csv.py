@@ -39,7 +39,8 @@ COLUMNS = (
 )
 MAX_CHARS = 2_000
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""With these, or their wide forms, a spreadsheet begins to calculate; a text that begins so gets a quote before it."""
+"""With these, or their wide forms, a spreadsheet begins to calculate; a text that
+begins so gets a quote before it."""
 
 
 def csv_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:

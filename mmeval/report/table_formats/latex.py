@@ -31,7 +31,8 @@ NONE = "--"
 
 
 def latex_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
-    """Values with their 95 % intervals, with their notes below the table, by letters."""
+    """Values with their 95 % intervals, with their notes below the table, by
+    letters."""
     notes = list(dict.fromkeys(row.notes for row in rows if row.notes))
     return booktabs(
         f"ll{'r' * len(names)}",
@@ -47,7 +48,8 @@ def booktabs(
     rows: Iterable[Sequence[str]],
     notes: Iterable[str],
 ) -> str:
-    """A table of cells that are written for LaTeX, with the rules of booktabs and its notes below."""
+    """A table of cells that are written for LaTeX, with the rules of booktabs and its
+    notes below."""
     lines = [
         r"% \usepackage{booktabs}",
         rf"\begin{{tabular}}{{{columns}}}",

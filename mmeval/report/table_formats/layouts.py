@@ -24,8 +24,9 @@ UNKNOWN = "N/A"
 
 
 def layouts_at_end(folder: Path, results: Path) -> str:
-    """The tables of the layouts that a run names, below its own; empty without any.
-    A failure is one warning with the command that prints it later, and never fails the run."""
+    """The tables of the layouts that a run names, below its own; empty without any. A
+    failure is one warning with the command that prints it later, and never fails the
+    run."""
     texts = []
     names: Sequence[str] = ()
     with Caught() as failure:  # the results are there already
@@ -34,7 +35,10 @@ def layouts_at_end(folder: Path, results: Path) -> str:
         texts = [markdown_tables(tables_of(run, name)) for name in names]
     if failure:
         log.debug("a layout failed", exc_info=failure.error)
-        later = f"mmeval report {shlex.quote(str(folder))} --layout {' or '.join(names) or 'NAME'}"
+        later = (
+            f"mmeval report {shlex.quote(str(folder))} --layout "
+            f"{' or '.join(names) or 'NAME'}"
+        )
         log.warning(
             "the tables of the paper are not printed: %s; %s prints them",
             failure.error,
@@ -79,7 +83,8 @@ def shown(value: Cell, digits: int) -> str:
 
 
 def number_columns(table: Table) -> list[bool]:
-    """Whether each column holds numbers and no text; none does in a table without rows."""
+    """Whether each column holds numbers and no text; none does in a table without
+    rows."""
     columns = (
         zip(*table.rows, strict=True) if table.rows else ([""] for _ in table.headers)
     )
@@ -104,8 +109,8 @@ def latex_tables(tables: Iterable[Table]) -> str:
 
 
 def csv_tables(tables: Iterable[Table]) -> str:
-    """CSV with one cell a line: table, row (its first cell), column, value.
-    Numbers are not rounded, what is unknown is empty. A note stands in the column ``note``."""
+    """CSV with one cell a line: table, row (its first cell), column, value. Numbers are
+    not rounded, what is unknown is empty. A note stands in the column ``note``."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("table", "row", "column", "value"))

@@ -15,7 +15,8 @@ MAX_NOTE = 400
 
 def markdown_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
     """A Markdown table; several runs' numbers stand as ``0.5000 (0.4000 to 0.6000)``.
-    One that does not compare with the first run's is marked with a dagger, and the notes say why."""
+    One that does not compare with the first run's is marked with a dagger, and the
+    notes say why."""
     several = len(names) > 1
     columns = [cell(name) for name in names] if several else list(_OF_ONE)
     headers = ["Tasks", "Version", "Metric", "↑/↓", *columns, "Notes"]
@@ -53,7 +54,8 @@ def markdown_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
 
 
 def number_cells(result: Result | None) -> list[str]:
-    """A number's cells: value, standard error, interval, how many trials were scored."""
+    """A number's cells: value, standard error, interval, how many trials were
+    scored."""
     if result is None:
         return ["N/A", "±", "N/A", "N/A", ""]
     value = "N/A" if result.value is None else f"{result.value:.4f}"

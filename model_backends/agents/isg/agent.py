@@ -1,4 +1,5 @@
-"""ISG-Agent: it plans texts and pictures, carries the plan out, has it made again where that failed, and smooths."""
+"""ISG-Agent: it plans texts and pictures, carries the plan out, has it made again where
+that failed, and smooths."""
 
 from __future__ import annotations
 
@@ -47,10 +48,11 @@ def isg_agent(
 ) -> AgentProgram:
     """The agent of ISG-Bench.
 
-    ``structure``: the planner finds which blocks the answer has (``self``), the task's prompt states it (``prompt``),
-    or the plan is made without (``none``). A plan with problems is made again up to ``refine`` times.
-    ``smooth=false``: texts stay as they were written. ``profile=official``: as the released agent does it.
-    ``max_items`` is how many tools a plan calls at most, and how many texts and pictures it adds.
+    ``structure``: the planner finds which blocks the answer has (``self``), the task's
+    prompt states it (``prompt``), or the plan is made without (``none``). A plan with
+    problems is made again up to ``refine`` times. ``smooth=false``: texts stay as they
+    were written. ``profile=official``: as the released agent does it. ``max_items`` is
+    how many tools a plan calls at most, and how many texts and pictures it adds.
     """
     roles = {
         "select": tool_selector,
@@ -62,7 +64,8 @@ def isg_agent(
         text_to_image, image_edit, image_to_video, fixed_views, free_views, image_morph
     )
     given = request.params
-    # What bounds an answer (stop, max_tokens) is of no use for steps whose replies are JSON.
+    # What bounds an answer (stop, max_tokens) is of no use for steps whose replies are
+    # JSON.
     sampled = GenerationParams(
         temperature=given.temperature, top_p=given.top_p, top_k=given.top_k
     )
@@ -130,7 +133,8 @@ class Course:
 
 
 def _planned(team: Team, course: Course, refine: int) -> Program[None]:
-    """The answer of a plan, and of those that are made again while there are problems."""
+    """The answer of a plan, and of those that are made again while there are
+    problems."""
     reply = yield from ask_one(_plan(team, course))
     reply.require()
     for left in range(refine, -1, -1):

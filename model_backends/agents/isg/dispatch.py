@@ -16,11 +16,13 @@ from mmeval.program import Call
 Arguments = Mapping[str, Any]
 MOST_PARTS, USUAL_FRAMES = 8, 4
 FIXED_TURNS = (300 / 360, 330 / 360, 30 / 360, 60 / 360)
-"""The views of Fixed3DGeneration as fractions of a turn to the right, in the order that is documented."""
+"""The views of Fixed3DGeneration as fractions of a turn to the right, in the order that
+is documented."""
 
 
 class Wanted(NamedTuple):
-    """What a tool is asked for: in words, how many pictures, and of views their turns."""
+    """What a tool is asked for: in words, how many pictures, and of views their
+    turns."""
 
     text: str = ""
     parts: int = 1
@@ -28,7 +30,8 @@ class Wanted(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """A tool of plans: its name there, its role, the pictures that it needs, and its arguments as JSON."""
+    """A tool of plans: its name there, its role, the pictures that it needs, and its
+    arguments as JSON."""
 
     name: str
     role: str
@@ -100,7 +103,8 @@ KINDS = (
         "VideoGeneration",
         "image_to_video",
         1,
-        '{"prompt_list": [{"type": "text", "content": "<what happens>"}], "num_screenshot": 4}',
+        '{"prompt_list": [{"type": "text", "content": "<what happens>"}], '
+        '"num_screenshot": 4}',
         _film,
     ),
     Kind(
@@ -150,7 +154,8 @@ class Tools:
         ]
 
     def unplayed(self, text: str) -> str:
-        """Why nothing of the run can do a step; empty where the tool that it names first is there, or any may do it."""
+        """Why nothing of the run can do a step; empty where the tool that it names
+        first is there, or any may do it."""
         found = _NAMED.search(text)
         if found is None:
             return "" if self._found else "no tool has a backend"
@@ -190,7 +195,8 @@ class Tools:
         )
 
     def usual(self, pictures: int) -> tuple[str, list[str]]:
-        """A tool that makes one picture, for a task with so many, and what it needs; without one empty."""
+        """A tool that makes one picture, for a task with so many, and what it needs;
+        without one empty."""
         fit = [
             kind
             for kind, tool in self._found.values()

@@ -1,4 +1,5 @@
-"""Carries out a plan: first its pictures are made, then texts and pictures are put together as the answer."""
+"""Carries out a plan: first its pictures are made, then texts and pictures are put
+together as the answer."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ class Problem(NamedTuple):
 
 
 class Job(NamedTuple):
-    """A step that calls a tool: its number from 1, the ``<GEN_k>`` of its first picture, and the pictures it names."""
+    """A step that calls a tool: its number from 1, the ``<GEN_k>`` of its first
+    picture, and the pictures it names."""
 
     step: int
     first: int
@@ -42,14 +44,16 @@ class Job(NamedTuple):
 
 @dataclass
 class Execution:
-    """A plan that is carried out; ``made`` are the pictures by the numbers of ``<GEN_k>``."""
+    """A plan that is carried out; ``made`` are the pictures by the numbers of
+    ``<GEN_k>``."""
 
     team: Team
     steps: Sequence[Step]
     log: list[Problem] = field(default_factory=list)
     made: dict[int, Part] = field(default_factory=dict)
     first: Selected | None = None
-    """The tool of the first step that calls one, once it is chosen and has the pictures that it needs."""
+    """The tool of the first step that calls one, once it is chosen and has the pictures
+    that it needs."""
 
     def answer(self) -> Program[Interleaved]:
         """Both passes."""
@@ -57,7 +61,8 @@ class Execution:
         return (yield from self._put_together())
 
     def _make(self) -> Program[None]:
-        """The first pass: steps that call tools. It ends with those that are asked beside one that has a problem."""
+        """The first pass: steps that call tools. It ends with those that are asked
+        beside one that has a problem."""
         profile, most = self.team.profile, self.team.max_items
         calls = [
             number for number, step in enumerate(self.steps, 1) if step.label == CALL
@@ -177,7 +182,8 @@ class Execution:
         return Interleaved(tuple(parts))
 
     def _of_answer(self) -> list[tuple[int, Step]]:
-        """The steps that add pictures and texts, up to one with another label, and to the most that an answer holds."""
+        """The steps that add pictures and texts, up to one with another label, and to
+        the most that an answer holds."""
         found: list[tuple[int, Step]] = []
         blocks, most = 0, self.team.max_items
         for number, step in enumerate(self.steps, 1):
@@ -227,7 +233,8 @@ class Execution:
         return texts
 
     def _pictures(self, number: int, below: int | None = None) -> list[Part] | None:
-        """The pictures that a step names, of those that were made ``below`` a number; None where one is not there."""
+        """The pictures that a step names, of those that were made ``below`` a number;
+        None where one is not there."""
         found: list[Part] = []
         for name in self.steps[number - 1].images:
             part = (

@@ -1,4 +1,5 @@
-"""The blocks of an answer in their order: found by the planner, or stated by the task's prompt."""
+"""The blocks of an answer in their order: found by the planner, or stated by the task's
+prompt."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ _TOKENS = re.compile(rf"{_TOKEN}(?:[\s,\"']*{_TOKEN})*")
 
 
 def found_layout(team: Team) -> Program[tuple[str, ...]]:
-    """The blocks that the task asks for, as the first stage of ISG-Bench's question generation finds them."""
+    """The blocks that the task asks for, as the first stage of ISG-Bench's question
+    generation finds them."""
     from mmeval.metrics.judged.isg.rows import (
         tokens_between,
     )  # listing the agent imports no metric

@@ -1,10 +1,12 @@
-"""A plan: steps that call a tool, write a text or add pictures to the answer, and what they name.
+"""A plan: steps that call a tool, write a text or add pictures to the answer, and what
+they name.
 
     [{"Step": 1, "Task": "Call_tool", "Input_text": "Use ImageEdit tool: ...", "Input_images": ["#image1#"]},
      {"Step": 2, "Task": "Caption", "Input_text": "Describe ...", "Input_images": ["<GEN_0>"]},
      {"Step": 3, "Task": "AddImage", "Input_images": ["<GEN_0>"]}]
 
-``#image1#`` is the first picture of the task, ``<GEN_0>`` the first one that a tool has made.
+``#image1#`` is the first picture of the task, ``<GEN_0>`` the first one that a tool has
+made.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ _MADE = re.compile(r"<GEN_(\d{1,4})>")
 
 
 class Step(NamedTuple):
-    """A step as it is written; its label may be none of ``LABELS``, and its pictures may not be there."""
+    """A step as it is written; its label may be none of ``LABELS``, and its pictures
+    may not be there."""
 
     label: str
     text: str = ""
@@ -65,7 +68,8 @@ def _step(number: int, row: Mapping[str, Any]) -> Step:
     images = [images] if isinstance(images, str) else images
     if not isinstance(label, str) or not isinstance(text, str):
         raise ReplyError(
-            f"step {number} has no text as {'Input_text' if isinstance(label, str) else 'Task'}"
+            f"step {number} has no text as "
+            f"{'Input_text' if isinstance(label, str) else 'Task'}"
         )
     if not isinstance(images, list) or not all(
         isinstance(name, str) for name in images
@@ -83,7 +87,8 @@ def written(steps: Sequence[Step]) -> str:
 def example(
     layout: Sequence[str], tool: str, source: Sequence[str], *, sound: bool
 ) -> str:
-    """A plan for an answer of these blocks with a tool, for a dry run; one that is not ``sound`` is refined once."""
+    """A plan for an answer of these blocks with a tool, for a dry run; one that is not
+    ``sound`` is refined once."""
     blocks = layout or ("<gen_text1>", "<gen_img1>")
     drawn = sum("_img" in token for token in blocks) if tool else 0
     steps: list[Step] = []

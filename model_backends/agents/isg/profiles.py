@@ -1,4 +1,5 @@
-"""What the definition of ISG-Agent decides, and what the released agent does otherwise: a method for each."""
+"""What the definition of ISG-Agent decides, and what the released agent does otherwise:
+a method for each."""
 
 from __future__ import annotations
 
@@ -24,22 +25,24 @@ _BRACKET = re.compile(r"[][]")
 
 @dataclass(frozen=True)
 class Profile:
-    """The definition, or the released agent. A text that may be a problem is empty where there is none."""
+    """The definition, or the released agent. A text that may be a problem is empty
+    where there is none."""
 
     official: bool
 
     def rows(self, reply: str) -> list[dict[str, Any]]:
-        """The rows of a plan: the first list of objects. Official: what the first brackets hold, no rows and rows
-        without a label too. Raises ReplyError."""
+        """The rows of a plan: the first list of objects. Official: what the first
+        brackets hold, no rows and rows without a label too. Raises ReplyError."""
         return _first_brackets(reply) if self.official else read_objects(reply)
 
     def sampling(self, title: str, given: GenerationParams) -> GenerationParams:
-        """The parameters of a step; ``given`` are those of its role. Official: its own."""
+        """The parameters of a step; ``given`` are those of its role. Official: its
+        own."""
         return _RELEASED.get(title, given) if self.official else given
 
     def order(self, needs: Sequence[Collection[int]]) -> list[list[int]]:
-        """The steps that are asked at the same time: each as soon as the pictures that it needs are made.
-        Official: one after the other, as the plan has them."""
+        """The steps that are asked at the same time: each as soon as the pictures that
+        it needs are made. Official: one after the other, as the plan has them."""
         if self.official:
             return [[at] for at in range(len(needs))]
         return rounds_of(
@@ -47,19 +50,19 @@ class Profile:
         ).order
 
     def waves(self, needs: Sequence[Collection[int]]) -> list[list[list[int]]]:
-        """The order of steps that call tools, parted where tools are chosen: nowhere, as a choice goes by the words of
-        a step. Official: before each one."""
+        """The order of steps that call tools, parted where tools are chosen: nowhere,
+        as a choice goes by the words of a step. Official: before each one."""
         order = self.order(needs)
         return [[now] for now in order] if self.official else [order]
 
     def first_number(self, at: int, made: int) -> int:
-        """The number of the first picture of a step: its place among those that call tools, as each of several makes
-        one. Official: after those that are made."""
+        """The number of the first picture of a step: its place among those that call
+        tools, as each of several makes one. Official: after those that are made."""
         return made if self.official else at
 
     def crowded(self, at: int, selected: Selected, first: Selected | None) -> str:
-        """The problem of a tool beside that of the plan's ``first`` step, where either makes several pictures: it is
-        not asked. Official: none."""
+        """The problem of a tool beside that of the plan's ``first`` step, where either
+        makes several pictures: it is not asked. Official: none."""
         if self.official or at == 0:
             return ""
         if selected.tool.parts != 1:
@@ -71,8 +74,9 @@ class Profile:
     def taken(
         self, selected: Selected, parts: Sequence[Part], first: int
     ) -> Sequence[Part] | str:
-        """The pictures of a tool that count, or the problem: as many as were asked for. A film is cut to that.
-        Official: any number, but one after another step; views are sorted by their turns to the right."""
+        """The pictures of a tool that count, or the problem: as many as were asked for.
+        A film is cut to that. Official: any number, but one after another step; views
+        are sorted by their turns to the right."""
         wanted = selected.wanted
         if not self.official:
             found = parts if selected.tool.parts else parts[: wanted.parts]
@@ -90,7 +94,8 @@ class Profile:
         ]
 
     def absent(self, name: str) -> str:
-        """The problem of a picture that is added and not there. Official: it vanishes."""
+        """The problem of a picture that is added and not there. Official: it
+        vanishes."""
         return (
             ""
             if self.official
@@ -98,11 +103,13 @@ class Profile:
         )
 
     def caption(self, reply: str) -> str:
-        """The text of a caption's reply. Raises ReplyError for a blank one. Official: that vanishes."""
+        """The text of a caption's reply. Raises ReplyError for a blank one. Official:
+        that vanishes."""
         return reply if self.official else words(reply)
 
     def failed_caption(self, why: str) -> str:
-        """The text in the place of a caption that failed. Official: the error is a text of the answer."""
+        """The text in the place of a caption that failed. Official: the error is a text
+        of the answer."""
         return why if self.official else ""
 
     def joined(self, texts: Sequence[str]) -> str:
@@ -112,12 +119,14 @@ class Profile:
         return "\n\n".join(text for one in texts if (text := one.strip()))
 
     def result(self, reply: str) -> str:
-        """The answer in a smoother's reply: what follows the first ``Result:``. Official: up to the next one."""
+        """The answer in a smoother's reply: what follows the first ``Result:``.
+        Official: up to the next one."""
         before, *after = reply.split("Result:", -1 if self.official else 1)
         return after[0] if after else before
 
     def given_up(self, answer: Interleaved) -> Interleaved:
-        """The answer where problems are left after the last refinement. Official: the sample is skipped."""
+        """The answer where problems are left after the last refinement. Official: the
+        sample is skipped."""
         return Interleaved() if self.official else answer
 
 
@@ -129,7 +138,8 @@ def words(reply: str) -> str:
 
 
 def _first_brackets(reply: str) -> list[dict[str, Any]]:
-    """The rows from the first bracket to the one that closes it, those within texts counted too."""
+    """The rows from the first bracket to the one that closes it, those within texts
+    counted too."""
     start, depth = max(reply.find("["), 0), 0
     for bracket in _BRACKET.finditer(reply, start):
         depth += 1 if bracket[0] == "[" else -1

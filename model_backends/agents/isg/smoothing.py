@@ -1,4 +1,5 @@
-"""Smoothing: the texts of an answer are written again as one text, around the same pictures."""
+"""Smoothing: the texts of an answer are written again as one text, around the same
+pictures."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ _TRIES = 3
 
 
 class Smoothed(NamedTuple):
-    """An answer, whether it is the smoothed one, why the original was kept, and how often the smoother was asked again.
-    ``kept`` is empty for an accepted one."""
+    """An answer, whether it is the smoothed one, why the original was kept, and how
+    often the smoother was asked again. ``kept`` is empty for an accepted one."""
 
     answer: Interleaved
     kept: str
@@ -28,9 +29,11 @@ class Smoothed(NamedTuple):
 
 
 def smoothed(team: Team, answer: Interleaved) -> Program[Smoothed]:
-    """The answer with texts that flow, if these are as many and stand in the same places.
+    """The answer with texts that flow, if these are as many and stand in the same
+    places.
 
-    A reply with another number of pictures is asked for again; one with other places is dropped at once.
+    A reply with another number of pictures is asked for again; one with other places is
+    dropped at once.
     """
     marked = "".join(
         MARK if part.kind == "image" else part.text or "" for part in answer.parts

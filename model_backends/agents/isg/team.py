@@ -23,7 +23,8 @@ if TYPE_CHECKING:  # Jinja is slow to import
 
 @dataclass(frozen=True)
 class Team:
-    """The roles and tools of an answer. ``roles`` are those that reply in words, by the title of their step."""
+    """The roles and tools of an answer. ``roles`` are those that reply in words, by the
+    title of their step."""
 
     request: Request
     planner: Role
@@ -41,7 +42,8 @@ class Team:
 
     @cached_property
     def task(self) -> str:
-        """The words of the task. A picture whose tag stands in them is called as plans call it, another parts them."""
+        """The words of the task. A picture whose tag stands in them is called as plans
+        call it, another parts them."""
         numbers = count(1)
         shown = [
             (f"#image{next(numbers)}#", part) if _is_picture(part) else (part.raw, part)

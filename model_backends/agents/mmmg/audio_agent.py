@@ -1,4 +1,5 @@
-"""MMMG's agent for sounds: a planner that writes what is to be heard, and tools that make it."""
+"""MMMG's agent for sounds: a planner that writes what is to be heard, and tools that
+make it."""
 
 from __future__ import annotations
 
@@ -34,14 +35,16 @@ _MIDDLE = re.compile(r'"[\s/]*><[\s/]*audio_style=')
 _QUOTED_END = re.compile(r'"[\s/]*>')
 _NUMBER = re.compile(r"(#?\d+)[\s/]*>")
 _EXAMPLE = (
-    'Listen: <audio_start><audio_type="speech"><audio_text="Good morning."><audio_style="an old man, calm"><audio_end> '
-    '<audio_start><audio_type="speech"><audio_text="Good night."><audio_style=#0><audio_end>'
+    'Listen: <audio_start><audio_type="speech"><audio_text="Good '
+    'morning."><audio_style="an old man, calm"><audio_end> '
+    '<audio_start><audio_type="speech"><audio_text="Good '
+    'night."><audio_style=#0><audio_end>'
 )
 
 
 class AudioItem(NamedTuple):
-    """A sound to make, in a ``style`` or like a ``reference``: the number of a placeholder, or the label of a sound of
-    the user (``audio0``)."""
+    """A sound to make, in a ``style`` or like a ``reference``: the number of a
+    placeholder, or the label of a sound of the user (``audio0``)."""
 
     type: str
     text: str
@@ -73,9 +76,11 @@ def mmmg_audio_agent(
     profile: Profile = "standard",
     max_items: OneOrMore = 32,
 ) -> AgentProgram:
-    """One plan with placeholders, which are made in two rounds: then those that speak in the voice of an earlier one.
+    """One plan with placeholders, which are made in two rounds: then those that speak
+    in the voice of an earlier one.
 
-    A malformed placeholder stays as it is written, and one whose tool gives no sound has none.
+    A malformed placeholder stays as it is written, and one whose tool gives no sound
+    has none.
     """
     asked = question(request)
     given = {
@@ -111,7 +116,8 @@ def read_item(
 ) -> AudioItem | str:
     """The item of what stands inside of a placeholder, or why it is malformed.
 
-    ``before`` are those of the placeholders before it, None for a malformed one; ``sounds`` is how many the user gave.
+    ``before`` are those of the placeholders before it, None for a malformed one;
+    ``sounds`` is how many the user gave.
     """
     beginning = _BEGINNING.match(inside)
     found = beginning and _text_and_style(inside, beginning.end())
@@ -135,7 +141,8 @@ def read_item(
 
 
 def _text_and_style(inside: str, at: int) -> tuple[str, str] | None:
-    """The words to say, and the style: a number, or a description behind its quotation mark.
+    """The words to say, and the style: a number, or a description behind its quotation
+    mark.
 
     The first quotation mark ends the words behind which a style can be read.
     """

@@ -1,4 +1,5 @@
-"""ISG-Bench's compositional baseline: a planner that marks what to draw, and a tool that draws it."""
+"""ISG-Bench's compositional baseline: a planner that marks what to draw, and a tool
+that draws it."""
 
 from __future__ import annotations
 
@@ -20,7 +21,10 @@ from mmeval.program import Call, Role
 from mmeval.records import Request
 from mmeval.system import OneOrMore
 
-_EXAMPLE = "First: <image>a red kite over a beach</image> Then: <image>the same beach at night</image>"
+_EXAMPLE = (
+    "First: <image>a red kite over a beach</image> Then: <image>the same beach at "
+    "night</image>"
+)
 
 
 @agent(takes=("text", "image"), gives=("text", "image"), version="1")
@@ -33,10 +37,12 @@ def compositional(
     profile: Profile = "standard",
     max_items: OneOrMore = 32,
 ) -> AgentProgram:
-    """One answer in words, in which ``<image>...</image>`` describes each picture; these are drawn at the same time.
+    """One answer in words, in which ``<image>...</image>`` describes each picture;
+    these are drawn at the same time.
 
-    What it answers are blocks: texts, stripped and none of them blank, and pictures. One that is not drawn is a part
-    without a medium. With ``profile=official`` a description does not span lines, as in the released script.
+    What it answers are blocks: texts, stripped and none of them blank, and pictures.
+    One that is not drawn is a part without a medium. With ``profile=official`` a
+    description does not span lines, as in the released script.
     """
     messages = prompts.messages("compositional", question=question(request))
     reply = yield from planned(planner, messages, request, _EXAMPLE)

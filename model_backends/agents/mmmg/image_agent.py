@@ -1,4 +1,5 @@
-"""MMMG's agent for pictures: a planner that writes what to draw, and tools that draw and edit."""
+"""MMMG's agent for pictures: a planner that writes what to draw, and tools that draw
+and edit."""
 
 from __future__ import annotations
 
@@ -31,13 +32,15 @@ _BEGINNING = re.compile(r'<[\s/]*image_prompt="')
 _MIDDLE = re.compile(r'"[\s/]*><[\s/]*image_ref=\[')
 _END = re.compile(r"\][\s/]*>")
 _EXAMPLE = (
-    'First <image_start><image_prompt="a red kite over a beach"><image_ref=[]><image_end> and then '
+    'First <image_start><image_prompt="a red kite over a '
+    'beach"><image_ref=[]><image_end> and then '
     '<image_start><image_prompt="the same beach at night"><image_ref=[#0]><image_end>'
 )
 
 
 class ImageItem(NamedTuple):
-    """A picture to make. ``reference`` numbers the user's pictures (``edit``) or placeholders (``edit_gen``)."""
+    """A picture to make. ``reference`` numbers the user's pictures (``edit``) or
+    placeholders (``edit_gen``)."""
 
     type: Literal["gen", "edit", "edit_gen"]
     prompt: str
@@ -66,10 +69,11 @@ def mmmg_image_agent(
     profile: Profile = "standard",
     max_items: OneOrMore = 32,
 ) -> AgentProgram:
-    """One plan with placeholders, which are drawn in rounds: each as soon as the pictures that it changes are there.
+    """One plan with placeholders, which are drawn in rounds: each as soon as the
+    pictures that it changes are there.
 
-    A malformed placeholder stays as it is written. Where a tool gives no picture, and where a placeholder changes a
-    malformed one, a white picture takes its place.
+    A malformed placeholder stays as it is written. Where a tool gives no picture, and
+    where a placeholder changes a malformed one, a white picture takes its place.
     """
     asked = question(request)
     given = asked.media("image")
@@ -97,7 +101,8 @@ def mmmg_image_agent(
 def read_item(inside: str, before: int, pictures: int) -> ImageItem | str:
     """The item of what stands inside of a placeholder, or why it is malformed.
 
-    ``before`` is how many placeholders stand before it, malformed or not, ``pictures`` how many the user gave.
+    ``before`` is how many placeholders stand before it, malformed or not, ``pictures``
+    how many the user gave.
     """
     beginning = _BEGINNING.match(inside)
     middle = beginning and _MIDDLE.search(inside, beginning.end())
@@ -118,13 +123,17 @@ def read_item(inside: str, before: int, pictures: int) -> ImageItem | str:
     ]
     known = [number for number in numbers if number is not None]
     if len(known) < len(numbers):
-        return f"[{written:.40}] is not of the {pictures} pictures of the user, nor of the {before} before it"
+        return (
+            f"[{written:.40}] is not of the {pictures} pictures of the user, nor of "
+            f"the {before} before it"
+        )
     return ImageItem("edit_gen" if made else "edit", prompt, known)
 
 
 @cache
 def white() -> Part:
-    """The picture in the place of one that was not made, as in the released script: 1024 pixels a side."""
+    """The picture in the place of one that was not made, as in the released script:
+    1024 pixels a side."""
     from PIL import Image
 
     return media_part(png(Image.new("RGB", (1024, 1024), "white")))

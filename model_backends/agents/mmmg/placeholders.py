@@ -26,7 +26,8 @@ class Placeholder(NamedTuple):
 def find(
     reply: str, opening: str, closing: str, *, lines: bool = False
 ) -> list[Placeholder]:
-    """The placeholders of a reply; with ``lines`` they may span several. ``closing`` is a pattern.
+    """The placeholders of a reply; with ``lines`` they may span several. ``closing`` is
+    a pattern.
 
     >>> find("<a>x</a> <a>\\n</a> <a>y", "<a>", "</a>")
     [Placeholder(start=0, end=8, inside='x')]
@@ -58,9 +59,11 @@ def filled(
     places: Sequence[Placeholder],
     made: Sequence[Part | None],
 ) -> Interleaved:
-    """The answer: the reply with a numbered placeholder in each of the valid ``places``, and its medium if it has one.
+    """The answer: the reply with a numbered placeholder in each of the valid
+    ``places``, and its medium if it has one.
 
-    Malformed placeholders stay as they are written, but for ``</image_end>``, which becomes ``<image_end>`` everywhere.
+    Malformed placeholders stay as they are written, but for ``</image_end>``, which
+    becomes ``<image_end>`` everywhere.
     """
     if profile == "official":
         return _replaced_everywhere(reply, kind, places, made)
@@ -88,10 +91,11 @@ def _replaced_everywhere(
     places: Sequence[Placeholder],
     made: Sequence[Part | None],
 ) -> Interleaved:
-    """As the released script numbers placeholders: what stands inside of one is replaced wherever the reply has it.
+    """As the released script numbers placeholders: what stands inside of one is
+    replaced wherever the reply has it.
 
-    Of two placeholders with the same words both get the first one's number, and the second number is nowhere. The
-    media keep their order.
+    Of two placeholders with the same words both get the first one's number, and the
+    second number is nowhere. The media keep their order.
     """
     text = _one_ending(reply, kind)
     for number, place in enumerate(places):

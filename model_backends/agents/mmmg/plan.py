@@ -1,4 +1,5 @@
-"""Carries out a plan with placeholders: reads them, asks the tools in rounds, and puts the media in their places."""
+"""Carries out a plan with placeholders: reads them, asks the tools in rounds, and puts
+the media in their places."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def question(request: Request) -> Interleaved:
 def planned(
     planner: Role, messages: Sequence[Message], request: Request, example: str
 ) -> Program[str]:
-    """The plan, asked with the request's own parameters. Raises CallFailed without one."""
+    """The plan, asked with the request's own parameters. Raises CallFailed without
+    one."""
     own = replace(request.params, options={})
     reply = yield from ask_one(
         planner.send(messages, params=own, title="plan", example=example)
@@ -62,9 +64,10 @@ def by_name(*tools: Tool | None) -> dict[str, Tool]:
 class Workshop(Generic[T]):
     """How an agent's placeholders become media of its kind.
 
-    ``read`` gives the item of what stands inside a placeholder, after those of the placeholders before it, or why it is
-    malformed (None in place of an item); ``call`` the call for an item, from the media that it needs and its title.
-    ``instead`` stands in the place of a medium that cannot be made.
+    ``read`` gives the item of what stands inside a placeholder, after those of the
+    placeholders before it, or why it is malformed (None in place of an item); ``call``
+    the call for an item, from the media that it needs and its title. ``instead`` stands
+    in the place of a medium that cannot be made.
     """
 
     kind: PartKind
@@ -126,7 +129,8 @@ def carried_out(
     max_items: int,
     filled: Callable[[Sequence[Placeholder], Sequence[Part | None]], Interleaved],
 ) -> Program[AgentAnswer]:
-    """The answer to a plan with these placeholders; ``filled`` puts media, or None, into the places of valid ones."""
+    """The answer to a plan with these placeholders; ``filled`` puts media, or None,
+    into the places of valid ones."""
     warnings = (
         []
         if places or workshop.kind not in request.wants
@@ -134,7 +138,8 @@ def carried_out(
     )
     if len(places) > max_items:
         warnings.append(
-            f"placeholders after the first {max_items} of {len(places)} stay as they are written"
+            f"placeholders after the first {max_items} of {len(places)} stay as they "
+            "are written"
         )
     items, faults = workshop.items([place.inside for place in places[:max_items]])
     order, never = rounds_of([None if item is None else item.needs for item in items])

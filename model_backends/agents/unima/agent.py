@@ -1,4 +1,5 @@
-"""UniMA, the agent of UniM: it describes what it is given, plans a report, checks it, and has its items made."""
+"""UniMA, the agent of UniM: it describes what it is given, plans a report, checks it,
+and has its items made."""
 
 from __future__ import annotations
 
@@ -52,10 +53,12 @@ def unima(
 ) -> AgentProgram:
     """The agent of UniM, with its parts to switch off.
 
-    ``tcdc=false``: plain captions, none conditioned on the task. ``ter=false``: the plan is made of captions and the
-    question in other words alone, in one step that nobody checks. ``verification=false``: no check of the report.
-    ``judger=false``: a failed check begins again at step 1, instead of the step that the judger blames. After
-    ``max_cycles`` repairs the last report is used. ``max_items`` is how many items an answer has at most.
+    ``tcdc=false``: plain captions, none conditioned on the task. ``ter=false``: the
+    plan is made of captions and the question in other words alone, in one step that
+    nobody checks. ``verification=false``: no check of the report. ``judger=false``: a
+    failed check begins again at step 1, instead of the step that the judger blames.
+    After ``max_cycles`` repairs the last report is used. ``max_items`` is how many
+    items an answer has at most.
     """
     drawn, heard = (
         (text_to_image, image_edit),
@@ -63,7 +66,8 @@ def unima(
     )
     makers = _makers(request.wants, (*drawn, *heard, text_to_video, point_completion))
     given = request.params
-    # What bounds an answer (stop, max_tokens) is of no use for steps whose replies are JSON.
+    # What bounds an answer (stop, max_tokens) is of no use for steps whose replies are
+    # JSON.
     sampled = GenerationParams(
         temperature=given.temperature, top_p=given.top_p, top_k=given.top_k
     )
@@ -108,7 +112,8 @@ def _evidence(steps: Steps, report: Report | None, exhausted: bool) -> dict[str,
     thoughts = steps.thoughts
     if exhausted:
         steps.warnings.append(
-            "verification_exhausted: the last report is used, which did not pass its check"
+            "verification_exhausted: the last report is used, which did not pass its "
+            "check"
         )
     return {
         "tcdc": thoughts.tcdc,
@@ -129,11 +134,13 @@ def _report(
     judger: bool,
     max_cycles: int | None,
 ) -> Program[tuple[Report | None, bool]]:
-    """Steps 1 to 4, and the check of what they give. Where it fails they are repeated from the step that is at fault.
+    """Steps 1 to 4, and the check of what they give. Where it fails they are repeated
+    from the step that is at fault.
 
-    That is step 3 for a plan in which tags, captions and tools do not agree, which is found without asking. Step 4 is
-    code, so that step 3 is repeated where it is blamed. No check where ``max_cycles`` is None; None without any plan.
-    Returned with the report is whether its check failed when no repair was left.
+    That is step 3 for a plan in which tags, captions and tools do not agree, which is
+    found without asking. Step 4 is code, so that step 3 is repeated where it is blamed.
+    No check where ``max_cycles`` is None; None without any plan. Returned with the
+    report is whether its check failed when no repair was left.
     """
     step = 1
     for cycle in count():
@@ -169,7 +176,8 @@ def _report(
 
 
 def _makers(wants: Sequence[PartKind], tools: Sequence[Tool | None]) -> list[Maker]:
-    """What may make the items of an answer: tools of the run, those first that need words alone, and the planner."""
+    """What may make the items of an answer: tools of the run, those first that need
+    words alone, and the planner."""
     makers = [
         Maker(tool.name, tool.makes, tool.about, tool)
         for tool in tools

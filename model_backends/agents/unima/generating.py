@@ -17,7 +17,8 @@ _FENCED = re.compile(r"```[^\n]*\n(.*?)\n?```", re.DOTALL)
 
 
 def generated(report: Report, steps: Steps) -> Program[Interleaved]:
-    """The answer of a report: its text, with what tools and planner make of the captions alone.
+    """The answer of a report: its text, with what tools and planner make of the
+    captions alone.
 
     The tag of an item that is not made has no medium.
     """
@@ -33,7 +34,8 @@ def generated(report: Report, steps: Steps) -> Program[Interleaved]:
         parts = {use: bare(part) for use, part in found.items() if part is not None}
         if lacking := sorted(item.maker.takes - {part.kind for part in parts.values()}):
             steps.warnings.append(
-                f"{item.label} is not made: the {lacking[0]} that it is made of was not made"
+                f"{item.label} is not made: the {lacking[0]} that it is made of was "
+                "not made"
             )
             return None
         if item.maker.tool is None:
@@ -82,7 +84,8 @@ def generated(report: Report, steps: Steps) -> Program[Interleaved]:
 
 
 def _in_words(caption: str, taken: Mapping[str, Part]) -> str:
-    """A caption for a tool, which knows no tags: ``<<image2>>`` becomes ``image 1`` where that one comes first."""
+    """A caption for a tool, which knows no tags: ``<<image2>>`` becomes ``image 1``
+    where that one comes first."""
     seen: dict[str, int] = {}
     names: dict[str, str] = {}
     for label, part in taken.items():

@@ -14,15 +14,17 @@ TAG = ("tag",)
 
 
 class Question(NamedTuple):
-    """What is asked: words with a tag for each item, and the items by label (``image1``).
-    ``taken`` are all labels that the user names, with an item or without."""
+    """What is asked: words with a tag for each item, and the items by label
+    (``image1``). ``taken`` are all labels that the user names, with an item or
+    without."""
 
     words: str
     items: dict[str, Part]
     taken: frozenset[str]
 
     def next_label(self, kind: str) -> str:
-        """The label of the first item of a kind in an answer: its number goes on from those of the question."""
+        """The label of the first item of a kind in an answer: its number goes on from
+        those of the question."""
         numbers = [
             int(label.removeprefix(kind))
             for label in self.items

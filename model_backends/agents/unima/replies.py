@@ -1,4 +1,5 @@
-"""What the planner replies in each step, as JSON: read, and refused where it cannot be used."""
+"""What the planner replies in each step, as JSON: read, and refused where it cannot be
+used."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ _NAMES: Mapping[type, str] = {
 
 
 class DataAnalysis(NamedTuple):
-    """What is to be computed before planning, if anything: a report without results, and a program that finds them."""
+    """What is to be computed before planning, if anything: a report without results,
+    and a program that finds them."""
 
     report: Mapping[str, Any] | None
     code: str = ""
@@ -92,7 +94,8 @@ def fault(text: str) -> Fault:
 
 
 def _fields(text: str, **wanted: type) -> dict[str, Any]:
-    """The object of a reply whose wanted keys have values of these types. Raises ReplyError."""
+    """The object of a reply whose wanted keys have values of these types. Raises
+    ReplyError."""
     found = read_object(text, wanted)
     for name, kind in wanted.items():
         if type(found[name]) is not kind:

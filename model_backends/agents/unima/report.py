@@ -1,4 +1,5 @@
-"""The fourth step: checks a plan by its form, and reads the items that can be made of it."""
+"""The fourth step: checks a plan by its form, and reads the items that can be made of
+it."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ class Maker(NamedTuple):
 
     @property
     def takes(self) -> frozenset[PartKind]:
-        """The kinds of medium that it changes or continues: it cannot do without them."""
+        """The kinds of medium that it changes or continues: it cannot do without
+        them."""
         return frozenset(self.tool.takes if self.tool else ()).difference(("text",))
 
     def to_json(self) -> dict[str, str]:
@@ -40,7 +42,8 @@ class Maker(NamedTuple):
 
 
 class Item(NamedTuple):
-    """An item of the answer. ``uses`` are the labels of the items that it is made of: of the question, or before it."""
+    """An item of the answer. ``uses`` are the labels of the items that it is made of:
+    of the question, or before it."""
 
     label: str
     caption: str
@@ -49,7 +52,8 @@ class Item(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What can be made of a plan, in the order of the text, and everything that is wrong with the plan."""
+    """What can be made of a plan, in the order of the text, and everything that is
+    wrong with the plan."""
 
     text: str
     items: list[Item]
@@ -73,9 +77,10 @@ def read_report(
 ) -> Report:
     """The report of a plan.
 
-    Every tag of the text has to have a caption and a tool, every caption and every tool a tag, all of the same kind and
-    number. A caption names items of the question and items before its own, no others. What is at fault is not made,
-    but for an item with a wrong tool: that one is made by the first maker of its kind.
+    Every tag of the text has to have a caption and a tool, every caption and every tool
+    a tag, all of the same kind and number. A caption names items of the question and
+    items before its own, no others. What is at fault is not made, but for an item with
+    a wrong tool: that one is made by the first maker of its kind.
     """
     faults: list[str] = []
     labels = Counter(tag.label for tag in find(plan["text_content"], TAG))
@@ -144,7 +149,8 @@ def _maker(
         faults.append(f"{label}: nothing makes this kind")
     elif found is None:
         faults.append(
-            f"{label} has {'no tool' if tool is None else f'the tool {tool[:40]}'}; there is {able[0].name}"
+            f"{label} has {'no tool' if tool is None else f'the tool {tool[:40]}'}; "
+            f"there is {able[0].name}"
         )
     return found or (able[0] if able else None)
 
@@ -156,12 +162,14 @@ def _item(
     named = dict.fromkeys(tag.label for tag in find(caption, TAG))
     if unknown := next((use for use in named if use not in before), ""):
         faults.append(
-            f"the caption of {label} names {unknown}, which is no item of the question and none before it"
+            f"the caption of {label} names {unknown}, which is no item of the "
+            "question and none before it"
         )
     uses = tuple(use for use in named if use in before)
     if lacking := sorted(maker.takes - {label_kind(use) for use in uses}):
         faults.append(
-            f"{label}: {maker.name} needs {lacking[0]}, and the caption names no such item by its tag"
+            f"{label}: {maker.name} needs {lacking[0]}, and the caption names no such "
+            "item by its tag"
         )
         return None
     return Item(label, caption, maker, uses)

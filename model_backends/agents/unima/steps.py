@@ -1,4 +1,5 @@
-"""The steps before anything is made: each asks the planner, or the receiver, and reads what it replies."""
+"""The steps before anything is made: each asks the planner, or the receiver, and reads
+what it replies."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ T = TypeVar("T")
 
 @dataclass
 class Thoughts:
-    """What the steps have found so far; None for a step that was not asked, or has no usable reply."""
+    """What the steps have found so far; None for a step that was not asked, or has no
+    usable reply."""
 
     captions: Mapping[str, str] = field(default_factory=dict)
     tcdc: Mapping[str, str] | None = None
@@ -96,7 +98,8 @@ class Steps:
         self.thoughts.captions = captions
 
     def condition(self, *, tcdc: bool) -> Program[None]:
-        """Step 1: captions conditioned on the task, and the question in other words, at the same time."""
+        """Step 1: captions conditioned on the task, and the question in other words, at
+        the same time."""
         thoughts, captions = self.thoughts, self.thoughts.captions
         read = replies.tcdc(captions)
         calls = (
@@ -119,7 +122,8 @@ class Steps:
         )
 
     def analyse(self, code_interpreter: Tool | None) -> Program[None]:
-        """Step 2: a report on data where one is needed, with what a program found, where one is written and run."""
+        """Step 2: a report on data where one is needed, with what a program found,
+        where one is written and run."""
         report = {"inputs": "two numbers", "steps": "add them", "results": "4"}
         example = {"needs_data_analysis": True, "data_report": report}
         example |= {} if code_interpreter is None else {"code": "print(4)"}
@@ -137,7 +141,8 @@ class Steps:
             return
         if code_interpreter is None:
             self.warnings.append(
-                "a program was written that nothing runs (--role code_interpreter=BACKEND)"
+                "a program was written that nothing runs (--role "
+                "code_interpreter=BACKEND)"
             )
             return
         files = [
@@ -161,7 +166,8 @@ class Steps:
         }
 
     def plan(self, title: str = "plan") -> Program[bool]:
-        """Step 3: the plan of the answer. Without one that can be read the last one stays, and False is returned."""
+        """Step 3: the plan of the answer. Without one that can be read the last one
+        stays, and False is returned."""
         makers = [maker.to_json() for maker in self.makers]
         labels: dict[str, str] = {
             maker.kind: self.question.next_label(maker.kind) for maker in self.makers
@@ -191,7 +197,8 @@ class Steps:
         return report
 
     def check(self, report: Report) -> Program[replies.Verdict | None]:
-        """The checker's verdict, who sees the question and the report alone. None where there is none."""
+        """The checker's verdict, who sees the question and the report alone. None where
+        there is none."""
         call = self._call(
             "check",
             replies.verdict,
@@ -203,7 +210,8 @@ class Steps:
         )
 
     def judge(self, report: Report, issues: Sequence[str]) -> Program[replies.Fault]:
-        """The earliest step that is at fault; the first one, where the judger names none."""
+        """The earliest step that is at fault; the first one, where the judger names
+        none."""
         example = {"faulty_step": 3, "reason": "an item is missing"}
         call = self._call(
             "judge",
@@ -218,7 +226,8 @@ class Steps:
         if found is None or 1 <= found.step <= 4:
             return found or replies.Fault(1, "")
         self.warnings.append(
-            f"the judger names step {found.step}, which does not exist: it begins again at step 1"
+            f"the judger names step {found.step}, which does not exist: it begins "
+            "again at step 1"
         )
         return replies.Fault(1, found.reason)
 
@@ -235,7 +244,8 @@ class Steps:
         ).require()
 
     def usable(self, reply: Reply, otherwise: str) -> bool:
-        """Whether a reply can be used. Raises CallFailed for an error that another try may not meet."""
+        """Whether a reply can be used. Raises CallFailed for an error that another try
+        may not meet."""
         if what := reply.problem():
             self.warnings.append(f"{otherwise}: {what}")
         return not what

@@ -30,18 +30,20 @@ from mmeval.records import Request
 
 TEMPLATE = (
     "{{% for m in messages %}}{{% for p in m['content'] %}}"
-    "{{% if p['type'] == 'text' %}}{{{{ p['text'] }}}}{{% elif p['type'] == 'image' %}}<image>{{% endif %}}"
+    "{{% if p['type'] == 'text' %}}{{{{ p['text'] }}}}{{% elif p['type'] == 'image' "
+    "%}}<image>{{% endif %}}"
     "{{% endfor %}}{{% if not loop.last %}}{separator}{{% endif %}}{{% endfor %}}"
 )
-"""Turns have separators between them and no names; the processor adds the last separator."""
+"""Turns have separators between them and no names; the processor adds the last
+separator."""
 
 
 class ChameleonAdapter(ChatAdapter):
-    """Text about text and pictures, as a chat model.
-    The model can also draw, but the library has no decoder for its picture codes, and prevents them.
+    """Text about text and pictures, as a chat model. The model can also draw, but the
+    library has no decoder for its picture codes, and prevents them.
 
-    With the original decoder, a subclass overrides ``decode_codes``: then answers have pictures, in the order of the
-    stream.
+    With the original decoder, a subclass overrides ``decode_codes``: then answers have
+    pictures, in the order of the stream.
     """
 
     def decode_codes(self, codes: Sequence[int]) -> Any:
@@ -57,8 +59,10 @@ class ChameleonAdapter(ChatAdapter):
     def capabilities(self) -> Capabilities:
         if "image" in self.settings.outputs.split("+") and not self.draws:
             raise UsageError(
-                f"outputs={self.settings.outputs}: pictures of this model need its original decoder, which the library "
-                "does not have; leave it out, or register an adapter of yours that has decode_codes (adapter=NAME)"
+                f"outputs={self.settings.outputs}: pictures of this model need its "
+                "original decoder, which the library "
+                "does not have; leave it out, or register an adapter of yours that "
+                "has decode_codes (adapter=NAME)"
             )
         kinds, mode = (
             (["text", "image"], "interleaved") if self.draws else (["text"], "single")
@@ -108,7 +112,8 @@ class ChameleonAdapter(ChatAdapter):
         return piece
 
     def _block_tokens(self) -> BlockTokens:
-        """The tokens of blocks; size, lines and frame do not occur, and are the end token."""
+        """The tokens of blocks; size, lines and frame do not occur, and are the end
+        token."""
         end = self.processor.image_end_token_id
         begin, placeholder = (
             self.processor.image_start_token_id,

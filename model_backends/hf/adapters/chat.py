@@ -50,20 +50,24 @@ _log = logging.getLogger(__name__)
 Answer: TypeAlias = tuple[int, Response]
 
 THOUGHT = "<think>"
-"""What opens hidden reasoning. The chat templates of some models write it, at the end of the prompt."""
+"""What opens hidden reasoning. The chat templates of some models write it, at the end
+of the prompt."""
 
 
 class ChatAdapter(Adapter):
     """Any chat model of the library: text, pictures, sounds and frames in, text out.
 
-    A subclass speaks another protocol by overriding steps, in the order in which a batch goes through them:
-    ``load_processor``, ``literals``, ``read_intake``, ``load_model`` (once); ``row`` (a request as a prompt),
-    ``encode`` (prompts as tensors), ``generate`` (tensors as streams of tokens; with ``sampling``, ``usual_length``,
-    ``logits_processors`` and ``generation_arguments``), ``split`` (a stream as parts). ``row``, ``encode`` and
-    ``split`` may raise RowError for one row; the others go on without it.
+    A subclass speaks another protocol by overriding steps, in the order in which a
+    batch goes through them: ``load_processor``, ``literals``, ``read_intake``,
+    ``load_model`` (once); ``row`` (a request as a prompt), ``encode`` (prompts as
+    tensors), ``generate`` (tensors as streams of tokens; with ``sampling``,
+    ``usual_length``, ``logits_processors`` and ``generation_arguments``), ``split`` (a
+    stream as parts). ``row``, ``encode`` and ``split`` may raise RowError for one row;
+    the others go on without it.
 
-    After ``load`` there are ``processor``, ``tokenizer``, ``template``, ``intake``, ``model`` and ``own`` (the
-    checkpoint's settings of generation), typed ``Any`` where each model has its own class.
+    After ``load`` there are ``processor``, ``tokenizer``, ``template``, ``intake``,
+    ``model`` and ``own`` (the checkpoint's settings of generation), typed ``Any`` where
+    each model has its own class.
     """
 
     processor: Any
@@ -76,7 +80,8 @@ class ChatAdapter(Adapter):
         if "video" in kinds and without_torchvision():
             kinds.remove("video")
             _log.warning(
-                "%s reads videos with torchvision, which is not installed: it is run without them (pip install "
+                "%s reads videos with torchvision, which is not installed: it is run "
+                "without them (pip install "
                 "torchvision, or give videos as pictures with convert='video->frames')",
                 self.files.name,
             )
@@ -95,12 +100,14 @@ class ChatAdapter(Adapter):
         self.model = self.load_model()
         if getattr(self.model.config, "is_encoder_decoder", False):
             raise UsageError(
-                f"{self.files.name}: it reads prompts with an encoder of their own, which no adapter does"
+                f"{self.files.name}: it reads prompts with an encoder of their own, "
+                "which no adapter does"
             )
         self.own = settle(self.model, self.tokenizer)
         if self.own.left_out:
             _log.warning(
-                "%s: its generation_config.json asks for %s, which is left out here: tokens are chosen one by one, for "
+                "%s: its generation_config.json asks for %s, which is left out here: "
+                "tokens are chosen one by one, for "
                 "each row as if it were alone",
                 self.files.name,
                 ", ".join(self.own.left_out),
@@ -145,7 +152,8 @@ class ChatAdapter(Adapter):
         return literals_of(self.processor)
 
     def read_intake(self, kinds: frozenset[PartKind]) -> Intake:
-        """How the media of a prompt are read. Raises UsageError for kinds that the processor cannot read."""
+        """How the media of a prompt are read. Raises UsageError for kinds that the
+        processor cannot read."""
         return Intake.of(self.processor, kinds, self.literals())
 
     def row(self, position: int, request: Request) -> Row:
@@ -155,15 +163,18 @@ class ChatAdapter(Adapter):
         return Row(position, request, chat, text, (*chat.warnings, *warnings))
 
     def encode(self, rows: Sequence[Row]) -> Encoded:
-        """The prompts as tensors, padded on the left. A row's error fails only that row."""
+        """The prompts as tensors, padded on the left. A row's error fails only that
+        row."""
         return encode_rows(self.processor, rows)
 
     def logits_processors(self, rows: Sequence[Row]) -> list[Any]:  # noqa: ARG002  for those that override it
-        """Processors of scores, such as a grammar: ``(input_ids, scores) -> scores``."""
+        """Processors of scores, such as a grammar: ``(input_ids, scores) ->
+        scores``."""
         return []
 
     def sampling(self, request: Request) -> Sampling:  # noqa: ARG002  for those that override it
-        """How tokens are drawn unless the request says otherwise: as in the checkpoint."""
+        """How tokens are drawn unless the request says otherwise: as in the
+        checkpoint."""
         return self.own.sampling
 
     def usual_length(self, request: Request) -> int:  # noqa: ARG002  for those that override it
@@ -171,7 +182,8 @@ class ChatAdapter(Adapter):
         return self.own.max_tokens
 
     def generation_arguments(self, request: Request) -> dict[str, Any]:
-        """Further arguments of ``generate`` for rows with these ``wants`` and ``params``."""
+        """Further arguments of ``generate`` for rows with these ``wants`` and
+        ``params``."""
         stop = self.stops(request)
         words = self._words_that_end(stop) if stop else None
         return {"stopping_criteria": [StopWords(words)]} if words else {}
@@ -179,7 +191,8 @@ class ChatAdapter(Adapter):
     def generate(
         self, rows: Sequence[Row], encoded: Encoded, max_new_tokens: int
     ) -> list[Stream | RowError]:
-        """The model's output for each row, or why there is none, in the order of the rows."""
+        """The model's output for each row, or why there is none, in the order of the
+        rows."""
         import torch
 
         request = rows[0].request
@@ -224,7 +237,8 @@ class ChatAdapter(Adapter):
         return (*request.params.stop, *self.own.stop)
 
     def text_of(self, ids: Sequence[int]) -> str:
-        """The text of some tokens, without control tokens other than those around hidden reasoning."""
+        """The text of some tokens, without control tokens other than those around
+        hidden reasoning."""
         runs = groupby(ids, key=self._around_thoughts.__contains__)
         decode = partial(self.tokenizer.decode, clean_up_tokenization_spaces=False)
         return "".join(
@@ -233,7 +247,8 @@ class ChatAdapter(Adapter):
 
     @cached_property
     def _around_thoughts(self) -> frozenset[int]:
-        """The control tokens by which the core finds hidden reasoning, such as ``[THINK]``."""
+        """The control tokens by which the core finds hidden reasoning, such as
+        ``[THINK]``."""
         added = getattr(self.tokenizer, "added_tokens_decoder", {})
         return frozenset(
             at
@@ -242,7 +257,8 @@ class ChatAdapter(Adapter):
         )
 
     def sampler(self, rows: Sequence[Row]) -> RowSampler:
-        """The last logits processor of a call: chooses tokens by the rows' own seeds."""
+        """The last logits processor of a call: chooses tokens by the rows' own
+        seeds."""
         sampling, _ = self.sampling(rows[0].request).under(rows[0].request.params)
         return RowSampler(
             [row.request.seed for row in rows],
@@ -252,7 +268,8 @@ class ChatAdapter(Adapter):
 
     @property
     def context(self) -> int:
-        """The most tokens of prompt and answer together; a huge number where not stated."""
+        """The most tokens of prompt and answer together; a huge number where not
+        stated."""
         known = [size for size in (self.settings.max_length, self.own.context) if size]
         return min(known, default=1 << 40)
 
@@ -261,7 +278,8 @@ class ChatAdapter(Adapter):
         if "" in request.params.stop:
             raise RowError(
                 "bad_request",
-                "stop holds an empty text, which would end every answer before it begins",
+                "stop holds an empty text, which would end every answer before it "
+                "begins",
             )
         self.sampling(request).under(request.params)
         if request.params.max_tokens is not None and request.params.max_tokens < 1:
@@ -278,7 +296,8 @@ class ChatAdapter(Adapter):
             return [], {}
         try:
             encoded = self.encode(rows)
-        except Exception as error:  # a processor raises what it likes over a prompt that it cannot take
+        # a processor raises what it likes over a prompt that it cannot take
+        except Exception as error:
             if is_out_of_memory(error):
                 raise
             if len(rows) == 1:
@@ -290,7 +309,10 @@ class ChatAdapter(Adapter):
             if length < self.context:
                 fitting.append(row)
             else:
-                text = f"the prompt has {length} tokens, and {self.context} fit with the answer"
+                text = (
+                    f"the prompt has {length} tokens, and {self.context} fit with the "
+                    "answer"
+                )
                 yield row.position, Response.failed("too_long", text)
         if len(fitting) == len(rows) or not fitting:
             return fitting, encoded
@@ -299,7 +321,8 @@ class ChatAdapter(Adapter):
     def _one_by_one(
         self, rows: Sequence[Row]
     ) -> Generator[Answer, None, tuple[list[Row], Encoded]]:
-        """Encode again after a failed batch, without rows that cannot be encoded alone."""
+        """Encode again after a failed batch, without rows that cannot be encoded
+        alone."""
         good: list[Row] = []
         for row in rows:
             kept, _ = yield from self._encoded([row])
@@ -307,8 +330,8 @@ class ChatAdapter(Adapter):
         return good, self.encode(good) if good else {}
 
     def _answered(self, rows: Sequence[Row], encoded: Encoded) -> Iterator[Answer]:
-        """The answers of rows that fit.
-        A row for which its longest neighbour leaves too little room is asked again without it, and answers as alone."""
+        """The answers of rows that fit. A row for which its longest neighbour leaves
+        too little room is asked again without it, and answers as alone."""
         lengths = prompt_lengths(encoded)
         request = rows[0].request
         wanted = request.params.max_tokens or self.usual_length(request)
@@ -326,7 +349,8 @@ class ChatAdapter(Adapter):
                 again.append(row)
             else:
                 answers.append((row.position, self._response(row, stream, length)))
-        yield from answers  # at once, so that the first answer need not wait for the last
+        # at once, so that the first answer need not wait for the last
+        yield from answers
         if again:
             yield from self._answered(again, self.encode(again))
 

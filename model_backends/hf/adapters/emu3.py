@@ -38,19 +38,22 @@ _SIZE_PIECE = re.compile(r"[0-9*]+")
 
 PLAIN_TEMPLATE = (
     "{% for m in messages %}{% for p in m['content'] %}"
-    "{% if p['type'] == 'text' %}{{ p['text'] }}{% elif p['type'] == 'image' %}<image>{% endif %}"
+    "{% if p['type'] == 'text' %}{{ p['text'] }}{% elif p['type'] == 'image' "
+    "%}<image>{% endif %}"
     "{% endfor %}{% if not loop.last %}{{ '\\n' }}{% endif %}{% endfor %}"
 )
-"""The words as they are, for checkpoints without a template, such as those for drawing."""
+"""The words as they are, for checkpoints without a template, such as those for
+drawing."""
 
 
 class Emu3Adapter(ChatAdapter):
     """Text and pictures in one answer, in any order and number.
     A grammar ensures that every started picture can be drawn.
 
-    Where pictures alone are wanted, the answer is one picture. ``image.ratio`` (``4:3``, width first) and
-    ``image.area`` (in pixels) fix the size of every picture; without them it is the model's choice, and for a picture
-    alone that of the processor.
+    Where pictures alone are wanted, the answer is one picture. ``image.ratio``
+    (``4:3``, width first) and ``image.area`` (in pixels) fix the size of every picture;
+    without them it is the model's choice, and for a picture alone that of the
+    processor.
     """
 
     @cached_property
@@ -79,7 +82,8 @@ class Emu3Adapter(ChatAdapter):
 
     def encode(self, rows: Sequence[Row]) -> Encoded:
         """The prompts as tokens alone: each picture is turned into its codes by itself.
-        In a batch the library pads pictures to one size, on which the codes of the smaller ones would depend."""
+        In a batch the library pads pictures to one size, on which the codes of the
+        smaller ones would depend."""
         encoded = dict(super().encode(rows))
         pixels, sizes = (
             encoded.pop("pixel_values", None),
@@ -110,8 +114,10 @@ class Emu3Adapter(ChatAdapter):
 
     def _said(self, piece: Piece) -> Said:
         if isinstance(
-            piece, Words
-        ):  # control tokens are left out only now, since they separate words from pictures
+            piece,
+            Words,
+            # control tokens are left out only now, since they separate words from pictures
+        ):
             return self.text_of(piece.ids)
         return self._picture(piece) if isinstance(piece, Block) else piece
 
@@ -173,7 +179,8 @@ class Emu3Adapter(ChatAdapter):
                 return int(height), int(width)
         raise RowError(
             "bad_request",
-            f"no picture of the ratio {ratio} and {area} pixels has 1 to {most} codes of {self._side} pixels",
+            f"no picture of the ratio {ratio} and {area} pixels has 1 to {most} codes "
+            f"of {self._side} pixels",
         )
 
     @property
@@ -183,14 +190,16 @@ class Emu3Adapter(ChatAdapter):
 
     @property
     def _most_codes(self) -> int:
-        """Codes of the largest picture that the processor allows and the context holds."""
+        """Codes of the largest picture that the processor allows and the context
+        holds."""
         return min(
             int(self.processor.image_processor.max_pixels) // self._side**2,
             self.context,
         )
 
     def _codes_of(self, pixels: Any, sizes: Sequence[Sequence[int]]) -> Any:
-        """The codes of the prompts' pictures with line ends, one after the other, as ids."""
+        """The codes of the prompts' pictures with line ends, one after the other, as
+        ids."""
         import torch
 
         with torch.inference_mode():

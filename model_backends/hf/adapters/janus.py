@@ -25,16 +25,19 @@ from mmeval.records import Message, Request
 
 GUIDANCE = "image.guidance_scale"
 USUAL_GUIDANCE = 5.0
-"""The guidance of the model's authors, unless the request or the checkpoint says otherwise."""
+"""The guidance of the model's authors, unless the request or the checkpoint says
+otherwise."""
 DRAWN = Sampling(temperature=1.0)
-"""The sampling of pictures unless the request says otherwise; greedy pictures are flat."""
+"""The sampling of pictures unless the request says otherwise; greedy pictures are
+flat."""
 UNSEEN = "pictures in the prompt were left out: this model draws from words alone"
 
 
 class JanusAdapter(ChatAdapter):
     """Text as a chat model does, or one picture of a fixed size.
-    ``image.guidance_scale`` says how closely a picture follows the prompt (1: as the words alone suggest). A picture
-    has its fixed number of tokens, whatever ``max_tokens`` says."""
+    ``image.guidance_scale`` says how closely a picture follows the prompt (1: as the
+    words alone suggest). A picture has its fixed number of tokens, whatever
+    ``max_tokens`` says."""
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -54,8 +57,11 @@ class JanusAdapter(ChatAdapter):
         model = super().load_model()
         config = model.generation_config
         self._guidance = float(config.guidance_scale or USUAL_GUIDANCE)
-        config.guidance_scale = None  # else the text would be guided, too, by a processor that does not support batches
-        # The class's own ``generate`` ignores logits processors, and so the rows' seeds; its parent's does not.
+        # else the text would be guided, too, by a processor that does not support
+        # batches
+        config.guidance_scale = None
+        # The class's own ``generate`` ignores logits processors, and so the rows'
+        # seeds; its parent's does not.
         model.generate = MethodType(_parents_generate(), model)
         return model
 
@@ -125,13 +131,12 @@ class JanusAdapter(ChatAdapter):
         sampler = self.sampler(rows)
         with torch.inference_mode():
             given = placed(encoded, self.model)
-            drawn = type(
-                self.model
-            ).generate(
+            drawn = type(self.model).generate(
                 self.model,
                 **given,
                 generation_mode="image",
-                guidance_scale=1.0,  # no guidance of the library: ours is applied before the sampler chooses
+                # no guidance of the library: ours is applied before the sampler chooses
+                guidance_scale=1.0,
                 max_length=given["input_ids"].shape[1] + self._codes,
                 logits_processor=[
                     _Guidance(
@@ -179,8 +184,8 @@ class JanusAdapter(ChatAdapter):
 
 
 class _Guidance:
-    """A logits processor for guidance.
-    The first half of the rows has the prompt, the second has not; their scores' difference counts ``scale`` times."""
+    """A logits processor for guidance. The first half of the rows has the prompt, the
+    second has not; their scores' difference counts ``scale`` times."""
 
     def __init__(self, scale: float) -> None:
         self._scale = scale

@@ -29,16 +29,20 @@ RATE = 24_000
 VOICE, MAX_CODES = "audio.voice", "audio.max_tokens"
 TEMPERATURE, TOP_P, TOP_K = "audio.temperature", "audio.top_p", "audio.top_k"
 MOST_CODES = 4096
-"""The most codes of speech unless the request says otherwise: the library's own limit."""
+"""The most codes of speech unless the request says otherwise: the library's own
+limit."""
 CODES_TO_BEGIN, CODES_A_TOKEN = 100, 40
-"""Codes of speech that each word allows, up to that limit: several times the usual duration."""
+"""Codes of speech that each word allows, up to that limit: several times the usual
+duration."""
 _FOR_THE_THINKER = ("pixel_values", "pixel_values_videos")
-"""The library passes these to the talker as well, which refuses them, unless they are named for the thinker."""
+"""The library passes these to the talker as well, which refuses them, unless they are
+named for the thinker."""
 
 
 @dataclass(frozen=True)
 class Spoken(Stream):
-    """A stream with its speech (maybe cut by a limit), or ``notes`` why there is none."""
+    """A stream with its speech (maybe cut by a limit), or ``notes`` why there is
+    none."""
 
     speech: Media | None = None
     unfinished: bool = False
@@ -48,17 +52,20 @@ class Spoken(Stream):
 class QwenOmniAdapter(ChatAdapter):
     """Text as a chat model does and, where sound is wanted, the speech of that text.
 
-    Texts are asked in batches. Speech is asked row by row: talker and vocoder draw from the library's one generator.
-    ``temperature``, ``top_p`` and ``top_k`` steer the words; ``audio.temperature``, ``audio.top_p`` and ``audio.top_k``
-    the voice, which has the model's own unless they are given. ``audio.voice`` names a speaker; ``audio.max_tokens``
-    limits the codes of speech; without it the number of words does.
+    Texts are asked in batches. Speech is asked row by row: talker and vocoder draw from
+    the library's one generator. ``temperature``, ``top_p`` and ``top_k`` steer the
+    words; ``audio.temperature``, ``audio.top_p`` and ``audio.top_k`` the voice, which
+    has the model's own unless they are given. ``audio.voice`` names a speaker;
+    ``audio.max_tokens`` limits the codes of speech; without it the number of words
+    does.
 
     ``model`` is the thinker, a chat model of its own; ``whole`` is all of it.
     """
 
     usual_voice: ClassVar[str]
     speech_system: ClassVar[str] = ""
-    """The only system message that the model was taught to speak with; empty if any works."""
+    """The only system message that the model was taught to speak with; empty if any
+    works."""
     whole: Any = None
 
     @cached_property
@@ -80,7 +87,8 @@ class QwenOmniAdapter(ChatAdapter):
         super().close()
 
     def model_class(self) -> Any:
-        """The library's class of the whole model; None for the one in its configuration."""
+        """The library's class of the whole model; None for the one in its
+        configuration."""
         return None
 
     def voices(self) -> Sequence[str]:
@@ -101,7 +109,8 @@ class QwenOmniAdapter(ChatAdapter):
             )
         elif self.speech_system and systems != [self.speech_system]:
             notes.append(
-                "this model was taught to speak under one system message, and the prompt has another"
+                "this model was taught to speak under one system message, and the "
+                "prompt has another"
             )
         row = super().row(position, asked)
         return replace(row, request=request, warnings=(*row.warnings, *notes))
@@ -110,7 +119,8 @@ class QwenOmniAdapter(ChatAdapter):
         if not requests or "audio" not in requests[0].wants:
             yield from super().answer(requests)
             return
-        # The talker draws from one generator for a whole batch, so rows are asked one by one.
+        # The talker draws from one generator for a whole batch, so rows are asked one
+        # by one.
         for position, request in enumerate(requests):
             yield from (
                 (position, response) for _, response in super().answer([request])
@@ -259,9 +269,11 @@ class Qwen25OmniAdapter(QwenOmniAdapter):
     """Qwen2.5-Omni; its voices in ``spk_dict.pt`` are read without running code."""
 
     usual_voice = "Chelsie"
-    # The model's card asks for exactly this message; with others its speech is unreliable.
+    # The model's card asks for exactly this message; with others its speech is
+    # unreliable.
     speech_system = (
-        "You are Qwen, a virtual human developed by the Qwen Team, Alibaba Group, capable of perceiving auditory and "
+        "You are Qwen, a virtual human developed by the Qwen Team, Alibaba Group, "
+        "capable of perceiving auditory and "
         "visual inputs, as well as generating text and speech."
     )
 
@@ -269,7 +281,8 @@ class Qwen25OmniAdapter(QwenOmniAdapter):
         voices = self.files.folder / "spk_dict.pt"
         if self._speaks and not voices.is_file():
             raise MissingDataError(
-                f"{voices}: there is no such file; it holds the model's voices, fetch the model again"
+                f"{voices}: there is no such file; it holds the model's voices, fetch "
+                "the model again"
             )
         thinker = super().load_model()
         if self._speaks:
@@ -285,8 +298,9 @@ class Qwen25OmniAdapter(QwenOmniAdapter):
 
 
 class _WithoutVoices:
-    """Loads Qwen2.5-Omni like its parent class, without a file of voices.
-    Its own method requires that, which a checkpoint without a talker lacks, and does not report missing weights."""
+    """Loads Qwen2.5-Omni like its parent class, without a file of voices. Its own
+    method requires that, which a checkpoint without a talker lacks, and does not report
+    missing weights."""
 
     @staticmethod
     def from_pretrained(folder: Any, **given: Any) -> Any:
@@ -298,13 +312,16 @@ class _WithoutVoices:
 
 
 class Qwen3OmniAdapter(QwenOmniAdapter):
-    """Qwen3-Omni: speaks under any system message; its configuration names its voices."""
+    """Qwen3-Omni: speaks under any system message; its configuration names its
+    voices."""
 
     usual_voice = "ethan"
 
     def load_model(self) -> Any:
         thinker = super().load_model()
-        if self._speaks:  # the library asks the talker's configuration for it where sounds and pictures are in a prompt
+        # the library asks the talker's configuration for it where sounds and pictures
+        # are in a prompt
+        if self._speaks:
             self.whole.talker.config.audio_config = thinker.config.audio_config
         return thinker
 
@@ -329,8 +346,8 @@ class _Watch:
 
 
 class _Bound:
-    """The most codes of a speech: the request's number, else by its words.
-    These are counted while the thinker writes. Raises RowError for an invalid number."""
+    """The most codes of a speech: the request's number, else by its words. These are
+    counted while the thinker writes. Raises RowError for an invalid number."""
 
     def __init__(self, params: GenerationParams) -> None:
         self.most = count_option(params, MAX_CODES, MOST_CODES)
@@ -346,12 +363,14 @@ class _Bound:
         )
 
     def words(self, _input_ids: Any, scores: Any) -> Any:
-        """A logits processor of the thinker that changes nothing: one more token of text."""
+        """A logits processor of the thinker that changes nothing: one more token of
+        text."""
         self._tokens += 1
         return scores
 
     def ends(self, input_ids: Any, _scores: Any, **_given: Any) -> Any:
-        """A stopping criterion of the talker: whether the speech is as long as it may be."""
+        """A stopping criterion of the talker: whether the speech is as long as it may
+        be."""
         self._spoken += 1
         return input_ids.new_full((len(input_ids),), self._spoken >= self.codes).bool()
 

@@ -1,4 +1,5 @@
-"""The protocol of the embedded model: all kinds in, and text, pictures, sounds and code out in one stream."""
+"""The protocol of the embedded model: all kinds in, and text, pictures, sounds and code
+out in one stream."""
 
 from __future__ import annotations
 
@@ -49,8 +50,9 @@ _OPENED: Mapping[str, Callable[[Media], object]] = {
 class TinyAdapter(ChatAdapter):
     """One item of each wanted kind, in the order in which the request names the kinds.
 
-    Where text is among them, a phrase opens every other item and one ends the answer: ``text, image, audio`` is
-    answered with text, a picture, text, a sound, text. A medium of a prompt is read as some digits of its digest.
+    Where text is among them, a phrase opens every other item and one ends the answer:
+    ``text, image, audio`` is answered with text, a picture, text, a sound, text. A
+    medium of a prompt is read as some digits of its digest.
     """
 
     @cached_property
@@ -157,7 +159,8 @@ def form(wants: Sequence[PartKind]) -> list[str]:
 
 
 class _Form:
-    """A logits processor: the tokens that may stand at each place of an answer, in ``places``."""
+    """A logits processor: the tokens that may stand at each place of an answer, in
+    ``places``."""
 
     def __init__(self, places: Sequence[Sequence[int]]) -> None:
         self._places = iter(places)
@@ -182,7 +185,8 @@ def _digits(kind: str, media: Media) -> str:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Its layers are so small that threads would wait for each other, on a busy machine for seconds."""
+    """Its layers are so small that threads would wait for each other, on a busy machine
+    for seconds."""
     import torch
 
     threads = torch.get_num_threads()

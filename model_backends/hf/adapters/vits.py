@@ -40,8 +40,9 @@ class Script(NamedTuple):
 class VitsAdapter(Adapter):
     """Reads a prompt aloud without its system messages: it follows no instructions.
 
-    Every request is asked alone, as the model draws from the library's one generator. ``audio.voice`` is the number of
-    a speaker where the model has several. Temperatures and lengths mean nothing here: the model has its own.
+    Every request is asked alone, as the model draws from the library's one generator.
+    ``audio.voice`` is the number of a speaker where the model has several. Temperatures
+    and lengths mean nothing here: the model has its own.
     """
 
     model: Any = None
@@ -57,7 +58,8 @@ class VitsAdapter(Adapter):
         self._rate = sampling_rate(self.files.config)
         if not self._rate:
             raise UsageError(
-                f"{self.files.name}: its config.json names no sampling_rate, without which its speech cannot be played"
+                f"{self.files.name}: its config.json names no sampling_rate, without "
+                "which its speech cannot be played"
             )
         self._tokenizer = tokenizer_of(load_processor(self.files, self.settings))
         _check_phonemes(self._tokenizer)
@@ -85,7 +87,8 @@ class VitsAdapter(Adapter):
         if voice >= self._voices:
             raise RowError(
                 "bad_request",
-                f"{VOICE} must be a number from 0 to {self._voices - 1}, given: {voice}",
+                f"{VOICE} must be a number from 0 to {self._voices - 1}, given: "
+                f"{voice}",
             )
         script = self._script(request)
         waveform = self._spoken(
@@ -121,12 +124,14 @@ class VitsAdapter(Adapter):
             kind = type(self.model).__name__
             raise RowError(
                 "unsupported",
-                f"a pass of {kind} ends in no waveform; this adapter cannot speak with it",
+                f"a pass of {kind} ends in no waveform; this adapter cannot speak "
+                "with it",
             )
         return waveform
 
     def _script(self, request: Request) -> Script:
-        """The words of a request as tokens. Raises RowError where none can be spoken."""
+        """The words of a request as tokens. Raises RowError where none can be
+        spoken."""
         text, warnings = _text(request)
         if not text:
             raise RowError(
@@ -155,7 +160,8 @@ class VitsAdapter(Adapter):
         if self.settings.max_length and ids.shape[1] > self.settings.max_length:
             raise RowError(
                 "too_long",
-                f"the text has {ids.shape[1]} tokens, max_length allows {self.settings.max_length}",
+                f"the text has {ids.shape[1]} tokens, max_length allows "
+                f"{self.settings.max_length}",
             )
         return Script(ids, warnings)
 
@@ -174,8 +180,8 @@ def sampling_rate(config: Mapping[str, Any]) -> int:
 
 
 def _text(request: Request) -> tuple[str, tuple[str, ...]]:
-    """All words except system messages, and warnings for omissions.
-    They are joined with single blanks: a vocabulary may lack the line end, which would join words."""
+    """All words except system messages, and warnings for omissions. They are joined
+    with single blanks: a vocabulary may lack the line end, which would join words."""
     for part in (
         part for message in request.messages for part in message.content.parts
     ):
@@ -187,7 +193,10 @@ def _text(request: Request) -> tuple[str, tuple[str, ...]]:
         if m.role != "system"
     ]
     told = any(m.role == "system" and m.content.text.strip() for m in request.messages)
-    note = "the system message was left out: this model speaks its prompt and follows no instructions"
+    note = (
+        "the system message was left out: this model speaks its prompt and follows no "
+        "instructions"
+    )
     return " ".join(" ".join(spoken).split()), (note,) if told else ()
 
 
@@ -208,7 +217,8 @@ def _lost(text: str, tokens: Sequence[str], tokenizer: Any) -> list[str]:
 
 
 def _check_phonemes(tokenizer: Any) -> None:
-    """Raises MissingExtraError where the tokenizer needs a package for all characters."""
+    """Raises MissingExtraError where the tokenizer needs a package for all
+    characters."""
     from importlib.util import find_spec
 
     for need, package in (("phonemize", "phonemizer"), ("is_uroman", "uroman")):

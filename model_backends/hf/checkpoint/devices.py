@@ -22,8 +22,9 @@ _NUMBERED = re.compile(r"(cuda|xpu|npu|mlu|musa):([0-9]+)")
 def placed_copies(
     settings: Settings, count: int, commit: str = ""
 ) -> tuple[Mapping[str, Any], ...]:
-    """The arguments of ``count`` copies of a model, each on a device of its own.
-    Of a model of the hub all run the same ``commit``. Empty for one copy, which runs in this process.
+    """The arguments of ``count`` copies of a model, each on a device of its own. Of a
+    model of the hub all run the same ``commit``. Empty for one copy, which runs in this
+    process.
 
     Raises UsageError where the arguments leave no device for each.
     """
@@ -39,17 +40,20 @@ def placed_copies(
             else f"leave {placed} out"
         )
         raise UsageError(
-            f"{placed} places one copy, {many} runs several; {instead}, or leave out {many}"
+            f"{placed} places one copy, {many} runs several; {instead}, or leave out "
+            f"{many}"
         )
     kind = settings.device or _usual_device()
     if _NUMBERED.fullmatch(kind):
         one = kind.partition(":")[0]
         raise UsageError(
-            f"device={kind} is one device, and {many} needs as many; write device={one}, or leave one out"
+            f"device={kind} is one device, and {many} needs as many; write "
+            f"device={one}, or leave one out"
         )
     if kind == "mps":
         raise UsageError(
-            f"{many}: this machine has one accelerator; leave it out, or give device=cpu"
+            f"{many}: this machine has one accelerator; leave it out, or give "
+            "device=cpu"
         )
     same = {"data_parallel_size": 1, **({"revision": commit} if commit else {})}
     return tuple(
@@ -76,18 +80,20 @@ def check_device(device: str) -> None:
         return
     if not there:
         raise UsageError(
-            f"device={device}: torch finds no device of the kind {kind} on this machine; give device=cpu"
+            f"device={device}: torch finds no device of the kind {kind} on this "
+            "machine; give device=cpu"
         )
     last = f"{kind}:{there - 1}"
     raise UsageError(
-        f"device={device}: this machine has {there} of this kind, the last is {last}; name one of them, or give "
+        f"device={device}: this machine has {there} of this kind, the last is {last}; "
+        "name one of them, or give "
         f"data_parallel_size={there} at most"
     )
 
 
 def release_memory(error: BaseException) -> None:
-    """Release the memory of an operation that ran out of it.
-    The error's stack frames hold tensors, and the library keeps freed memory for later."""
+    """Release the memory of an operation that ran out of it. The error's stack frames
+    hold tensors, and the library keeps freed memory for later."""
     torch = sys.modules.get("torch")
     if torch is None:
         return

@@ -21,13 +21,16 @@ from mmeval.model_backends.hf.settings import DEFAULT_MODEL, Settings
 from mmeval.records import DIGEST_CHARS
 
 TINY = "tiny"
-"""``pretrained=tiny`` is our own model, made on this machine to test an installation; its scores mean nothing."""
+"""``pretrained=tiny`` is our own model, made on this machine to test an installation;
+its scores mean nothing."""
 
 MODEL_INDEX, PIPELINE_INDEX = "config.json", "model_index.json"
-"""The files that mark a folder as a model of transformers, or a pipeline of diffusers."""
+"""The files that mark a folder as a model of transformers, or a pipeline of
+diffusers."""
 
 SMALL_FILES = ("*.json", "*.jinja", "*.txt", "*.model", "*.py")
-"""Files that describe a model: configuration, vocabulary, chat template, code. Everything else is weights."""
+"""Files that describe a model: configuration, vocabulary, chat template, code.
+Everything else is weights."""
 SMALL_SUFFIXES = tuple(pattern.removeprefix("*") for pattern in SMALL_FILES)
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt")
 OTHER_WEIGHTS = (
@@ -43,20 +46,23 @@ OTHER_WEIGHTS = (
     ),
     *("onnx/*", "*openvino*", "original/*", "consolidated*", "optimizer.*"),
 )
-"""The same weights for other libraries, which repositories often hold, and the state of a training."""
+"""The same weights for other libraries, which repositories often hold, and the state of
+a training."""
 _PART = re.compile(r"(-[0-9]+-of-[0-9]+)?\.(safetensors|bin)$")
 
 WHOLE_BYTES = 1 << 30
-"""Weights up to this size are hashed whole; of larger ones every ``SAMPLE_STEP``-th part of ``SAMPLE_BYTES`` is."""
+"""Weights up to this size are hashed whole; of larger ones every ``SAMPLE_STEP``-th
+part of ``SAMPLE_BYTES`` is."""
 SAMPLE_STEP = 4 << 20
 SAMPLE_BYTES = 4096
 
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """A model's folder: the user's (``commit`` is empty), or a snapshot of the hub.
-    A snapshot's weights may be missing. ``name`` is the hub's name, or that of the folder without its path.
-    ``version`` is that of the builder of a model that is made here."""
+    """A model's folder: the user's (``commit`` is empty), or a snapshot of the hub. A
+    snapshot's weights may be missing. ``name`` is the hub's name, or that of the folder
+    without its path. ``version`` is that of the builder of a model that is made
+    here."""
 
     name: str
     folder: Path
@@ -65,7 +71,8 @@ class ModelFiles:
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
-        """``config.json``. Raises MissingDataError, or UsageError if it is not an object."""
+        """``config.json``. Raises MissingDataError, or UsageError if it is not an
+        object."""
         return self.json(MODEL_INDEX, required=True)
 
     @property
@@ -73,7 +80,8 @@ class ModelFiles:
         return str(self.config.get("model_type", ""))
 
     def json(self, name: str, *, required: bool = False) -> Mapping[str, Any]:
-        """A JSON file of the model; empty if there is none. Raises as ``config`` does."""
+        """A JSON file of the model; empty if there is none. Raises as ``config``
+        does."""
         path = self.folder / name
         if not path.is_file():
             if required:
@@ -95,10 +103,11 @@ class ModelFiles:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A text that changes with the model.
-        It is the commit of a snapshot, the builder's version of a model that is made here (machines differ in the
-        last digits of its weights), or a digest of the names, sizes and bytes of a folder's files. Of weights above
-        a gigabyte in all, evenly spread parts of each file are hashed, including its head."""
+        """A text that changes with the model. It is the commit of a snapshot, the
+        builder's version of a model that is made here (machines differ in the last
+        digits of its weights), or a digest of the names, sizes and bytes of a folder's
+        files. Of weights above a gigabyte in all, evenly spread parts of each file are
+        hashed, including its head."""
         if self.commit or self.version:
             return self.commit or self.version
         files = sorted(
@@ -143,12 +152,14 @@ class ModelFiles:
             )
         if lacking := self._lacking():
             raise MissingDataError(
-                f"{self.name} at {self.commit}: there are {lacking} in what the hub gave; check the name, or run again "
+                f"{self.name} at {self.commit}: there are {lacking} in what the hub "
+                "gave; check the name, or run again "
                 "with the hub in reach"
             )
 
     def _lacking(self) -> str:
-        """The missing weights of the model or a part, also by an index; empty if complete."""
+        """The missing weights of the model or a part, also by an index; empty if
+        complete."""
         names = {
             path.relative_to(self.folder).as_posix()
             for path in self.folder.rglob("*")
@@ -176,7 +187,8 @@ class ModelFiles:
 
 
 def find_model(settings: Settings) -> ModelFiles:
-    """Find a user's model: ``tiny``, a folder or a hub name. Raises as ``find_files``."""
+    """Find a user's model: ``tiny``, a folder or a hub name. Raises as
+    ``find_files``."""
     if settings.pretrained == TINY:
         from mmeval.model_backends.hf.embedded.tiny import VERSION, tiny_model
 
@@ -187,16 +199,18 @@ def find_model(settings: Settings) -> ModelFiles:
         if settings.pretrained != DEFAULT_MODEL:
             raise
         raise MissingDataError(
-            f"{sentence(error)} That is the model of a bare --model hf; another is named with --model_args "
-            "pretrained=FOLDER or pretrained=OWNER/NAME, and pretrained=tiny needs no download"
+            f"{sentence(error)} That is the model of a bare --model hf; another is "
+            "named with --model_args "
+            "pretrained=FOLDER or pretrained=OWNER/NAME, and pretrained=tiny needs no "
+            "download"
         ) from None
 
 
 def find_files(given: str, revision: str, *, index: str = MODEL_INDEX) -> ModelFiles:
     """Find a folder, or fetch a hub model's small files, by its file ``index``.
 
-    Raises MissingDataError for a model that is neither here nor on the hub, or has no ``index``, UsageError for the
-    revision of a folder.
+    Raises MissingDataError for a model that is neither here nor on the hub, or has no
+    ``index``, UsageError for the revision of a folder.
     """
     folder = Path(given)
     with contextlib.suppress(RuntimeError):  # there is no such user
@@ -204,12 +218,14 @@ def find_files(given: str, revision: str, *, index: str = MODEL_INDEX) -> ModelF
     if os.path.isdir(folder):  # noqa: PTH112  unlike Path.is_dir, false for a name that no file can have
         if revision != "main":
             raise UsageError(
-                f"revision={revision}: pretrained={given} is a folder, which has no others; leave it out"
+                f"revision={revision}: pretrained={given} is a folder, which has no "
+                "others; leave it out"
             )
         return _with_index(ModelFiles(folder.resolve().name, folder), index)
     if given.startswith((".", "/", "~")) or given.count("/") > 1:
         raise MissingDataError(
-            f"pretrained={given}: there is no such folder; give one with {index} and weights in it"
+            f"pretrained={given}: there is no such folder; give one with {index} and "
+            "weights in it"
         )
     try:
         snapshot = hub.snapshot(given, revision, kind="model", only=SMALL_FILES)
@@ -226,8 +242,8 @@ def _with_index(files: ModelFiles, index: str) -> ModelFiles:
 
 
 def unneeded(names: Sequence[str], components: Set[str] = frozenset()) -> list[str]:
-    """Patterns of files that are not fetched.
-    They are the same weights in another format or precision, and weights outside of a pipeline's ``components``."""
+    """Patterns of files that are not fetched. They are the same weights in another
+    format or precision, and weights outside of a pipeline's ``components``."""
     spare = {*_twins(names)}
     if PIPELINE_INDEX in names:
         large = (name for name in names if not name.endswith(SMALL_SUFFIXES))
@@ -259,7 +275,10 @@ def _what_is_there(folder: Path) -> str:
     if (folder / PIPELINE_INDEX).is_file():
         return "this is a pipeline of diffusers: run it with --model diffusers"
     if (folder / "adapter_config.json").is_file():
-        return "this is an adapter of PEFT: merge it into its base model first, and give the merged folder"
+        return (
+            "this is an adapter of PEFT: merge it into its base model first, and give "
+            "the merged folder"
+        )
     if (folder / MODEL_INDEX).is_file():
         return "this is a model of transformers: run it with --model hf"
     return "give the folder that save_pretrained has written, or a name of the hub"

@@ -34,11 +34,13 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
 def load_processor(files: ModelFiles, settings: Settings) -> Any:
     """Load the model's processor, or for a text model its tokenizer.
 
-    Padding is on the left, and there is a token to pad with. Without torchvision, a processor with a part for videos is
-    loaded without this part. ``settings.chat_template`` replaces the model's own template. ``Any``: each model's
+    Padding is on the left, and there is a token to pad with. Without torchvision, a
+    processor with a part for videos is loaded without this part.
+    ``settings.chat_template`` replaces the model's own template. ``Any``: each model's
     processor is a class of its own.
 
-    Raises UsageError for files that cannot be used, MissingError for packages to install.
+    Raises UsageError for files that cannot be used, MissingError for packages to
+    install.
     """
     need("torch", "hf")
     transformers = need("transformers", "hf")
@@ -48,7 +50,8 @@ def load_processor(files: ModelFiles, settings: Settings) -> Any:
     tokenizer = tokenizer_of(processor)
     if not hasattr(tokenizer, "padding_side"):
         raise UsageError(
-            f"{files.folder}: there is no tokenizer; a chat model needs one (tokenizer.json), fetch it again"
+            f"{files.folder}: there is no tokenizer; a chat model needs one "
+            "(tokenizer.json), fetch it again"
         )
     tokenizer.padding_side = "left"
     if tokenizer.pad_token is None:
@@ -60,10 +63,12 @@ def load_processor(files: ModelFiles, settings: Settings) -> Any:
 
 def load_weights(files: ModelFiles, settings: Settings, model_class: Any = None) -> Any:
     """Load the model on its device, in its dtype and in evaluation mode.
-    ``model_class`` is a class of the library with ``from_pretrained``; without it the general ones are tried.
+    ``model_class`` is a class of the library with ``from_pretrained``; without it the
+    general ones are tried.
 
-    Raises MissingDataError for missing or truncated weights, UsageError for a model or a setting that cannot work here,
-    MissingError for packages to install. ``Any``: each model is a class of its own.
+    Raises MissingDataError for missing or truncated weights, UsageError for a model or
+    a setting that cannot work here, MissingError for packages to install. ``Any``: each
+    model is a class of its own.
     """
     need("torch", "hf")
     need("transformers", "hf")
@@ -75,7 +80,8 @@ def load_weights(files: ModelFiles, settings: Settings, model_class: Any = None)
     # The library would fill missing weights with random numbers.
     if found := gaps(told):
         raise MissingDataError(
-            f"{files.name}: {found}; fetch the model again, or look whether its config.json belongs to these weights"
+            f"{files.name}: {found}; fetch the model again, or look whether its "
+            "config.json belongs to these weights"
         )
     return model.eval()
 
@@ -86,7 +92,8 @@ def tokenizer_of(processor: Any) -> Any:
 
 
 def part_for(processor: Any, kind: str) -> Any:
-    """The part of a processor for one kind of media; None where it ignores that kind."""
+    """The part of a processor for one kind of media; None where it ignores that
+    kind."""
     return next(
         (
             part
@@ -187,7 +194,8 @@ def _refuse_broken_torchvision() -> None:
         importlib.import_module(TORCHVISION)
     except (AttributeError, ImportError, OSError, RuntimeError) as error:
         raise UsageError(
-            f"torchvision is installed but cannot be imported ({in_a_line(error)}); install the one for this torch, or "
+            f"torchvision is installed but cannot be imported ({in_a_line(error)}); "
+            "install the one for this torch, or "
             "uninstall it (pictures and sounds work without it, videos do not)"
         ) from None
 
@@ -209,7 +217,8 @@ _TOLD: Mapping[str, Any] = {
     "output_loading_info": True,
     "ignore_mismatched_sizes": True,
 }
-"""Unfit weights are reported by name and refused here, since the library's own message has no names."""
+"""Unfit weights are reported by name and refused here, since the library's own message
+has no names."""
 
 
 _DAMAGED = (
@@ -234,7 +243,10 @@ def _explained(
 
 def _fetch_again(files: ModelFiles) -> str:
     damaged = ", ".join(str(path) for path in damaged_files(files.folder))
-    return f"fetch the model again{f': {damaged} is damaged or cut short' if damaged else ''}"
+    return (
+        "fetch the model "
+        f"again{f': {damaged} is damaged or cut short' if damaged else ''}"
+    )
 
 
 def _how_to_fix(
@@ -248,7 +260,8 @@ def _how_to_fix(
         (
             is_out_of_memory(error),
             UsageError,
-            "memory does not suffice: give dtype=bfloat16, device_map=auto, or a smaller model",
+            "memory does not suffice: give dtype=bfloat16, device_map=auto, or a "
+            "smaller model",
         ),
         (
             isinstance(error, ImportError),
@@ -258,7 +271,8 @@ def _how_to_fix(
         (
             "trust_remote_code" in said,
             UsageError,
-            "it brings code of its own: read it, then give trust_remote_code=true to run it",
+            "it brings code of its own: read it, then give trust_remote_code=true to "
+            "run it",
         ),
         (
             "does not recognize this architecture" in said,
@@ -268,7 +282,8 @@ def _how_to_fix(
         (
             "unrecognized configuration class" in said,
             UsageError,
-            f"for the type {model_type!r} the library has no such class: give another model, or name another adapter",
+            f"for the type {model_type!r} the library has no such class: give another "
+            "model, or name another adapter",
         ),
         (
             any(one in said for one in _DAMAGED)

@@ -36,7 +36,8 @@ def processor_without_video(files: ModelFiles, given: Mapping[str, Any]) -> Any:
     unknown = [name for name in kept if name not in _LOADERS]
     if unknown:
         raise UsageError(
-            f"{files.name}: its processor needs torchvision; run: pip install torchvision"
+            f"{files.name}: its processor needs torchvision; run: pip install "
+            "torchvision"
         )
     parts = {
         name: getattr(transformers, _LOADERS[name]).from_pretrained(
@@ -54,7 +55,8 @@ def processor_without_video(files: ModelFiles, given: Mapping[str, Any]) -> Any:
 
 
 def _class_of(files: ModelFiles) -> Any:
-    """The class of the processor by the model's files, else the library's by its type."""
+    """The class of the processor by the model's files, else the library's by its
+    type."""
     from transformers.models.auto import processing_auto as known
 
     named = (str(files.json(name).get("processor_class", "")) for name in _NAMED_IN)
@@ -65,7 +67,8 @@ def _class_of(files: ModelFiles) -> Any:
     found = known.processor_class_from_name(name) if name else None
     if found is None:
         raise UsageError(
-            f"{files.name}: its processor needs torchvision; run: pip install torchvision"
+            f"{files.name}: its processor needs torchvision; run: pip install "
+            "torchvision"
         )
     return found
 

@@ -45,7 +45,8 @@ def encode_rows(processor: Any, rows: Sequence[Row]) -> Encoded:
             "audio": sounds,
             "sampling_rate": part_for(processor, "audio").sampling_rate,
         }
-        # Of the texts alone: some processors pad a sound to a fixed length, without which the model fails.
+        # Of the texts alone: some processors pad a sound to a fixed length, without
+        # which the model fails.
         given["text_kwargs"] = {
             name: given.pop(name) for name in ("padding", "padding_side")
         }
@@ -90,5 +91,6 @@ def _described(film: Film) -> dict[str, Any]:
 
 
 def _padded() -> dict[str, Any]:
-    """The arguments for padding, made for each call because the library changes them."""
+    """The arguments for padding, made for each call because the library changes
+    them."""
     return {"padding": True, "padding_side": "left", "return_tensors": "pt"}

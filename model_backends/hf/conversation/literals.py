@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 BREAKS = ("\u200b", " ")
-"""Inserted after the first character of a written token: a space without width, or a real one for tokenizers that drop
-the other."""
+"""Inserted after the first character of a written token: a space without width, or a
+real one for tokenizers that drop the other."""
 _TRIED = 64
 
 
 class Literals:
     """The control tokens of a tokenizer.
 
-    ``survives`` says whether a text is still read as the control token, which decides the break that is used.
+    ``survives`` says whether a text is still read as the control token, which decides
+    the break that is used.
     """
 
     def __init__(

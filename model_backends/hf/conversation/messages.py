@@ -1,5 +1,6 @@
-"""Messages for a processor: text items and media as decoded objects, in order.
-Media are objects, not addresses: the library drops unknown items silently, and would fetch an address itself."""
+"""Messages for a processor: text items and media as decoded objects, in order. Media
+are objects, not addresses: the library drops unknown items silently, and would fetch an
+address itself."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ from mmeval.records import Message, Request
 from mmeval.wording import some
 
 Item: TypeAlias = dict[str, Any]
-"""``{"type": "text", "text": str}`` or ``{"type": "image", "image": object}``, likewise for audio and video. ``Any``:
-the objects are those of PIL and numpy."""
+"""``{"type": "text", "text": str}`` or ``{"type": "image", "image": object}``, likewise
+for audio and video. ``Any``: the objects are those of PIL and numpy."""
 
 LEAST_SIDE = 4
 """Pixels: with fewer, processors mistake a side of the picture for its channels."""
@@ -31,9 +32,9 @@ VIDEO_FRAMES = 16
 
 @dataclass(frozen=True, eq=False)
 class Intake:
-    """The kinds that a model takes, and their form.
-    ``sound_rate`` is in Hz, ``longest_sound`` in seconds (0: not known), ``least_side`` in pixels. ``reader`` makes an
-    item of a kind and a medium, in place of decoding it."""
+    """The kinds that a model takes, and their form. ``sound_rate`` is in Hz,
+    ``longest_sound`` in seconds (0: not known), ``least_side`` in pixels. ``reader``
+    makes an item of a kind and a medium, in place of decoding it."""
 
     kinds: frozenset[PartKind]
     literals: Literals = field(default_factory=lambda: Literals(()))
@@ -47,7 +48,8 @@ class Intake:
     def of(
         cls, processor: Any, kinds: frozenset[PartKind], literals: Literals
     ) -> Intake:
-        """The intake by a processor's settings. Raises UsageError for unreadable kinds."""
+        """The intake by a processor's settings. Raises UsageError for unreadable
+        kinds."""
         unread = sorted(
             kind
             for kind in kinds - {"text", "code"}
@@ -55,8 +57,10 @@ class Intake:
         )
         if unread:
             raise UsageError(
-                f"inputs: this model's processor has no part that reads {' or '.join(unread)} (for videos it needs "
-                "torchvision); leave it out, or give it in another form with convert=..."
+                "inputs: this model's processor has no part that reads "
+                f"{' or '.join(unread)} (for videos it needs "
+                "torchvision); leave it out, or give it in another form with "
+                "convert=..."
             )
         pictures, sounds = part_for(processor, "image"), part_for(processor, "audio")
         patch, merge = (
@@ -79,13 +83,15 @@ class Film:
 
 @dataclass(frozen=True, eq=False)
 class Chat:
-    """A conversation: ``messages`` have a role and a list of items under ``content``."""
+    """A conversation: ``messages`` have a role and a list of items under
+    ``content``."""
 
     messages: tuple[Mapping[str, Any], ...]
     warnings: tuple[str, ...] = ()
 
     def objects(self, kind: str) -> list[Any]:
-        """The pictures (``image``), sounds (``audio``) or films of all messages, in order."""
+        """The pictures (``image``), sounds (``audio``) or films of all messages, in
+        order."""
         items = (item for message in self.messages for item in message["content"])
         return [item[kind] for item in items if item["type"] == kind]
 
@@ -93,7 +99,8 @@ class Chat:
 def to_chat(request: Request, intake: Intake) -> Chat:
     """The conversation of a request.
 
-    Raises RowError for a part that the model does not take or that cannot be decoded, and for an empty prompt.
+    Raises RowError for a part that the model does not take or that cannot be decoded,
+    and for an empty prompt.
     """
     writer = _Writer(intake)
     contents = [writer.items(message) for message in request.messages]
@@ -104,7 +111,8 @@ def to_chat(request: Request, intake: Intake) -> Chat:
     ):
         raise RowError(
             "bad_request",
-            "the prompt is empty: it holds neither words nor media; look at the sample's input",
+            "the prompt is empty: it holds neither words nor media; look at the "
+            "sample's input",
         )
     turns = zip(request.messages, contents, strict=True)
     messages = tuple(
@@ -121,7 +129,8 @@ class _Writer:
         self.warnings: list[str] = []
 
     def items(self, message: Message) -> list[Item]:
-        """The items of a message; neighbouring texts are one, so that they stay together."""
+        """The items of a message; neighbouring texts are one, so that they stay
+        together."""
         items: list[Item] = []
         for part in message.content.parts:
             if part.media is not None:
@@ -180,7 +189,8 @@ class _Writer:
             return picture
         size = tuple(max(least, round(side * least / short)) for side in picture.size)
         self.warnings.append(
-            f"a picture of {picture.width}x{picture.height} pixels was enlarged to {size[0]}x{size[1]}, the least that "
+            f"a picture of {picture.width}x{picture.height} pixels was enlarged to "
+            f"{size[0]}x{size[1]}, the least that "
             "this model takes"
         )
         return picture.resize(size, 0)  # 0: the nearest pixel, so that no colour is new
@@ -193,7 +203,8 @@ class _Writer:
         rate, longest = self._intake.sound_rate, self._intake.longest_sound
         if longest and sound.seconds > longest:
             self.warnings.append(
-                f"a sound of {sound.seconds:.1f} s was given; this model may hear the first {longest:.0f} s only"
+                f"a sound of {sound.seconds:.1f} s was given; this model may hear the "
+                f"first {longest:.0f} s only"
             )
         mono = sound.samples.mean(axis=1, dtype=numpy.float32)
         if sound.rate != rate:
@@ -203,7 +214,8 @@ class _Writer:
         lacking = int(LEAST_SECONDS * rate) - len(mono)
         if lacking > 0:
             self.warnings.append(
-                f"a sound of {sound.seconds * 1000:.1f} ms was followed by silence up to 100 ms"
+                f"a sound of {sound.seconds * 1000:.1f} ms was followed by silence up "
+                "to 100 ms"
             )
             mono = numpy.pad(mono, (0, lacking))
         return numpy.ascontiguousarray(mono, dtype=numpy.float32)

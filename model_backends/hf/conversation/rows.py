@@ -11,8 +11,8 @@ from mmeval.model_backends.hf.conversation.messages import Chat
 from mmeval.records import FinishReason, Request
 
 Encoded: TypeAlias = Mapping[str, Any]
-"""The arguments of ``model.generate`` by the processor's names (``input_ids``, ``pixel_values`` ...): tensors, which
-have no types here."""
+"""The arguments of ``model.generate`` by the processor's names (``input_ids``,
+``pixel_values`` ...): tensors, which have no types here."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,8 @@ class Row:
     request: Request
     chat: Chat
     text: str
-    """The whole prompt as the chat template writes it, placeholders of media included."""
+    """The whole prompt as the chat template writes it, placeholders of media
+    included."""
     warnings: tuple[str, ...] = ()
 
 
@@ -39,7 +40,8 @@ class Stream:
 
 @dataclass(frozen=True)
 class Made:
-    """An answer's parts. ``finish_reason`` is set where they say more than the stream."""
+    """An answer's parts. ``finish_reason`` is set where they say more than the
+    stream."""
 
     parts: tuple[Part, ...]
     warnings: tuple[str, ...] = ()

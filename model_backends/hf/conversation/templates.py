@@ -1,8 +1,9 @@
 """Chat templates: write a conversation as the model's text, checked for omissions.
 
-A template is a program that comes with the model. Many silently drop parts that they were not written for (a system
-message, a picture in an answer, the second text), so each conversation is checked: its words must be in the text in
-order, and leaving out any one part must change the text.
+A template is a program that comes with the model. Many silently drop parts that they
+were not written for (a system message, a picture in an answer, the second text), so
+each conversation is checked: its words must be in the text in order, and leaving out
+any one part must change the text.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from mmeval.model_backends.hf.failures import RowError, in_a_line
 _log = logging.getLogger(__name__)
 
 Turn: TypeAlias = Mapping[str, Any]
-"""A message with ``role`` and ``content``: a list of items, or for some templates a text."""
+"""A message with ``role`` and ``content``: a list of items, or for some templates a
+text."""
 Render: TypeAlias = Callable[[Sequence[Turn]], str]
 Shape: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 """Of a conversation: each message's role and its kinds of item."""
@@ -31,7 +33,8 @@ _MARK = "mmevalmark{}x"
 """The text in a trial of a template: a word that no template writes."""
 _MARKS = re.compile(_MARK.format("[0-9]+"))
 _SYSTEM_MARK = "mmevalsystem{}x"
-"""The text of a system message in a trial; some templates write it before the last question."""
+"""The text of a system message in a trial; some templates write it before the last
+question."""
 _OURS = ("messages", "add_generation_prompt")
 """Values that every template reads, which the user does not set."""
 _LISTED = re.compile(r"""\{["']type["'] *: *["'](text|image|audio|video)["']""")
@@ -50,13 +53,15 @@ class ChatTemplate:
     def text(self, chat: Chat) -> tuple[str, tuple[str, ...]]:
         """The text of a conversation, and warnings.
 
-        Raises RowError ``unsupported`` for one that the template refuses or writes incompletely.
+        Raises RowError ``unsupported`` for one that the template refuses or writes
+        incompletely.
         """
         text = self._written(chat.messages)
         if _listed(text, chat.messages):
             raise RowError(
                 "unsupported",
-                "the model's chat template is made for plain texts, and cannot write this conversation; give one that "
+                "the model's chat template is made for plain texts, and cannot write "
+                "this conversation; give one that "
                 "takes lists of items with chat_template=FILE",
             )
         dropped, moved = self._fault(chat.messages)
@@ -64,7 +69,8 @@ class ChatTemplate:
         if dropped:
             raise RowError(
                 "unsupported",
-                f"the model's chat template drops {dropped}; give a template that keeps it with chat_template=FILE",
+                f"the model's chat template drops {dropped}; give a template that "
+                "keeps it with chat_template=FILE",
             )
         return text, (moved,) if moved else ()
 
@@ -77,12 +83,14 @@ class ChatTemplate:
             return self._render([self._turn(turn) for turn in turns])
         raise RowError(
             "unsupported",
-            f"the model's chat template refuses this conversation ({in_a_line(failure.error)}); give another with "
+            "the model's chat template refuses this conversation "
+            f"({in_a_line(failure.error)}); give another with "
             "chat_template=FILE",
         )
 
     def _turn(self, turn: Turn) -> Turn:
-        """The message with content in the template's form: a list of items, or one text."""
+        """The message with content in the template's form: a list of items, or one
+        text."""
         items = turn["content"]
         if any(item["type"] != "text" for item in items) or not self._wants_plain(
             turn["role"]
@@ -94,7 +102,8 @@ class ChatTemplate:
         }
 
     def _wants_plain(self, role: str) -> bool:
-        """Whether texts of a role must be plain, since a list would fail or be a literal."""
+        """Whether texts of a role must be plain, since a list would fail or be a
+        literal."""
         if role not in self._plain:
             self._plain[role] = not self._tells(role, _items(_MARK)) and self._tells(
                 role, _MARK
@@ -102,7 +111,8 @@ class ChatTemplate:
         return self._plain[role]
 
     def _tells(self, role: str, content: Any) -> bool:
-        """Whether the template writes a message's words, but not their list as a literal."""
+        """Whether the template writes a message's words, but not their list as a
+        literal."""
         tried = {"role": role, "content": content}
         question = (
             tried
@@ -119,7 +129,8 @@ class ChatTemplate:
         return False
 
     def _fault(self, turns: Sequence[Turn]) -> tuple[str, str]:
-        """What the template drops or moves in such a conversation; found once per shape."""
+        """What the template drops or moves in such a conversation; found once per
+        shape."""
         shape = tuple(
             (turn["role"], tuple(item["type"] for item in turn["content"]))
             for turn in turns
@@ -151,7 +162,8 @@ class ChatTemplate:
             elif less and _where(whole, less) != texts:
                 moved.append(_part_name(role, kinds, item))
         notes = (
-            f"the model's chat template puts {moved[0]} in another place than the prompt does"
+            f"the model's chat template puts {moved[0]} in another place than the "
+            "prompt does"
             if moved
             else ""
         )
@@ -218,8 +230,8 @@ def _listed(text: str, turns: Sequence[Turn]) -> bool:
 
 
 def _missing_words(turns: Sequence[Turn], text: str) -> str:
-    """The words that are missing in the text, in order; empty when all are there.
-    A system message may be anywhere: some templates write it before the last question."""
+    """The words that are missing in the text, in order; empty when all are there. A
+    system message may be anywhere: some templates write it before the last question."""
     at = 0
     for turn in turns:
         here = 0 if turn["role"] == "system" else at
@@ -240,18 +252,22 @@ def template_of(
 ) -> ChatTemplate:
     """The chat template of a processor or tokenizer, with the user's values for it.
 
-    Raises UsageError for a model without a template, and for values that the template does not read.
+    Raises UsageError for a model without a template, and for values that the template
+    does not read.
     """
     source = _source(processor)
     if not source:
         raise UsageError(
-            f"{files.name}: the model has no chat template, so nothing says how a conversation is written for it; give "
-            "one with chat_template=FILE (a base model answers badly, an instruct model mostly brings its own)"
+            f"{files.name}: the model has no chat template, so nothing says how a "
+            "conversation is written for it; give "
+            "one with chat_template=FILE (a base model answers badly, an instruct "
+            "model mostly brings its own)"
         )
     for name in arguments:
         if name in _OURS or not re.search(rf"\b{re.escape(name)}\b", source):
             raise UsageError(
-                f"chat_template_args: the model's chat template reads no value {name!r} of a user's"
+                "chat_template_args: the model's chat template reads no value "
+                f"{name!r} of a user's"
             )
 
     def render(source: str, turns: Sequence[Turn]) -> str:
@@ -267,14 +283,17 @@ def template_of(
     template = ChatTemplate(partial(render, source))
     if not template.takes_words():
         raise UsageError(
-            f"{files.name}: its chat template does not write the words of a user message, or is none; give another as "
+            f"{files.name}: its chat template does not write the words of a user "
+            "message, or is none; give another as "
             "chat_template=FILE"
         )
     timeless = source.replace("strftime_now(", "raise_exception(")
     if timeless != source and not ChatTemplate(partial(render, timeless)).takes_words():
         _log.warning(
-            "%s: its chat template writes today's date into every prompt, so that answers of another day may differ; "
-            "most such templates take a date of yours, as the value date_string of chat_template_args",
+            "%s: its chat template writes today's date into every prompt, so that "
+            "answers of another day may differ; "
+            "most such templates take a date of yours, as the value date_string of "
+            "chat_template_args",
             files.name,
         )
     return template

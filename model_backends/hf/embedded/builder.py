@@ -1,9 +1,11 @@
-"""Builds the embedded model: random weights, for text, pictures, sounds and code in one stream.
+"""Builds the embedded model: random weights, for text, pictures, sounds and code in one
+stream.
 
-Its folder holds three models of the library: a transformer of one layer that writes all tokens, ``pictures``, which
-draws picture codes, and ``sounds``, which plays sound codes. Nothing is trained: which phrases and which codes come is
-up to the random weights, the prompt and the seed of the request. The order of kinds is that of the request, held by the
-adapter (:mod:`mmeval.model_backends.hf.adapters.tiny`).
+Its folder holds three models of the library: a transformer of one layer that writes all
+tokens, ``pictures``, which draws picture codes, and ``sounds``, which plays sound
+codes. Nothing is trained: which phrases and which codes come is up to the random
+weights, the prompt and the seed of the request. The order of kinds is that of the
+request, held by the adapter (:mod:`mmeval.model_backends.hf.adapters.tiny`).
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from mmeval.content import PartKind
 from mmeval.system import need
 
 ADAPTER_KEY = "mmeval_adapter"
-"""The key of a model's ``config.json`` that names its adapter, where its type does not."""
+"""The key of a model's ``config.json`` that names its adapter, where its type does
+not."""
 
 MEDIA: tuple[PartKind, ...] = ("image", "audio", "video", "document", "3d")
 """The kinds with codes of their own. It reads all of them, and writes the first two."""
@@ -41,7 +44,8 @@ OPENINGS = {
         "There is much to say.",
     ),
 }
-"""What it says before each kind that it gives; where text alone is wanted, before the end."""
+"""What it says before each kind that it gives; where text alone is wanted, before the
+end."""
 ENDINGS = (
     " That was all there is.",
     " More of this costs extra.",
@@ -58,21 +62,25 @@ CONTEXT = 16384
 HIDDEN = 64
 SEED = 0
 SPREAD = 0.1
-"""The standard deviation of the transformer's weights: enough for other codes after each prompt."""
+"""The standard deviation of the transformer's weights: enough for other codes after
+each prompt."""
 LOUDNESS = 1000.0
-"""The standard deviation of what the sound codes stand for: enough for sounds that differ by their codes."""
+"""The standard deviation of what the sound codes stand for: enough for sounds that
+differ by their codes."""
 
 _BOS, _EOS, _PAD = "<|begin|>", "<|end|>", "<|pad|>"
 _TEMPLATE = (
     "{% for m in messages %}{{ m['role'] | upper }}:{{ ' ' }}"
-    "{% if m['content'] is string %}{{ m['content'] }}{% else %}{% for p in m['content'] %}{{ p[p['type']] }}"
+    "{% if m['content'] is string %}{{ m['content'] }}{% else %}{% for p in "
+    "m['content'] %}{{ p[p['type']] }}"
     "{% endfor %}{% endif %}{{ '\\n' }}{% endfor %}"
 )
 
 
 def build(folder: Path) -> None:
-    """Write the model into a folder, as ``save_pretrained`` would. The same bytes on every call on one machine.
-    Raises MissingExtraError without torch or transformers, OSError when the disk is full."""
+    """Write the model into a folder, as ``save_pretrained`` would. The same bytes on
+    every call on one machine. Raises MissingExtraError without torch or transformers,
+    OSError when the disk is full."""
     torch, transformers, safetensors = (
         need("torch", "hf"),
         need("transformers", "hf"),
@@ -91,7 +99,8 @@ def build(folder: Path) -> None:
         tokenizer.save_pretrained(folder)
 
 
-# Torch and transformers are optional, so that what comes out of them is Any where types are checked.
+# Torch and transformers are optional, so that what comes out of them is Any where types
+# are checked.
 
 
 def _tokenizer(transformers: Any) -> Any:

@@ -18,14 +18,16 @@ log = logging.getLogger(__name__)
 
 
 def tiny_model(cache: Path | None = None) -> Path:
-    """The folder of the embedded model, which answers with text, pictures, sounds and code.
-    It is made when it is missing or of an older version of its builder; several processes may do so at once.
+    """The folder of the embedded model, which answers with text, pictures, sounds and
+    code. It is made when it is missing or of an older version of its builder; several
+    processes may do so at once.
 
-    ``cache`` is the user's cache of mmeval unless given. Raises StorageError when nothing can be written there,
-    MissingExtraError without torch or transformers.
+    ``cache`` is the user's cache of mmeval unless given. Raises StorageError when
+    nothing can be written there, MissingExtraError without torch or transformers.
     """
     log.warning(
-        "pretrained=tiny tests the installation: it answers with noise, and its scores mean nothing"
+        "pretrained=tiny tests the installation: it answers with noise, and its "
+        "scores mean nothing"
     )
     root = (cache or own_cache()) / "models"
     folder = root / f"tiny-{VERSION}"
@@ -34,7 +36,8 @@ def tiny_model(cache: Path | None = None) -> Path:
             _make(root, folder)
     except OSError as error:
         raise StorageError(
-            f"{root}: the model tiny cannot be kept there ({error.strerror or error}); free space, or name a folder "
+            f"{root}: the model tiny cannot be kept there "
+            f"({error.strerror or error}); free space, or name a folder "
             "that can be written with MMEVAL_CACHE_DIR"
         ) from None
     return folder

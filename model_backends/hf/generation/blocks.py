@@ -1,7 +1,7 @@
 """Cuts a stream of tokens, as Emu3 writes it, into words and picture blocks.
 
-A block of two rows of three codes is: begin, the size ``2*3``, wrapper, three codes, line end, three codes, line end,
-frame end, end. Nothing here needs torch.
+A block of two rows of three codes is: begin, the size ``2*3``, wrapper, three codes,
+line end, three codes, line end, frame end, end. Nothing here needs torch.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _SIZE = re.compile(r"([1-9]\d{0,5})\*([1-9]\d{0,5})")
 
 @dataclass(frozen=True)
 class BlockTokens:
-    """The ids in picture blocks.
-    ``size_pieces``: tokens of digits and asterisks; ``placeholder``: a prompt's picture, never in an answer."""
+    """The ids in picture blocks. ``size_pieces``: tokens of digits and asterisks;
+    ``placeholder``: a prompt's picture, never in an answer."""
 
     begin: int
     wrapper: int
@@ -52,7 +52,8 @@ class Words:
 
 @dataclass(frozen=True)
 class Block:
-    """A whole picture: rows of ``codes`` with line ends, ``height * (width + 1)`` ids."""
+    """A whole picture: rows of ``codes`` with line ends, ``height * (width + 1)``
+    ids."""
 
     height: int
     width: int
@@ -61,7 +62,8 @@ class Block:
 
 @dataclass(frozen=True)
 class BrokenBlock:
-    """A picture (or a medium of another ``kind``) that cannot be made: ``cut`` by the stream's end, else malformed."""
+    """A picture (or a medium of another ``kind``) that cannot be made: ``cut`` by the
+    stream's end, else malformed."""
 
     reason: str
     cut: bool = False
@@ -75,8 +77,9 @@ _Part: TypeAlias = Literal["size", "body"]
 def split(ids: Sequence[int], tokens: BlockTokens) -> Iterator[Piece]:
     """The pieces of a stream in order. ``ids`` end before the end of the answer.
 
-    A malformed block, as from a model without a grammar, ends at a token that no block holds; from there it is text
-    again. Each run of codes outside of a block is also a broken block.
+    A malformed block, as from a model without a grammar, ends at a token that no block
+    holds; from there it is text again. Each run of codes outside of a block is also a
+    broken block.
     """
     at = 0
     while at < len(ids):
@@ -99,8 +102,9 @@ def split(ids: Sequence[int], tokens: BlockTokens) -> Iterator[Piece]:
 
 
 def split_runs(ids: Sequence[int], tokens: BlockTokens, length: int) -> Iterator[Piece]:
-    """The pieces of a stream whose pictures are runs of ``length`` codes.
-    They are between begin and end, without size and lines; each is a block of one row, without a line end."""
+    """The pieces of a stream whose pictures are runs of ``length`` codes. They are
+    between begin and end, without size and lines; each is a block of one row, without a
+    line end."""
     text: list[int] = []
     at = 0
     while at < len(ids):
@@ -127,7 +131,8 @@ def split_runs(ids: Sequence[int], tokens: BlockTokens, length: int) -> Iterator
 
 
 def _block_end(ids: Sequence[int], at: int, tokens: BlockTokens) -> int:
-    """Where a block begun before ``at`` ends: after its end token, at a foreign token."""
+    """Where a block begun before ``at`` ends: after its end token, at a foreign
+    token."""
     part: _Part = "size"
     body = tokens.never_in_text - {tokens.end}
     while at < len(ids):

@@ -1,7 +1,8 @@
 """Seeds the library's global generator for models that draw from it.
 
-Some models (mostly of speech) draw from the global generator of torch, so that a row's draws would depend on every row
-before it. They are asked row by row, each in a :func:`seeded` block.
+Some models (mostly of speech) draw from the global generator of torch, so that a row's
+draws would depend on every row before it. They are asked row by row, each in a
+:func:`seeded` block.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ _SEED_BITS = (1 << 63) - 1
 def seeded(seed: int, device: Any) -> Iterator[None]:
     """Make all draws depend on the seed alone; afterwards the generators are restored.
 
-    ``device`` is the torch device that the model draws on (``Any``: torch has no types here). Other code that draws
-    from the global generator in another thread would still disturb it.
+    ``device`` is the torch device that the model draws on (``Any``: torch has no types
+    here). Other code that draws from the global generator in another thread would still
+    disturb it.
     """
     import torch
 

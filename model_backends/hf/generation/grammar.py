@@ -1,7 +1,7 @@
 """Grammar of picture blocks: which token may come next, so that all can be drawn.
 
-The model chooses whether and when it draws, the size, and every code. Only the tokens without a choice are forced: line
-ends, and the end of the block.
+The model chooses whether and when it draws, the size, and every code. Only the tokens
+without a choice are forced: line ends, and the end of the block.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ MAX_PICTURES = 64
 _KEPT_MASKS = 512
 
 _Key: TypeAlias = tuple[str, str]
-"""A state with the same allowed tokens: its name, and inside of a size its text so far."""
+"""A state with the same allowed tokens: its name, and inside of a size its text so
+far."""
 
 
 @dataclass(frozen=True)
 class PictureRule:
     """What an answer may hold: words, pictures or both; without words one picture.
-    ``fixed`` are the ids of the only allowed size; without it the model chooses any size of at most ``max_codes``."""
+    ``fixed`` are the ids of the only allowed size; without it the model chooses any
+    size of at most ``max_codes``."""
 
     text: bool = True
     pictures: bool = True
@@ -124,7 +126,8 @@ class RunState(RowState):
 
 class BlockMasks:
     """Each state's forbidden tokens: a boolean tensor over the vocabulary, made once.
-    ``ends`` are the tokens that end an answer. Tensors are ``Any``: torch is untyped here."""
+    ``ends`` are the tokens that end an answer. Tensors are ``Any``: torch is untyped
+    here."""
 
     def __init__(self, tokens: BlockTokens, ends: Iterable[int]) -> None:
         self.tokens = tokens
@@ -132,7 +135,8 @@ class BlockMasks:
         self._kept: dict[tuple[_Key, PictureRule, int, str], Any] = {}
 
     def forbidden(self, key: _Key, rule: PictureRule, like: Any) -> Any:
-        """The mask of a state for scores with the last dimension and device of ``like``."""
+        """The mask of a state for scores with the last dimension and device of
+        ``like``."""
         name = (key, rule, like.shape[-1], str(like.device))
         if name not in self._kept:
             if len(self._kept) >= _KEPT_MASKS:
@@ -203,8 +207,9 @@ MakeState: TypeAlias = Callable[[BlockTokens, PictureRule, Collection[int]], Row
 
 
 class BlockGrammar:
-    """A logits processor that restricts the rows of one batch to the grammar.
-    It is made for each call of ``generate`` and comes before sampling. ``state`` makes the state of a row."""
+    """A logits processor that restricts the rows of one batch to the grammar. It is
+    made for each call of ``generate`` and comes before sampling. ``state`` makes the
+    state of a row."""
 
     def __init__(
         self,
@@ -219,7 +224,8 @@ class BlockGrammar:
         self._forbidden: dict[_Key, Any] = {}
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """``input_ids``: (rows, prompt and answer so far); ``scores``: (rows, vocabulary)."""
+        """``input_ids``: (rows, prompt and answer so far); ``scores``: (rows,
+        vocabulary)."""
         if self._begun:
             for row, token in zip(self.rows, input_ids[:, -1].tolist(), strict=True):
                 row.advance(token)

@@ -10,7 +10,8 @@ from mmeval.content import Media, png, wav
 from mmeval.model_backends.hf.failures import RowError
 
 Span = Literal["0..1", "-1..1", "0..255"]
-"""The range from black to white. It is never guessed: a dark picture in 0..255 looks like a bright one in 0..1."""
+"""The range from black to white. It is never guessed: a dark picture in 0..255 looks
+like a bright one in 0..1."""
 
 
 @contextmanager
@@ -26,10 +27,11 @@ def _kept(what: str) -> Iterator[None]:
 
 @_kept("picture")
 def to_picture(pixels: Any, span: Span = "0..255") -> Media:
-    """A PNG of one picture: a PIL image, a tensor or an array.
-    Shapes are (height, width), (height, width, channels) or (channels, height, width) with 1, 3 or 4 channels. Values
-    outside ``span`` are clipped; equal pixels give equal files. A picture so narrow that both orders fit has its
-    channels first in a tensor, last in an array. ``Any``: libraries differ in their types.
+    """A PNG of one picture: a PIL image, a tensor or an array. Shapes are (height,
+    width), (height, width, channels) or (channels, height, width) with 1, 3 or 4
+    channels. Values outside ``span`` are clipped; equal pixels give equal files. A
+    picture so narrow that both orders fit has its channels first in a tensor, last in
+    an array. ``Any``: libraries differ in their types.
 
     Raises RowError for other shapes, and for pixels that are no numbers.
     """
@@ -48,10 +50,12 @@ def to_picture(pixels: Any, span: Span = "0..255") -> Media:
 
 @_kept("sound")
 def to_sound(samples: Any, rate: int) -> Media:
-    """A WAV with 16 bits of one sound: a tensor or array of floats in -1..1.
-    Any shape with one channel, such as (n,) or (1, 1, n), at ``rate`` Hz. ``Any``: libraries differ in their types.
+    """A WAV with 16 bits of one sound: a tensor or array of floats in -1..1. Any shape
+    with one channel, such as (n,) or (1, 1, n), at ``rate`` Hz. ``Any``: libraries
+    differ in their types.
 
-    Raises RowError for several channels, for no samples, and for samples that are no numbers.
+    Raises RowError for several channels, for no samples, and for samples that are no
+    numbers.
     """
     import numpy
 

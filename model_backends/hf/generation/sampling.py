@@ -1,7 +1,8 @@
 """Chooses the next token by given settings, with one random stream for each row.
 
-The library draws for a whole batch from one generator, so that a row's draws depend on its neighbours. Here each row
-has a generator of its own, seeded by its request; ``generate`` runs greedily on scores in which the choice is made.
+The library draws for a whole batch from one generator, so that a row's draws depend on
+its neighbours. Here each row has a generator of its own, seeded by its request;
+``generate`` runs greedily on scores in which the choice is made.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ _DRAWS = 256
 """Random numbers of a row that are copied to the device at a time."""
 
 IGNORED = (
-    "this model's own way to generate takes no processors of scores, so that nothing can be drawn by the row's seed; "
+    "this model's own way to generate takes no processors of scores, so that nothing "
+    "can be drawn by the row's seed; "
     "ask it with temperature=0"
 )
 
@@ -31,8 +33,10 @@ def broken_row(dtype: object) -> RowError:
     """Why a row of a model in ``dtype`` ends, whose scores are no numbers."""
     return RowError(
         "internal",
-        "the model's scores hold numbers that are none (NaN or infinite), so that no token could be chosen; it was run "
-        f"in {str(dtype).removeprefix('torch.')}: try dtype=float32 or dtype=bfloat16, or another attn_implementation",
+        "the model's scores hold numbers that are none (NaN or infinite), so that no "
+        "token could be chosen; it was run "
+        f"in {str(dtype).removeprefix('torch.')}: try dtype=float32 or "
+        "dtype=bfloat16, or another attn_implementation",
     )
 
 
@@ -55,8 +59,9 @@ class Sampling:
 
     @classmethod
     def of(cls, config: Any) -> Sampling:
-        """The sampling of a checkpoint's ``GenerationConfig``: greedy unless it samples.
-        Missing values have no effect (the library itself would keep the fifty best tokens)."""
+        """The sampling of a checkpoint's ``GenerationConfig``: greedy unless it
+        samples. Missing values have no effect (the library itself would keep the fifty
+        best tokens)."""
         said = {name: getattr(config, name, None) for name in ("temperature", *CUTS)}
         given: dict[str, Any] = {
             name: float(value) for name, value in said.items() if value is not None
@@ -83,13 +88,15 @@ class Sampling:
         ):
             raise RowError(
                 "bad_request",
-                f"temperature and top_k must be at least 0 and top_p within 0..1, given: {given}",
+                "temperature and top_k must be at least 0 and top_p within 0..1, "
+                f"given: {given}",
             )
         idle = [name for name in ("top_k", "top_p") if name in given]
         if not chosen.greedy or "temperature" in given or not idle:
             return chosen, ()
         return chosen, (
-            f"{', '.join(idle)} had no effect: this model answers greedily unless temperature is given",
+            f"{', '.join(idle)} had no effect: this model answers greedily unless "
+            "temperature is given",
         )
 
     def warpers(self, device: Any) -> list[Callable[[Any, Any], Any]]:
@@ -123,9 +130,10 @@ CUTS = ("top_k", "top_p", "min_p", "top_h", "typical_p", "epsilon_cutoff", "eta_
 class RowSampler:
     """The last logits processor: leaves each row one token, and ends broken rows.
 
-    ``seeds`` are those of the rows, ``end`` is the token that ends an answer. One number is drawn for each row and
-    step, and the token is chosen at which the cumulative probability exceeds it, so that a row draws the same alone and
-    in any batch. A row whose scores hold NaN ends at once and is in ``broken``.
+    ``seeds`` are those of the rows, ``end`` is the token that ends an answer. One
+    number is drawn for each row and step, and the token is chosen at which the
+    cumulative probability exceeds it, so that a row draws the same alone and in any
+    batch. A row whose scores hold NaN ends at once and is in ``broken``.
     """
 
     def __init__(self, seeds: Sequence[int], sampling: Sampling, end: int) -> None:
@@ -150,7 +158,8 @@ class RowSampler:
 
     @property
     def ignored(self) -> bool:
-        """Whether a model wrongly never used it: some classes ignore logits processors."""
+        """Whether a model wrongly never used it: some classes ignore logits
+        processors."""
         return self._bad is None and not self._sampling.greedy
 
     @property
@@ -178,7 +187,8 @@ class RowSampler:
         return torch.full_like(scores, -torch.inf).scatter_(1, drawn, 0.0)
 
     def _uniform(self, device: Any, dtype: Any) -> Tensor:
-        """A number in 0..1 for each row, drawn on the CPU: the same for every device."""
+        """A number in 0..1 for each row, drawn on the CPU: the same for every
+        device."""
         import torch
 
         if not self._generators:

@@ -27,7 +27,8 @@ _PLAIN: Mapping[str, Any] = {
     **dict.fromkeys(CUTS),
     "temperature": None,
 }
-"""Values for one greedy answer a row; the original ones are applied by our own processors, or are for speed."""
+"""Values for one greedy answer a row; the original ones are applied by our own
+processors, or are for speed."""
 _LEFT_OUT: Mapping[str, Any] = {
     "num_beams": 1,
     "penalty_alpha": 0.0,
@@ -41,16 +42,16 @@ _LEFT_OUT: Mapping[str, Any] = {
     "encoder_repetition_penalty": 1.0,
     "encoder_no_repeat_ngram_size": 0,
 }
-"""Settings that have no effect here, with their neutral value: other methods than token by token, and those where the
-library's result depends on the padding by other rows."""
+"""Settings that have no effect here, with their neutral value: other methods than token
+by token, and those where the library's result depends on the padding by other rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """A checkpoint's own settings.
-    They are sampling, the length of answers, the tokens that end an answer (we write the first), the padding token,
-    the context in tokens (0: unknown), and words that end an answer. ``left_out`` are those without an effect here
-    (``num_beams=4``)."""
+    """A checkpoint's own settings. They are sampling, the length of answers, the tokens
+    that end an answer (we write the first), the padding token, the context in tokens
+    (0: unknown), and words that end an answer. ``left_out`` are those without an effect
+    here (``num_beams=4``)."""
 
     sampling: Sampling
     max_tokens: int
@@ -62,8 +63,9 @@ class Own:
 
 
 def settle(model: Any, tokenizer: Any) -> Own:
-    """Read the checkpoint's settings, and leave its ``generation_config`` plain.
-    Plain: one greedy answer a row, since our processors choose tokens; others (a repetition penalty) stay."""
+    """Read the checkpoint's settings, and leave its ``generation_config`` plain. Plain:
+    one greedy answer a row, since our processors choose tokens; others (a repetition
+    penalty) stay."""
     config = model.generation_config
     said = config.eos_token_id
     ends = [] if said is None else [said] if isinstance(said, int) else list(said)
@@ -95,7 +97,8 @@ def context_of(config: Any) -> int:
 
 def cut(generated: Sequence[int], own: Own, limit: int) -> Stream:
     """One row's stream up to the first token that ends an answer, without padding.
-    ``limit`` is the number of allowed tokens; a row that used them all without an end was cut."""
+    ``limit`` is the number of allowed tokens; a row that used them all without an end
+    was cut."""
     for at, token in enumerate(generated):
         if token in own.ends:
             return Stream(generated[:at], "stop", at + 1)
@@ -122,8 +125,8 @@ def words_that_end(tokenizer: Any, stop: Sequence[str]) -> Any | None:
 
 class StopWords:
     """A stopping criterion: a row is done when its answer ends with a stop word.
-    ``words``, the library's criterion, would also read the prompt's last words, and end an answer for a line end of
-    the template."""
+    ``words``, the library's criterion, would also read the prompt's last words, and end
+    an answer for a line end of the template."""
 
     def __init__(self, words: Any) -> None:
         self._words, self._begin = words, 0

@@ -10,12 +10,14 @@ from mmeval.model_backends.hf.conversation.rows import Made
 from mmeval.model_backends.hf.generation.blocks import BrokenBlock
 
 Said: TypeAlias = str | Media | BrokenBlock | Part
-"""Words, a medium, a started medium that cannot be made, or a part that is one already."""
+"""Words, a medium, a started medium that cannot be made, or a part that is one
+already."""
 
 
 def woven(said: Sequence[Said], stop: Sequence[str] = ()) -> Made:
-    """The answer's parts in order, up to the first stop word.
-    Placeholders in the words, if any, place the pictures; one that cannot be drawn is a dangling part and a warning."""
+    """The answer's parts in order, up to the first stop word. Placeholders in the
+    words, if any, place the pictures; one that cannot be drawn is a dangling part and a
+    warning."""
     shown, stopped = _until(said, stop)
     broken = [piece for piece in shown if isinstance(piece, BrokenBlock)]
     text = "".join(piece for piece in shown if isinstance(piece, str))

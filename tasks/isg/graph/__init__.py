@@ -1,1 +1,2 @@
-"""ISG-Bench's question generation: a model writes the questions of a row, in five stages."""
+"""ISG-Bench's question generation: a model writes the questions of a row, in five
+stages."""

@@ -1,4 +1,5 @@
-"""The examples in the prompts of question generation: the bundled rows, which are our own."""
+"""The examples in the prompts of question generation: the bundled rows, which are our
+own."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ _FILE = Path(__file__).parents[1] / "bundled" / "ISG-Bench.jsonl"
 
 
 class Example(NamedTuple):
-    """A row: the texts of its task, the task with its blocks named, and the reply of each stage that it has."""
+    """A row: the texts of its task, the task with its blocks named, and the reply of
+    each stage that it has."""
 
     subtask: str
     texts: tuple[str, ...]
@@ -34,7 +36,8 @@ class Example(NamedTuple):
 def examples_for(
     stage: str, subtask: str, texts: Sequence[str], count: int
 ) -> list[Example]:
-    """Rows of the same category for a stage, of the same subtask first, without the row that is asked about."""
+    """Rows of the same category for a stage, of the same subtask first, without the row
+    that is asked about."""
     alike = next(
         (names.subtasks for names in CATEGORIES.values() if subtask in names.subtasks),
         {},

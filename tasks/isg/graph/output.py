@@ -2,8 +2,9 @@
 
     {"id": "0000", "Category": "Prediction", "Query": [...], "Golden": [...], "predict": {...}}
 
-``ISG-Bench.jsonl`` has the rows of the data with the written questions as ``predict``; beside the pictures of the data
-it is a data set. Further answers to the same row are in ``ISG-Bench_repeat1.jsonl`` and so on.
+``ISG-Bench.jsonl`` has the rows of the data with the written questions as ``predict``;
+beside the pictures of the data it is a data set. Further answers to the same row are in
+``ISG-Bench_repeat1.jsonl`` and so on.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ NOTES = {"repeats": f"further ones to the same row, in {REPEAT.format('<n>')}"}
 
 
 def write_questions(run: AnsweredRun, folder: Path) -> Exported:
-    """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises, and for a run without questions."""
+    """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises, and
+    for a run without questions."""
     return _Writer(folder).fill(run)
 
 
@@ -75,7 +77,8 @@ class _Writer(ExportFolder):
     def finish(self) -> Sequence[str]:
         if not self._rows:
             raise UsageError(
-                "nothing of this run has a place in the layout: no answer of isg_graph has questions"
+                "nothing of this run has a place in the layout: no answer of "
+                "isg_graph has questions"
             )
         for repeat, rows in self._rows.items():
             self.write_lines(REPEAT.format(repeat) if repeat else FILE, rows)
@@ -83,6 +86,7 @@ class _Writer(ExportFolder):
 
 
 FORMAT = AnswerFormat(
-    about="The questions that models have written for ISG-Bench (isg_graph), as a file of its data.",
+    about="The questions that models have written for ISG-Bench (isg_graph), as a file "
+    "of its data.",
     write=write_questions,
 )

@@ -1,8 +1,10 @@
-"""The protocol ``isg_graph``: five stages in which a model writes the questions of a row of ISG-Bench.
+"""The protocol ``isg_graph``: five stages in which a model writes the questions of a
+row of ISG-Bench.
 
-The blocks of the answer (1); how they relate (2), and a question for each relation (3); what the pictures of the answer
-show (4), and a question for each of these, some below others (5). Stages 2 and 4 follow from 1 alone and are asked at
-once, and so are 3 and 5. A reply with a fault is asked for again (:mod:`mmeval.tasks.isg.graph.stages`).
+The blocks of the answer (1); how they relate (2), and a question for each relation (3);
+what the pictures of the answer show (4), and a question for each of these, some below
+others (5). Stages 2 and 4 follow from 1 alone and are asked at once, and so are 3 and
+5. A reply with a fault is asked for again (:mod:`mmeval.tasks.isg.graph.stages`).
 """
 
 from __future__ import annotations
@@ -193,9 +195,10 @@ def isg_graph(
 ) -> Program[Interleaved]:
     """The questions of a row as JSON, in the form of ``predict``.
 
-    ``block_pictures`` and ``image_pictures``: whether the stages about blocks, and those about pictures, see the
-    pictures of the task; without them they read captions by the same model. ``examples`` are rows of the same category
-    in each prompt. Stages 4 and 5 are not asked of subtasks whose pictures nothing is required of.
+    ``block_pictures`` and ``image_pictures``: whether the stages about blocks, and
+    those about pictures, see the pictures of the task; without them they read captions
+    by the same model. ``examples`` are rows of the same category in each prompt. Stages
+    4 and 5 are not asked of subtasks whose pictures nothing is required of.
     """
     query = Interleaved(
         tuple(
@@ -237,7 +240,8 @@ def isg_graph(
 def named_blocks(
     query: Mapping[str, Part], captions: Mapping[str, str] | None = None
 ) -> Interleaved:
-    """A task with its blocks named: with captions in place of its pictures, or with them (None)."""
+    """A task with its blocks named: with captions in place of its pictures, or with
+    them (None)."""
     parts: list[Part] = []
     for token, part in query.items():
         if part.kind == "text":

@@ -1,4 +1,5 @@
-"""The replies of the five stages in which the questions of a row are made, each checked as it is read.
+"""The replies of the five stages in which the questions of a row are made, each checked
+as it is read.
 
     1  {"Query": ["<query_text1>"], "Answer": ["<gen_text1>", "<gen_img1>"]}
     2  {"relation": [["<gen_text1>", "<gen_img1>", "describes"]]}
@@ -6,8 +7,9 @@
     4  {"tuple": [["entity", "lamp", "<gen_img1>"], ["attribute", "red", "lamp", "<gen_img1>"]]}
     5  {"questions": [{"image": "<gen_img1>", "Question": "...", "id": 0, "Preliminary": []}]}
 
-A reply may have other keys (``Thought``), and prose around it. Each reader raises ReplyError with what is wrong. It
-knows what its prompt shows and no more, as a reply may be used for every equal request.
+A reply may have other keys (``Thought``), and prose around it. Each reader raises
+ReplyError with what is wrong. It knows what its prompt shows and no more, as a reply
+may be used for every equal request.
 """
 
 from __future__ import annotations
@@ -20,13 +22,17 @@ from mmeval.judge import ReplyError, read_object
 from mmeval.metrics.judged.isg.rows import ALL, is_id
 
 FORMS = {
-    "structure": '{"Query": ["<query_text1>", ...], "Answer": ["<gen_text1>", "<gen_img1>", ...]}',
+    "structure": '{"Query": ["<query_text1>", ...], "Answer": ["<gen_text1>", "<gen_img1>", '
+    "...]}",
     "relations": '{"relation": [["<token>", "<token>", "<relation>"], ...]}',
-    "block_questions": '{"questions": [{"subject": "<token>", "object": "<token>", "relation": "<relation>", '
+    "block_questions": '{"questions": [{"subject": "<token>", "object": "<token>", "relation": '
+    '"<relation>", '
     '"Question": "<a question to answer with yes or no>"}, ...]}',
-    "tuples": '{"tuple": [["entity", "<name>", "<gen_img1>"], ["attribute", "<attribute>", "<entity>", "<gen_img1>"], '
+    "tuples": '{"tuple": [["entity", "<name>", "<gen_img1>"], ["attribute", "<attribute>", '
+    '"<entity>", "<gen_img1>"], '
     '["relation", "<relation>", "<entity>", "<other entity>", "<gen_img1>"], ...]}',
-    "image_questions": '{"questions": [{"image": "<gen_img1>", "Question": "<a question to answer with yes or no>", '
+    "image_questions": '{"questions": [{"image": "<gen_img1>", "Question": "<a question to answer '
+    'with yes or no>", '
     '"id": 0, "Preliminary": []}, ...]}',
 }
 """The reply of each stage, as its prompt states it."""
@@ -35,7 +41,8 @@ _PIECES = {"entity": 3, "attribute": 4, "relation": 5}
 
 
 class Structure(NamedTuple):
-    """Which blocks a task has, and which blocks in which order its answer has to have."""
+    """Which blocks a task has, and which blocks in which order its answer has to
+    have."""
 
     query: tuple[str, ...]
     answer: tuple[str, ...]
@@ -52,10 +59,12 @@ class Structure(NamedTuple):
 
 
 def read_structure(text: str, query: Sequence[str] | None = None) -> Structure:
-    """The first stage, of a task with these blocks; without them, whatever the reply calls those of the task."""
+    """The first stage, of a task with these blocks; without them, whatever the reply
+    calls those of the task."""
     if _is_whole(text):
         raise ReplyError(
-            "the reply is that of all stages, as --model reference gives it: ask with --protocol single"
+            "the reply is that of all stages, as --model reference gives it: ask with "
+            "--protocol single"
         )
     found = read_object(text, ("Query", "Answer"))
     asked, answer = (_texts(found[key], key) for key in ("Query", "Answer"))
@@ -67,11 +76,13 @@ def read_structure(text: str, query: Sequence[str] | None = None) -> Structure:
         counts[kind] += 1
         if token != f"<gen_{kind}{counts[kind]}>":
             raise ReplyError(
-                f"block {number + 1} of Answer is {token!r:.40}, not <gen_{kind}{counts[kind]}>"
+                f"block {number + 1} of Answer is {token!r:.40}, not "
+                f"<gen_{kind}{counts[kind]}>"
             )
         if kind == "text" and number and "_text" in answer[number - 1]:
             raise ReplyError(
-                f"{answer[number - 1]} and {token} follow each other: neighbouring texts are one block"
+                f"{answer[number - 1]} and {token} follow each other: neighbouring "
+                "texts are one block"
             )
     if not answer:
         raise ReplyError("Answer has no blocks")
@@ -86,7 +97,8 @@ def _is_whole(text: str) -> bool:
 
 
 def read_relations(text: str, structure: Structure) -> list[list[str]]:
-    """The second stage: subject, object, and what the one is to the other; there may be none."""
+    """The second stage: subject, object, and what the one is to the other; there may be
+    none."""
     rows = [_texts(row, "a relation") for row in _rows(text, "relation")]
     for row in rows:
         if len(row) != 3:
@@ -99,7 +111,8 @@ def read_relations(text: str, structure: Structure) -> list[list[str]]:
 def read_block_questions(
     text: str, relations: Sequence[Sequence[str]]
 ) -> list[dict[str, Any]]:
-    """The third stage: a question for each relation, about blocks of these relations."""
+    """The third stage: a question for each relation, about blocks of these
+    relations."""
     blocks = {token for relation in relations for token in relation[:2]}
     keys = ("subject", "object", "relation", "Question")
     rows = [_fields(row, keys) for row in _rows(text, "questions")]
@@ -112,7 +125,8 @@ def read_block_questions(
 
 
 def read_tuples(text: str, structure: Structure) -> list[list[str]]:
-    """The fourth stage: what each picture shows. An entity that only an attribute or a relation names is added."""
+    """The fourth stage: what each picture shows. An entity that only an attribute or a
+    relation names is added."""
     rows = [_texts(row, "a tuple") for row in _rows(text, "tuple")]
     for row in rows:
         if not row or len(row) != _PIECES.get(row[0]):
@@ -136,7 +150,8 @@ def read_tuples(text: str, structure: Structure) -> list[list[str]]:
 def read_image_questions(
     text: str, tuples: Sequence[Sequence[str]]
 ) -> list[dict[str, Any]]:
-    """The fifth stage: a question about a picture for each of these tuples, below those about its entities."""
+    """The fifth stage: a question about a picture for each of these tuples, below those
+    about its entities."""
     shown = {one[-1] for one in tuples}
     rows: list[dict[str, Any]] = []
     for row in _rows(text, "questions"):
@@ -164,7 +179,8 @@ def read_image_questions(
         for parent in row["Preliminary"]:
             if parent == row["id"] or pictures.get(parent) != row["image"]:
                 raise ReplyError(
-                    f"question {row['id']!r} depends on {parent!r:.40}, which is no other one of its picture"
+                    f"question {row['id']!r} depends on {parent!r:.40}, which is no "
+                    "other one of its picture"
                 )
     try:
         TopologicalSorter({row["id"]: row["Preliminary"] for row in rows}).prepare()

@@ -33,7 +33,8 @@ Model = str | Mapping[str, Any]
 
 
 class Network(NamedTuple):
-    """A network of convolutions: how it is loaded, what it gives for pictures, and their ``side``."""
+    """A network of convolutions: how it is loaded, what it gives for pictures, and
+    their ``side``."""
 
     load: Callable[[Path, str], Layers]
     features: Callable[[Layers, Sequence[Pixels]], list[Vector]]
@@ -41,7 +42,8 @@ class Network(NamedTuple):
 
 
 class Features(NamedTuple):
-    """Of some pictures: the mean of their features, and the mean squared distance from it."""
+    """Of some pictures: the mean of their features, and the mean squared distance from
+    it."""
 
     mean: Vector
     spread: float
@@ -95,7 +97,8 @@ def reference_clip(sample: Sample) -> Media | Score:
 def scored_clip(
     trial: Trial, missing: Missing, score: Callable[[Media], Score]
 ) -> Score:
-    """The score of an answer's only clip; that of an answer without one by the switch ``missing``."""
+    """The score of an answer's only clip; that of an answer without one by the switch
+    ``missing``."""
     clip = the_only_medium(trial, "video", "clips")
     if isinstance(clip, Score):
         return counted(clip, missing)

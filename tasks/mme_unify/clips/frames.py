@@ -1,4 +1,5 @@
-"""The frames of clips that are compared: key frames of the answer, even ones of the reference."""
+"""The frames of clips that are compared: key frames of the answer, even ones of the
+reference."""
 
 from __future__ import annotations
 
@@ -18,21 +19,26 @@ if TYPE_CHECKING:
 MOST = 16
 """Key frames of a clip."""
 CHANGE = 20.0
-"""A frame is a key frame where its shades of grey differ by more than this, in the mean, from the frame before."""
+"""A frame is a key frame where its shades of grey differ by more than this, in the
+mean, from the frame before."""
 _QUALITY = 95
-"""Of the JPEG that the scripts store a key frame as; theirs is the default of OpenCV."""
+"""Of the JPEG that the scripts store a key frame as; theirs is the default of
+OpenCV."""
 _HELD = 4 * MOST
-"""Key frames that are held until their number is known; of a clip with more some are decoded again."""
+"""Key frames that are held until their number is known; of a clip with more some are
+decoded again."""
 
 T = TypeVar("T")
 
 
 def key_frames(clip: Media) -> list[bytes]:
-    """Up to 16 frames of a clip in order, as JPEG files; found once for all metrics of a trial.
+    """Up to 16 frames of a clip in order, as JPEG files; found once for all metrics of
+    a trial.
 
-    These are the first frame and those that differ from the one before; of fewer than 16 such frames none counts, and
-    16 evenly spaced ones take their place; more are thinned evenly. A clip of fewer frames gives all. Raises the errors
-    of ``mmeval.decode``.
+    These are the first frame and those that differ from the one before; of fewer than
+    16 such frames none counts, and 16 evenly spaced ones take their place; more are
+    thinned evenly. A clip of fewer frames gives all. Raises the errors of
+    ``mmeval.decode``.
     """
     return remembered_all(
         [clip], "mme_unify key frames", lambda some: [_key_frames(one) for one in some]
@@ -40,7 +46,8 @@ def key_frames(clip: Media) -> list[bytes]:
 
 
 def even_frames(clip: Media, wanted: int, make: Callable[[Pixels], T]) -> list[T]:
-    """What ``make`` gives for evenly spaced frames of a clip; of a clip with fewer frames some twice."""
+    """What ``make`` gives for evenly spaced frames of a clip; of a clip with fewer
+    frames some twice."""
     return _chosen(
         clip,
         even_indices(_declared(clip), wanted),
@@ -59,7 +66,8 @@ def pixels_of(jpeg: bytes) -> Pixels:
 
 
 def chosen_places(changed: Sequence[int], count: int) -> list[int]:
-    """The places of the key frames of a clip of ``count`` frames, of which some have ``changed``."""
+    """The places of the key frames of a clip of ``count`` frames, of which some have
+    ``changed``."""
     if len(changed) < MOST:
         return sorted(set(even_indices(count, MOST)))
     return [changed[at] for at in even_indices(len(changed), MOST)]
@@ -90,9 +98,11 @@ def _chosen(
     places: Callable[[int], Sequence[int]],
     make: Callable[[Pixels], T],
 ) -> list[T]:
-    """What is made of the frames at some ``places``, which are known when the clip has been decoded.
+    """What is made of the frames at some ``places``, which are known when the clip has
+    been decoded.
 
-    Those that are ``likely``, or a ``candidate``, are held meanwhile, so that the clip is mostly decoded once.
+    Those that are ``likely``, or a ``candidate``, are held meanwhile, so that the clip
+    is mostly decoded once.
     """
     guessed, count = frozenset(likely), 0
 

@@ -1,4 +1,5 @@
-"""MME-Unify: how well the frames of a clip fit the words that asked for it (CLIPSIM)."""
+"""MME-Unify: how well the frames of a clip fit the words that asked for it
+(CLIPSIM)."""
 
 from __future__ import annotations
 
@@ -55,13 +56,15 @@ def mme_unify_clipsim(
     missing: Missing = "dropped",
     vectors: PathOrName = "",
 ) -> Score:
-    """The mean cosine of CLIP's embeddings of a clip's frames and of the words that asked for it.
+    """The mean cosine of CLIP's embeddings of a clip's frames and of the words that
+    asked for it.
 
-    Range -1 to 1, higher is better. Up to 16 key frames of the answer count, and of a text the first 70 words, of these
-    77 tokens. An answer that has not exactly one clip, or one that cannot be decoded, stands in no mean, or with
-    ``missing: zero`` is 0, with the reason as evidence. Unscored without the text under ``text_key``. ``model`` and
-    ``vectors`` are as for ``clip_image_similarity``; a clip's line has a vector for each frame in ``vector``. Evidence:
-    each cosine.
+    Range -1 to 1, higher is better. Up to 16 key frames of the answer count, and of a
+    text the first 70 words, of these 77 tokens. An answer that has not exactly one
+    clip, or one that cannot be decoded, stands in no mean, or with ``missing: zero`` is
+    0, with the reason as evidence. Unscored without the text under ``text_key``.
+    ``model`` and ``vectors`` are as for ``clip_image_similarity``; a clip's line has a
+    vector for each frame in ``vector``. Evidence: each cosine.
     """
     if fault := _fault(trial.sample, {"text_key": text_key}):
         return Score.unscored(fault)

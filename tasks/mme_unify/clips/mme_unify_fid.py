@@ -54,16 +54,19 @@ def mme_unify_fid(
     tvg_fid: Tvg = "first_ref_frame",
     missing: Missing = "dropped",
 ) -> Score:
-    """What the distance of a clip's frames from the input's picture is worth: 1 at 1, 0 at 1000, not cut at either end.
+    """What the distance of a clip's frames from the input's picture is worth: 1 at 1, 0
+    at 1000, not cut at either end.
 
-    Higher is better. The distance is the mean squared one of the features of up to 16 key frames from those of the
-    picture, to Inception-v3; the usual FID is another. Each is squeezed to 299 x 299 pixels. An answer that has not
-    exactly one clip, or one that cannot be decoded, stands in no mean, or with ``missing: zero`` is 0, with the reason
-    as evidence. Unscored where the picture cannot be decoded.
+    Higher is better. The distance is the mean squared one of the features of up to 16
+    key frames from those of the picture, to Inception-v3; the usual FID is another.
+    Each is squeezed to 299 x 299 pixels. An answer that has not exactly one clip, or
+    one that cannot be decoded, stands in no mean, or with ``missing: zero`` is 0, with
+    the reason as evidence. Unscored where the picture cannot be decoded.
 
-    ``tvg_fid``: of an input without a picture the frames are compared with the first one of the reference's clip
-    (``first_ref_frame``), or not at all (``none``, inapplicable), as in the released scripts, which compute no FID of
-    TVG. Evidence: the ``distance`` and the number of ``frames``.
+    ``tvg_fid``: of an input without a picture the frames are compared with the first
+    one of the reference's clip (``first_ref_frame``), or not at all (``none``,
+    inapplicable), as in the released scripts, which compute no FID of TVG. Evidence:
+    the ``distance`` and the number of ``frames``.
     """
     return scored_clip(
         trial, missing, partial(_score, trial, model=model, tvg_fid=tvg_fid)

@@ -46,13 +46,16 @@ def mme_unify_fvd(
     model: Annotated[str | Mapping[str, Any], RESNET50] = RESNET50_NAME,
     missing: Missing = "dropped",
 ) -> Score:
-    """What the distance of the answer's clip from the reference is worth: 1 at 1, 0 at 1000, not cut at either end.
+    """What the distance of the answer's clip from the reference is worth: 1 at 1, 0 at
+    1000, not cut at either end.
 
-    Higher is better. The distance is the squared one of the mean features of frames to ResNet-50; the usual FVD is
-    another. Up to 16 key frames of the answer are compared with as many even ones of the reference, each squeezed to
-    224 x 224 pixels. An answer that has not exactly one clip, or one that cannot be decoded, stands in no mean, or with
-    ``missing: zero`` is 0, with the reason as evidence. Unscored without the reference's clip, and where that cannot be
-    decoded. Evidence: the ``distance`` and the number of ``frames``.
+    Higher is better. The distance is the squared one of the mean features of frames to
+    ResNet-50; the usual FVD is another. Up to 16 key frames of the answer are compared
+    with as many even ones of the reference, each squeezed to 224 x 224 pixels. An
+    answer that has not exactly one clip, or one that cannot be decoded, stands in no
+    mean, or with ``missing: zero`` is 0, with the reason as evidence. Unscored without
+    the reference's clip, and where that cannot be decoded. Evidence: the ``distance``
+    and the number of ``frames``.
     """
     return scored_clip(trial, missing, partial(_score, trial, model=model))
 

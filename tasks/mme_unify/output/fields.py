@@ -1,4 +1,5 @@
-"""The fields of a result row that hold the answer, by task: read as an answer, and made of one."""
+"""The fields of a result row that hold the answer, by task: read as an answer, and made
+of one."""
 
 from __future__ import annotations
 
@@ -34,8 +35,8 @@ Find = Callable[[str], Media | None]
 
 
 def answer_in(task: str, row: Mapping[str, Any], find: Find) -> Interleaved:
-    """The answer in a row. A file that is named and not there is a part without a medium; a value of another kind than
-    the scripts write is no answer."""
+    """The answer in a row. A file that is named and not there is a part without a
+    medium; a value of another kind than the scripts write is no answer."""
     return Interleaved(tuple(_parts(task, row, find)))
 
 
@@ -107,8 +108,9 @@ def _turns(outputs: Mapping[str, Any], find: Find) -> Iterator[Turn]:
 def fields_of(
     task: str, output: Interleaved, files: Mapping[str, str], options: Sequence[str]
 ) -> dict[str, Any]:
-    """The fields of an answer; ``files`` are those of its media by digest. A letter is written bare, since the scripts
-    read no other; an answer without one has an empty text."""
+    """The fields of an answer; ``files`` are those of its media by digest. A letter is
+    written bare, since the scripts read no other; an answer without one has an empty
+    text."""
     if task == "vcot":
         return {
             TURNS: {

@@ -7,7 +7,8 @@ from mmeval.tasks.mme_unify.output.reading import read_output
 from mmeval.tasks.mme_unify.output.writing import write_output
 
 FORMAT = AnswerFormat(
-    about="The result files of MME-Unify's own scripts, a question file with the answers in its rows.",
+    about="The result files of MME-Unify's own scripts, a question file with the "
+    "answers in its rows.",
     read=read_output,
     write=write_output,
 )

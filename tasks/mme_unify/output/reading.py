@@ -1,18 +1,22 @@
-"""Reads the result files of MME-Unify's own scripts: a question file whose rows have the answer in fields of their own.
+"""Reads the result files of MME-Unify's own scripts: a question file whose rows have
+the answer in fields of their own.
 
     {"id": 4, "category": "Text-Image_Generation", ..., "output": {"output_image": "gen/4.png"}}
 
-What is in which field, :mod:`mmeval.tasks.mme_unify.output.fields` says. A row's task follows from its own keys, so
-that files may have any name; all ``*.json`` of the folder, and of the released folders below it, are read. An answer is
-found by the question that stands in its row, since ids are not unique: by its id, and by its words and the names of its
-media as far as they are there. Paths start from the file, else from the named folder, else from the
-working directory. A row without a field for the answer, or with an ``error``, has an empty one: wrong in understanding
-and the unify tasks, whose scripts count all rows, and dropped in generation.
+What is in which field, :mod:`mmeval.tasks.mme_unify.output.fields` says. A row's task
+follows from its own keys, so that files may have any name; all ``*.json`` of the
+folder, and of the released folders below it, are read. An answer is found by the
+question that stands in its row, since ids are not unique: by its id, and by its words
+and the names of its media as far as they are there. Paths start from the file, else
+from the named folder, else from the working directory. A row without a field for the
+answer, or with an ``error``, has an empty one: wrong in understanding and the unify
+tasks, whose scripts count all rows, and dropped in generation.
 
-What the layout has no place for is under our own key ``mmeval`` of a row, which the scripts do not read: the parts of
-an answer that its fields alone do not give back (``parts``, sealed to them by ``of``), a failure (``error``), and the
-kinds that the model was not asked for (``left_out``). Further answers to the same questions, which the scripts do not
-know, are in files ``*_repeat1.json`` and so on.
+What the layout has no place for is under our own key ``mmeval`` of a row, which the
+scripts do not read: the parts of an answer that its fields alone do not give back
+(``parts``, sealed to them by ``of``), a failure (``error``), and the kinds that the
+model was not asked for (``left_out``). Further answers to the same questions, which the
+scripts do not know, are in files ``*_repeat1.json`` and so on.
 """
 
 from __future__ import annotations
@@ -50,7 +54,8 @@ _FOLDERS = ("", "Understanding", "Generation", "U[in][in]fy_[Cc]apability/*")
 
 
 class Entry(NamedTuple):
-    """A row with an answer: its file, its place there, its task, itself, and our own key of it."""
+    """A row with an answer: its file, its place there, its task, itself, and our own
+    key of it."""
 
     file: Path
     number: int
@@ -66,13 +71,15 @@ def read_output(path: Path) -> OutputAnswers:
     files = [path] if path.is_file() else _files(path)
     if not files:
         raise MissingDataError(
-            f"{path}: no result files of MME-Unify, such as Visual_CoT.json; name their folder with path="
+            f"{path}: no result files of MME-Unify, such as Visual_CoT.json; name "
+            "their folder with path="
         )
     return OutputAnswers(folder, files)
 
 
 def seal(row: Mapping[str, Any]) -> str:
-    """A digest of the fields of an answer, so that parts of another one are not used for them."""
+    """A digest of the fields of an answer, so that parts of another one are not used
+    for them."""
     return digest({key: row[key] for key in ANSWER_KEYS if key in row})
 
 
@@ -175,7 +182,8 @@ class OutputAnswers:
         return Response(output=output, left_out=left_out)
 
     def _medium(self, file: Path, name: str) -> Media | None:
-        """The medium at a path. Raises UsageError for a path that leads out of the file's folder and the others."""
+        """The medium at a path. Raises UsageError for a path that leads out of the
+        file's folder and the others."""
         fault: UsageError | None = None
         roots = (file.parent, self._folder, Path.cwd())
         for root in roots:
@@ -245,7 +253,8 @@ def _task(row: Mapping[str, Any]) -> str:
 def _key(
     task: str, row: Mapping[str, Any]
 ) -> tuple[str, str, str | None, tuple[str, ...] | None]:
-    """What names a question: its task, id, words and the names of its media; None for what is not in the row."""
+    """What names a question: its task, id, words and the names of its media; None for
+    what is not in the row."""
     words, data = row.get("question", row.get(PROMPT)), row.get("data")
     paths = row.get("image", [*data.values()] if isinstance(data, dict) else None)
     media = (

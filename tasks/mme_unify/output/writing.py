@@ -1,4 +1,5 @@
-"""Writes answers in the result files of MME-Unify's own scripts (:mod:`mmeval.tasks.mme_unify.output.reading`).
+"""Writes answers in the result files of MME-Unify's own scripts
+(:mod:`mmeval.tasks.mme_unify.output.reading`).
 
 Visual_CoT.json and others      the question files, with the answers in their rows
 media/<task>_<row>_<n>          the media of the answers
@@ -40,7 +41,8 @@ NAMES: Mapping[str, str] = {
 }
 """The file of each task, as the released one is called."""
 GAPS = {
-    "unframed": "its clip cannot be decoded here; without its frames (output2), which the scripts read",
+    "unframed": "its clip cannot be decoded here; without its frames (output2), which the "
+    "scripts read",
 }
 NOTES = {
     "exact": f"more than the fields of the layout hold; its parts stand under {OWN!r}",
@@ -103,7 +105,8 @@ class _Writer(ExportFolder):
         return {**fields, **({OWN: own} if own else {})}
 
     def _frames(self, trial: Trial, clips: Sequence[Media]) -> Iterator[str]:
-        """The files of the key frames of a clip, which the scripts read in place of it."""
+        """The files of the key frames of a clip, which the scripts read in place of
+        it."""
         try:
             frames = key_frames(clips[0]) if clips else []
         except (

@@ -1,1 +1,2 @@
-"""MME-Unify's metrics that compare with CLIP: pictures among candidates, and explanations among options."""
+"""MME-Unify's metrics that compare with CLIP: pictures among candidates, and
+explanations among options."""

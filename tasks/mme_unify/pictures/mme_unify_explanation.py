@@ -52,12 +52,14 @@ def mme_unify_explanation(
 ) -> list[Score]:
     """1 when the answer's text is nearest to the right option, by CLIP, else 0.
 
-    The options are compared whole, with the letters before them; of each text the first 77 tokens count. An answer
-    without a text is wrong.
+    The options are compared whole, with the letters before them; of each text the first
+    77 tokens count. An answer without a text is wrong.
 
-    Switches: ``model``, ``tie`` and ``vectors`` as for ``mme_unify_image``; ``letters``: an option has the letter that
-    is ``written`` before it, or, as in the released script, that of its place in the list, which is another one in most
-    rows; ``sides: both``, as there: an answer without a picture is wrong too. Evidence: the cosine with each option.
+    Switches: ``model``, ``tie`` and ``vectors`` as for ``mme_unify_image``;
+    ``letters``: an option has the letter that is ``written`` before it, or, as in the
+    released script, that of its place in the list, which is another one in most rows;
+    ``sides: both``, as there: an answer without a picture is wrong too. Evidence: the
+    cosine with each option.
     """
     embed = embedder(model, vectors)
     asked = [_words(trial, both=sides == "both") for trial in trials]

@@ -54,15 +54,19 @@ def mme_unify_image(
 ) -> list[Score]:
     """1 when the answer's picture is nearest to the first candidate, by CLIP, else 0.
 
-    An answer that has not exactly one picture, or one that cannot be decoded, is wrong, with the reason as evidence.
-    Unscored where a candidate's picture is missing or cannot be decoded.
+    An answer that has not exactly one picture, or one that cannot be decoded, is wrong,
+    with the reason as evidence. Unscored where a candidate's picture is missing or
+    cannot be decoded.
 
-    Switches: ``model`` and ``vectors`` as for ``clip_image_similarity``; ``tie``: where the first candidate and another
-    are equally near, it is ``wrong``, or the ``first`` wins; ``files: released``, as the authors' script of the task
-    does, to which ``script`` belongs: a picture that cannot be decoded has the similarity 0 to all candidates, so that
-    the first wins (not in ``iee``), and so does one whose file is missing in ``al``. A candidate that cannot be decoded
-    has the similarity 0. One whose file is missing makes the answer wrong, in ``csq`` only the first; the others are
-    left out there. In ``iee`` an answer without a text is wrong. Evidence: the cosine with each candidate.
+    Switches: ``model`` and ``vectors`` as for ``clip_image_similarity``; ``tie``: where
+    the first candidate and another are equally near, it is ``wrong``, or the ``first``
+    wins; ``files: released``, as the authors' script of the task does, to which
+    ``script`` belongs: a picture that cannot be decoded has the similarity 0 to all
+    candidates, so that the first wins (not in ``iee``), and so does one whose file is
+    missing in ``al``. A candidate that cannot be decoded has the similarity 0. One
+    whose file is missing makes the answer wrong, in ``csq`` only the first; the others
+    are left out there. In ``iee`` an answer without a text is wrong. Evidence: the
+    cosine with each candidate.
     """
     embed = embedder(model, vectors)
     asked = [_asked(trial, script, released=files == "released") for trial in trials]
@@ -75,7 +79,8 @@ def mme_unify_image(
 
 
 class _Asked(NamedTuple):
-    """``answer`` is None where its file is missing, and the script compares it nevertheless."""
+    """``answer`` is None where its file is missing, and the script compares it
+    nevertheless."""
 
     answer: Media | None
     candidates: Sequence[Media]

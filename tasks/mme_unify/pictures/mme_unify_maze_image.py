@@ -60,20 +60,25 @@ def mme_unify_maze_image(
     tie: Tie = "wrong",
     vectors: PathOrName = "",
 ) -> list[Score]:
-    """The share of the steps of a maze whose picture is nearest, by CLIP, to the right one among all its states.
+    """The share of the steps of a maze whose picture is nearest, by CLIP, to the right
+    one among all its states.
 
-    ``vcot: paper``: the steps are the moves, and the picture shows the maze after the move. Where the data's pictures
-    show the states ``before`` the moves, that is the next one, and the last move, after which the maze is not drawn, is
-    left out; a maze of one move has no share then. With ``step_images: after`` it is the one of the move itself. A
-    turn without a picture, or with one that is missing or cannot be decoded, is wrong.
+    ``vcot: paper``: the steps are the moves, and the picture shows the maze after the
+    move. Where the data's pictures show the states ``before`` the moves, that is the
+    next one, and the last move, after which the maze is not drawn, is left out; a maze
+    of one move has no share then. With ``step_images: after`` it is the one of the move
+    itself. A turn without a picture, or with one that is missing or cannot be decoded,
+    is wrong.
 
-    ``official``, as the released script: the steps are all actions, Finish among them, whose picture is never right;
-    that of a step is right where it is nearest to the state of the same number. One that is missing or cannot be
-    decoded has the similarity 0 to all, so that it is right in the first step, and so has such a state.
+    ``official``, as the released script: the steps are all actions, Finish among them,
+    whose picture is never right; that of a step is right where it is nearest to the
+    state of the same number. One that is missing or cannot be decoded has the
+    similarity 0 to all, so that it is right in the first step, and so has such a state.
 
-    The weight of a share is the number of its steps. Unscored where a state is missing or cannot be decoded, unless
-    ``official``, and where a picture is above the limits of decoding. Switches: ``model``, ``tie`` and ``vectors`` as
-    for ``mme_unify_image``. Evidence: the wrong steps.
+    The weight of a share is the number of its steps. Unscored where a state is missing
+    or cannot be decoded, unless ``official``, and where a picture is above the limits
+    of decoding. Switches: ``model``, ``tie`` and ``vectors`` as for
+    ``mme_unify_image``. Evidence: the wrong steps.
     """
     embed = embedder(model, vectors)
     asked = [_asked(trial, vcot, step_images) for trial in trials]
@@ -90,8 +95,8 @@ def mme_unify_maze_image(
 
 
 class _Asked(NamedTuple):
-    """``wanted`` is the number of the right state by step; a picture whose file is ``missing`` is none of
-    ``pictures``."""
+    """``wanted`` is the number of the right state by step; a picture whose file is
+    ``missing`` is none of ``pictures``."""
 
     wanted: Mapping[int, int]
     pictures: Mapping[int, Media]

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 Model = Annotated[str | Mapping[str, Any], CLIP]
 Tie: TypeAlias = Literal["wrong", "first"]
-"""A switch: where the right candidate and another are the nearest, that is wrong, or the first of them wins."""
+"""A switch: where the right candidate and another are the nearest, that is wrong, or
+the first of them wins."""
 Seen: TypeAlias = "Vector | ContentError"
 
 
@@ -47,7 +48,8 @@ def seen_together(
 
 
 def similarities(answer: Seen, candidates: Sequence[Seen]) -> list[float]:
-    """The cosine with each candidate; 0 where one of both cannot be decoded, as in the released scripts."""
+    """The cosine with each candidate; 0 where one of both cannot be decoded, as in the
+    released scripts."""
     return [
         0.0
         if isinstance(answer, ContentError) or isinstance(one, ContentError)

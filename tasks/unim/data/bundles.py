@@ -14,8 +14,8 @@ _MESH = "model/obj"
 def bundles_of(shapes: Mapping[str, Media]) -> dict[str, list[str]]:
     """The tags of each OBJ's files, by the OBJ's tag, among one side's 3D media.
 
-    Materials and pictures belong to the OBJ that has their file's stem, else to the OBJ before them, else to the first
-    one. Without an OBJ there is no bundle.
+    Materials and pictures belong to the OBJ that has their file's stem, else to the OBJ
+    before them, else to the first one. Without an OBJ there is no bundle.
     """
     meshes = [tag for tag, medium in shapes.items() if medium.mime == _MESH]
     stems = {_stem(shapes[tag]): tag for tag in reversed(meshes)}

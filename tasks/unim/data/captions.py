@@ -18,14 +18,17 @@ from mmeval.tasks.unim.data.sample import Caption, Identity, identity_of
 log = logging.getLogger(__name__)
 
 Index: TypeAlias = Mapping[str, Sequence[Caption]]
-"""The captions of one or more files by the identity of their records, in the order of the files."""
+"""The captions of one or more files by the identity of their records, in the order of
+the files."""
 
 _KEPT = 32
-"""Indices that are kept in memory, since files of one folder are read one after the other."""
+"""Indices that are kept in memory, since files of one folder are read one after the
+other."""
 
 
 class Captions:
-    """A data set's caption records; ``root`` is its folder, ``folder`` the captions'."""
+    """A data set's caption records; ``root`` is its folder, ``folder`` the
+    captions'."""
 
     def __init__(self, root: Path, folder: Path, files: Sequence[Path]) -> None:
         self._root, self._folder, self._files = root, folder, tuple(files)
@@ -37,8 +40,9 @@ class Captions:
         self, record: Record, place: Place, identity: Identity, nth: int
     ) -> Caption | None:
         """The captions of a record: the ``nth`` (from 0) of its identity in its file.
-        That file has the same relative path. Without such a file, or an entry there, the one of its identity in its
-        domain's folder with the same words outside of the tags, since there an identity may be in several files."""
+        That file has the same relative path. Without such a file, or an entry there,
+        the one of its identity in its domain's folder with the same words outside of
+        the tags, since there an identity may be in several files."""
         file = self._paths.get(place.file.relative_to(place.records))
         name = str(identity)
         same = () if file is None else self._index((file,)).get(name, ())
@@ -61,7 +65,8 @@ class Captions:
         """Warn about the records without captions, where there is a caption variant."""
         if self._files and self._lacking:
             _warn(
-                f"{self._folder}: no captions of {len(self._lacking):,} records, the first is {self._lacking[0]}"
+                f"{self._folder}: no captions of {len(self._lacking):,} records, the "
+                f"first is {self._lacking[0]}"
             )
 
     def _read(self, files: tuple[Path, ...]) -> Index:
@@ -98,7 +103,8 @@ def _captions_of(file: Path, place: Place) -> Iterator[tuple[str, Caption]]:
             unread.append(record.line)
     if unread:
         _warn(
-            f"{file}: {len(unread):,} caption records cannot be used, the first is at line {unread[0]}; repair them"
+            f"{file}: {len(unread):,} caption records cannot be used, the first is at "
+            f"line {unread[0]}; repair them"
         )
 
 
@@ -109,7 +115,8 @@ def _warn(message: str) -> None:
 
 
 def _fits(record: Record, caption: Caption) -> bool:
-    """Whether a record's words outside of tags are, in order, in the captioned texts."""
+    """Whether a record's words outside of tags are, in order, in the captioned
+    texts."""
     sides = [record.row.get(side) for side in _SIDES]
     texts = [side.get("content") if isinstance(side, dict) else None for side in sides]
     return all(

@@ -13,7 +13,8 @@ from mmeval.tasks.unim.data.pointers import TOLD, is_pointer
 from mmeval.tasks.unim.data.stretches import legible_keys, pieces, stretch_end
 
 MAX_FILE_BYTES = 256 * 2**20
-"""The largest file, since files are read into memory; the published ones are much smaller."""
+"""The largest file, since files are read into memory; the published ones are much
+smaller."""
 
 _BETWEEN = re.compile(r"[ \t\r\n,\[\]]*+")
 """The text between two objects: blanks, and the marks of a list."""
@@ -27,8 +28,8 @@ _BROKEN_TEXT = (
 class Record(NamedTuple):
     """One object of a file. ``line`` counts from 1 and is where the object begins.
 
-    Where it cannot be read, ``fault`` says why, and ``row`` has those of its keys id, domain, subdomain and
-    difficulty_level that are still readable.
+    Where it cannot be read, ``fault`` says why, and ``row`` has those of its keys id,
+    domain, subdomain and difficulty_level that are still readable.
     """
 
     row: dict[str, Any]
@@ -44,8 +45,9 @@ class Record(NamedTuple):
 def read_records(file: Path) -> Iterator[Record]:
     """A file's objects in order, decoded one by one; also those in a list at the top.
 
-    An unreadable object is given with its fault, and reading goes on with the next object, in linear time. Raises
-    MissingDataError when the file cannot be opened or is only a pointer, UsageError when it is too large.
+    An unreadable object is given with its fault, and reading goes on with the next
+    object, in linear time. Raises MissingDataError when the file cannot be opened or is
+    only a pointer, UsageError when it is too large.
     """
     text = _text(file)
     line, counted = 1, 0
@@ -60,12 +62,14 @@ def _text(file: Path) -> str:
         size = file.stat().st_size
         if size > MAX_FILE_BYTES:
             raise UsageError(
-                f"{file}: {size} bytes are more than the {MAX_FILE_BYTES} that are read; split the file"
+                f"{file}: {size} bytes are more than the {MAX_FILE_BYTES} that are "
+                "read; split the file"
             )
         data = file.read_bytes()
     except OSError as error:
         raise MissingDataError(
-            f"{file}: the records cannot be read ({error.strerror}); fetch the file again"
+            f"{file}: the records cannot be read ({error.strerror}); fetch the file "
+            "again"
         ) from None
     if is_pointer(data):
         raise MissingDataError(f"{file} {TOLD}")
@@ -87,7 +91,8 @@ class _Unreadable(Exception):
 
 def _objects(text: str) -> Iterator[_Found]:
     """The objects; from the first bad one on, each stretch is bounded before decoding.
-    Without errors the decoder finds where an object ends; after a bad one it would read repeatedly through the text."""
+    Without errors the decoder finds where an object ends; after a bad one it would read
+    repeatedly through the text."""
     position = 0
     while (start := _after(_BETWEEN, text, position)) < len(text):
         try:
@@ -105,7 +110,8 @@ def _carefully(text: str, position: int) -> Iterator[_Found]:
 
 
 def _in_stretch(text: str, start: int, end: int) -> Iterator[_Found]:
-    """The object in a stretch, or if it is not one, the objects and bad pieces in it."""
+    """The object in a stretch, or if it is not one, the objects and bad pieces in
+    it."""
     try:
         row, length = _decoded(text[start:end], 0)
     except _Unreadable as error:
@@ -146,7 +152,10 @@ def _found(row: dict[str, Any], text: str, start: int, end: int) -> _Found:
 
 
 def _unreadable(text: str, start: int, end: int, reason: str) -> _Found:
-    fault = f"the record cannot be read: {reason}. Repair or remove it; the records around it are read"
+    fault = (
+        f"the record cannot be read: {reason}. Repair or remove it; the records "
+        "around it are read"
+    )
     return _Found(legible_keys(text[start:end]), start, fault)
 
 

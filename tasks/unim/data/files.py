@@ -28,7 +28,8 @@ _FIRM_SUFFIXES = (".pdf", ".doc", ".docx")
 
 @dataclass(frozen=True)
 class Place:
-    """A record file's place: the data set's folder, the path under the record folder."""
+    """A record file's place: the data set's folder, the path under the record
+    folder."""
 
     root: Path
     records: Path
@@ -44,7 +45,8 @@ class Place:
         return self.file.relative_to(self.records).as_posix()
 
     def media_folders(self, names: Names) -> tuple[str, ...]:
-        """A record's possible media folders, relative to the data set's, in trial order."""
+        """A record's possible media folders, relative to the data set's, in trial
+        order."""
         own = self.file.parent.relative_to(self.root).as_posix()
         domains = (names.domain, *self.folders[1:2])
         nested = [
@@ -61,9 +63,10 @@ class Place:
 def find_medium(value: str, root: Path, folders: Sequence[str]) -> Media | None:
     """The file named by a value; None for a caption, as in early records.
 
-    A value with white space between its words is a caption, unless it is a file inside the data set or looks like a
-    path; a caption is never opened. Raises MissingDataError for a missing file and for a web address, UsageError for a
-    path that leads out of the folder.
+    A value with white space between its words is a caption, unless it is a file inside
+    the data set or looks like a path; a caption is never opened. Raises
+    MissingDataError for a missing file and for a web address, UsageError for a path
+    that leads out of the folder.
     """
     value = value.strip()
     caption = any(map(str.isspace, value)) and not _looks_like_path(value)
@@ -77,11 +80,13 @@ def find_medium(value: str, root: Path, folders: Sequence[str]) -> Media | None:
         return found
     if "://" in value:
         raise MissingDataError(
-            f"it is a web address ({value[:200]}), and nothing is fetched from there; fetch the file yourself, put it "
+            f"it is a web address ({value[:200]}), and nothing is fetched from there; "
+            "fetch the file yourself, put it "
             f"under {root / folders[0]}, and write its path instead"
         )
     raise MissingDataError(
-        f"no file {value[:200]!r}; fetch the media, or repair the path (tried {', '.join(folders)} under {root})"
+        f"no file {value[:200]!r}; fetch the media, or repair the path (tried "
+        f"{', '.join(folders)} under {root})"
     )
 
 
@@ -100,12 +105,18 @@ def kind_fault(medium: Media, kind: str) -> str:
     if mime == UNKNOWN_MIME:
         return f"{medium.path} is of no known type; fetch it again, or repair it"
     if mime == MATERIALS:
-        return f"{medium.path} is the material of a mesh, and there is no OBJ file beside it; fetch that, or repair it"
+        return (
+            f"{medium.path} is the material of a mesh, and there is no OBJ file "
+            "beside it; fetch that, or repair it"
+        )
     if _is_pointer(medium):
         return f"{medium.path} {TOLD}"
     if may_be(kind, mime) and not (kind == "document" and _is_no_document(medium)):
         return ""
-    return f"{medium.path} is announced as {_announced(medium, kind)}, its content is {mime}; fetch it again, or repair it"
+    return (
+        f"{medium.path} is announced as {_announced(medium, kind)}, its content is "
+        f"{mime}; fetch it again, or repair it"
+    )
 
 
 def _is_pointer(medium: Media) -> bool:

@@ -25,12 +25,14 @@ _OTHER_FOLDERS = (RECORD_FOLDER, CAPTION_FOLDER, "data")
 _SUFFIXES = (".jsonl", ".json")
 _T = TypeVar("_T")
 _SETTLED_NS = 2 * 10**9
-"""Nanoseconds: a file that changed more recently may change again and keep its time stamp."""
+"""Nanoseconds: a file that changed more recently may change again and keep its time
+stamp."""
 
 
 def record_files(folder: Path) -> list[Path]:
-    """The record files under a folder in the order of their paths.
-    Hidden ones, media and the other variant are left out. Raises UsageError for a link that leads out of the folder."""
+    """The record files under a folder in the order of their paths. Hidden ones, media
+    and the other variant are left out. Raises UsageError for a link that leads out of
+    the folder."""
     return sorted(_record_files(folder), key=Path.as_posix)
 
 

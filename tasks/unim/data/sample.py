@@ -53,7 +53,8 @@ class Identity:
         return bool(self.names.field and self.names.domain and self.number)
 
     def __str__(self) -> str:
-        """The id of its sample, with field and domain: numbers repeat across domains."""
+        """The id of its sample, with field and domain: numbers repeat across
+        domains."""
         return f"{self.names.field}/{self.names.domain}/{self.number}"
 
 
@@ -72,11 +73,11 @@ def sample_of(
     *,
     as_captions: bool = False,
 ) -> Sample:
-    """The sample of a record.
-    ``caption`` is its caption variant, whose question is asked in place of its own with ``as_captions``.
+    """The sample of a record. ``caption`` is its caption variant, whose question is
+    asked in place of its own with ``as_captions``.
 
-    A record that cannot be read, breaks the layout or names a missing medium gives a sample with the known labels and a
-    fault that has file, line and every reason.
+    A record that cannot be read, breaks the layout or names a missing medium gives a
+    sample with the known labels and a fault that has file, line and every reason.
     """
     faults: list[str] = []
     difficulty = difficulty_of(record.row, faults)
@@ -102,13 +103,15 @@ def sample_of(
             _captioned(caption, faults) if as_captions else given.content,
             answer.content,
         )
-        # Reported only for an otherwise valid record: an unreadable entry is named already.
+        # Reported only for an otherwise valid record: an unreadable entry is named
+        # already.
         faults = faults or list(_lacking(Side() if as_captions else given, answer))
         if not faults and all(
             part.kind == "text" and not part.raw.strip() for part in asked.parts
         ):
             faults.append(
-                "there is nothing in its question, neither words nor media; repair or remove it"
+                "there is nothing in its question, neither words nor media; repair or "
+                "remove it"
             )
     if caption is not None and caption.answer:
         labels["captioned_reference"] = caption.answer
@@ -145,14 +148,18 @@ def _lacking(given: Side, answer: Side) -> Iterator[str]:
     for side, content in (("input", given.content), ("output", answer.content)):
         for part in content.parts:
             if part.dangling and part.label not in known and not part.raw.endswith(":"):
-                yield f"'{side}.content' has the tag {part.raw}, and '{side}.modal' has nothing for it; add it there"
+                yield (
+                    f"'{side}.content' has the tag {part.raw}, and '{side}.modal' has "
+                    "nothing for it; add it there"
+                )
 
 
 def _captioned(caption: Caption | None, faults: list[str]) -> Interleaved:
     """The question with captions as plain text: its tags are not placeholders."""
     if caption is None:
         faults.append(
-            "qapairs_caption has no record of this field, domain and id; fetch it, or leave out variant: caption"
+            "qapairs_caption has no record of this field, domain and id; fetch it, or "
+            "leave out variant: caption"
         )
     return (
         Interleaved((text_part(caption.question),))
@@ -167,7 +174,10 @@ def _told(record: Record, faults: list[str]) -> str:
     more = len(faults) - _MOST_NAMED
     number = record.row.get("id")
     named = "" if number is None else f"record {str(number)[:80]!r}: "
-    return f"{record.where}: {named}{'; '.join(faults[:_MOST_NAMED])}{f'; and {more:,} more' if more > 0 else ''}"
+    return (
+        f"{record.where}: "
+        f"{named}{'; '.join(faults[:_MOST_NAMED])}{f'; and {more:,} more' if more > 0 else ''}"
+    )
 
 
 def _media_kinds(content: Interleaved) -> list[PartKind]:

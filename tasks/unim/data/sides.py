@@ -18,8 +18,9 @@ _SPELLINGS = ("tag",)
 
 @dataclass(frozen=True)
 class Side:
-    """One side; ``tags`` are the labels that ``modal`` has an entry for.
-    ``bundles`` names by the key of an OBJ the files that belong to it; the tags of these are ``bundled_tags``."""
+    """One side; ``tags`` are the labels that ``modal`` has an entry for. ``bundles``
+    names by the key of an OBJ the files that belong to it; the tags of these are
+    ``bundled_tags``."""
 
     content: Interleaved = field(default_factory=Interleaved)
     tags: frozenset[str] = frozenset()
@@ -123,7 +124,8 @@ def _read_entry(
 
 def with_captions(content: str, captions: Mapping[str, str]) -> str:
     """The text with each tag's caption (``<audio1: words>``), as in published scorers.
-    It still counts as a tag, and the model reads the words. A caption without a tag is left out."""
+    It still counts as a tag, and the model reads the words. A caption without a tag is
+    left out."""
     if not captions:
         return content
     out: list[str] = []
@@ -134,7 +136,8 @@ def with_captions(content: str, captions: Mapping[str, str]) -> str:
             continue
         opening = tag.raw.rstrip("> \t")
         out.append(
-            f"{content[at : tag.start]}{opening}: {words}{tag.raw[len(opening) :].lstrip()}"
+            f"{content[at : tag.start]}{opening}: "
+            f"{words}{tag.raw[len(opening) :].lstrip()}"
         )
         at = tag.end
     return "".join(out) + content[at:]

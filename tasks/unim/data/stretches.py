@@ -12,8 +12,8 @@ KEYS = ("id", "domain", "subdomain", "difficulty_level")
 """The keys of a record that identify a broken one."""
 
 _TEXT = r'"(?:[^"\\\n]|\\[^\n])*+"'
-# A string that is not closed ends with its line, since no JSON string holds a line end. Each character is read at most
-# twice.
+# A string that is not closed ends with its line, since no JSON string holds a line end.
+# Each character is read at most twice.
 _MARK = re.compile(rf'{_TEXT}|"[^\n]*+|[\[{{]|[\]}}]|\n[ \t\r]*+\{{')
 _BEGINNING = re.compile(rf'\{{\s*+"(?:{"|".join(KEYS)})"\s*+:')
 _VALUES = {
@@ -26,8 +26,9 @@ _WIDEST_INDENT = 64
 def stretch_end(text: str, start: int) -> int:
     """The end of the stretch that begins at ``start``.
 
-    An object ends where its brackets are closed (except those inside of strings), or before a line with another object
-    that is not indented further; other text ends before the next opening brace.
+    An object ends where its brackets are closed (except those inside of strings), or
+    before a line with another object that is not indented further; other text ends
+    before the next opening brace.
     """
     if text[start] != "{":
         end = text.find("{", start)

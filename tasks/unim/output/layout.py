@@ -4,17 +4,19 @@
                                            difficulty_level, input, output
     <field>/<domain>/image/img_<id>_<nn>.png, audio/, video/, document/, threeD/
 
-``output.content`` is the text with tags, ``output.modal`` maps the tag's name (``image2``, ``threeD1``) to a path or
-to the words of code. One script looks for a path beside the file of the record, the other below <field>/<domain> of a
-base folder: here both are the same place.
+``output.content`` is the text with tags, ``output.modal`` maps the tag's name
+(``image2``, ``threeD1``) to a path or to the words of code. One script looks for a path
+beside the file of the record, the other below <field>/<domain> of a base folder: here
+both are the same place.
 
-The scripts find a tag by its exact name in brackets, ``<image2>`` or ``<<image2>>``. Other spellings (``<3d1>``,
-``<Image 2>``) are converted. A medium without a tag is only a key of ``modal``: the benchmark counts tags, so none is
-added to the model's text.
+The scripts find a tag by its exact name in brackets, ``<image2>`` or ``<<image2>>``.
+Other spellings (``<3d1>``, ``<Image 2>``) are converted. A medium without a tag is only
+a key of ``modal``: the benchmark counts tags, so none is added to the model's text.
 
-One script separates records by counting braces, even in strings; the other reads until a text is complete, and breaks
-at line ends that are not line ends in JSON. Records are written in ASCII, on one line, with the braces of strings
-escaped, which means the same to every reader of JSON.
+One script separates records by counting braces, even in strings; the other reads until
+a text is complete, and breaks at line ends that are not line ends in JSON. Records are
+written in ASCII, on one line, with the braces of strings escaped, which means the same
+to every reader of JSON.
 
 Everything without a place in the layout is kept where those scripts do not look:
 
@@ -127,7 +129,8 @@ def to_text(row: Mapping[str, Any]) -> bytes:
 
 
 def seal(content: object, modal: object) -> str:
-    """A digest of a record, so that parts of another answer are not used for this one."""
+    """A digest of a record, so that parts of another answer are not used for this
+    one."""
     return digest([content, modal])
 
 
@@ -152,8 +155,8 @@ class Flat:
 
 
 def read_flat(flat: Flat, lost: Mapping[str, PartKind] | None = None) -> Interleaved:
-    """The answer in a record alone.
-    ``lost`` are kinds of missing media by label; those without a tag follow the text as parts without a medium."""
+    """The answer in a record alone. ``lost`` are kinds of missing media by label; those
+    without a tag follow the text as parts without a medium."""
     output = Interleaved.from_text(flat.content, flat.modal, spellings=_SPELLINGS)
     said = {part.label for part in output.parts}
     return Interleaved(
@@ -212,8 +215,8 @@ def _tag(raw: str, key: str) -> str:
 
 
 def _keys(parts: list[Part], asked: set[str]) -> dict[int, str]:
-    """The key of each part that has one, by its position.
-    A part keeps its tag's number unless it is taken, also without a medium; media without a tag get free numbers."""
+    """The key of each part that has one, by its position. A part keeps its tag's number
+    unless it is taken, also without a medium; media without a tag get free numbers."""
     tagged = [
         at for at, part in enumerate(parts) if _item(part) is not None and part.raw
     ]

@@ -44,8 +44,9 @@ _SUFFIXES = (".jsonl", ".json")
 
 
 def read_output(path: Path, any_instruction: bool = False) -> OutputAnswers:
-    """The answers of a folder with everything below it, or of one file.
-    With ``any_instruction`` an answer is accepted even if its record repeats another question.
+    """The answers of a folder with everything below it, or of one file. With
+    ``any_instruction`` an answer is accepted even if its record repeats another
+    question.
 
     Raises MissingDataError without answers, UsageError for files that must not be read.
     """
@@ -58,7 +59,8 @@ def read_output(path: Path, any_instruction: bool = False) -> OutputAnswers:
     )
     if not files and not read_manifest(folder).get("failed"):
         raise MissingDataError(
-            f"{path}: no answers, <field>/<domain>/<name>.jsonl; name their folder with path="
+            f"{path}: no answers, <field>/<domain>/<name>.jsonl; name their folder "
+            "with path="
         )
     return OutputAnswers(folder, files, any_instruction=any_instruction)
 
@@ -80,7 +82,8 @@ def _one_export(path: Path) -> Path:
         return path
     if len(below) > 1:
         raise UsageError(
-            f"{path} holds answers of several models; name one with path=: {', '.join(map(str, below))}"
+            f"{path} holds answers of several models; name one with path=: "
+            f"{', '.join(map(str, below))}"
         )
     return below[0]
 
@@ -117,8 +120,10 @@ class OutputAnswers:
         self._index_failures()
         if self._lost:
             self._remarks.append(
-                f"not there: {counted(self._lost.total(), 'file')} that answers name, the first "
-                f"{next(iter(self._lost))[:200]!r}; these answers are kept, each such tag without a medium"
+                f"not there: {counted(self._lost.total(), 'file')} that answers name, "
+                "the first "
+                f"{next(iter(self._lost))[:200]!r}; these answers are kept, each such "
+                "tag without a medium"
             )
 
     @property
@@ -166,7 +171,8 @@ class OutputAnswers:
         place = AnswerPlace(self._group, kept.number)
         if not (self._any_instruction or same_question(record.question, sample)):
             return Absent(
-                f"{kept.where}: the record answers another question, {record.question[:80]!r}; where it is meant all "
+                f"{kept.where}: the record answers another question, "
+                f"{record.question[:80]!r}; where it is meant all "
                 "the same, say any_instruction=true"
             )
         try:
@@ -202,17 +208,20 @@ class OutputAnswers:
             if key is None or found.fault:
                 faults.append(
                     found.fault
-                    or f"{record.where}: it does not say by field, domain and id what it answers"
+                    or f"{record.where}: it does not say by field, domain and id "
+                    "what it answers"
                 )
             if key is not None:
                 self._keep(key, record, found)
         if faults:
             self._remarks.append(
-                f"of {counted(count, 'record')} {len(faults)} give no answer; the first: {faults[0]}"
+                f"of {counted(count, 'record')} {len(faults)} give no answer; the "
+                f"first: {faults[0]}"
             )
         if again:
             self._remarks.append(
-                f"{counted(len(again), 'record')} left out, as the first answer counts: {again[0]}"
+                f"{counted(len(again), 'record')} left out, as the first answer "
+                f"counts: {again[0]}"
             )
 
     def _keep(self, key: _Key, record: Record, found: AnswerRecord) -> None:
@@ -232,7 +241,8 @@ class OutputAnswers:
         return self._count - 1
 
     def _index_failures(self) -> None:
-        """Read an export's failures from its manifest. Raises UsageError if it is damaged."""
+        """Read an export's failures from its manifest. Raises UsageError if it is
+        damaged."""
         rows = self._manifest.get("failed", [])
         try:
             for row in rows:
@@ -247,5 +257,6 @@ class OutputAnswers:
                     self._failed[key] = (row["error"], self._next())
         except (TypeError, KeyError, ValueError, AttributeError, UsageError):
             raise UsageError(
-                f"{self._folder / MANIFEST}: 'failed' is damaged; export the answers again"
+                f"{self._folder / MANIFEST}: 'failed' is damaged; export the answers "
+                "again"
             ) from None

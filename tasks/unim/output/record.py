@@ -40,8 +40,9 @@ _SHOWN = 120
 class AnswerRecord:
     """A record's question and answer; with a ``fault`` (no answer) all else is empty.
 
-    ``paths`` are files below the folder of the answers by their names in the record, None for a missing one. ``items``
-    are label, kind, the name of a file or text, and whether it is a file.
+    ``paths`` are files below the folder of the answers by their names in the record,
+    None for a missing one. ``items`` are label, kind, the name of a file or text, and
+    whether it is a file.
     """
 
     fault: str = ""
@@ -82,7 +83,8 @@ class AnswerRecord:
         return cls(fault, question, content, entries, paths, parts, tuple(left_out))
 
     def response(self, root: Path) -> Response:
-        """The answer. Raises UsageError or MissingDataError for changed or damaged data."""
+        """The answer. Raises UsageError or MissingDataError for changed or damaged
+        data."""
         output = self._exact(root) if self.parts else self._flat(root)
         warnings = tuple(
             f"the answer names a file that is not there: {name[:_SHOWN]!r}"
@@ -133,8 +135,9 @@ def read_answer(record: Record, place: Place) -> AnswerRecord:
 
 
 def place_in(root: Path, file: Path) -> Place:
-    """The field and domain of a file of answers, by its folders.
-    The field is the folder named like one, the domain the one below, even above the folder of the answers."""
+    """The field and domain of a file of answers, by its folders. The field is the
+    folder named like one, the domain the one below, even above the folder of the
+    answers."""
     below = next(
         (folder.parent for folder in file.parents if field_of(folder.name)), None
     )
@@ -153,7 +156,8 @@ def _read(record: Record, place: Place) -> AnswerRecord:
         isinstance(value, str) for value in modal.values()
     ):
         raise UsageError(
-            "'output.modal' must be an object that maps tags to files and words, which are texts"
+            "'output.modal' must be an object that maps tags to files and words, "
+            "which are texts"
         )
     own = own_of(record.row, parts=str)
     left_out = kinds_of(own.get("left_out"))
@@ -198,13 +202,15 @@ def _items(modal: Mapping[str, str]) -> Iterator[tuple[str, PartKind, str, bool]
         tag = tag_of(key)
         if tag is None:
             raise UsageError(
-                f"'output.modal.{key[:_SHOWN]}' is no tag; write a kind and a number, such as image1"
+                f"'output.modal.{key[:_SHOWN]}' is no tag; write a kind and a number, "
+                "such as image1"
             )
         yield tag.label, tag.kind, value, tag.kind != "code"
 
 
 def _content(content: str, modal: Mapping[str, str]) -> str:
-    """An answer's text; if empty, that of keys such as ``text1``, which may repeat it."""
+    """An answer's text; if empty, that of keys such as ``text1``, which may repeat
+    it."""
     if content.strip():
         return content
     return (
@@ -220,7 +226,8 @@ def _found(value: str, label: str, place: Place, folders: Sequence[str]) -> str 
     Raises UsageError for one that is elsewhere or too large."""
     if "://" in value or value.startswith("data:"):
         raise UsageError(
-            f"{label} is a web address ({value[:_SHOWN]}), and nothing is fetched from there; fetch the file, and "
+            f"{label} is a web address ({value[:_SHOWN]}), and nothing is fetched "
+            "from there; fetch the file, and "
             "write its path instead"
         )
     try:
@@ -233,7 +240,8 @@ def _found(value: str, label: str, place: Place, folders: Sequence[str]) -> str 
         return None
     if medium.path.stat().st_size > MAX_MEDIUM_BYTES:
         raise UsageError(
-            f"{label}: {value[:_SHOWN]} is larger than {MAX_MEDIUM_BYTES >> 20} MiB, which no answer is"
+            f"{label}: {value[:_SHOWN]} is larger than {MAX_MEDIUM_BYTES >> 20} MiB, "
+            "which no answer is"
         )
     return medium.path.relative_to(place.root).as_posix()
 

@@ -35,15 +35,18 @@ from mmeval.tasks.unim.output.layout import (
 )
 
 MAX_FILE_BYTES = 2**27
-"""A larger file of answers is continued in another one, since readers decode a file as a whole."""
+"""A larger file of answers is continued in another one, since readers decode a file as
+a whole."""
 
 NOTES = {
     "reasoning": f"hidden reasoning has no place in the layout; it is kept under {OWN!r}",
     "rewritten": f"written with tags as the scripts know them; their own stand under {OWN!r}",
     "halves": f"halves of characters are written as U+FFFD; they stand under {OWN!r}",
-    "untagged": "no tag of the answer names them; they are listed, and the text is left as it is",
+    "untagged": "no tag of the answer names them; they are listed, and the text is left as it "
+    "is",
     "dangling": "there is no medium, so that they stand in the text alone",
-    "repeats": "further ones to the same question, in files answers_repeat<n>.jsonl of their own",
+    "repeats": "further ones to the same question, in files answers_repeat<n>.jsonl of their "
+    "own",
 }
 NOUNS = {"untagged": "media file", "dangling": "tag"}
 _LEVELS = {word: int(level) for level, word in DIFFICULTIES.items()}
@@ -129,7 +132,8 @@ def _append(place: Path, repeat: int, line: bytes) -> None:
 
 
 def _question(sample: Sample) -> dict[str, Any]:
-    """The question as in the data set, with the names of its media, which stay there."""
+    """The question as in the data set, with the names of its media, which stay
+    there."""
     modal: dict[str, str] = {}
     for message in sample.input:
         for part in message.content.parts:

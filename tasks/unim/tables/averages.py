@@ -1,11 +1,13 @@
 """The averages of UniM: over the instances that a model supports, and over all.
 
-An instance is *supported* when the model takes every modality of its input; ``tau`` is the share of those. A score is
-published *absolute*, the mean over supported instances, and *relative*, ``tau`` times that. Fields are published mostly
-as unweighted means of their domains (*macro*), in part as means of instances (*micro*).
+An instance is *supported* when the model takes every modality of its input; ``tau`` is
+the share of those. A score is published *absolute*, the mean over supported instances,
+and *relative*, ``tau`` times that. Fields are published mostly as unweighted means of
+their domains (*macro*), in part as means of instances (*micro*).
 
-An instance whose answer or verdict was lost is supported and has no value: it counts in ``tau``, and the absolute mean
-is that of the others. One that could not be asked because of its own data counts nowhere.
+An instance whose answer or verdict was lost is supported and has no value: it counts in
+``tau``, and the absolute mean is that of the others. One that could not be asked
+because of its own data counts nowhere.
 """
 
 from __future__ import annotations
@@ -39,9 +41,8 @@ class Means(NamedTuple):
 
 
 def micro(sums: Sums) -> Means:
-    """The means over instances.
-    A slice without supported instances has no absolute mean, and its relative one is 0; a slice where all values
-    were lost has neither."""
+    """The means over instances. A slice without supported instances has no absolute
+    mean, and its relative one is 0; a slice where all values were lost has neither."""
     if not sums.asked:
         return Means()
     tau = sums.supported / sums.asked
@@ -52,10 +53,10 @@ def micro(sums: Sums) -> Means:
 
 
 def macro(parts: Iterable[Sums]) -> Means:
-    """The unweighted means over the parts with instances.
-    Each number is over the parts that have it. The absolute mean is over parts with a value; ``tau`` and the
-    relative mean also over parts without supported instances, so that the relative mean is not the product of the
-    two others. Where all values were lost there is neither."""
+    """The unweighted means over the parts with instances. Each number is over the parts
+    that have it. The absolute mean is over parts with a value; ``tau`` and the relative
+    mean also over parts without supported instances, so that the relative mean is not
+    the product of the two others. Where all values were lost there is neither."""
     parts = list(parts)
     found = [micro(part) for part in parts]
     tau, absolute, relative = (
@@ -79,9 +80,10 @@ def unim(
 ) -> Estimate:
     """The mean of UniM's tables, absolute or relative.
 
-    ``macro`` weighs every value of the label ``by`` the same, which ``breakdown`` has to name; trials without the label
-    are left out, unless none has it. ``micro`` weighs every trial the same. The standard error treats the parts as
-    independent, with clusters within each; None where a part has fewer than two clusters.
+    ``macro`` weighs every value of the label ``by`` the same, which ``breakdown`` has
+    to name; trials without the label are left out, unless none has it. ``micro`` weighs
+    every trial the same. The standard error treats the parts as independent, with
+    clusters within each; None where a part has fewer than two clusters.
     """
     parts = [scores]
     if average == "macro":
@@ -129,8 +131,9 @@ class _Part(NamedTuple):
         return self.means.absolute if kind == "absolute" else self.means.relative
 
     def stderr(self, kind: Literal["absolute", "relative"]) -> float | None:
-        """The standard error, linearised over clusters.
-        Without losses, unsupported instances are 0 in the relative one. With no supported one its mean is 0 by rule."""
+        """The standard error, linearised over clusters. Without losses, unsupported
+        instances are 0 in the relative one. With no supported one its mean is 0 by
+        rule."""
         tau, absolute, whole = self.means.tau, self.means.absolute, self.whole
         if tau is None or absolute is None:
             return 0.0

@@ -1,8 +1,8 @@
 """The items of a run's answers by modality: their number and their quality.
 
-The quality of an answer (GQ) is a mean over all of its items. Here each modality is separate, to show what a model
-makes well. Items are read from the evidence of the metrics of quality; an answer that is scored 0 for a missing output
-has none.
+The quality of an answer (GQ) is a mean over all of its items. Here each modality is
+separate, to show what a model makes well. Items are read from the evidence of the
+metrics of quality; an answer that is scored 0 for a missing output has none.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ TITLES: Mapping[str, str] = {
 
 
 class Items(NamedTuple):
-    """The items of some answers: counts and the sum of qualities.
-    Counted are answers with items, items with a quality, items without one, and unavailable items."""
+    """The items of some answers: counts and the sum of qualities. Counted are answers
+    with items, items with a quality, items without one, and unavailable items."""
 
     answers: int = 0
     known: int = 0
@@ -49,8 +49,8 @@ class Items(NamedTuple):
 class ItemPool:
     """The items of all answers, by modality and the number of the trial.
 
-    ``partial`` counts the answers whose GQ lacks a piece, by piece, ``partial_answers`` those that lack any;
-    ``unavailable`` are the numbers that no answer has here.
+    ``partial`` counts the answers whose GQ lacks a piece, by piece, ``partial_answers``
+    those that lack any; ``unavailable`` are the numbers that no answer has here.
     """
 
     columns: dict[str, dict[int, Items]] = field(default_factory=dict)
@@ -66,8 +66,9 @@ class ItemPool:
         given: Mapping[str, str],
         gq: str,
     ) -> None:
-        """Add an answer's scores; of several tasks with it, the first with items counts.
-        ``given``: its task's numbers, with reasons where they do not count; ``gq``: the number that pools items."""
+        """Add an answer's scores; of several tasks with it, the first with items
+        counts. ``given``: its task's numbers, with reasons where they do not count;
+        ``gq``: the number that pools items."""
         self._seen.extend(bytes(max(0, trial + 1 - len(self._seen))))
         if self._seen[trial]:
             return
@@ -95,7 +96,8 @@ class ItemPool:
         self._seen[trial] = bool(listed or without)
 
     def sums(self, name: str, groups: Iterable[int], many: int) -> list[Items]:
-        """A modality's items in ``many`` groups; ``groups`` has each trial's (-1: none)."""
+        """A modality's items in ``many`` groups; ``groups`` has each trial's (-1:
+        none)."""
         own = list(groups)
         found = [Items()] * many
         for trial, items in self.columns.get(name, {}).items():

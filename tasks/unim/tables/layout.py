@@ -105,9 +105,10 @@ SHORT: Mapping[str, str] = {
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
-    """Tables by field and domain for each family of numbers, and by other labels.
-    The first family is always there, with tau. One table each is by difficulty, capability and combination, and one
-    has the items by modality. A number without any trial has no column. Empty where the run has no trial of UniM."""
+    """Tables by field and domain for each family of numbers, and by other labels. The
+    first family is always there, with tau. One table each is by difficulty, capability
+    and combination, and one has the items by modality. A number without any trial has
+    no column. Empty where the run has no trial of UniM."""
     pool = pooled(run)
     if not len(pool):
         return
@@ -142,7 +143,8 @@ class Line(NamedTuple):
 
 
 class _Tables:
-    """The tables of a pool; numbers that are not ``given`` by any trial are left out."""
+    """The tables of a pool; numbers that are not ``given`` by any trial are left
+    out."""
 
     def __init__(self, pool: Pool, columns: Columns, eta: float) -> None:
         self.given = frozenset(columns.given())
@@ -184,7 +186,8 @@ class _Tables:
         domains: int,
         whole: Slice | None,
     ) -> Iterator[Line]:
-        """A field's two lines; ``whole`` are its instances if more than its domains'."""
+        """A field's two lines; ``whole`` are its instances if more than its
+        domains'."""
         means = {
             number: macro(part.sums[number] for part in parts)
             for number in family.numbers
@@ -202,7 +205,8 @@ class _Tables:
         )
 
     def by_modality(self) -> Table:
-        """The mean quality of the items of each modality, over the items of all answers."""
+        """The mean quality of the items of each modality, over the items of all
+        answers."""
         fields = list(dict.fromkeys(place.field for place in self._places))
         own = self._field_codes(fields)
         groups = [-1 if code < 0 else own[code] for code in self._pool.codes["place"]]
@@ -234,7 +238,8 @@ class _Tables:
         return Table(MODALITIES, headers, tuple(rows), (OF_ITEMS,), digits=1)
 
     def by_domain(self, family: Family) -> Table:
-        """The run's domains; those of fields without instances of its levels are unknown."""
+        """The run's domains; those of fields without instances of its levels are
+        unknown."""
         lines = {
             place: self._line(_title(place), family, part)
             for place, part in self._by_place(family).items()
@@ -321,13 +326,15 @@ class _Tables:
         parts = self._slices(ALL, self._columns.by_label("combination"), len(codes))
         lines = [self._line(name, ALL, parts[codes[name]]) for name in sorted(codes)]
         notes = [
-            "Input->output, besides text: I image, V video, A audio, D document, C code, 3D."
+            "Input->output, besides text: I image, V video, A audio, D document, C "
+            "code, 3D."
         ]
         return self._table(
             "Combination", "UniM by combination of modalities (%)", ALL, lines, notes
         )
 
-    # --- the slices behind them --------------------------------------------------------------------------------------
+    # --- the slices behind them
+    # --------------------------------------------------------------------------------------
 
     def _slices(self, family: Family, rows: Rows, many: int) -> list[Slice]:
         given = [number for number in family.numbers if number in self.given]
@@ -382,7 +389,8 @@ class _Tables:
         return Table(title, headers, rows, tuple(notes), digits=1)
 
     def _is_shown(self, column: Column) -> bool:
-        """Whether the run has a column's number; a note below the first table says if not."""
+        """Whether the run has a column's number; a note below the first table says if
+        not."""
         if column.kind == "of means":
             return self.given >= OF_MEANS_NEEDS
         return column.kind == "tau" or column.number in self.given

@@ -1,7 +1,8 @@
 """The trials of a run's UniM tasks as columns, which the paper's tables sum up.
 
-Tasks overlap (a level and a domain hold the same samples), so each trial counts once, by its sample's id and its
-repeat. Trials are read once from the score rows; only the soft labels of capabilities come from the samples.
+Tasks overlap (a level and a domain hold the same samples), so each trial counts once,
+by its sample's id and its repeat. Trials are read once from the score rows; only the
+soft labels of capabilities come from the samples.
 """
 
 from __future__ import annotations
@@ -37,10 +38,12 @@ UNIM = "unim"
 MAX_REASON = 400
 """The most characters of a reason that are shown."""
 MAX_REASONS = 1000
-"""The most different reasons that are counted, since a judge may give another one each time."""
+"""The most different reasons that are counted, since a judge may give another one each
+time."""
 
 SCORED, INAPPLICABLE, UNSCORED, UNAVAILABLE, NO_ANSWER = range(5)
-"""The states of a number of a trial; if two tasks have the trial, the first of these counts."""
+"""The states of a number of a trial; if two tasks have the trial, the first of these
+counts."""
 OK, FAILED, UNSUPPORTED, BAD = range(4)
 """The states of a trial; if two tasks have it, the first of these counts."""
 _LABELS = ("place", "difficulty", "combination")
@@ -55,7 +58,8 @@ class Lack(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The words of a sample's field and domain; known spellings of a domain are equal."""
+    """The words of a sample's field and domain; known spellings of a domain are
+    equal."""
 
     field: str
     domain: str
@@ -63,13 +67,15 @@ class Place(NamedTuple):
 
 @dataclass
 class Pool:
-    """The trials in columns.
-    Those that could not be asked because of their own data are ``BAD``, with known labels; ``bad`` are the samples.
+    """The trials in columns. Those that could not be asked because of their own data
+    are ``BAD``, with known labels; ``bad`` are the samples.
 
-    ``places``, ``levels``, ``combinations`` and ``capabilities`` number the values of labels in their order. ``trials``
-    has the state of each trial, ``states`` and ``values`` those of its numbers; ``codes`` are the numbers of its labels
-    (-1: none), ``capable`` are trial, capability and weight of each label of a capability. ``lacks`` counts the reasons
-    of missing values, ``items`` are those of the answers by modality.
+    ``places``, ``levels``, ``combinations`` and ``capabilities`` number the values of
+    labels in their order. ``trials`` has the state of each trial, ``states`` and
+    ``values`` those of its numbers; ``codes`` are the numbers of its labels (-1: none),
+    ``capable`` are trial, capability and weight of each label of a capability.
+    ``lacks`` counts the reasons of missing values, ``items`` are those of the answers
+    by modality.
     """
 
     places: dict[Place, int] = field(default_factory=dict)
@@ -103,8 +109,8 @@ class Pool:
         given: Mapping[str, str],
         weights: Mapping[str, Mapping[str, Any]],
     ) -> None:
-        """Add a score row. ``weights`` are those of capabilities by sample.
-        ``given`` has the numbers of its task, with a reason for those that do not count."""
+        """Add a score row. ``weights`` are those of capabilities by sample. ``given``
+        has the numbers of its task, with a reason for those that do not count."""
         key = (str(row["s"]), int(row["n"]))
         trial = BAD if _is_bad(row) else _TRIAL.get(row["status"], FAILED)
         known = self._at.setdefault(key, len(self))

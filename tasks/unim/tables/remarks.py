@@ -15,15 +15,18 @@ if TYPE_CHECKING:
     from mmeval.results import StoredRun
 
 READ = (
-    "tau: the instances whose input the model takes. abs, and every column that is not rel: the mean over these. rel: "
+    "tau: the instances whose input the model takes. abs, and every column that is "
+    "not rel: the mean over these. rel: "
     "tau times abs; 0 where the model takes nothing."
 )
 MEANS = (
-    "Mean of domains: every domain the same; abs over the domains that have a value, tau and rel over all, so that rel "
+    "Mean of domains: every domain the same; abs over the domains that have a value, "
+    "tau and rel over all, so that rel "
     "is not tau times abs. The published rows mix both means."
 )
 CUT = (
-    "Numbers and slices are those of the paper's tables 3-5 (fields) and 25-30 (domains); how exactly these cut their "
+    "Numbers and slices are those of the paper's tables 3-5 (fields) and 25-30 "
+    "(domains); how exactly these cut their "
     "rows is not known."
 )
 OF_MEANS = (
@@ -32,11 +35,13 @@ OF_MEANS = (
 OF_MEANS_NEEDS = frozenset({"semantic_correctness", "unim_gq"})
 """The numbers that the SQCS of means needs."""
 OF_ITEMS = (
-    "Items: those that have a quality; Answers: those that have an item of the modality. Every item counts the same. "
+    "Items: those that have a quality; Answers: those that have an item of the "
+    "modality. Every item counts the same. "
     "An answer that was not given, or is empty, has none."
 )
 SCORED = (
-    "Scored: the instances that have every number of the row that this run gives, of all. One that lacks some counts "
+    "Scored: the instances that have every number of the row that this run gives, of "
+    "all. One that lacks some counts "
     "in the others."
 )
 UNKNOWN = "N/A: not known, or of no instance; it is no 0."
@@ -99,12 +104,16 @@ def _about_numbers(
 def _about_trials(pool: Pool) -> Iterator[str]:
     if pool.bad:
         yield (
-            f"bad: {counted(len(pool.bad), 'sample')} could not be asked because of the data, and are neither in tau "
+            f"bad: {counted(len(pool.bad), 'sample')} could not be asked because of "
+            "the data, and are neither in tau "
             f"nor in any mean: {some([*pool.bad], SHOWN)}."
         )
     if count := pool.items.partial_answers:
         of = (f"{name} ({number:,})" for name, number in pool.items.partial.items())
-        yield f"GQ is partial in {count:,} answers, without the items that they may have for {', '.join(of)}."
+        yield (
+            f"GQ is partial in {count:,} answers, without the items that they may "
+            f"have for {', '.join(of)}."
+        )
     if pool.shared:
         yield f"{pool.shared:,} trials belong to several tasks and count once."
     unplaced = sum(
@@ -112,7 +121,10 @@ def _about_trials(pool: Pool) -> Iterator[str]:
         for code, trial in zip(pool.codes["place"], pool.trials, strict=True)
     )
     if unplaced:
-        yield f"{unplaced:,} instances have no field or domain and count in the mean of all instances alone."
+        yield (
+            f"{unplaced:,} instances have no field or domain and count in the mean of "
+            "all instances alone."
+        )
     unknown = [place.domain for place in pool.places if domain_of(place.domain) is None]
     if unknown:
         yield f"Domains that the paper does not name: {some(unknown, SHOWN)}."

@@ -1,6 +1,7 @@
 """Slices of a run's UniM trials: the trials of each row of the paper's tables.
 
-Plain loops over columns: a run ends with these tables, and should not import numpy for them.
+Plain loops over columns: a run ends with these tables, and should not import numpy for
+them.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ from mmeval.tasks.unim.tables.pool import (
 
 
 class Slice(NamedTuple):
-    """The sums of each number over some trials, and the states of the trials.
-    ``whole`` have all of the requested numbers, ``unscored`` lost some of them, ``unavailable`` are others without a
-    number that is unavailable here; with ``unsupported``, ``failed`` and ``bad`` they are all of the ``trials``. The
-    ``bad`` ones, which could not be asked because of their own data, are in no sum."""
+    """The sums of each number over some trials, and the states of the trials. ``whole``
+    have all of the requested numbers, ``unscored`` lost some of them, ``unavailable``
+    are others without a number that is unavailable here; with ``unsupported``,
+    ``failed`` and ``bad`` they are all of the ``trials``. The ``bad`` ones, which could
+    not be asked because of their own data, are in no sum."""
 
     sums: Mapping[str, Sums]
     trials: int
@@ -95,14 +97,16 @@ class Columns:
         )
 
     def by_capability(self, *, soft: bool) -> Rows:
-        """The trials by capability, each in all of its own, with weight 1 or its label's."""
+        """The trials by capability, each in all of its own, with weight 1 or its
+        label's."""
         trials, codes, weights = self._pool.capable
         return Rows(codes, trials, weights if soft else array("d", [1.0]) * len(codes))
 
     def slices(
         self, rows: Rows, many: int, numbers: Sequence[str], asked_about: Iterable[str]
     ) -> list[Slice]:
-        """``many`` slices with sums of numbers; a whole trial has all ``asked_about``."""
+        """``many`` slices with sums of numbers; a whole trial has all
+        ``asked_about``."""
         found = [_Growing(len(numbers)) for _ in range(many)]
         places = [NUMBERS.index(name) for name in numbers]
         counted = [at for at, name in enumerate(numbers) if name in set(asked_about)]

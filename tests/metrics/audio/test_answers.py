@@ -1,4 +1,5 @@
-"""What all metrics of sound do alike: with other answers, unfit labels and switches out of range."""
+"""What all metrics of sound do alike: with other answers, unfit labels and switches out
+of range."""
 
 from collections.abc import Sequence
 from typing import Any

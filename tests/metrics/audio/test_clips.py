@@ -41,7 +41,8 @@ LOADED_BY_LIBROSA = {
         48.2203064,
     ),
 }
-"""By the rate of the file: how many samples ``librosa.load`` (0.11) gives, four of them, and the sum of all amounts."""
+"""By the rate of the file: how many samples ``librosa.load`` (0.11) gives, four of
+them, and the sum of all amounts."""
 
 
 def stereo(rate: int) -> Media:

@@ -13,7 +13,8 @@ SPLIT_BY_LIBROSA = {
     (60, 2048, 512): [(0, 78336), (98304, 111616), (120832, 143325)],
     (45, 4096, 300): [(0, 67500), (97200, 112500), (131400, 143325)],
 }
-"""What ``librosa.effects.split`` (0.11) finds in the stairs, by decibels, frame and hop."""
+"""What ``librosa.effects.split`` (0.11) finds in the stairs, by decibels, frame and
+hop."""
 
 
 @pytest.mark.parametrize(("top_db", "frame", "hop"), SPLIT_BY_LIBROSA)

@@ -17,7 +17,8 @@ LABELS = ("target", "start", "end", "range", "part")
 
 @pytest.fixture
 def lengths(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """A stand-in for CLAP: the loudest sample of a part of a clip is its likeness to a dog, in hundredths."""
+    """A stand-in for CLAP: the loudest sample of a part of a clip is its likeness to a
+    dog, in hundredths."""
     heard: list[int] = []
 
     def embeddings(clips: Sequence[Samples], model: Any) -> Any:

@@ -11,7 +11,8 @@ from mmeval.metrics.document import ocr
 
 
 class Engine:
-    """What the package offers: it notes the pictures that it is given, and finds two words."""
+    """What the package offers: it notes the pictures that it is given, and finds two
+    words."""
 
     def __init__(self, params: object) -> None:
         self.given: list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]] = []

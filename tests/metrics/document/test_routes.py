@@ -24,8 +24,8 @@ def gone(data: bytes, name: str = "", *, hints: bool = True) -> tuple[str, str]:
 def test_the_words_go_with_their_hints_and_of_a_long_document_the_beginning() -> None:
     text, about = gone(b"a,b\n1.5,2.25\n", "a.csv")
     assert (
-        text
-        == f"| a | b |\n| --- | --- |\n| 1.5 | 2.25 |\n\nHints: {INCONSISTENT_DECIMALS}; {NO_UNITS}"
+        text == "| a | b |\n| --- | --- |\n| 1.5 | 2.25 |\n\nHints: "
+        f"{INCONSISTENT_DECIMALS}; {NO_UNITS}"
     )
     assert [
         word in about for word in ("38 characters", "hints: ", "| 1.5 | 2.25 |';")

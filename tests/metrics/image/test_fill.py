@@ -41,7 +41,8 @@ NEAR = [
     ((255, 231, 0), "red"),
 ]
 NEAR += [((255, 0, 228), "red"), ((255, 0, 231), "red"), ((0, 0, 255), "blue")]
-"""Fillings of a left half or a border that pass or fail by little, with the wanted colour."""
+"""Fillings of a left half or a border that pass or fail by little, with the wanted
+colour."""
 
 
 def region(pixels: Any, label: str, color: str) -> Trial:
@@ -213,7 +214,8 @@ def test_a_share_out_of_its_range_is_refused() -> None:
 
 
 def runs_over(pixels: Any, columns: slice) -> Any:
-    """With two rows beside the filling that are 16, and a little more than 16, away from blue."""
+    """With two rows beside the filling that are 16, and a little more than 16, away
+    from blue."""
     done = painted(pixels, slice(40, 41), columns, (16, 0, 255))
     return painted(done, slice(42, 43), columns, (16, 1, 255))
 

@@ -15,7 +15,8 @@ from tests.support.trials import score_of, trial
 
 ONE, OTHER = noise(96, 130), noise(96, 130, 5)
 STANDARD, OFFICIAL = 0.6166542768478394, 0.3729862570762634
-"""The distance by lpips 0.1.4 with the same weights, given numbers from -1 to 1, and from 0 to 1."""
+"""The distance by lpips 0.1.4 with the same weights, given numbers from -1 to 1, and
+from 0 to 1."""
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,8 @@ SEVEN = ("text_quality", "code_quality", "document_quality", *MEDIA)
 
 
 def items(*qualities: float | str | None) -> Score:
-    """A piece with items of these qualities; None is an unmeasured one, a word one that is left out."""
+    """A piece with items of these qualities; None is an unmeasured one, a word one that
+    is left out."""
 
     def item(quality: float | str | None) -> ItemScore:
         left_out = (

@@ -17,7 +17,8 @@ TRIAL = trial("a b", ["b c", "x"])
 
 
 class Library:
-    """In place of the library, which takes seconds to import; tests/soak has it with the real one."""
+    """In place of the library, which takes seconds to import; tests/soak has it with
+    the real one."""
 
     def __init__(self) -> None:
         self.loaded: list[str] = []

@@ -7,9 +7,12 @@ from transformers.models.whisper.english_normalizer import EnglishTextNormalizer
 from mmeval.metrics.text.normalisers import NO_WORDS, han, ocr, speech
 
 SPOKEN = (
-    "one two twenty hundred million point half and a double oh zero first third dollars $20 £3.50 20% percent minus "
-    "I'm can't let's he's they'll y'all wanna shoulda ma'am cause kinda sorta dunno Mr. Dr. colour dialogue hmm uh "
-    "café Straße 1960s 274th 1,000 3.14 5/8 ½ ' , . (aside) [music] <x> - — 中文 10:30 €5 ¢ I've gone it's been ten's"
+    "one two twenty hundred million point half and a double oh zero first third "
+    "dollars $20 £3.50 20% percent minus "
+    "I'm can't let's he's they'll y'all wanna shoulda ma'am cause kinda sorta dunno "
+    "Mr. Dr. colour dialogue hmm uh "
+    "café Straße 1960s 274th 1,000 3.14 5/8 ½ ' , . (aside) [music] <x> - — 中文 10:30 "
+    "€5 ¢ I've gone it's been ten's"
 )
 
 

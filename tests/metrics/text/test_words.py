@@ -12,7 +12,8 @@ hello don't cannot CANNOT it's. (it's) we're 'tis 'twas gonna gotta wanna lemme 
 
 
 def by_nltk(text: str) -> list[str]:
-    """By the class that needs no data, sentence by sentence, where a sentence ends in a mark."""
+    """By the class that needs no data, sentence by sentence, where a sentence ends in a
+    mark."""
     return [
         token
         for part in re.split(r"(?<=[.!?])\s+", text)

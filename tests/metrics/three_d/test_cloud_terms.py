@@ -58,7 +58,8 @@ def test_shares_likeness_and_known_clouds() -> None:
         0.25,
     )
     assert terms(plane_cloud()).geometry == pytest.approx(1)
-    # Points at one place are flat, smooth and even: a released oddity, 64 of them have 79 of 100.
+    # Points at one place are flat, smooth and even: a released oddity, 64 of them have
+    # 79 of 100.
     same = cloud_terms(np.full((64, 3), 0.3), angles="signed", padded=True)
     assert (same.topology, same.geometry, same.sampling) == pytest.approx(
         (0.55, 1, 0.75)

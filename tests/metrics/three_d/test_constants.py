@@ -1,4 +1,5 @@
-"""Each number of ``quality_3d``, as the released specification and this metric's documentation have it."""
+"""Each number of ``quality_3d``, as the released specification and this metric's
+documentation have it."""
 
 from importlib import import_module
 

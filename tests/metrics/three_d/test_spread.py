@@ -7,7 +7,8 @@ from mmeval.metrics.three_d.spread import clamp, far_share, variation, weighted
 
 
 def test_variation_the_share_far_out_and_a_clamped_weighted_sum() -> None:
-    # One less e to minus the quartile range over the median; where that is zero the mean size stands for it.
+    # One less e to minus the quartile range over the median; where that is zero the
+    # mean size stands for it.
     found: dict[tuple[float, ...], float] = {
         (1, 2, 3, 4, 5): 1 - math.exp(-2 / 3),
         (1, 2, 3, 4): 1 - math.exp(-1.5 / 2.5),
@@ -20,7 +21,8 @@ def test_variation_the_share_far_out_and_a_clamped_weighted_sum() -> None:
     assert {
         numbers: variation(np.array(numbers, float)) for numbers in found
     } == pytest.approx(found)
-    # Far out is beyond two and a half deviations: these have 3 from the mean, 2.449, none, nothing.
+    # Far out is beyond two and a half deviations: these have 3 from the mean, 2.449,
+    # none, nothing.
     numbers = [[0.0] * 9 + [1.0], [0.0] * 6 + [1.0], [0.1] * 9, []]
     assert [far_share(np.array(some)) for some in numbers] == [0.1, 0, 0, 0]
     assert [clamp(value) for value in (-1, 0.5, 2)] == [0, 0.5, 1]

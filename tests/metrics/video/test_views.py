@@ -20,7 +20,8 @@ from mmeval.metrics.video.views import (
 from tests.support.tiny_media import clip, sound_clip
 
 CORNER, END = np.zeros((2, 7, 7)), np.full((2, 7, 7), 0.999999)
-"""Where fragments lie in their cells: as far up and left, and as far down and right, as they can."""
+"""Where fragments lie in their cells: as far up and left, and as far down and right, as
+they can."""
 
 
 def numbers(count: int, *, stretches: int, length: int, seed: int = 0) -> Sequence[int]:
@@ -32,7 +33,8 @@ def numbers(count: int, *, stretches: int, length: int, seed: int = 0) -> Sequen
 
 
 def places(height: int, width: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """A picture whose pixels hold their place: red the row, green the column, in steps of four."""
+    """A picture whose pixels hold their place: red the row, green the column, in steps
+    of four."""
     rows, columns = np.mgrid[:height, :width]
     return np.stack([rows // 4, columns // 4, np.zeros_like(rows)], axis=2).astype(
         np.uint8

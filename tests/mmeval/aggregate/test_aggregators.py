@@ -9,7 +9,8 @@ from mmeval.aggregate.summary import summarise
 from mmeval.records.score import Score
 
 HALF_WIDTH = 0.2667222164363905
-"""Of three samples, each answered four times, by the scorer that MMMG was released with."""
+"""Of three samples, each answered four times, by the scorer that MMMG was released
+with."""
 
 
 def scores(*rows: list[float], lost: int = 0) -> Scores:

@@ -43,7 +43,8 @@ def made(
 
 
 def test_each_part_is_averaged_over_its_own_trials() -> None:
-    # Means 0.75 of four trials and 0.5 of two; the mean of what each trial has would be (0 + 1 + 1 + 1) / 4.
+    # Means 0.75 of four trials and 0.5 of two; the mean of what each trial has would be
+    # (0 + 1 + 1 + 1) / 4.
     found = made(part("a", 0, 1, 1, 1), part("b", 0, NONE, NONE, 1))
     assert (found.value, found.n, found.scored, found.inapplicable) == (0.625, 4, 4, 0)
     assert (found.bounds, found.weights) == ((0.625, 0.625), {"a": 0.5, "b": 0.5})

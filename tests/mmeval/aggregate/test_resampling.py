@@ -69,8 +69,9 @@ def test_clusters_are_drawn_and_not_their_trials() -> None:
 
 
 def test_a_sample_that_is_drawn_twice_is_two_samples() -> None:
-    # Of twenty samples half have a bad repeat: the mean of twenty draws deviates by sqrt(1/4 / 20). Were a sample that
-    # is drawn again no other one, a draw would have some thirteen samples, most of them those of every other draw.
+    # Of twenty samples half have a bad repeat: the mean of twenty draws deviates by
+    # sqrt(1/4 / 20). Were a sample that is drawn again no other one, a draw would have
+    # some thirteen samples, most of them those of every other draw.
     def worst_repeat(scores: Scores) -> Estimate:
         worst: dict[str, float] = {}
         for row in scores:

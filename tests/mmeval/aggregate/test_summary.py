@@ -46,9 +46,11 @@ def partly(low: float, high: float) -> Score:
 @pytest.mark.parametrize(
     ("scores", "expected"),
     [
-        # Values 0, 1, 1, 1: variance with n-1 is 0.25, so the standard error is sqrt(0.25 / 4).
+        # Values 0, 1, 1, 1: variance with n-1 is 0.25, so the standard error is
+        # sqrt(0.25 / 4).
         (column(0, 1, 1, 1), Estimate(0.75, 0.25)),
-        # Clusters (1, 1) and (0, 0): deviations of the sums are +1 and -1, sqrt(2/1 * 2) / 4.
+        # Clusters (1, 1) and (0, 0): deviations of the sums are +1 and -1, sqrt(2/1 *
+        # 2) / 4.
         (column(1, 1, 0, 0, clusters="aabb"), Estimate(0.5, 0.5)),
         # Mean 0.75; a: 3 - 3 * 0.75 = 0.75, b: 0 - 0.75: sqrt(2 * 2 * 0.75**2) / 4.
         (column(1, 1, 1, 0, clusters="aaab"), Estimate(0.75, 0.375)),
@@ -117,7 +119,8 @@ def test_everything_that_was_lost_is_counted_and_widens_the_bounds() -> None:
 @pytest.mark.parametrize(
     ("scores", "clusters", "expected"),
     [
-        # The 97.5 % quantile of t with 3 degrees of freedom is 3.1824, with 1 it is 12.7062.
+        # The 97.5 % quantile of t with 3 degrees of freedom is 3.1824, with 1 it is
+        # 12.7062.
         (
             column(0, 1, 1, 1, range=ANY),
             4,
@@ -129,7 +132,8 @@ def test_everything_that_was_lost_is_counted_and_widens_the_bounds() -> None:
             (0.5 - 12.7062 * 0.5, 0.5 + 12.7062 * 0.5),
         ),
         (column(0, 1, 1, 1), 4, (0, 1)),
-        # Twenty right answers in a row happen once in twenty times when 86 % are right: 0.8609 ** 20 = 0.05.
+        # Twenty right answers in a row happen once in twenty times when 86 % are right:
+        # 0.8609 ** 20 = 0.05.
         (column(*[1.0] * 20), 20, (0.8609, 1)),
         (
             column(*[0.0] * 40, clusters="aabbccddeeffgghhiijjkkllmmnnooppqqrrsstt"),
@@ -413,7 +417,8 @@ def test_a_task_without_a_value_leaves_a_group_unknown_unless_nothing_of_it_coul
 def test_where_absent_counts_what_a_model_cannot_do_is_zero_and_all_else_stays_unknown() -> (
     None
 ):
-    """The published rule of a mean over abilities: 68.05, 69.62, 87.61 and three without any give 37.55 of 6."""
+    """The published rule of a mean over abilities: 68.05, 69.62, 87.61 and three
+    without any give 37.55 of 6."""
     done = [
         member(name, value, value, value, stderr=0.0)
         for name, value in (("a", 0.6805), ("b", 0.6962), ("c", 0.8761))

@@ -101,7 +101,8 @@ def of(results: dict[Which, Result], **more: Any) -> list[Doubt]:
 def measured(
     right: float, shuffled: float, scored: int = 30, **more: Any
 ) -> tuple[bool | None, str]:
-    """What is doubted of means with the standard errors of a coin: whether the number is wrong, and beside what."""
+    """What is doubted of means with the standard errors of a coin: whether the number
+    is wrong, and beside what."""
     means: dict[Which, float] = {"reference": right, "shuffled": shuffled, "empty": 0.0}
     error = math.sqrt(0.25 / scored)
     found = of(

@@ -35,7 +35,8 @@ def named(**more: Any) -> Row:
 def findings(
     folder: Path, more: str = "", *rows: Row, **options: Any
 ) -> list[TaskFinding]:
-    """The findings of one task with these lines (the file's own are 1 to 5) and rows."""
+    """The findings of one task with these lines (the file's own are 1 to 5) and
+    rows."""
     write_files(folder, {"t.yaml": task("t", f"dataset_path: rows\n{more}")})
     write_rows(folder / "rows", *(rows or (ROW,)))
     for name, content in MEDIA.items():
@@ -47,7 +48,8 @@ def findings(
     ("more", "row"),
     [
         (
-            "prompt: 'Look: {{ input }}'\ninput_modalities: [text, image]\nbreakdown: level\nfilter: {level: easy}",
+            "prompt: 'Look: {{ input }}'\ninput_modalities: [text, image]\nbreakdown: "
+            "level\nfilter: {level: easy}",
             PICTURE,
         ),
         ("", {**ROW, "input": "read <<document1>>", "media": {"document1": "p.png"}}),

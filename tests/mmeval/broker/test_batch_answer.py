@@ -68,7 +68,8 @@ def test_a_batch_that_does_not_fit_is_halved_until_it_does_and_returns_how_many_
 
 def test_rows_that_a_backend_forgets_are_asked_again_alone() -> None:
     class Forgetful(ToyLocal):
-        """Leaves out every row but the first of a batch, and gives one that was not asked for."""
+        """Leaves out every row but the first of a batch, and gives one that was not
+        asked for."""
 
         def generate_batch(
             self, requests: Sequence[Request]

@@ -60,7 +60,8 @@ async def asked(batcher: Batcher, *texts: str | Request, trial: str = "") -> lis
 
 
 async def asked_behind(size: int, first: str, *texts: str | Request) -> list[list[str]]:
-    """The batches where the texts are asked while the first one is answered, and no other trial is live."""
+    """The batches where the texts are asked while the first one is answered, and no
+    other trial is live."""
     backend = Answers(seconds=1)
     batcher = Batcher(backend, lambda: 1, size)
     calls = [asyncio.create_task(asked(batcher, first))]
@@ -286,7 +287,8 @@ async def test_the_end_of_a_machine_is_counted_against_no_row() -> None:
 async def test_trials_that_were_just_answered_may_bring_the_next_company_however_long_a_batch_took() -> (
     None
 ):
-    # Three of four come back with a second call as soon as they have their first answer.
+    # Three of four come back with a second call as soon as they have their first
+    # answer.
     slow = Answers(seconds=2 * module.SHORT_WAIT)
     batcher = Batcher(slow, lambda: 4, 3)
 

@@ -350,7 +350,8 @@ async def test_errors_of_the_way_are_retried(
 async def keys(
     folder: Path, *failures: str, nonce: str = "n", retries: int = 1, **at: Any
 ) -> list[str]:
-    """The keys under which a backend that fails like this before it answers is sent one question."""
+    """The keys under which a backend that fails like this before it answers is sent one
+    question."""
     backend = failing(*failures)
     await run(
         folder, asks("q"), scope(**at), model=backend, retries=retries, nonce=nonce
@@ -487,7 +488,8 @@ def wants_yes(response: Response) -> str:
 def judged(
     count: int = 1, accept: Callable[[Response], str] = wants_yes
 ) -> Program[list[str]]:
-    """The same question, some times over; the answers, or the failures in their own words."""
+    """The same question, some times over; the answers, or the failures in their own
+    words."""
     replies = yield from ask_all(
         [Call("judge", request("met?"), accept=accept)] * count
     )
@@ -570,7 +572,8 @@ async def test_a_refused_reply_is_not_kept_for_other_runs(tmp_path: Path) -> Non
             assert await broker.run(judged(), by_content()) == ["yes"]
         asked.append(len(judge.asked))
     assert asked == [2, 1, 0], (
-        "the second run asks again what the first one refused, the third finds its answer"
+        "the second run asks again what the first one refused, the third finds its "
+        "answer"
     )
 
 
@@ -627,7 +630,8 @@ async def test_an_agents_verdict_does_not_depend_on_the_repeat_that_asks_first(
 
 
 def left_by_a_worker(broker: Broker, folder: Path, question: str, answer: str) -> None:
-    """An answer that a worker has written, and that its process was killed before checking."""
+    """An answer that a worker has written, and that its process was killed before
+    checking."""
     asked = Call("model", request(question))
     key = broker.key_of(asked, scope(), "0", shared=True)
     segment = Segment(folder / "journal", MediaStore(folder / "media"))

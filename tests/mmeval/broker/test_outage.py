@@ -19,7 +19,8 @@ LOOK = 0.001
 
 
 class Away(Toy):
-    """Cannot be reached while ``away``; ``most`` is how many calls tested it at the same time."""
+    """Cannot be reached while ``away``; ``most`` is how many calls tested it at the
+    same time."""
 
     def __init__(self, *, away: bool = True, kind: ErrorKind = "unreachable") -> None:
         super().__init__()

@@ -34,7 +34,8 @@ class Loaded(Toy):
 
 
 class Failing:
-    """Answers the second time, after a second; ``attempts`` are those of the tickets."""
+    """Answers the second time, after a second; ``attempts`` are those of the
+    tickets."""
 
     places = 1
 

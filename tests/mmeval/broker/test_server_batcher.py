@@ -17,7 +17,8 @@ HOURS = 7200.0
 
 
 class Batches:
-    """Answers after hours, in words that tell the batch; ``left_out`` are failures by the request's words."""
+    """Answers after hours, in words that tell the batch; ``left_out`` are failures by
+    the request's words."""
 
     def __init__(
         self, max_rows: int = 100, **left_out: Response | BaseException

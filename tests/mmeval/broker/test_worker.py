@@ -29,7 +29,8 @@ BATCH = [BatchRow(request(), Ticket("t"))]
 
 
 class Process:
-    """Stands for a process that sends ``script`` at once; at an ``END`` it is gone, with exit status 3."""
+    """Stands for a process that sends ``script`` at once; at an ``END`` it is gone,
+    with exit status 3."""
 
     script: Sequence[object] = ()
     made: list["Process"]

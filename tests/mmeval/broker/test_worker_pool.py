@@ -19,8 +19,8 @@ from tests.support.toy import asked_text, reply, request
 
 
 class Worker:
-    """A worker that is no process. A batch that ``meets`` has an error for ends with it after its first row; the
-    first row is written, the others are not."""
+    """A worker that is no process. A batch that ``meets`` has an error for ends with it
+    after its first row; the first row is written, the others are not."""
 
     meets: Mapping[str, Exception] = {
         **{mark: ModelDiedError("it was killed") for mark in ("deadly", "silent")},
@@ -80,7 +80,8 @@ class Worker:
 
 
 class Notes:
-    """Stands for the journal: what it adopts, and what it finds that dead workers have written."""
+    """Stands for the journal: what it adopts, and what it finds that dead workers have
+    written."""
 
     def __init__(self, found: Mapping[str, Response] | None = None) -> None:
         self.adopted: list[tuple[str, str]] = []

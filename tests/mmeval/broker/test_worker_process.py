@@ -1,4 +1,5 @@
-"""Real worker processes, as few as show what only a process can; kills in numbers are in tests/soak."""
+"""Real worker processes, as few as show what only a process can; kills in numbers are
+in tests/soak."""
 
 import logging
 import os
@@ -52,7 +53,8 @@ def questions(count: int) -> list[str]:
 
 
 def go_on(folder: Path) -> None:
-    """Let the copies answer more than one question as soon as both of them are there."""
+    """Let the copies answer more than one question as soon as both of them are
+    there."""
     wait_for(lambda: len(notes(folder, "start")) == 2, "the copies")
     (folder / "go").touch()
 
@@ -89,7 +91,8 @@ def test_two_copies_answer_each_into_a_segment_of_its_own_and_what_they_answered
     assert len([*tmp_path.glob("runs/*/default/journal/*.jsonl")]) == 3, (
         "one is that of this process"
     )
-    # The answer with its reasoning in it is written by the worker, and again as it is kept.
+    # The answer with its reasoning in it is written by the worker, and again as it is
+    # kept.
     assert len(lines(tmp_path)) == 17
     (kept,) = (line for line in lines(tmp_path) if "w" not in line)
     assert (kept["to"], [part["type"] for part in kept["r"]["output"]]) == (

@@ -12,7 +12,8 @@ LONG = "an-organisation-with-a-long-name/a-model-of-many-words-and-numbers-72b-i
 
 
 def runs(folder: Path, count: int, scale: float) -> list[Path]:
-    """Runs with long names of which some trials are lost, with scores as large as ``scale``."""
+    """Runs with long names of which some trials are lost, with scores as large as
+    ``scale``."""
     metric = {
         "outputs": ["right"],
         "range": None,

@@ -74,7 +74,10 @@ def test_every_spelling_is_read_as_the_published_scorer_does() -> None:
 
 
 def test_an_answer_may_mix_spellings_and_each_begins_with_its_first_number() -> None:
-    text = "<image_start><image_0><image_end> <image_start><image_0> <<gen_img1>> <<image2>> <boi><eoi> <GEN_0> #image1#"
+    text = (
+        "<image_start><image_0><image_end> <image_start><image_0> <<gen_img1>> "
+        "<<image2>> <boi><eoi> <GEN_0> #image1#"
+    )
     assert [tag.spelling for tag in find(text)] == [
         "span",
         "tag",

@@ -102,7 +102,8 @@ def test_prepare_unpacks_and_a_run_finds_what_it_left(
     write_rows(tmp_path / "data", *rows)
     archive = zipped(tmp_path / "data/all.zip", one=picture().read())
     (tmp_path / "t.yaml").write_text(
-        "task: t\ndataset_path: data\ndataset_kwargs: {media_archive: all.zip}\nexpected: {media: {image: 1}}\n"
+        "task: t\ndataset_path: data\ndataset_kwargs: {media_archive: all.zip}\n"
+        "expected: {media: {image: 1}}\n"
         "metric_list: [{metric: exact_match}]\nmetadata: {version: 1}\n"
     )
     env = environment(MMEVAL_CACHE_DIR=str(cache.parent))

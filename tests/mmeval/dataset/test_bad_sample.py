@@ -16,7 +16,8 @@ def _given(row: Sample | Exception) -> Sample:
 
 
 class Bumpy:
-    """Rows of which some are errors; the iterator goes on behind a RowError, as the contract of loaders has it."""
+    """Rows of which some are errors; the iterator goes on behind a RowError, as the
+    contract of loaders has it."""
 
     fingerprint = "bumpy"
 

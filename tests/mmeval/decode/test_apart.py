@@ -27,7 +27,8 @@ TEXT = Media.from_bytes(b"words", "a.txt")
 def steps(
     what: str, limits: DecodeLimits = DEFAULT_LIMITS, **options: object
 ) -> Iterator[Step]:
-    """The steps of a decoder made for these tests, which stands where the process apart looks for it."""
+    """The steps of a decoder made for these tests, which stands where the process apart
+    looks for it."""
     return steps_apart(
         f"mmeval.decode.toy_decoder:{what}", TEXT, b"words", limits, **options
     )
@@ -155,8 +156,10 @@ def test_a_script_without_a_guard_is_not_run_again_and_leaves_no_process(
 ) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "from mmeval import decode\nfrom mmeval.decode import apart\nfrom mmeval.content.media import Media\n"
-        f"print('begun', decode.document_text(Media.from_bytes({tiny.pdf()!r})), apart._crew._idle[0]._process.pid)\n"
+        "from mmeval import decode\nfrom mmeval.decode import apart\nfrom "
+        "mmeval.content.media import Media\n"
+        f"print('begun', decode.document_text(Media.from_bytes({tiny.pdf()!r})), "
+        "apart._crew._idle[0]._process.pid)\n"
     )
     done = subprocess.run(
         [sys.executable, str(script)], capture_output=True, text=True, check=True

@@ -32,7 +32,8 @@ WHOLE = {
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, library: Any, name: str) -> list[Any]:
-    """The calls of a function of a library, which goes on to work; each call adds to the list."""
+    """The calls of a function of a library, which goes on to work; each call adds to
+    the list."""
     calls: list[Any] = []
     real = getattr(library, name)
 

@@ -85,7 +85,10 @@ def test_a_drawing_has_the_size_that_it_states() -> None:
 
 
 def picture_of(pixels: bytes) -> str:
-    return f'<image width="9" height="9" href="data:image/png;base64,{base64.b64encode(pixels).decode()}"/>'
+    return (
+        '<image width="9" height="9" '
+        f'href="data:image/png;base64,{base64.b64encode(pixels).decode()}"/>'
+    )
 
 
 @pytest.mark.parametrize(

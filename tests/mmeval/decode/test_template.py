@@ -20,11 +20,15 @@ VALUES: dict[str, Any] = {
 PLAIN = (
     "{{ input | upper | trim }} {{ empty | default('-') }} {{ level }}",
     "{% if level > 2 and empty is none %}hard{% else %}{{ input }}{% endif %}",
-    "{% for option in options if option.name %}{{ loop.index }}. {{ option.name | title }}{% endfor %}",
-    "{% for option in options %}{% for word in option.words %}{{ word.strip() }}{{ input }}{% endfor %}{% endfor %}",
-    "{% for name, value in options[0].items() %}{{ name }}={{ value }}{% else %}none{% endfor %}",
+    "{% for option in options if option.name %}{{ loop.index }}. {{ option.name | "
+    "title }}{% endfor %}",
+    "{% for option in options %}{% for word in option.words %}{{ word.strip() }}{{ "
+    "input }}{% endfor %}{% endfor %}",
+    "{% for name, value in options[0].items() %}{{ name }}={{ value }}{% else "
+    "%}none{% endfor %}",
     "{% if level in [1, 3] %}{{ options | length }}{% endif %}",
-    "{% for option in options %}{% if loop.index < loop.length and option.name != 'a' and level == 3 %}{% endif %}"
+    "{% for option in options %}{% if loop.index < loop.length and option.name != 'a' "
+    "and level == 3 %}{% endif %}"
     "{% endfor %}",
 )
 NOT_PLAIN = (
@@ -34,10 +38,12 @@ NOT_PLAIN = (
     "{% set x = input %}{{ x }}",
     "{% for i in range(level) %}{{ i }}{% endfor %}",
     "{% for a in options %}{% for b in options %}{{ b.name }}{% endfor %}{% endfor %}",
-    "{% for option in options %}{% if option.name in input %}{{ option.name }}{% endif %}{% endfor %}",
+    "{% for option in options %}{% if option.name in input %}{{ option.name }}{% "
+    "endif %}{% endfor %}",
     "{% for option in options %}{{ input | lower }}{% endfor %}",
     "{% for option in options %}{% if options == input %}{% endif %}{% endfor %}",
-    "{% for a in [1, 2] %}{% for b in [a, a] %}{% for c in [b, b] %}{% endfor %}{% endfor %}{% endfor %}",
+    "{% for a in [1, 2] %}{% for b in [a, a] %}{% for c in [b, b] %}{% endfor %}{% "
+    "endfor %}{% endfor %}",
     "{{ input.replace('W', 'V') }}",
     "{{ [input] | lower }}",
     "{{ input | trim(input) }}",
@@ -74,19 +80,22 @@ def test_the_prompts_of_judges_are_plain() -> None:
 
 
 HOSTILE = {
-    "loops": "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+    "loops": "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor "
+    "%}",
     "a product of values": "{% for word in words %}{% if word in input %}{% endif %}{% endfor %}",
     "comparisons": "{% for word in words %}{% if words == words %}{% endif %}{% endfor %}",
     "loops over written lists": "".join(
         f"{{% for {name} in [{'1, ' * 50}] %}}" for name in "abcde"
     )
     + "{% endfor %}" * 5,
-    "calls": "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(40) }}",
+    "calls": "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro "
+    "%}{{ m(40) }}",
     "repetition": "{{ 'a' * 10000000000 }}",
     "a constant": "{% autoescape 'a' * 10000000000 %}{% endautoescape %}",
     "a filter": "{{ 'a' | center(10000000000) }}",
     "a format": "{{ '%10000000000d' % 1 }}",
-    "doubling": "{% set n = namespace(x='a') %}{% for i in range(60) %}{% set n.x = n.x ~ n.x %}{% endfor %}",
+    "doubling": "{% set n = namespace(x='a') %}{% for i in range(60) %}{% set n.x = n.x ~ n.x "
+    "%}{% endfor %}",
     "lists of one list": "{% set a = ['x' * 999] * 999 %}{% set b = [a] * 999 %}{{ [b] * 999 }}",
 }
 

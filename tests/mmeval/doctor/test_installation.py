@@ -12,7 +12,8 @@ from mmeval.installation import DISTRIBUTION
 from tests.support.task_folder import write_files
 
 SETUP = (
-    "[options.entry_points]\nmmeval.tasks =\n    t = tasks.t\nmmeval.metrics =\n    wer = m:wer\n"
+    "[options.entry_points]\nmmeval.tasks =\n    t = tasks.t\nmmeval.metrics =\n    "
+    "wer = m:wer\n"
     "[options.extras_require]\na_b = x\n"
 )
 ENTRIES = "[mmeval.tasks]\nt = tasks.t\n[mmeval.metrics]\nwer = m:wer\n"
@@ -48,7 +49,10 @@ def written(
     entries: str = ENTRIES,
     extras: str = "a-b",
 ) -> Path:
-    meta = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nProvides-Extra: {extras}\n"
+    meta = (
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nProvides-Extra: "
+        f"{extras}\n"
+    )
     return write_files(folder, {"METADATA": meta, "entry_points.txt": entries})
 
 

@@ -11,7 +11,10 @@ SHORT = Section(
 
 
 def test_a_finding_is_a_line_and_what_fixes_it_the_next() -> None:
-    plain = "Plugins\n  ok       38 plugins\n  broken   ill [2Jness\n           -> pip uninstall dist-ill\n"
+    plain = (
+        "Plugins\n  ok       38 plugins\n  broken   ill [2Jness\n           -> pip "
+        "uninstall dist-ill\n"
+    )
     assert as_text([SHORT, Section("Nothing", ())], colour=False, width=80) == plain
     assert "\x1b[32mok       \x1b[0m38 plugins" in as_text(
         [SHORT], colour=True, width=80

@@ -7,7 +7,10 @@ from mmeval.doctor import registered
 from mmeval.task.index import TaskIndex
 from tests.support.task_folder import installed, task, write_files
 
-MORE = "[mmeval.aggregators]\nill = ill_package:x\nneedy = needy_package:x\nmean = mmeval.aggregate.aggregators:median\n"
+MORE = (
+    "[mmeval.aggregators]\nill = ill_package:x\nneedy = needy_package:x\nmean = "
+    "mmeval.aggregate.aggregators:median\n"
+)
 
 
 def test_a_plugin_that_does_not_load_is_named_others_counted(

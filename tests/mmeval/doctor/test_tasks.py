@@ -140,7 +140,8 @@ def small(tmp_path: Path) -> Path:
 def metrics(file: Path, *names: str, strict: bool = False) -> list[Finding]:
     listed = "".join(f"  - metric: {name}\n" for name in names)
     file.write_text(
-        f"task: t\n{f'metric_list:{chr(10)}{listed}' if names else ''}metadata: {{version: 1}}\n"
+        f"task: t\n{f'metric_list:{chr(10)}{listed}' if names else ''}metadata: "
+        f"{{version: 1}}\n"
     )
     return list(tasks.metrics(item(str(file)), strict=strict))
 

@@ -23,7 +23,10 @@ from tests.support.task_folder import installed
 
 SAMPLE = Sample("1", (user("?"),))
 HERE = "tests.mmeval.interchange.test_contract"
-FORMATS = f"\n[mmeval.formats]\nparrot = {HERE}:PARROT\nsilent = {HERE}:SILENT\nodd = {HERE}:SAMPLE\n"
+FORMATS = (
+    f"\n[mmeval.formats]\nparrot = {HERE}:PARROT\nsilent = {HERE}:SILENT\nodd = "
+    f"{HERE}:SAMPLE\n"
+)
 
 
 class Parrots:

@@ -1,4 +1,5 @@
-"""What the writers of all layouts with one place for an answer share, shown on a layout of plain lines."""
+"""What the writers of all layouts with one place for an answer share, shown on a layout
+of plain lines."""
 
 from collections.abc import Sequence
 from pathlib import Path

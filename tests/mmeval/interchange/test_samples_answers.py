@@ -111,7 +111,8 @@ def test_what_else_a_line_has_of_an_answer_is_kept(tmp_path: Path) -> None:
         ('{"doc": {"id": "1"}, "parts": {}}', "no line"),
         ('{"doc": {"id": "1"}, "parts": []}', "question is damaged"),
         (
-            '{"doc": {"id": "1", "input": [{"role": "user", "content": [7]}]}, "parts": []}',
+            '{"doc": {"id": "1", "input": [{"role": "user", "content": [7]}]}, '
+            '"parts": []}',
             "question is damaged",
         ),
     ],

@@ -38,7 +38,8 @@ def answered(
     replies: Mapping[str, str | Response] | None = None,
     **options: Any,
 ) -> tuple[AnsweredGraph, list[int]]:
-    """The verdicts where all but the ``replies`` by id are yes, and how many calls each wave has."""
+    """The verdicts where all but the ``replies`` by id are yes, and how many calls each
+    wave has."""
 
     def say(call: Call) -> str | Response:
         id = call.request.messages[-1].content.text.partition("<")[2].partition(">")[0]

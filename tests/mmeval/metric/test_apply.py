@@ -38,7 +38,8 @@ def words(trial: Trial) -> str:
 
 
 class Lengths:
-    """A batched metric: the length of each answer. It notes the sizes of its batches."""
+    """A batched metric: the length of each answer. It notes the sizes of its
+    batches."""
 
     def __init__(
         self, *, fits: int = 99, batch: int = 4, message: str = OF_CUDA

@@ -198,7 +198,8 @@ def test_one_that_needs_more_than_scores_is_refused() -> None:
 
 
 def taking(**scores: Score | float) -> Score | None:
-    """What a metric that takes missing pieces gets for the pieces a, b and c, of which the run skips c."""
+    """What a metric that takes missing pieces gets for the pieces a, b and c, of which
+    the run skips c."""
 
     @metric(range=(0, 1), version="1", source="tests", takes_missing=True)
     def counted(

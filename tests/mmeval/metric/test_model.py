@@ -93,7 +93,8 @@ def cached(
     *,
     branch: str = "main",
 ) -> Path:
-    """A model in the hub's cache, as its library keeps it: links to contents. Returns the snapshot."""
+    """A model in the hub's cache, as its library keeps it: links to contents. Returns
+    the snapshot."""
     folder = home / f"models--{repo.replace('/', '--')}"
     write_files(folder / "refs", {branch: commit})
     snapshot = folder / "snapshots" / commit

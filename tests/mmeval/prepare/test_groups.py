@@ -25,7 +25,8 @@ HARD = "data\nfilter: {level: hard}"
 
 
 def write(folder: Path, expected: str, **tasks: str) -> Path:
-    """A group of tasks, each with the folder of its data, and further keys on lines of their own."""
+    """A group of tasks, each with the folder of its data, and further keys on lines of
+    their own."""
     for name, more in tasks.items():
         data = folder / more.partition("\n")[0]
         write_files(

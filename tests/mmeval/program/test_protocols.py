@@ -31,7 +31,8 @@ def ask(*messages: Message, wants: Sequence[PartKind] = ("text",)) -> Ask:
 def fed(
     program: Program[Any], *answers: Response | Sequence[Response]
 ) -> tuple[Any, list[list[Call]]]:
-    """The result of a program that gets these replies, step by step, and the calls of each step."""
+    """The result of a program that gets these replies, step by step, and the calls of
+    each step."""
     steps, sent = [], None
     for answer in answers:
         asked = program.send(sent)

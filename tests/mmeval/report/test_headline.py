@@ -11,7 +11,8 @@ NO_JUDGE: dict[str, Any] = {"value": None, "scored": 0, "unavailable": 4}
 
 
 def benchmark(total: dict[str, Any], **metrics: Any) -> dict[str, Any]:
-    """A structure that needs nothing, a quality made of two looks, and a total made of a verdict and the quality."""
+    """A structure that needs nothing, a quality made of two looks, and a total made of
+    a verdict and the quality."""
     made_of: dict[str, Any] = {
         "quality": {
             "outputs": ["quality"],

@@ -1,4 +1,5 @@
-"""Why groups have no value, or stand on fewer tasks, and which rows only repeat others."""
+"""Why groups have no value, or stand on fewer tasks, and which rows only repeat
+others."""
 
 import re
 from collections.abc import Sequence

@@ -229,7 +229,8 @@ def test_lines_fit_the_width_and_nothing_is_cut(width: int) -> None:
     tasks = (
         task(
             "a",
-            alias="A task with a name of very many words that goes on and on, further still",
+            alias="A task with a name of very many words that goes on and on, further "
+            "still",
         ),
         JUDGED,
     )

@@ -35,7 +35,10 @@ metric_list:
   - metric: toy_verdict
 metadata: {version: 1}
 """
-GROUP = "group: all\ntask: [asked]\naggregate_metric_list:\n  - metric: toy_yes\nmetadata: {version: 1}\n"
+GROUP = (
+    "group: all\ntask: [asked]\naggregate_metric_list:\n  - metric: toy_yes\n"
+    "metadata: {version: 1}\n"
+)
 JUDGE = {"judge": BackendSpec("toy")}
 STRICT = {"judge": BackendSpec("toy", {"model": "toy-strict"})}
 
@@ -47,8 +50,8 @@ def ran(
     word: str = "yes",
     **options: Any,
 ) -> Path:
-    """The folder of a run over questions that the toy model answers with their own words; ``toy_yes`` looks for the
-    word."""
+    """The folder of a run over questions that the toy model answers with their own
+    words; ``toy_yes`` looks for the word."""
     task = (
         TASK.replace("toy_yes\n", f"toy_yes\n    word: {word}\n")
         if word != "yes"

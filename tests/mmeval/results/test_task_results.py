@@ -138,7 +138,8 @@ def test_tasks_count_once(
 
 
 def test_a_group_inside_a_group_weighs_its_own_as_it_says() -> None:
-    """Of 30 and 10 trials: a mean of samples in the category, and a plain mean of categories around it."""
+    """Of 30 and 10 trials: a mean of samples in the category, and a plain mean of
+    categories around it."""
 
     def of(weigh: bool, inner: tuple[GroupMetric, ...], b: Result) -> dict[str, Result]:
         groups = [

@@ -197,7 +197,10 @@ def test_why_a_piece_is_unavailable_is_the_reason_of_the_piece_alone() -> None:
     assert str(UnavailableMetrics(("a",), ("x", "y"), "it asks")).endswith(
         " unavailable: they ask"
     )
-    both = "av is not installed, and it asks the role 'judge'; a flag adds it; a judge adds it"
+    both = (
+        "av is not installed, and it asks the role 'judge'; a flag adds it; a judge "
+        "adds it"
+    )
     said = str(UnavailableMetrics(("a",), ("x", "y"), both))
     assert said.endswith(
         "and they ask the role 'judge'; a flag adds them; a judge adds them"

@@ -188,7 +188,8 @@ async def test_answers_in_flight_are_waited_for(
 
 
 class Arriving(Toy):
-    """Its reply is on its way through the loop when the backend is closed; question 1 has no valid key."""
+    """Its reply is on its way through the loop when the backend is closed; question 1
+    has no valid key."""
 
     async def generate(self, request: Request) -> Response:
         if asked_text(request) == "question 1":

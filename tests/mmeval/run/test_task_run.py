@@ -58,7 +58,8 @@ def test_answers_of_a_model_are_recorded_as_blocks_and_those_made_elsewhere_as_t
 
 
 GEMINI = "{judge: gemini}"
-"""The key ``asks`` of a metric: which role of the run plays a role that the metric names."""
+"""The key ``asks`` of a metric: which role of the run plays a role that the metric
+names."""
 
 
 def built(

@@ -1,4 +1,5 @@
-"""Lanes of trials: to one process that loads each model once, and to the ordinary ones."""
+"""Lanes of trials: to one process that loads each model once, and to the ordinary
+ones."""
 
 import asyncio
 import os
@@ -119,7 +120,8 @@ def test_a_run_that_is_stopped_does_not_wait_for_what_a_model_has_left(
 
 
 class Noting:
-    """Stands for the processes: notes what it is sent, and answers once its gate is open."""
+    """Stands for the processes: notes what it is sent, and answers once its gate is
+    open."""
 
     def __init__(self) -> None:
         self.messages: list[list[Item]] = []

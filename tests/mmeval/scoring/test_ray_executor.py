@@ -1,4 +1,5 @@
-"""The executor over a cluster that is not there: its actors are objects, which die when the work is to die."""
+"""The executor over a cluster that is not there: its actors are objects, which die when
+the work is to die."""
 
 from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool

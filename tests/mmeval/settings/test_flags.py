@@ -1,4 +1,5 @@
-"""Flags and the fields of a run: each has the other. Effects of flags: ``tests/stories/test_flag_effects.py``."""
+"""Flags and the fields of a run: each has the other. Effects of flags:
+``tests/stories/test_flag_effects.py``."""
 
 from dataclasses import fields, replace
 from pathlib import Path

@@ -45,7 +45,8 @@ def texts_of(folder: Path) -> dict[str, str]:
 
 
 def kept_in(folder: Path, key: str = "k") -> tuple[str, Response, list[bytes]]:
-    """What the journal answers: the digest of the request, the response, and the bytes of its media."""
+    """What the journal answers: the digest of the request, the response, and the bytes
+    of its media."""
     with opened(folder) as journal:
         entry = journal.get(key)
         assert entry is not None and entry.response.output is not None
@@ -252,7 +253,8 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 class Worker:
-    """A worker process beside an open journal, to which it reports what it has written."""
+    """A worker process beside an open journal, to which it reports what it has
+    written."""
 
     def __init__(self, folder: Path, journal: Journal) -> None:
         self.segment = Segment(folder / "journal", MediaStore(folder / "media"))

@@ -1,4 +1,5 @@
-"""File systems without locks are stood in for by a ``flock`` that fails as theirs does: none could be mounted here."""
+"""File systems without locks are stood in for by a ``flock`` that fails as theirs does:
+none could be mounted here."""
 
 import errno
 import fcntl

@@ -16,7 +16,8 @@ IDENTITY = {"model": {"backend": "hf", "revision": "abc"}, "seed": 0}
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Another process works in the folder: a lock on another opening of the file is as good as one of its."""
+    """Another process works in the folder: a lock on another opening of the file is as
+    good as one of its."""
     with closing(RunFolder(folder)):
         pass
     with (folder / "run.lock").open("r+") as file:

@@ -22,7 +22,8 @@ main = sys.modules["__main__"]
 with ProcessPoolExecutor(1, mp_context=FreshContext()) as pool:
     print(pool.submit(abs, -3).result(), sys.modules["__main__"] is main)
 """
-"""A script without a main guard: a usual spawned process would run it again, and die of it."""
+"""A script without a main guard: a usual spawned process would run it again, and die of
+it."""
 
 
 def test_a_fresh_process_does_not_run_the_script_again(tmp_path: Path) -> None:

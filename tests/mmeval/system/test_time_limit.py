@@ -11,7 +11,8 @@ pytestmark = pytest.mark.timeout(0)  # which would use the same alarm
 
 
 class Clock:
-    """A clock that tests move. The alarms that the kernel sends by its own are hours away."""
+    """A clock that tests move. The alarms that the kernel sends by its own are hours
+    away."""
 
     def __init__(self) -> None:
         self.now = 5000.0

@@ -38,7 +38,10 @@ def test_plugins_that_are_broken_or_claimed_twice_are_all_refused_with_their_lin
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     more = "[mmeval.metrics]\ngone = no_such_module:thing\nsts = no_such_module:thing\n"
-    lines = "metric_list:\n  - {metric: exact_match}\n  - {metric: gone}\n  - {metric: sts}\n"
+    lines = (
+        "metric_list:\n  - {metric: exact_match}\n  - {metric: gone}\n  - {metric: "
+        "sts}\n"
+    )
     with (
         installed(tmp_path / "site", monkeypatch, {"odd": {}}, more=more),
         pytest.raises(TaskFileError) as caught,
@@ -85,7 +88,10 @@ def test_the_configuration_is_plain_json_without_paths_of_the_machine_and_facts_
 def test_switches_come_from_the_file_the_command_line_wins_and_consent_is_the_user_s(
     tmp_path: Path,
 ) -> None:
-    listed = "metric_list: [{metric: exact_match, ignore_case: true, strip: false}, {metric: hf_evaluate, name: ./own}]"
+    listed = (
+        "metric_list: [{metric: exact_match, ignore_case: true, strip: false}, "
+        "{metric: hf_evaluate, name: ./own}]"
+    )
     file = parsed(tmp_path, f"{HEAD}{listed}\n")
     for trust in (False, True):
         given = TaskOverrides(
@@ -108,7 +114,8 @@ def test_overrides_change_the_task_and_its_recorded_configuration(
 ) -> None:
     made = built(
         tmp_path,
-        "generation_kwargs: {max_gen_toks: 5, temperature: 1, image.size: 1x1}\nrepeats: 2",
+        "generation_kwargs: {max_gen_toks: 5, temperature: 1, image.size: 1x1}\n"
+        "repeats: 2",
         gen_kwargs={"temperature": 0.5, "max_tokens": 7, "image.steps": 5},
         repeats=MAX_REPEATS,
         profile="official",

@@ -112,7 +112,10 @@ def test_one_that_takes_missing_pieces(
 def test_without_any_of_its_pieces_it_is_unavailable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entries = "  - metric: text_worth\n  - metric: judge_yes_no\n  - metric: what_there_is\n    of: {}\n"
+    entries = (
+        "  - metric: text_worth\n  - metric: judge_yes_no\n  - metric: what_there_is\n"
+        "    of: {}\n"
+    )
     with registered(tmp_path / "site", monkeypatch):
         both = (
             built(tmp_path, entries.format("[text_worth, judge_yes_no]"))
@@ -163,6 +166,7 @@ def test_a_fault_of_a_piece_is_reported_once(tmp_path: Path) -> None:
     with pytest.raises(TaskFileError) as caught:
         built(
             tmp_path,
-            f"  - metric: exact_match\n    strip: 3\n  - metric: strict_structure\n{OVERALL}",
+            "  - metric: exact_match\n    strip: 3\n  - metric: strict_structure\n"
+            f"{OVERALL}",
         )
     assert str(caught.value).count("strip") == 1

@@ -49,7 +49,8 @@ def test_a_wrong_value_is_named_with_its_line(line: str, name: str, word: str) -
     ("keys", "columns"),
     [
         (
-            "doc_to_visual: !function utils.pictures\ndoc_to_text: '{{question}} Say A or B.'\ndoc_to_target: answer",
+            "doc_to_visual: !function utils.pictures\ndoc_to_text: '{{question}} Say "
+            "A or B.'\ndoc_to_target: answer",
             {
                 "input": "{{ image }} {{question}} Say A or B.",
                 "reference": "{{ answer }}",

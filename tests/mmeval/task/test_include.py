@@ -89,7 +89,9 @@ def test_a_path_has_no_detours_but_through_a_link_which_leads_elsewhere(
 def test_a_file_that_many_others_include_is_resolved_once(tmp_path: Path) -> None:
     names = [f"{level}-{number}.yaml" for level in range(12) for number in range(10)]
     below = {
-        name: f"include: [{', '.join(n for n in names if n.startswith(f'{level + 1}-'))}]\nrepeats: 1"
+        name: "include: "
+        f"[{', '.join(n for n in names if n.startswith(f'{level + 1}-'))}]\n"
+        "repeats: 1"
         for name in names
         if (level := int(name.partition("-")[0])) < 11
     }

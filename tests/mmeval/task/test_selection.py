@@ -14,8 +14,10 @@ FOLDER = {
     "deep/three.yaml": task("three", "tag: odd"),
     "_shared": "tag: even\nrepeats: 2",
     "_template.yaml": "repeats: 4",
-    "group.yaml": "group: low\ntask: [one, two]\naggregate_metric_list:\n  - metric: exact_match\n",
-    "outer.yaml": "group: all\ngroup_alias: Everything\ntask: [low, three]\nmetadata: {version: 2.0}\n",
+    "group.yaml": "group: low\ntask: [one, two]\naggregate_metric_list:\n  - metric: "
+    "exact_match\n",
+    "outer.yaml": "group: all\ngroup_alias: Everything\ntask: [low, three]\nmetadata: {version: "
+    "2.0}\n",
 }
 
 
@@ -74,7 +76,10 @@ def test_groups_are_reported_outermost_first_with_their_members(folder: Path) ->
 def test_inline_groups_overrides_and_new_tasks_are_read_where_they_stand(
     folder: Path,
 ) -> None:
-    inline = "group: g\ntask:\n  - group: inner\n    task: [one]\n  - task: two\n    repeats: 9\n"
+    inline = (
+        "group: g\ntask:\n  - group: inner\n    task: [one]\n  - task: two\n    "
+        "repeats: 9\n"
+    )
     new = "  - task: new\n    include: _template.yaml\n    metadata: {version: 1}\n"
     selection = select(["g"], [write_files(folder, {"g.yaml": inline + new})])
     assert [group.members for group in selection.groups] == [

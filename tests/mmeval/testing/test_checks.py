@@ -35,8 +35,9 @@ TEXT, TEXT_AND_IMAGE = (
 
 
 class Parrot:
-    """Repeats its words, with a number drawn from the row's own seed where something is to be drawn, and beside it a
-    picture of the number's colour where one is wanted. A ``defect`` makes other rows of these."""
+    """Repeats its words, with a number drawn from the row's own seed where something is
+    to be drawn, and beside it a picture of the number's colour where one is wanted. A
+    ``defect`` makes other rows of these."""
 
     identity: Mapping[str, Any] = {"backend": "parrot"}
     provenance: Mapping[str, Any] = {}
@@ -272,7 +273,8 @@ def test_a_backend_that_never_draws_has_to_say_so_and_is_held_to_it() -> None:
 
 
 class Artist(Parrot):
-    """Gives a medium made of its words, and of how many rows are asked beside it, times ``step``."""
+    """Gives a medium made of its words, and of how many rows are asked beside it, times
+    ``step``."""
 
     def __init__(self, kind: PartKind, make: Callable[[int], Media], step: int) -> None:
         super().__init__(Capabilities.of(("text",), (kind,), "single"))

@@ -25,8 +25,8 @@ def loaded(folder: Path, **settings: Any) -> Pipeline:
 
 
 def changed_weights(folder: Path, part: str, change: Callable[[str, Any], Any]) -> Path:
-    """A copy of the tiny pipeline, in which each tensor of a part is what ``change`` makes of it: left out for None, as
-    it is for an ellipsis."""
+    """A copy of the tiny pipeline, in which each tensor of a part is what ``change``
+    makes of it: left out for None, as it is for an ellipsis."""
     shutil.copytree(tiny_model("sd"), folder, dirs_exist_ok=True)
     (file,) = (folder / part).glob("*.safetensors")
     made = {

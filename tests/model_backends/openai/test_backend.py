@@ -26,7 +26,8 @@ KEY = "key-0123456789-abcdef"
 
 
 def test_calls_run_at_once_over_connections_that_are_used_again() -> None:
-    """The server answers only when all fifty have arrived. A closed backend opens again."""
+    """The server answers only when all fifty have arrived. A closed backend opens
+    again."""
 
     async def ask(url: str) -> tuple[int, int]:
         backend = OpenAIBackend(model="m", base_url=url)
@@ -220,8 +221,8 @@ def test_identity_names_what_changes_answers_and_the_key_shows_nowhere(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     backend = OpenAIBackend(model="m", base_url=LOCAL)
     assert (
-        KEY
-        not in f"{backend!r} {backend._settings!r} {backend.identity} {backend.provenance}"
+        KEY not in f"{backend!r} {backend._settings!r} {backend.identity} "
+        f"{backend.provenance}"
     )
     assert backend.provenance["host"] == "localhost"
     assert backend.provenance["aiohttp"]

@@ -101,7 +101,10 @@ def test_a_document_or_a_drawing_goes_as_its_words_or_its_picture() -> None:
     first = "\n[document1.csv]\nsalt,2\n\n[end of document1.csv]\n"
     second = "\n[document2.txt]\nwords\n[end of document2.txt]\n"
     assert [item["text"] for item in row["content"]] == ["Sum up", first, second]
-    drawing = b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="4"><!-- a hint --></svg>'
+    drawing = (
+        b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="4"><!-- a hint '
+        b"--></svg>"
+    )
     [row] = encoded(user(medium(drawing)))
     head, _, data = row["content"][0]["image_url"]["url"].partition(",")
     assert head == "data:image/png;base64"

@@ -77,7 +77,10 @@ def test_what_a_library_prints_and_asks_for_harms_nothing(tmp_path: Path) -> Non
     text = serve.read_text()
     ask = "    for number, row in enumerate(rows):\n"
     assert text.count(ask) == 1
-    noisy = "    print('step 1')\n    os.system('echo step 2')\n    sys.stdout.write('step 3')\n    input('why? ')\n"
+    noisy = (
+        "    print('step 1')\n    os.system('echo step 2')\n    "
+        "sys.stdout.write('step 3')\n    input('why? ')\n"
+    )
     serve.write_text(text.replace(ask, noisy + ask))
     (response,) = answers(
         ProcessBackend(command=[sys.executable, str(serve)]),
@@ -204,7 +207,8 @@ def test_arguments_and_what_the_worker_logs_arrive(
     assert "worker: sees 2,3" in caplog.messages
 
 
-# --- before anything is loaded ---------------------------------------------------------------------------------------
+# --- before anything is loaded
+# ---------------------------------------------------------------------------------------
 
 
 def test_a_backend_is_made_without_loading_anything_and_its_program_ends(

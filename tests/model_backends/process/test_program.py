@@ -1,4 +1,5 @@
-"""What a worker that misbehaves makes of its rows: none is lost, and none has the media of another."""
+"""What a worker that misbehaves makes of its rows: none is lost, and none has the media
+of another."""
 
 import asyncio
 import time
@@ -28,7 +29,8 @@ def notes(tmp_path: Path) -> Iterator[Path]:
 
 
 class Asked:
-    """What came of a batch of eight rows, by row; ``death`` where the worker's end ended it."""
+    """What came of a batch of eight rows, by row; ``death`` where the worker's end
+    ended it."""
 
     def __init__(self, backend: ProcessBackend, batches: int = 1) -> None:
         self.found: dict[int, Response] = {}

@@ -15,8 +15,10 @@ from tests.support.sandbox import asking, bubblewrap, output_of, run_code
 
 def test_an_answer_is_what_was_printed_and_the_files_of_output_by_name() -> None:
     response = run_code(
-        "import shutil\nprint('two files')\nshutil.copy('input/image1.png', 'output/b.png')\n"
-        "open('output/a.csv', 'w').write('x,y')\nopen('elsewhere.txt', 'w').write('no output')",
+        "import shutil\nprint('two files')\nshutil.copy('input/image1.png', "
+        "'output/b.png')\n"
+        "open('output/a.csv', 'w').write('x,y')\nopen('elsewhere.txt', 'w').write('no "
+        "output')",
         small_media("image"),
     )
     output = output_of(response)
@@ -46,7 +48,8 @@ def test_a_program_that_fails_is_an_answer_with_its_traceback() -> None:
 
 def test_a_program_that_fails_after_too_many_files_states_both() -> None:
     response = run_code(
-        "for at in range(9): open(f'output/{at}.txt', 'w').write('x')\nraise ValueError('then')",
+        "for at in range(9): open(f'output/{at}.txt', 'w').write('x')\nraise "
+        "ValueError('then')",
         files=3,
     )
     assert (

@@ -1,4 +1,5 @@
-"""Where nothing holds programs, that is an error before anything runs, with its reason."""
+"""Where nothing holds programs, that is an error before anything runs, with its
+reason."""
 
 import os
 import socket
@@ -14,7 +15,10 @@ from mmeval.model_backends.sandbox.bubblewrap import _ISOLATED
 from mmeval.model_backends.sandbox.choice import _PROBE, _bubblewrap
 from tests.support.sandbox import bubblewrap, open_to_all
 
-CHECK = "from mmeval.model_backends.sandbox import SandboxBackend; print(SandboxBackend.check_machine())"
+CHECK = (
+    "from mmeval.model_backends.sandbox import SandboxBackend; "
+    "print(SandboxBackend.check_machine())"
+)
 VERSION = "echo bubblewrap 0.9.0; test $1 = --version"
 
 
@@ -50,7 +54,8 @@ def test_without_bubblewrap_the_message_names_the_package(
             "apparmor",
         ),
         (
-            f"{VERSION} || {{ echo 'bwrap: Cannot mount proc on /newroot/proc' >&2; exit 1; }}",
+            f"{VERSION} || {{ echo 'bwrap: Cannot mount proc on /newroot/proc' >&2; "
+            f"exit 1; }}",
             "/proc is masked",
             "systempaths",
         ),

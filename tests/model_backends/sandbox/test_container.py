@@ -1,4 +1,5 @@
-"""Docker by a stand-in: what it is asked for, and that answers come back by the same way. Not run on the real one."""
+"""Docker by a stand-in: what it is asked for, and that answers come back by the same
+way. Not run on the real one."""
 
 import json
 import os
@@ -47,7 +48,8 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Said:
 def test_a_container_answers_like_any_sandbox(docker: Said) -> None:
     arguments = {"runtime": "docker", "image": IMAGE, "python": PYTHON, "seconds": 10}
     response = run_code(
-        "print(open('input/image1.png', 'rb').read(4))\nopen('output/a.md', 'w').write('# x')",
+        "print(open('input/image1.png', 'rb').read(4))\nopen('output/a.md', "
+        "'w').write('# x')",
         small_media("image"),
         **arguments,
     )
@@ -140,7 +142,10 @@ def test_without_the_engine_the_message_says_so(
 def test_an_engine_that_is_not_running_is_refused_with_its_reason_and_other_runtimes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = "docker: Cannot connect to the Docker daemon.\n\nRun 'docker run --help' for more information"
+    said = (
+        "docker: Cannot connect to the Docker daemon.\n\nRun 'docker run --help' for "
+        "more information"
+    )
     (tmp_path / "docker").write_text(
         f'#!/bin/sh\n[ "$1" = --version ] && exit\necho "{said}" >&2\nexit 125\n'
     )

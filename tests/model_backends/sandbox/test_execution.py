@@ -1,4 +1,5 @@
-"""A program and all of its processes end: with the program, with the call, with the run that is killed."""
+"""A program and all of its processes end: with the program, with the call, with the run
+that is killed."""
 
 import asyncio
 import errno
@@ -75,7 +76,8 @@ def test_media_that_have_gone_are_an_error_and_leave_no_descriptor(
     backend = SandboxBackend()
     (tmp_path / "a.csv").write_text("x,y")
     known = Media.from_path(tmp_path / "a.csv")
-    known.to_json()  # its size and type are known, so that the sandbox is the first to miss it
+    # its size and type are known, so that the sandbox is the first to miss it
+    known.to_json()
     request = asking("print(1)", small_media("image"), known)
     (tmp_path / "a.csv").unlink()
     before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208  a count
@@ -102,7 +104,10 @@ def test_a_machine_without_descriptors_is_an_error_and_no_answer(
 
 def test_memory_that_processes_share_counts_once() -> None:
     shared = "import os, time\nheld = bytearray(os.urandom(1 << 20) * 100)\n"
-    forked = "pids = [os.fork() for _ in range(3)]\nsum(held[::4096])\ntime.sleep(0.5)\nos._exit(0) if 0 in pids else 0\n"
+    forked = (
+        "pids = [os.fork() for _ in range(3)]\nsum(held[::4096])\ntime.sleep(0.5)\n"
+        "os._exit(0) if 0 in pids else 0\n"
+    )
     assert run_code(f"{shared}{forked}print('done')", memory_mb=300).text == "done\n"
 
 
@@ -151,7 +156,10 @@ def test_descriptors_with_high_numbers_are_not_inherited_either() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
     held = [os.open("/dev/null", os.O_RDONLY) for _ in range(1100)]
     try:
-        code = "import os\nfor one in range(3, 5000):\n    try: print(os.fstat(one))\n    except OSError: pass\n"
+        code = (
+            "import os\nfor one in range(3, 5000):\n    try: print(os.fstat(one))\n   "
+            " except OSError: pass\n"
+        )
         assert run_code(f"{code}print('done')").text == "done\n"
     finally:
         for one in held:

@@ -1,4 +1,5 @@
-"""The filter of system calls, run by a small interpreter of its instructions; here the kernel runs the same."""
+"""The filter of system calls, run by a small interpreter of its instructions; here the
+kernel runs the same."""
 
 import errno
 import struct

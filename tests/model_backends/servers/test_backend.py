@@ -218,11 +218,13 @@ def test_a_server_that_dies_again_and_again_ends_it_for_every_call(
         ("unhealthy", r"not healthy after 3 seconds.*\(load_timeout\).*loading org/m"),
         (
             "memory",
-            r"exit status 1 before it could answer; it wrote: .*CUDA out of memory.*max_model_len",
+            r"exit status 1 before it could answer; it wrote: .*CUDA out of "
+            r"memory.*max_model_len",
         ),
         (
             "no module",
-            r"exit status 1 before it could answer; the last it wrote: .*No module named 'sglang'",
+            r"exit status 1 before it could answer; the last it wrote: .*No module "
+            r"named 'sglang'",
         ),
     ],
 )

@@ -1,4 +1,5 @@
-"""What the pages have a reader type in a clone: it is made, installed, run and measured there, as it is printed."""
+"""What the pages have a reader type in a clone: it is made, installed, run and measured
+there, as it is printed."""
 
 import json
 import os
@@ -41,7 +42,8 @@ def printed(test: str) -> list[str]:
 
 
 def clone(folder: Path, extra: str = "all") -> FreshEnvironment:
-    """A copy of the checkout with an environment ``.venv`` that holds pip, and what mmeval needs with an extra."""
+    """A copy of the checkout with an environment ``.venv`` that holds pip, and what
+    mmeval needs with an extra."""
     copy_of_tree(folder)
     environment = FreshEnvironment.create(folder / ".venv")
     needed = closure(requires(DISTRIBUTION) or [], (extra,), installed_only=True) - {
@@ -53,7 +55,8 @@ def clone(folder: Path, extra: str = "all") -> FreshEnvironment:
 
 
 def typed_by_a_reader() -> dict[str, str]:
-    """The variables of this process without those of the make that may run it, and without a network for pip."""
+    """The variables of this process without those of the make that may run it, and
+    without a network for pip."""
     of_make = {
         "MAKEFLAGS",
         "MFLAGS",
@@ -70,7 +73,8 @@ def typed_by_a_reader() -> dict[str, str]:
 
 
 def bash(script: str, folder: Path, **environ: str) -> str:
-    """What a shell prints that runs the script in the folder; each line has to succeed."""
+    """What a shell prints that runs the script in the folder; each line has to
+    succeed."""
     done = subprocess.run(
         ["bash", "-ec", script],
         cwd=folder,
@@ -119,7 +123,8 @@ def test_the_demo_runs_in_a_fresh_clone(tmp_path: Path) -> None:
 
 
 def check_numbers_of_the_demo(run: Path) -> None:
-    """Each metric of sound that can be computed has a number; answers hold text, picture and sound in turn."""
+    """Each metric of sound that can be computed has a number; answers hold text,
+    picture and sound in turn."""
     found = json.loads(max(run.glob("results_*.json")).read_text())["mmeval"]
     rows = {
         (row["task"], row["metric"]): row
@@ -176,7 +181,8 @@ def beside_python() -> dict[str, str]:
 
 @pytest.mark.parametrize("command", printed(MEASURED))
 def test_a_benchmark_prints_its_table(command: str) -> None:
-    """Whether the figures meet their goals (exit code 1: not all) is no question for a machine that runs tests."""
+    """Whether the figures meet their goals (exit code 1: not all) is no question for a
+    machine that runs tests."""
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=ROOT,

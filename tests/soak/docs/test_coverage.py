@@ -1,4 +1,5 @@
-"""What exists is documented, and what is documented exists: each a comparison of two sets."""
+"""What exists is documented, and what is documented exists: each a comparison of two
+sets."""
 
 import inspect
 import json
@@ -63,7 +64,8 @@ NOT_OURS = {
     ),
     *("array", "dependency", "parsable", "wrap"),
 }
-"""Flags on these pages that mmeval does not have: of other programs, and a mistake that is shown."""
+"""Flags on these pages that mmeval does not have: of other programs, and a mistake that
+is shown."""
 
 
 def page(name: str) -> str:

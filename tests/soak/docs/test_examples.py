@@ -9,7 +9,8 @@ from tests.support.judges import judge_server
 from tests.support.mock_openai_server import MockServer
 
 FOLLOWED_ELSEWHERE = {"publish-a-benchmark.md"}
-"""``tests/soak/packages/test_publish_a_benchmark.py`` follows it, where nothing is but what the page has named."""
+"""``tests/soak/packages/test_publish_a_benchmark.py`` follows it, where nothing is but
+what the page has named."""
 FOLLOWED_HERE = {
     page.relative_to(ROOT).as_posix(): page
     for page in PAGES

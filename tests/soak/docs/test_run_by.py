@@ -1,4 +1,5 @@
-"""Every command of the pages is run: by the reader of the examples, or by the test or script that its block names."""
+"""Every command of the pages is run: by the reader of the examples, or by the test or
+script that its block names."""
 
 import re
 from pathlib import Path
@@ -23,11 +24,13 @@ NO_COMMANDS = {
     "python -c pass",
     "bash .ci/run",
 }
-"""How mmeval is called, what a figure is measured against, and the script that runs all of this."""
+"""How mmeval is called, what a figure is measured against, and the script that runs all
+of this."""
 
 
 def test_a_command_stands_in_a_block_that_is_run() -> None:
-    """A block of a shell language would be shown and not run; ``console`` is what the reader knows."""
+    """A block of a shell language would be shown and not run; ``console`` is what the
+    reader knows."""
     assert [
         str(block)
         for block in ALL
@@ -74,13 +77,15 @@ def test_the_test_or_script_that_a_block_names_runs_it(block: Block) -> None:
 
 
 def takes_from_the_page(file: Path, test: str) -> bool:
-    """Whether a test of that name is there, and its file asks for the blocks that are left to it."""
+    """Whether a test of that name is there, and its file asks for the blocks that are
+    left to it."""
     text = file.read_text()
     return f"def {test}(" in text and "blocks_run_by(" in text
 
 
 def commands_of_script(file: Path) -> set[str]:
-    """The lines of a shell script as commands, without variables that are set for one of them and without remarks."""
+    """The lines of a shell script as commands, without variables that are set for one
+    of them and without remarks."""
     lines = (
         re.sub(r"^(?:\w+=(?:\"[^\"]*\"|\S*) +)*", "", line.strip())
         for line in file.read_text().splitlines()

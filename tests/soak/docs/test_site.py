@@ -1,4 +1,5 @@
-"""The site: it is built without a warning and without a network, every page is reached, and none loads from outside."""
+"""The site: it is built without a warning and without a network, every page is reached,
+and none loads from outside."""
 
 import os
 import re

@@ -1,4 +1,5 @@
-"""Any answer, written for UniM's released scripts and read again: nothing is lost, and the scripts find all of it."""
+"""Any answer, written for UniM's released scripts and read again: nothing is lost, and
+the scripts find all of it."""
 
 import json
 from collections import Counter

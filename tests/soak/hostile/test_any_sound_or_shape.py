@@ -1,4 +1,5 @@
-"""Sounds and shapes that are not made on purpose: every one has numbers in range, or a reason."""
+"""Sounds and shapes that are not made on purpose: every one has numbers in range, or a
+reason."""
 
 import json
 from typing import Any

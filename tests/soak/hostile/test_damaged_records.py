@@ -1,4 +1,5 @@
-"""Files of a run folder that are damaged, or changed into other JSON: named, left out, made or asked again."""
+"""Files of a run folder that are damaged, or changed into other JSON: named, left out,
+made or asked again."""
 
 import json
 import shutil
@@ -13,7 +14,10 @@ from tests.support.judges import judge, judge_server
 from tests.support.mock_openai_server import MockServer
 from tests.support.task_folder import write_rows
 
-TASK = "task: greet\ndataset_path: data\nmetric_list:\n  - metric: rubric_judge\nmetadata: {version: 1}\n"
+TASK = (
+    "task: greet\ndataset_path: data\nmetric_list:\n  - metric: rubric_judge\n"
+    "metadata: {version: 1}\n"
+)
 FILES = {
     name: f"{name}/**/*.jsonl" if "." not in name else f"**/{name}"
     for name in (
@@ -87,7 +91,8 @@ def run(folder: Path, servers: tuple[MockServer, MockServer]) -> Ended:
 
 
 def damaged(folder: Path, file: str, change: Callable[[bytes], bytes]) -> str:
-    """Change the second line of a file, or all of a document; returns the place as messages name it."""
+    """Change the second line of a file, or all of a document; returns the place as
+    messages name it."""
     path = max((run_folder(folder / "runs")).glob(FILES[file]))
     if path.suffix == ".json":
         path.write_bytes(change(path.read_bytes()))

@@ -1,4 +1,5 @@
-"""Processes that decode end with the process that has started them, however that one ends."""
+"""Processes that decode end with the process that has started them, however that one
+ends."""
 
 import os
 import select
@@ -32,10 +33,13 @@ def test_a_killed_process_leaves_none_behind_though_a_fork_of_it_lives_and_a_str
 ) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "import os, signal\nfrom mmeval import decode\nfrom mmeval.content.media import Media\n"
+        "import os, signal\nfrom mmeval import decode\nfrom mmeval.content.media "
+        "import Media\n"
         f"pages = decode.pages(Media.from_bytes({tiny.pdf(pages=3)!r}))\nnext(pages)\n"
         "fork = os.fork()\nif not fork:\n    os.close(1)\n    signal.pause()\n"
-        "[process] = open(f'/proc/self/task/{os.getpid()}/children').read().replace(str(fork), '').split()\n"
+        "[process] = "
+        "open(f'/proc/self/task/{os.getpid()}/children').read().replace(str(fork), "
+        "'').split()\n"
         "print(process, fork, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)\n"
     )
     done = subprocess.run(

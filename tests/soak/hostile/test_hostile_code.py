@@ -1,4 +1,5 @@
-"""Programs that try to read, stay, reach out, exhaust, rise and lie: none does, and each ends in time."""
+"""Programs that try to read, stay, reach out, exhaust, rise and lie: none does, and
+each ends in time."""
 
 import asyncio
 import time
@@ -21,7 +22,8 @@ from tests.support.hostile_code import (
 from tests.support.sandbox import bubblewrap
 
 BRIEF, PATIENT = 4, 60
-"""Seconds of programs that would go on for ever, and of all others: a machine that is busy is no defect."""
+"""Seconds of programs that would go on for ever, and of all others: a machine that is
+busy is no defect."""
 ALL = list(hostile_programs())
 LEAST = {
     "exhaustion": 25,

@@ -1,6 +1,8 @@
-"""Each file of the hostile corpus, and whatever becomes of a valid one, ends in a typed error or is harmless.
+"""Each file of the hostile corpus, and whatever becomes of a valid one, ends in a typed
+error or is harmless.
 
-``python -m tests.support.hostile.mutation 1000 7`` changes valid files more often, and in other ways.
+``python -m tests.support.hostile.mutation 1000 7`` changes valid files more often, and
+in other ways.
 """
 
 import json
@@ -14,7 +16,8 @@ from tests.support.hostile.corpus import corpus
 from tests.support.hostile.opening import Opened
 
 SECONDS = 3.0
-"""Of a processor, which takes up to half as long again where another program has its other half."""
+"""Of a processor, which takes up to half as long again where another program has its
+other half."""
 BYTES = 200 * 2**20
 KINDS = sorted({case.name.partition(":")[0] for case in corpus()})
 TYPED = ("decoded", "CorruptMediaError", "MediaLimitError")

@@ -1,4 +1,5 @@
-"""Hostile texts and heads of files are read in time that grows with their length alone."""
+"""Hostile texts and heads of files are read in time that grows with their length
+alone."""
 
 import contextlib
 import gc
@@ -25,10 +26,12 @@ T = TypeVar("T")
 
 
 def reads_in_linear_time(read: Callable[[T], object], short: T, long: T) -> bool:
-    """Whether a text of four times the length takes at most ten times as long: sixteen times would be quadratic.
+    """Whether a text of four times the length takes at most ten times as long: sixteen
+    times would be quadratic.
 
-    The best of several, in seconds of the processor, which other work on the machine does not lengthen. Python's search
-    for garbage is off: it goes through all objects of this process, which earlier tests have made."""
+    The best of several, in seconds of the processor, which other work on the machine
+    does not lengthen. Python's search for garbage is off: it goes through all objects
+    of this process, which earlier tests have made."""
 
     def seconds(text: T) -> float:
         gc.disable()
@@ -135,7 +138,8 @@ def test_replies_of_judges(piece: str) -> None:
     )
 
 
-# A text of the following that is read in more than linear time reaches the limit of a test.
+# A text of the following that is read in more than linear time reaches the limit of a
+# test.
 ANIMALS = {"A": "a cat", "B": "a dog", "C": "a hot dog", "D": "an owl"}
 LISTED = ("Answer: B, ", "B or ", "not the answer is ")
 

@@ -1,7 +1,8 @@
-"""Bad input: whatever a model or a judge delivers, each of the 49 tasks has a score in its range, or a reason for none.
+"""Bad input: whatever a model or a judge delivers, each of the 49 tasks has a score in
+its range, or a reason for none.
 
-An answer begins as the right one to a task's first bundled sample; its media are replaced by bad ones. The models of
-metrics are tiny random ones.
+An answer begins as the right one to a task's first bundled sample; its media are
+replaced by bad ones. The models of metrics are tiny random ones.
 """
 
 import io
@@ -68,7 +69,8 @@ def tasks(profile: str = "") -> Mapping[str, Task]:
 
 @cache
 def right(name: str) -> Trial:
-    """An answer to the first sample of a task that begins as a right one: its reference, or as many sounds as asked."""
+    """An answer to the first sample of a task that begins as a right one: its
+    reference, or as many sounds as asked."""
     task = tasks()[name]
     sample = next(iter(task.dataset()))
     if name in SPOKEN and name not in ORDERS:
@@ -97,7 +99,8 @@ def with_media(name: str, medium: Media) -> Trial:
 
 
 def scores(trial: Trial, task: Task, says: str = "yes") -> dict[str, Score]:
-    """The scores of all metrics of a task, the derived ones last; every judge gives the same reply to everything."""
+    """The scores of all metrics of a task, the derived ones last; every judge gives the
+    same reply to everything."""
     assert [metric.unavailable for metric in task.metrics if metric.unavailable] == []
     plan = scoring_plan(task, Path())
     plain = [
@@ -240,7 +243,8 @@ def test_odd_media_have_a_score(name: str) -> None:
 
 
 def asked(task: Task) -> set[str]:
-    """The outputs of judged metrics, which stay unscored when a judge is not understood."""
+    """The outputs of judged metrics, which stay unscored when a judge is not
+    understood."""
     return {
         name
         for metric in task.metrics
@@ -282,8 +286,8 @@ def test_an_answer_with_too_many_media_is_wrong(name: str) -> None:
 
 
 PROSE = (
-    "There are several things in the picture. Some of them may be what is asked about, and others are not. "
-    * 40
+    "There are several things in the picture. Some of them may be what is asked "
+    "about, and others are not. " * 40
 )
 REPLIES = {
     "empty": "",

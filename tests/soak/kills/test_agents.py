@@ -1,4 +1,5 @@
-"""Runs of an agent that are killed: nothing is asked twice, and the answers come about as without a kill."""
+"""Runs of an agent that are killed: nothing is asked twice, and the answers come about
+as without a kill."""
 
 import os
 import random
@@ -48,7 +49,8 @@ def command(folder: Path, url: str, name: str) -> list[str]:
 
 
 def told(folder: Path, name: str) -> list[Mapping[str, Any]]:
-    """Each answer of a run with its trace, but for the time that it took and the folder of its media."""
+    """Each answer of a run with its trace, but for the time that it took and the folder
+    of its media."""
     rows = read_samples(
         latest(run_folder(folder / "runs", "storyteller", name))[1]["ask"]
     )

@@ -1,4 +1,5 @@
-"""Bad days: whatever ends a run, one message says how to go on, and no answer is lost."""
+"""Bad days: whatever ends a run, one message says how to go on, and no answer is
+lost."""
 
 import json
 import os
@@ -25,7 +26,8 @@ from tests.support.questions import questions, where, write_task
 from tests.support.story_tasks import write_story_tasks
 
 UNWRITTEN = 2
-"""With one connection: the answer that the disk could not take, and the one that was asked for meanwhile."""
+"""With one connection: the answer that the disk could not take, and the one that was
+asked for meanwhile."""
 
 
 @pytest.mark.parametrize("kibibytes", [24, 96])

@@ -1,4 +1,5 @@
-"""Batches of a server: runs that are killed at each step, and batches that end badly."""
+"""Batches of a server: runs that are killed at each step, and batches that end
+badly."""
 
 import signal
 import subprocess
@@ -61,7 +62,8 @@ def command(
 
 
 def killed_at(step: str, arguments: Sequence[str | Path], server: MockServer) -> int:
-    """A run that is killed when its server has done a step and not answered it; its exit status."""
+    """A run that is killed when its server has done a step and not answered it; its
+    exit status."""
     with subprocess.Popen(
         [sys.executable, "-m", "mmeval", *map(str, arguments)], env=ENV, stderr=-3
     ) as process:

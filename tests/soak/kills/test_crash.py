@@ -1,4 +1,5 @@
-"""Runs and exports that are killed: the scores are those of a run that never was, and nothing is asked twice."""
+"""Runs and exports that are killed: the scores are those of a run that never was, and
+nothing is asked twice."""
 
 import random
 import signal
@@ -51,8 +52,9 @@ def command(tasks: Path, url: str, output: Path) -> list[str]:
 
 
 def killed_inside(arguments: Sequence[str], point: str, count: int) -> int:
-    """A run that kills itself at a point of the program; its exit status. One connection, so that no other answer is
-    in the socket at that moment, where it would be lost."""
+    """A run that kills itself at a point of the program; its exit status. One
+    connection, so that no other answer is in the socket at that moment, where it would
+    be lost."""
     child = [
         sys.executable,
         "-m",
@@ -83,14 +85,17 @@ def killed_once(
     server: MockServer,
     output: Path,
 ) -> int:
-    """A run that is killed once its server has reached a state, with requests in flight; its exit status, which is 0
-    where it ended first. What is still in the socket when a process dies is lost: so it is killed in the server's own
-    thread, which answers nothing meanwhile, right after the last answer was kept below ``output``."""
+    """A run that is killed once its server has reached a state, with requests in
+    flight; its exit status, which is 0 where it ended first. What is still in the
+    socket when a process dies is lost: so it is killed in the server's own thread,
+    which answers nothing meanwhile, right after the last answer was kept below
+    ``output``."""
     words = [sys.executable, "-m", "mmeval", *map(str, arguments)]
     with subprocess.Popen(words, env=ENV, stdin=-3, stdout=-3, stderr=-3) as process:
 
         def gone() -> bool:
-            """In the server's thread: whether the process is gone, which is killed here when its moment has come."""
+            """In the server's thread: whether the process is gone, which is killed here
+            when its moment has come."""
             if process.poll() is not None:
                 return True
             if not reached() or not server.state.in_flight:
@@ -108,7 +113,8 @@ def killed_once(
         while not server.meanwhile_silent(gone):
             time.sleep(
                 0.001
-            )  # another process is at work, which sends nothing that could be waited for
+                # another process is at work, which sends nothing that could be waited for
+            )
     return process.returncode
 
 
@@ -135,7 +141,8 @@ def test_a_run_killed_ten_times_ends_with_identical_scores_and_asks_nothing_twic
             else:
                 died.append(killed_inside(arguments, point, draw.randint(1, 5)))
         left = asked_once - server.stats()["answered"]
-        # Trials are scored in batches, as many as time makes of them, so that only one of these is certain.
+        # Trials are scored in batches, as many as time makes of them, so that only one
+        # of these is certain.
         died += [
             killed_inside(arguments, *last)
             for last in (("records", 3), ("scores", 1), ("results", 2))

@@ -1,7 +1,9 @@
-"""Faults of servers, over a socket: what can succeed when it is asked again is not lost, and the exit code is true.
+"""Faults of servers, over a socket: what can succeed when it is asked again is not
+lost, and the exit code is true.
 
-Each scenario is a row of the table in ``docs/reliability.md``. Its test runs it and compares the row;
-``REWRITE_DOCS=1 python -m pytest tests/soak/kills/test_faults.py`` writes the rows instead.
+Each scenario is a row of the table in ``docs/reliability.md``. Its test runs it and
+compares the row; ``REWRITE_DOCS=1 python -m pytest tests/soak/kills/test_faults.py``
+writes the rows instead.
 """
 
 import contextlib
@@ -39,12 +41,14 @@ SERVER = ROOT / "tests" / "support" / "mock_openai_server.py"
 SAMPLES = 200
 LATENCY = 0.02
 PATIENCE = "2"
-"""Seconds after which an unreachable server is given up here; users wait for 30 and 300."""
+"""Seconds after which an unreachable server is given up here; users wait for 30 and
+300."""
 
 
 class Seen(NamedTuple):
-    """What came of a scenario: calls that have an answer, trials that failed, the exit code; then how many requests the
-    command sent once the fault was gone, and its exit code."""
+    """What came of a scenario: calls that have an answer, trials that failed, the exit
+    code; then how many requests the command sent once the fault was gone, and its exit
+    code."""
 
     answered: int
     failed: int
@@ -54,11 +58,15 @@ class Seen(NamedTuple):
 
     def row(self, fault: str, what: str) -> str:
         later = f"asks {self.again}, ends with {self.mended}" if self.code else ""
-        return f"| {fault} | {what} | {self.answered} | {self.failed} | {self.code} | {later} |"
+        return (
+            f"| {fault} | {what} | {self.answered} | {self.failed} | {self.code} | "
+            f"{later} |"
+        )
 
 
 class Process:
-    """A mock server in a process of its own, which can be killed and started again at the same port."""
+    """A mock server in a process of its own, which can be killed and started again at
+    the same port."""
 
     def __init__(self, **settings: Any) -> None:
         self._settings, self.port = settings, 0
@@ -158,7 +166,8 @@ def struck(
     timeout: str = "",
     **faults: float | str,
 ) -> Seen:
-    """A run against a server with faults, one of which is ``wanted``; then the same command against a sound one."""
+    """A run against a server with faults, one of which is ``wanted``; then the same
+    command against a sound one."""
     with MockServer(latency=LATENCY, **faults) as server:
         arguments = [
             *asking(tmp_path, *flags),
@@ -178,7 +187,8 @@ def struck(
 
 
 def back_soon(tmp_path: Path) -> Seen:
-    """The server is killed in the middle and comes back, with nothing of what it knew."""
+    """The server is killed in the middle and comes back, with nothing of what it
+    knew."""
     with server_process(hold_after=50) as server:
         with started(
             *asking(tmp_path, "--retry_on_error", "1"), *openai_at(server)
@@ -242,7 +252,8 @@ def openai_at(server: Process) -> list[str]:
 
 
 class Fault(NamedTuple):
-    """A row of the table: what goes wrong, what mmeval does, and the run that shows it."""
+    """A row of the table: what goes wrong, what mmeval does, and the run that shows
+    it."""
 
     fault: str
     what: str

@@ -1,4 +1,5 @@
-"""A run of ISG-Bench that is killed among questions about pairs and about pictures asks none of them twice."""
+"""A run of ISG-Bench that is killed among questions about pairs and about pictures asks
+none of them twice."""
 
 import signal
 from collections.abc import Mapping

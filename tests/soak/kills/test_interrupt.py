@@ -133,13 +133,15 @@ MOMENTS: Mapping[str, tuple[str, str, int]] = {
     "page written": ("1", "after(mmeval.report.publish, 'write_at_end', 1, come)", 130),
     "swallowed": (
         "2",
-        "after(mmeval.report.publish, 'write_at_end', 1, lambda: Swallowing() and None)",
+        "after(mmeval.report.publish, 'write_at_end', 1, lambda: Swallowing() and "
+        "None)",
         130,
     ),
     "all written": ("2,2", "after(mmeval.__main__, '_leave_work_behind', 1, come)", 0),
     "at exit": ("15", "atexit.register(come)", 0),
 }
-"""What comes when, and the exit code: hangup is 1, Ctrl-C 2, SIGTERM 15. What is registered first runs last at exit."""
+"""What comes when, and the exit code: hangup is 1, Ctrl-C 2, SIGTERM 15. What is
+registered first runs last at exit."""
 SCRIPT = """
 import atexit, os, sys, threading, time
 from concurrent.futures import process

@@ -10,7 +10,10 @@ from tests.support.task_folder import task, write_files
 from tests.support.tiny_media import picture
 
 COMMIT = "b" * 40
-ROW = b'{"input": "Look: <<image1>>", "reference": "oak", "media": {"image1": "img/a.png"}}\n'
+ROW = (
+    b'{"input": "Look: <<image1>>", "reference": "oak", "media": {"image1": '
+    b'"img/a.png"}}\n'
+)
 FILES = {"test.jsonl": ROW, "img/a.png": picture()}
 
 

@@ -1,4 +1,5 @@
-"""Killed runs of the agent of ISG-Bench, refinements among them: nothing is asked twice, the answers are the same."""
+"""Killed runs of the agent of ISG-Bench, refinements among them: nothing is asked
+twice, the answers are the same."""
 
 from pathlib import Path
 

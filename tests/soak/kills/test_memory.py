@@ -11,7 +11,8 @@ SIZE = 100_000
 """Bytes of a picture. Each sample has one in its question and one in its answer."""
 FEW, MANY = 200, 1200
 MEDIA = (MANY - FEW) * 2 * SIZE
-"""What the larger run has more of: 200 MB. A hundred thousand samples would have 20 GB, and need the same memory."""
+"""What the larger run has more of: 200 MB. A hundred thousand samples would have 20 GB,
+and need the same memory."""
 
 SCRIPT = """
 import os, resource, sys
@@ -71,7 +72,8 @@ print(max(int(own.split()[1]), resource.getrusage(resource.RUSAGE_CHILDREN).ru_m
 
 
 def peak(folder: Path, count: int, kind: str) -> int:
-    """Bytes that a run of so many samples needs at most: its own process or a scoring process, whichever needs more."""
+    """Bytes that a run of so many samples needs at most: its own process or a scoring
+    process, whichever needs more."""
     folder.mkdir()
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(count), str(SIZE), kind],

@@ -1,4 +1,5 @@
-"""Processes whose parent is killed, right after it has started them or later: each ends, and holds no stream open."""
+"""Processes whose parent is killed, right after it has started them or later: each
+ends, and holds no stream open."""
 
 import contextlib
 import os
@@ -14,17 +15,22 @@ import pytest
 from tests.support.cli import DEADLINE, ROOT, environment
 
 SETUP = "Setup([Orphaned()], 300.0, 'auto')"
-JOB = "WorkerJob('w', 'toy', {'x': Orphaned()}, '', here, here / 'j', here / 'm', here / 'log', 1)"
+JOB = (
+    "WorkerJob('w', 'toy', {'x': Orphaned()}, '', here, here / 'j', here / 'm', here "
+    "/ 'log', 1)"
+)
 CHILDREN: Mapping[str, str] = {
     "forked to score": "os.register_at_fork(after_in_child=orphaned)\n"
     "ScorePool(Setup([], 300.0, 'auto'), 2, fork=True)._pool.submit(is_ready).result()",
     "spawned to score": f"ScorePool({SETUP}, 1)._pool.submit(is_ready).result()",
     "in native code": "ScorePool(Setup([], 300.0, 'auto'), 1)._pool.submit(busy_orphan).result()",
     "worker of a model": f"asyncio.run(WorkerProcess({JOB}).start())",
-    "decoder": "apart._START = f'import sys; sys.path.append({root!r}); from tests.support.orphaned import orphaned;"
+    "decoder": "apart._START = f'import sys; sys.path.append({root!r}); from "
+    "tests.support.orphaned import orphaned;"
     " orphaned(); ' + apart._START\nnext(decode.pages(Media.from_bytes(tiny.pdf())))",
 }
-"""How a process is started that kills its parent, mostly before it can have found out who that is."""
+"""How a process is started that kills its parent, mostly before it can have found out
+who that is."""
 SCRIPT = """
 import asyncio, os, sys
 from pathlib import Path

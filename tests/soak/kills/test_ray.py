@@ -1,6 +1,7 @@
 """A Ray cluster whose parts fail: no answer is lost, and none is given twice.
 
-``MMEVAL_SOAK_NODES`` is how many nodes are killed. Tests share what they can: a node is a dozen processes.
+``MMEVAL_SOAK_NODES`` is how many nodes are killed. Tests share what they can: a node is
+a dozen processes.
 """
 
 import os
@@ -194,7 +195,8 @@ def test_a_node_that_does_not_see_the_run_folder_is_named_before_anything_is_ask
         "import sys\n"
         "def hook(event, args):\n"
         "    if event == 'open' and '/token-' in str(args[0]):\n"
-        "        raise FileNotFoundError(2, 'No such file or directory', str(args[0]))\n"
+        "        raise FileNotFoundError(2, 'No such file or directory', "
+        "str(args[0]))\n"
         "sys.addaudithook(hook)\n"
     )
     runs = RayRuns(tmp_path, nodes, 4)

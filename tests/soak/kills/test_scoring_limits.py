@@ -1,4 +1,5 @@
-"""A metric that does not come back, in Python or in native code, costs one answer its score."""
+"""A metric that does not come back, in Python or in native code, costs one answer its
+score."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Runs of a model whose server mmeval starts, of which mmeval or the server is ended at any moment.
+"""Runs of a model whose server mmeval starts, of which mmeval or the server is ended at
+any moment.
 
 Nothing that was answered is asked again, and no process is left.
 """

@@ -1,4 +1,5 @@
-"""Shards at once, one of them killed and run again: merged, they are the run that never was in shards."""
+"""Shards at once, one of them killed and run again: merged, they are the run that never
+was in shards."""
 
 import random
 import signal

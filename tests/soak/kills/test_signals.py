@@ -1,6 +1,8 @@
-"""Runs that get a signal at any moment, beside four busy processes; ``MMEVAL_SOAK_SIGNALS`` says how many signals.
+"""Runs that get a signal at any moment, beside four busy processes;
+``MMEVAL_SOAK_SIGNALS`` says how many signals.
 
-Some are begun anew, most go on with what an earlier one has left. With ``pytest -s`` it prints what it has seen.
+Some are begun anew, most go on with what an earlier one has left. With ``pytest -s`` it
+prints what it has seen.
 """
 
 import os
@@ -31,7 +33,8 @@ SECONDS_TO_END = 10.0
 @pytest.fixture
 def busy() -> Iterator[None]:
     with ExitStack() as stack:
-        # A shell's background job ignores Ctrl-C, and so do the processes that it starts until they handle it.
+        # A shell's background job ignores Ctrl-C, and so do the processes that it
+        # starts until they handle it.
         stack.callback(
             signal.signal,
             signal.SIGINT,
@@ -114,7 +117,8 @@ class Soak:
             process.send_signal(signal.Signals[name])
 
     def _check(self, kind: str, code: int, err: str, kept: int) -> None:
-        """The exit code is true, what was kept is there, and no answer is lost that could arrive."""
+        """The exit code is true, what was kept is there, and no answer is lost that
+        could arrive."""
         now, answered = kept_answers(self._output), self._server.stats()["answered"]
         begun = "answers" in err
         written = [

@@ -1,4 +1,5 @@
-"""Runs of UniMA that are killed, repair loops among them: nothing is asked twice, and the answers are the same."""
+"""Runs of UniMA that are killed, repair loops among them: nothing is asked twice, and
+the answers are the same."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +14,8 @@ from tests.support.sandbox import bubblewrap
 
 
 class PlannerState(State):
-    """Plays the planner: whether a check passes, and which step is blamed, follows from what is asked."""
+    """Plays the planner: whether a check passes, and which step is blamed, follows from
+    what is asked."""
 
     def __init__(self, settings: Any) -> None:
         State.__init__(self, settings)

@@ -1,4 +1,5 @@
-"""Runs with worker processes that are killed, stopped and started again: nothing that was answered is asked twice."""
+"""Runs with worker processes that are killed, stopped and started again: nothing that
+was answered is asked twice."""
 
 import os
 import signal
@@ -26,7 +27,8 @@ QUESTIONS = sorted(f"question {i}" for i in range(ROWS))
 
 
 class Runs:
-    """Runs of one command by two copies of the toy model, each in a process of its own."""
+    """Runs of one command by two copies of the toy model, each in a process of its
+    own."""
 
     def __init__(self, folder: Path, prefix: str = "") -> None:
         self.folder = folder
@@ -74,7 +76,8 @@ class Runs:
         ).returncode
 
     def killed_after(self, answers: int, *, worker: bool) -> int:
-        """Kill the run, or one of its workers, once there are so many answers; what becomes of the run."""
+        """Kill the run, or one of its workers, once there are so many answers; what
+        becomes of the run."""
         with started(*self.command(most=answers), env=self.env) as running:
             wait_for(
                 lambda: len(answered(self.folder)) >= answers, f"{answers} answers"

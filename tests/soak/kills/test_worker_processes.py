@@ -1,4 +1,5 @@
-"""Worker processes that die at every step of their work: no answer is lost, and none is asked for twice."""
+"""Worker processes that die at every step of their work: no answer is lost, and none is
+asked for twice."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,5 @@
-"""Whatever can be decoded has a score, by signals and by tiny models; what cannot be heard is the answer's fault."""
+"""Whatever can be decoded has a score, by signals and by tiny models; what cannot be
+heard is the answer's fault."""
 
 import io
 import math

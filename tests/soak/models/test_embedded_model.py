@@ -1,4 +1,5 @@
-"""The embedded model and its kin in full: built anew, and against every rule of backends."""
+"""The embedded model and its kin in full: built anew, and against every rule of
+backends."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""Metrics that open models, as users run them offline: MMMG's by tiny random models, and a toy whose process is
-killed."""
+"""Metrics that open models, as users run them offline: MMMG's by tiny random models,
+and a toy whose process is killed."""
 
 import os
 import signal

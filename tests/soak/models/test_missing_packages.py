@@ -1,4 +1,5 @@
-"""Local models where a package that they need is not installed: one message with the command that installs it."""
+"""Local models where a package that they need is not installed: one message with the
+command that installs it."""
 
 from pathlib import Path
 

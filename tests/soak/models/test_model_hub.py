@@ -1,4 +1,5 @@
-"""Models of the hub on the command line: what is fetched and when, what is pinned, what is said when it cannot be."""
+"""Models of the hub on the command line: what is fetched and when, what is pinned, what
+is said when it cannot be."""
 
 import json
 from collections.abc import Iterator
@@ -52,7 +53,8 @@ def hub() -> Iterator[FakeHub]:
 def asked(
     hub_url: str, folder: Path, model: str, *flags: str, backend: str = "hf", **env: str
 ) -> Ended:
-    """A run of a task that wants words, or of diffusers a picture; its cache of the hub is in the folder."""
+    """A run of a task that wants words, or of diffusers a picture; its cache of the hub
+    is in the folder."""
     benchmark = write_benchmark(folder / "tasks")
     if backend == "diffusers":
         task = benchmark / "tiny.yaml"

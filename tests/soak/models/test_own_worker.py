@@ -16,7 +16,8 @@ KINDS = ("text", "image", "audio")
 
 
 def other_python() -> str:
-    """The oldest Python from 3.8 on that works here, which is the running one where there is no other."""
+    """The oldest Python from 3.8 on that works here, which is the running one where
+    there is no other."""
     for minor in range(8, sys.version_info.minor):
         found = shutil.which(f"python3.{minor}")
         if (
@@ -84,7 +85,8 @@ def test_the_tasks_of_the_demo_run_on_it_with_text_pictures_and_sounds_in_order(
 
 
 def order(parts: list[dict[str, str]]) -> tuple[str, ...]:
-    """The kinds of an answer's parts; code, which the words of a prompt hold, belongs to the words."""
+    """The kinds of an answer's parts; code, which the words of a prompt hold, belongs
+    to the words."""
     return tuple(
         kind
         for kind, _ in groupby(

@@ -1,6 +1,8 @@
-"""Runs of a model in a process of its own, of which mmeval, a copy, the program or its wrapper is killed.
+"""Runs of a model in a process of its own, of which mmeval, a copy, the program or its
+wrapper is killed.
 
-Nothing that was answered is asked again, each row has its own words and its own picture, and no process is left.
+Nothing that was answered is asked again, each row has its own words and its own
+picture, and no process is left.
 """
 
 import contextlib
@@ -26,12 +28,14 @@ KILLS = 50
 LEFT_SECONDS = 11.0
 """A copy whose parent is gone ends after ten seconds at most."""
 AGAIN = (-signal.SIGKILL, 1, 3)
-"""Codes after which the same command goes on: it was killed, its model while it was loaded, or rows met two kills."""
+"""Codes after which the same command goes on: it was killed, its model while it was
+loaded, or rows met two kills."""
 VICTIMS = ("mmeval", "copy", "program", "wrapper")
 
 
 def wrapped(runs: ProcessRuns) -> list[str]:
-    """The flags of a run whose program is under a shell, as it is under ``conda run``."""
+    """The flags of a run whose program is under a shell, as it is under ``conda
+    run``."""
     words = runs.command(seconds=0.1)
     return [
         word.replace('command="', 'command="sh -c \'"$@"; exit $?\' sh ')
@@ -89,7 +93,8 @@ def test_nothing_answered_is_asked_again_whatever_is_killed(tmp_path: Path) -> N
 
 
 def wrong_pictures(folder: Path) -> list[str]:
-    """The rows whose picture holds the words of another one. Fails unless the journal has one answer for each row."""
+    """The rows whose picture holds the words of another one. Fails unless the journal
+    has one answer for each row."""
     lines = (
         json.loads(line)
         for file in folder.rglob("journal/*.jsonl")

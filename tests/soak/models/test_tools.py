@@ -1,4 +1,5 @@
-"""An agent that asks tools: parts keep their order, and calls of several samples share batches."""
+"""An agent that asks tools: parts keep their order, and calls of several samples share
+batches."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -33,7 +34,8 @@ def illustrator(
     text_to_image: Tool | None = None,
     text_to_speech: Tool | None = None,
 ) -> AgentProgram:
-    """Words of its own, then a picture of what is asked, then more words, then what is asked as speech."""
+    """Words of its own, then a picture of what is asked, then more words, then what is
+    asked as speech."""
     assert text_to_image is not None and text_to_speech is not None
     asked = asked_text(request)
     drawn = yield from ask_one(text_to_image.call(asked, size="32x32", steps=1))

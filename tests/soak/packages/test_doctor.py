@@ -1,4 +1,5 @@
-"""``mmeval doctor`` in processes of its own: what it imports, and a torch that works or does not."""
+"""``mmeval doctor`` in processes of its own: what it imports, and a torch that works or
+does not."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""A generated package works as it is: its own tests, ruff, mypy, and its wheel in processes of its own."""
+"""A generated package works as it is: its own tests, ruff, mypy, and its wheel in
+processes of its own."""
 
 import subprocess
 import sys

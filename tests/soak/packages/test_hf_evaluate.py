@@ -23,7 +23,8 @@ class Overlap(evaluate.Metric):
         return {"shared": scale * sum(shared), "pairs": len(shared), "note": "words"}
 """
 
-# The library takes seconds to import and reads its folders from the environment then: it runs in a process of its own.
+# The library takes seconds to import and reads its folders from the environment then:
+# it runs in a process of its own.
 PROGRAM = """
 import json, sys
 from tests.support.trials import score_of, trial
@@ -101,7 +102,10 @@ def test_all_answers_of_a_run_are_computed_in_one_call_and_again_when_it_is_scor
     ]
     (tmp_path / "data/test.jsonl").write_text("\n".join(map(json.dumps, rows)))
     (tmp_path / "words.yaml").write_text(TASK)
-    run = f"-m mmeval --tasks {tmp_path}/words.yaml --model reference --output_path {tmp_path}/runs"
+    run = (
+        f"-m mmeval --tasks {tmp_path}/words.yaml --model reference --output_path "
+        f"{tmp_path}/runs"
+    )
     for command in (run, f"-m mmeval score {tmp_path}/runs/reference/default"):
         in_a_fresh_process(
             tmp_path / "home", *shlex.split(command), "--trust_remote_code"

@@ -1,4 +1,5 @@
-"""The page about publishing leads from an empty folder to an installed package, where only mmeval is installed."""
+"""The page about publishing leads from an empty folder to an installed package, where
+only mmeval is installed."""
 
 from pathlib import Path
 
@@ -20,7 +21,8 @@ TOOLS = ("pip", "setuptools", "build", "pytest")
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> FreshEnvironment:
-    """mmeval from its wheel with what that asks for, and the tools that the page names."""
+    """mmeval from its wheel with what that asks for, and the tools that the page
+    names."""
     copy_of_tree(tmp_path / "tree")
     wheel = build_wheel(tmp_path / "tree", tmp_path / "dist")
     environment = FreshEnvironment.create(tmp_path / "venv")

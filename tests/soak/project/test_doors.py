@@ -1,4 +1,5 @@
-"""The doors of packages offer the names of a reviewed list; plugins, templates and pages import from doors alone."""
+"""The doors of packages offer the names of a reviewed list; plugins, templates and
+pages import from doors alone."""
 
 import ast
 import json
@@ -43,7 +44,8 @@ def test_the_doors_offer_what_was_reviewed_and_have_it() -> None:
 
 
 def from_plugins() -> Iterator[tuple[Path, str, str]]:
-    """Each name that our plugins import, with its file and its module; of ``import a.b`` the name is empty."""
+    """Each name that our plugins import, with its file and its module; of ``import
+    a.b`` the name is empty."""
     for file in (
         file
         for tree in OURS

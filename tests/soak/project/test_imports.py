@@ -1,4 +1,5 @@
-"""What is imported when: a command pays for what it uses, and the core knows no benchmark."""
+"""What is imported when: a command pays for what it uses, and the core knows no
+benchmark."""
 
 import importlib.util
 import os
@@ -70,11 +71,13 @@ class Recorder:
 
 sys.meta_path.insert(0, Recorder())
 """
-"""Notes every import, by statement or by importlib, in a command and in its worker processes."""
+"""Notes every import, by statement or by importlib, in a command and in its worker
+processes."""
 
 
 class Imported(NamedTuple):
-    """The modules that a command imports itself after its start, and those that its worker processes import."""
+    """The modules that a command imports itself after its start, and those that its
+    worker processes import."""
 
     itself: set[str]
     workers: set[str]
@@ -100,7 +103,8 @@ def imported(words: Sequence[str], cwd: Path) -> Imported:
 
 
 def third_party(modules: set[str]) -> set[str]:
-    """The top-level packages among them that are neither ours nor Python's; what is not installed does not count."""
+    """The top-level packages among them that are neither ours nor Python's; what is not
+    installed does not count."""
     packages = {name.partition(".")[0] for name in modules} - {
         *sys.stdlib_module_names,
         "mmeval",

@@ -1,4 +1,5 @@
-"""Code that a model has written is run in the sandbox or not at all: no other module can run a program."""
+"""Code that a model has written is run in the sandbox or not at all: no other module
+can run a program."""
 
 import ast
 import re
@@ -18,7 +19,8 @@ MAY = {
     "model_backends/sandbox/interpreter.py": "asks an interpreter where it is",
     "model_backends/sandbox/runtime.py": "names the process of a sandbox",
 }
-"""The modules that start programs, and which: none of them one that a model has written, but inside the sandbox."""
+"""The modules that start programs, and which: none of them one that a model has
+written, but inside the sandbox."""
 MODULES = {"code", "codeop", "pdb", "pty", "runpy", "subprocess", "timeit"}
 BUILTINS = {"__import__", "compile", "eval", "exec"}
 CALLS = re.compile(

@@ -1,4 +1,5 @@
-"""What users install: the wheel holds the tree, and works from any folder in every way of installing it."""
+"""What users install: the wheel holds the tree, and works from any folder in every way
+of installing it."""
 
 import configparser
 import re
@@ -100,7 +101,8 @@ def hostile(tmp_path: Path) -> Path:
 
 
 def mapped(path: str) -> str | None:
-    """Where a file of the tree stands in the wheel; None for one that is not shipped."""
+    """Where a file of the tree stands in the wheel; None for one that is not
+    shipped."""
     folder, _, rest = path.partition("/")
     return f"{PACKAGES[folder]}/{rest}" if rest and folder in PACKAGES else None
 

@@ -1,4 +1,5 @@
-"""Skipped tests are counted, and a run of continuous integration skips for known reasons only."""
+"""Skipped tests are counted, and a run of continuous integration skips for known
+reasons only."""
 
 import os
 import subprocess

@@ -1,4 +1,5 @@
-"""The house style, where a test can see it: names, subjects, the mirror of the trees, no circle of imports.
+"""The house style, where a test can see it: names, subjects, the mirror of the trees,
+no circle of imports.
 
 `.importlinter` says what may import what."""
 
@@ -27,8 +28,9 @@ OF_A_FOLDER = {
     "test_task_files.py",
     "test_whole_data.py",
 }
-"""Tests whose subject is a whole folder: its YAML files, its constants and switches, agreement
-with released scorers, what its tasks make of bad answers, the data of its authors."""
+"""Tests whose subject is a whole folder: its YAML files, its constants and switches,
+agreement with released scorers, what its tasks make of bad answers, the data of its
+authors."""
 
 
 def modules() -> list[Path]:
@@ -95,7 +97,8 @@ def named(file: Path) -> tuple[str, ...]:
 
 
 def imported(file: Path) -> Iterator[str]:
-    """What a module imports anywhere in it: at its head, within functions and for the checker of types alone."""
+    """What a module imports anywhere in it: at its head, within functions and for the
+    checker of types alone."""
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -18,7 +18,8 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The index.html of a report with a trial of every kind of part, and with every status."""
+    """The index.html of a report with a trial of every kind of part, and with every
+    status."""
     return demo(tmp_path_factory.mktemp("demo"))
 
 

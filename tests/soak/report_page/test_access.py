@@ -1,4 +1,5 @@
-"""On a phone, in both themes, by keyboard alone, with a screen reader, without scripts."""
+"""On a phone, in both themes, by keyboard alone, with a screen reader, without
+scripts."""
 
 from pathlib import Path
 
@@ -90,7 +91,10 @@ def test_tab_reaches_controls_list_and_rows_and_shows_where_it_is(
     samples: Page,
 ) -> None:
     reached = {}
-    focused = "(({id, className, tagName}) => id || className || tagName)(document.activeElement)"
+    focused = (
+        "(({id, className, tagName}) => id || className || "
+        "tagName)(document.activeElement)"
+    )
     for _ in range(20):
         samples.keyboard.press("Tab")
         reached[samples.evaluate(focused)] = samples.evaluate(

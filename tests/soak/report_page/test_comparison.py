@@ -1,4 +1,5 @@
-"""The page of a comparison in a real browser: what differs first, answers beside each other, and nothing that runs."""
+"""The page of a comparison in a real browser: what differs first, answers beside each
+other, and nothing that runs."""
 
 import hashlib
 from dataclasses import replace
@@ -42,7 +43,8 @@ def medium(folder: Path, kind: str, data: bytes, mime: str) -> Json:
 
 
 def told(folder: Path, side: int) -> list[Told]:
-    """Samples that came out in each way; each answer has a picture and a sound of its own."""
+    """Samples that came out in each way; each answer has a picture and a sound of its
+    own."""
     image = medium(
         folder / "made",
         "image",

@@ -1,4 +1,5 @@
-"""The gallery: filters, the order, the count, next and previous, deep links and the back button, and many trials."""
+"""The gallery: filters, the order, the count, next and previous, deep links and the
+back button, and many trials."""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""Whatever a model, a judge or a data set writes is shown as text: a real run, its report, a real browser."""
+"""Whatever a model, a judge or a data set writes is shown as text: a real run, its
+report, a real browser."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -34,7 +35,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def unfolded(page: Page) -> Page:
-    """A trial that is shown whole, in which no element or attribute is foreign to the page."""
+    """A trial that is shown whole, in which no element or attribute is foreign to the
+    page."""
     expect(page.locator(".block-output")).to_be_visible()
     expect(page.locator(".loading")).to_have_count(0)
     check(page, "unfold")
@@ -122,7 +124,10 @@ ELSEWHERE = (
 
 
 def test_a_medium_never_comes_from_elsewhere(seen: Watched, report: Path) -> None:
-    tried = "const image = document.createElement('img'); return [mmeval.dom.show(image, address), image.src];"
+    tried = (
+        "const image = document.createElement('img'); return [mmeval.dom.show(image, "
+        "address), image.src];"
+    )
     page = seen.open(report)
     assert [page.evaluate(f"(address) => {{ {tried} }}", one) for one in ELSEWHERE] == [
         [False, ""]
@@ -147,7 +152,10 @@ ATTEMPTS = (
 def test_the_page_itself_could_not_write_markup(seen: Watched, report: Path) -> None:
     page = seen.open(report)
     for attempt in ATTEMPTS:
-        tried = f"() => {{ try {{ {attempt}; return 'done'; }} catch (error) {{ return error.name; }} }}"
+        tried = (
+            f"() => {{ try {{ {attempt}; return 'done'; }} catch (error) {{ return "
+            f"error.name; }} }}"
+        )
         outcome = page.evaluate(
             f"new Promise((done) => setTimeout(() => done(({tried})()), 0))"
         )

@@ -1,4 +1,5 @@
-"""A trial in full: every kind of part by the element that fits it, scores with their evidence, replies, steps."""
+"""A trial in full: every kind of part by the element that fits it, scores with their
+evidence, replies, steps."""
 
 from io import BytesIO
 from pathlib import Path
@@ -34,7 +35,10 @@ def trial(seen: Watched, report: Path) -> Page:
 
 
 def test_parts_stand_in_their_order(trial: Page) -> None:
-    names = "box => [...box.children].map(node => node.className.replace('medium medium-', ''))"
+    names = (
+        "box => [...box.children].map(node => node.className.replace('medium "
+        "medium-', ''))"
+    )
     assert trial.locator(".block-output .parts").first.evaluate(names) == KINDS
 
 

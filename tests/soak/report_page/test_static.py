@@ -1,4 +1,5 @@
-"""What the files of the page may not contain: ways from data to markup, code or style, and ways out."""
+"""What the files of the page may not contain: ways from data to markup, code or style,
+and ways out."""
 
 import re
 

@@ -39,7 +39,8 @@ def test_the_tree_holds_what_the_script_makes_and_little(tmp_path: Path) -> None
     assert [
         name for name in made if name not in clips and made[name] != tree[name]
     ] == []
-    # Encoders of other versions write other bytes; a shape in another place would differ by far more than their loss.
+    # Encoders of other versions write other bytes; a shape in another place would
+    # differ by far more than their loss.
     apart = [
         np.abs(frames(made[name]).astype(int) - frames(tree[name])).mean()
         for name in clips

@@ -32,7 +32,8 @@ EMPTY = {
 """Pages that their task files make anew in no time."""
 EVERY = [(part, study) for part, studies in STUDIES.items() for study in studies]
 ALIKE = 0.02
-"""How far a number of the page may be from what another machine makes: other libraries of signals and pictures."""
+"""How far a number of the page may be from what another machine makes: other libraries
+of signals and pictures."""
 
 
 @pytest.mark.parametrize("script", EMPTY, ids=lambda script: script.__name__)

@@ -1,4 +1,5 @@
-"""Scripts and commands in processes of their own: what they print, and what they register."""
+"""Scripts and commands in processes of their own: what they print, and what they
+register."""
 
 import subprocess
 import sys
@@ -9,9 +10,15 @@ import pytest
 from tests.support.questions import write_benchmark
 from tests.support.task_folder import write_files, write_rows
 
-EVALUATED = "mmeval.evaluate(model='reference', tasks='tiny', include_path='.', score_workers=2)"
+EVALUATED = (
+    "mmeval.evaluate(model='reference', tasks='tiny', include_path='.', "
+    "score_workers=2)"
+)
 PLAIN = f"import mmeval\nprint({EVALUATED}.exit_code)"
-IN_A_LOOP = f"import asyncio, mmeval\nasync def cell(): return {EVALUATED}\nprint(asyncio.run(cell()).exit_code)"
+IN_A_LOOP = (
+    f"import asyncio, mmeval\nasync def cell(): return {EVALUATED}\n"
+    "print(asyncio.run(cell()).exit_code)"
+)
 REGISTERING = """
 import mmeval
 from mmeval.aggregate.scores import Estimate
@@ -48,7 +55,10 @@ found = mmeval.evaluate(model="counting", tasks=task, retry_on_error=0, bootstra
 print([result.value for result in found.results], [result.unscored for result in found.results])
 """
 """A script without a main guard."""
-THREAD = "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start()"
+THREAD = (
+    "import threading; threading.Thread(target=threading.Event().wait, "
+    "daemon=True).start()"
+)
 
 
 def ran(folder: Path, script: str) -> str:

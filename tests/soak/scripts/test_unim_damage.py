@@ -65,7 +65,8 @@ def test_damage_costs_what_the_closed_form_has(
         for kind, many in counts.items()
     ]
     assert scores(answer, items) == (sum(parts, Fraction()) / len(parts), Fraction(1))
-    # What is damaged reads back as its text; a tag stands there once, and a seed is one answer.
+    # What is damaged reads back as its text; a tag stands there once, and a seed is one
+    # answer.
     for damage, damaged in (("RT", modalities), ("RN", items)):
         assert items_of(Interleaved.from_text(damaged.text)) == items_of(damaged)
         labels = [part.label for part in damaged.parts if part.label]

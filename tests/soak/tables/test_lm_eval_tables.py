@@ -1,4 +1,5 @@
-"""lm-evaluation-harness itself, which takes seconds to import, prints our results file."""
+"""lm-evaluation-harness itself, which takes seconds to import, prints our results
+file."""
 
 import pytest
 

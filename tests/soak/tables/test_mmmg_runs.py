@@ -1,4 +1,5 @@
-"""All 49 tasks as users run them: from the command line, with models and judges behind servers."""
+"""All 49 tasks as users run them: from the command line, with models and judges behind
+servers."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -34,8 +35,9 @@ SAYS: Mapping[str, Any] = {
     "geometric pattern": "yes",
     "description agree": "yes",
 }
-"""The reply of a judge who sees the bundled right answers to each question. Of two pictures that are asked about in the
-same words, one has no text; a judge that looks at no picture is wrong there."""
+"""The reply of a judge who sees the bundled right answers to each question. Of two
+pictures that are asked about in the same words, one has no text; a judge that looks at
+no picture is wrong there."""
 
 
 class Finished(NamedTuple):

@@ -1,8 +1,10 @@
-"""How often comparisons are right: 2,000 simulated pairs of runs for each kind of data, made by known rules.
+"""How often comparisons are right: 2,000 simulated pairs of runs for each kind of data,
+made by known rules.
 
-Intervals of differences should hold the truth in at least 93 %, and from 50 clusters on in at most 97 %. Runs that are
-equally good should be called different in at most 6 %, eight metrics together. A difference as large as
-``smallest_seen`` should be seen in 70 to 90 %.
+Intervals of differences should hold the truth in at least 93 %, and from 50 clusters on
+in at most 97 %. Runs that are equally good should be called different in at most 6 %,
+eight metrics together. A difference as large as ``smallest_seen`` should be seen in 70
+to 90 %.
 """
 
 import math
@@ -39,7 +41,8 @@ def normal(random: Random, clusters: int, difference: float) -> Paired:
 
 
 def right(share: float) -> Maker:
-    """Right or wrong. Half of the samples are right in both runs or in none, as far as the shares allow."""
+    """Right or wrong. Half of the samples are right in both runs or in none, as far as
+    the shares allow."""
 
     def made(random: Random, clusters: int, difference: float) -> Paired:
         luck = random.random(clusters)
@@ -139,7 +142,8 @@ def test_the_smallest_difference_that_would_have_been_seen_mostly_is(
 
 
 def rank_coverage(simulations: int, runs: int = 15, clusters: int = 100) -> float:
-    """Of all ranks of runs whose true values are drawn, some close to each other and some far apart."""
+    """Of all ranks of runs whose true values are drawn, some close to each other and
+    some far apart."""
     random = np.random.default_rng(4)
     held = 0
     for _ in range(simulations):

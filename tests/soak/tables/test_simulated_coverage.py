@@ -1,4 +1,5 @@
-"""How often intervals contain the truth: 2,000 simulated evaluations for each kind of data, made by known rules.
+"""How often intervals contain the truth: 2,000 simulated evaluations for each kind of
+data, made by known rules.
 
 A 95 % interval should do so in 93 to 97 % of them.
 """
@@ -63,7 +64,8 @@ def clustered(random: Random) -> Result:
 
 
 def repeated(random: Random) -> Result:
-    """Fifty samples, easy ones and hard ones, each answered four times; less the truth, which is a half."""
+    """Fifty samples, easy ones and hard ones, each answered four times; less the truth,
+    which is a half."""
     ease = np.repeat(random.beta(1, 1, size=50), 4)
     right = (random.random(200) < ease) - 0.5
     return summary(scores(right, [i // 4 for i in range(200)], range=(-0.5, 0.5)))
@@ -108,8 +110,9 @@ def test_a_95_percent_interval_contains_the_truth_in_93_to_97_percent(
 def test_the_interval_of_a_share_of_right_answers_contains_it_in_93_to_97_percent(
     share: float,
 ) -> None:
-    # A hundred answers, right or wrong, have few different means, and each covers or not: the coverage itself is 94.3
-    # and 93.3 %. The simulations are spread evenly over their distribution, so that chance does not blur this.
+    # A hundred answers, right or wrong, have few different means, and each covers or
+    # not: the coverage itself is 94.3 and 93.3 %. The simulations are spread evenly
+    # over their distribution, so that chance does not blur this.
     evenly = (np.arange(SIMULATIONS) + 0.5) / SIMULATIONS
     rights = binom.ppf(evenly, 100, share)
     evaluations = (
@@ -123,7 +126,8 @@ def test_the_interval_of_a_share_of_right_answers_contains_it_in_93_to_97_percen
 def test_answers_that_were_all_right_or_all_wrong_are_no_certainty(
     share: float,
 ) -> None:
-    # Of two in a hundred, thirty samples show none in more than half of the evaluations.
+    # Of two in a hundred, thirty samples show none in more than half of the
+    # evaluations.
     random = np.random.default_rng(1)
     evaluations = (random.random(30) < share for _ in range(SIMULATIONS))
     alike = [

@@ -10,7 +10,8 @@ from tests.support.words import RUN, TINY, Case, listed, shown
 AGENT = RUN.replace("reference", "toy_agent")
 LINES = {
     "c.jsonl": '{"id": "a", "prompt": "draw", "replies": {"helper": ["one", "two"]}}\n'
-    '{"id": "b", "prompt": "draw", "replies": {"helper": ["one", {"error": "timeout"}]}}\n'
+    '{"id": "b", "prompt": "draw", "replies": {"helper": ["one", {"error": '
+    '"timeout"}]}}\n'
 }
 DRIVEN = """
     toy_agent | toy_agnt --prompt x | toy --prompt x | toy_agent --prompt x | toy_agent --prompt x --model_args rounds=1
@@ -22,7 +23,10 @@ CAST = """
     --role helper=toy --role text_to_image=toy_local | --role helper=toy,gen.temprature=1
     --role helper=toy --model_args prompts=gone | --role helper=toy --max_calls_per_answer 1
 """
-TRACED = "--task t --sample 0 | --task u --sample 0 | --task t --sample 9 | --task t --sample 0 --repeat 1"
+TRACED = (
+    "--task t --sample 0 | --task u --sample 0 | --task t --sample 9 | --task t "
+    "--sample 0 --repeat 1"
+)
 CASES = {
     **{f"agent {words}": Case(f"agent {words}", LINES) for words in listed(DRIVEN)},
     **{words or "no role": Case(f"{AGENT} {words}") for words in listed(CAST)},
@@ -54,7 +58,8 @@ CASES = {
         "trace runs/toy_agent/default --task t --sample 1",
         {
             **TINY,
-            "rows/test.jsonl": '{"id": "0", "input": "question", "reference": "answer"}\n{"id": "1"}\n',
+            "rows/test.jsonl": '{"id": "0", "input": "question", "reference": "answer"}\n{"id": '
+            '"1"}\n',
         },
         before=(f"{AGENT} --role helper=toy",),
     ),

@@ -10,7 +10,8 @@ A, B, C = (f"runs/{name}/default" for name in ("omni-1", "omni-2", "omni-3"))
 
 
 def told(folder: Path) -> None:
-    """Runs of which the second is better on one of two levels, the third not, and what cannot be compared with them."""
+    """Runs of which the second is better on one of two levels, the third not, and what
+    cannot be compared with them."""
 
     def trials(right: int, lost: int = 0) -> list[Told]:
         return [

@@ -22,14 +22,16 @@ CASES = {
     "a metric without its judge": Case("doctor t.yaml", RUBRIC),
     "a metric without its judge, --strict": Case("doctor t.yaml --strict", RUBRIC),
     "a model that gives no sound": Case(
-        "doctor t.yaml --model openai --model_args model=m,base_url=http://127.0.0.1:9/v1",
+        "doctor t.yaml --model openai --model_args "
+        "model=m,base_url=http://127.0.0.1:9/v1",
         {**TINY, "t.yaml": f"{TASK}output_modalities: [text, audio]\n"},
     ),
     "a model without a key": Case(
         "doctor t.yaml --model openai --model_args model=m", env={"OPENAI_API_KEY": ""}
     ),
     "a captioner that takes no sound": Case(
-        "doctor t.yaml --judge empty --captioner openai,model=c,base_url=http://127.0.0.1:9/v1,inputs=text+image",
+        "doctor t.yaml --judge empty --captioner "
+        "openai,model=c,base_url=http://127.0.0.1:9/v1,inputs=text+image",
         {**TINY, "t.yaml": TASK.replace("exact_match", "semantic_correctness")},
     ),
 }

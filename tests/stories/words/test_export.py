@@ -5,7 +5,10 @@ from syrupy.assertion import SnapshotAssertion
 
 from tests.support.words import RUN, TINY, Case, shown
 
-MMMG = "run --tasks mmmg_audio_text_order --data bundled --model reference -o runs --predict_only --report false"
+MMMG = (
+    "run --tasks mmmg_audio_text_order --data bundled --model reference -o runs "
+    "--predict_only --report false"
+)
 UNIM = MMMG.replace("mmmg_audio_text_order", "unim_hard")
 MIXED = MMMG.replace(
     "mmmg_audio_text_order", "isg_story,mme_unify_generation,rubric_example"

@@ -7,7 +7,10 @@ from tests.support.task_folder import installed, task
 from tests.support.words import TASK, TINY, Case, shown
 
 GROUP = "group: both\ngroup_alias: Both\ntask: [few_rows]\ntag: [few]\n"
-BROKEN = "[mmeval.metrics]\nbroken = no_such_module:thing\n[mmeval.hf_adapters]\nunseen = tests.support.toy_adapters:Unrun\n"
+BROKEN = (
+    "[mmeval.metrics]\nbroken = no_such_module:thing\n[mmeval.hf_adapters]\nunseen = "
+    "tests.support.toy_adapters:Unrun\n"
+)
 TWINS = {"left": {"a.yaml": task("same_name")}, "right": {"b.yaml": task("same_name")}}
 CASES = {
     "a name that two packages claim": Case("validate same_name"),

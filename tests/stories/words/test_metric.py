@@ -119,7 +119,8 @@ CASES = {
     },
     **{
         f"{name} of {labels}": Case(
-            f"metric {name} a.wav --metadata '{json.dumps(labels)}'{MODELLESS.get(name, '')}",
+            f"metric {name} a.wav --metadata "
+            f"'{json.dumps(labels)}'{MODELLESS.get(name, '')}",
             FILES,
         )
         for name, several in LABELS.items()

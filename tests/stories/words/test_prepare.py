@@ -17,7 +17,10 @@ HUB = {
 }
 TREES = {"t.yaml": TASK.replace("rows", "me/trees")}
 PREPARE = "prepare t.yaml"
-HAND = "by_hand: [{path: gold, source: the page of the authors, note: a form has to be filled in}]\n"
+HAND = (
+    "by_hand: [{path: gold, source: the page of the authors, note: a form has to be "
+    "filled in}]\n"
+)
 EXPECTED = (
     "{rows: 9}",
     "{samples: 9}",

@@ -22,7 +22,8 @@ SLICES = [
 
 
 def told(folder: Path) -> None:
-    """A run with numbers, and one that lacks something of each kind that a report can lack."""
+    """A run with numbers, and one that lacks something of each kind that a report can
+    lack."""
     trials = [Told([text("a")], [text("b")])]
     write_run(folder / FOLDER, trials, results={"results": SLICES})
     write_run(folder / "damaged", [Told([text("a")], [{"no": "type"}])], results={})

@@ -135,7 +135,8 @@ CASES = {
     "a key that is refused": Case(OPENAI, server={"expire_after": 1}),
     "an unknown price": Case(f"{OPENAI} --budget_usd 1", server={}),
     "a budget that is spent": Case(
-        f"{OPENAI} --max_connections 1 --budget_calls 2 --model_cost_config prices.yaml",
+        f"{OPENAI} --max_connections 1 --budget_calls 2 --model_cost_config "
+        "prices.yaml",
         PRICES,
         server={},
     ),

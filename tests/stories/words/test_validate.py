@@ -146,7 +146,8 @@ MEDIA = {
 
 
 def rows(last: object) -> str:
-    """A good row and another one, which has a reference unless nothing but that is amiss."""
+    """A good row and another one, which has a reference unless nothing but that is
+    amiss."""
     if (
         isinstance(last, dict)
         and not last.keys() & {"references", "refrence"}

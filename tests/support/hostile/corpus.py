@@ -1,6 +1,8 @@
-"""Hostile media, made by code: files of a few bytes that would cost hours or gigabytes, or name files of the machine.
+"""Hostile media, made by code: files of a few bytes that would cost hours or gigabytes,
+or name files of the machine.
 
-Files that lie about a number are made by ``tests.support.hostile.mutation``, out of valid ones."""
+Files that lie about a number are made by ``tests.support.hostile.mutation``, out of
+valid ones."""
 
 import base64
 import io
@@ -17,7 +19,8 @@ _LARGE = 300_000_000
 
 
 class Hostile(NamedTuple):
-    """``openers`` name the decoders that it is put to (``tests.support.hostile.opening``)."""
+    """``openers`` name the decoders that it is put to
+    (``tests.support.hostile.opening``)."""
 
     name: str
     openers: tuple[str, ...]
@@ -165,15 +168,22 @@ _PICTURES: Makers = {
 }
 
 
-# Drawings: what a check of their XML cannot refuse. The check itself has tests in tests/mmeval/decode/test_svg.py.
+# Drawings: what a check of their XML cannot refuse. The check itself has tests in
+# tests/mmeval/decode/test_svg.py.
 
 
 def _svg(inner: str, size: int = 90) -> bytes:
-    return f'<svg xmlns="http://www.w3.org/2000/svg" width="{size}" height="{size}">{inner}</svg>'.encode()
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{size}" '
+        f'height="{size}">{inner}</svg>'
+    ).encode()
 
 
 def _data(data: bytes, mime: str = "image/png") -> str:
-    return f'<image width="90" height="90" href="data:{mime};base64,{base64.b64encode(data).decode()}"/>'
+    return (
+        '<image width="90" height="90" '
+        f'href="data:{mime};base64,{base64.b64encode(data).decode()}"/>'
+    )
 
 
 def _nested(count: int, tag: str, attributes: str, fill: str) -> Callable[[], bytes]:
@@ -261,7 +271,8 @@ def _box(name: bytes, *inner: bytes) -> bytes:
 
 
 def _fragment() -> bytes:
-    """Forty million samples of no bytes, which a fragment may have without listing them."""
+    """Forty million samples of no bytes, which a fragment may have without listing
+    them."""
     usual = _box(b"mvex", _box(b"trex", bytes(4) + struct.pack(">5I", 1, 1, 1, 1, 0)))
     runs = _box(b"trun", bytes(4) + struct.pack(">I", 40_000_000))
     return (
@@ -338,7 +349,10 @@ def _forms(
     count: int, content: bytes, *, same: bool = False, group: bytes = b""
 ) -> bytes:
     """Forms that draw the next one, or all the same one."""
-    form = b"/Type/XObject/Subtype/Form/BBox[0 0 600 600]%s/Resources<</XObject<</X %d 0 R>>>>"
+    form = (
+        b"/Type/XObject/Subtype/Form/BBox[0 0 600 600]%s/Resources<</XObject<</X %d 0 "
+        b"R>>>>"
+    )
     numbers = (5 if same else number + 1 for number in range(5, 5 + count))
     forms = (_stream(content, form % (group, number)) for number in numbers)
     return _page(b"/X Do", b"/XObject<</X 5 0 R>>", *forms)
@@ -348,8 +362,14 @@ def _office() -> bytes:
     return tiny.packed({"xl/workbook.xml": "\0" * 100_000_000})
 
 
-_PICTURE = b"/Type/XObject/Subtype/Image/Width 60000/Height 60000/BitsPerComponent 8/ColorSpace/DeviceRGB"
-_TILES = b"/Type/Pattern/PatternType 1/PaintType 1/TilingType 1/BBox[0 0 9 9]/XStep 0.0001/YStep 0.0001/Resources<<>>"
+_PICTURE = (
+    b"/Type/XObject/Subtype/Image/Width 60000/Height 60000/BitsPerComponent "
+    b"8/ColorSpace/DeviceRGB"
+)
+_TILES = (
+    b"/Type/Pattern/PatternType 1/PaintType 1/TilingType 1/BBox[0 0 9 9]/XStep "
+    b"0.0001/YStep 0.0001/Resources<<>>"
+)
 _DOCUMENTS: Makers = {
     "pages that form a loop": lambda: _pdf(
         _CATALOG, b"<</Type/Pages/Count 9/Kids[2 0 R 2 0 R]>>"

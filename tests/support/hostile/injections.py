@@ -1,7 +1,8 @@
-"""Strings that try to become something else than text: a corpus for every field that a model or a data set can fill.
+"""Strings that try to become something else than text: a corpus for every field that a
+model or a data set can fill.
 
-Each one that would run calls ``window.__pwned.push``, or asks for an address at ``evil.invalid``; a page that shows
-them all and did neither has shown text.
+Each one that would run calls ``window.__pwned.push``, or asks for an address at
+``evil.invalid``; a page that shows them all and did neither has shown text.
 """
 
 import base64
@@ -89,7 +90,8 @@ hasOwnProperty
 %E0%A4%A
 خوش آمدید שלום
 """.replace("RUN", RUN)
-"""Elements and attributes, addresses, what ends a string or is evaluated, and other writings of these; one a line."""
+"""Elements and attributes, addresses, what ends a string or is evaluated, and other
+writings of these; one a line."""
 
 CHARACTERS = (
     f"java\tscript:{RUN}",

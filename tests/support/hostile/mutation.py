@@ -1,7 +1,9 @@
-"""Fuzzing: valid media, changed at random in ways that can be repeated, put to every decoder that takes their kind.
+"""Fuzzing: valid media, changed at random in ways that can be repeated, put to every
+decoder that takes their kind.
 
-A process that is meant to be started for it: ``python -m tests.support.hostile.mutation COUNT SEED`` prints a row of
-JSON before each case and one for each that did not end as it should.
+A process that is meant to be started for it: ``python -m tests.support.hostile.mutation
+COUNT SEED`` prints a row of JSON before each case and one for each that did not end as
+it should.
 """
 
 import json
@@ -81,14 +83,18 @@ def media() -> Iterator[Whole]:
 _SHEET = documents.workbook({"Food": documents.row(1, documents.words_in("A1", "x"))})
 _SLIDE = documents.slides("<a:p><a:r><a:t>First</a:t></a:r></a:p>")
 _SVG = (
-    b'<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20" viewBox="0 0 20 20"><defs><g id="a"><path '
-    b'd="M0 0L9 9C1 2 3 4 5 6z" fill="url(#b)"/></g><linearGradient id="b"><stop offset="0.5" stop-color="red"/>'
-    b'</linearGradient></defs><use href="#a" transform="rotate(9)"/><text x="1" y="9">words</text></svg>'
+    b'<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20" viewBox="0 0 20 '
+    b'20"><defs><g id="a"><path '
+    b'd="M0 0L9 9C1 2 3 4 5 6z" fill="url(#b)"/></g><linearGradient id="b"><stop '
+    b'offset="0.5" stop-color="red"/>'
+    b'</linearGradient></defs><use href="#a" transform="rotate(9)"/><text x="1" '
+    b'y="9">words</text></svg>'
 )
 
 
 def mutated(data: bytes, other: bytes, dice: random.Random) -> bytes:
-    """Some bytes changed, a number replaced by a telling one, a piece cut, repeated, or taken from another medium."""
+    """Some bytes changed, a number replaced by a telling one, a piece cut, repeated, or
+    taken from another medium."""
     found = bytearray(data)
     for _ in range(dice.choice((1, 1, 2, 4, 16))):
         at, start = dice.randrange(len(found) + 1), dice.randrange(len(other) + 1)
@@ -124,7 +130,8 @@ def shortened(data: bytes, dice: random.Random) -> bytes:
 
 
 def lies(data: bytes) -> Iterator[bytes]:
-    """The medium with a telling number at each place of its first bytes, where headers state sizes and counts."""
+    """The medium with a telling number at each place of its first bytes, where headers
+    state sizes and counts."""
     for at in range(min(len(data) - 4, HEAD)):
         for number in (b"\xff\xff\xff\xff", b"\x7f\xff\xff\xf0", bytes(4)):
             yield data[:at] + number + data[at + 4 :]

@@ -1,7 +1,8 @@
-"""Opens hostile files in this process, one after the other, and measures what each one costs.
+"""Opens hostile files in this process, one after the other, and measures what each one
+costs.
 
-A process that is meant to be started for it: ``python -m tests.support.hostile.opening KIND...`` (all where none is
-named) prints a row of JSON for every file and opener.
+A process that is meant to be started for it: ``python -m tests.support.hostile.opening
+KIND...`` (all where none is named) prints a row of JSON for every file and opener.
 """
 
 import contextlib
@@ -33,9 +34,10 @@ _APART = {
 
 
 class Opened(NamedTuple):
-    """``outcome`` is ``decoded`` or the error's type; ``busy`` are seconds of a processor, which other work on the
-    machine does not lengthen; ``grown`` counts bytes above the memory held before, at the worst moment, of this process
-    and of those that it has started."""
+    """``outcome`` is ``decoded`` or the error's type; ``busy`` are seconds of a
+    processor, which other work on the machine does not lengthen; ``grown`` counts bytes
+    above the memory held before, at the worst moment, of this process and of those that
+    it has started."""
 
     name: str
     opener: str
@@ -94,7 +96,8 @@ def opened(name: str, opener: str, data: bytes) -> Opened:
 
 
 def _busy() -> float:
-    """Seconds of a processor: this process's, those of its children that have ended, and of those that live."""
+    """Seconds of a processor: this process's, those of its children that have ended,
+    and of those that live."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     found = time.process_time() + ended.ru_utime + ended.ru_stime
     for pid in _children():
@@ -106,7 +109,8 @@ def _busy() -> float:
 
 @contextlib.contextmanager
 def _grown() -> Iterator[dict[int, int]]:
-    """By process, how much its memory grows in the block at most; that of children is read while they live."""
+    """By process, how much its memory grows in the block at most; that of children is
+    read while they live."""
     before: dict[int, int] = {}
     grown: dict[int, int] = {}
     for pid in (os.getpid(), *_children()):

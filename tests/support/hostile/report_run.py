@@ -1,4 +1,5 @@
-"""A run in which everything that a model, a judge or a data set can write is a string of the injection corpus."""
+"""A run in which everything that a model, a judge or a data set can write is a string
+of the injection corpus."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -106,7 +107,8 @@ def _media(text: str) -> tuple[Part, ...]:
 
 
 class Hostile:
-    """Answers with the string that it was asked with, as every kind of part; every seventh time it fails with it."""
+    """Answers with the string that it was asked with, as every kind of part; every
+    seventh time it fails with it."""
 
     capabilities = Capabilities.of(("text", "image"), ("text", "image", "code"))
     provenance: Mapping[str, Any] = {}
@@ -146,7 +148,8 @@ def _two_turns(ask: Ask) -> Program[Interleaved]:
 
 @metric(range=(0, 1), version="1", source="made for tests")
 def hostile_evidence(trial: Trial) -> Score:
-    """The string in keys and values of the evidence, and as the reason of those that have no score."""
+    """The string in keys and values of the evidence, and as the reason of those that
+    have no score."""
     text = trial.output.text if trial.output is not None else ""
     evidence = {text: text, "nested": {text: [text, {text: text}]}}
     if text.startswith("<"):

@@ -20,7 +20,8 @@ MISPRINTED = [
     ("table3", "holistic", "without golden"),
     ("table5", "structural", "Anole"),
 ]
-"""The printed averages that do not follow from their columns: 0.537, whose columns give 0.5725, and 0.000 for 0.001."""
+"""The printed averages that do not follow from their columns: 0.537, whose columns give
+0.5725, and 0.000 for 0.001."""
 
 
 def row(
@@ -130,9 +131,11 @@ def test_58_of_the_60_printed_averages_follow_from_their_columns() -> None:
 
 
 def page_rows() -> list[str]:
-    """The rows of the page's table: each printed average, and the mean of its columns."""
+    """The rows of the page's table: each printed average, and the mean of its
+    columns."""
     return [
-        f"| {one['table'].removeprefix('table')} | {one['level']} | {one['row']} | {one['average']:.3f} | "
+        f"| {one['table'].removeprefix('table')} | {one['level']} | {one['row']} | "
+        f"{one['average']:.3f} | "
         f"{recomputed(one):.4f}{' (differs)' if _name(one) in MISPRINTED else ''} |"
         for one in PUBLISHED
     ]

@@ -120,7 +120,8 @@ def test_a_row_is_asked_block_by_block_and_its_questions_are_labels(
                     ]
                 }
             },
-            f"'{'x' * 37}...'",  # in the sample's digest, to which recorded scores are tied
+            # in the sample's digest, to which recorded scores are tied
+            f"'{'x' * 37}...'",
         ),
         (
             {

@@ -1,4 +1,5 @@
-"""Answer files of ISG-Bench's scripts: read as they are, written without loss, and of a scored run the judge file."""
+"""Answer files of ISG-Bench's scripts: read as they are, written without loss, and of a
+scored run the judge file."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,5 @@
-"""What decides about ISG-Bench's numbers has its documented value; a default that is changed without these fails."""
+"""What decides about ISG-Bench's numbers has its documented value; a default that is
+changed without these fails."""
 
 import inspect
 from typing import Any

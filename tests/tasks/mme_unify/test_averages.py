@@ -1,4 +1,5 @@
-"""The averages that the paper prints, recomputed from its own cells; and the means over the steps of mazes."""
+"""The averages that the paper prints, recomputed from its own cells; and the means over
+the steps of mazes."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""The protocol of mazes, without a model: what is asked in each turn, and what is recorded of the replies."""
+"""The protocol of mazes, without a model: what is asked in each turn, and what is
+recorded of the replies."""
 
 from __future__ import annotations
 
@@ -93,7 +94,8 @@ def test_finish_ends_the_way_early() -> None:
         ),
         (
             [
-                "I could go\nAction: Up\nor, better,\n- action : LEFT, as\nlocation: at (2,1)"
+                "I could go\nAction: Up\nor, better,\n- action : LEFT, as\nlocation: "
+                "at (2,1)"
             ],
             Turn(0, "LEFT", [2, 1]),
         ),

@@ -1,4 +1,5 @@
-"""What decides about MME-Unify's numbers has its documented value; a default that is changed without these fails."""
+"""What decides about MME-Unify's numbers has its documented value; a default that is
+changed without these fails."""
 
 from typing import Any
 

@@ -41,7 +41,8 @@ def test_turns_in_one_text_are_read_one_by_one_and_a_location_that_is_no_json_is
     None
 ):
     answer = Interleaved.from_text(
-        "Step 0\nAction: Up\nLocation: [1, \nImage:\nStep 1\nAction:Down\nLocation: [[[2]]]\n"
+        "Step 0\nAction: Up\nLocation: [1, \nImage:\nStep 1\nAction:Down\nLocation: "
+        "[[[2]]]\n"
     )
     assert turns_of(answer) == {0: Turn(0, "Up"), 1: Turn(1, "Down", [[[2]]])}
     for location in ("[" * 100_000, "[1e999, 0]", "NaN", "9" * 9999):

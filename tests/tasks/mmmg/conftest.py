@@ -1,4 +1,5 @@
-"""Tests over the authors' own files are collected only where ``MMEVAL_MMMG_DATA`` names their folder."""
+"""Tests over the authors' own files are collected only where ``MMEVAL_MMMG_DATA`` names
+their folder."""
 
 import os
 

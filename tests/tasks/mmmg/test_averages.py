@@ -1,4 +1,5 @@
-"""Published tables give a value for each task, and averages: the averages must follow from the values."""
+"""Published tables give a value for each task, and averages: the averages must follow
+from the values."""
 
 import json
 import math

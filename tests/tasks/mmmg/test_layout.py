@@ -12,11 +12,13 @@ from mmeval.tasks.mmmg.layout import layout
 from tests.support.table_scores import Row, stored
 
 Rows = Sequence[Sequence[Any]]
-"""By sample and repeat: a value, a Score, or the status of a trial without an answer."""
+"""By sample and repeat: a value, a Score, or the status of a trial without an
+answer."""
 
 
 def rows_of(given: Rows, files: Sequence[str]) -> Iterator[Row]:
-    """Rows of scores; ``files`` are the labels of the samples, in a task of several instruction files."""
+    """Rows of scores; ``files`` are the labels of the samples, in a task of several
+    instruction files."""
     for at, repeats in enumerate(given):
         for repeat, one in enumerate(repeats):
             row: Row = {

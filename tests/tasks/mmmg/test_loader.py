@@ -145,7 +145,8 @@ def test_rows_with_a_field_keep_their_place_in_the_file_and_media_of_others_may_
         ('{"instruction_para": "a", "audio_list": [[0]]}', "'audio_list'"),
         ('{"instruction_para": "a", "reference": "b"}', "'reference'"),
         (
-            '{"instruction_para": "a", "reference": {"response": "b", "image_list": {"0": 1}}}',
+            '{"instruction_para": "a", "reference": {"response": "b", "image_list": '
+            '{"0": 1}}}',
             "'image_list'",
         ),
     ],

@@ -1,4 +1,5 @@
-"""Answers written in the authors' layout and read from it: both ways without loss, and hostile folders refused."""
+"""Answers written in the authors' layout and read from it: both ways without loss, and
+hostile folders refused."""
 
 import json
 import re
@@ -354,7 +355,8 @@ PICTURES = {
     "JPEG": (picture("JPEG", colour=GREY), GREY),
     "GIF": (picture("GIF", mode="P"), BLACK),
     "SVG": (
-        b'<svg xmlns="http://www.w3.org/2000/svg" width="8" height="4"><path d="M0 0h8v4H0" fill="red"/></svg>',
+        b'<svg xmlns="http://www.w3.org/2000/svg" width="8" height="4"><path d="M0 '
+        b'0h8v4H0" fill="red"/></svg>',
         RED,
     ),
 }

@@ -1,7 +1,8 @@
-"""The values of MMMG's released scorers, through ``mmeval metric NAME --cases FILE --profile official``.
+"""The values of MMMG's released scorers, through ``mmeval metric NAME --cases FILE
+--profile official``.
 
-The inputs are generated; the values were computed once by the released scripts (image evaluators 6c7142e8, audio
-evaluators 54527db8, interleaved evaluators 30c9f602).
+The inputs are generated; the values were computed once by the released scripts (image
+evaluators 6c7142e8, audio evaluators 54527db8, interleaved evaluators 30c9f602).
 """
 
 import json
@@ -31,7 +32,8 @@ Size = tuple[int, int, int]
 
 
 class Case(NamedTuple):
-    """A line of a cases file, and the value and the evidence that the released script gives."""
+    """A line of a cases file, and the value and the evidence that the released script
+    gives."""
 
     name: str
     row: Row

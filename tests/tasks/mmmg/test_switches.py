@@ -18,9 +18,11 @@ WITHOUT_A_TASK = {
 }
 """Metrics of MMMG that no task names: others do their work along with theirs."""
 DOCUMENTED = Path(__file__).with_suffix(".json")
-"""The value of each switch by metric, as the documentation and the benchmark's papers and scripts have it."""
+"""The value of each switch by metric, as the documentation and the benchmark's papers
+and scripts have it."""
 TASK_FILES = DOCUMENTED.with_name("switches_of_tasks.json")
-"""The switches that each task file sets: the numbers of the checks stand there, whatever the defaults are."""
+"""The switches that each task file sets: the numbers of the checks stand there,
+whatever the defaults are."""
 _REPLIES = {"reading": "official", "lost": "wrong"}
 _CLAIMS = {**_REPLIES, "statements": "official"}
 _CONSTRAINTS = {"lower_keywords": False, "missing": "empty_text"}

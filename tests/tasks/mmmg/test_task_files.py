@@ -153,7 +153,10 @@ def test_without_the_second_judge_six_tasks_are_unavailable() -> None:
         for task in tasks
         if any("'gemini'" in metric.unavailable for metric in task.metrics)
     ]
-    names = "absolute_spatial multilingual_text_rendering object_modifying self_relative_spatial"
+    names = (
+        "absolute_spatial multilingual_text_rendering object_modifying "
+        "self_relative_spatial"
+    )
     assert lacking == [
         f"mmmg_{name}"
         for name in [*names.split(), "self_absolute_spatial", "interleaved_math"]
@@ -249,7 +252,10 @@ def test_the_kinds_of_a_task_are_those_of_its_samples_and_its_references_are_the
     ]
 
 
-EDITS = "object_adding object_removing object_modifying text_editing interleaved_object_adding interleaved_color_modifying"
+EDITS = (
+    "object_adding object_removing object_modifying text_editing "
+    "interleaved_object_adding interleaved_color_modifying"
+)
 SCORED_BY_PROGRAMS = {
     **{
         "edit_outside_ssim": EDITS,

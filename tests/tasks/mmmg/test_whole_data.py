@@ -1,4 +1,5 @@
-"""All of MMMG: the authors' instruction files, with stand-ins for media that are not beside them."""
+"""All of MMMG: the authors' instruction files, with stand-ins for media that are not
+beside them."""
 
 import os
 import shutil
@@ -19,7 +20,8 @@ DATA = Path(os.environ["MMEVAL_MMMG_DATA"])
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The instruction files, and a small picture or sound for each number that they name."""
+    """The instruction files, and a small picture or sound for each number that they
+    name."""
     root = tmp_path_factory.mktemp("mmmg")
     (root / "seed_instruction").mkdir()
     for file in sorted({*DATA.glob("*.jsonl"), *DATA.glob("seed_instruction/*.jsonl")}):

@@ -11,10 +11,11 @@ from mmeval.tasks.ueval.averages import Averages, Means, over_tasks, roll_up
 PUBLISHED: dict[str, dict[str, list[float]]] = json.loads(
     Path(__file__).with_name("published.json").read_text("utf-8")
 )
-"""The printed cells of tables 1, 2 and 4 by model: image, text and score of a task; the means over the closed and open
-tasks, and over all."""
+"""The printed cells of tables 1, 2 and 4 by model: image, text and score of a task; the
+means over the closed and open tasks, and over all."""
 HALF_SUM, MEAN = 0.1, 0.075
-"""How far rounding to one digit can bring a half-sum, and a plain mean, from the printed one."""
+"""How far rounding to one digit can bring a half-sum, and a plain mean, from the
+printed one."""
 
 
 def row(task: str, text: float | None, image: float | None) -> dict[str, Any]:
@@ -86,7 +87,8 @@ def test_the_means_over_tasks_are_those_of_tables_2_and_4() -> None:
 
 
 def page_rows() -> list[str]:
-    """The rows of the page's tables: the printed cells of a model, then what is recomputed from those of table 4."""
+    """The rows of the page's tables: the printed cells of a model, then what is
+    recomputed from those of table 4."""
     lines = []
     for model, cells in PUBLISHED.items():
         tasks = printed(model)["tasks"]
@@ -115,7 +117,11 @@ def page_rows() -> list[str]:
 
 
 def _line(title: str, values: list[Any], digits: int) -> str:
-    return f"| {' | '.join([title or 'recomputed', *(f'{value:.{digits}f}' for value in values)])} |"
+    return (
+        "| "
+        f"{' | '.join([title or 'recomputed', *(f'{value:.{digits}f}' for value in values)])} "
+        "|"
+    )
 
 
 def test_the_page_has_each_printed_cell_and_what_is_recomputed() -> None:

@@ -1,4 +1,5 @@
-"""Answer files of UEval's scripts: read as they are, written without loss, and of a scored run with their results."""
+"""Answer files of UEval's scripts: read as they are, written without loss, and of a
+scored run with their results."""
 
 import json
 import os
@@ -241,7 +242,8 @@ def test_the_digest_is_of_the_file_and_its_pictures(tmp_path: Path) -> None:
     assert read_output(file).digest != first
 
 
-# --- writing ---------------------------------------------------------------------------------------------------------
+# --- writing
+# ---------------------------------------------------------------------------------------------------------
 
 Answer = Interleaved | ErrorInfo
 PLAIN = Interleaved((text_part("Fold."), media_part(RED), media_part(BLUE)))

@@ -1,4 +1,5 @@
-"""What decides about UEval's numbers has its documented value; a default that is changed without these fails."""
+"""What decides about UEval's numbers has its documented value; a default that is
+changed without these fails."""
 
 from typing import Any
 

@@ -15,7 +15,8 @@ NAMED = (
     "record '9'",
     "record '10'",
 )
-"""Records that are named, of those that are damaged; a command names ten, and all in its log for debugging."""
+"""Records that are named, of those that are damaged; a command names ten, and all in
+its log for debugging."""
 
 
 def test_damaged_records_are_named_and_the_data_are_not_ready(

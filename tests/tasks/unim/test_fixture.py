@@ -1,4 +1,5 @@
-"""The data set of the tests, tests/fixtures/unim_hub: forms that UniM's records may have, as samples."""
+"""The data set of the tests, tests/fixtures/unim_hub: forms that UniM's records may
+have, as samples."""
 
 from scripts.make_unim_hub import HUB, ROOT, hub
 

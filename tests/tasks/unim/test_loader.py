@@ -31,7 +31,8 @@ Rows = list[dict[str, Any]]
             },
             ["math/1", "physics/2"],
         ),
-        # An id that repeats across files, or a name with a number behind it, stays unique.
+        # An id that repeats across files, or a name with a number behind it, stays
+        # unique.
         (
             {
                 f"natural_science/1_math/{name}.jsonl": [unim_row(id="4")]

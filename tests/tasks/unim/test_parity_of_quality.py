@@ -1,11 +1,14 @@
-"""The values of UniM's released scorers of pictures, sounds and 3D items, through ``mmeval metric NAME --cases FILE``.
+"""The values of UniM's released scorers of pictures, sounds and 3D items, through
+``mmeval metric NAME --cases FILE``.
 
-Pictures: the features of the release agree to ten places, but where wide even slopes leave only rounding: there they do
-with OpenCV 4.12, with which the script ran, and to 0.02 with a newer one. NIQE, with its
-original pristine model, is held within 1 %, and within 5 % for a picture of even blocks, in which single patches are
-degenerate. Sounds are packed without loss; the ratio after separation, which is noise of rounding with the released
-margin, is not compared. 3D: topology and geometry agree to ten places; sampling draws random points, and the released
-run drew others: its values spread by some thousandths themselves.
+Pictures: the features of the release agree to ten places, but where wide even slopes
+leave only rounding: there they do with OpenCV 4.12, with which the script ran, and to
+0.02 with a newer one. NIQE, with its original pristine model, is held within 1 %, and
+within 5 % for a picture of even blocks, in which single patches are degenerate. Sounds
+are packed without loss; the ratio after separation, which is noise of rounding with the
+released margin, is not compared. 3D: topology and geometry agree to ten places;
+sampling draws random points, and the released run drew others: its values spread by
+some thousandths themselves.
 """
 
 import json
@@ -37,7 +40,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 """The switches under ``standard`` that give each variant of the quality of sounds."""
 LOOSE = {"chroma_var": 1e-3, "hf_slope_logP": 1e-5}
-"""Terms of sounds that measure the noise of rounding; all others are compared to two millionths."""
+"""Terms of sounds that measure the noise of rounding; all others are compared to two
+millionths."""
 
 
 class Verb:

@@ -1,6 +1,7 @@
 """Each switch, constant and key of UniM's tasks has its documented value.
 
-A metric or a switch that is not listed here fails, and so does a default that was changed without this page.
+A metric or a switch that is not listed here fails, and so does a default that was
+changed without this page.
 """
 
 import json
@@ -19,8 +20,8 @@ from mmeval.task.selection import choose
 from scripts import check_unim_tables
 
 DOCUMENTED = Path(__file__).with_suffix(".json")
-"""Defaults and profiles of each metric, constants, and what the task files say, as the documentation, the paper and the
-scripts have it."""
+"""Defaults and profiles of each metric, constants, and what the task files say, as the
+documentation, the paper and the scripts have it."""
 KEYS = (
     "missing_output",
     "partial_output",
@@ -34,7 +35,8 @@ KEYS = (
 
 
 def constants() -> dict[str, Any]:
-    """What is no switch: the grades, how much of a medium is captioned, and the copies of the paper's weights."""
+    """What is no switch: the grades, how much of a medium is captioned, and the copies
+    of the paper's weights."""
     return {
         "grades": [unim_grades.LOWEST, unim_grades.HIGHEST],
         "shares of grades": [unim_grades.share(grade) for grade in (1, 2, 3, 4, 5)],
@@ -51,7 +53,8 @@ def constants() -> dict[str, Any]:
 
 
 def values() -> dict[str, Any]:
-    """What the code has. Fails where the task files of the levels and domains differ."""
+    """What the code has. Fails where the task files of the levels and domains
+    differ."""
     files = choose(
         ["unim_easy", "unim_medium", "unim_hard", "unim_domains"], TaskIndex()
     ).tasks.values()

@@ -42,7 +42,8 @@ def test_a_task_has_its_samples_the_numbers_of_the_paper_and_its_slices(
         "3.0",
         False,
     )
-    # Judge and captioner are asked with the defaults of their models; all kinds are asked for.
+    # Judge and captioner are asked with the defaults of their models; all kinds are
+    # asked for.
     assert (task.roles, task.partial_output) == ({}, True)
     kinds = ("text", "image", "audio", "video", "document", "code", "3d")
     assert {task.wanted(sample) for sample in samples} == {kinds}

@@ -1,8 +1,9 @@
 """Chroma: how energy moves among the twelve semitones of all octaves.
 
-The same numbers as ``feature.chroma_cqt`` of librosa 0.11 with its defaults for 48 kHz: a constant-Q transform of seven
-octaves from C1 with 36 bins each. Each octave is analysed at twice the rate of the one below, so that the filters of
-the top octave serve all seven.
+The same numbers as ``feature.chroma_cqt`` of librosa 0.11 with its defaults for 48 kHz:
+a constant-Q transform of seven octaves from C1 with 36 bins each. Each octave is
+analysed at twice the rate of the one below, so that the filters of the top octave serve
+all seven.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ HOP = 256
 FRAME = 1024
 """Samples: the longest filter of an octave, rounded up to a power of two."""
 DROPPED = 0.01
-"""The faintest bins of a filter are dropped up to this share of the sum of its amplitudes."""
+"""The faintest bins of a filter are dropped up to this share of the sum of its
+amplitudes."""
 _AT_ONCE = 512
 """Frames."""
 
@@ -48,7 +50,8 @@ def chroma_variance(samples: Samples, tuning: float) -> float:
 
 
 def chroma(samples: Samples, tuning: float) -> Samples:
-    """Chroma (frames, 12) from 0 to 1, C first; ``tuning`` is in thirds of a semitone."""
+    """Chroma (frames, 12) from 0 to 1, C first; ``tuning`` is in thirds of a
+    semitone."""
     import numpy
 
     filters = filters_of(tuning)
@@ -66,7 +69,8 @@ def chroma(samples: Samples, tuning: float) -> Samples:
 
 
 def halved(samples: Samples) -> Samples:
-    """Samples at half the rate with the same energy, as by librosa: length rounded up."""
+    """Samples at half the rate with the same energy, as by librosa: length rounded
+    up."""
     import numpy
     import soxr
 

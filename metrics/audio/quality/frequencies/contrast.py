@@ -1,6 +1,7 @@
 """Spectral contrast: how far peaks rise above valleys, in bands of an octave.
 
-The same numbers as ``feature.spectral_contrast`` of librosa 0.11 for amplitudes with its defaults.
+The same numbers as ``feature.spectral_contrast`` of librosa 0.11 for amplitudes with
+its defaults.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ QUANTILE = 0.02
 FAINTEST = 1e-10
 """The lowest level that is converted to decibels."""
 SPAN_DB = 80.0
-"""The most decibels below the recording's highest peak, or highest valley; lower levels count as this."""
+"""The most decibels below the recording's highest peak, or highest valley; lower levels
+count as this."""
 
 
 class Band(NamedTuple):
@@ -67,8 +69,8 @@ def contrast_of(valleys: Samples, peaks: Samples) -> float:
 def bands(bins: int) -> tuple[Band, ...]:
     """The bands of a spectrum up to half the rate.
 
-    Kept from librosa: a band begins with the bin before its range; each but the last ends before the last bin of its
-    range, which its size counts.
+    Kept from librosa: a band begins with the bin before its range; each but the last
+    ends before the last bin of its range, which its size counts.
     """
     import numpy
 

@@ -1,7 +1,7 @@
 """Separates harmonic and percussive sound, and measures the rest that is neither.
 
-As ``decompose.hpss`` of librosa 0.11 for amplitudes: running medians find what lasts in time (harmonic) and what
-spreads over frequencies (percussive).
+As ``decompose.hpss`` of librosa 0.11 for amplitudes: running medians find what lasts in
+time (harmonic) and what spreads over frequencies (percussive).
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ NO_MARGIN = 1.0
 def separated_snr(samples: Samples, margin: float) -> float:
     """Decibels of harmonic and percussive sound over what is neither.
 
-    With a margin of 1 the rest is only rounding noise, so that this is about 120 for any sound: a defect of the
-    released code. With a wider margin the rest is what is not clearly one or the other.
+    With a margin of 1 the rest is only rounding noise, so that this is about 120 for
+    any sound: a defect of the released code. With a wider margin the rest is what is
+    not clearly one or the other.
     """
     import numpy
 
@@ -50,7 +51,8 @@ def separated_snr(samples: Samples, margin: float) -> float:
 
 
 def running_median(rows: Samples, before: int, after: int) -> Samples:
-    """Medians of 31 neighbours along axis 0, with so many more rows mirrored at both ends, the outermost one twice."""
+    """Medians of 31 neighbours along axis 0, with so many more rows mirrored at both
+    ends, the outermost one twice."""
     import bottleneck
     import numpy
 
@@ -60,8 +62,8 @@ def running_median(rows: Samples, before: int, after: int) -> Samples:
 
 
 def soft_mask(wanted: Samples, other: Samples, margin: float) -> Samples:
-    """The share of each bin that belongs to ``wanted``.
-    Its square over the sum of both, ``other`` first times the margin; an empty bin is 0, or a half at margin 1."""
+    """The share of each bin that belongs to ``wanted``. Its square over the sum of
+    both, ``other`` first times the margin; an empty bin is 0, or a half at margin 1."""
     import numpy
 
     other = other * numpy.float32(margin)

@@ -1,6 +1,7 @@
 """The spectrum of a recording: structure, width, and how much of it is hiss.
 
-It is computed in blocks of frames, so that a long recording takes no more memory than a short one.
+It is computed in blocks of frames, so that a long recording takes no more memory than a
+short one.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ _AT_ONCE = 256
 
 
 class Spectrum(NamedTuple):
-    """The measures of a spectrum.
-    Flatness of each frame, mean power of each bin, contrast in decibels, tuning in thirds of a semitone."""
+    """The measures of a spectrum. Flatness of each frame, mean power of each bin,
+    contrast in decibels, tuning in thirds of a semitone."""
 
     flatness: Samples
     power: Doubles
@@ -49,7 +50,8 @@ class Spectrum(NamedTuple):
 
 
 def frame_count(samples: Samples) -> int:
-    """How many frames, centred on every ``HOP`` samples; the last may be past the end."""
+    """How many frames, centred on every ``HOP`` samples; the last may be past the
+    end."""
     return math.ceil(len(samples) / HOP) + 1
 
 
@@ -64,8 +66,8 @@ def amplitudes(samples: Samples, first: int, last: int) -> Samples:
     before = max(0, -start)
     padded = numpy.pad(inside, (before, end - start - before - len(inside)))
     frames = numpy.lib.stride_tricks.sliding_window_view(padded, FRAME)[::HOP]
-    # In double precision, as in scipy.signal.stft with padding: in an empty band only rounding noise is left, and
-    # flatness and contrast measure it.
+    # In double precision, as in scipy.signal.stft with padding: in an empty band only
+    # rounding noise is left, and flatness and contrast measure it.
     found: Samples = numpy.abs(rfft(frames * _window(), axis=1).astype(numpy.complex64))
     return found
 
@@ -111,7 +113,8 @@ def flatness_of(amplitude: Samples) -> Samples:
 
 
 def band_end(power: Doubles) -> float:
-    """Hz below which nearly all energy lies; the highest frequency without any energy."""
+    """Hz below which nearly all energy lies; the highest frequency without any
+    energy."""
     import numpy
 
     shares = numpy.cumsum(power / (power.sum() + TINY))

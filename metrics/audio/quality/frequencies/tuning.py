@@ -57,7 +57,8 @@ def peaks_of(amplitude: Samples) -> Peaks:
 
 
 def tuning_of(found: Sequence[Peaks]) -> float:
-    """The mode of the louder half of tones' deviations: -0.5 to 0.5 steps; 0 if none."""
+    """The mode of the louder half of tones' deviations: -0.5 to 0.5 steps; 0 if
+    none."""
     import numpy
 
     hertz, height = (numpy.concatenate(parts) for parts in zip(*found, strict=True))

@@ -47,7 +47,8 @@ BY_THE_PACKAGE = {
         5906.22,
     ),
 }
-"""By seconds: what beat_this 1.1.0 finds with the same weights: frames, nine of their logits, beats, their sum."""
+"""By seconds: what beat_this 1.1.0 finds with the same weights: frames, nine of their
+logits, beats, their sum."""
 
 
 @pytest.mark.parametrize("seconds", BY_THE_PACKAGE)

@@ -1,6 +1,8 @@
-"""Every number of the quality of sound, written a second time: one that is changed has to be changed on purpose.
+"""Every number of the quality of sound, written a second time: one that is changed has
+to be changed on purpose.
 
-The order is that of UniM's pipeline. What the numbers do is tested beside their modules.
+The order is that of UniM's pipeline. What the numbers do is tested beside their
+modules.
 """
 
 from mmeval.metrics.audio.quality import combination as combined
@@ -66,11 +68,15 @@ MODULES += [periodicity, loudness, level, gaps, combined]
 
 
 def test_every_number_is_what_it_was() -> None:
-    # Left out: how much is worked on at a time, which changes no score; limits made of a number of the table; names.
+    # Left out: how much is worked on at a time, which changes no score; limits made of
+    # a number of the table; names.
     assert defined(
         MODULES, {"_AT_ONCE", "_LEAD", "LIMITS", "WEIGHTS", "NOT_REPORTED"}
     ) == documented(DOCUMENTED)
-    names = "snr_score structure(1-SF) dr_score lufs_score level_score transient_score crest_score bandwidth contrast"
+    names = (
+        "snr_score structure(1-SF) dr_score lufs_score level_score transient_score "
+        "crest_score bandwidth contrast"
+    )
     weights = (3.5, 2.5, 1.0, 1.0, 1.0, 1.0, 0.8, 0.3, 2.4, 1.2)
     assert (
         dict(zip([*names.split(), "chroma"], weights, strict=True)) == combined.WEIGHTS

@@ -40,7 +40,8 @@ def test_a_silent_frame_is_far_below_the_loudest_ones() -> None:
             ([0.1] * 5 + [0.0101] * 5, 0),
             ([0.003] * 5 + [0.0019] * 5, 0),
         ),  # less than 20 dB below, above -55 dB
-        # The median of the loudest three tenths: of two or four tenths it would be another side of the limit.
+        # The median of the loudest three tenths: of two or four tenths it would be
+        # another side of the limit.
         *(([0.5, 0.4, 0.15] + [0.012] * 7, 7), ([0.2, 0.1, 0.1] + [0.012] * 7, 0)),
         ([0.5, 0.03, 0.03], 2),  # of three frames the loudest one
     ]

@@ -13,7 +13,8 @@ from tests.support.sounds import Samples, sine, white
 
 
 def full_scale(*runs: tuple[int, int], level: float = 0.995) -> Samples:
-    """400 samples, of which these runs, by their first sample and the one after the last, have a level."""
+    """400 samples, of which these runs, by their first sample and the one after the
+    last, have a level."""
     samples = np.zeros(400, np.float32)
     for first, end in runs:
         samples[first:end] = level

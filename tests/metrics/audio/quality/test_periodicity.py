@@ -9,7 +9,8 @@ from tests.support.sounds import white
 def test_the_longer_the_period_the_less_of_the_frame_overlaps_and_noise_and_silence_have_none() -> (
     None
 ):
-    # 119 is found at twice the period, 961 not at all: periods of 50 to 400 Hz are looked for.
+    # 119 is found at twice the period, 961 not at all: periods of 50 to 400 Hz are
+    # looked for.
     for period, found in {
         119: 1 - 238 / 1440,
         120: 11 / 12,

@@ -26,7 +26,8 @@ def test_a_recording_averages_channels_at_one_rate_for_a_quarter_of_an_hour_at_m
     assert both == pytest.approx(
         recording(wav(np.asarray((left + right) / 2, np.float32), RATE)), abs=5e-5
     )
-    # 158760 samples at 44100 Hz are 172800 at 48000 Hz; the quotient of floats is a little more.
+    # 158760 samples at 44100 Hz are 172800 at 48000 Hz; the quotient of floats is a
+    # little more.
     lengths = [
         length_at_rate(*one)
         for one in ((158760, 44100), (55125, 22050), (48000, 16000), (1000, 48000))

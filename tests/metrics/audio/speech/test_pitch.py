@@ -41,7 +41,8 @@ def test_the_loudest_band_is_weighted() -> None:
     assert _weighted(Voiced(np.asarray(pitches), np.zeros(5)), 100) == pytest.approx(
         200
     )
-    # The bands reach a tenth beyond the lowest and the highest pitch: 99.9 to 100.3, to 100.7, to 101.1.
+    # The bands reach a tenth beyond the lowest and the highest pitch: 99.9 to 100.3, to
+    # 100.7, to 101.1.
     for middle, found in {100.31: 100, 100.29: 100.116}.items():
         voiced = Voiced(np.array([100.0, middle, 101.0]), np.array([3.0, 2.0, 1.0]))
         assert _weighted(voiced, 4) == pytest.approx(found)

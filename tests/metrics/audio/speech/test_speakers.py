@@ -18,7 +18,8 @@ from tests.support.trials import score_of
 
 @pytest.fixture(autouse=True)
 def heard(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand-ins for the models: a louder voice is a man's, and how loud it is turns it by so many quarters."""
+    """Stand-ins for the models: a louder voice is a man's, and how loud it is turns it
+    by so many quarters."""
 
     def loudness(sound: Media) -> float:
         return float(np.abs(clip(sound)).max())

@@ -1,4 +1,5 @@
-"""ResNet-50 and Inception-v3 against torchvision 0.28 with the same weights, for the same pictures."""
+"""ResNet-50 and Inception-v3 against torchvision 0.28 with the same weights, for the
+same pictures."""
 
 import shutil
 from collections.abc import Callable

@@ -10,7 +10,8 @@ from mmeval.metrics.image.quality.aggd import fitted, moments_of, nearest_ratios
 
 
 def by_hand(values: Any) -> tuple[float, float, float]:
-    """The published recipe, one set at a time, with a search through the whole table."""
+    """The published recipe, one set at a time, with a search through the whole
+    table."""
     left = np.sqrt(np.mean(values[values < 0] ** 2))
     right = np.sqrt(np.mean(values[values > 0] ** 2))
     skew = left / right

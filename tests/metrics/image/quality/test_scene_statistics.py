@@ -61,7 +61,8 @@ def test_the_pieces_that_are_worked_on_do_not_show(
 def test_half_the_size_is_a_cubic_that_keeps_straight_lines_and_mirrors_the_borders() -> (
     None
 ):
-    # By hand: (1.5 d^3 - 2.5 d^2 + 1) / 2 at d = 1/4 and 3/4; (-.5 d^3 + 2.5 d^2 - 4 d + 2) / 2 at d = 5/4 and 7/4.
+    # By hand: (1.5 d^3 - 2.5 d^2 + 1) / 2 at d = 1/4 and 3/4; (-.5 d^3 + 2.5 d^2 - 4 d
+    # + 2) / 2 at d = 5/4 and 7/4.
     half = [-0.01171875, -0.03515625, 0.11328125, 0.43359375]
     assert of.halving_kernel() == pytest.approx([*half, *half[::-1]])
     y, x = np.mgrid[0:192, 0:96].astype(float)
@@ -78,7 +79,8 @@ def test_half_the_size_is_a_cubic_that_keeps_straight_lines_and_mirrors_the_bord
 
 
 def fit_of(patch: Any) -> Fit:
-    """Of a patch (entry 0) and its products with the neighbour to the right, below, and in two diagonals."""
+    """Of a patch (entry 0) and its products with the neighbour to the right, below, and
+    in two diagonals."""
     products = (
         patch * np.roll(patch, shift, (0, 1))
         for shift in ((0, 1), (1, 0), (1, 1), (1, -1))

@@ -222,7 +222,10 @@ def test_a_prompt_that_does_not_say_where_the_medium_stands_has_it_before_its_wo
 
 def test_the_released_tags_have_single_brackets_and_their_own_spelling() -> None:
     text = "<image1> <<image1>> <Image1> <image 1> <image9> <3d1> <threeD1>"
-    written = "<image1:a red dot> <<image1:a red dot>> <Image1> <image 1> <image9> <3d1> <threeD1:a blue dot>"
+    written = (
+        "<image1:a red dot> <<image1:a red dot>> <Image1> <image 1> <image9> <3d1> "
+        "<threeD1:a blue dot>"
+    )
     found, asked = put(
         Interleaved.from_text(text, {"image1": RED, "3d1": BLUE}), form=RELEASED
     )

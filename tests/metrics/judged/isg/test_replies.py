@@ -126,7 +126,10 @@ def test_a_reply_without_a_verdict_is_refused_or_no() -> None:
 
 
 def test_the_overall_score_counts_and_the_dimensions_are_kept() -> None:
-    text = '{"coherence": {"score": 5}, "Content_Accuracy": {"score": "6"}, "overall_score": "7.5"}'
+    text = (
+        '{"coherence": {"score": 5}, "Content_Accuracy": {"score": "6"}, '
+        '"overall_score": "7.5"}'
+    )
     robust, official = (
         whole_form(reading, analyze_first=False).read(text)
         for reading in ("robust", "official")

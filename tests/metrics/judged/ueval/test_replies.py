@@ -13,7 +13,8 @@ LOST = None
 
 
 def read(text: str, reading: Reading) -> Any:
-    """Whether the criterion is met, with the remark on a no that was not said; None for a refused reply."""
+    """Whether the criterion is met, with the remark on a no that was not said; None for
+    a refused reply."""
     try:
         vote = met_form(reading).read(text)
     except ReplyError:

@@ -58,7 +58,8 @@ def trial(answer: Sequence[Part] | None = ANSWER, **labels: Any) -> Trial:
 def judged(
     about: Trial, *replies: str | Response, profile: str = "standard", **switches: Any
 ) -> Done:
-    """Scores where the judge gives the replies in their order, the last one to all that follow."""
+    """Scores where the judge gives the replies in their order, the last one to all that
+    follow."""
     waiting = list(replies)
     bound = bind(load_metric("ueval_rubric"), switches, profile)
     say = lambda _: waiting.pop(0) if len(waiting) > 1 else waiting[0]  # noqa: E731
@@ -120,7 +121,8 @@ def test_each_template_shows_what_the_benchmark_says_and_no_more(
         assert ("Cut it." in text) == (of_text or text_in_image)
         assert pictures == (() if of_text else (RED, BLUE))
         assert [other for other in (*TEXTS, *PICTURES) if other in text] == [criterion]
-        # The words of the answer end before the criterion, which is the last text before the pictures.
+        # The words of the answer end before the criterion, which is the last text
+        # before the pictures.
         if "Cut it." in text:
             assert (
                 text.index("a cat.")

@@ -24,7 +24,8 @@ WHEEL = "her_own-0.1.0-py3-none-any.whl"
 
 @pytest.fixture(autouse=True)
 def _here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What runs in a process that sees the wheel runs in this one, which sees it for so long."""
+    """What runs in a process that sees the wheel runs in this one, which sees it for so
+    long."""
 
     def python(self: UnpackedWheel, *words: str) -> subprocess.CompletedProcess[str]:
         with pytest.MonkeyPatch.context() as patched:
@@ -75,7 +76,8 @@ def built(
         for line in (f"[{group}]", *(f"{k} = {v}" for k, v in found.items()))
     ]
     info = {
-        "METADATA": f"Metadata-Version: 2.1\nName: her-own\nVersion: 0.1.0\nRequires-Dist: {requires}\n",
+        "METADATA": "Metadata-Version: 2.1\nName: her-own\nVersion: 0.1.0\nRequires-Dist: "
+        f"{requires}\n",
         "entry_points.txt": entries or "\n".join(lines),
         "licenses/LICENSE": (folder / "LICENSE").read_text(),
     }

@@ -40,7 +40,10 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def picture_folder(folder: Path) -> None:
-    rows = "file_name,question,Right answer,level\na.png,Which?,An oak.,01\nb.png,And this?,An ash.,2\n"
+    rows = (
+        "file_name,question,Right answer,level\na.png,Which?,An oak.,01\nb.png,And "
+        "this?,An ash.,2\n"
+    )
     write_files(folder, {"metadata.csv": rows})
     (folder / "a.png").write_bytes(picture())
     (folder / "b.png").write_bytes(picture())
@@ -87,7 +90,10 @@ def csv(folder: Path) -> None:
 
 
 def hub_layout(folder: Path) -> None:
-    part = "- config_name: {0}\n  data_files:\n  - split: validation\n    path: data/{0}-*.parquet\n"
+    part = (
+        "- config_name: {0}\n  data_files:\n  - split: validation\n    path: "
+        "data/{0}-*.parquet\n"
+    )
     write_files(
         folder,
         {
@@ -107,7 +113,8 @@ def hub_layout(folder: Path) -> None:
 LAYOUTS: dict[str, tuple[Callable[[Path], None], str, list[Any]]] = {
     "an image folder with a CSV": (
         picture_folder,
-        'test_split: train\ncolumns: {input: "{{ image }} {{ question }}", reference: Right answer, of: "{{ level }}"}',
+        'test_split: train\ncolumns: {input: "{{ image }} {{ question }}", reference: '
+        'Right answer, of: "{{ level }}"}',
         [
             ["image", " Which?"],
             "An oak.",
@@ -121,7 +128,8 @@ LAYOUTS: dict[str, tuple[Callable[[Path], None], str, list[Any]]] = {
     ),
     "a parquet file with its own columns": (
         own_parquet,
-        "columns: {id: key, input: \"{{ q | replace('[1]', pictures[0]) }}\", references: a, from: [book]}",
+        "columns: {id: key, input: \"{{ q | replace('[1]', pictures[0]) }}\", "
+        "references: a, from: [book]}",
         [
             ["a ", "image", " b"],
             "one",
@@ -137,7 +145,8 @@ LAYOUTS: dict[str, tuple[Callable[[Path], None], str, list[Any]]] = {
     "JSON lines with paths": (
         json_lines,
         "dataset_kwargs: {media_columns: [sound]}\n"
-        'columns: {input: "{{ ask.words }}{{ sound }}", reference: "{{ choices[right] }}"}',
+        'columns: {input: "{{ ask.words }}{{ sound }}", reference: "{{ choices[right] '
+        '}}"}',
         [
             ["Hear:", "audio"],
             "2024-01-02",
@@ -150,12 +159,14 @@ LAYOUTS: dict[str, tuple[Callable[[Path], None], str, list[Any]]] = {
     ),
     "a CSV": (
         csv,
-        'dataset_kwargs: {sep: ";"}\ncolumns: {input: "{{ none_ }}", references: ["{{ note }}", a]}',
+        'dataset_kwargs: {sep: ";"}\ncolumns: {input: "{{ none_ }}", references: ["{{ '
+        'note }}", a]}',
         [["None"], "007", {"none": "None", "a": "007", "note": ""}],
     ),
     "a folder in the layout of the hub": (
         hub_layout,
-        'dataset_name: hard\ntest_split: validation\ncolumns: {input: "{{ picture }}", reference: tree}',
+        'dataset_name: hard\ntest_split: validation\ncolumns: {input: "{{ picture '
+        '}}", reference: tree}',
         [["image"], "ash", {"tree": "ash"}],
     ),
 }
@@ -280,7 +291,10 @@ def test_what_does_not_exist_is_named(
         {"test.csv": "q,a\n1,2\n", "long.csv": "q,answer\n1,2\n", "bare.csv": "q,a\n"},
     )
     write_files(tmp_path, {"same.csv": "a b,a-b\n1,2\n", "empty.jsonl": ""})
-    far = "configs: [{config_name: default, data_files: [{split: test, path: 'https://example.org/x.csv'}]}]\n"
+    far = (
+        "configs: [{config_name: default, data_files: [{split: test, path: "
+        "'https://example.org/x.csv'}]}]\n"
+    )
     write_files(
         tmp_path, {name: options.pop(name) % far for name in [*options] if "." in name}
     )
@@ -344,7 +358,10 @@ def test_of_a_data_set_on_the_hub_only_the_rows_that_are_used_are_fetched(
         for n in range(2)
     }
     repo = {"README.md": f"---\n{json.dumps(head)}\n---\n".encode(), **files}
-    keys = 'loader: datasets\ndataset_path: me/far\ncolumns: {input: "{{ image }} {{ q }}"}'
+    keys = (
+        'loader: datasets\ndataset_path: me/far\ncolumns: {input: "{{ image }} {{ q '
+        '}}"}'
+    )
     lines = {"test.jsonl": b'{"q": "1999-12-31"}\n{"q": "2024-01-02", "late": 1}'}
     with (
         FakeHub({"me/far": {COMMIT: repo}, "me/lines": {COMMIT: lines}}) as hub,

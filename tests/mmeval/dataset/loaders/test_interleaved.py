@@ -236,7 +236,8 @@ def test_what_a_column_holds_is_a_kind_with_a_number_or_its_plural(
 def test_a_json_file_holds_one_list_of_rows(tmp_path: Path) -> None:
     long = f'{{"input": "b", "label": {"7" * 5000}}}'
     (tmp_path / "test.json").write_text(
-        f'[{{"input": "a"}},\n {{"no": "input"}}, {{"input": "c"}}, {long}, {{"input": "e"}}]'
+        f'[{{"input": "a"}},\n {{"no": "input"}}, {{"input": "c"}}, {long}, '
+        f'{{"input": "e"}}]'
     )
     made = load(DataSource("t", tmp_path))
     samples = iter(made)

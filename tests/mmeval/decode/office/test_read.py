@@ -30,7 +30,8 @@ LINE = "<w:p><w:r><w:t>{}</w:t></w:r></w:p>"
 SHOWN = "<a:p><a:r><a:t>{}</a:t></a:r></a:p>"
 BOX = f"<w:txbxContent>{LINE.format('box')}</w:txbxContent>"
 DRAWN = (
-    '<w:r><mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">'
+    "<w:r><mc:AlternateContent "
+    'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">'
     f"<mc:Choice>{BOX}</mc:Choice><mc:Fallback>{BOX}<w:tbl>{ROW}</w:tbl></mc:Fallback></mc:AlternateContent></w:r>"
 )
 INNER = f"<w:tc>{LINE.format('one')}{LINE.format('two')}<w:tbl>{ROW}</w:tbl></w:tc>{CELL.format('c')}"
@@ -132,7 +133,10 @@ def test_a_damaged_document_is_a_typed_error(name: str) -> None:
     assert blocks(workbook({"a": row(1, words_in("XFD1", "x"))}))
 
 
-STYLES = '<cellXfs><xf numFmtId="0"/><xf numFmtId="10"/><xf numFmtId="14"/><xf numFmtId="22"/><xf numFmtId="20"/></cellXfs>'
+STYLES = (
+    '<cellXfs><xf numFmtId="0"/><xf numFmtId="10"/><xf numFmtId="14"/><xf '
+    'numFmtId="22"/><xf numFmtId="20"/></cellXfs>'
+)
 
 
 def test_cells_of_every_kind_of_workbook_stand_in_their_columns_with_what_is_stored() -> (
@@ -174,7 +178,10 @@ def test_cells_of_every_kind_of_workbook_stand_in_their_columns_with_what_is_sto
         "Food",
         OfficeTable((("x", "0.25"), ("2024-05-01", "TRUE"))),
     ]
-    cell = '<table:table-cell office:value-type="string"><text:p>x</text:p></table:table-cell>'
+    cell = (
+        "<table:table-cell "
+        'office:value-type="string"><text:p>x</text:p></table:table-cell>'
+    )
     assert blocks(open_workbook(f"<table:table-row>{cell}</table:table-row>")) == [
         "S",
         OfficeTable((("x",),)),

@@ -15,7 +15,10 @@ from mmeval.report.page.previews import NO_TIME, Previews
 from tests.support import tiny_media
 from tests.support.report_reader import called
 
-SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" height="8"/></svg>'
+SVG = (
+    b'<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" '
+    b'height="8"/></svg>'
+)
 TEXT = b"<script>" + b"x" * 30_000
 
 

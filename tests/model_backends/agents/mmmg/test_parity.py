@@ -1,4 +1,5 @@
-"""What the released agents of MMMG make of replies, through ``mmeval agent NAME --cases FILE --json``.
+"""What the released agents of MMMG make of replies, through ``mmeval agent NAME --cases
+FILE --json``.
 
 The values were computed once by the released scripts.
 """

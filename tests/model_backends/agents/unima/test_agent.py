@@ -55,7 +55,8 @@ FULL = [
 
 @pytest.fixture
 def ask(tmp_path: Path) -> Any:
-    """Asks for a picture and a document about a picture, on replies of the planner, as JSON or as they are written."""
+    """Asks for a picture and a document about a picture, on replies of the planner, as
+    JSON or as they are written."""
     (tmp_path / "user.png").write_bytes(picture())
 
     def asked(

@@ -7,7 +7,10 @@ from mmeval.judge import ReplyError
 from mmeval.model_backends.agents.unima import replies
 from mmeval.model_backends.agents.unima.replies import DataAnalysis, Fault, Verdict
 
-PLAN = '{"modalities_content": {"image": {"image2": "a hare"}}, "text_content": "<<image2>>", "tool_list": {}}'
+PLAN = (
+    '{"modalities_content": {"image": {"image2": "a hare"}}, "text_content": '
+    '"<<image2>>", "tool_list": {}}'
+)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,8 @@ MEDIA: dict[str, tuple[Media, ...]] = {"llm": (), "qwen2_audio": (HUM, BEEP)}
 
 
 def prompts(name: str, **params: Any) -> list[Request]:
-    """Questions of different length, with and without media, with a history, and a system message."""
+    """Questions of different length, with and without media, with a history, and a
+    system message."""
     media = MEDIA.get(name, (RED, BLUE))
     turns = (message("user", "Say a word."), message("assistant", "A word."))
     return [
@@ -204,7 +205,8 @@ def test_a_prompt_that_fills_the_context_is_too_long_and_one_with_room_left_is_a
 
 
 DATED = (
-    "{{ mood }}{% if not date_string is defined %}{% set date_string = strftime_now('%Y-%m-%d') %}{% endif %}"
+    "{{ mood }}{% if not date_string is defined %}{% set date_string = "
+    "strftime_now('%Y-%m-%d') %}{% endif %}"
     "{{ date_string }}{% for m in messages %}[{{ m.content }}]{% endfor %}"
 )
 

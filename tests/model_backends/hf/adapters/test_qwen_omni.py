@@ -57,7 +57,8 @@ def kinds(response: Response) -> list[str]:
 
 
 def warned(response: Response) -> list[str]:
-    """The topics of the warnings: another system message, or the number of codes at which the speech was cut."""
+    """The topics of the warnings: another system message, or the number of codes at
+    which the speech was cut."""
     found = [
         re.search(r"system message|\d+(?= codes)", warning)
         for warning in response.warnings

@@ -121,7 +121,10 @@ def test_a_tokenizer_with_code_of_its_own_is_refused_and_run_when_allowed(
     tmp_path: Path,
 ) -> None:
     folder = copied("llm", tmp_path)
-    code = "from transformers import PreTrainedTokenizerFast\nclass Own(PreTrainedTokenizerFast):\n    pass\n"
+    code = (
+        "from transformers import PreTrainedTokenizerFast\nclass "
+        "Own(PreTrainedTokenizerFast):\n    pass\n"
+    )
     (folder / "own.py").write_text(code)
     own = {"AutoTokenizer": ["own.Own", "own.Own"]}
     rewritten(folder / "tokenizer_config.json", tokenizer_class="Own", auto_map=own)

@@ -8,6 +8,7 @@ def test_the_line_of_a_mistake_is_named() -> None:
     with pytest.raises(UsageError, match=r"^own\.jinja:2: "):
         check_syntax("{{ messages }}\n{% for x %}", "own.jinja")
     check_syntax(
-        "{% for m in messages %}{% generation %}{{ m }}{% endgeneration %}{% break %}{% endfor %}",
+        "{% for m in messages %}{% generation %}{{ m }}{% endgeneration %}{% break "
+        "%}{% endfor %}",
         "",
     )

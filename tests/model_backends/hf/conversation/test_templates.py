@@ -10,16 +10,19 @@ from mmeval.model_backends.hf.failures import RowError
 
 LISTS = (
     "{% for m in messages %}<{{ m.role }}>{% for p in m.content %}"
-    "{% if p.type == 'text' %}{{ p.text }}{% elif p.type == 'image' %}[image]{% endif %}{% endfor %}{% endfor %}"
+    "{% if p.type == 'text' %}{{ p.text }}{% elif p.type == 'image' %}[image]{% endif "
+    "%}{% endfor %}{% endfor %}"
 )
 TEXTS = "{% for m in messages %}<{{ m.role }}>{{ m.content | trim }}{% endfor %}"
 PICTURES_FIRST = (
-    "{% for m in messages %}<{{ m.role }}>{% for p in m.content if p.type == 'image' %}[image]{% endfor %}"
+    "{% for m in messages %}<{{ m.role }}>{% for p in m.content if p.type == 'image' "
+    "%}[image]{% endfor %}"
     "{% for p in m.content if p.type == 'text' %}{{ p.text }}{% endfor %}{% endfor %}"
 )
 FIRST_TEXT_ONLY = (
     "{% for m in messages %}<{{ m.role }}>"
-    "{% for p in (m.content | selectattr('type', 'equalto', 'text') | list)[:1] %}{{ p.text }}{% endfor %}"
+    "{% for p in (m.content | selectattr('type', 'equalto', 'text') | list)[:1] %}{{ "
+    "p.text }}{% endfor %}"
     "{% for p in m.content if p.type == 'image' %}[image]{% endfor %}{% endfor %}"
 )
 NO_SYSTEM = (
@@ -28,22 +31,26 @@ NO_SYSTEM = (
 )
 SYSTEM_LAST = (
     "{% set words = messages[0].content if messages[0].role == 'system' else '' %}"
-    "{% for m in messages if m.role != 'system' %}<{{ m.role }}>{% if loop.last %}{{ words }} {% endif %}"
+    "{% for m in messages if m.role != 'system' %}<{{ m.role }}>{% if loop.last %}{{ "
+    "words }} {% endif %}"
     "{{ m.content }}{% endfor %}"
 )
 SYSTEM_LAST_OF_LISTS = SYSTEM_LAST.replace(
     "set words = messages[0].content", "set words = messages[0].content[0].text"
 ).replace(
     "{{ m.content }}",
-    "{% for p in m.content %}{% if p.type == 'text' %}{{ p.text }}{% else %}[image]{% endif %}{% endfor %}",
+    "{% for p in m.content %}{% if p.type == 'text' %}{{ p.text }}{% else %}[image]{% "
+    "endif %}{% endfor %}",
 )
 SYSTEM_TEXT_REST_LISTS = (
     "{% if messages[0].role == 'system' %}{{ messages[0].content | trim }}{% endif %}"
     + (LISTS.replace("in messages", "in messages if m.role != 'system'"))
 )
 ONE_PICTURE = (
-    "{% set ns = namespace(seen=false) %}{% for m in messages %}<{{ m.role }}>{% for p in m.content %}"
-    "{% if p.type == 'text' %}{{ p.text }}{% elif not ns.seen %}[image]{% set ns.seen = true %}{% endif %}"
+    "{% set ns = namespace(seen=false) %}{% for m in messages %}<{{ m.role }}>{% for "
+    "p in m.content %}"
+    "{% if p.type == 'text' %}{{ p.text }}{% elif not ns.seen %}[image]{% set ns.seen "
+    "= true %}{% endif %}"
     "{% endfor %}{% endfor %}"
 )
 

@@ -26,7 +26,8 @@ FREE = PictureRule(max_codes=6)
 def generated(
     rule: PictureRule, *, rows: int = 1, length: int = 40, fond_of: int = BEGIN
 ) -> list[list[Piece]]:
-    """What a model gives that draws at random, and is fond of one token; a row that has ended is padded."""
+    """What a model gives that draws at random, and is fond of one token; a row that has
+    ended is padded."""
     chance = torch.Generator().manual_seed(0)
     grammar = BlockGrammar(BlockMasks(TOKENS, (EOS,)), rule, rows)
     ids = PROMPT.repeat(rows, 1)

@@ -68,7 +68,8 @@ def test_what_does_not_depend_on_each_other_is_asked_at_once() -> None:
     assert stages(lamp) == [["caption"], *last]
     assert stages(lamp, block_pictures=True) == last
     assert stages(SAMPLES["visual storytelling text"]) == last
-    # Nothing is required of its pictures, and of those of a picture story there are three to describe.
+    # Nothing is required of its pictures, and of those of a picture story there are
+    # three to describe.
     assert stages(SAMPLES["Scientific"]) == [
         ["caption"],
         ["structure"],

@@ -62,7 +62,10 @@ def test_a_structure_with_a_fault_is_not_taken(reply: str, named: str) -> None:
 
 
 def test_a_structure_is_read_with_thoughts_and_fences() -> None:
-    reply = f"Let me see.\n```json\n{json.dumps({'Thought': 'x', **json.loads(structure(I1, T1, I2))})}\n```"
+    reply = (
+        "Let me see.\n```json\n"
+        f"{json.dumps({'Thought': 'x', **json.loads(structure(I1, T1, I2))})}\n```"
+    )
     assert read_structure(reply, STRUCTURE.query) == Structure(
         STRUCTURE.query, (I1, T1, I2)
     )

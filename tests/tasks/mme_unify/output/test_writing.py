@@ -1,4 +1,5 @@
-"""Answers in MME-Unify's result files: written as the scripts read them, and read back without loss."""
+"""Answers in MME-Unify's result files: written as the scripts read them, and read back
+without loss."""
 
 import json
 from pathlib import Path

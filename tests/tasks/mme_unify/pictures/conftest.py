@@ -1,4 +1,5 @@
-"""Tests over the cases of MME-Unify's specification are collected only where ``MMEVAL_MME_UNIFY_CASES`` names them."""
+"""Tests over the cases of MME-Unify's specification are collected only where
+``MMEVAL_MME_UNIFY_CASES`` names them."""
 
 import os
 

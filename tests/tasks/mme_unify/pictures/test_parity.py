@@ -1,4 +1,5 @@
-"""The cases of the specification in both profiles: metrics through the verb ``metric``, and the plain functions."""
+"""The cases of the specification in both profiles: metrics through the verb ``metric``,
+and the plain functions."""
 
 import json
 import os

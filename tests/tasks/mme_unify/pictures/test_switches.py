@@ -1,4 +1,5 @@
-"""What decides about MME-Unify's numbers of pictures and clips has its documented value in each profile."""
+"""What decides about MME-Unify's numbers of pictures and clips has its documented value
+in each profile."""
 
 from typing import Any
 

@@ -50,7 +50,8 @@ BAD: list[tuple[str | bytes, str]] = [
     (b'{"a": 1}\n{"b": "\xff"}\n{"a": 3}', "Unicode"),
     ('{"a": 1}\n{"b": "\\ud800"}\n{"a": 3}', "Unicode"),
 ]
-"""Files with a bad object on or from line 2 (or on the only line) between two good ones."""
+"""Files with a bad object on or from line 2 (or on the only line) between two good
+ones."""
 
 
 @pytest.mark.parametrize(("text", "reason"), BAD, ids=lambda value: str(value[:30]))
@@ -74,7 +75,10 @@ def test_a_bad_record_keeps_its_line_and_identity_if_it_has_any(tmp_path: Path) 
         (4, True),
         (8, False),
     ]
-    text = '{"domain": "social_science", "subdomain": "art", "id": "0501", "difficulty_level": 2, "input": {"modal": {'
+    text = (
+        '{"domain": "social_science", "subdomain": "art", "id": "0501", '
+        '"difficulty_level": 2, "input": {"modal": {'
+    )
     (bad,) = read(tmp_path, text)
     assert bad.row == {
         "domain": "social_science",
@@ -93,7 +97,8 @@ def test_a_record_that_was_cut_off_does_not_take_the_next_one_of_its_line_along(
 ) -> None:
     found = read(
         tmp_path,
-        '{"id": "1", "input": {"content": 7 {"id": "2", "input": {}} {"id": "3"}\n{"id": "4"}',
+        '{"id": "1", "input": {"content": 7 {"id": "2", "input": {}} {"id": "3"}\n'
+        '{"id": "4"}',
     )
     assert [record.row["id"] for record in found if not record.fault] == ["2", "3", "4"]
     assert [record.row for record in found if record.fault] == [{"id": "1"}]

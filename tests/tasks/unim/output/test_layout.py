@@ -63,7 +63,8 @@ NUMBERED = [
             "ab",
             {"image1": HARE},
         ),
-        # A tag without a medium keeps its number, and so does another part with the same one.
+        # A tag without a medium keeps its number, and so does another part with the
+        # same one.
         (
             Interleaved((text_part("<image1>"), media_part(HARE))),
             "<image1>",

@@ -15,7 +15,8 @@ Kind = Literal["absolute", "relative"]
 
 
 def column(**domains: list[float | str | Score]) -> Scores:
-    """Trials by domain: a value, a score, or the word ``failed``, ``unsupported`` or ``bad``."""
+    """Trials by domain: a value, a score, or the word ``failed``, ``unsupported`` or
+    ``bad``."""
     scores = Scores(range=(0, 1))
     for domain, rows in domains.items():
         for at, given in enumerate(rows):

@@ -13,7 +13,8 @@ NO_SOUND = Score.inapplicable("none").to_json()
 
 
 def piece(*qualities: float | str | None) -> dict[str, Any]:
-    """The score of a metric of quality: None is an item that has none, a word one that is unavailable here."""
+    """The score of a metric of quality: None is an item that has none, a word one that
+    is unavailable here."""
 
     def item(one: float | str | None) -> ItemScore:
         if isinstance(one, str):

@@ -37,7 +37,8 @@ BY_HAND = [
         labels("art", "hard"),
     ),
 ]
-"""Two domains of one field and one of another: half of math is taken, nothing of physics."""
+"""Two domains of one field and one of another: half of math is taken, nothing of
+physics."""
 Trials = Iterable[Row] | Mapping[str, Iterable[Row]]
 
 
@@ -88,7 +89,10 @@ def test_the_tables_are_those_of_the_paper_and_its_other_slices(tmp_path: Path) 
         "Combination",
     ]
     assert FAMILY == ["meaning and quality", "structure", "coherence"]
-    numbers = "tau,SC,GQ,SQCS abs,SQCS rel,StS abs,LeS abs,StS rel,LeS rel,HC,SH,ICS abs,ICS rel"
+    numbers = (
+        "tau,SC,GQ,SQCS abs,SQCS rel,StS abs,LeS abs,StS rel,LeS rel,HC,SH,ICS "
+        "abs,ICS rel"
+    )
     assert ",".join(column.header for column in ALL.columns) == numbers
     row = "|Natural science: mean of instances|  100.0|   50.0|   33.3|   16.7|1/3"
     assert row in markdown_tables(found.values())
@@ -371,7 +375,8 @@ def test_only_the_trials_that_stand_behind_the_numbers_count(tmp_path: Path) -> 
 
 
 def with_items(row: Row, **pieces: Sequence[float] | str) -> Row:
-    """A trial with items of some modalities, in the evidence of their metrics; a word is a piece's status."""
+    """A trial with items of some modalities, in the evidence of their metrics; a word
+    is a piece's status."""
     scores = {
         f"{name}_quality": {"value": None, "status": own, "reason": f"{own} for a test"}
         if isinstance(own, str)
@@ -401,7 +406,8 @@ def with_items(row: Row, **pieces: Sequence[float] | str) -> Row:
 def test_the_items_of_each_modality_stand_in_a_table_of_their_own(
     tmp_path: Path,
 ) -> None:
-    # Two answers of two fields: their texts are not judged, and the second has no sound.
+    # Two answers of two fields: their texts are not judged, and the second has no
+    # sound.
     first = with_items(
         trial("m", 0.5, labels("math")),
         text="unavailable",
@@ -449,7 +455,8 @@ def test_the_items_of_each_modality_stand_in_a_table_of_their_own(
         ("image", "4", "2", 50.0, pytest.approx(200 / 3), 0.0, ""),
         ("audio", "1", "1", 100.0, 100.0, None, ""),
     )
-    # It stands below the fields and above the domains; a quality that lacks items is partial.
+    # It stands below the fields and above the domains; a quality that lacks items is
+    # partial.
     at = titles.index(MODALITIES)
     assert titles[at - 1 : at + 2] == [
         FIELD.format(COHERENCE),

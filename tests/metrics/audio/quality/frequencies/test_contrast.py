@@ -7,7 +7,8 @@ from mmeval.metrics.audio.quality.frequencies.contrast import bands, contrast_of
 def test_the_bands_are_those_of_librosa_and_contrast_is_a_median_over_time_then_over_bands() -> (
     None
 ):
-    # Hz: 0..200, 200..400, ... 6400..24000; each but the first begins a bin early, each but the last ends one early.
+    # Hz: 0..200, 200..400, ... 6400..24000; each but the first begins a bin early, each
+    # but the last ends one early.
     starts, ends = (0, 8, 17, 34, 68, 136, 273), (8, 17, 34, 68, 136, 273, 1025)
     # Of the sixth band 2% of 138 bins count, the one that is left out included.
     assert [tuple(band) for band in bands(1025)] == list(

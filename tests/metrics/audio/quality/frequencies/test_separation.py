@@ -27,7 +27,8 @@ def test_a_mask_is_a_share_of_squares_that_leaves_noise_neither_harmonic_nor_per
     for (wanted, other, margin), share in shares.items():
         one, two = (np.array([[value]], np.float32) for value in (wanted, other))
         assert soft_mask(one, two, margin)[0, 0] == pytest.approx(share)
-    # The released defect is the margin 1: what is left is noise of rounding, for noise, too.
+    # The released defect is the margin 1: what is left is noise of rounding, for noise,
+    # too.
     assert separated_snr(sine(), 1.0) > 80 < separated_snr(white(RATE), 1.0)
     assert separated_snr(white(RATE), 3.0) < 0 and separated_snr(sine(), 3.0) > 10
     assert separated_snr(np.zeros(RATE, np.float32), 3.0) == -np.inf
