@@ -108,7 +108,7 @@ def _run(words: list[str]) -> int:
             )
             _say(
                 "error: "
-                f"{_disk_trouble(error) or f'unexpected {type(error).__name__}: {error}; {how}'}",
+                f"{_disk_trouble(error) or f'unexpected {type(error).__name__}: {error}; {how}'}",  # noqa: E501
                 0,
             )
         return errors.EXIT_UNEXPECTED

@@ -46,7 +46,8 @@ SHOWN_NUMBERS = 3
 COMMAND_LINE_ONLY = {
     "dry_run": "it prints; use the command line",
     "shard": "a shard makes no results; use the command line",
-    "show_config": "it prints; found.document['mmeval']['settings'] has the settings of a run",
+    "show_config": "it prints; found.document['mmeval']['settings'] has the settings "
+    "of a run",
     "verbosity": "set the level of logging.getLogger('mmeval')",
 }
 """Flags that steer what a command prints."""
@@ -121,7 +122,7 @@ def evaluate(
     The same call again continues the run that is in the folder. May be called where an
     event loop is running, which waits meanwhile. Raises UsageError for what cannot be
     used as asked, MissingError for what has to be supplied, Interrupted after Ctrl-C.
-    """
+    """  # noqa: E501
     return _beside_loops(lambda: _evaluate(model, tasks, flags))
 
 

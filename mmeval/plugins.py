@@ -19,7 +19,7 @@ mmeval's own plugins are registered in the same way, in ``setup.cfg``. A name th
 distributions claim is an error only for the user of that name; ``distribution/name``
 always names one of them. What a script registers (``mmeval.registration``) counts as a
 distribution of the name ``script``.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -72,7 +72,10 @@ class _Registered(EntryPoint):
         described = getattr(
             plugin, "function", plugin
         )  # a metric is a record around its function
-        value = f"{described.__module__}:{getattr(described, '__qualname__', type(described).__qualname__)}"
+        value = (
+            f"{described.__module__}:"
+            f"{getattr(described, '__qualname__', type(described).__qualname__)}"
+        )
         super().__init__(name=name, value=value, group=group)
         vars(self)["plugin"] = plugin
 

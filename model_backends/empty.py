@@ -25,8 +25,12 @@ class EmptyBackend:
         return {}
 
     def answer(
-        self, task: str, sample: Sample, repeat: int, request: Request
-    ) -> Response:  # noqa: ARG002
+        self,
+        task: str,  # noqa: ARG002
+        sample: Sample,  # noqa: ARG002
+        repeat: int,  # noqa: ARG002
+        request: Request,  # noqa: ARG002
+    ) -> Response:
         return Response(output=Interleaved())
 
     async def close(self) -> None:

@@ -31,8 +31,12 @@ class ReferenceBackend:
         return {}
 
     def answer(
-        self, task: str, sample: Sample, repeat: int, request: Request
-    ) -> Response:  # noqa: ARG002
+        self,
+        task: str,
+        sample: Sample,
+        repeat: int,  # noqa: ARG002
+        request: Request,
+    ) -> Response:
         if not sample.references:
             return Response.failed(
                 "unsupported",

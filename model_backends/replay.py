@@ -94,8 +94,12 @@ class ReplayBackend:
         )
 
     def answer(
-        self, task: str, sample: Sample, repeat: int, request: Request
-    ) -> Response:  # noqa: ARG002
+        self,
+        task: str,
+        sample: Sample,
+        repeat: int,
+        request: Request,  # noqa: ARG002
+    ) -> Response:
         found = self._answers.answer(task, sample, repeat)
         return (
             Response.failed("no_answer", found.reason)

@@ -113,7 +113,10 @@ def unim_modal(
             continue
         suffix, data = item if isinstance(item, tuple) else (SUFFIXES[kind], item)
         running = int(tag.removeprefix(kind))
-        path = f"{FOLDERS.get(kind, kind)}/{ABBREVIATIONS[kind]}_{number:04}_{running:02}.{suffix}"
+        path = (
+            f"{FOLDERS.get(kind, kind)}/"
+            f"{ABBREVIATIONS[kind]}_{number:04}_{running:02}.{suffix}"
+        )
         modal[tag] = path
         files[f"{media}/{path}"] = data
     return modal
@@ -153,9 +156,9 @@ def _natural_science(files: Files) -> None:
         "document_image&audio",
         number=2,
         level=3,
-        question="The sheet <document1> lists three figures. Draw each of them on its own, "
-        "in the order of the list, "
-        "and play a sound with one beep for each figure.",
+        question="The sheet <document1> lists three figures. Draw each of them on its "
+        "own, in the order of the list, and play a sound with one beep for each "
+        "figure.",
         given={
             "document1": pdf("1. a red disc", "2. a green square", "3. a blue triangle")
         },
@@ -175,7 +178,8 @@ def _natural_science(files: Files) -> None:
         "audio_audio",
         number=1,
         level=1,
-        question="Listen to the tone in <audio1> and give me the tone one octave above it.",
+        question="Listen to the tone in <audio1> and give me the tone one octave above "
+        "it.",
         given={"audio1": wav((220, 500))},
         answer="An octave doubles the frequency: <audio2>",
         expected={"audio2": wav((440, 500))},
@@ -190,9 +194,8 @@ def _programming(files: Files) -> None:
         "code_code",
         number=1,
         level=3,
-        question="The function in <code1> should print an opening brace in front of every "
-        "item. "
-        "Rewrite it as one expression.",
+        question="The function in <code1> should print an opening brace in front of "
+        "every item. Rewrite it as one expression.",
         given={
             "code1": "```python\ndef show(items):\n    for item in items:\n        "
             'print("{" + item)\n```'
@@ -212,7 +215,8 @@ def _programming(files: Files) -> None:
         question="Run by hand what <code1> does with the number 6, and write a shorter "
         "function that gives the same.",
         given={
-            "code1": "```python\ndef f(n):\n    return n if n < 2 else n + f(n - 1)\n```"
+            "code1": "```python\ndef f(n):\n    return n if n < 2 else n + f(n - 1)\n"
+            "```"
         },
         answer="It adds 6, 5, 4, 3, 2 and 1, which is 21: <code2>",
         expected={"code2": "```python\ndef f(n):\n    return n * (n + 1) // 2\n```"},
@@ -223,8 +227,8 @@ def _programming(files: Files) -> None:
         "image_code",
         number=2,
         level=3,
-        question="Write code that prints a picture of the staircase in <image1>, one row "
-        "of # signs for each step.",
+        question="Write code that prints a picture of the staircase in <image1>, one "
+        "row of # signs for each step.",
         given={"image1": png(bars(16, 32, 48, 64, colour=BLACK))},
         answer="Each row is one sign longer than the row above: <code1>",
         expected={
@@ -252,12 +256,11 @@ def _engineering(files: Files) -> None:
         "threeD_image&document",
         number=2,
         level=2,
-        question="Show the outline of <threeD1> as it is seen from the front, and write a "
-        "sheet with its numbers "
-        "of corners and faces.",
+        question="Show the outline of <threeD1> as it is seen from the front, and "
+        "write a sheet with its numbers of corners and faces.",
         given={"threeD1": octahedron(3)},
-        answer="From the front it fills a tilted square <image1>; the counts are on the "
-        "sheet <document1>",
+        answer="From the front it fills a tilted square <image1>; the counts are on "
+        "the sheet <document1>",
         expected={
             "image1": png(
                 lambda x, y: (
@@ -277,9 +280,8 @@ def _social_science(files: Files) -> None:
         "image&audio_video",
         number=1,
         level=3,
-        question="Animate the square of <image1> so that it slides from left to right as "
-        "slowly as the "
-        "melody <audio1> rises.",
+        question="Animate the square of <image1> so that it slides from left to right "
+        "as slowly as the melody <audio1> rises.",
         given={
             "image1": png(square(0, 24, 16, RED)),
             "audio1": wav((220, 120), (277, 120), (330, 120)),
@@ -314,11 +316,11 @@ def _general_area(files: Files) -> None:
         "video_image",
         number=1,
         level=3,
-        question="Pick the first and the last picture of the clip <video1>, and say what "
-        "happens between them.",
+        question="Pick the first and the last picture of the clip <video1>, and say "
+        "what happens between them.",
         given={"video1": clip(falling)},
-        answer="It begins with <image1>. The disc falls, and at the end <image2> it has "
-        "nearly reached the floor.",
+        answer="It begins with <image1>. The disc falls, and at the end <image2> it "
+        "has nearly reached the floor.",
         expected={"image1": png(falling[0]), "image2": png(falling[CLIP_FRAMES - 1])},
     )
     bouncing = moving(lambda at: disc(at, 54 - abs(at % 32 - 16), 8, YELLOW))
@@ -334,8 +336,8 @@ def _general_area(files: Files) -> None:
             "video1": clip(bouncing),
             "audio1": wav((330, 150), (0, 200), (262, 150)),
         },
-        answer="Turned round, the ball comes from the right <video2> and the low beat is "
-        "heard first <audio2>.",
+        answer="Turned round, the ball comes from the right <video2> and the low beat "
+        "is heard first <audio2>.",
         expected={
             "video2": clip(reversed(bouncing)),
             "audio2": wav((262, 150), (0, 200), (330, 150)),
@@ -371,10 +373,10 @@ def example() -> Files:
 RUBRICS: tuple[dict[str, Any], ...] = (
     {
         "id": "thanks",
-        "input": "Thank a neighbour in two sentences for watering your plants while you "
-        "were away.",
-        "reference": "Thank you for looking after my plants last week. Even the fern has a new "
-        "leaf.",
+        "input": "Thank a neighbour in two sentences for watering your plants while "
+        "you were away.",
+        "reference": "Thank you for looking after my plants last week. Even the fern "
+        "has a new leaf.",
         "rubric": [
             {
                 "id": "thanks",
@@ -403,8 +405,8 @@ RUBRICS: tuple[dict[str, Any], ...] = (
         "rubric": [
             {
                 "id": "picture",
-                "criterion": "The picture shows one red disc on a white ground and nothing "
-                "else.",
+                "criterion": "The picture shows one red disc on a white ground and "
+                "nothing else.",
                 "weight": 3,
                 "side": "media",
                 "kinds": ["image"],

@@ -31,7 +31,7 @@ SIZES: Mapping[str, str] = {
     "laion/clap-htsat-unfused": "0.15 billion weights, 0.6 GB",
     "openai/whisper-large-v3": "1.5 billion weights, 3 GB",
     "BELLE-2/Belle-whisper-large-v3-zh": "1.5 billion weights, 3 GB in 16 bits",
-    "alefiury/wav2vec2-large-xlsr-53-gender-recognition-librispeech": "0.3 billion weights, 1.3 GB",
+    "alefiury/wav2vec2-large-xlsr-53-gender-recognition-librispeech": "0.3 billion weights, 1.3 GB",  # noqa: E501
     "microsoft/wavlm-base-sv": "0.1 billion weights, 0.4 GB",
     "ssundaram21/dreamsim": "three ViT-B, 0.3 billion weights",
     "CPJKU/beat_this": "0.02 billion weights, 0.1 GB",

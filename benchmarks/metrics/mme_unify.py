@@ -161,9 +161,9 @@ def _lpips(pairs: int) -> Paired:
             (noise(SIDE, SIDE, at), noise(SIDE, SIDE, at + 1)) for at in range(AT_ONCE)
         ]
         batch = torch.randn(AT_ONCE, 3, SIDE, SIDE)
-        ours: Callable[[], object] = lambda: lpips_metric._distances(
+        ours: Callable[[], object] = lambda: lpips_metric._distances(  # noqa: E731
             pictures, model, signed=True
-        )  # noqa: E731
+        )
         return paired(ours, _quiet(lambda: (trunk(batch), trunk(batch))), pairs, busy)
 
 

@@ -36,10 +36,10 @@ def figures(quick: bool) -> Iterator[Figure]:
         for length in (2.0, 10.0):
             clip = voice(130, length)
             found = paired(
-                lambda: pitch_of(clip),
-                lambda: librosa.pyin(clip, **options),
+                lambda: pitch_of(clip),  # noqa: B023
+                lambda: librosa.pyin(clip, **options),  # noqa: B023
                 3 if quick else PAIRS,
-            )  # noqa: B023
+            )
             yield Figure(
                 f"time against pyin, {length:g} s",
                 found.ratio,

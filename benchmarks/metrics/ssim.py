@@ -20,10 +20,10 @@ def figures(quick: bool) -> Iterator[Figure]:
     for side in SIDES[: 1 if quick else None]:
         one, other = noise(side, side, 1), noise(side, side, 2)
         found = paired(
-            lambda: ssim_of(one, other),
-            lambda: by_scikit_image(one, other),
+            lambda: ssim_of(one, other),  # noqa: B023
+            lambda: by_scikit_image(one, other),  # noqa: B023
             3 if quick else PAIRS,
-        )  # noqa: B023
+        )
         yield Figure(
             f"SSIM of {side} x {side} to scikit-image's",
             found.ratio,

@@ -107,13 +107,13 @@ def with_items(rows: Iterable[Row], seed: int = 1) -> Iterator[Row]:
     chance = random.Random(seed)
     for row in rows:
         if row["status"] == "ok":
-            row = {
+            row = {  # noqa: PLW2901
                 **row,
                 "scores": {
                     **row["scores"],
                     **{name: _of_items(chance, name) for name in TITLES},
                 },
-            }  # noqa: PLW2901
+            }
         yield row
 
 

@@ -171,7 +171,10 @@ class AgentOfLocal(LocalBench):
     def _command(
         self, name: str, output: Path, *flags: str, workers: int = 1
     ) -> list[str]:
-        planner = f"hf,pretrained={self._model.folder},dtype={self._model.dtype},device={self._model.device}"
+        planner = (
+            f"hf,pretrained={self._model.folder},dtype={self._model.dtype},device="
+            f"{self._model.device}"
+        )
         return [
             *(
                 sys.executable,

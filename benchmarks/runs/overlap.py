@@ -78,7 +78,8 @@ class Overlap:
             ]
             role = [
                 "--role",
-                f"judge=openai,base_url={verdicts},model=j,max_connections={judge.connections}",
+                f"judge=openai,base_url={verdicts},model=j,max_connections="
+                f"{judge.connections}",
             ]
             alone, together = self._output(), self._output()
             return (

@@ -4,7 +4,7 @@ A folder has one of two forms:
 
     audio/*.wav with a table        the table is meta/esc50.csv, esc50.csv or dataset.csv: columns filename, category
     <class>/*.mp3 (or wav, ...)     the files 0, 1, 2 ... of a class; the first hundred of them count
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

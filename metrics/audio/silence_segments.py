@@ -12,7 +12,8 @@ from mmeval.system import AboveZero, OneOrMore
 @metric(
     range=(0, 1),
     version="2",
-    source="MMMG, task Sound Silence, its segments; official: audio evaluators 54527db8",
+    source="MMMG, task Sound Silence, its segments; official: audio evaluators "
+    "54527db8",
 )
 def silence_segments(
     trial: Trial,

@@ -59,8 +59,8 @@ def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 @metric(
     range=(-1, 1),
     version="1",
-    source="DreamSim (NeurIPS 2023), as MMMG uses it for edits and code; official: image "
-    "evaluators 6c7142e8",
+    source="DreamSim (NeurIPS 2023), as MMMG uses it for edits and code; official: "
+    "image evaluators 6c7142e8",
     needs=("torch:hf", "safetensors:hf"),
     check=_fault,
     batch=16,

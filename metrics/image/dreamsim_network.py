@@ -36,7 +36,9 @@ _CLIP = ((0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.2757771
 on."""
 _ADAPTER = "ensemble_lora"
 _NAME = re.compile(
-    r"(?:base_model\.model\.)+extractor_list\.(?P<tower>\d)\.model\.(?P<layer>.+)\.lora_A(?:\.\w+)?\.weight"
+    r"(?:"
+    r"base_model\.model\.)+extractor_list\.(?P<tower>\d)\.model\.(?P<layer>.+)\.lora_A(?:"
+    r"\.\w+)?\.weight"
 )
 
 

@@ -45,8 +45,8 @@ class Box(NamedTuple):
 @metric(
     range=(-1, 1),
     version="1",
-    source="MMMG, image editing (outside the edited region); official: image evaluators "
-    "6c7142e8",
+    source="MMMG, image editing (outside the edited region); official: image "
+    "evaluators 6c7142e8",
     check=lambda sample, switches: box_fault(
         sample.metadata.get(switches["bbox_key"]), switches["bbox_key"]
     ),

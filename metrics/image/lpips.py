@@ -34,8 +34,8 @@ takes longer."""
 @metric(
     range=(-math.inf, 1),
     version="1",
-    source="Zhang et al., LPIPS (CVPR 2018), version 0.1; MME-Unify, fine-grained image "
-    "reconstruction",
+    source="Zhang et al., LPIPS (CVPR 2018), version 0.1; MME-Unify, fine-grained "
+    "image reconstruction",
     needs=("torch:hf",),
     batch=16,
 )

@@ -30,8 +30,8 @@ processor's cache."""
 @metric(
     range=(-1, 1),
     version="1",
-    source="MMMG, Multi-View and Multi-Angle (and wherever it compares pixels); computed "
-    "as scikit-image 0.26 does",
+    source="MMMG, Multi-View and Multi-Angle (and wherever it compares pixels); "
+    "computed as scikit-image 0.26 does",
 )
 def ssim(trial: Trial) -> Score:
     """Mean structural similarity of the answer's and reference's pictures, in order.

@@ -108,7 +108,8 @@ SCALES: Mapping[Rubric, Scale] = {
 @metric(
     range=(0, 1),
     version="2",
-    source="UniM, section 4.1 and appendix (documents); official: released quality scorer",
+    source="UniM, section 4.1 and appendix (documents); official: released quality "
+    "scorer",
     needs=lambda switches: OCR_NEEDS if switches["ocr"] != "none" else (),
     profiles={
         "official": {

@@ -43,7 +43,8 @@ OUTPUTS = ("holistic_coherence", "stylistic_harmony", "interleaved_coherence")
 @metric(
     range=(0, 1),
     version="1",
-    source="UniM, section 4.3 (HC, SH, ICS); official: evaluation/interleaved_coherence",
+    source="UniM, section 4.3 (HC, SH, ICS); official: "
+    "evaluation/interleaved_coherence",
     outputs=OUTPUTS,
     profiles={
         "official": {

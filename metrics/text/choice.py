@@ -96,8 +96,8 @@ def find_choice(answer: str, options: Options) -> Found:
 
 _NOT = r"(?:\bnot|\bnever|\bcannot|n['’]t)\b"
 _BETWEEN = (
-    r"(?:[^\S\n"
-    r"]+(?:to|ever|even|really|\w+ly|want|going|have|be|the|an?|my|your|right|correct|best|final)\b){0,4}"
+    r"(?:[^\S\n]+(?:to|ever|even|really|\w+ly|want|going|have|be|the|an?|my|your|"
+    r"right|correct|best|final)\b){0,4}"
 )
 _REJECTED = re.compile(
     rf"(?:{_NOT}{_BETWEEN}[^\S\n]+(?:answer|choice|option|choose|pick|select)\b"
@@ -129,8 +129,8 @@ _CALLED_RIGHT = re.compile(
 )
 _BOXED = re.compile(r"\\boxed\{\s*(?:\\text\{)?\s*\(?([A-Za-z])\)?\s*\}")
 _OPENS_LINE = re.compile(
-    r"^[ "
-    r"\t]*(?:[(\[]([A-Z])[)\]]|([A-Z])(?=\s*(?:[,/&+]|\b(?:and|or)\b)\s*[(\[]?[A-Z]\b)|([A-Z])[.):](?=\s|$))",
+    r"^[ \t]*(?:[(\[]([A-Z])[)\]]|([A-Z])(?=\s*(?:[,/&+]|\b(?:and|"
+    r"or)\b)\s*[(\[]?[A-Z]\b)|([A-Z])[.):](?=\s|$))",
     re.MULTILINE,
 )
 _IN_BRACKETS = re.compile(r"\(([A-Z])\)")

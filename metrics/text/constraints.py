@@ -182,7 +182,7 @@ def constraints_of(label: Any) -> tuple[Constraint, ...]:
 
     >>> [one.kind for one in constraints_of([["start", "together"], ["length_word", "< 20"]])]
     ['start', 'length_word']
-    """
+    """  # noqa: E501
     if not isinstance(label, (list, tuple)) or not label:
         raise UsageError(
             f"it must be a constraint [kind, ...] or a list of them, not {label!r:.80}"

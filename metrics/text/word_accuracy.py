@@ -23,8 +23,8 @@ def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
 @metric(
     range=(0, 1),
     version="2",
-    source="MMMG, text rendering and speech tasks; official: image evaluators 6c7142e8, "
-    "audio evaluators 54527db8",
+    source="MMMG, text rendering and speech tasks; official: image evaluators "
+    "6c7142e8, audio evaluators 54527db8",
     profiles={"official": {"blanks": "drop_wanted"}},
     check=_check,
 )

@@ -13,8 +13,8 @@ _STOP = re.compile(r"(?<=[^ .])(?:\.(?=[ '»”’)\]}>]*$)|(?<![ .][^\W\d])\.(?
 _LAST_QUOTE = re.compile(r"(?<=[^ '])'(?= )")
 _ENDING = re.compile(r"(?<=[^ '])('(?:s|m|d|ll|re|ve)|n't)(?= )", re.IGNORECASE)
 _TWO_IN_ONE = re.compile(
-    r"\b(?:(can)(not)|(d)('ye)|(gim)(me)|(gon)(na)|(got)(ta)|(lem)(me)|(more)('n)|(wan)(na(?= "
-    r")))\b",
+    r"\b(?:(can)(not)|(d)('ye)|(gim)(me)|(gon)(na)|(got)(ta)|(lem)(me)|(more)('n)|"
+    r"(wan)(na(?= )))\b",
     re.IGNORECASE,
 )
 _SHORTENED_IT = re.compile(r"(?<= )('t)(is|was)\b", re.IGNORECASE)

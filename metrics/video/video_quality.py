@@ -20,7 +20,7 @@ NETWORK = "dover.pt"
 DOVER = HubModel(
     (NETWORK,),
     by_hand="trace its networks once, as docs/metrics.md says, and set its switch: "
-    """--metric_args '{"video_quality": {"model": "FOLDER"}}' (mmeval metric: --params '{"model": "FOLDER"}')""",
+    """--metric_args '{"video_quality": {"model": "FOLDER"}}' (mmeval metric: --params '{"model": "FOLDER"}')""",  # noqa: E501
 )
 DOVER_NAME = "VQAssessment/DOVER"
 

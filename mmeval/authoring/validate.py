@@ -31,12 +31,12 @@ _logger = logging.getLogger(__name__)
 
 CHECKS: Mapping[str, str] = {
     "requires": "requires_mmeval is met by this mmeval",
-    "schema": "the files and their includes are valid YAML, all keys known and well typed, "
-    "metadata.version present",
-    "plugins": "loader, prompt, protocol, metrics and aggregators exist, import, and take "
-    "their options",
-    "metrics": "every metric can be computed here: its packages are installed (a warning "
-    "where not)",
+    "schema": "the files and their includes are valid YAML, all keys known and well "
+    "typed, metadata.version present",
+    "plugins": "loader, prompt, protocol, metrics and aggregators exist, import, and "
+    "take their options",
+    "metrics": "every metric can be computed here: its packages are installed (a "
+    "warning where not)",
     "package": "the package that holds a task file can be imported",
     "revision": "a data set of the hub is pinned to a commit (a warning where not)",
     "dataset": (
@@ -52,14 +52,15 @@ CHECKS: Mapping[str, str] = {
     "modalities": "samples hold only kinds of input_modalities, and name their "
     "output_modalities if per_sample",
     "answers": "references hold only kinds of output_modalities (a warning where not)",
-    "media": "every medium is there, and its content is of the kind that it is announced as",
+    "media": "every medium is there, and its content is of the kind that it is "
+    "announced as",
     "decoding": (
         "pictures, sounds, videos, PDF files and meshes can be decoded, for "
         f"{SECONDS:.0f} seconds in all (a warning "
         "where what decodes them is not installed)"
     ),
-    "references": "every metric that asks no role can score an answer to each sample that has "
-    "no reference",
+    "references": "every metric that asks no role can score an answer to each sample "
+    "that has no reference",
     "rubrics": "every sample has what a metric is known to need of it: its rubric, for "
     "rubric_judge",
     "labels": (

@@ -74,7 +74,7 @@ def known_reply(
     key = ""
     if len(
         broker.journal
-        # else there is nothing to find, and media need not be read to know what is looked
+        # else there is nothing to find, and media need not be read to know what is looked  # noqa: E501
         # for
     ):
         occurrence = scope.occurrence(f"{call.role}/{call.request.digest}")

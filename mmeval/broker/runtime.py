@@ -160,7 +160,7 @@ class BackendRuntime:
         self._closed = False
         self._failed_in_a_row = 0
         self._gone: RoleLostError | None = None
-        self.on_loading: Callable[[str, float | None], None] = lambda _model, _seconds: (
+        self.on_loading: Callable[[str, float | None], None] = lambda _model, _seconds: (  # noqa: E501
             None
         )
         """Called with the name of a model when it begins to be loaded (None), and with

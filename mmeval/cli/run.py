@@ -36,7 +36,7 @@ mmeval evaluates models that answer in any modality, interleaved.
 
   mmeval --tasks TASK --model BACKEND --model_args k=v   asks a model and scores its answers
   mmeval ls tasks                                        lists the benchmarks
-  mmeval --help                                          lists all verbs and flags"""
+  mmeval --help                                          lists all verbs and flags"""  # noqa: E501
 """Printed for a command without any arguments."""
 
 _logger = logging.getLogger(__name__)

@@ -26,11 +26,13 @@ VERBS: dict[str, str] = {
     "merge": "join the shards of a run (--shard) into it and make its results",
     "trace": "show what each step of an answer was asked and said",
     "report": "write the page of a run, its tables or its charts",
-    "compare": "compare runs: what differs beyond chance, and what would have been seen",
+    "compare": "compare runs: what differs beyond chance, and what would have been "
+    "seen",
     "export": "write the answers of a run in a layout that others read",
-    "init": "write a new package: a benchmark, metric, backend or agent to begin with; or "
-    "the worker of a model",
-    "check-backend": "check that a local model keeps the rules that every batch backend has to keep",
+    "init": "write a new package: a benchmark, metric, backend or agent to begin "
+    "with; or the worker of a model",
+    "check-backend": "check that a local model keeps the rules that every batch "
+    "backend has to keep",
 }
 """Each verb lives in a module of ``mmeval.cli`` as ``configure(parser)`` and
 ``run(args) -> exit code``."""

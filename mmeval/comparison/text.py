@@ -242,7 +242,9 @@ def _of_number(number: Number) -> Iterator[str]:
             number.difference,
             number.difference,
         ):
-            yield f"with them {_signed(number.bounds[0])} to {_signed(number.bounds[1])}"
+            yield (
+                f"with them {_signed(number.bounds[0])} to {_signed(number.bounds[1])}"
+            )
     if number.why:
         yield printable(number.why, limit=300)
     if number.judge_shift is not None:
@@ -285,7 +287,7 @@ def _ranking(
         )
         yield (
             f"{one.rank:>4}  "
-            f"{printable(one.run, limit=min(longest, width - 30)):{min(longest, width - 30)}}"
+            f"{printable(one.run, limit=min(longest, width - 30)):{min(longest, width - 30)}}"  # noqa: E501
             + (f"  {number_text(one.value):>8}  rank {place}")
         )
     together = [group for group in ranking.groups if len(group) > 1]

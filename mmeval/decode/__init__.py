@@ -12,7 +12,7 @@ reference out of its bytes, and raises one of
 Metrics share what is decoded: a picture, a sound, a mesh and the words of a document
 are decoded once for a medium and its limits, and kept with the medium (see ``memo``).
 Frames and pages are streams, decoded whenever they are asked for.
-"""
+"""  # noqa: E501
 
 from mmeval.decode.av.sound import Audio, SoundStart, audio, sound_start
 from mmeval.decode.av.video import (

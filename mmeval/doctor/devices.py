@@ -37,7 +37,7 @@ if importlib.util.find_spec("torchvision"):
     except Exception as error:  # a torchvision that does not fit torch raises anything
         found["torchvision"] = f"{type(error).__name__}: {error}"
 print("\\n" + json.dumps(found))
-"""
+"""  # noqa: E501
 
 
 def unlooked() -> Iterator[Finding]:

@@ -199,7 +199,7 @@ class _Forecaster:
                     left_out=run.left_out(sample),
                 )
             found.note(
-                f"{_named(failure.error)}{' (after a stand-in for an answer)' if scope.exchanges else ''}"
+                f"{_named(failure.error)}{' (after a stand-in for an answer)' if scope.exchanges else ''}"  # noqa: E501
             )
         except EndlessError:
             found.endless += 1
@@ -429,7 +429,7 @@ def _likeness(call: Call, repeat: int) -> str:
         for message in request.messages
         for part in message.content.parts
     )
-    return f"{hash((call.role, repeat, request.wants, str(request.params.to_json()), content)):x}"
+    return f"{hash((call.role, repeat, request.wants, str(request.params.to_json()), content)):x}"  # noqa: E501
 
 
 def _named(defect: BaseException) -> str:

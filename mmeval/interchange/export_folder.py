@@ -70,7 +70,7 @@ class ExportFolder(ABC):
     def add(self, one: ScoredTrial) -> None:
         """Take the trial of a place."""
 
-    def again(self, one: ScoredTrial) -> None:  # noqa: B027  # most layouts have no place for scores
+    def again(self, one: ScoredTrial) -> None:  # most layouts have no place for scores  # noqa: B027
         """Take the same answer from another task, which may have scored it
         otherwise."""
 

@@ -115,7 +115,7 @@ class SamplesAnswers:
         for name, file in sorted(self._files.items()):
             with file.path.open("rb") as stream:
                 sha256.update(
-                    f"{name}:{hashlib.file_digest(stream, 'sha256').hexdigest()}".encode()
+                    f"{name}:{hashlib.file_digest(stream, 'sha256').hexdigest()}".encode()  # noqa: E501
                 )
         return sha256.hexdigest()[:DIGEST_CHARS]
 

@@ -106,7 +106,7 @@ def files_digest(folder: Path, names: Iterable[str], head: Iterable[bytes] = ())
         try:
             with path.open("rb") as stream:
                 sha256.update(
-                    f"{name}:{hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode()
+                    f"{name}:{hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode()  # noqa: E501
                 )
         except OSError as error:
             raise MissingDataError(

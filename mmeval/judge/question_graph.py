@@ -10,7 +10,7 @@ others.
 
 Questions are asked in waves: all that are ready at once, so a graph takes one round
 trip for each step of its depth.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

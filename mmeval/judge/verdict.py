@@ -15,7 +15,7 @@ The reply is a JSON object, with or without text around it
 (:mod:`mmeval.judge.json_reply`). A reply that does not fit the form is asked for again,
 ``JUDGE_TRIES`` times in all, and never guessed. A verdict is then *given*, *not sure*
 (where the form allows it), or *lost*, with the reason.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

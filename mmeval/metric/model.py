@@ -14,7 +14,7 @@ A user sets the switch to ``owner/name``, ``owner/name@revision``, or a folder (
 ``/x``). The metric gets ``{name, revision, folder, fingerprint}``; scores depend on the
 fingerprint alone, that is on the files and not on their place. A model that is not on
 this machine makes the metric unavailable, which is reported before a run; only ``mmeval
-prepare TASK --weights`` fetches it."""
+prepare TASK --weights`` fetches it."""  # noqa: E501
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ the same replies: no clock, no random numbers, no files.
     def rubric(trial, judge):
         replies = yield [judge.ask(question(c, trial)) for c in trial.sample.metadata["rubric"]]
         return mean_met(replies)
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ it has a part for each of these messages:
 
 Besides the values of its metric each prompt may read ``form``, the wanted reply, and
 ``mark``, a word that is in none of the values, so that no answer can contain its own
-end."""
+end."""  # noqa: E501
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class JudgePrompt(FilePath):
     slash or an ending, relative to the file in which it stands), or ``{text: ..., name:
     ...}``. The metric is given ``{name, sha256, text}``. ``form=False``: a prompt may
     state the wanted reply in its own words, as the metric reads plain replies too.
-    """
+    """  # noqa: E501
 
     def __init__(self, *names: str, form: bool = True) -> None:
         self.names = (*names, *ALWAYS)

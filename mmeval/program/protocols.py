@@ -54,7 +54,8 @@ def independent_passes(ask: Ask) -> Program[Interleaved]:
 def text_then_media(
     ask: Ask,
     *,
-    instruction: str = "Produce the {kind} that belongs to your answer above, and nothing else.",
+    instruction: str = "Produce the {kind} that belongs to your answer above, and "
+    "nothing else.",
 ) -> Program[Interleaved]:
     """First text and code, then each wanted medium kind on its own, after the text.
 

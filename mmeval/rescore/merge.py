@@ -264,7 +264,7 @@ class _MergedTrials(Runner):
     def again(self) -> str:
         return (
             "run "
-            f"{score_command(self.path, self.selection.tasks, self.options.roles, self.options.roles)}"
+            f"{score_command(self.path, self.selection.tasks, self.options.roles, self.options.roles)}"  # noqa: E501
         )
 
     def completed(self, outcome: RunOutcome) -> RunOutcome:

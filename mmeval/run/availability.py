@@ -73,7 +73,7 @@ def with_data(selection: Selection, *, strict: bool) -> Selection:
         )
     if missing[
         1:
-        # of dozens of tasks the reasons differ in little but the names; a results file has
+        # of dozens of tasks the reasons differ in little but the names; a results file has  # noqa: E501
         # each
     ]:
         names, first = (
@@ -309,7 +309,7 @@ class Undescribed(NamedTuple):
     def how_to_fix(self) -> str:
         return (
             "add "
-            f"{' '.join(f'--role {variant(self.role, kind)}=BACKEND' for kind in self.kinds)}"
+            f"{' '.join(f'--role {variant(self.role, kind)}=BACKEND' for kind in self.kinds)}"  # noqa: E501
         )
 
     def __str__(self) -> str:

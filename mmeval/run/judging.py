@@ -126,7 +126,7 @@ class Judging:
             await asyncio.gather(*self._under_way)
             await asyncio.sleep(
                 0
-                # from Python 3.12 on, a gather of ended tasks lets none of their callbacks
+                # from Python 3.12 on, a gather of ended tasks lets none of their callbacks  # noqa: E501
                 # run
             )
 

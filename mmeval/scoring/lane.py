@@ -76,7 +76,7 @@ class Lane:
         if self._bytes.total() > LARGEST_MESSAGE_BYTES:
             await asyncio.sleep(
                 0
-                # else a model that answers at once would let no message go, and no row come
+                # else a model that answers at once would let no message go, and no row come  # noqa: E501
                 # back
             )
         self._waiting.setdefault(position, []).append(line)
@@ -94,7 +94,7 @@ class Lane:
             await asyncio.gather(*self._tasks)
             await asyncio.sleep(
                 0
-                # from Python 3.12 on, a gather of ended tasks lets none of their callbacks
+                # from Python 3.12 on, a gather of ended tasks lets none of their callbacks  # noqa: E501
                 # run
             )
         self._draining = False

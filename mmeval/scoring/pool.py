@@ -130,7 +130,7 @@ class ScorePool:
                     pool = None
                     if (
                         len(piece) > 1 or is_used
-                        # of one that had scored others, these may have filled the memory
+                        # of one that had scored others, these may have filled the memory  # noqa: E501
                     ):
                         left += [
                             half

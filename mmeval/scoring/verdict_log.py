@@ -13,7 +13,7 @@ metric's program, ``asked`` the model as the command named it, ``served`` and
 since 1970, ``latency`` in seconds, ``usage`` tokens in and out, ``key`` the answer's
 name in the journal. A call that failed has an ``error``. Where a trial was judged
 again, the later lines hold.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

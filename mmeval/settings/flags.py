@@ -130,7 +130,7 @@ FLAGS: tuple[Flag, ...] = (
         values.samples,
         {},
         "options.samples",
-        """which samples: a JSON map of tasks to indices, as in '{"task": [0, 5]}'; not together with --limit""",
+        """which samples: a JSON map of tasks to indices, as in '{"task": [0, 5]}'; not together with --limit""",  # noqa: E501
         "JSON",
     ),
     Flag(
@@ -263,7 +263,7 @@ FLAGS: tuple[Flag, ...] = (
         values.switches,
         {},
         "overrides.metric_args",
-        """switches of metrics: a JSON map of metrics to switches, as in '{"metric": {"switch": true}}'""",
+        """switches of metrics: a JSON map of metrics to switches, as in '{"metric": {"switch": true}}'""",  # noqa: E501
         "JSON",
     ),
     Flag(
@@ -756,17 +756,17 @@ BY_NAME = {flag.name: flag for flag in FLAGS}
 
 REFUSED: dict[str, str] = {
     "apply_chat_template": "the backend applies its model's own chat template",
-    "cache_requests": "prompts are made while requests are in flight, nothing needs a cache; "
-    "--use_cache keeps answers",
+    "cache_requests": "prompts are made while requests are in flight, nothing needs a "
+    "cache; --use_cache keeps answers",
     "check_integrity": "run 'mmeval validate TASK' instead",
-    "confirm_run_unsafe_code": "code of a model runs in the sandbox or not at all; see --role "
-    "code_interpreter=sandbox",
-    "fail_on_error": "a failed sample is counted and the run goes on; --max_unscored sets what is "
-    "tolerated",
+    "confirm_run_unsafe_code": "code of a model runs in the sandbox or not at all; "
+    "see --role code_interpreter=sandbox",
+    "fail_on_error": "a failed sample is counted and the run goes on; --max_unscored "
+    "sets what is tolerated",
     "fewshot_as_multiturn": "prompts have no few-shot examples yet",
     "hf_hub_log_args": "results are not uploaded; they lie in --output_path",
-    "log_samples_suffix": "the samples files carry the time of their results file; use --run_id to tell "
-    "runs apart",
+    "log_samples_suffix": "the samples files carry the time of their results file; "
+    "use --run_id to tell runs apart",
     "max_batch_size": "--batch_size N is the upper limit of a batch",
     "num_fewshot": "prompts have no few-shot examples yet; leave it out or write 0",
 }

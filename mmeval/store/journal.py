@@ -314,7 +314,7 @@ class Journal:
         return number << _OFFSET_BITS | offset
 
     # --- reading
-    # ---------------------------------------------------------------------------------------------------
+    # ----------------------------------------------------------------------------------
 
     def _read_segment(
         self, path: Path, *, after: int = -1, earlier: bool = True, spent: bool = True

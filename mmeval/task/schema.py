@@ -393,13 +393,15 @@ REFUSED: dict[str, str] = {
     "unsafe_code": "a task file cannot allow code to run; the sandbox decides",
     "should_decontaminate": "there is no decontamination",
     "doc_to_decontamination_query": "there is no decontamination",
-    "judge": 'use "roles: {judge: {...}}" for its parameters and --judge BACKEND for the '
+    "judge": 'use "roles: {judge: {...}}" for its parameters and --judge BACKEND for '
+    "the "
     "model",
-    "class": "a task is a file; register a loader, a prompt or a protocol for what YAML "
-    "cannot express",
+    "class": "a task is a file; register a loader, a prompt or a protocol for what "
+    "YAML cannot express",
     "lmms_eval_specific_kwargs": "a task asks every model the same",
     "model_specific_prompt_kwargs": "a task asks every model the same",
-    "model_specific_generation_kwargs": 'a task asks every model the same; use "generation_kwargs"',
+    "model_specific_generation_kwargs": "a task asks every model the same; use "
+    '"generation_kwargs"',
     "weight_by_size": 'belongs into an entry of "aggregate_metric_list"',
 }
 """Keys of other harnesses that have no meaning here, and what to use instead."""

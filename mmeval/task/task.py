@@ -227,7 +227,10 @@ class FixedKinds:
 
     kinds: tuple[PartKind, ...]
 
-    def __call__(self, sample: Sample) -> tuple[PartKind, ...]:  # noqa: ARG002  # the contract of Task.wanted
+    def __call__(
+        self,
+        sample: Sample,  # noqa: ARG002
+    ) -> tuple[PartKind, ...]:  # the contract of Task.wanted
         return self.kinds
 
 

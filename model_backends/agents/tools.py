@@ -8,8 +8,8 @@ from mmeval.backend import Tool
 image_edit = Tool(
     name="image_edit",
     makes="image",
-    about="Changes pictures as an instruction in plain words says; it sees the pictures "
-    "and the instruction.",
+    about="Changes pictures as an instruction in plain words says; it sees the "
+    "pictures and the instruction.",
     backend="openai",
     takes=("text", "image"),
 )

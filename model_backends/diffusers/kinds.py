@@ -11,8 +11,9 @@ from mmeval.errors import UsageError
 from mmeval.model_backends.hf.checkpoint.files import PIPELINE_INDEX
 
 _OTHER_PURPOSE = re.compile(
-    "Img2Img|Image2Image|ImageToImage|I2I|ImageToVideo|I2V|T2V|TI2V|Video|Inpaint|Fill|Edit|Upscale|Upsample"
-    "|SuperResolution|Refiner|Control|Adapter|Variation|Pix2Pix|Depth|LDM3D|Prior|Decoder|Audio|Music|ShapE|Marigold"
+    "Img2Img|Image2Image|ImageToImage|I2I|ImageToVideo|I2V|T2V|TI2V|Video|Inpaint|"
+    "Fill|Edit|Upscale|Upsample|SuperResolution|Refiner|Control|Adapter|Variation|"
+    "Pix2Pix|Depth|LDM3D|Prior|Decoder|Audio|Music|ShapE|Marigold"
 )
 """Parts of class names of pipelines that need more than words, or do not make a
 picture."""

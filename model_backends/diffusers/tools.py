@@ -7,8 +7,8 @@ from mmeval.backend import Tool
 text_to_image = Tool(
     name="text_to_image",
     makes="image",
-    about="Draws one picture from a description in plain words; it sees the description "
-    "and nothing else.",
+    about="Draws one picture from a description in plain words; it sees the "
+    "description and nothing else.",
     backend="diffusers",
 )
 """Played by ``--role text_to_image=diffusers,pretrained=PATH``."""

@@ -181,8 +181,11 @@ class ChatBatches:
             for half in (refused[::2], refused[1::2]):
                 again = [requests[places[name][0]] for name in half]
                 await self.answer(
-                    again, notes, lambda at, reply: answered(half[at], reply), report
-                )  # noqa: B023  awaited
+                    again,
+                    notes,
+                    lambda at, reply: answered(half[at], reply),  # noqa: B023
+                    report,
+                )
 
     def _files(
         self, requests: Mapping[str, Request], answered: Callable[[str, Response], None]

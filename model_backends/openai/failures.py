@@ -84,7 +84,7 @@ def redacted(text: str, secret: str) -> str:
     line."""
     if (
         len(secret) >= 4
-        # shorter ones ("x") are dummies for local servers; removing them would only garble
+        # shorter ones ("x") are dummies for local servers; removing them would only garble  # noqa: E501
         # the message
     ):
         text = text.replace(secret, REDACTED)

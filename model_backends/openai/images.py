@@ -114,7 +114,8 @@ def multipart(
     pieces: list[bytes] = []
     for name, value in fields.items():
         pieces.append(
-            f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n'.encode()
+            f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n'
+            "\r\n".encode()
         )
         pieces += [value.encode("utf-8", "replace"), b"\r\n"]
     for file in files:

@@ -51,7 +51,7 @@ holes += ["it runs as root"] if os.getuid() == 0 else []
 holes += [f"{name} is in the environment" for name in os.environ if name.startswith("MMEVAL_")]
 open("output/probe.txt", "w").write("here")
 print(json.dumps(holes))
-"""
+"""  # noqa: E501
 _PROBE_LIMITS = Limits(seconds=30, memory_mb=1024)
 _REFUSALS = (
     (

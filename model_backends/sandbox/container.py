@@ -78,7 +78,7 @@ class Container:
             listener.listen(1)
             for path in root.rglob(
                 "*"
-                # the folder itself stays closed to other users; the engine binds what lies
+                # the folder itself stays closed to other users; the engine binds what lies  # noqa: E501
                 # in it
             ):
                 path.chmod(0o777 if path.name == "line" else 0o755)

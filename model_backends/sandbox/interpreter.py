@@ -25,7 +25,7 @@ print(json.dumps({
     "packages": sorted({f"{one.name}=={one.version}" for one in importlib.metadata.distributions()})
     if sys.argv[1:] else [],
 }))
-"""
+"""  # noqa: E501
 
 
 @dataclass(frozen=True)

@@ -165,7 +165,9 @@ class ServerBackend(OpenAIBackend):
             name, lambda port: [*self._command, *words(port)], self._log
         )
         server.wait_until_healthy(self._load_timeout)
-        self._served = f"{self.server_program.name} {server.version(self.server_program.version)}".strip()
+        self._served = (
+            f"{self.server_program.name} {server.version(self.server_program.version)}"
+        ).strip()
         self._transport.move_to(server.base_url)
 
     async def generate(self, request: Request) -> Response:

@@ -104,10 +104,9 @@ class ServerProgram:
         raise MissingError(
             missing,
             name="command" if given else self.name,
-            how_to_fix=f"Install it ('pip install {self.name}'), or name the program of "
-            "another environment with "
-            f"command={self.elsewhere}; a server that runs already is asked with "
-            "--model openai.",
+            how_to_fix=f"Install it ('pip install {self.name}'), or name the program "
+            f"of another environment with command={self.elsewhere}; a server that "
+            "runs already is asked with --model openai.",
         )
 
     def words(

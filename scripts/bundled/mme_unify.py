@@ -150,7 +150,8 @@ QUESTIONS = (
         "Interleaved Image & Text Comprehension",
         data_type="Interleaved Image",
         level="L2",
-        question="By day there is <img> above the water <img>. What is missing at night?",
+        question="By day there is <img> above the water <img>. What is missing at "
+        "night?",
         image=[_picture("sun"), _picture("lake")],
         choice=["A: the sun", "B: the water", "C: both", "D: nothing"],
         answer="A",
@@ -289,8 +290,8 @@ AL = (
         "id": 1,
         "category": _UNIFIED,
         "subcategory": "Math_Reasoning",
-        "question": "Two sides of the triangle are equal. How many axes of symmetry has it at "
-        "least?",
+        "question": "Two sides of the triangle are equal. How many axes of symmetry "
+        "has it at least?",
         "choice": ["A: 0", "B: 1", "C: 2", "D: 3"],
         "answer": "B",
         "data": {

@@ -53,10 +53,10 @@ ROWS: tuple[dict[str, Any], ...] = (
     {
         "id": 1,
         "task": "space",
-        "prompt": "What does the top of a black lighthouse with a red lamp look like? Show "
-        "it, and say what it is for.",
-        "text_ref": "A round red lamp stands on the black tower. It shows ships at night "
-        "where the coast is.",
+        "prompt": "What does the top of a black lighthouse with a red lamp look like? "
+        "Show it, and say what it is for.",
+        "text_ref": "A round red lamp stands on the black tower. It shows ships at "
+        "night where the coast is.",
         "image_ref": ["img/lighthouse.png"],
         "text_rubrics": [
             "The answer says that the lamp warns or guides ships.",
@@ -70,9 +70,10 @@ ROWS: tuple[dict[str, Any], ...] = (
     {
         "id": 2,
         "task": "textbook",
-        "prompt": "Draw how the Earth moves around the Sun, and explain what a year is.",
-        "text_ref": "The Earth moves around the Sun. It comes back to the same place after a "
-        "year.",
+        "prompt": "Draw how the Earth moves around the Sun, and explain what a year "
+        "is.",
+        "text_ref": "The Earth moves around the Sun. It comes back to the same place "
+        "after a year.",
         "image_ref": ["img/orbit.png"],
         "text_rubrics": [
             "The answer says that a year is one turn of the Earth around the Sun."
@@ -85,9 +86,10 @@ ROWS: tuple[dict[str, Any], ...] = (
     {
         "id": "3",
         "task": "diagram",
-        "prompt": "Make a figure, with a caption, of a method that doubles its data, and "
-        "then triples it.",
-        "text_ref": "Figure 1: the data grow in two steps, from one part to two and to three.",
+        "prompt": "Make a figure, with a caption, of a method that doubles its data, "
+        "and then triples it.",
+        "text_ref": "Figure 1: the data grow in two steps, from one part to two and to "
+        "three.",
         "image_ref": ["img/steps.png"],
         "text_rubrics": ["The caption names two steps."],
         "image_rubrics": [],
@@ -95,10 +97,10 @@ ROWS: tuple[dict[str, Any], ...] = (
     {
         "id": "9",
         "task": "diagram",
-        "prompt": "Make a figure, with a caption, of three runs of which each scores higher "
-        "than the one before.",
-        "text_ref": "Figure 1: the scores of three runs, which rise from the first to the "
-        "last.",
+        "prompt": "Make a figure, with a caption, of three runs of which each scores "
+        "higher than the one before.",
+        "text_ref": "Figure 1: the scores of three runs, which rise from the first to "
+        "the last.",
         "image_ref": ["img/steps.png"],
         "text_rubrics": ["The caption says that the scores rise."],
         "image_rubrics": ["There are three bars.", "The bars rise from left to right."],
@@ -107,10 +109,10 @@ ROWS: tuple[dict[str, Any], ...] = (
         "id": "paper_4",
         "task_type": "paper",
         "question_type": "closed",
-        "prompt": "Show the three stages of a pipeline that reads, filters and writes, and "
-        "explain each of them.",
-        "text_ref": "The first stage reads, the second filters, and the third writes what is "
-        "left.",
+        "prompt": "Show the three stages of a pipeline that reads, filters and "
+        "writes, and explain each of them.",
+        "text_ref": "The first stage reads, the second filters, and the third writes "
+        "what is left.",
         "image_ref": ["img/filter.png"],
         "text_rubrics": [
             _criterion("Each of the three stages is explained.", "text", "content")
@@ -124,8 +126,8 @@ ROWS: tuple[dict[str, Any], ...] = (
         "id": "art_5",
         "task_type": "art",
         "question_type": "open",
-        "prompt": "How do I draw a house out of two shapes? Show each step in words and "
-        "pictures.",
+        "prompt": "How do I draw a house out of two shapes? Show each step in words "
+        "and pictures.",
         "text_ref": "1. Draw a yellow square. 2. Put a red triangle on it as the roof.",
         "image_ref": ["img/drawing_1.png", "img/drawing_2.png"],
         "text_rubrics": [
@@ -146,8 +148,8 @@ ROWS: tuple[dict[str, Any], ...] = (
         "id": 6,
         "task": "Life",
         "prompt": "How do I fold a paper boat? Show every step in words and pictures.",
-        "text_ref": "1. Begin with a square sheet. 2. Fold it to a triangle, which is the "
-        "boat.",
+        "text_ref": "1. Begin with a square sheet. 2. Fold it to a triangle, which is "
+        "the boat.",
         "image_ref": ["img/boat_1.png", "img/boat_2.png"],
         "text_rubrics": ["The answer begins with a sheet of paper."],
         "image_rubrics": ["The pictures show the sheet and the finished boat."],
@@ -155,9 +157,10 @@ ROWS: tuple[dict[str, Any], ...] = (
     {
         "id": 7,
         "task": "tech",
-        "prompt": "How do I change a light bulb? Show every step in words and pictures.",
-        "text_ref": "1. Switch off the power and take out the dark bulb. 2. Screw in a new "
-        "one, which shines.",
+        "prompt": "How do I change a light bulb? Show every step in words and "
+        "pictures.",
+        "text_ref": "1. Switch off the power and take out the dark bulb. 2. Screw in "
+        "a new one, which shines.",
         "image_ref": ["img/bulb_1.png", "img/bulb_2.png"],
         "text_rubrics": [
             "The answer switches off the power first.",
@@ -169,8 +172,8 @@ ROWS: tuple[dict[str, Any], ...] = (
         "id": 8,
         "task": "exercise",
         "prompt": "How do I do a squat? Show every step in words and pictures.",
-        "text_ref": "1. Stand upright. 2. Bend your knees until you nearly sit, with your "
-        "back straight.",
+        "text_ref": "1. Stand upright. 2. Bend your knees until you nearly sit, with "
+        "your back straight.",
         "image_ref": ["img/stretch_1.png", "img/stretch_2.png"],
         "text_rubrics": ["The answer says that the knees bend."],
         "image_rubrics": ["The person is lower in the last picture than in the first."],

@@ -64,8 +64,8 @@ PICTURES: tuple[Row, ...] = (
         "i_object_attribute",
         "Draw a red square that has one black dot right in its middle.",
         {
-            "object": "exactly one red square with exactly one black dot in its middle and "
-            "no other dots"
+            "object": "exactly one red square with exactly one black dot in its "
+            "middle and no other dots"
         },
         media=[png(over(disc(32, 32, 4, BLACK), square(14, 14, 36, RED)))],
     ),
@@ -74,8 +74,8 @@ PICTURES: tuple[Row, ...] = (
         "Draw one red disc and one blue square. The disc has to be far larger than "
         "the square.",
         {
-            "object": "exactly one red disc and exactly one blue square and the disc being "
-            "much larger than the square"
+            "object": "exactly one red disc and exactly one blue square and the disc "
+            "being much larger than the square"
         },
         media=[png(over(square(52, 52, 8, BLUE), disc(26, 26, 22, RED)))],
     ),

@@ -13,7 +13,7 @@ of a file of the released judge script or a pattern of it, ``result`` is what th
 says of the row, and ``earlier`` what earlier lines of the same id say. With
 ``questions`` the reference is the row's ``predict`` as JSON, for models that write
 questions; the label ``row`` has both sides as the data have them.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ a picture whose ``raw`` is that type; the answer says so. ``Query`` and ``Golden
 those of the data set; where the texts of ``Query`` differ from them the answer says so.
 Further answers to the same questions are in ``outputs_repeat1.jsonl`` and so on. All
 else is as :mod:`mmeval.interchange.by_id` says.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ from mmeval.tasks.isg.output_reading import OUTPUTS, REPEAT, seal
 JUDGED = "_0_{}_judge.jsonl"
 GAPS = {
     "unjudged": "not scored on all four levels; no line in the judge file",
-    "null": "a verdict is lost, which is null in the judge file: not unknown there, but "
-    "left out, no or 1",
+    "null": "a verdict is lost, which is null in the judge file: not unknown there, "
+    "but left out, no or 1",
 }
 NOTES = {
     "exact": f"more than texts and pictures; its parts stand under {OWN!r}",

@@ -24,8 +24,8 @@ def maze(
     ask: Ask,
     *,
     first: str = "This is step 0. Choose Left, Right, Up or Down.",
-    later: str = "This is step {step}. Choose Left, Right, Up or Down, or Finish when you are "
-    "at the goal.",
+    later: str = "This is step {step}. Choose Left, Right, Up or Down, or Finish when "
+    "you are at the goal.",
 ) -> Program[Interleaved]:
     """One request a turn, which shows the sample's prompt and the model's own turns so
     far.

@@ -19,7 +19,8 @@ _THINKING = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 _WHOLE = re.compile(r"(?:\(([A-Za-z])\)|\[([A-Za-z])\]|([A-Za-z]))[.:),]?")
 _OPENS = r"""[\s(\[{<【「『《"'`“”„‘’«*]*+"""
 _STATED = re.compile(
-    rf"(?:(?<![A-Za-z])(?i:answer|option|choice)|答案|选){_OPENS}(?:(?i:is)|[:是为])?+{_OPENS}([A-Z])(?![A-Za-z])"
+    rf"(?:(?<![A-Za-z])(?i:answer|option|choice)|答案|选){_OPENS}(?:(?i:is)|[:"
+    rf"是为])?+{_OPENS}([A-Z])(?![A-Za-z])"
 )
 _BRACKETED = re.compile(r"\(([A-Z])\)|\[([A-Z])\]")
 _ALONE = re.compile(r"(?<![A-Za-z'’‘ʼ])(?!A[ \t]+[a-z])([A-Z])(?![A-Za-z'’‘ʼ])")

@@ -7,7 +7,7 @@
 Only media are taken from it, for rows whose own files are missing. A row is found by
 its category and its prompt. Rows that share both (five groups, twelve rows in all) are
 taken in the order of the copy, which is that of the instruction files.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ a right answer in the form of a model's: the n-th number of a list is the file o
 n-th placeholder, counted from
 0. Published rows have none; their reference, if any, are the pictures that the answer
    is compared with.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ our own names:
                                     itself; {"error": {...}}: the model failed; {"absent": true}: not asked
     other/<file>_<k>.<suffix>       media of other kinds
     mmeval.json                     whose answers they are, and how many to each instruction of a file (``generations``)
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -33,18 +33,21 @@ from mmeval.tasks.mmmg.rows import SUFFIXES, medium_file
 SAMPLE_RATE = 22050
 """Hertz: those scripts treat every sound as having this rate and one channel."""
 GAPS = {
-    "absent": f"none in this run, put in so that the others keep their places; {OWN!r} says "
-    "so"
+    "absent": "none in this run, put in so that the others keep their places; "
+    f"{OWN!r} says so"
 }
 NOTES = {
-    "reasoning": f"hidden reasoning has no place in the layout; it is kept under {OWN!r}",
-    "other": f"no picture or sound, which the layout knows alone; kept in {OTHER}/",
-    "made rgb": f"no RGB PNG, written as one without transparency; the original is in {OTHER}/",
-    "undecoded": "cannot be decoded, kept as the bytes that they are under a name in .png",
-    "not 22050": f"no WAV of one channel at {SAMPLE_RATE} Hz, kept as the bytes that they are "
-    "under a name in .wav",
-    "exact": "written with placeholders as the layout numbers them; their own stand under "
+    "reasoning": "hidden reasoning has no place in the layout; it is kept under "
     f"{OWN!r}",
+    "other": f"no picture or sound, which the layout knows alone; kept in {OTHER}/",
+    "made rgb": "no RGB PNG, written as one without transparency; the original is in "
+    f"{OTHER}/",
+    "undecoded": "cannot be decoded, kept as the bytes that they are under a name in "
+    ".png",
+    "not 22050": f"no WAV of one channel at {SAMPLE_RATE} Hz, kept as the bytes that "
+    "they are under a name in .wav",
+    "exact": "written with placeholders as the layout numbers them; their own stand "
+    f"under {OWN!r}",
 }
 NOUNS = {
     "absent": "line",

@@ -10,7 +10,7 @@ JSONL with a folder of pictures.
 All columns but the first four are the sample's labels as they are written. Two labels
 are added: ``ueval_task``, by which a task chooses its rows, and ``criteria``, their
 number.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ can be given, as the scripts of single models have others; an empty name is of a
 that the model was not asked for. Further answers to the same questions, which the
 scripts do not know, are in ``answers_repeat1.json`` and so on. All else is as
 :mod:`mmeval.interchange.by_id` says.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

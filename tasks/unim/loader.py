@@ -5,7 +5,7 @@
     data/<field>/<domain>/...                    media
 
 A folder with the records directly inside is read, too.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -318,8 +318,8 @@ def prepared(bench: Bench, name: str) -> None:
     )
     files = {
         "run.yaml": "limit: 1\n",
-        "mine/tiny.yaml": "task: tiny\ndataset_path: .\nmetric_list: [{metric: exact_match}]\n"
-        "metadata: {version: 1}\n",
+        "mine/tiny.yaml": "task: tiny\ndataset_path: .\nmetric_list: [{metric: "
+        "exact_match}]\nmetadata: {version: 1}\n",
         "p.yaml": "models:\n  noting: {input: 0, output: 0, per_call: 1}\n",
         "prompts/judge_yes_no.txt": "{{ answer }}, met? {{ form }}",
     }

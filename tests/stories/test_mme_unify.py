@@ -21,7 +21,10 @@ from tests.support.metric_models import weights_folder
 from tests.support.mock_openai_server import MockServer
 
 BUNDLED = Path(mme_unify.__file__).parent / "bundled"
-URL = f"data:image/png;base64,{base64.b64encode((BUNDLED / 'media' / 'chart.png').read_bytes()).decode()}"
+URL = (
+    "data:image/png;base64,"
+    f"{base64.b64encode((BUNDLED / 'media' / 'chart.png').read_bytes()).decode()}"
+)
 REPLY: dict[str, Any] = {
     "content": "Answer: A\nAction: Right\nLocation: [1, 0]\nImage:",
     "images": [{"type": "image_url", "image_url": {"url": URL}}],

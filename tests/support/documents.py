@@ -70,7 +70,8 @@ def open_workbook(rows: str) -> bytes:
     entries = {
         "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
         "META-INF/manifest.xml": "<manifest/>",
-        "content.xml": f"<office:document-content {names}>{body}</office:document-content>",
+        "content.xml": "<office:document-content "
+        f"{names}>{body}</office:document-content>",
     }
     return tiny_media.packed(entries, zipfile.ZIP_STORED)
 
@@ -95,7 +96,8 @@ def slides(*shown: str) -> bytes:
     named = "".join(f'<p:sldId id="{at}" r:id="r{at}"/>' for at in range(1, count + 1))
     head = f'xmlns:p="{_SHOWN}" xmlns:r="{_BY_NAME}" xmlns:a="{_DRAWN}"'
     entries = {
-        "ppt/presentation.xml": f"<p:presentation {head}><p:sldIdLst>{named}</p:sldIdLst></p:presentation>",
+        "ppt/presentation.xml": "<p:presentation "
+        f"{head}><p:sldIdLst>{named}</p:sldIdLst></p:presentation>",
         "ppt/_rels/presentation.xml.rels": related(
             "slide", *(f"slides/slide{count - at}.xml" for at in range(count))
         ),

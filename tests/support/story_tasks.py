@@ -16,7 +16,8 @@ metric_list:
   - metric: lenient_structure
 """
 TASKS = {
-    "tale_turns": "include: _tale.yaml\ntask: tale_turns\ntest_split: turns\nprotocol: episode\n",
+    "tale_turns": "include: _tale.yaml\ntask: tale_turns\ntest_split: turns\nprotocol: "
+    "episode\n",
     "tale_first": "include: _tale.yaml\ntask: tale_first\ntest_split: single\n",
     "tale_again": "include: _tale.yaml\ntask: tale_again\ntest_split: single\n",
 }

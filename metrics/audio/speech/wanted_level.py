@@ -44,7 +44,7 @@ def share_of(value: float, asked: Wanted, low: float, high: float) -> float:
 
     >>> share_of(160, "high", 156, 180), share_of(160, "low", 156, 180), share_of(200, "high", 156, 180)
     (0.16666666666666666, 0.8333333333333334, 1.0)
-    """
+    """  # noqa: E501
     if low >= high:
         raise UsageError(
             f"the lower end of the band, {low:g}, must be below the upper one, {high:g}"

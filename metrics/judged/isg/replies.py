@@ -8,7 +8,7 @@
 case, and refuses a reply without a usable value, after which the judge is asked again.
 ``official`` reads as the released script does: the whole reply is JSON with exact keys,
 and what it cannot use counts in its own way.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ failing the row, and :func:`irregularities` names what was odd.
 
     {"block_qa": {"questions": [{"subject": "<gen_text1>", "object": "<query_img1>", "Question": "..."}]},
      "image_qa": {"questions": [{"image": "<gen_img1>", "Question": "...", "id": 0, "Preliminary": []}]}}
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

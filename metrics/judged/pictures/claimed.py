@@ -227,7 +227,7 @@ def larger(small: str, large: str, more: str, note: str = "") -> str:
 
     >>> larger("pea", "plum", "larger")
     'exactly one pea and exactly one plum, and the plum is obviously larger than the pea'
-    """
+    """  # noqa: E501
     description = (
         f"{exactly_one(small, large)}, and the {large} is obviously {more} than the "
         f"{small}"
@@ -259,8 +259,8 @@ def _pairs_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 
 @question(
-    source="MMMG, Self Relative Spatial and Self Absolute Spatial; official: interleaved "
-    "evaluators 30c9f602",
+    source="MMMG, Self Relative Spatial and Self Absolute Spatial; official: "
+    "interleaved evaluators 30c9f602",
     check=_pairs_fault,
     supposed=supposing(lambda *_: '["a", "a"]'),
     statements=True,

@@ -20,7 +20,7 @@ and steps: path, role, title, text, media and options of what was asked.
 
 exit codes: 0 all were answered; 2 usage, or a line that cannot be read; 3 some failed;
 4 a file or a key is missing.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

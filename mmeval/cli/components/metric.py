@@ -22,7 +22,7 @@ the first is scored.
 
 exit codes: 0 all were scored; 2 usage, or a line that cannot be read; 3 something is
 unscored; 4 an extra or a model is missing.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

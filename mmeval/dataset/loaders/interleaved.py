@@ -40,7 +40,7 @@ place is not known.
 
 Paths stay inside the data folder. Rows are read one at a time; errors name the file and
 the row.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

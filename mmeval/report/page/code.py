@@ -39,7 +39,8 @@ _LOOKS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("c", r"^\s*#include\s*[<\"]"),
         (
             "java",
-            r"^\s*(?:public|private|protected)\s+(?:static\s+|final\s+)*(?:class|void|interface)\b",
+            r"^\s*(?:public|private|protected)\s+(?:static\s+|final\s+)*(?:class|"
+            r"void|interface)\b",
         ),
         ("go", r"^package \w+\s*$"),
         ("rust", r"^\s*(?:pub )?fn \w+.*\{"),

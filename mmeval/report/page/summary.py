@@ -59,7 +59,9 @@ def _without_numbers(run: StoredRun, tally: Mapping[str, int]) -> Iterator[str]:
             "it, and makes the numbers."
         )
     if made:
-        yield f"The numbers of what is made: mmeval score {shlex.quote(str(run.folder))}"
+        yield (
+            f"The numbers of what is made: mmeval score {shlex.quote(str(run.folder))}"
+        )
 
 
 def _so_far(made: int, tally: Mapping[str, int]) -> str:

@@ -7,7 +7,7 @@ they name.
 
 ``#image1#`` is the first picture of the task, ``<GEN_0>`` the first one that a tool has
 made.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

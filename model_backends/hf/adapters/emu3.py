@@ -116,7 +116,7 @@ class Emu3Adapter(ChatAdapter):
         if isinstance(
             piece,
             Words,
-            # control tokens are left out only now, since they separate words from pictures
+            # control tokens are left out only now, since they separate words from pictures  # noqa: E501
         ):
             return self.text_of(piece.ids)
         return self._picture(piece) if isinstance(piece, Block) else piece

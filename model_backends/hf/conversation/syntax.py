@@ -12,7 +12,7 @@ from mmeval.errors import UsageError
 class Generation(Extension):
     """``{% generation %}``, with which the library marks the text of the model."""
 
-    tags = {"generation"}  # noqa: RUF012  # Jinja declares it so
+    tags = {"generation"}  # Jinja declares it so  # noqa: RUF012
 
     def parse(self, parser: Parser) -> list[nodes.Node]:
         next(parser.stream)

@@ -5,7 +5,7 @@
 ``ISG-Bench.jsonl`` has the rows of the data with the written questions as ``predict``;
 beside the pictures of the data it is a data set. Further answers to the same row are in
 ``ISG-Bench_repeat1.jsonl`` and so on.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

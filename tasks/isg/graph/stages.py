@@ -10,7 +10,7 @@ as it is read.
 A reply may have other keys (``Thought``), and prose around it. Each reader raises
 ReplyError with what is wrong. It knows what its prompt shows and no more, as a reply
 may be used for every equal request.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from mmeval.judge import ReplyError, read_object
 from mmeval.metrics.judged.isg.rows import ALL, is_id
 
 FORMS = {
-    "structure": '{"Query": ["<query_text1>", ...], "Answer": ["<gen_text1>", "<gen_img1>", '
+    "structure": '{"Query": ["<query_text1>", ...], "Answer": ["<gen_text1>", '
+    '"<gen_img1>", '
     "...]}",
     "relations": '{"relation": [["<token>", "<token>", "<relation>"], ...]}',
-    "block_questions": '{"questions": [{"subject": "<token>", "object": "<token>", "relation": '
-    '"<relation>", '
-    '"Question": "<a question to answer with yes or no>"}, ...]}',
-    "tuples": '{"tuple": [["entity", "<name>", "<gen_img1>"], ["attribute", "<attribute>", '
-    '"<entity>", "<gen_img1>"], '
-    '["relation", "<relation>", "<entity>", "<other entity>", "<gen_img1>"], ...]}',
-    "image_questions": '{"questions": [{"image": "<gen_img1>", "Question": "<a question to answer '
-    'with yes or no>", '
-    '"id": 0, "Preliminary": []}, ...]}',
+    "block_questions": '{"questions": [{"subject": "<token>", "object": "<token>", '
+    '"relation": "<relation>", "Question": "<a question to answer with yes or no>"}, '
+    "...]}",
+    "tuples": '{"tuple": [["entity", "<name>", "<gen_img1>"], ["attribute", '
+    '"<attribute>", "<entity>", "<gen_img1>"], ["relation", "<relation>", "<entity>", '
+    '"<other entity>", "<gen_img1>"], ...]}',
+    "image_questions": '{"questions": [{"image": "<gen_img1>", "Question": "<a '
+    'question to answer with yes or no>", "id": 0, "Preliminary": []}, ...]}',
 }
 """The reply of each stage, as its prompt states it."""
 _PIECES = {"entity": 3, "attribute": 4, "relation": 5}

@@ -17,7 +17,7 @@ scripts do not read: the parts of an answer that its fields alone do not give ba
 (``parts``, sealed to them by ``of``), a failure (``error``), and the kinds that the
 model was not asked for (``left_out``). Further answers to the same questions, which the
 scripts do not know, are in files ``*_repeat1.json`` and so on.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ NAMES: Mapping[str, str] = {
 }
 """The file of each task, as the released one is called."""
 GAPS = {
-    "unframed": "its clip cannot be decoded here; without its frames (output2), which the "
-    "scripts read",
+    "unframed": "its clip cannot be decoded here; without its frames (output2), which "
+    "the scripts read",
 }
 NOTES = {
     "exact": f"more than the fields of the layout hold; its parts stand under {OWN!r}",

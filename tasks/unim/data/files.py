@@ -18,7 +18,8 @@ from mmeval.tasks.unim.labels import Names, field_words
 MATERIALS = "model/mtl"
 _LONGEST_PATH = 512
 _PATH_WITH_BLANKS = re.compile(
-    r"[a-z][a-z0-9+.-]*://.+|.*/.*\.(?:png|jpe?g|wav|mp3|mp4|webm|pdf|docx?|csv|txt|obj|mtl|off|ply)",
+    r"[a-z][a-z0-9+.-]*://.+|.*/.*\.(?:png|jpe?g|wav|mp3|mp4|webm|pdf|docx?|csv|"
+    r"txt|obj|mtl|off|ply)",
     re.IGNORECASE,
 )
 """A path or an address with blanks: no caption begins or ends like that."""

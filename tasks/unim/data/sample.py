@@ -176,7 +176,7 @@ def _told(record: Record, faults: list[str]) -> str:
     named = "" if number is None else f"record {str(number)[:80]!r}: "
     return (
         f"{record.where}: "
-        f"{named}{'; '.join(faults[:_MOST_NAMED])}{f'; and {more:,} more' if more > 0 else ''}"
+        f"{named}{'; '.join(faults[:_MOST_NAMED])}{f'; and {more:,} more' if more > 0 else ''}"  # noqa: E501
     )
 
 

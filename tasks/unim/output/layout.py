@@ -25,7 +25,7 @@ Everything without a place in the layout is kept where those scripts do not look
     the key ``repeat``, from 1             a further answer to the same question; it stands in a file of its own,
                                            answers_repeat<n>.jsonl, since a script scores a file as a whole
     mmeval.json                            whose answers they are, and the failures (``failed``)
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

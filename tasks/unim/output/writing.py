@@ -39,14 +39,16 @@ MAX_FILE_BYTES = 2**27
 a whole."""
 
 NOTES = {
-    "reasoning": f"hidden reasoning has no place in the layout; it is kept under {OWN!r}",
-    "rewritten": f"written with tags as the scripts know them; their own stand under {OWN!r}",
+    "reasoning": "hidden reasoning has no place in the layout; it is kept under "
+    f"{OWN!r}",
+    "rewritten": "written with tags as the scripts know them; their own stand under "
+    f"{OWN!r}",
     "halves": f"halves of characters are written as U+FFFD; they stand under {OWN!r}",
-    "untagged": "no tag of the answer names them; they are listed, and the text is left as it "
-    "is",
+    "untagged": "no tag of the answer names them; they are listed, and the text is "
+    "left as it is",
     "dangling": "there is no medium, so that they stand in the text alone",
-    "repeats": "further ones to the same question, in files answers_repeat<n>.jsonl of their "
-    "own",
+    "repeats": "further ones to the same question, in files answers_repeat<n>.jsonl "
+    "of their own",
 }
 NOUNS = {"untagged": "media file", "dangling": "tag"}
 _LEVELS = {word: int(level) for level, word in DIFFICULTIES.items()}

@@ -334,7 +334,7 @@ class _Tables:
         )
 
     # --- the slices behind them
-    # --------------------------------------------------------------------------------------
+    # ----------------------------------------------------------------------------------
 
     def _slices(self, family: Family, rows: Rows, many: int) -> list[Slice]:
         given = [number for number in family.numbers if number in self.given]

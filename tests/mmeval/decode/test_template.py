@@ -80,23 +80,26 @@ def test_the_prompts_of_judges_are_plain() -> None:
 
 
 HOSTILE = {
-    "loops": "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor "
-    "%}",
-    "a product of values": "{% for word in words %}{% if word in input %}{% endif %}{% endfor %}",
-    "comparisons": "{% for word in words %}{% if words == words %}{% endif %}{% endfor %}",
+    "loops": "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% "
+    "endfor %}",
+    "a product of values": "{% for word in words %}{% if word in input %}{% endif "
+    "%}{% endfor %}",
+    "comparisons": "{% for word in words %}{% if words == words %}{% endif %}{% "
+    "endfor %}",
     "loops over written lists": "".join(
         f"{{% for {name} in [{'1, ' * 50}] %}}" for name in "abcde"
     )
     + "{% endfor %}" * 5,
-    "calls": "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro "
-    "%}{{ m(40) }}",
+    "calls": "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% "
+    "endmacro %}{{ m(40) }}",
     "repetition": "{{ 'a' * 10000000000 }}",
     "a constant": "{% autoescape 'a' * 10000000000 %}{% endautoescape %}",
     "a filter": "{{ 'a' | center(10000000000) }}",
     "a format": "{{ '%10000000000d' % 1 }}",
-    "doubling": "{% set n = namespace(x='a') %}{% for i in range(60) %}{% set n.x = n.x ~ n.x "
-    "%}{% endfor %}",
-    "lists of one list": "{% set a = ['x' * 999] * 999 %}{% set b = [a] * 999 %}{{ [b] * 999 }}",
+    "doubling": "{% set n = namespace(x='a') %}{% for i in range(60) %}{% set n.x = "
+    "n.x ~ n.x %}{% endfor %}",
+    "lists of one list": "{% set a = ['x' * 999] * 999 %}{% set b = [a] * 999 %}{{ "
+    "[b] * 999 }}",
 }
 
 

@@ -16,8 +16,8 @@ FOLDER = {
     "_template.yaml": "repeats: 4",
     "group.yaml": "group: low\ntask: [one, two]\naggregate_metric_list:\n  - metric: "
     "exact_match\n",
-    "outer.yaml": "group: all\ngroup_alias: Everything\ntask: [low, three]\nmetadata: {version: "
-    "2.0}\n",
+    "outer.yaml": "group: all\ngroup_alias: Everything\ntask: [low, three]\nmetadata: "
+    "{version: 2.0}\n",
 }
 
 

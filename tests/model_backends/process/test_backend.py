@@ -208,7 +208,7 @@ def test_arguments_and_what_the_worker_logs_arrive(
 
 
 # --- before anything is loaded
-# ---------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------
 
 
 def test_a_backend_is_made_without_loading_anything_and_its_program_ends(

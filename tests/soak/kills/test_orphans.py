@@ -23,7 +23,8 @@ CHILDREN: Mapping[str, str] = {
     "forked to score": "os.register_at_fork(after_in_child=orphaned)\n"
     "ScorePool(Setup([], 300.0, 'auto'), 2, fork=True)._pool.submit(is_ready).result()",
     "spawned to score": f"ScorePool({SETUP}, 1)._pool.submit(is_ready).result()",
-    "in native code": "ScorePool(Setup([], 300.0, 'auto'), 1)._pool.submit(busy_orphan).result()",
+    "in native code": "ScorePool(Setup([], 300.0, 'auto'), "
+    "1)._pool.submit(busy_orphan).result()",
     "worker of a model": f"asyncio.run(WorkerProcess({JOB}).start())",
     "decoder": "apart._START = f'import sys; sys.path.append({root!r}); from "
     "tests.support.orphaned import orphaned;"

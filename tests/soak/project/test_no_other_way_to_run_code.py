@@ -24,7 +24,8 @@ written, but inside the sandbox."""
 MODULES = {"code", "codeop", "pdb", "pty", "runpy", "subprocess", "timeit"}
 BUILTINS = {"__import__", "compile", "eval", "exec"}
 CALLS = re.compile(
-    r"(os\.(exec|spawn|posix_spawn|popen|system|fork)\w*|asyncio\.create_subprocess_\w+|\w+\.subprocess_\w+)"
+    r"(os\.(exec|spawn|posix_spawn|popen|system|fork)\w*|"
+    r"asyncio\.create_subprocess_\w+|\w+\.subprocess_\w+)"
 )
 
 

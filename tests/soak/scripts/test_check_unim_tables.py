@@ -174,7 +174,8 @@ def test_81_of_the_papers_768_numbers_do_not_follow_from_others_and_one_of_these
 
 def test_the_command_of_the_page_names_what_deviates() -> None:
     (block,) = blocks_run_by(
-        "tests/soak/scripts/test_check_unim_tables.py::test_the_command_of_the_page_names_what_deviates"
+        "tests/soak/scripts/test_check_unim_tables.py::"
+        "test_the_command_of_the_page_names_what_deviates"
     )
     (command,) = commands(block.text)
     words = command.text.split()[1:]

@@ -84,12 +84,12 @@ def test_the_same_seed_draws_the_same_faults_of_the_product(
 
 SIGN = "def sign(number):\n    if number < 0:\n        return -1\n    return 1\n"
 TREE = {
-    "pyproject.toml": '[project]\nname = "signs"\nversion = "1"\n[tool.setuptools]\npackages = '
-    '["signs"]\n',
+    "pyproject.toml": '[project]\nname = "signs"\nversion = "1"\n[tool.setuptools]\n'
+    'packages = ["signs"]\n',
     "signs/__init__.py": "",
     "signs/sign.py": SIGN,
-    "tests/signs/test_sign.py": "from signs.sign import sign\n\ndef test_signs():\n    assert sign(-5) < 0 < "
-    "sign(5)\n",
+    "tests/signs/test_sign.py": "from signs.sign import sign\n\ndef test_signs():\n   "
+    " assert sign(-5) < 0 < sign(5)\n",
 }
 
 

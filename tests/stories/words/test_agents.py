@@ -45,7 +45,8 @@ CASES = {
         "trace runs/toy_agent/default --task t --sample 0",
         {
             **TINY,
-            "rows/test.jsonl": '{"id": "0", "input": "question <gen_img7>", "reference": "answer"}\n',
+            "rows/test.jsonl": '{"id": "0", "input": "question <gen_img7>", '
+            '"reference": "answer"}\n',
         },
         before=(f"{AGENT} --role helper=toy",),
     ),
@@ -58,8 +59,8 @@ CASES = {
         "trace runs/toy_agent/default --task t --sample 1",
         {
             **TINY,
-            "rows/test.jsonl": '{"id": "0", "input": "question", "reference": "answer"}\n{"id": '
-            '"1"}\n',
+            "rows/test.jsonl": '{"id": "0", "input": "question", "reference": '
+            '"answer"}\n{"id": "1"}\n',
         },
         before=(f"{AGENT} --role helper=toy",),
     ),

@@ -148,14 +148,16 @@ CASES = {
         RUN,
         {
             **TINY,
-            "rows/test.jsonl": f'{DATA}{{"input": "<<image1>>", "media": {{"image1": "gone.png"}}}}\n',
+            "rows/test.jsonl": f'{DATA}{{"input": "<<image1>>", "media": {{"image1": '
+            f'"gone.png"}}}}\n',
         },
     ),
     "no sample can be asked": Case(
         RUN,
         {
             **TINY,
-            "rows/test.jsonl": '{"input": "<<image1>>", "media": {"image1": "gone.png"}}\n',
+            "rows/test.jsonl": '{"input": "<<image1>>", "media": {"image1": '
+            '"gone.png"}}\n',
         },
     ),
     "a row that is no JSON": Case(

@@ -199,7 +199,8 @@ CASES = {
         {
             **{"t.yaml": f"{TASK}breakdown: [level]\n"},
             **{
-                "rows/test.jsonl": f'{{"input": "a", "level": 1, "reference": "r"}}\n{DATA}'
+                "rows/test.jsonl": f'{{"input": "a", "level": 1, "reference": "r"}}\n'
+                f"{DATA}"
             },
         },
     ),
@@ -207,7 +208,8 @@ CASES = {
         CHECK,
         {
             "t.yaml": f"{TASK}output_modalities: per_sample\n",
-            "rows/test.jsonl": '{"input": "q", "output_modalitys": ["text"], "reference": "r"}\n',
+            "rows/test.jsonl": '{"input": "q", "output_modalitys": ["text"], '
+            '"reference": "r"}\n',
         },
     ),
     "a rubric that is misspelt": Case(
@@ -222,7 +224,8 @@ CASES = {
         f"{CHECK} {JUDGE}",
         {
             "t.yaml": RUBRIC,
-            "rows/test.jsonl": '{"input": "q", "rubric": [{"criterion": "met?", "weight": 0}]}\n',
+            "rows/test.jsonl": '{"input": "q", "rubric": [{"criterion": "met?", '
+            '"weight": 0}]}\n',
         },
     ),
     "answers that are all alike": Case(

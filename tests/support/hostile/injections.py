@@ -95,7 +95,8 @@ writings of these; one a line."""
 
 CHARACTERS = (
     f"java\tscript:{RUN}",
-    f"data:text/html;base64,{base64.b64encode(f'<script>parent.{RUN}</script>'.encode()).decode()}",
+    "data:text/html;base64,"
+    f"{base64.b64encode(f'<script>parent.{RUN}</script>'.encode()).decode()}",
     f"\x01javascript:{RUN}",
     f"\u2028{RUN}\u2029",
     f"\n{RUN}\n",

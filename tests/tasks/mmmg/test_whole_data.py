@@ -43,7 +43,8 @@ def named_media(file: Path) -> Iterator[tuple[str, int]]:
         for key, kind in NUMBERED.items():
             for number in numbers(line.row, key):
                 yield (
-                    f"{kind}/{file.stem}_{number}.{'png' if kind == 'image' else 'wav'}",
+                    f"{kind}/"
+                    f"{file.stem}_{number}.{'png' if kind == 'image' else 'wav'}",
                     number,
                 )
 

@@ -76,8 +76,8 @@ def built(
         for line in (f"[{group}]", *(f"{k} = {v}" for k, v in found.items()))
     ]
     info = {
-        "METADATA": "Metadata-Version: 2.1\nName: her-own\nVersion: 0.1.0\nRequires-Dist: "
-        f"{requires}\n",
+        "METADATA": "Metadata-Version: 2.1\nName: her-own\nVersion: 0.1.0\n"
+        f"Requires-Dist: {requires}\n",
         "entry_points.txt": entries or "\n".join(lines),
         "licenses/LICENSE": (folder / "LICENSE").read_text(),
     }

@@ -97,7 +97,8 @@ def hub_layout(folder: Path) -> None:
     write_files(
         folder,
         {
-            "README.md": f"---\nconfigs:\n{part.format('easy')}{part.format('hard')}---\n",
+            "README.md": "---\nconfigs:\n"
+            f"{part.format('easy')}{part.format('hard')}---\n",
             "data/x": "",
         },
     )

@@ -32,13 +32,21 @@ BOX = f"<w:txbxContent>{LINE.format('box')}</w:txbxContent>"
 DRAWN = (
     "<w:r><mc:AlternateContent "
     'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">'
-    f"<mc:Choice>{BOX}</mc:Choice><mc:Fallback>{BOX}<w:tbl>{ROW}</w:tbl></mc:Fallback></mc:AlternateContent></w:r>"
+    f"<mc:Choice>{BOX}</mc:Choice><mc:Fallback>{BOX}<w:tbl>{ROW}</w:tbl></mc:"
+    "Fallback></mc:AlternateContent></w:r>"
 )
-INNER = f"<w:tc>{LINE.format('one')}{LINE.format('two')}<w:tbl>{ROW}</w:tbl></w:tc>{CELL.format('c')}"
-BREAKS = "<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t><w:cr/><w:t>d</w:t></w:r></w:p>"
+INNER = (
+    f"<w:tc>{LINE.format('one')}{LINE.format('two')}<w:tbl>{ROW}</w:tbl></w:"
+    f"tc>{CELL.format('c')}"
+)
+BREAKS = (
+    "<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t><w:cr/><w:t>d</"
+    "w:t></w:r></w:p>"
+)
 WORDS: dict[str, tuple[str, list[Block]]] = {
     "in order": (
-        f"{LINE.format('before')}<w:tbl>{ROW}{ROW}</w:tbl>{LINE.format('')}{LINE.format('after')}",
+        f"{LINE.format('before')}<w:tbl>{ROW}{ROW}</w:"
+        f"tbl>{LINE.format('')}{LINE.format('after')}",
         ["before", OfficeTable((("a", "b"), ("a", "b"))), "after"],
     ),
     "a table in a cell": (
