@@ -50,10 +50,10 @@ def gold_answers() -> Iterator[Interleaved]:
     for pair in PAIRS:
         for size in SIZES:
             tags = [
-                render(kind, n)
+                render(kind, n)  # type: ignore[arg-type]
                 for kind, many in zip(pair, size, strict=True)
                 for n in range(1, many + 1)
-            ]  # type: ignore[arg-type]
+            ]
             yield Interleaved.from_text(f"First {', then '.join(tags)}.")
 
 

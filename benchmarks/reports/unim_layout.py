@@ -92,8 +92,8 @@ def _random_scores(chance: random.Random, number: int) -> dict[str, float | str]
         for name in ("holistic_coherence", "stylistic_harmony")
     ):
         found["interleaved_coherence"] = (
-            0.8 * found["holistic_coherence"] + 0.2 * found["stylistic_harmony"]
-        )  # type: ignore[operator]
+            0.8 * found["holistic_coherence"] + 0.2 * found["stylistic_harmony"]  # type: ignore[operator]
+        )
     for name in NUMBERS:
         if chance.random() < 0.01:
             found[name] = "unscored"

@@ -66,9 +66,9 @@ def failing(*kinds: str, **more: Any) -> Toy:
     left = list(kinds)
     return Toy(
         answers=lambda _: (
-            Response.failed(left.pop(0), "no", **more) if left else reply("at last")
+            Response.failed(left.pop(0), "no", **more) if left else reply("at last")  # type: ignore[arg-type]
         )
-    )  # type: ignore[arg-type]
+    )
 
 
 def error_of(response: Response) -> str:
@@ -256,8 +256,8 @@ async def test_a_lost_answer_of_an_agent_is_asked_again_with_what_it_asked_after
 ) -> None:
     for mark in ("old", "new"):
         helper = Toy(
-            answers=lambda asked, mark=mark: reply(f"{mark} of {asked_text(asked)}")
-        )  # type: ignore[misc]
+            answers=lambda asked, mark=mark: reply(f"{mark} of {asked_text(asked)}")  # type: ignore[misc]
+        )
         found = await run(
             tmp_path,
             asks("question 1", "question 2"),

@@ -106,8 +106,9 @@ async def test_failed_tries_count_and_unreachable_servers_do_not() -> None:
     kinds = ["server", "unreachable", "server", "server"]
     left = iter(kinds)
     budget, runtime, toy = asked(
-        Limits(calls=3), lambda _: Response.failed(next(left), "no")
-    )  # type: ignore[arg-type]
+        Limits(calls=3),
+        lambda _: Response.failed(next(left), "no"),  # type: ignore[arg-type]
+    )
     found = [await runtime.send(request(), Ticket("t")) for _ in range(4)]
     assert ([one.error and one.error.kind for one in found], budget.reached) == (
         kinds,

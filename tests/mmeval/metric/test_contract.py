@@ -133,10 +133,10 @@ def test_a_judged_metric_is_a_program_over_its_roles(
 ) -> None:
     program = score_judged(bind(toy_verdict), trial("an answer"), Role)
     call = next(program)
-    assert (call.role, call.request.messages[0].content.text) == (
+    assert (call.role, call.request.messages[0].content.text) == (  # type: ignore[union-attr]
         "judge",
         "an answer met?",
-    )  # type: ignore[union-attr]
+    )
     with pytest.raises(StopIteration) as end:
         program.send(Reply(reply(answer)))
     assert end.value.value["toy_verdict"].value == value

@@ -134,9 +134,9 @@ def test_a_plan_names_the_derived_metrics_that_can_be_computed(
     assert found.ranges == {"a": (-math.inf, 1), "b": (0, math.inf)}
     with caplog.at_level(logging.WARNING):
         assert derivations({"metrics": [{**ENTRY, "metric": "elsewhere"}]}) == []
-    assert [(record.levelname, record.args[0]) for record in caplog.records] == [
+    assert [(record.levelname, record.args[0]) for record in caplog.records] == [  # type: ignore[index]
         ("WARNING", "elsewhere")
-    ]  # type: ignore[index]
+    ]
 
 
 def odd(scores: Mapping[str, Score], *, of: Sequence[str] = ()) -> Score:

@@ -83,9 +83,9 @@ def test_another_value_has_a_fault_with_what_is_expected(
     assert fault.endswith(f", not {value!r}{more}")
 
 
-def typed(
+def typed(  # type: ignore[no-untyped-def]
     *, mode: Mode = "loud", home: PathOrName = "", later: Later = 1, bare=None
-) -> None:  # type: ignore[no-untyped-def]
+) -> None:
     """Its annotations are texts, as in every module that postpones them."""
 
 

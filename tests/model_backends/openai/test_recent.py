@@ -64,8 +64,10 @@ def test_the_picture_of_an_answer_is_encoded_once_for_all_questions_about_it(
     )
     encode = base64.b64encode
     monkeypatch.setattr(
-        base64, "b64encode", lambda data: encoded.append(1) or encode(data)
-    )  # type: ignore[func-returns-value]  # both in one
+        base64,
+        "b64encode",
+        lambda data: encoded.append(1) or encode(data),  # type: ignore[func-returns-value]
+    )  # both in one
     questions: list[Message] = [
         message("user", f"criterion {number}", *shown) for number in range(10)
     ]

@@ -92,9 +92,9 @@ def test_nodes_that_join_are_used_and_are_killed_at_random_moments(
         for kill in range(KILLS):
             with nodes.node():
                 wait_for(
-                    lambda before=kill: len(pids(tmp_path, "start")) > 1 + before,
+                    lambda before=kill: len(pids(tmp_path, "start")) > 1 + before,  # type: ignore[misc]
                     "the actor of a new node",
-                )  # type: ignore[misc]
+                )
                 time.sleep(draw.uniform(0, 0.5))
         with nodes.node():
             wait_for(
