@@ -17,6 +17,6 @@ def open_plain(path: Path) -> BufferedReader:
         path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
     )  # a pipe would wait for its writer
     if stat.S_ISREG(os.fstat(handle).st_mode):
-        return open(handle, "rb")  # noqa: PTH123
+        return open(handle, "rb")  # noqa: PTH123  a handle has no path
     os.close(handle)
     raise OSError(errno.EINVAL, "it is not a regular file", str(path))

@@ -22,7 +22,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 def main(
     folder: str, rows: str, size: int, tokens: int, dtype: str, device: str
 ) -> None:
-    with open(rows) as file:  # noqa: PTH123
+    with open(rows) as file:  # noqa: PTH123  the shortest way
         chats: list[tuple[list[str], list[dict[str, str]]]] = [
             (json.loads(line)["turns"], []) for line in file
         ]

@@ -193,7 +193,7 @@ def distribution(statistic: Statistic, clusters: int, iterations: int) -> Values
 def _resampled(
     statistic: Statistic, clusters: int, iterations: int
 ) -> Any:  # scipy brings no types
-    def of_draws(drawn: Draws, axis: int) -> Values:  # noqa: ARG001
+    def of_draws(drawn: Draws, axis: int) -> Values:  # noqa: ARG001  scipy's contract
         return statistic(drawn)
 
     with warnings.catch_warnings():

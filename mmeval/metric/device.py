@@ -29,7 +29,7 @@ def device_fault(text: str) -> str:
 
 def use_device(asked: str) -> None:
     """Have this process's metrics use a device, before that of the environment."""
-    global _asked  # noqa: PLW0603
+    global _asked  # noqa: PLW0603  one process, one choice
     _asked = asked
 
 
@@ -42,7 +42,7 @@ def metric_device() -> str:
     """The device for the models of metrics: ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
     ``auto`` is CUDA where there is one, else the processor. Raises MissingError for a
     device that is not here."""
-    global _used  # noqa: PLW0603
+    global _used  # noqa: PLW0603  one process, one device
     asked = asked_device()
     if asked != AUTO:
         require_device(asked)

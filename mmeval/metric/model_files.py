@@ -70,7 +70,7 @@ def named_model(written: str) -> NamedModel:
         folder = Path(written)
         with contextlib.suppress(RuntimeError):  # there is no such user
             folder = folder.expanduser()
-        folder = Path(os.path.abspath(folder))  # noqa: PTH100
+        folder = Path(os.path.abspath(folder))  # noqa: PTH100  links keep the name under which the user knows it
         return NamedModel(folder.name, folder=folder)
     found = _NAME.fullmatch(written)
     return (
@@ -184,5 +184,5 @@ def _digest_of_file(path: str, size: int, changed_ns: int) -> str:
 
 
 def _read_digest(path: str) -> str:
-    with open(path, "rb") as file:  # noqa: PTH123
+    with open(path, "rb") as file:  # noqa: PTH123  a text, which can be a key
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -48,7 +48,7 @@ class Baseline:
     def header(self) -> str:
         """The name of the model; of one in a folder, the last part of its path."""
         name = str(self.document.get("model_name", "baseline"))
-        is_folder = name.startswith(("/", "./", "../", "~")) or os.path.isdir(name)  # noqa: PTH112
+        is_folder = name.startswith(("/", "./", "../", "~")) or os.path.isdir(name)  # noqa: PTH112  takes any text
         return (Path(name).name or name) if is_folder else name
 
     def beside(self, document: ResultsDocument) -> Beside:

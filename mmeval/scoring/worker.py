@@ -132,7 +132,7 @@ def start(setup: Setup) -> None:
 
 def settle(setup: Setup) -> None:
     """Set this process up to score."""
-    global _worker  # noqa: PLW0603
+    global _worker  # noqa: PLW0603  what a worker process is
     if not setup.threads:
         # Processes run side by side, so one of them needs no threads for linear
         # algebra; numpy starts them on its import, which takes twice the CPU. A setting

@@ -141,7 +141,7 @@ class LineFile:
             self._file = None
 
 
-class writing:  # noqa: N801
+class writing:  # noqa: N801  reads as a word; a class because it is used for every line, and generators are slow
     """Raises StorageError where a block appends to a file on a full or broken disk."""
 
     __slots__ = ("_path",)

@@ -37,7 +37,7 @@ _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl
 
 class _Spawned(SpawnProcess):
     @staticmethod
-    def _Popen(process_obj: BaseProcess) -> Any:  # noqa: N802
+    def _Popen(process_obj: BaseProcess) -> Any:  # noqa: N802  multiprocessing's name for what starts a process
         # it is started with the first process, and would let signals through again
         resource_tracker.ensure_running()
         with _no_script(), _signals_blocked():

@@ -41,7 +41,7 @@ class TimeLimit:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        global _in_force  # noqa: PLW0603
+        global _in_force  # noqa: PLW0603  there is one alarm in a process
         before, outer = signal.signal(signal.SIGALRM, self._alarm), _in_force
         _in_force = self
         self._arm()

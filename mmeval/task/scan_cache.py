@@ -120,7 +120,7 @@ class ScanCache:
     def _stamp(self, name: str) -> _Stamp:
         if name not in self._stamps:
             try:
-                found = os.stat(name)  # noqa: PTH116
+                found = os.stat(name)  # noqa: PTH116  a path for each file takes longer than this
             except OSError:
                 self._stamps[name] = None
             else:

@@ -44,5 +44,5 @@ class Adapter(ABC):
         in halves when memory ran out, else one by one.
         """
 
-    def close(self) -> None:  # noqa: B027
+    def close(self) -> None:  # noqa: B027  most have nothing to give back
         """Give back what ``load`` took."""

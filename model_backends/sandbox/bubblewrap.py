@@ -306,7 +306,7 @@ class _BwrapCell:
         if self._handle:
             os.close(self._handle)
 
-    def reached_memory(self, status: int) -> bool:  # noqa: ARG002
+    def reached_memory(self, status: int) -> bool:  # noqa: ARG002  the watch knows
         return False
 
     def _found(self) -> bool:

@@ -49,7 +49,7 @@ class Server:
         self._name, self._path = name, log
         if log is not None:
             log.parent.mkdir(parents=True, exist_ok=True)
-        self._log = tempfile.TemporaryFile() if log is None else log.open("a+b")  # noqa: SIM115
+        self._log = tempfile.TemporaryFile() if log is None else log.open("a+b")  # noqa: SIM115  closed by `end`
         self._begin = os.fstat(self._log.fileno()).st_size
         self._ending, self._said = threading.Lock(), ""
         # A key that the server would ask for is nothing that its calls have.

@@ -379,4 +379,4 @@ def test_the_names_of_the_package_are_there_and_no_others() -> None:
     assert set(mmeval.__all__) <= set(dir(mmeval))
     assert all(getattr(mmeval, name) for name in mmeval.__all__)
     with pytest.raises(AttributeError, match="evalute"):
-        getattr(mmeval, "evalute")  # noqa: B009
+        getattr(mmeval, "evalute")  # noqa: B009  a misspelt name

@@ -79,7 +79,7 @@ def _score(text: str, loaded_words: str) -> Score:
 
 def note(*words: object) -> None:
     if name := os.environ.get("TOY_NOTES"):
-        with open(name, "a") as file:  # noqa: PTH123
+        with open(name, "a") as file:  # noqa: PTH123  one write, however many processes there are
             file.write(" ".join(map(str, (words[0], os.getpid(), *words[1:]))) + "\n")
 
 

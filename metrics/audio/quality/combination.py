@@ -64,7 +64,7 @@ class Heard(NamedTuple):
     music, ``snr_db_sf`` where flatness gives no estimate."""
 
     bandwidth_raw: float
-    hf_slope_logP: float  # noqa: N815
+    hf_slope_logP: float  # noqa: N815  as the report writes it
     hf_ratio_7_16k: float
     contrast_db: float
     chroma_var: float

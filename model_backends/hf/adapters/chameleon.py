@@ -68,8 +68,8 @@ class ChameleonAdapter(ChatAdapter):
             (["text", "image"], "interleaved") if self.draws else (["text"], "single")
         )
         return replace(
-            Capabilities.of(["text", "image"], kinds, mode),
-            options=frozenset(),  # type: ignore[arg-type]
+            Capabilities.of(["text", "image"], kinds, mode),  # type: ignore[arg-type]
+            options=frozenset(),
         )
 
     def load(self) -> None:

@@ -167,17 +167,17 @@ class ChatAdapter(Adapter):
         row."""
         return encode_rows(self.processor, rows)
 
-    def logits_processors(self, rows: Sequence[Row]) -> list[Any]:  # noqa: ARG002
+    def logits_processors(self, rows: Sequence[Row]) -> list[Any]:  # noqa: ARG002  for those that override it
         """Processors of scores, such as a grammar: ``(input_ids, scores) ->
         scores``."""
         return []
 
-    def sampling(self, request: Request) -> Sampling:  # noqa: ARG002
+    def sampling(self, request: Request) -> Sampling:  # noqa: ARG002  for those that override it
         """How tokens are drawn unless the request says otherwise: as in the
         checkpoint."""
         return self.own.sampling
 
-    def usual_length(self, request: Request) -> int:  # noqa: ARG002
+    def usual_length(self, request: Request) -> int:  # noqa: ARG002  for those that override it
         """The most tokens of an answer unless the request says otherwise."""
         return self.own.max_tokens
 

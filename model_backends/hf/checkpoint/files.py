@@ -215,7 +215,7 @@ def find_files(given: str, revision: str, *, index: str = MODEL_INDEX) -> ModelF
     folder = Path(given)
     with contextlib.suppress(RuntimeError):  # there is no such user
         folder = folder.expanduser()
-    if os.path.isdir(folder):  # noqa: PTH112
+    if os.path.isdir(folder):  # noqa: PTH112  unlike Path.is_dir, false for a name that no file can have
         if revision != "main":
             raise UsageError(
                 f"revision={revision}: pretrained={given} is a folder, which has no "

@@ -114,7 +114,7 @@ def _read_entry(
         if medium is None:
             modal.captions[tag.label] = value
             return
-        medium.mime  # noqa: B018
+        medium.mime  # noqa: B018  read here, so that a file that cannot be opened is named
         modal.media[tag.label] = medium
     except MissingDataError as error:
         raise MissingDataError(f": {error}") from None

@@ -44,7 +44,7 @@ def reply(text: str = "yes", **more: Any) -> Response:
 
 
 def talk(*steps: Any, result: Any = ANSWER) -> Any:
-    for step in steps:  # noqa: UP028
+    for step in steps:  # noqa: UP028  a tuple can be sent nothing
         yield step
     return result
 

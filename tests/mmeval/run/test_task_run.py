@@ -28,8 +28,8 @@ def test_a_model_is_asked_for_the_kinds_that_it_gives_where_a_part_is_enough(
     for wanted, partial, asked in cases:
         toy = replace(
             task(),
-            wanted=lambda sample, kinds=wanted: kinds,
-            partial_output=partial,  # type: ignore[misc]
+            wanted=lambda sample, kinds=wanted: kinds,  # type: ignore[misc]
+            partial_output=partial,
         )
         run = task_run(
             tmp_path, toy, scoring_plan(toy, tmp_path), {MODEL: writer}, scoring=False

@@ -80,7 +80,7 @@ def test_media_that_have_gone_are_an_error_and_leave_no_descriptor(
     known.to_json()
     request = asking("print(1)", small_media("image"), known)
     (tmp_path / "a.csv").unlink()
-    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208  a count
     response = asyncio.run(backend.generate(request))
     assert response.error is not None and response.error.kind == "bad_request"
     assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
@@ -182,7 +182,7 @@ def test_nothing_is_left_of_many_programs() -> None:
     bubblewrap()
     backend = SandboxBackend()
     asyncio.run(backend.generate(asking("print(1)")))
-    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208  a count
 
     async def many() -> None:
         await asyncio.gather(
