@@ -183,8 +183,8 @@ class ChatBatches:
                 await self.answer(
                     again,
                     notes,
-                    lambda at, reply: answered(half[at], reply),
-                    report,  # noqa: B023, awaited
+                    lambda at, reply: answered(half[at], reply),  # noqa: B023  awaited
+                    report,
                 )
 
     def _files(
