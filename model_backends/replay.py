@@ -35,12 +35,10 @@ class ReplayBackend:
     ) -> None:
         """Read ``path`` (folder or file) as model ``name``, by the format's
         ``options``. Raises UsageError or MissingDataError for what cannot be read."""
-        self._path, self._format, self._name, self._options = (
-            Path(path).expanduser(),
-            format,
-            name,
-            options,
-        )
+        self._path = Path(path).expanduser()
+        self._format = format
+        self._name = name
+        self._options = options
         if not self._path.exists():
             raise MissingDataError(
                 f"{self._path}: nothing is there; name the folder of the answers with "

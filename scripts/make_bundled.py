@@ -304,11 +304,9 @@ def _social_science(files: Files) -> None:
 
 
 def _general_area(files: Files) -> None:
-    sports, fun, food = (
-        ("general_area", "21_sports"),
-        ("general_area", "24_entertainment"),
-        ("general_area", "25_food"),
-    )
+    sports = ("general_area", "21_sports")
+    fun = ("general_area", "24_entertainment")
+    food = ("general_area", "25_food")
     falling = moving(lambda at: disc(32, at, 10, GREEN))
     unim_record(
         files,

@@ -138,11 +138,9 @@ def hub() -> Files:
 def _pictures(files: Files) -> None:
     """Indented objects; media under data/, and beside the records; a caption file of
     the same path."""
-    field, place, media = (
-        "natural_science",
-        "natural_science/1_math/image",
-        "data/natural_science/math/image",
-    )
+    field = "natural_science"
+    place = "natural_science/1_math/image"
+    media = "data/natural_science/math/image"
     red = {"image1": "image/img_0001_01.png"}
     rows = [
         record(
@@ -200,10 +198,8 @@ def _documents(files: Files) -> None:
     rows = []
     for at, (suffix, data) in enumerate(kinds.items()):
         number = "1" if at == 0 else str(10 + at)
-        given, expected = (
-            f"document/doc_{number:0>4}_01.{suffix}",
-            f"document/doc_{number:0>4}_02.csv",
-        )
+        given = f"document/doc_{number:0>4}_01.{suffix}"
+        expected = f"document/doc_{number:0>4}_02.csv"
         rows.append(
             record(
                 (field, "math"),

@@ -293,10 +293,8 @@ def figures(quick: bool) -> Iterator[Figure]:
                 raise RuntimeError(
                     f"of {count} answers not all are scored: {found[workers]}"
                 )
-        faster, rate = (
-            found[1]["seconds"] / found[2]["seconds"],
-            f"{count / found[1]['seconds']:.1f} answers a second",
-        )
+        faster = found[1]["seconds"] / found[2]["seconds"]
+        rate = f"{count / found[1]['seconds']:.1f} answers a second"
         yield Figure(
             "two processes against one by the clock", faster, unit=" times", note=rate
         )

@@ -79,10 +79,8 @@ def _figures(place: Path, count: int, turns: int) -> Iterator[Figure]:
         found = [
             (cost(*words, cache=cache.format(turn)), parsed()) for turn in range(turns)
         ]
-        ratio, own = (
-            statistics.median(ours / yaml for ours, yaml in found),
-            statistics.median(f[0] for f in found),
-        )
+        ratio = statistics.median(ours / yaml for ours, yaml in found)
+        own = statistics.median(f[0] for f in found)
         note = f"{own:.0f} us of CPU a task"
         yield Figure(
             f"listing {count:,} task files to parsing them, {name}",

@@ -110,10 +110,8 @@ class LocalBench:
         name = self._task(count, turns)
         found = []
         for _ in range(self._pairs):
-            bare, ours = (
-                self._bare_rate(name),
-                self._rate(self._run(name, "--batch_size", str(BATCH)), skip=BATCH),
-            )
+            bare = self._bare_rate(name)
+            ours = self._rate(self._run(name, "--batch_size", str(BATCH)), skip=BATCH)
             print(
                 f"  {count} rows, {turns} turns: bare {bare:.1f}/s, mmeval "
                 f"{ours:.1f}/s",

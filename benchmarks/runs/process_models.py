@@ -88,10 +88,8 @@ def figures(quick: bool) -> Iterator[Figure]:
             [[f"{rate:.0f}/s" for rate in one] for one in found],
             file=sys.stderr,
         )
-        against, twice = (
-            statistics.median(one[1] / one[0] for one in found),
-            [one[2] / one[1] for one in found],
-        )
+        against = statistics.median(one[1] / one[0] for one in found)
+        twice = [one[2] / one[1] for one in found]
         yield Figure(
             f"rows against the same class in this process, batches of {BATCH}",
             against,

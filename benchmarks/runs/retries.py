@@ -118,10 +118,8 @@ def figures(quick: bool) -> Iterator[Figure]:
         )
         for faults, settings in CASES.items():
             walls = [run(folder, count, settings) for _ in range(rounds)]
-            took, least = (
-                statistics.median(wall[0] for wall in walls),
-                walls[0][1] + rest,
-            )
+            took = statistics.median(wall[0] for wall in walls)
+            least = walls[0][1] + rest
             yield Figure(
                 f"{faults}, against the ideal",
                 took / least,

@@ -61,10 +61,10 @@ def write_rows(folder: Path, count: int) -> None:
     """Rows of one task with their own pictures: the head of a PNG, and noise that does
     not compress."""
     (folder / "img").mkdir(parents=True)
-    noise, head = (
-        random.Random(21),
+    noise = random.Random(21)
+    head = (
         b"\x89PNG\r\n\x1a\n"
-        b"\x00\x00\x00\rIHDR\x00\x00\x04\x00\x00\x00\x04\x00\x08\x02\x00\x00\x00",
+        b"\x00\x00\x00\rIHDR\x00\x00\x04\x00\x00\x00\x04\x00\x08\x02\x00\x00\x00"
     )
     with (folder / "test.jsonl").open("w") as rows:
         for at in range(count):

@@ -42,10 +42,8 @@ class Cost(NamedTuple):
 
 def figures(quick: bool) -> Iterator[Figure]:
     each = 4 if quick else 10
-    few, many = (
-        _simulated(FEW, each, PLACE_SECONDS),
-        _simulated(MANY, each, PLACE_SECONDS),
-    )
+    few = _simulated(FEW, each, PLACE_SECONDS)
+    many = _simulated(MANY, each, PLACE_SECONDS)
     busy = _simulated(
         FEW, 10 * each, PLACE_SECONDS / 20
     )  # as many rows as a figure of the processor needs

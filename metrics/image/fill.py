@@ -136,10 +136,8 @@ def border_fill(
         return pixels
     name = trial.sample.metadata[color_key]
     gate = Gate(black_white_distance, hue_low, hue_high)
-    strip, beside = (
-        border_strip(pixels, border),
-        border_strip(inside(pixels, border), border),
-    )
+    strip = border_strip(pixels, border)
+    beside = border_strip(inside(pixels, border), border)
     return _filled(strip, beside, Wanted(name, colors[name], gate, penalty_distance))
 
 
@@ -167,10 +165,8 @@ def _filled(area: Pixels, beside: Pixels, wanted: Wanted) -> Score:
     ]
     even = numpy.empty_like(area)
     even[:] = mean
-    found, color_ok = (
-        ssim_of(area, even),
-        wanted.gate.passes(mean, wanted.name, wanted.color),
-    )
+    found = ssim_of(area, even)
+    color_ok = wanted.gate.passes(mean, wanted.name, wanted.color)
     penalty = share_near(beside, mean, wanted.penalty_distance)
     value = max(0.0, (found if color_ok else 0.0) - penalty)
     evidence = {

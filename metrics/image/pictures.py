@@ -135,10 +135,8 @@ def pairs_of(trial: Trial) -> list[tuple[Media, Media]] | Score:
     sides = sides_of(trial)
     if isinstance(sides, Score):
         return sides
-    wanted, found = (
-        media_of(sides.references[0], "image"),
-        media_of(sides.answer, "image"),
-    )
+    wanted = media_of(sides.references[0], "image")
+    found = media_of(sides.answer, "image")
     if not wanted:
         return Score.unscored("the reference has no picture to compare with")
     if len(found) != len(wanted):

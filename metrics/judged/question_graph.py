@@ -140,10 +140,8 @@ def question_graph(
     asked = asked_of(trial.sample) if show_input else ""
     graph: list[GraphQuestion] = []
     for one in rows:
-        seen, parents = (
-            _seen(answer, parts, one.part),
-            [parent for parent in one.parents if parent not in unasked],
-        )
+        seen = _seen(answer, parts, one.part)
+        parents = [parent for parent in one.parents if parent not in unasked]
         if isinstance(seen, str):
             graph.append(GraphQuestion(one.id, None, parents, seen))
             continue
@@ -201,17 +199,13 @@ def _row(item: Any, number: int) -> RowQuestion:
         raise ValueError(
             f"question {number} is no text and no mapping of {', '.join(sorted(_KEYS))}"
         )
-    text, id, parents, part = (
-        row.get("question"),
-        row.get("id"),
-        row.get("parents"),
-        row.get("part"),
-    )
-    id, parents, part = (
-        number if id is None else id,
-        () if parents is None else parents,
-        "" if part is None else part,
-    )
+    text = row.get("question")
+    id = row.get("id")
+    parents = row.get("parents")
+    part = row.get("part")
+    id = number if id is None else id
+    parents = () if parents is None else parents
+    part = "" if part is None else part
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"question {number} has no text")
     if not isinstance(parents, list | tuple) or not all(

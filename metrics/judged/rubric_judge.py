@@ -185,12 +185,10 @@ def _criterion(item: Any, number: int) -> Criterion:
             f"criterion {number} is no text and no mapping of "
             f"{', '.join(sorted(_KEYS))}"
         )
-    text, weight, side, kinds = (
-        row.get("criterion"),
-        row.get("weight", 1),
-        row.get("side", "all"),
-        row.get("kinds", ()),
-    )
+    text = row.get("criterion")
+    weight = row.get("weight", 1)
+    side = row.get("side", "all")
+    kinds = row.get("kinds", ())
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"criterion {number} has no text")
     if type(weight) not in (int, float) or not 0 < weight < float("inf"):

@@ -16,13 +16,11 @@ from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.metrics.produced import labelled
 from mmeval.records import CAUSES, Cause, Score, Trial
 
-ITEMS, QUALITY, LABEL, REASON, LEFT_OUT = (
-    "items",
-    "quality",
-    "label",
-    "reason",
-    "left_out",
-)
+ITEMS = "items"
+QUALITY = "quality"
+LABEL = "label"
+REASON = "reason"
+LEFT_OUT = "left_out"
 """Keys of the evidence: the items in order; for each its quality (null: none), its
 name, the reason, and whether it is left out because its scorer is unavailable."""
 UNSEEN = "the answer names it, and no file came with it"

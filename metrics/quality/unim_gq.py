@@ -20,13 +20,11 @@ PIECES = (
     "video_quality",
 )
 """The metrics for the items of each modality."""
-MODALITIES, COUNT, MEAN, PARTIAL, WITHOUT = (
-    "modalities",
-    "count",
-    "mean",
-    "gq_partial",
-    "without",
-)
+MODALITIES = "modalities"
+COUNT = "count"
+MEAN = "mean"
+PARTIAL = "gq_partial"
+WITHOUT = "without"
 """Keys of the evidence: by piece the number of items with a quality and their mean;
 whether items are left out, and of which pieces."""
 

@@ -23,11 +23,9 @@ FLAT, BENT = 0.02, 0.08
 which its flatness is 0."""
 SHARP = math.radians(30)
 SURFACE = 2.0
-TOPOLOGY, GEOMETRY, SAMPLING = (
-    (0.45, 0.35, 0.20),
-    (0.45, 0.35, 0.20),
-    (0.50, 0.25, 0.25),
-)
+TOPOLOGY = (0.45, 0.35, 0.20)
+GEOMETRY = (0.45, 0.35, 0.20)
+SAMPLING = (0.50, 0.25, 0.25)
 """Weights: surface, connection, agreement of normals; flatness, smoothness, agreement
 of normals; even spacing, points that lie apart, surface."""
 

@@ -20,12 +20,10 @@ if TYPE_CHECKING:
 Ply = Literal["cloud", "stored"]
 Dangling = Literal["kept", "dropped"]
 PLY = "model/ply"
-MAX_FACES, MAX_VERTICES, MAX_POINTS, MAX_AT_ONE_PLACE = (
-    1_000_000,
-    2_000_000,
-    500_000,
-    10_000,
-)
+MAX_FACES = 1_000_000
+MAX_VERTICES = 2_000_000
+MAX_POINTS = 500_000
+MAX_AT_ONE_PLACE = 10_000
 """The most vertices of a mesh, and points of a cloud. Points at one place, where they
 are kept, cost the square of their number, since no search separates them."""
 LIMITS = replace(

@@ -35,11 +35,9 @@ measured."""
 TRIANGLES = {"released": 2 * math.sqrt(3), "equilateral": 4 * math.sqrt(3)}
 """The released scorer's constant gives an equilateral triangle one half, the other one
 gives 1."""
-TOPOLOGY, GEOMETRY, SAMPLING = (
-    (0.35, 0.25, 0.20, 0.20),
-    (0.40, 0.30, 0.30),
-    (0.40, 0.25, 0.20, 0.15),
-)
+TOPOLOGY = (0.35, 0.25, 0.20, 0.20)
+GEOMETRY = (0.40, 0.30, 0.30)
+SAMPLING = (0.40, 0.25, 0.20, 0.15)
 """Weights: watertight, edges of more than two faces, faces that cut others, parts; even
 angles, sharp angles, shape of triangles; even areas, even valences, even spacing,
 points that lie apart."""
@@ -121,10 +119,8 @@ def _geometry(
         directed = surface.directed
         pairs = pairs[directed[pairs].all(axis=1)]
     angles = angles_between(surface.normals, pairs)
-    uneven, sharp = (
-        variation(angles),
-        float((angles > SHARP).mean()) if len(angles) else 0.0,
-    )
+    uneven = variation(angles)
+    sharp = float((angles > SHARP).mean()) if len(angles) else 0.0
     quality = float(shape_quality(surface, TRIANGLES[rules.triangles]).mean())
     found = {
         "dihedral_variation": uneven,

@@ -124,11 +124,9 @@ def _of_the_middle_value(matrices: Numbers, given: Numbers, values: Numbers) -> 
 
     one, two = _plane(given)
     of_one, of_two = (np.einsum("nij,nj->ni", matrices, side) for side in (one, two))
-    m00, m01, m11 = (
-        dots(one, of_one) - values,
-        dots(one, of_two),
-        dots(two, of_two) - values,
-    )
+    m00 = dots(one, of_one) - values
+    m01 = dots(one, of_two)
+    m11 = dots(two, of_two) - values
     by_first = np.abs(m00) >= np.abs(m11)
     main = np.where(by_first, m00, m11)
     # The row of the two with the larger entry; the vector stands at right angles to it.
@@ -136,10 +134,8 @@ def _of_the_middle_value(matrices: Numbers, given: Numbers, values: Numbers) -> 
     along_one = np.where(by_first, tilt, plain)
     along_two = np.where(by_first, plain, tilt)
     same = (main == 0) & (m01 == 0)
-    along_one, along_two = (
-        np.where(same, 1.0, along_one),
-        np.where(same, 0.0, along_two),
-    )
+    along_one = np.where(same, 1.0, along_one)
+    along_two = np.where(same, 0.0, along_two)
     return along_one[:, None] * one - along_two[:, None] * two
 
 

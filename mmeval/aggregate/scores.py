@@ -111,11 +111,9 @@ class Scores:
         higher_is_better: bool = True,
         switches: Mapping[str, Any] | None = None,
     ) -> None:
-        self.range, self.higher_is_better, self.switches = (
-            range,
-            higher_is_better,
-            switches or {},
-        )
+        self.range = range
+        self.higher_is_better = higher_is_better
+        self.switches = switches or {}
         self._values = array("d")
         self._weights = array("d")
         self._statuses = bytearray()
@@ -337,16 +335,12 @@ class Scores:
         behind it.
         """
         filled = self._empty()
-        filled._values, filled._statuses, filled._repeats = (
-            self._values[:],
-            self._statuses[:],
-            self._repeats[:],
-        )
-        filled._samples, filled._clusters, filled._labels = (
-            self._samples[:],
-            self._clusters[:],
-            self._labels[:],
-        )
+        filled._values = self._values[:]
+        filled._statuses = self._statuses[:]
+        filled._repeats = self._repeats[:]
+        filled._samples = self._samples[:]
+        filled._clusters = self._clusters[:]
+        filled._labels = self._labels[:]
         filled._weights, greatest = self._weights[:], max(self._weights, default=1.0)
         for lost in _LOST.finditer(self._statuses):
             i = lost.start()

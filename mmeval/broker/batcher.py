@@ -315,10 +315,8 @@ class Batcher:
                     "before",
                 )
             else:
-                call.died, call.sent = (
-                    call.died or (str(death) if may_be_fatal else ""),
-                    False,
-                )
+                call.died = call.died or (str(death) if may_be_fatal else "")
+                call.sent = False
                 self._open_rows -= 1
                 self._again.append(call)
 

@@ -154,12 +154,10 @@ class Broker:
         self.roles: dict[str, BackendRuntime] = {}
         self.live_trials = 0
         """Trials that are asked or judged now: a batch may wait for their calls."""
-        self._seed, self._nonce, self._cache, self._tags = (
-            seed,
-            nonce,
-            cache,
-            reasoning_tags,
-        )
+        self._seed = seed
+        self._nonce = nonce
+        self._cache = cache
+        self._tags = reasoning_tags
         self._flights: dict[str, asyncio.Future[JournalEntry]] = {}
         self._converting: ThreadPoolExecutor | None = None
 

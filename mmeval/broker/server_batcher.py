@@ -49,13 +49,11 @@ class ServerBatcher:
         limit: int,
         report: Callable[[str], None],
     ) -> None:
-        self._batches, self._alone, self._notes, self._live, self._report = (
-            batches,
-            alone,
-            notes,
-            live,
-            report,
-        )
+        self._batches = batches
+        self._alone = alone
+        self._notes = notes
+        self._live = live
+        self._report = report
         self.width = batches.max_rows
         self.in_flight = 0
         """Calls that were sent alone: those of a batch are not waited for when the run
@@ -133,10 +131,8 @@ class ServerBatcher:
             if left > 0 and len(self._waiting) < self.width:
                 await asyncio.sleep(min(left, QUIET))
                 continue
-            rows, self._waiting = (
-                self._waiting[: self.width],
-                self._waiting[self.width :],
-            )
+            rows = self._waiting[: self.width]
+            self._waiting = self._waiting[self.width :]
             if rows := [row for row in rows if not row.future.done()]:
                 self._begin(self._answer(rows))
         self._collecting = False

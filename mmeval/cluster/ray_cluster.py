@@ -134,10 +134,8 @@ class RayCluster:
     def places(self) -> int:
         """How many workers find room beside the processes that score, which take a CPU
         each."""
-        engine, useful = (
-            self.engine,
-            [node for node in self.nodes() if not self._looked_at.get(node.id)],
-        )
+        engine = self.engine
+        useful = [node for node in self.nodes() if not self._looked_at.get(node.id)]
         spare = sum(
             int(node.cpus - node.places(engine) * engine.cpus) for node in useful
         )

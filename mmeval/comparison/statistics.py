@@ -175,9 +175,9 @@ def compare_means(parts: Sequence[Part], width: float) -> Paired:
             len(own) / (len(own) - 1) * float(own @ own) if len(own) > 1 else math.nan
         )
     total = math.fsum(variances)
-    clusters, changed = (
-        len(added),
-        int(np.count_nonzero(np.abs(added) > _TIES * np.abs(added).max(initial=0.0))),
+    clusters = len(added)
+    changed = int(
+        np.count_nonzero(np.abs(added) > _TIES * np.abs(added).max(initial=0.0))
     )
     stderr = None if math.isnan(total) else math.sqrt(total)
     if stderr is not None and stderr <= _TIES * max(abs(a), abs(b), 1e-300):

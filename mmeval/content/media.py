@@ -75,11 +75,9 @@ class Media:
         size: int | None = None,
         name: str = "",
     ) -> None:
-        self.path, self.data, self.name = (
-            path,
-            data,
-            name or (path.name if path else ""),
-        )
+        self.path = path
+        self.data = data
+        self.name = name or (path.name if path else "")
         self._sha256, self._mime, self._size = sha256, mime, size
         self._memo: dict[Hashable, object] | None = None
         # True while a record's digest has not been compared with the file's bytes

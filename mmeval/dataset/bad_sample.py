@@ -40,14 +40,12 @@ def rows_of(dataset: Dataset) -> Iterator[Sample]:
             if number >= len(dataset):  # it would be raised for ever
                 raise
             fault = str(error) or "the row cannot be read"
-            last, sample = (
-                error,
-                Sample(
-                    error.id or f"row {number + 1}",
-                    (),
-                    metadata=error.labels,
-                    fault=fault,
-                ),
+            last = error
+            sample = Sample(
+                error.id or f"row {number + 1}",
+                (),
+                metadata=error.labels,
+                fault=fault,
             )
         number += 1
         yield sample

@@ -71,11 +71,9 @@ class Clock:
     """Checks ``max_seconds`` against the time since it was made."""
 
     def __init__(self, media: Media, limits: DecodeLimits) -> None:
-        self._media, self._most, self._start = (
-            media,
-            limits.max_seconds,
-            time.monotonic(),
-        )
+        self._media = media
+        self._most = limits.max_seconds
+        self._start = time.monotonic()
 
     def check(self) -> None:
         """Raises MediaLimitError when the time is up."""

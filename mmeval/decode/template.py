@@ -263,10 +263,8 @@ def _apart(source: str, what: str, values: Mapping[str, Any]) -> str:
         ) as steps:
             step = next(steps)
     except ContentError:
-        seconds, size = (
-            DEFAULT_LIMITS.step_seconds(len(data)),
-            DEFAULT_LIMITS.step_bytes(len(data)),
-        )
+        seconds = DEFAULT_LIMITS.step_seconds(len(data))
+        size = DEFAULT_LIMITS.step_bytes(len(data))
         raise TemplateRuntimeError(
             f"it takes more than {seconds:.3g} seconds of processor time or "
             f"{size >> 20} MiB of memory; "

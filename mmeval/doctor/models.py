@@ -55,11 +55,9 @@ def close(found: Mapping[str, AnyBackend]) -> None:
 
 def _described(name: str, backend: AnyBackend) -> str:
     """What a backend takes and gives, and where data go."""
-    can, hosts, model = (
-        backend.capabilities,
-        hosts_of(backend),
-        asked_model(backend.identity),
-    )
+    can = backend.capabilities
+    hosts = hosts_of(backend)
+    model = asked_model(backend.identity)
     place = f"data go to {hosts}" if hosts else "on this machine"
     return (
         f"{model} ({name}), {place}; takes {_kinds(can.inputs)}; gives "

@@ -359,11 +359,9 @@ class _Walk:
 
         Raises EndlessError for an agent that exceeds its limits.
         """
-        runtime, load, request = (
-            self._broker.roles[call.role],
-            loads[call.role],
-            call.request,
-        )
+        runtime = self._broker.roles[call.role]
+        load = loads[call.role]
+        request = call.request
         if repeated:
             load.equal += 1
         elif runtime.programs is not None:

@@ -159,10 +159,8 @@ def _problems(tasks: Sequence[TaskForecast]) -> Iterator[str]:
     ):
         having = [task for task in tasks if problem in task.problems]
         names = some([task.task.name for task in having], 5)
-        count, trials = (
-            sum(task.problems[problem] for task in having),
-            sum(task.trials for task in having),
-        )
+        count = sum(task.problems[problem] for task in having)
+        trials = sum(task.trials for task in having)
         yield f"problem: {names}: {count:,} of {trials:,} trials: {_shown(problem)}"
 
 

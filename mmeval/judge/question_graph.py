@@ -211,10 +211,8 @@ class _Graph:
     def wave(self) -> list[tuple[int, Question]]:
         """The questions that are ready, in their order, with their places; each comes
         once."""
-        ready, self._ready = (
-            sorted(at for at in self._ready if self._found[at] is None),
-            [],
-        )
+        ready = sorted(at for at in self._ready if self._found[at] is None)
+        self._ready = []
         return [
             (at, question)
             for at in ready

@@ -31,12 +31,10 @@ class WeightsError(MissingDataError):
             f"the model{name} in {folder} {fault}; {how_to_fix or _OF_A_FOLDER}",
             name=model,
         )
-        self.folder, self.fault, self.model, self.how_to_fix = (
-            folder,
-            fault,
-            model,
-            how_to_fix,
-        )
+        self.folder = folder
+        self.fault = fault
+        self.model = model
+        self.how_to_fix = how_to_fix
 
     def __reduce__(self) -> tuple[object, ...]:
         return partial(WeightsError, model=self.model, how_to_fix=self.how_to_fix), (

@@ -30,10 +30,8 @@ def table_lines(
         for at, header in enumerate(headers)
         if header != if_filled or any(row[at] for row in rows)
     ]
-    headers, rows = (
-        [headers[at] for at in kept],
-        [[row[at] for at in kept] for row in rows],
-    )
+    headers = [headers[at] for at in kept]
+    rows = [[row[at] for at in kept] for row in rows]
     widths = [
         max(_width(row[i]) for row in [headers, *rows]) for i in range(len(headers))
     ]

@@ -336,11 +336,9 @@ def last_lines(
 ) -> str:
     """Where a run's page and results file lie, and the commands that go on from
     here."""
-    folder, selection, settings = (
-        shlex.quote(str(outcome.folder)),
-        outcome.selection,
-        context.settings,
-    )
+    folder = shlex.quote(str(outcome.folder))
+    selection = outcome.selection
+    settings = context.settings
     tasks = [*map(shlex.quote, shlex.split(task_words(settings, selection)))]
     named = [
         *(group.layout for group in selection.groups),

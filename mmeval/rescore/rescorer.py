@@ -105,11 +105,9 @@ class _StoredTrials(Runner):
 
     def begin(self) -> Coroutine[Any, Any, None]:
         self._judging = Judging(self.broker, self.runs, self.progress.judged, last=True)
-        self.work, self.tally, self.suspension = (
-            self,
-            RunTally(),
-            self._judging.suspension,
-        )
+        self.work = self
+        self.tally = RunTally()
+        self.suspension = self._judging.suspension
         return self._score()
 
     @property

@@ -76,10 +76,8 @@ def with_data(selection: Selection, *, strict: bool) -> Selection:
         # of dozens of tasks the reasons differ in little but the names; a results file has  # noqa: E501
         # each
     ]:
-        names, first = (
-            some([one.name for one in missing], MAX_NAMED),
-            sentence(missing[0].why),
-        )
+        names = some([one.name for one in missing], MAX_NAMED)
+        first = sentence(missing[0].why)
         _log.warning(
             "%s tasks are left out, their data are not here: %s. The first: %s",
             f"{len(missing):,}",

@@ -57,12 +57,10 @@ class Generation:
     ) -> None:
         self.tally = RunTally()
         self.stopping = False
-        self._runs, self._broker, self._scorer, self._progress = (
-            runs,
-            broker,
-            scorer,
-            progress,
-        )
+        self._runs = runs
+        self._broker = broker
+        self._scorer = scorer
+        self._progress = progress
         self._lanes = lanes
         self._lanes_open = 0
         self._open_lane: Callable[[], object] = lambda: None

@@ -37,11 +37,9 @@ def finished_results(
         run.records.close()
         if run.scores is not None:
             run.scores.finish()
-            numbers, folder, lost = (
-                TaskNumbers.of(run.task),
-                run.scores.folder,
-                suspended.get(run.task.name, ()),
-            )
+            numbers = TaskNumbers.of(run.task)
+            folder = run.scores.folder
+            lost = suspended.get(run.task.name, ())
             made.append(
                 partial(
                     task_results,

@@ -120,13 +120,11 @@ class Runner(ABC):
         options: ScoringOptions,
         progress: Progress,
     ) -> None:
-        self.path, self.model, self.selection, self.options, self.progress = (
-            path,
-            model,
-            selection,
-            options,
-            progress,
-        )
+        self.path = path
+        self.model = model
+        self.selection = selection
+        self.options = options
+        self.progress = progress
         self.scorer: Scorer | None = None
         self.runs: list[TaskRun] = []
 
@@ -149,11 +147,9 @@ class Runner(ABC):
 
     def task_run(self, task: Task, plan: ScoringPlan) -> TaskRun:
         """A task in the folder, with its score set."""
-        named, params, mark = (
-            self.backends.named,
-            self.backends.params,
-            self.data[task.name]["fingerprint"],
-        )
+        named = self.backends.named
+        params = self.backends.params
+        mark = self.data[task.name]["fingerprint"]
         return task_run(
             self.path, task, plan, named, params, data=mark, scoring=self.scores
         )
@@ -278,13 +274,11 @@ class Runner(ABC):
     def _outcome(
         self, since: str, started: float, spent: tuple[Bill, ...]
     ) -> RunOutcome:
-        runs, chosen, suspension, tally, again = (
-            self.runs,
-            self.chosen(),
-            self.suspension,
-            self.tally,
-            self.again(),
-        )
+        runs = self.runs
+        chosen = self.chosen()
+        suspension = self.suspension
+        tally = self.tally
+        again = self.again()
         results = finished_results(
             runs,
             chosen,

@@ -46,12 +46,10 @@ class Lane:
         *,
         messages: int,
     ) -> None:
-        self._score, self._deliver, self._fail, self._messages = (
-            score,
-            deliver,
-            fail,
-            messages,
-        )
+        self._score = score
+        self._deliver = deliver
+        self._fail = fail
+        self._messages = messages
         self._sizes = [
             max(LEAST_FOR_MODELS, plan.batch) if plan.batch else FIRST_MESSAGE
             for plan in plans
@@ -129,10 +127,8 @@ class Lane:
             position = next(iter(self._due))
             del self._due[position]
             waiting = self._waiting.pop(position)
-            lines, rest = (
-                waiting[: self._sizes[position]],
-                waiting[self._sizes[position] :],
-            )
+            lines = waiting[: self._sizes[position]]
+            rest = waiting[self._sizes[position] :]
             self._bytes[position] -= sum(map(len, lines))
             self._taken.set()
             if rest:

@@ -50,12 +50,10 @@ class Scorer:
         device: str = AUTO,
         cluster: RayCluster | None = None,
     ) -> None:
-        self._plans, self._workers, self._deliver, self._device = (
-            plans,
-            workers,
-            deliver,
-            device,
-        )
+        self._plans = plans
+        self._workers = workers
+        self._deliver = deliver
+        self._device = device
         self._cluster = (
             cluster if cluster is not None and cluster.engine.score_workers else None
         )
@@ -78,10 +76,8 @@ class Scorer:
         a device that this machine has not, where a metric would put its model there.
         """
         forkable = sys.platform == "linux" and threading.active_count() == 1
-        with_models, of_script = (
-            any(plan.batch for plan in self._plans),
-            plugins.any_of_script(),
-        )
+        with_models = any(plan.batch for plan in self._plans)
+        of_script = plugins.any_of_script()
         if self._cluster is not None and not of_script:
             count = self._cluster.engine.score_workers
             self._actors = ScorePool(

@@ -37,14 +37,12 @@ class Flag(NamedTuple):
         return f"MMEVAL_{self.name.upper()}"
 
 
-_WHAT, _DATA, _SCORE, _WHERE, _HOW, _SHOW = (
-    "what to run",
-    "samples and prompts",
-    "scoring",
-    "where things go",
-    "how to ask",
-    "what to show",
-)
+_WHAT = "what to run"
+_DATA = "samples and prompts"
+_SCORE = "scoring"
+_WHERE = "where things go"
+_HOW = "how to ask"
+_SHOW = "what to show"
 
 FLAGS: tuple[Flag, ...] = (
     Flag(

@@ -45,10 +45,8 @@ class Spent:
 
     def add(self, response: Response, tries: int = 1) -> None:
         """Count an answer or a failure, with the tries before it."""
-        usage, parts = (
-            response.usage,
-            response.output.parts if response.output is not None else (),
-        )
+        usage = response.usage
+        parts = response.output.parts if response.output is not None else ()
         self.calls += tries
         self.answered += response.output is not None or usage.output_tokens > 0
         self._add_tokens(usage.input_tokens, usage.output_tokens, usage.batched)

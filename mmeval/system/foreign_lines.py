@@ -137,13 +137,11 @@ class _BoundedLines:
 
     def __init__(self, file: Path, stream: BinaryIO, offset: int, most: int) -> None:
         self._file, self._stream, self._most = file, stream, most
-        self.number, self.offset, self.cut, self._end, self._long = (
-            0,
-            offset,
-            "",
-            offset,
-            False,
-        )
+        self.number = 0
+        self.offset = offset
+        self.cut = ""
+        self._end = offset
+        self._long = False
 
     @property
     def place(self) -> str:
@@ -151,11 +149,9 @@ class _BoundedLines:
 
     def __iter__(self) -> Iterator[bytes]:
         for line in iter(self._piece, b""):
-            self.number, self.offset, self._end = (
-                self.number + 1,
-                self._end,
-                self._end + len(line),
-            )
+            self.number = self.number + 1
+            self.offset = self._end
+            self._end = self._end + len(line)
             self._long, rest = len(line) > self._most, line
             while len(rest) > self._most and not rest.endswith(b"\n"):
                 rest = self._piece()

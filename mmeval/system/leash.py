@@ -65,11 +65,9 @@ class Leash:
             start_new_session=True,
         )
         assert self._process.stdin is not None and self._process.stdout is not None
-        self.stdin, self.stdout, self._scratch = (
-            self._process.stdin,
-            self._process.stdout,
-            scratch,
-        )
+        self.stdin = self._process.stdin
+        self.stdout = self._process.stdout
+        self._scratch = scratch
 
     @property
     def has_ended(self) -> bool:

@@ -74,10 +74,8 @@ class DiffusersBackend:
             pretrained, self.settings.revision, index=PIPELINE_INDEX
         )
         index = self.files.json(PIPELINE_INDEX)
-        self._class_name, self._own_code = (
-            pipeline_class(index, pretrained),
-            own_code(index),
-        )
+        self._class_name = pipeline_class(index, pretrained)
+        self._own_code = own_code(index)
         if self._own_code and not trust_remote_code:
             raise UsageError(
                 f"pretrained={pretrained}: the pipeline comes with code of its own; "

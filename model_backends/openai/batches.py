@@ -74,12 +74,10 @@ class ChatBatches:
         is_chat: Callable[[Request], bool],
     ) -> None:
         self._openai: Any = need("openai", "batch")
-        self._settings, self._encode, self._decode, self._is_chat = (
-            settings,
-            encode,
-            decode,
-            is_chat,
-        )
+        self._settings = settings
+        self._encode = encode
+        self._decode = decode
+        self._is_chat = is_chat
         self._warned = False
         self._making = (
             asyncio.Lock()
@@ -258,10 +256,10 @@ class ChatBatches:
         kind: ErrorKind = "server"
         why = f"batch {batch.id} ({batch.status}) holds no answer to it"
         if batch.status == "cancelled":  # on purpose, so not asked at the full price
-            kind, why = (
-                "no_answer",
+            kind = "no_answer"
+            why = (
                 f"batch {batch.id} was cancelled; without batch=true this is asked "
-                "alone",
+                "alone"
             )
         for name in left:
             answered(name, Response.failed(kind, why))

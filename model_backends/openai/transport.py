@@ -139,10 +139,8 @@ class Transport:
             ) from None
         except (self._aiohttp.ClientError, OSError) as error:
             raise self._lost(error, address) from error
-        latency, held = (
-            time.perf_counter() - started,
-            len(received) if len(received) >= LARGE_BODY else 0,
-        )
+        latency = time.perf_counter() - started
+        held = len(received) if len(received) >= LARGE_BODY else 0
         clean = without_key(
             received, self._settings.api_key
         )  # the server may echo its request

@@ -180,10 +180,8 @@ class ProcessBackend:
         """What the worker answers to rows. Raises ModelDiedError, and what it says of
         the whole batch."""
         by_path = self._settings.media == "path"
-        reader, open_rows = (
-            AnswerReader(self._capabilities.outputs, out),
-            set(range(len(rows))),
-        )
+        reader = AnswerReader(self._capabilities.outputs, out)
+        open_rows = set(range(len(rows)))
         limit, whole = self._settings.batch, False
         try:
             batch = {
@@ -230,10 +228,8 @@ class ProcessBackend:
     def _loaded(self) -> Program:
         """The program with its model, started anew where it is gone."""
         if self._program is None:
-            self._program, self._is_loaded = (
-                Program(self._settings, self._devices[0]),
-                False,
-            )
+            self._program = Program(self._settings, self._devices[0])
+            self._is_loaded = False
             if self._program.hello != self._hello:
                 self._end()
                 raise UsageError(

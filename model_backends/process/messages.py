@@ -60,12 +60,10 @@ def read_hello(row: Mapping[str, Any]) -> Hello:
             name="protocol",
         )
     takes, gives, mode = row.get("takes"), row.get("gives"), row.get("mode")
-    name, batch, options, identity = (
-        row.get("name"),
-        row.get("batch", 1),
-        row.get("options"),
-        row.get("identity", {}),
-    )
+    name = row.get("name")
+    batch = row.get("batch", 1)
+    options = row.get("options")
+    identity = row.get("identity", {})
     valid = {
         "name": isinstance(name, str) and bool(name),
         "takes": _is_texts(takes) and bool(takes),
@@ -98,10 +96,8 @@ def read_hello(row: Mapping[str, Any]) -> Hello:
 def narrowed(can: Capabilities, takes: str, gives: str, mode: str) -> Capabilities:
     """The capabilities, less what the user's arguments leave out. Raises UsageError for
     what would widen them."""
-    inputs, outputs = (
-        _subset("takes", takes, can.inputs),
-        _subset("gives", gives, can.outputs),
-    )
+    inputs = _subset("takes", takes, can.inputs)
+    outputs = _subset("gives", gives, can.outputs)
     if mode and mode not in _MODES[: _MODES.index(can.output_mode) + 1]:
         raise UsageError(
             f"mode={mode}: the worker's mode is {can.output_mode}, which it may "

@@ -103,10 +103,8 @@ class Program:
     def send(self, message: Mapping[str, Any], limit: TimeLimit) -> None:
         """Write a message. What the program writes meanwhile is read, or both would
         wait for each other."""
-        left, until = (
-            memoryview(to_line(message) + b"\n"),
-            time.monotonic() + limit.seconds,
-        )
+        left = memoryview(to_line(message) + b"\n")
+        until = time.monotonic() + limit.seconds
         while left:
             if self._wait(until, limit, sending=True):
                 try:

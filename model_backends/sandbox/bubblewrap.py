@@ -317,10 +317,8 @@ class _BwrapCell:
                 self._reported += os.read(self._info, 4096)
             if found := re.search(rb'"child-pid":\s*(\d+)\D', self._reported):
                 with contextlib.suppress(ProcessLookupError):
-                    self._first, self._handle = (
-                        int(found[1]),
-                        os.pidfd_open(int(found[1])),
-                    )
+                    self._first = int(found[1])
+                    self._handle = os.pidfd_open(int(found[1]))
         return bool(self._first)
 
 

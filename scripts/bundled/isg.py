@@ -367,10 +367,8 @@ def image_questions(tuples: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
         elif kind == "attribute":
             about, asked = words[1:], f"Is the {words[1]} {words[0]} in this image?"
         else:
-            about, asked = (
-                words[1:],
-                f"Is the {words[1]} {words[0]} the {words[2]} in this image?",
-            )
+            about = words[1:]
+            asked = f"Is the {words[1]} {words[0]} the {words[2]} in this image?"
         parents = [
             entities[picture, plain_name(name)]
             for name in about

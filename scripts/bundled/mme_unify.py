@@ -100,10 +100,8 @@ def _asked(category: str, source: str, subcategory: str, **row: Any) -> dict[str
     return {"category": category, "source": source, "subcategory": subcategory, **row}
 
 
-_SINGLE, _SEVERAL = (
-    "Single_Image_Perception_and_Understanding",
-    "Multiple_Images_and_Text_Interlaced",
-)
+_SINGLE = "Single_Image_Perception_and_Understanding"
+_SEVERAL = "Multiple_Images_and_Text_Interlaced"
 _CLIP = "Video_Perception_and_Understanding"
 QUESTIONS = (
     _asked(

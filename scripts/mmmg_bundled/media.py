@@ -18,11 +18,9 @@ from scripts.synthetic_media import (
     wav,
 )
 
-RED_DISC, BLUE_SQUARE, GREEN_SQUARE = (
-    disc(14, 48, 10, RED),
-    square(40, 38, 20, BLUE),
-    square(40, 6, 20, GREEN),
-)
+RED_DISC = disc(14, 48, 10, RED)
+BLUE_SQUARE = square(40, 38, 20, BLUE)
+GREEN_SQUARE = square(40, 6, 20, GREEN)
 """Three shapes of one white sheet, far from each other."""
 
 _FONT = {

@@ -160,10 +160,8 @@ class RowReader:
         if self.archive is not None:
             inner = self.archive / FOLDER
             start = inner if inner.is_dir() else self.archive
-            resolve, path = (
-                MediaFolder(self.archive, start),
-                path.removeprefix(f"{FOLDER}/"),
-            )
+            resolve = MediaFolder(self.archive, start)
+            path = path.removeprefix(f"{FOLDER}/")
         found = self._find(resolve, path, where, "image")
         if found.name:
             odd.append(f"{path} is the file {found.name}")

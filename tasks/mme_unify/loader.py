@@ -39,12 +39,10 @@ from mmeval.tasks.mme_unify.mme_unify_maze import (
 )
 from mmeval.tasks.mme_unify.turns import Turn, answer_of
 
-TASK, KEY, PATHS, IRREGULARITIES = (
-    "mme_unify_task",
-    "question_key",
-    "paths",
-    "irregularities",
-)
+TASK = "mme_unify_task"
+KEY = "question_key"
+PATHS = "paths"
+IRREGULARITIES = "irregularities"
 USABLE = "usable"
 PROMPT = "Text_Prompt"
 OPTIONS = ("file", "mask")
@@ -231,9 +229,9 @@ def _labels(row: Mapping[str, Any], task: str) -> dict[str, Any]:
     found = row.get("data")
     data: Mapping[str, Any] = found if isinstance(found, dict) else {}
     labels = {key: value for key, value in row.items() if key not in ("image", "data")}
-    labels[TASK], labels[KEY] = (
-        task,
-        digest({key: value for key, value in row.items() if key != "question_id"}),
+    labels[TASK] = task
+    labels[KEY] = digest(
+        {key: value for key, value in row.items() if key != "question_id"}
     )
     labels[PATHS] = (
         row["image"]
@@ -351,10 +349,8 @@ class _Row:
                 f'"subcategory" is {self.row.get("subcategory")!r:.80}; write the '
                 "size, such as data_3x3"
             )
-        actions, cells = (
-            labels[ACTION],
-            [cell_of(cell) or (0, 0) for cell in labels[COORDINATE]],
-        )
+        actions = labels[ACTION]
+        cells = [cell_of(cell) or (0, 0) for cell in labels[COORDINATE]]
         for written, cell in zip(labels[COORDINATE], cells, strict=True):
             if written != [*cell]:
                 self._note(f"the cell {written} is read as {list(cell)}")

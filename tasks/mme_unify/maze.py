@@ -12,10 +12,8 @@ from mmeval.tasks.mme_unify.turns import Turn, answer_of, turn_parts, turns_of
 
 _FINISH = "finish"
 _LINE = r"(?im)^[^\S\n]*+[*_#>`-]*+[^\S\n]*+{}[*_`]*+[^\S\n]*+:[*_`]*+[^\S\n]*+(.*)$"
-_ACTION, _LOCATION = (
-    re.compile(_LINE.format("action")),
-    re.compile(_LINE.format("location")),
-)
+_ACTION = re.compile(_LINE.format("action"))
+_LOCATION = re.compile(_LINE.format("location"))
 _WORD = re.compile(r"\W*(left|right|up|down|finish)\b", re.IGNORECASE)
 _PAIR = re.compile(r"[\[(]\s*+(-?[0-9]{1,9})\s*+,\s*+(-?[0-9]{1,9})\s*+[\])]")
 

@@ -79,11 +79,9 @@ class OutputAnswers:
     def __init__(
         self, folder: Path, generations: int | None, *, any_instruction: bool
     ) -> None:
-        self._folder, self._generations, self._any_instruction = (
-            folder,
-            generations,
-            any_instruction,
-        )
+        self._folder = folder
+        self._generations = generations
+        self._any_instruction = any_instruction
         self._manifest = read_manifest(
             folder, f"remove it, and say generations=N if it is not {GENERATIONS}"
         )
@@ -122,11 +120,9 @@ class OutputAnswers:
             return Absent(
                 f"the sample {sample.id!r} is no row of an instruction file of MMMG"
             )
-        offsets, repeats, name = (
-            self._offsets.get(place.file),
-            self._repeats(place.file),
-            f"{place.file}.jsonl",
-        )
+        offsets = self._offsets.get(place.file)
+        repeats = self._repeats(place.file)
+        name = f"{place.file}.jsonl"
         if offsets is None:
             return Absent(f"{self._folder} has no {name}")
         if repeat >= repeats:

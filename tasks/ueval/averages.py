@@ -63,8 +63,6 @@ def over_tasks(tasks: Collection[Means]) -> Means:
 
 
 def _of_task(rows: Sequence[Row]) -> Means:
-    text, image = (
-        known_mean(row["text"] for row in rows),
-        known_mean(row["image"] for row in rows),
-    )
+    text = known_mean(row["text"] for row in rows)
+    image = known_mean(row["image"] for row in rows)
     return {"text": text, "image": image, "score": known_mean((image, text))}

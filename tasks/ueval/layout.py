@@ -181,10 +181,8 @@ def _tasks_table(
         own = [name for name in names if name in found]
         rows += [_row(name.capitalize(), tasks[name], found[name]) for name in own]
         if own:
-            means, answers = (
-                _over_tasks([tasks[name] for name in own]),
-                _together([found[name] for name in own]),
-            )
+            means = _over_tasks([tasks[name] for name in own])
+            answers = _together([found[name] for name in own])
             rows.append(_row(f"{title}{_mark(names, tasks)}", means, answers))
     return Table(
         f"UEval, table 4 (%): {by}",

@@ -82,10 +82,8 @@ def _score(
     if asked is None:
         return Score.unscored(_sample_fault(trial.sample, {"tempo_key": key}))
     heard = trimmed(clip, top_db)
-    seconds, times = (
-        len(heard) / RATE,
-        librosa_beats(heard) if model is None else beats(heard, model),
-    )
+    seconds = len(heard) / RATE
+    times = librosa_beats(heard) if model is None else beats(heard, model)
     bpm = len(times) * 60.0 / seconds
     if model is None and len(times) > 1:
         bpm = (len(times) - 1) * 60.0 / (times[-1] - times[0])

@@ -146,11 +146,9 @@ def factors_of(heard: Heard, scores: Mapping[str, Any]) -> dict[str, float]:
     contrast only where there is much noise. The bonus of music is for structure despite
     noise: there is none with ``hpss_margin`` 1, where music has no noise.
     """
-    structure, contrast, snr = (
-        scores["structure(1-SF)"],
-        scores["contrast_score"],
-        heard.snr_db_eff,
-    )
+    structure = scores["structure(1-SF)"]
+    contrast = scores["contrast_score"]
+    snr = heard.snr_db_eff
     hiss = max(0.0, heard.hf_slope_logP - HISS_FROM) / HISS_SPAN
     high = (
         max(0.0, heard.hf_ratio_7_16k - HIGH_FROM)

@@ -41,10 +41,8 @@ def audible(samples: Samples) -> Samples:
     if not heard.any():
         return samples
     around = int(KEPT * RATE)
-    first, last = (
-        int(numpy.argmax(heard)),
-        len(heard) - 1 - int(numpy.argmax(heard[::-1])),
-    )
+    first = int(numpy.argmax(heard))
+    last = len(heard) - 1 - int(numpy.argmax(heard[::-1]))
     return samples[max(0, first - around) : last + around]
 
 
@@ -59,12 +57,12 @@ def _at_rate(media: Media) -> Samples:
     import numpy
 
     sound = audio(media, limits=LIMITS)
-    mono, rate = (
+    mono = (
         sound.samples[:, 0]
         if sound.samples.shape[1] == 1
-        else sound.samples.mean(axis=1),
-        sound.rate,
+        else sound.samples.mean(axis=1)
     )
+    rate = sound.rate
     samples = resampled(mono, rate, RATE)
     lacking = length_at_rate(len(mono), rate) - len(samples)
     return numpy.pad(samples, (0, lacking)) if lacking > 0 else samples

@@ -162,10 +162,8 @@ def _patches(picture: Luma, side: int) -> Iterator[Numbers]:
     (height, width), step = picture.shape, side * AT_ONCE
     for top in range(0, height, step):
         for left in range(0, width, step):
-            rows, columns = (
-                range(top, min(top + step, height)),
-                range(left, min(left + step, width)),
-            )
+            rows = range(top, min(top + step, height))
+            columns = range(left, min(left + step, width))
             piece = normalised(picture, rows, columns).reshape(
                 -1, side, len(columns) // side, side
             )

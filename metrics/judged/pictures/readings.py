@@ -19,10 +19,8 @@ Common = Literal["text", "set"]
 
 def text_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     """Why a row has no text to compare with; empty when it has."""
-    text, thing = (
-        sample.metadata.get(switches["text_key"]),
-        sample.metadata.get(switches["object_key"]),
-    )
+    text = sample.metadata.get(switches["text_key"])
+    thing = sample.metadata.get(switches["object_key"])
     texts = list(text.values()) if isinstance(text, Mapping) else [text]
     if not texts or not all(isinstance(one, str) for one in texts):
         return (

@@ -138,10 +138,8 @@ def judge_presence(
     for number, (description, picture) in enumerate(
         zip(descriptions, shown, strict=True)
     ):
-        about, general = (
-            About({"description": description}, picture),
-            scene and not number,
-        )
+        about = About({"description": description}, picture)
+        general = scene and not number
         words = scene_prompt if general else prompt
         inquiries.append(
             presence(look.asking, words, about, word=word, reasons=not general)

@@ -111,20 +111,16 @@ class ColumnsDataset:
             f"{source.repo} at {source.revision}" if source.repo else str(source.folder)
         )
         options = {**source.options}
-        columns, self._paths = (
-            options.pop("columns", {}),
-            options.pop("media_columns", ()),
-        )
+        columns = options.pop("columns", {})
+        self._paths = options.pop("media_columns", ())
         replace(source, options=options).check_options(OPTIONS)
         library = need("datasets", "datasets")
         library.disable_progress_bars()
         with self._explained():
             self._builder: Any = None
-            repo, name, revision = (
-                source.repo or str(self._root),
-                source.name or None,
-                source.revision or None,
-            )
+            repo = source.repo or str(self._root)
+            name = source.name or None
+            revision = source.revision or None
             for config in (
                 options,
                 *self._configs(),
@@ -363,10 +359,8 @@ class ColumnsDataset:
         with Caught(UsageError) as failure:
             yield
         if failure:
-            source, reason = (
-                self._source,
-                failure.reason.partition("\n")[0][:_MAX_REASON_CHARS],
-            )
+            source = self._source
+            reason = failure.reason.partition("\n")[0][:_MAX_REASON_CHARS]
             if found := getattr(
                 failure.error, "table_column_names", None
             ):  # as the library names a failed cast
@@ -430,10 +424,8 @@ class ColumnsDataset:
             return str(self._classes[column][value]) if value >= 0 else None
         is_path = column in self._paths
         if isinstance(value, Mapping) and value.keys() == {"bytes", "path"}:
-            is_path, value = (
-                value["bytes"] is None,
-                value["path"] if value["bytes"] is None else value["bytes"],
-            )
+            is_path = value["bytes"] is None
+            value = value["path"] if value["bytes"] is None else value["bytes"]
         if isinstance(value, bytes) or (isinstance(value, str) and value and is_path):
             medium = (
                 Media.from_bytes(value)

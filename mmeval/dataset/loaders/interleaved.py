@@ -127,10 +127,8 @@ class InterleavedDataset:
         read: ReadRow | None = None,
     ) -> None:
         self.files, self.root, self.media_folder = tuple(files), root, media_folder
-        self._media, self._read = (
-            media or {},
-            read or partial(read_sample, spellings=spellings),
-        )
+        self._media = media or {}
+        self._read = read or partial(read_sample, spellings=spellings)
 
     @property
     def fingerprint(self) -> str:

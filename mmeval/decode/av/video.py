@@ -254,12 +254,10 @@ class _Track:
     def __init__(
         self, media: Media, container: Any, stream: Any, limits: DecodeLimits
     ) -> None:
-        self._media, self._container, self._stream, self._limits = (
-            media,
-            container,
-            stream,
-            limits,
-        )
+        self._media = media
+        self._container = container
+        self._stream = stream
+        self._limits = limits
         self._start = stream.start_time or 0
         self._decoded = 0
 

@@ -181,10 +181,8 @@ class Index:
         self.uncounted += status == "uncounted"
 
     def _add_level(self, name: str, found: str | None) -> None:
-        known, column = (
-            self._levels.setdefault(name, {}),
-            self._labels.setdefault(name, array("l")),
-        )
+        known = self._levels.setdefault(name, {})
+        column = self._labels.setdefault(name, array("l"))
         if found is not None:
             column.extend([-1] * (self.count - len(column)))
             column.append(known.setdefault(found, len(known)))

@@ -63,12 +63,10 @@ class Places:
     possible)."""
 
     def __init__(self, run: Path, shown: Path, into: Path, *, copy: bool) -> None:
-        self._run, self._shown, self._into, self._copy = (
-            run.resolve(),
-            shown,
-            into,
-            copy,
-        )
+        self._run = run.resolve()
+        self._shown = shown
+        self._into = into
+        self._copy = copy
 
     def place(self, row: Mapping[str, Any]) -> MediaPlace:
         """The place of a recorded medium. Whatever is wrong with it stands in the

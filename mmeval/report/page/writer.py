@@ -176,12 +176,10 @@ class PageWriter:
         copy_media: bool,
         baseline: Baseline | None,
     ) -> None:
-        self._new, self._folder, self._copy, self._baseline = (
-            new,
-            folder,
-            copy_media,
-            baseline,
-        )
+        self._new = new
+        self._folder = folder
+        self._copy = copy_media
+        self._baseline = baseline
         (new / "data").mkdir()
         self.index = Index()
         self.previews = Previews(new, folder, seconds=preview_seconds)

@@ -64,10 +64,8 @@ def _prompt(arguments: Arguments, parts: int = 1) -> Wanted:
 
 
 def _film(arguments: Arguments) -> Wanted:
-    prompts, frames = (
-        arguments.get("prompt_list"),
-        arguments.get("num_screenshot", USUAL_FRAMES),
-    )
+    prompts = arguments.get("prompt_list")
+    frames = arguments.get("num_screenshot", USUAL_FRAMES)
     only = prompts[0] if isinstance(prompts, list) and len(prompts) == 1 else None
     text = _text(
         only.get("content")

@@ -93,10 +93,8 @@ class Execution:
         """The tools of steps, by their places among ``calls``."""
         team, asked = self.team, []
         for at in places:
-            step, below = (
-                self.steps[calls[at] - 1],
-                team.profile.first_number(at, len(self.made)),
-            )
+            step = self.steps[calls[at] - 1]
+            below = team.profile.first_number(at, len(self.made))
             absent = [name for name in step.images if not self._known(name, below)]
             if what := _absent(absent[0]) if absent else team.tools.unplayed(step.text):
                 self._note(calls[at], what)
@@ -122,10 +120,8 @@ class Execution:
                 self._note(calls[at], f"no tool is chosen: {what}")
                 continue
             selected = team.tools.selected(reply.text)
-            needed, given = (
-                selected.kind.pictures,
-                len(self.steps[calls[at] - 1].images),
-            )
+            needed = selected.kind.pictures
+            given = len(self.steps[calls[at] - 1].images)
             what = (
                 f"it needs {needed} pictures, and has {given}"
                 if needed != given

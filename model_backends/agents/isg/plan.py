@@ -60,11 +60,9 @@ def steps_of(rows: Sequence[Mapping[str, Any]]) -> list[Step]:
 
 
 def _step(number: int, row: Mapping[str, Any]) -> Step:
-    label, text, images = (
-        row.get("Task"),
-        row.get("Input_text") or "",
-        row.get("Input_images") or [],
-    )
+    label = row.get("Task")
+    text = row.get("Input_text") or ""
+    images = row.get("Input_images") or []
     images = [images] if isinstance(images, str) else images
     if not isinstance(label, str) or not isinstance(text, str):
         raise ReplyError(

@@ -109,10 +109,8 @@ def read_item(inside: str, before: int, pictures: int) -> ImageItem | str:
     end = middle and _END.search(inside, middle.end())
     if not (beginning and middle and end):
         return "it is not in the form that was asked for"
-    prompt, written = (
-        inside[beginning.end() : middle.start()],
-        inside[middle.end() : end.start()],
-    )
+    prompt = inside[beginning.end() : middle.start()]
+    written = inside[middle.end() : end.start()]
     if not written:
         return ImageItem("gen", prompt)
     names = written.split(",")

@@ -60,10 +60,8 @@ def unima(
     After ``max_cycles`` repairs the last report is used. ``max_items`` is how many
     items an answer has at most.
     """
-    drawn, heard = (
-        (text_to_image, image_edit),
-        (text_to_speech, clone_speech, text_to_sound, text_to_music),
-    )
+    drawn = (text_to_image, image_edit)
+    heard = (text_to_speech, clone_speech, text_to_sound, text_to_music)
     makers = _makers(request.wants, (*drawn, *heard, text_to_video, point_completion))
     given = request.params
     # What bounds an answer (stop, max_tokens) is of no use for steps whose replies are

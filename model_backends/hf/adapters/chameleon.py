@@ -116,10 +116,8 @@ class ChameleonAdapter(ChatAdapter):
         """The tokens of blocks; size, lines and frame do not occur, and are the end
         token."""
         end = self.processor.image_end_token_id
-        begin, placeholder = (
-            self.processor.image_start_token_id,
-            self.processor.image_token_id,
-        )
+        begin = self.processor.image_start_token_id
+        placeholder = self.processor.image_token_id
         return BlockTokens(
             begin, end, end, end, end, frozenset(self._codes), {}, placeholder
         )

@@ -85,10 +85,8 @@ class Emu3Adapter(ChatAdapter):
         In a batch the library pads pictures to one size, on which the codes of the
         smaller ones would depend."""
         encoded = dict(super().encode(rows))
-        pixels, sizes = (
-            encoded.pop("pixel_values", None),
-            encoded.pop("image_sizes", None),
-        )
+        pixels = encoded.pop("pixel_values", None)
+        sizes = encoded.pop("image_sizes", None)
         if pixels is not None:
             ids = encoded["input_ids"]
             codes = self._codes_of(pixels, sizes.tolist())

@@ -63,10 +63,8 @@ class Intake:
                 "convert=..."
             )
         pictures, sounds = part_for(processor, "image"), part_for(processor, "audio")
-        patch, merge = (
-            getattr(pictures, "patch_size", 0),
-            getattr(pictures, "merge_size", 0),
-        )
+        patch = getattr(pictures, "patch_size", 0)
+        merge = getattr(pictures, "merge_size", 0)
         side = patch * merge if isinstance(patch, int) and isinstance(merge, int) else 0
         rate = int(getattr(sounds, "sampling_rate", 0) or cls.sound_rate)
         longest = (getattr(sounds, "n_samples", 0) or 0) / rate

@@ -81,11 +81,9 @@ def build(folder: Path) -> None:
     """Write the model into a folder, as ``save_pretrained`` would. The same bytes on
     every call on one machine. Raises MissingExtraError without torch or transformers,
     OSError when the disk is full."""
-    torch, transformers, safetensors = (
-        need("torch", "hf"),
-        need("transformers", "hf"),
-        need("safetensors", "hf"),
-    )
+    torch = need("torch", "hf")
+    transformers = need("transformers", "hf")
+    safetensors = need("safetensors", "hf")
     transformers.utils.logging.disable_progress_bar()  # the run has its own
     tokenizer = _tokenizer(transformers)
     with torch.random.fork_rng(devices=[]), torch.no_grad():

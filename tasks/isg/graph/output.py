@@ -41,13 +41,11 @@ def write_questions(run: AnsweredRun, folder: Path) -> Exported:
 class _Writer(ExportFolder):
     """Collects the rows of each repeat."""
 
-    benchmark, entry, unanswered, gaps, notes = (
-        "isg_graph",
-        "line",
-        "no line",
-        GAPS,
-        NOTES,
-    )
+    benchmark = "isg_graph"
+    entry = "line"
+    unanswered = "no line"
+    gaps = GAPS
+    notes = NOTES
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)

@@ -126,10 +126,8 @@ class Stages:
         about_pictures: Interleaved,
     ) -> Program[Interleaved]:
         """The stages after the first, and what all have written."""
-        given, told = (
-            {"structure": json.dumps(structure.written)},
-            bool(structure.pictures) and self.tells_of_pictures,
-        )
+        given = {"structure": json.dumps(structure.written)}
+        told = bool(structure.pictures) and self.tells_of_pictures
         relations_of = partial(stages.read_relations, structure=structure)
         tuples_of = partial(stages.read_tuples, structure=structure)
         calls = [self.call("relations", relations_of, {"query": about_blocks, **given})]
@@ -208,10 +206,8 @@ def isg_graph(
             for p in message.content.parts
         )
     )
-    blocks, subtask = (
-        tokens_between(query, None),
-        str(ask.sample.metadata.get(CATEGORY, "")),
-    )
+    blocks = tokens_between(query, None)
+    subtask = str(ask.sample.metadata.get(CATEGORY, ""))
     prompts = {
         "structure": structure_prompt,
         "relations": relations_prompt,

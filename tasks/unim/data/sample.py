@@ -99,10 +99,8 @@ def sample_of(
         )
         answer = read_side(record.row, "output", place.root, folders, faults)
         labels |= {**_of_sides(given, answer), **capabilities_of(record.row)}
-        asked, expected = (
-            _captioned(caption, faults) if as_captions else given.content,
-            answer.content,
-        )
+        asked = _captioned(caption, faults) if as_captions else given.content
+        expected = answer.content
         # Reported only for an otherwise valid record: an unreadable entry is named
         # already.
         faults = faults or list(_lacking(Side() if as_captions else given, answer))

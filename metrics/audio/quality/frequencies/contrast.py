@@ -43,10 +43,8 @@ def extremes(amplitude: Samples) -> tuple[Samples, Samples]:
     import numpy
 
     shape = (len(amplitude), OCTAVES + 1)
-    valleys, peaks = (
-        numpy.empty(shape, numpy.float32),
-        numpy.empty(shape, numpy.float32),
-    )
+    valleys = numpy.empty(shape, numpy.float32)
+    peaks = numpy.empty(shape, numpy.float32)
     for at, (start, end, size) in enumerate(bands(amplitude.shape[1])):
         ordered = numpy.partition(
             amplitude[:, start:end], (size - 1, end - start - size), axis=1
