@@ -57,7 +57,7 @@ def part_order(
     references = list(
         dict.fromkeys(order_of(reference) for reference in trial.sample.references)
     )
-    accepted = [*orders] or _labelled_orders(trial.sample, order_key) or references
+    accepted = list(orders) or _labelled_orders(trial.sample, order_key) or references
     if not accepted:
         return Score.unscored(
             f"no accepted order: neither metadata {order_key!r} nor a reference"

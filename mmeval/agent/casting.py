@@ -95,7 +95,7 @@ def with_asked(
     """These roles and all that are asked because of them; ``asks`` gives those that a
     role asks itself."""
     found = dict.fromkeys(roles)
-    left = [*found]
+    left = list(found)
     while left:
         more = [role for role in asks(left.pop()) if role not in found]
         found.update(dict.fromkeys(more))

@@ -63,13 +63,13 @@ def resample_together(
     """
     first = numbers[0][0]
     if all(aggregator in (mean, weighted_mean, median) for _, aggregator, _ in numbers):
-        clusters = [
-            *dict.fromkeys(
+        clusters = list(
+            dict.fromkeys(
                 cluster for scores, _, _ in numbers for cluster in scores.clusters
             )
-        ]
+        )
     else:
-        clusters = [*first.by_cluster()]
+        clusters = list(first.by_cluster())
         iterations = fewer(iterations, len(numbers) * len(first))
     statistics = [
         drawn_statistic(scores, aggregator, options, clusters)

@@ -98,7 +98,7 @@ def _sureness(
     found = Sureness(estimate.stderr)
     if found.stderr is None and estimate.resample:
         # Draws of one and the same value have nothing to tell.
-        found = Sureness(0.0) if {*scores.values} == {value} else resampled()
+        found = Sureness(0.0) if set(scores.values) == {value} else resampled()
     if found.stderr is None:
         return found
     if alike(found.stderr, value, scores.range):

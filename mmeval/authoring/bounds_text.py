@@ -23,7 +23,7 @@ def bounds_table(found: Sequence[Bounds]) -> str:
         return ""
     tasks = ["", *(bounds.task.name for bounds in found)]
     rows = [
-        [*_row(bounds, repeated=bounds.task.name == before)]
+        list(_row(bounds, repeated=bounds.task.name == before))
         for before, bounds in zip(tasks, found, strict=False)
     ]
     return "".join(

@@ -287,7 +287,7 @@ class SampleChecks:
                 for part in message.content.parts
                 if not part.dangling
             }
-            for kind in sorted(kinds - {*self.task.input_modalities}):
+            for kind in sorted(kinds - set(self.task.input_modalities)):
                 message = (
                     f"sample {sample.id!r} holds {kind}, which input_modalities "
                     "leaves out"
@@ -308,7 +308,7 @@ class SampleChecks:
 
     def _answers(self, sample: Sample) -> Iterator[TaskFinding]:
         try:
-            wanted = {*self.task.wanted(sample)}
+            wanted = set(self.task.wanted(sample))
         except UsageError:
             return  # reported by the check of the modalities
         if "text" in wanted:

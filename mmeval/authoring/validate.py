@@ -136,12 +136,12 @@ def check(
             else:
                 chosen.add(name)
         except TaskFileError as error:
-            found = [
-                *_file_findings(
+            found = list(
+                _file_findings(
                     error,
                     "requires" if isinstance(error, RequirementError) else "schema",
                 )
-            ]
+            )
             yield from (fault for fault in found if fault not in seen)
             seen.update(found)
     for name, file in chosen.tasks.items():

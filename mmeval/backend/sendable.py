@@ -117,7 +117,7 @@ def foreseen(call: Call, capabilities: Capabilities) -> Request:
         if kind not in capabilities.inputs
     }
     first = [named.route.gives for named in routes.values() if named.route.only_first]
-    if not (away.keys() | {*first}) & call.request.kinds():
+    if not (away.keys() | set(first)) & call.request.kinds():
         return call.request
     messages = tuple(
         replace(one, content=_stood_in(one.content, away))
@@ -133,13 +133,13 @@ def absent_packages(call: Call, capabilities: Capabilities) -> list[MissingExtra
     taken."""
     kinds = call.request.kinds() - capabilities.inputs.keys()
     routes = _routes(call.convert, capabilities)
-    return [
-        *absent(
+    return list(
+        absent(
             routes[kind].route.needs
             for kind in kinds & routes.keys()
             if routes[kind].route.needs
         )
-    ]
+    )
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ class Desk:
         os._exit(0)
 
     def _taken(self) -> list[FromWorker]:
-        reported, self._reported[:] = [*self._reported], []
+        reported, self._reported[:] = list(self._reported), []
         return reported
 
 

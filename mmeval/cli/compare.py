@@ -29,8 +29,16 @@ log = logging.getLogger(__name__)
 
 FORMATS = ("text", "json", "markdown", "latex", "csv")
 OPTIONS = (
-    *("metrics", "tasks", "by", "across", "correction", "alpha", "power", "detect"),
-    *("fail_if_worse", "fail_unless_within"),
+    "metrics",
+    "tasks",
+    "by",
+    "across",
+    "correction",
+    "alpha",
+    "power",
+    "detect",
+    "fail_if_worse",
+    "fail_unless_within",
 )
 """The flags that are arguments of ``mmeval.compare``."""
 

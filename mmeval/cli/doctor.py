@@ -44,27 +44,23 @@ from mmeval.wording import counted
 _FLAGS = tuple(
     BY_NAME[name]
     for name in (
-        *(
-            "tasks",
-            "model",
-            "model_args",
-            "device",
-            "trust_remote_code",
-            "include_path",
-            "data",
-            "data_dir",
-        ),
-        *(
-            "role",
-            "judge",
-            "judge_args",
-            "judge_base_url",
-            "captioner",
-            "strict",
-            "output_path",
-            "verbosity",
-            "engine",
-        ),
+        "tasks",
+        "model",
+        "model_args",
+        "device",
+        "trust_remote_code",
+        "include_path",
+        "data",
+        "data_dir",
+        "role",
+        "judge",
+        "judge_args",
+        "judge_base_url",
+        "captioner",
+        "strict",
+        "output_path",
+        "verbosity",
+        "engine",
     )
 )
 MODELS = "Models"

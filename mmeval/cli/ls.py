@@ -123,13 +123,11 @@ def print_tasks(
 
     index = TaskIndex(include_path)
     for kind in kinds:
-        rows = [
-            *(
-                _tag_rows(index, pattern)
-                if kind == "tags"
-                else _entry_rows(index, pattern, groups=kind == "groups")
-            )
-        ]
+        rows = list(
+            _tag_rows(index, pattern)
+            if kind == "tags"
+            else _entry_rows(index, pattern, groups=kind == "groups")
+        )
         if not rows and pattern != "*":
             hint = f"To list them: mmeval ls {kind} '*'"
             raise UnknownNameError(kind.removesuffix("s"), pattern, index.names(), hint)

@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     """Write what is asked for; print tables, or the paths of what was written.
     The exit code is EXIT_INCOMPLETE where something of the runs could not be shown."""
     formats = _formats(args.format, layout=bool(args.layout))
-    folders = [*map(run_folder, args.folders)]
+    folders = list(map(run_folder, args.folders))
     into = Path(args.output_path).expanduser() if args.output_path else None
     for folder in folders:
         for note in skipped_metrics_note(StoredRun(folder)):

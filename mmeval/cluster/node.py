@@ -39,7 +39,7 @@ def code_digest(backends: tuple[str, ...] = ()) -> str:
     """The version of mmeval, and a digest of its files and those of the named
     backends."""
     found = hashlib.sha256()
-    for name, file in sorted({*_code_files(backends)}):
+    for name, file in sorted(set(_code_files(backends))):
         found.update(f"{name}\0{file.stat().st_size}\0".encode() + file.read_bytes())
     return f"{__version__}+{found.hexdigest()[:DIGEST_CHARS]}"
 

@@ -154,14 +154,14 @@ def _joint(
         return None
     values, draws = np.zeros(len(runs)), np.zeros((BOOTSTRAP_ITERS, len(runs)))
     for parts in by_task.values():
-        clusters = [
-            *dict.fromkeys(
+        clusters = list(
+            dict.fromkeys(
                 cluster
                 for _, sides in parts
                 for side in sides
                 for cluster in side.clusters
             )
-        ]
+        )
         for piece, sides in parts:
             aggregator, _ = runs[0].aggregator(piece.task, piece.number)
             for run, side in enumerate(sides):

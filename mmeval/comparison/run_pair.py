@@ -215,7 +215,7 @@ class RunPair:
         inside = tasks_inside(row.task, {**self.b.members, **self.a.members})
         asked = sorted(inside & self.a.asked & self.b.asked)
         why = unlike(first, other, asked, row.metric, across=self._across)
-        pieces = [*self.a.pieces(row.task, row.metric)]
+        pieces = list(self.a.pieces(row.task, row.metric))
         found = [
             one for piece in pieces if (one := self._find(piece, within)) is not None
         ]

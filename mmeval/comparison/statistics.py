@@ -391,7 +391,7 @@ def compare_by_draws(
     values = [aggregator(one, **options).value for one in (a, b)]
     if values[0] is None or values[1] is None:
         return None
-    clusters = [*a.by_cluster()]
+    clusters = list(a.by_cluster())
     first, second = (
         drawn_statistic(one, aggregator, options, clusters) for one in (a, b)
     )

@@ -171,7 +171,7 @@ def _notes(found: Comparison) -> Iterator[str]:
     ):
         yield (
             f"Not in {'both' if len(found.runs) == 2 else 'all'} runs: "
-            f"{_places([*one_sided])}."
+            f"{_places(list(one_sided))}."
         )
     alike: dict[str, list[str]] = {}
     for number in found.numbers:
@@ -407,26 +407,22 @@ def _row(number: Number) -> tuple[Cell, ...]:
     name = f"{number.task}, {number.metric}" + (
         f", {number.slice}" if number.slice else ""
     )
-    ends = (*(number.ci95 or (None, None)),)
-    bounds = (*(number.bounds or (None, None)),)
+    ends = tuple(number.ci95 or (None, None))
+    bounds = tuple(number.bounds or (None, None))
     return (
-        *(
-            name,
-            number.run,
-            number.verdict,
-            f"{number.pairs}",
-            f"{number.clusters}",
-            number.a,
-            number.b,
-        ),
-        *(
-            number.difference,
-            *ends,
-            number.p_adjusted,
-            number.smallest_seen,
-            number.stderr,
-            number.p,
-            *bounds,
-        ),
+        name,
+        number.run,
+        number.verdict,
+        f"{number.pairs}",
+        f"{number.clusters}",
+        number.a,
+        number.b,
+        number.difference,
+        *ends,
+        number.p_adjusted,
+        number.smallest_seen,
+        number.stderr,
+        number.p,
+        *bounds,
         number.why,
     )

@@ -205,7 +205,7 @@ def line_to_add(name: str) -> str:
 
 def _read(file: Path) -> dict[str, Price]:
     document = read_document(file)
-    problems = [*_faults(document)]
+    problems = list(_faults(document))
     if problems:
         raise document.errors(problems)
     found: Mapping[str, Mapping[str, Any]] = document.data.get("models") or {}

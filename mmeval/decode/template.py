@@ -38,27 +38,24 @@ MAX_CHARS = 4_000_000
 document."""
 
 _FREE = (
-    *(
-        nodes.Template,
-        nodes.Output,
-        nodes.TemplateData,
-        nodes.If,
-        nodes.CondExpr,
-        nodes.And,
-        nodes.Or,
-        nodes.Not,
-    ),
-    *(
-        nodes.Name,
-        nodes.Const,
-        nodes.Getattr,
-        nodes.Getitem,
-        nodes.Compare,
-        nodes.Operand,
-        nodes.Neg,
-        nodes.Pos,
-    ),
-    *(nodes.List, nodes.Tuple),
+    nodes.Template,
+    nodes.Output,
+    nodes.TemplateData,
+    nodes.If,
+    nodes.CondExpr,
+    nodes.And,
+    nodes.Or,
+    nodes.Not,
+    nodes.Name,
+    nodes.Const,
+    nodes.Getattr,
+    nodes.Getitem,
+    nodes.Compare,
+    nodes.Operand,
+    nodes.Neg,
+    nodes.Pos,
+    nodes.List,
+    nodes.Tuple,
 )
 """What takes no time of its own, apart from comparing values and writing the text."""
 _WORK = (nodes.For, nodes.Filter, nodes.Call)
@@ -66,36 +63,33 @@ _WORK = (nodes.For, nodes.Filter, nodes.Call)
 filters and methods, those below."""
 _MOST_WORK = 100
 _FILTERS = (
-    *(
-        "capitalize",
-        "count",
-        "d",
-        "default",
-        "first",
-        "float",
-        "int",
-        "items",
-        "last",
-        "length",
-        "lower",
-        "title",
-    ),
-    *("trim", "upper"),
+    "capitalize",
+    "count",
+    "d",
+    "default",
+    "first",
+    "float",
+    "int",
+    "items",
+    "last",
+    "length",
+    "lower",
+    "title",
+    "trim",
+    "upper",
 )
 _METHODS = (
-    *(
-        "endswith",
-        "get",
-        "items",
-        "keys",
-        "lower",
-        "lstrip",
-        "rstrip",
-        "startswith",
-        "strip",
-        "title",
-        "upper",
-    ),
+    "endswith",
+    "get",
+    "items",
+    "keys",
+    "lower",
+    "lstrip",
+    "rstrip",
+    "startswith",
+    "strip",
+    "title",
+    "upper",
     "values",
 )
 _TESTS = (
@@ -296,12 +290,10 @@ def template_steps(media: Media, _limits: DecodeLimits) -> Iterator[Step]:
 
 def _reads(source: str, _values: Mapping[str, Any]) -> str:
     return json.dumps(
-        [
-            *(
-                meta.find_undeclared_variables(_ENVIRONMENT.parse(source))
-                - _ENVIRONMENT.globals.keys()
-            )
-        ]
+        list(
+            meta.find_undeclared_variables(_ENVIRONMENT.parse(source))
+            - _ENVIRONMENT.globals.keys()
+        )
     )
 
 

@@ -82,7 +82,7 @@ def own_distributions() -> list[Distribution]:
 
 
 def _stale(one: Distribution, where: str, *, shadowed: bool) -> Iterator[Finding]:
-    differences = [*_differences(one)]
+    differences = list(_differences(one))
     if not differences:
         if not shadowed:
             yield Finding("ok", f"the installed metadata match the code: {where}")

@@ -34,7 +34,7 @@ def forecast_text(forecast: Forecast) -> str:
     lines = [
         "dry run: nothing was loaded, sent or written",
         "",
-        *table_lines(_HEADERS, [*_rows(forecast)], right_aligned=_RIGHT_ALIGNED),
+        *table_lines(_HEADERS, list(_rows(forecast)), right_aligned=_RIGHT_ALIGNED),
         "",
         *_facts(forecast),
     ]

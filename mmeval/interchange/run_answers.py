@@ -71,7 +71,9 @@ class RunAnswers:
 
     @property
     def remarks(self) -> Sequence[str]:
-        lost = [*damage_notes(self._run.journal.damaged, "what it answered is missing")]
+        lost = list(
+            damage_notes(self._run.journal.damaged, "what it answered is missing")
+        )
         if self._damaged:
             lost.append(
                 f"{self._run.folder}: {counted(self._damaged, 'damaged trial')} left "

@@ -72,9 +72,9 @@ class AnsweredGraph:
         """``asked`` and ``verdicts``; where there are any, ``not_asked`` and ``lost``
         with reasons, ``said`` by the judge, ``faults``, and how many unreadable replies
         are no. All but the first and the last two are by id."""
-        pairs = [
-            *zip(_apart([one.id for one in self.verdicts]), self.verdicts, strict=True)
-        ]
+        pairs = list(
+            zip(_apart([one.id for one in self.verdicts]), self.verdicts, strict=True)
+        )
         judged = [
             (name, one, one.verdict) for name, one in pairs if one.verdict is not None
         ]

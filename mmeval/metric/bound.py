@@ -218,7 +218,7 @@ class BoundMetric:
         return "; ".join([", and ".join(whys), *ways]) if parts else ""
 
     def _without_packages(self) -> str:
-        lacking = [*self.missing()]
+        lacking = list(self.missing())
         extras = dict.fromkeys(error.extra for error in lacking if error.extra)
         return (
             str(MissingExtraError(lacking[0].package, ",".join(extras)))

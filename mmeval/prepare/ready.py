@@ -94,7 +94,7 @@ def readiness(
                     "; if you have the data set in a folder, name that with "
                     "--data_dir FOLDER"
                 )
-            failed[item.task.name] = [*by_hand(item)] or [f"{error}{advice}"]
+            failed[item.task.name] = list(by_hand(item)) or [f"{error}{advice}"]
     for members in shared.values():
         _count(members, counted, failed, look)
     for item in tasks:
@@ -126,7 +126,7 @@ def _count(
         counts = count(dataset, [item.task for item in members], place, look, totals)
     if failure:
         for item in members:
-            failed[item.task.name] += [*by_hand(item)] or [message_of(failure.error)]
+            failed[item.task.name] += list(by_hand(item)) or [message_of(failure.error)]
         return
     for fault in counts.faults[MAX_NAMED:]:
         _log.debug("%s", fault)

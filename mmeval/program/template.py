@@ -53,7 +53,7 @@ def check_template(source: str, fields: Sequence[str]) -> None:
 
 def _unknown_names(template: BoundedTemplate, known: Sequence[str]) -> list[str]:
     try:
-        return sorted(template.reads - {*known})
+        return sorted(template.reads - set(known))
     except TemplateSyntaxError as error:
         raise PromptError(
             f"not a valid template, in its line {error.lineno}: {error.message}"

@@ -119,7 +119,11 @@ def number_rows(
         for key in slice_by_slice(own, every=every_slice) or [Key(task, "")] * empty:
             results = tuple(table.get(key) for table in tables)
             row = _row(
-                *(key, depth, results, documents, names),
+                key,
+                depth,
+                results,
+                documents,
+                names,
                 members=members,
                 reasons=reasons,
                 pieces=pieces,

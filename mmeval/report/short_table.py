@@ -31,18 +31,17 @@ _LABEL = 9
 _MOST_NAMED = 3
 _HARD_SPACE = "\N{NO-BREAK SPACE}"
 _OF_THE_NUMBERS = (
-    *(
-        "data",
-        "data_dir",
-        "limit",
-        "offset",
-        "samples",
-        "sample_shuffle",
-        "stratify",
-        "repeats",
-        "seed",
-    ),
-    *("protocol", "profile"),
+    "data",
+    "data_dir",
+    "limit",
+    "offset",
+    "samples",
+    "sample_shuffle",
+    "stratify",
+    "repeats",
+    "seed",
+    "protocol",
+    "profile",
 )
 """The flags without which another run would have other samples, or be asked or scored
 in another way."""
@@ -254,8 +253,8 @@ def _about_all(
             [name for name, subset in ours["subset"].items() if is_subset(subset)],
             "Only a part of the samples was asked",
         ),
-        ([*ours["unfinished"]], "Not all trials are made"),
-        ([*ours["left_out"]], "Left out, as their data are missing"),
+        (list(ours["unfinished"]), "Not all trials are made"),
+        (list(ours["left_out"]), "Left out, as their data are missing"),
         ([row.task for row in shown if any(row.partial)], "Made without some pieces"),
         (
             [
@@ -318,7 +317,7 @@ def _notes(
                 f"in {low} to {high}."
             )
     selection = outcome.selection
-    if found := [*remedies(selection, task_words(context.settings, selection))]:
+    if found := list(remedies(selection, task_words(context.settings, selection))):
         yield (
             f"Missing here; mmeval score {shlex.quote(str(outcome.folder))} adds what "
             "can then be computed:"
@@ -339,7 +338,7 @@ def last_lines(
     folder = shlex.quote(str(outcome.folder))
     selection = outcome.selection
     settings = context.settings
-    tasks = [*map(shlex.quote, shlex.split(task_words(settings, selection)))]
+    tasks = list(map(shlex.quote, shlex.split(task_words(settings, selection))))
     named = [
         *(group.layout for group in selection.groups),
         *(task.layout for task in selection.tasks),

@@ -92,7 +92,7 @@ def _profiles(selection: Selection) -> Iterator[str]:
     of = {
         task.name: str(task.config.get("profile") or "standard") for task in selection
     }
-    for profile in sorted({*of.values()} - {"standard"}):
+    for profile in sorted(set(of.values()) - {"standard"}):
         tasks = [name for name, own in of.items() if own == profile]
         yield f"profile: {profile}" + (
             "" if len(tasks) == len(of) else f" ({', '.join(tasks)})"
@@ -121,7 +121,7 @@ def _table(
         )
         last = row.task, row.slice
     return table_lines(
-        headers, body, right_aligned=_RIGHT_ALIGNED | {*beside}, if_filled="Notes"
+        headers, body, right_aligned=_RIGHT_ALIGNED | set(beside), if_filled="Notes"
     )
 
 

@@ -115,7 +115,7 @@ def division_of(run: Path, shards: Sequence[StoredShard], *, partial: bool) -> D
         known = by_number.pop(one.shard.of, {})  # the newest stands last
         by_number[one.shard.of] = {**known, one.shard.number: one}
     found = [
-        Division([*members.values()], [*_lacking(of, members)])
+        Division(list(members.values()), list(_lacking(of, members)))
         for of, members in by_number.items()
     ]
     division = next((one for one in reversed(found) if not one.lacking), found[-1])
@@ -149,14 +149,14 @@ def check_alike(run: Path, shards: Sequence[StoredShard], division: Division) ->
             run,
             first,
             name,
-            [*differences(first.record["identity"], record["identity"])],
+            list(differences(first.record["identity"], record["identity"])),
         )
     for one in shards:
         _check_pair(
-            run, first, f"shard {one.shard}", [*_of_tasks(first.record, one.record)]
+            run, first, f"shard {one.shard}", list(_of_tasks(first.record, one.record))
         )
     for one in division.shards:
-        _check_pair(run, first, f"shard {one.shard}", [*_of_choice(first, one)])
+        _check_pair(run, first, f"shard {one.shard}", list(_of_choice(first, one)))
 
 
 def _check_pair(

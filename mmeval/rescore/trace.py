@@ -107,7 +107,7 @@ def _rows(
         )
     yet = "" if finished else " yet, as it was stopped before its end"
     near = did_you_mean(sample, ids) or (
-        f"; it has {some([*dict.fromkeys(ids)], 5)}" if ids else ""
+        f"; it has {some(list(dict.fromkeys(ids)), 5)}" if ids else ""
     )
     raise UsageError(
         f"{task}: this run has no trial of the sample {sample!r}{yet}{near}",

@@ -239,7 +239,7 @@ def _near(folder: Path) -> str:
     below = runs_below(folder)
     if not below:
         return "give the folder of a run, <output_path>/<model>/<run_id>"
-    return f"give one of the runs below it: {some([*map(str, below)], 5)}"
+    return f"give one of the runs below it: {some(list(map(str, below)), 5)}"
 
 
 class ScoreRows:

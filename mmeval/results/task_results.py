@@ -97,11 +97,11 @@ def task_results(
             )
         )
     for made in task.combined if columns else ():
-        results += [
-            *_combined(
+        results += list(
+            _combined(
                 task, made, columns, results, places, bootstrap_iters=bootstrap_iters
             )
-        ]
+        )
     return results
 
 

@@ -122,14 +122,14 @@ def say_unavailable(selection: Selection, *, strict: bool, tasks: str) -> None:
     many they are. ``tasks`` are the words of a command line that name the selection.
     Raises MissingError for the first whole one when ``strict``; what the user has
     skipped is no fault."""
-    lacking = [*unavailable_in(selection.tasks)]
+    lacking = list(unavailable_in(selection.tasks))
     if strict and lacking:
         raise MissingError(
             f"{sentence(str(lacking[0]))} Without --strict the run goes on, and "
             "mmeval score adds the metric later"
         )
     lines = [*map(str, lacking), *map(str, partial_in(selection.tasks))]
-    found = [*remedies(selection, tasks)]
+    found = list(remedies(selection, tasks))
     several = len(lines) > 1 and len(found) > 0
     if several:
         count = counted(
@@ -153,7 +153,7 @@ def task_words(settings: Mapping[str, Any], selection: Selection) -> str:
 
 def words_for(settings: Mapping[str, Any], tasks: Iterable[str]) -> str:
     """The tasks of a run as its settings name them, else by their own names."""
-    words = [*map(str, settings.get("tasks") or tasks)]
+    words = list(map(str, settings.get("tasks") or tasks))
     for folder in settings.get("include_path", ()):
         words += ["--include_path", str(folder)]
     return shlex.join(words)
@@ -196,10 +196,10 @@ def remedies_of(
             found.setdefault(kind, {}).setdefault(name, {})[one] = None
     for role, ones in found.get("role", {}).items():
         if role in ("judge", "captioner"):
-            yield Remedy(f"a {role}", (*ones,), f"--{role} openai,model=NAME")
+            yield Remedy(f"a {role}", tuple(ones), f"--{role} openai,model=NAME")
         else:
             usual = "sandbox" if role == "code_interpreter" else "openai,model=NAME"
-            yield Remedy(f"the role {role}", (*ones,), f"--role {role}={usual}")
+            yield Remedy(f"the role {role}", tuple(ones), f"--role {role}={usual}")
     extras, packages = (sorted(found.get(kind, {})) for kind in ("extra", "package"))
     for kind, what, how_to in (
         ("extra", "an extra of mmeval", install_command(",".join(extras))),

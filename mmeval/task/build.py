@@ -78,7 +78,7 @@ def build(
             PROFILES,
             f"--profile takes {' or '.join(PROFILES)}.",
         )
-    faults = [*_faults(file, given, roles)]
+    faults = list(_faults(file, given, roles))
     if faults:
         raise file.document.errors(faults)
     keys = file.keys

@@ -67,7 +67,7 @@ def _faults(
         for part in keys.of
         if part in parts
     }
-    if len({*better.values()}) > 1:
+    if len(set(better.values())) > 1:
         high, low = (
             next(name for name, higher in better.items() if higher is wanted)
             for wanted in (True, False)

@@ -208,7 +208,7 @@ def _directed(bound: BoundMetric, entries: Mapping[str, TaskMetric]) -> BoundMet
     better = {
         name: entry.bound.metric.higher_is_better for name, entry in entries.items()
     }
-    if len({*better.values()}) > 1:
+    if len(set(better.values())) > 1:
         high, low = (
             next(name for name, higher in better.items() if higher is wanted)
             for wanted in (True, False)

@@ -123,11 +123,11 @@ class RequirementError(TaskFileError):
 def parse_task(document: Document) -> TaskFile:
     """Parse a task. Raises one TaskFileError with every fault, each with its line."""
     _check_requirement(document)
-    problems = [
-        *generation_problems(
+    problems = list(
+        generation_problems(
             document.data.get("generation_kwargs"), ("generation_kwargs",)
         )
-    ]
+    )
     roles = document.data.get("roles")
     for role, params in roles.items() if isinstance(roles, Mapping) else ():
         problems += generation_problems(params, ("roles", role))
@@ -244,7 +244,9 @@ def _problem(
                 f"{columns_for(document.data) if key == first else REFUSED[key]}",
             )
         known = (
-            [*model.model_fields, "include"] if owner is None else [*owner.model_fields]
+            [*model.model_fields, "include"]
+            if owner is None
+            else list(owner.model_fields)
         )
         return path, f"unknown key{did_you_mean(key, known)}"
     if kind == "missing":

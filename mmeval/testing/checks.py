@@ -115,7 +115,7 @@ def combinations(capabilities: Capabilities) -> list[tuple[PartKind, ...]]:
     together = (
         capabilities.output_mode in ("parallel", "interleaved") and len(kinds) > 1
     )
-    return [*alone, kinds] if together else [*alone]
+    return [*alone, kinds] if together else list(alone)
 
 
 def usual_prompts(capabilities: Capabilities) -> list[Message]:

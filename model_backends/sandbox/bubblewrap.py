@@ -44,24 +44,23 @@ _DEVICES = ("null", "full", "random", "urandom")
 """Without ``zero``: shared memory of it stays when a process gives it back, and then
 belongs to none."""
 _ISOLATED = (
-    *(
-        "--unshare-user",
-        "--unshare-ipc",
-        "--unshare-pid",
-        "--unshare-net",
-        "--unshare-uts",
-        "--unshare-cgroup-try",
-    ),
-    *(
-        "--die-with-parent",
-        "--new-session",
-        "--clearenv",
-        "--cap-drop",
-        "ALL",
-        "--hostname",
-        "sandbox",
-    ),
-    *("--uid", str(NOBODY), "--gid", str(NOBODY)),
+    "--unshare-user",
+    "--unshare-ipc",
+    "--unshare-pid",
+    "--unshare-net",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+    "--die-with-parent",
+    "--new-session",
+    "--clearenv",
+    "--cap-drop",
+    "ALL",
+    "--hostname",
+    "sandbox",
+    "--uid",
+    str(NOBODY),
+    "--gid",
+    str(NOBODY),
 )
 
 
@@ -251,13 +250,8 @@ class Bubblewrap:
                 str(folder),
             ]
         words += ["--proc", "/proc"] if self._proc else ["--dir", "/proc"]
-        words += [
-            *(
-                word
-                for name in _DEVICES
-                for word in ("--dev-bind", *[f"/dev/{name}"] * 2)
-            )
-        ]
+        for name in _DEVICES:
+            words += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
         return words
 
 

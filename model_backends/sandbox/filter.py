@@ -150,7 +150,7 @@ def filter_for(machine: str = platform.machine()) -> bytes | None:
     if known is None:
         return None
     numbers = [pair[known.column] for pair in REFUSED.values()] + (
-        [] if known.column else [*_OF_X86.values()]
+        [] if known.column else list(_OF_X86.values())
     )
     program: list[Instruction] = [
         (_LOAD, 0, 0, _MACHINE),

@@ -30,7 +30,7 @@ def load_below(first: int, most_memory: int, used: dict[tuple[int, str], int]) -
     what it has used since the last measurement is missing.
     """
     memory = threads = ticks = 0
-    pids = [*_below(first)]
+    pids = list(_below(first))
     for pid in pids:
         with contextlib.suppress(
             OSError, ValueError, IndexError

@@ -313,7 +313,7 @@ def row_of(number: int, row: Row) -> dict[str, Any]:
     """A row in the published form; some have the irregular shapes that the published
     data have, too."""
     relations = [_triple(relation) for relation in row.relations]
-    image_tuples = [*map(_image_tuple, row.shown)]
+    image_tuples = list(map(_image_tuple, row.shown))
     questions: Any = {"questions": image_questions(image_tuples)}
     if number % 7 == 3:
         questions = {"Questions": questions["questions"]}

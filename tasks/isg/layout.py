@@ -65,7 +65,7 @@ def layout(run: StoredRun) -> Iterator[Table]:
     recorded = [
         task
         for task in run.tasks
-        if task.name not in TASKS and _numbers(run, task) & {*RECORDED}
+        if task.name not in TASKS and _numbers(run, task) & set(RECORDED)
     ]
     judges = judge_names(run, (task.name for task in judged))
     by_judges = f"judged by {' and '.join(judges)}" if judges else "no judge"
@@ -254,4 +254,4 @@ def _is_official(run: StoredRun, task: StoredTask) -> bool:
 
 
 def _entries(run: StoredRun, task: StoredTask) -> Sequence[Mapping[str, Any]]:
-    return [*run.ours.get("metrics", {}).get(task.name, {}).values()]
+    return list(run.ours.get("metrics", {}).get(task.name, {}).values())

@@ -166,9 +166,9 @@ def result_of(one: ScoredTrial) -> dict[str, Any]:
     right = structural.value == 1
     result: dict[str, Any] = {"structure": right}
     if right:
-        result["block"] = [*_block_rows(one.trial.sample, block)]
+        result["block"] = list(_block_rows(one.trial.sample, block))
         result["image"] = (
-            None if _ends(image) else [*_image_rows(one.trial.sample, image)]
+            None if _ends(image) else list(_image_rows(one.trial.sample, image))
         )
     return {**result, "holistic": _holistic(holistic)}
 

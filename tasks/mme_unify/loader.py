@@ -352,7 +352,7 @@ class _Row:
         actions = labels[ACTION]
         cells = [cell_of(cell) or (0, 0) for cell in labels[COORDINATE]]
         for written, cell in zip(labels[COORDINATE], cells, strict=True):
-            if written != [*cell]:
+            if written != list(cell):
                 self._note(f"the cell {written} is read as {list(cell)}")
         start = self._of("Step_0")
         states = [

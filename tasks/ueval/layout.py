@@ -188,7 +188,7 @@ def _tasks_table(
         f"UEval, table 4 (%): {by}",
         ("Task", "Image", "Text", "Score", "n", "Not sure", "Pictures", "Lacks"),
         tuple(rows),
-        (NOT_SURE, *_unread(_together([*found.values()]))),
+        (NOT_SURE, *_unread(_together(list(found.values())))),
         digits=1,
     )
 

@@ -100,7 +100,7 @@ def inception_v3(folder: Path, device: str) -> Layers:
     files."""
     with opening(folder, "holds no weights of Inception-v3"):
         weights = hub_weights(folder)
-        names = [*_STEM]
+        names = list(_STEM)
         for block, branches in _MIXED.items():
             steps = [step for chain in branches.chains for step in chain]
             steps += ["branch_pool"] if branches.pool == "mean" else []

@@ -35,7 +35,9 @@ def embedded_once(
         if key in _KEPT:
             _KEPT.move_to_end(key)
             known[key] = _KEPT[key]
-    places = {key: at for at, key in reversed([*enumerate(keys)]) if key not in known}
+    places = {
+        key: at for at, key in reversed(list(enumerate(keys))) if key not in known
+    }
     if places:
         wanted = sorted(places.values())
         for at, found in zip(wanted, compute(wanted), strict=True):

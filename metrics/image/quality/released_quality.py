@@ -65,8 +65,8 @@ class Released(NamedTuple):
     def to_json(self) -> dict[str, Any]:
         """For the evidence."""
         lists = {
-            "features_scale1": [*self.features_scale1],
-            "features_scale2": [*self.features_scale2],
+            "features_scale1": list(self.features_scale1),
+            "features_scale2": list(self.features_scale2),
         }
         return {**self._asdict(), **lists}
 
@@ -98,7 +98,7 @@ def brisque_features(picture: Pixels) -> tuple[float, ...]:
     import numpy
 
     values = _normalised(picture, SIGMA, _absolute)
-    found = [*_shape_and_spread(_Sums.of(values))]
+    found = list(_shape_and_spread(_Sums.of(values)))
     rows = max(1, STRIP // values.shape[1])
     for down, right in SHIFTS:
         sides = [_Sums(), _Sums(), _Sums()]

@@ -88,7 +88,7 @@ def _structure(sample: Sample) -> list[str]:
     predict = predict_of(sample)
     found = predict.get("structure", predict.get("structural"))
     answer = found.get("Answer") if isinstance(found, dict) else None
-    return [*map(str, answer)] if isinstance(answer, list | tuple) else []
+    return list(map(str, answer)) if isinstance(answer, list | tuple) else []
 
 
 def _about_blocks(sample: Sample) -> list[AskedThing]:

@@ -95,7 +95,7 @@ def ask_pairs(
             unasked[question.number] = fault
         else:
             asked[question.number] = _put(question, blocks, judge, form, prompts)
-    verdicts = yield from ask_verdicts([*asked.values()])
+    verdicts = yield from ask_verdicts(list(asked.values()))
     return PairVerdicts(dict(zip(asked, verdicts, strict=True)), unasked)
 
 

@@ -23,7 +23,7 @@ _GROUPS: dict[PackageKind, plugins.PluginGroup] = {
     "backend": "mmeval.model_backends",
     "agent": "mmeval.model_backends",
 }
-PACKAGES = (*_GROUPS,)
+PACKAGES = tuple(_GROUPS)
 """The kinds that are packages to install."""
 _FOLDERS = {
     "test",

@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     from mmeval.run.options import BackendSpec
 
     agent = agent_called(args.name)
-    cases = [*_cases(args)]
+    cases = list(_cases(args))
     code = EXIT_OK
     given = {"role": args.role} if hasattr(args, "role") else {}
     roles = resolve(_FLAGS, given, os.environ)["role"].value

@@ -234,7 +234,7 @@ class ColumnsDataset:
         try:
             return PartsTemplate(
                 f"{{{{ {self._names[source]} }}}}" if source in self._names else source,
-                (*self._names.values(),),
+                tuple(self._names.values()),
             )
         except UsageError as error:
             raise UsageError(
@@ -498,7 +498,7 @@ def _kind_of(feature: Any) -> PartKind | None:
     """The kind of media in a column; None where the bytes decide. ``Any``: a type of
     the library, or a mapping."""
     inner: Sequence[Any] = (
-        [*feature.values()]
+        list(feature.values())
         if isinstance(feature, Mapping)
         else [getattr(feature, "feature", None)]
     )

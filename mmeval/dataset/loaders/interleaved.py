@@ -237,7 +237,7 @@ def read_sample(
         near = [
             str(key) for key in row if key != "input" and _nearest(str(key), ("input",))
         ]
-        there = f"; the row has {some([*map(str, row)], 5)}" if row else ""
+        there = f"; the row has {some(list(map(str, row)), 5)}" if row else ""
         meant = f'; is it what the row calls "{near[0]}"?' if near else there
         raise UsageError(f'"input" is missing{meant}')
     reader = ContentReader(resolve, row.get("media"), spellings)

@@ -25,13 +25,13 @@ def not_computed(
     reasons: dict[str, list[NumberRow]] = {}
     for at, row in enumerate(rows):
         if row.metric and not row.is_known:
-            entries = [
-                *_entries(
+            entries = list(
+                _entries(
                     row.metric,
                     [row.task, *sorted(tasks_inside(row.task, members))],
                     documents,
                 )
-            ]
+            )
             needs = [
                 Need(*need) for entry in entries for need in entry.get("needs", ())
             ]

@@ -116,9 +116,9 @@ def _asked(run: StoredRun, tally: Mapping[str, int], asked: Asked) -> str:
 
 def compares(run: StoredRun) -> bool:
     """Whether a number of some task compares with a published one."""
-    return not {task.name for task in run.tasks} <= {
-        *run.ours.get("not_comparable", ())
-    }
+    return not {task.name for task in run.tasks} <= set(
+        run.ours.get("not_comparable", ())
+    )
 
 
 def _judges(ours: TaskRow) -> dict[str, list[str]]:

@@ -217,7 +217,7 @@ class PageWriter:
             version=__version__,
             headlines={
                 row.task: row.metric
-                for row in headline_rows([*filter(self.index.has_scores, rows)])
+                for row in headline_rows(list(filter(self.index.has_scores, rows)))
             },
         )
 

@@ -46,7 +46,7 @@ def markdown_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
     return (
         "\n".join(
             table_lines(
-                headers, body, right_aligned={*columns} - {"±"}, if_filled="Notes"
+                headers, body, right_aligned=set(columns) - {"±"}, if_filled="Notes"
             )
         )
         + "\n"

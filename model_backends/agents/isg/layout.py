@@ -29,7 +29,7 @@ def found_layout(team: Team) -> Program[tuple[str, ...]]:
         )
     )
     query = tokens_between(asked, None)
-    example = json.dumps(Structure((*query,), ("<gen_text1>", "<gen_img1>")).written)
+    example = json.dumps(Structure(tuple(query), ("<gen_text1>", "<gen_img1>")).written)
     reply = yield from ask_one(
         team.call(
             "structure", read=read_structure, example=example, query=named_blocks(query)

@@ -121,7 +121,7 @@ class Emu3Adapter(ChatAdapter):
 
     def _block_tokens(self) -> BlockTokens:
         names: Mapping[str, int] = self.tokenizer.get_vocab()
-        special = {*self.tokenizer.all_special_tokens}
+        special = set(self.tokenizer.all_special_tokens)
         picture = self.model.vocabulary_mapping
         return BlockTokens(
             begin=names[self.processor.image_start_token],

@@ -143,7 +143,7 @@ class VitsAdapter(Adapter):
             if token != self._tokenizer.pad_token
         ]
         lost = _lost(text, tokens, self._tokenizer)
-        told = some([*map(repr, lost)], SHOWN)
+        told = some(list(map(repr, lost)), SHOWN)
         if not any(
             token.strip() and token != self._tokenizer.unk_token for token in tokens
         ):

@@ -34,17 +34,19 @@ Everything else is weights."""
 SMALL_SUFFIXES = tuple(pattern.removeprefix("*") for pattern in SMALL_FILES)
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt")
 OTHER_WEIGHTS = (
-    *(
-        "*.gguf",
-        "*.h5",
-        "*.msgpack",
-        "*.onnx",
-        "*.onnx_data",
-        "*.ot",
-        "*.tflite",
-        "*.mlmodel",
-    ),
-    *("onnx/*", "*openvino*", "original/*", "consolidated*", "optimizer.*"),
+    "*.gguf",
+    "*.h5",
+    "*.msgpack",
+    "*.onnx",
+    "*.onnx_data",
+    "*.ot",
+    "*.tflite",
+    "*.mlmodel",
+    "onnx/*",
+    "*openvino*",
+    "original/*",
+    "consolidated*",
+    "optimizer.*",
 )
 """The same weights for other libraries, which repositories often hold, and the state of
 a training."""
@@ -244,7 +246,7 @@ def _with_index(files: ModelFiles, index: str) -> ModelFiles:
 def unneeded(names: Sequence[str], components: Set[str] = frozenset()) -> list[str]:
     """Patterns of files that are not fetched. They are the same weights in another
     format or precision, and weights outside of a pipeline's ``components``."""
-    spare = {*_twins(names)}
+    spare = set(_twins(names))
     if PIPELINE_INDEX in names:
         large = (name for name in names if not name.endswith(SMALL_SUFFIXES))
         spare |= {name for name in large if name.partition("/")[0] not in components}

@@ -224,8 +224,8 @@ def isg_graph(
         for seen in (block_pictures, image_pictures)
     )
 
-    read_structure = partial(stages.read_structure, query=[*blocks])
-    usual = json.dumps(Structure((*blocks,), ("<gen_text1>", "<gen_img1>")).written)
+    read_structure = partial(stages.read_structure, query=list(blocks))
+    usual = json.dumps(Structure(tuple(blocks), ("<gen_text1>", "<gen_img1>")).written)
     reply = yield from ask_one(
         row.call("structure", read_structure, {"query": about_blocks}, usual)
     )

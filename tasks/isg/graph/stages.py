@@ -105,7 +105,7 @@ def read_relations(text: str, structure: Structure) -> list[list[str]]:
             raise ReplyError(f"{_short(row)} is no subject, object and relation")
         _check_pair(row[0], row[1], {*structure.query, *structure.answer, ALL})
     _check_twice([tuple(row) for row in rows])
-    return [[*row] for row in rows]
+    return [list(row) for row in rows]
 
 
 def read_block_questions(

@@ -256,7 +256,7 @@ def _key(
     """What names a question: its task, id, words and the names of its media; None for
     what is not in the row."""
     words, data = row.get("question", row.get(PROMPT)), row.get("data")
-    paths = row.get("image", [*data.values()] if isinstance(data, dict) else None)
+    paths = row.get("image", list(data.values()) if isinstance(data, dict) else None)
     media = (
         tuple(PurePath(path).stem for path in paths if isinstance(path, str))
         if isinstance(paths, list)

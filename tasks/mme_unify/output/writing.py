@@ -99,7 +99,7 @@ class _Writer(ExportFolder):
         files = {medium.sha256: file for file, medium in media.items()}
         fields = fields_of(task, output, files, trial.sample.metadata.get(CHOICE, ()))
         if FRAMES in fields and not fields[FRAMES]:
-            fields[FRAMES] = [*self._frames(trial, output.media("video"))]
+            fields[FRAMES] = list(self._frames(trial, output.media("video")))
         if answer_in(task, fields, media.get) != output:
             own |= self.exact(output, files, seal(fields))
         return {**fields, **({OWN: own} if own else {})}

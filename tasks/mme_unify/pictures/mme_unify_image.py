@@ -106,7 +106,7 @@ def _asked(trial: Trial, script: Script, *, released: bool) -> _Asked | Score:
         and not any(part.kind == "text" for part in trial.output.parts)
     ):
         return wrong("the answer has no explanation")
-    pictures: list[Media | None] = [*media_of(trial.output, "image")]
+    pictures: list[Media | None] = list(media_of(trial.output, "image"))
     pictures += [None for part in pictures_in(trial.output.parts) if part.media is None]
     if len(pictures) != 1:
         return wrong(f"the answer has {len(pictures)} pictures, not exactly one")

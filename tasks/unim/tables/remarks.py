@@ -106,7 +106,7 @@ def _about_trials(pool: Pool) -> Iterator[str]:
         yield (
             f"bad: {counted(len(pool.bad), 'sample')} could not be asked because of "
             "the data, and are neither in tau "
-            f"nor in any mean: {some([*pool.bad], SHOWN)}."
+            f"nor in any mean: {some(list(pool.bad), SHOWN)}."
         )
     if count := pool.items.partial_answers:
         of = (f"{name} ({number:,})" for name, number in pool.items.partial.items())
