@@ -136,9 +136,8 @@ def _trace_if_debugging(words: Sequence[str]) -> bool:
         os.environ.get("MMEVAL_LOG_LEVEL", ""),
         os.environ.get("MMEVAL_VERBOSITY", ""),
     ]
-    for flag, value in zip(
-        words, [*words[1:], ""], strict=False
-    ):  # the last word has no value
+    # the last word has no value
+    for flag, value in zip(words, [*words[1:], ""], strict=False):
         if flag in ("-v", "--verbosity"):
             asked.append(value)
         elif flag.startswith("--verbosity="):

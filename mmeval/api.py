@@ -219,9 +219,8 @@ def _beside_loops(work: Callable[[], T]) -> T:
         done = thread.submit(work)
         while True:
             try:
-                while (
-                    not done.done()
-                ):  # in parts: a signal right before a wait is seen after it
+                # in parts: a signal right before a wait is seen after it
+                while not done.done():
                     wait([done], timeout=1.0)
                 return done.result()
             except KeyboardInterrupt:

@@ -331,11 +331,8 @@ def _bare(name: str) -> str:
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether memory of machine or device ran out, by the words of Python and torch."""
     message = str(error).lower()
-    known = (
-        "out of memory",
-        "allocate memory",
-        "status_alloc_failed",
-    )  # the last is of cuBLAS and cuDNN
+    # the last is of cuBLAS and cuDNN
+    known = ("out of memory", "allocate memory", "status_alloc_failed")
     return isinstance(error, MemoryError) or any(words in message for words in known)
 
 

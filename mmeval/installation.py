@@ -15,9 +15,8 @@ def refuse_mixture() -> None:
     """Raise ImportError where the other project's files lie among ours: some of the
     same name are gone. One that was installed last may be imported in place of this;
     ``mmeval doctor`` finds it anywhere."""
-    if next(
-        ROOT.glob("mmeval-*.dist-info"), None
-    ):  # importlib.metadata takes longer than all of this import
+    # importlib.metadata takes longer than all of this import
+    if next(ROOT.glob("mmeval-*.dist-info"), None):
         raise ImportError(
             f"the project mmeval of OpenMMLab is installed over {DISTRIBUTION} or "
             "below it, and both are damaged; run: "

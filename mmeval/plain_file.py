@@ -13,9 +13,8 @@ from pathlib import Path
 def open_plain(path: Path) -> BufferedReader:
     """The bytes of a file. Raises OSError where it cannot be opened, also for what is
     not a regular file."""
-    handle = os.open(
-        path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
-    )  # a pipe would wait for its writer
+    # a pipe would wait for its writer
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     if stat.S_ISREG(os.fstat(handle).st_mode):
         return open(handle, "rb")  # noqa: PTH123  a handle has no path
     os.close(handle)

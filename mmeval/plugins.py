@@ -69,9 +69,8 @@ class _Registered(EntryPoint):
     """A plugin that needs no loading."""
 
     def __init__(self, group: str, name: str, plugin: Any) -> None:
-        described = getattr(
-            plugin, "function", plugin
-        )  # a metric is a record around its function
+        # a metric is a record around its function
+        described = getattr(plugin, "function", plugin)
         value = (
             f"{described.__module__}:"
             f"{getattr(described, '__qualname__', type(described).__qualname__)}"

@@ -115,9 +115,8 @@ def _chosen_kinds(
 
 
 def _sampled(those: Sequence[_T], wanted: int, chance: random.Random) -> list[_T]:
-    return chance.sample(those, len(those))[
-        :wanted
-    ]  # with one seed, a shorter list is the beginning of a longer one
+    # with one seed, a shorter list is the beginning of a longer one
+    return chance.sample(those, len(those))[:wanted]
 
 
 def _with_one_more(
@@ -141,9 +140,8 @@ def _scored(
     found = structures_of(damaged, mode="occurrences", unit="tags", spelling="tag")
     assert not isinstance(found, Score)  # both sides are there
     strict, lenient = strict_fraction(found), lenient_fraction(found)
-    assert (
-        strict is not None and lenient is not None
-    )  # an eligible answer has modalities
+    # an eligible answer has modalities
+    assert strict is not None and lenient is not None
     return strict, lenient
 
 

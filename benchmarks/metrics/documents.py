@@ -34,9 +34,8 @@ def film() -> bytes:
     file = io.BytesIO()
     base = np.random.default_rng(0).integers(0, 255, (720, 1280, 3), dtype=np.uint8)
     with av.open(file, "w", format="mp4") as out:
-        stream: Any = out.add_stream(
-            "mpeg4", rate=25
-        )  # its class depends on the codec's name
+        # its class depends on the codec's name
+        stream: Any = out.add_stream("mpeg4", rate=25)
         stream.width, stream.height, stream.pix_fmt = 1280, 720, "yuv420p"
         for number in range(FRAMES):
             frame = av.VideoFrame.from_ndarray(

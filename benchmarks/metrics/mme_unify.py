@@ -196,9 +196,8 @@ def _filmed(seconds: int, height: int = 720, width: int = 1280, seed: int = 0) -
     file, rng = io.BytesIO(), np.random.default_rng(seed)
     ground = noise(height, width, seed + 1)
     with av.open(file, "w", format="mp4") as out:
-        stream: Any = out.add_stream(
-            "libx264", rate=RATE
-        )  # its class depends on the codec's name
+        # its class depends on the codec's name
+        stream: Any = out.add_stream("libx264", rate=RATE)
         stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
         stream.bit_rate = 5_000_000
         for number in range(seconds * RATE):

@@ -29,9 +29,8 @@ def figures(quick: bool) -> Iterator[Figure]:
             file=sys.stderr,
         )
     else:
-        librosa: Any = importlib.import_module(
-            "librosa"
-        )  # no dependency of ours, and without types here
+        # no dependency of ours, and without types here
+        librosa: Any = importlib.import_module("librosa")
         options = {"fmin": FLOOR, "fmax": CEILING, "sr": RATE, "hop_length": STEP}
         for length in (2.0, 10.0):
             clip = voice(130, length)

@@ -90,9 +90,8 @@ def _figures(page: Page, index: Path, count: int) -> Iterator[Figure]:
 
         def do() -> None:
             page.evaluate(act)
-            page.wait_for_function(
-                f"() => {until}"
-            )  # the policy forbids to evaluate a bare expression
+            # the policy forbids to evaluate a bare expression
+            page.wait_for_function(f"() => {until}")
 
         return seconds(do)
 

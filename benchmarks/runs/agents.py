@@ -151,10 +151,8 @@ class ServerBench(Bench):
 class AgentOfLocal(LocalBench):
     """The agent with a local planner, beside the bare loop."""
 
-    words, tokens = (
-        "how many? ",
-        64,
-    )  # ten turns of more are longer than the model reads
+    # ten turns of more are longer than the model reads
+    words, tokens = ("how many? ", 64)
 
     def figure(self, trials: int) -> Figure:
         name = f"{trials} answers of {CALLS} calls of a local planner"

@@ -233,9 +233,8 @@ class LocalBench:
             for segment in output.rglob("journal/*.jsonl")
             for line in segment.open()
         )
-        times = sorted(
-            line["t"] for line in lines if line["to"]
-        )  # an agent's answer is no call
+        # an agent's answer is no call
+        times = sorted(line["t"] for line in lines if line["to"])
         seconds: float = times[-1] - times[skip - 1]
         return (len(times) - skip) / seconds
 

@@ -44,9 +44,8 @@ def figures(quick: bool) -> Iterator[Figure]:
     each = 4 if quick else 10
     few = _simulated(FEW, each, PLACE_SECONDS)
     many = _simulated(MANY, each, PLACE_SECONDS)
-    busy = _simulated(
-        FEW, 10 * each, PLACE_SECONDS / 20
-    )  # as many rows as a figure of the processor needs
+    # as many rows as a figure of the processor needs
+    busy = _simulated(FEW, 10 * each, PLACE_SECONDS / 20)
     ideal = MANY / PLACE_SECONDS
     yield Figure(
         f"rows of {MANY:,} simulated places of 2 s a row",

@@ -85,9 +85,8 @@ def _loaded() -> Any:
     need("onnxruntime", "ocr")
     rapidocr = need("rapidocr", "ocr")
     folder = Path(rapidocr.__file__).parent / "models"
-    if (
-        len(list(folder.glob("*.onnx"))) < _NETWORKS
-    ):  # else the engine would look for them on the network
+    # else the engine would look for them on the network
+    if len(list(folder.glob("*.onnx"))) < _NETWORKS:
         raise MissingDataError(
             f"{folder} lacks the networks that come with rapidocr; install it again"
         )

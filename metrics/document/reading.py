@@ -95,9 +95,8 @@ def table_rows(text: str, *, is_csv: bool = False) -> Rows:
         if delimiter == "," and not is_csv and _PROSE.search(start):
             continue
         found = _cut_at(delimiter, start)
-        whole = (
-            found[:-1] if len(start) < len(said) else found
-        )  # the last one is cut off
+        # the last one is cut off
+        whole = found[:-1] if len(start) < len(said) else found
         if (
             len(whole) > 1
             and len(whole[0]) > 1

@@ -177,9 +177,8 @@ def _scores(
 ) -> MetricScores:
     both = weighted([coherence.worth, style.worth], [weight, 1 - weight])
     grades = {one.name: one.verdict.values.get(one.name) for one in (coherence, style)}
-    votes = zip(
-        coherence.verdict.votes, style.verdict.votes, strict=False
-    )  # where a reply lacks one, none counts
+    # where a reply lacks one, none counts
+    votes = zip(coherence.verdict.votes, style.verdict.votes, strict=False)
     unread = sum(any(vote.get(UNREADABLE) for vote in pair) for pair in votes)
     counted = {UNREAD: unread} if unread and both.known else {}
     scores = (

@@ -70,9 +70,8 @@ def _supposed(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
             if label_kind(label) == kind
         ]
         if first := made.get(f"{kind}1"):
-            apart = (
-                [Part("code", text="")] if kind == "text" else []
-            )  # else the texts would be one
+            # else the texts would be one
+            apart = [Part("code", text="")] if kind == "text" else []
             for number in range(min(max(numbers, default=1), MOST_PARTS)):
                 parts += [
                     another(first, f"{trial.sample.id} {trial.repeat} {number}"),

@@ -19,9 +19,8 @@ from mmeval.system import PathOrName, need
 
 TOGETHER = "hf_evaluate"
 """The aggregator that computes one number of all answers."""
-_REPORTED: set[str] = (
-    set()
-)  # metrics of the library that had no number: each is asked for every slice and draw
+# metrics of the library that had no number: each is asked for every slice and draw
+_REPORTED: set[str] = set()
 
 log = logging.getLogger(__name__)
 
@@ -100,9 +99,8 @@ def together(scores: Scores) -> Estimate:
         _checked(switches["name"], trust_remote_code=switches["trust_remote_code"])
     )
     found = module if isinstance(module, Score) else Score()
-    with (
-        Caught() as failure
-    ):  # some metrics have no number of some answers, such as those of one class
+    # some metrics have no number of some answers, such as those of one class
+    with Caught() as failure:
         if found is not module:
             found = _picked(
                 _computed(module, pairs, switches["kwargs"]), switches["field"]

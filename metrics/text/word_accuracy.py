@@ -121,9 +121,8 @@ def accuracy_of(
 
 def _errors(found: str, wanted: str, unit: Unit) -> tuple[int, int]:
     """The errors, and the words or characters of the wanted text."""
-    if (
-        not wanted.strip() or not found.strip()
-    ):  # the library counts an empty wanted text in its own way
+    # the library counts an empty wanted text in its own way
+    if not wanted.strip() or not found.strip():
         return _length(found, unit) + _length(wanted, unit), _length(wanted, unit)
     import jiwer
 

@@ -121,9 +121,8 @@ def _sureness(
         )
     if not iterations:
         return Sureness()
-    from mmeval.aggregate.resampling import (
-        resample_together,
-    )  # numpy and scipy.stats, which few numbers need
+    # numpy and scipy.stats, which few numbers need
+    from mmeval.aggregate.resampling import resample_together
 
     numbers = [(part.scores, part.aggregator, part.options) for part in parts]
     found = resample_together(numbers, iterations, skip=skip)

@@ -125,9 +125,8 @@ def _medians(scores: Scores, clusters: Sequence[str]) -> Statistic:
     It is where half of the weight lies below."""
     place = {cluster: number for number, cluster in enumerate(clusters)}
     order = np.argsort(scores.values, kind="stable")
-    values = np.append(
-        np.asarray(scores.values)[order], np.nan
-    )  # the last is that of a draw without weight
+    # the last is that of a draw without weight
+    values = np.append(np.asarray(scores.values)[order], np.nan)
     cluster_of = np.asarray([place[cluster] for cluster in scores.clusters])[order]
 
     def statistic(drawn: Draws) -> Values:
@@ -197,9 +196,8 @@ def _resampled(
         return statistic(drawn)
 
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", stats.DegenerateDataWarning
-        )  # of draws without a value
+        # of draws without a value
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
         return stats.bootstrap(
             (np.arange(clusters),),
             of_draws,

@@ -387,10 +387,8 @@ def cluster_sums(scores: Scores, *, weighted: bool = False) -> ClusterSums:
     if len(set(clusters)) == len(values):  # as nearly always: each is a single sample
         return ClusterSums(values, weights)
     places: dict[str, int] = {}
-    totals, counts = (
-        array("d"),
-        array("d"),
-    )  # a cluster is often a single sample: its sums should not be objects
+    # a cluster is often a single sample: its sums should not be objects
+    totals, counts = (array("d"), array("d"))
     for value, weight, cluster in zip(values, weights, clusters, strict=True):
         place = places.setdefault(cluster, len(totals))
         if place == len(totals):

@@ -105,9 +105,8 @@ def same_value_interval(value: float, clusters: int, range: Interval) -> Interva
     where ``s ** clusters = 0.05``, and the rest lies within the finite ``range``. For
     shares of right answers this is the one-sided interval of Clopper and Pearson.
     """
-    unseen = 1 - 0.05 ** (
-        1 / clusters
-    )  # betaincinv(clusters, 1, 0.05) to the digit, without importing scipy
+    # betaincinv(clusters, 1, 0.05) to the digit, without importing scipy
+    unseen = 1 - 0.05 ** (1 / clusters)
     low, high = min(range[0], value), max(range[1], value)
     return (value - unseen * (value - low), value + unseen * (high - value))
 

@@ -127,9 +127,8 @@ def _resampled(
 ) -> Sureness:
     if not iterations:
         return Sureness()
-    from mmeval.aggregate.resampling import (
-        resample,
-    )  # numpy and scipy.stats, which few numbers need
+    # numpy and scipy.stats, which few numbers need
+    from mmeval.aggregate.resampling import resample
 
     return resample(scores, aggregator, options, iterations)
 

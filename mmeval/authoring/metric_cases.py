@@ -156,11 +156,8 @@ def files_as_texts(given: Mapping[str, Iterable[Any]]) -> Iterator[str]:
                     if isinstance(text, str) and Path(text).is_file()
                     else None
                 )
-            except (
-                OSError,
-                ValueError,
-                MmevalError,
-            ):  # too long, or a text of any kind
+            except (OSError, ValueError, MmevalError):
+                # too long, or a text of any kind
                 media = None
             if media is not None:
                 parts = json.dumps(

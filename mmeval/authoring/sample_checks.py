@@ -89,11 +89,12 @@ class SampleChecks:
                     "warning",
                 )
                 return
+            # findings name it
             place = (
                 self.task.dataset.place
                 if isinstance(self.task.dataset, TaskData)
                 else ""
-            )  # findings name it
+            )
             yield self._at(
                 ("dataset_path",),
                 "dataset",

@@ -126,9 +126,8 @@ def check(
     tally = CheckTally() if tally is None else tally
     index = TaskIndex(include_path)
     chosen = ChosenTasks(index)
-    seen: set[TaskFinding] = (
-        set()
-    )  # a broken file is found by its own name and in each group that holds it
+    # a broken file is found by its own name and in each group that holds it
+    seen: set[TaskFinding] = set()
     for name in split_names(names):
         try:
             if _means_folder(name, index):

@@ -72,9 +72,8 @@ class Capabilities:
         gaps += [
             f"gives no {kind}" for kind in request.wants if kind not in self.outputs
         ]
-        asked = {
-            "text" if kind == "code" else kind for kind in request.wants
-        }  # code travels as text
+        # code travels as text
+        asked = {"text" if kind == "code" else kind for kind in request.wants}
         if (
             self.output_mode in ("single", "exclusive")
             and len(asked) > 1

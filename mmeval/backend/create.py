@@ -91,9 +91,8 @@ def check_members(name: str, backend: AnyBackend) -> None:
     """Raises PluginError for what lacks a member that every backend has, or has one
     that cannot be used."""
     for member in ("capabilities", "identity", "close"):
-        if member not in dir(backend) and not hasattr(
-            backend, member
-        ):  # a wrapper lists not all that it passes on
+        # a wrapper lists not all that it passes on
+        if member not in dir(backend) and not hasattr(backend, member):
             raise PluginError(
                 f"the backend {name!r} lacks {member}; mmeval init backend NAME "
                 "writes one that has it"
@@ -127,9 +126,8 @@ def check_backend_name(name: str) -> None:
     model."""
     names = plugins.names("mmeval.model_backends")
     elsewhere = name.replace("-", "_")
-    if (
-        not names or name.rpartition("/")[2] in names
-    ):  # without any, what is said of the tasks tells how to install
+    # without any, what is said of the tasks tells how to install
+    if not names or name.rpartition("/")[2] in names:
         return
     if elsewhere in _FOREIGN:
         hint = (

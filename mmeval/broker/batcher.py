@@ -248,9 +248,8 @@ class Batcher:
     def _cut(self, group: _Group, count: int) -> list[_Waiting]:
         """Take a batch out of a group: the first, with those whose lengths are
         nearest."""
-        if (
-            count == 1
-        ):  # there is nothing to pad, and with many places there are many to sort
+        # there is nothing to pad, and with many places there are many to sort
+        if count == 1:
             return [group.pop(0)]
         ordered = sorted(group, key=lambda call: call.length)
         begin = least_padded(

@@ -366,12 +366,10 @@ class Broker:
         sent = await self._sendable(runtime, call)
         if sent.error is not None:
             return _unkept(call.request, sent.error.message, sent.error.kind)
-        tries = (
-            1 if runtime.samples is not None else JUDGE_TRIES
-        )  # a sample gives the same answer for ever
-        first = self.journal.refusals(
-            asked.key
-        )  # what was refused before is not drawn again
+        # a sample gives the same answer for ever
+        tries = 1 if runtime.samples is not None else JUDGE_TRIES
+        # what was refused before is not drawn again
+        first = self.journal.refusals(asked.key)
         for attempt in range(first, first + tries - 1):
             entry, acceptable = await self._ask_once(runtime, asked, sent, attempt)
             if acceptable:
@@ -498,9 +496,8 @@ class Broker:
         them."""
         if failed.last is None:
             return
-        with contextlib.suppress(
-            StorageError
-        ):  # what ends the call is worth more than the record of its tries
+        # what ends the call is worth more than the record of its tries
+        with contextlib.suppress(StorageError):
             self.journal.append(
                 asked.key,
                 asked.call.request.digest,
@@ -626,9 +623,8 @@ def reasoning_apart(output: Interleaved, opening: str, closing: str) -> Interlea
             if piece.kind == "reasoning"
             else Interleaved.from_text(piece.raw).parts
         )
-    made = {
-        id(medium): medium for medium in output.media()
-    }  # one that two placeholders name is one medium
+    # one that two placeholders name is one medium
+    made = {id(medium): medium for medium in output.media()}
     return Interleaved(tuple(parts)).filled(list(made.values()))
 
 

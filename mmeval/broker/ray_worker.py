@@ -96,9 +96,8 @@ class Desk:
         lost, Ray ends nothing."""
         while self._shared.token.exists():
             time.sleep(WATCH_SECONDS)
-        signal.alarm(
-            ORPHAN_SECONDS
-        )  # whatever the backend is at then, the kernel ends it
+        # whatever the backend is at then, the kernel ends it
+        signal.alarm(ORPHAN_SECONDS)
         time.sleep(ORPHAN_SECONDS)
         os._exit(0)
 
@@ -261,9 +260,8 @@ class RayPool(WorkerPool):
         if self._watching is not None:
             self._watching.cancel()
             self._is_over.set()
-            with contextlib.suppress(
-                TimeoutError
-            ):  # Ray ends a process that still uses it when it is shut down
+            # Ray ends a process that still uses it when it is shut down
+            with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._thread.do(lambda: None), END_SECONDS)
         await super().close()
         self._thread.end()
@@ -303,7 +301,6 @@ class RayPool(WorkerPool):
                 if str(error) != said:
                     log.warning("%s", error)
                 said = str(error)
-            except (
-                Exception
-            ):  # Ray has many; a head that is gone is found by the next look
+            except Exception:
+                # Ray has many; a head that is gone is found by the next look
                 log.debug("the cluster could not be looked at", exc_info=True)

@@ -20,9 +20,8 @@ def standing(program: Program[Any], scope: Scope, broker: Broker) -> Standing:
     """Run a program on the answers that the journal has; nothing is asked."""
     replies = _known_replies(program, scope, broker)
     try:
-        with Caught(
-            CallFailed
-        ):  # it fails again when it is its turn, and is recorded there
+        # it fails again when it is its turn, and is recorded there
+        with Caught(CallFailed):
             return "kept" if all(replies) else "open"
         return "open"
     except CallFailed as failed:

@@ -134,9 +134,8 @@ class BackendRuntime:
             self.batcher = Batcher(one, live, rows, growths=batch_size.growths)
             self.batcher.on_room = self._has_room
         elif batches is not None and notes is not None and self.model is not None:
-            own = (
-                notes / self.mark
-            )  # another backend has other answers to the same requests
+            # another backend has other answers to the same requests
+            own = notes / self.mark
             self.batcher = ServerBatcher(
                 batches,
                 self.model.generate,
@@ -232,9 +231,8 @@ class BackendRuntime:
                 self.limiter.succeeded()
                 return response, tries + refusals
             if self._closed:
-                raise StoppedError(
-                    "the call was given up"
-                )  # by this process: that is no failure of the call
+                # by this process: that is no failure of the call
+                raise StoppedError("the call was given up")
             if error.kind not in UNANSWERED:
                 request = request.replied()
             ticket = replace(ticket, attempt=ticket.attempt + 1)

@@ -113,9 +113,8 @@ class WorkerPool:
         self._left_out: list[str] = []
         """Why places are, as far as that is not reported."""
         self._lost: MmevalError | None = None
-        atexit.register(
-            self._kill
-        )  # whatever way this process leaves by, Python's own would wait for them
+        # whatever way this process leaves by, Python's own would wait for them
+        atexit.register(self._kill)
 
     @property
     def places(self) -> int:

@@ -37,9 +37,8 @@ def work(job: WorkerJob, connection: Connection) -> None:
     desk = WorkerDesk(job, parent.report)
     try:
         if desk.open():
-            all(
-                map(desk.answer, parent.batches())
-            )  # until there are no more, or the model is gone
+            # until there are no more, or the model is gone
+            all(map(desk.answer, parent.batches()))
     finally:
         desk.close()
 
@@ -75,14 +74,12 @@ class _Parent:
             while (batch := self._heard()) is not None:
                 self._batches.put(batch)
         except (EOFError, OSError):
-            signal.alarm(
-                ORPHAN_SECONDS
-            )  # whatever the backend is at then, the kernel ends it
+            # whatever the backend is at then, the kernel ends it
+            signal.alarm(ORPHAN_SECONDS)
         except BaseException:  # whatever it is, the process cannot answer any more
             traceback.print_exc()
-            os._exit(
-                EXIT_UNEXPECTED
-            )  # a parent that waits for an answer would wait for ever
+            # a parent that waits for an answer would wait for ever
+            os._exit(EXIT_UNEXPECTED)
         self._batches.put(None)
 
     def _heard(self) -> Sequence[BatchRow] | None:
@@ -92,9 +89,8 @@ class _Parent:
         while not self._connection.poll(HOLD_SECONDS):
             if is_orphan(self._parent):
                 raise EOFError
-            if self._sending.acquire(
-                blocking=False
-            ):  # who sends at this moment takes along what is held
+            # who sends at this moment takes along what is held
+            if self._sending.acquire(blocking=False):
                 try:
                     self._send_held()
                 finally:

@@ -44,9 +44,8 @@ class Parser(argparse.ArgumentParser):
             for action in self._actions
         )
         if unknown and many and not any(word.startswith("-") for word in unknown):
-            found, unknown = self.parse_known_intermixed_args(
-                words
-            )  # some words follow a flag
+            # some words follow a flag
+            found, unknown = self.parse_known_intermixed_args(words)
         if unknown:
             raise UsageError(self._complaint(unknown[0]))
         return found
@@ -130,9 +129,8 @@ def add_flags(parser: argparse.ArgumentParser, flags: Iterable[Flag]) -> None:
                 help=flag.help,
             )
         else:
-            action = (
-                "extend" if flag.read is arguments else "store"
-            )  # of several none is dropped in silence
+            # of several none is dropped in silence
+            action = "extend" if flag.read is arguments else "store"
             group.add_argument(
                 *names,
                 action=action,

@@ -193,9 +193,8 @@ def _write_charts(runs: Sequence[StoredRun], form: str, into: Path) -> Iterator[
     for chart in found:
         stem = file_name(chart.name)
         stems = (f"{stem}-{at}" if at > 1 else stem for at in count(1))
-        free = next(
-            one for one in stems if one.casefold() not in taken
-        )  # upper and lower case are one on some disks
+        # upper and lower case are one on some disks
+        free = next(one for one in stems if one.casefold() not in taken)
         taken.add(free.casefold())
         file = into / f"{free}.{form}"
         if chart.cut:

@@ -246,9 +246,8 @@ class RayCluster:
         if self._is_ours:
             address = self.engine.address or os.environ.get("RAY_ADDRESS", "")
             host, _, port = address.rpartition(":")
-            if (
-                host and port.isdigit() and not _reached((host, int(port)))
-            ):  # Ray would try for minutes, and say so
+            # Ray would try for minutes, and say so
+            if host and port.isdigit() and not _reached((host, int(port))):
                 raise UsageError(
                     f"there is no Ray cluster at {address}; {_START_ONE}",
                     name="address",

@@ -242,9 +242,8 @@ class RunPair:
             for task in asked
             for one in differences(first, other, task, row.metric)
         }
-        with (
-            Caught() as failure
-        ):  # an aggregator of a plugin, which may not be installed
+        # an aggregator of a plugin, which may not be installed
+        with Caught() as failure:
             if (
                 "judge" in aspects
                 and {"judge", "protocol"}.issuperset(aspects)

@@ -84,9 +84,8 @@ class Paired:
             return 1.0
         if self.stderr > 0:
             return float(special.stdtr(self.freedom, -distance / self.stderr))
-        room = self.width + (
-            -self.difference if above else self.difference
-        )  # to the end of what can be
+        # to the end of what can be
+        room = self.width + (-self.difference if above else self.difference)
         return (
             float((1 - min(1.0, distance / room)) ** self.clusters)
             if math.isfinite(room) and room > 0
@@ -104,9 +103,8 @@ class Paired:
             return _mcnemar_seen(
                 self.clusters, self.changed / self.clusters, alpha, power
             )
-        needed = 1 + math.ceil(
-            math.log2(1 / alpha)
-        )  # so many clusters that all change in one direction are seen
+        # so many clusters that all change in one direction are seen
+        needed = 1 + math.ceil(math.log2(1 / alpha))
         if self.method != "bootstrap" and (not self.stderr or self.changed < needed):
             share = _share_seen(self.clusters, needed, power)
             return (

@@ -45,10 +45,8 @@ _MAGIC: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         (rb"\0\0\x01\xba", "video/mpeg"),
         (rb"FLV\x01", "video/x-flv"),
         (rb"(?:\xef\xbb\xbf)?\s{0,64}%PDF-[0-9]", "application/pdf"),
-        (
-            rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-            "application/msword",
-        ),  # or another old office file, Excel's aside
+        # or another old office file, Excel's aside
+        (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/msword"),
         (rb"glTF[\x01\x02]\0\0\0", "model/gltf-binary"),
         (rb"ply[ \t]*(?:\r\n?|\n)(?:comment[^\n]*\n)*format ", "model/ply"),
         (
@@ -302,7 +300,6 @@ def _handlers(
         if len(path) > 1:
             yield from _handlers(file, box.start, min(box.end, end), path[1:], budget)
         elif box.start + 12 <= min(box.end, end):
-            file.seek(
-                box.start + 8
-            )  # after the version, the flags and a field without meaning
+            # after the version, the flags and a field without meaning
+            file.seek(box.start + 8)
             yield file.read(4)

@@ -146,9 +146,8 @@ def find(text: str, spellings: Sequence[str] = DEFAULT_SPELLINGS) -> Iterator[Ta
 
 
 def _tag(match: re.Match[str]) -> Tag | None:
-    spelling = (match.lastgroup or "").removesuffix(
-        "_i"
-    )  # a spelling's groups are its name and its number, last
+    # a spelling's groups are its name and its number, last
+    spelling = (match.lastgroup or "").removesuffix("_i")
     if spelling == "pair":
         return Tag("image", None, match[0], match.start(), match.end(), spelling)
     number = match[f"{spelling}_i"]

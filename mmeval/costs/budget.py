@@ -263,7 +263,6 @@ def _within(amount: float, limit: float | None, *, room: bool = False) -> bool:
     """Whether an amount is within a limit; with ``room``, whether something is left."""
     if limit is None:
         return True
-    amount = round(
-        amount, 9
-    )  # ten calls of a cent are a dime, whatever binary fractions make of it
+    # ten calls of a cent are a dime, whatever binary fractions make of it
+    amount = round(amount, 9)
     return amount < limit if room else amount <= limit

@@ -154,9 +154,8 @@ def file_names(repo: str, revision: str, *, kind: RepoKind = "dataset") -> list[
 
     if offline(kind):
         return []
-    with (
-        Caught()
-    ):  # no network, no access: ``snapshot`` names a file that is missing then
+    # no network, no access: ``snapshot`` names a file that is missing then
+    with Caught():
         return [
             str(name)
             for name in hub.HfApi().list_repo_files(

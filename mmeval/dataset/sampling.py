@@ -91,9 +91,8 @@ class Draw:
         for _, index, stratum in drawn:
             placed.append(((ranks[stratum] + 0.5) / sizes[stratum], index))
             ranks[stratum] += 1
-        placed.sort(
-            key=itemgetter(0)
-        )  # stable: equal positions stay in the order of hashes
+        # stable: equal positions stay in the order of hashes
+        placed.sort(key=itemgetter(0))
         return [index for _, index in placed]
 
     def _check_labels(self, known: Collection[str]) -> None:

@@ -152,9 +152,8 @@ class _Worker:
 
     def begin(self, job: dict[str, Any], data: bytes) -> None:
         self._media += 1
-        with contextlib.suppress(
-            OSError
-        ):  # a process that is gone is found when it is asked for a step
+        # a process that is gone is found when it is asked for a step
+        with contextlib.suppress(OSError):
             self._line.send_bytes(json.dumps(job).encode())
             self._line.send_bytes(data)
 

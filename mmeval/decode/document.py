@@ -290,9 +290,8 @@ def _boxes(media: Media, document: Any, number: int, limits: DecodeLimits) -> St
             "characters on a page",
         )
         if text.count_rects() > _MOST_PIECES:
-            lines = enumerate(
-                text.get_text_bounded().splitlines()
-            )  # one below the other
+            # one below the other
+            lines = enumerate(text.get_text_bounded().splitlines())
             stacked = [
                 TextBox(0, at, 1, at + 1, " ".join(line.split()))
                 for at, line in lines

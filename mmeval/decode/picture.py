@@ -115,9 +115,8 @@ def _check_memory(
 def _upright(media: Media, limits: DecodeLimits, picture: Image) -> Image:
     from PIL import ImageOps
 
-    with Caught(
-        MediaLimitError
-    ):  # where the orientation note is damaged, the pixels are sound
+    # where the orientation note is damaged, the pixels are sound
+    with Caught(MediaLimitError):
         turned = picture.getexif().get(_ORIENTATION, 1) != 1
         if turned:
             _check_memory(media, limits, picture, _CONVERTED)

@@ -75,9 +75,8 @@ def copies() -> Iterator[Finding]:
 
 def own_distributions() -> list[Distribution]:
     """The installed distributions of our name; Python uses the first."""
-    found = {
-        _where(one): one for one in distributions(name=DISTRIBUTION)
-    }  # a folder may be on the path twice
+    # a folder may be on the path twice
+    found = {_where(one): one for one in distributions(name=DISTRIBUTION)}
     return list(found.values())
 
 
@@ -136,9 +135,8 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _where(one: Distribution) -> str:
-    folder = getattr(
-        one, "_path", None
-    )  # the only source; absent for other finders than files
+    # the only source; absent for other finders than files
+    folder = getattr(one, "_path", None)
     return (
         str(Path(str(folder)).resolve()) if folder is not None else "an unknown place"
     )

@@ -204,9 +204,8 @@ class _Forecaster:
         except EndlessError:
             found.endless += 1
         except CallFailed as failed:
-            ended = (
-                failed.error.kind == "internal"
-            )  # an agent, which was given stand-ins
+            # an agent, which was given stand-ins
+            ended = failed.error.kind == "internal"
             why = failed.error.message
             found.note(
                 f"{why} (after a stand-in for an answer)"
@@ -280,9 +279,8 @@ class _Walk:
         calls."""
         sent: Any = None
         most = MAX_VERDICTS if isinstance(scope, _JudgeScope) else MAX_CALLS
-        for step in (
-            count() if scope.within else range(most)
-        ):  # an agent has limits of its own
+        # an agent has limits of its own
+        for step in count() if scope.within else range(most):
             try:
                 asked = next_asked(program, sent)
             except StopIteration as stop:

@@ -142,9 +142,8 @@ def weigh(request: Request) -> Load:
         low + characters / CHARS_A_TOKEN[0], high + characters / CHARS_A_TOKEN[1]
     )
     made = 4.0 * (request.params.max_tokens or DEFAULT_OUTPUT_TOKENS)
-    on_disk = 400 + sum(
-        MADE_BYTES.get(kind, made) for kind in request.wants
-    )  # a line of the journal, and its media
+    # a line of the journal, and its media
+    on_disk = 400 + sum(MADE_BYTES.get(kind, made) for kind in request.wants)
     return Load(
         tokens_in=words,
         tokens_out=tokens_out(request),

@@ -47,9 +47,8 @@ class _File:
         self.count = 0
         for line in lines_of(path):
             name, row = self._row(line)
-            if line.row["doc"].get(
-                "fault"
-            ):  # it was never asked, so there is no answer
+            # it was never asked, so there is no answer
+            if line.row["doc"].get("fault"):
                 continue
             self.rows[name] = row
             self.count += row.repeats

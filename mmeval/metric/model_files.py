@@ -169,9 +169,8 @@ def _digest_of_file(path: str, size: int, changed_ns: int) -> str:
     if size < LARGE_BYTES:
         return _read_digest(path)
     kept = None
-    with contextlib.suppress(
-        StorageError
-    ):  # without a cache the file is read each time
+    # without a cache the file is read each time
+    with contextlib.suppress(StorageError):
         kept = own_cache() / "digests" / digest([path, size, changed_ns])
     with contextlib.suppress(OSError, ValueError):
         if kept is not None and _SHA256.fullmatch(text := kept.read_text("ascii")):

@@ -92,9 +92,8 @@ def _bounded(score: Score, spread: tuple[float, float]) -> Score:
 
 def writable(score: Score) -> Score:
     """The score, or an unscored one where JSON cannot hold its evidence."""
-    from mmeval.system.json_lines import (
-        to_line,
-    )  # it imports fast JSON, which task files do not need
+    # it imports fast JSON, which task files do not need
+    from mmeval.system.json_lines import to_line
 
     try:
         to_line(score.to_json())

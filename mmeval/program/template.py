@@ -34,9 +34,8 @@ Value: TypeAlias = (
 these."""
 
 _NONCE = f"{secrets.randbelow(10**30):030d}"
-_MARK = re.compile(
-    rf"\[{_NONCE}\.(\d+)\]"
-)  # digits survive filters that change letters or escape
+# digits survive filters that change letters or escape
+_MARK = re.compile(rf"\[{_NONCE}\.(\d+)\]")
 _CUT_MARK = f"[{_NONCE[:8]}"
 
 

@@ -38,9 +38,8 @@ def code_digest(function: Callable[..., Any]) -> str:
     try:
         return digest(inspect.getsource(function))
     except (OSError, TypeError):  # typed into a prompt
-        return digest(
-            marshal.dumps(function.__code__, 2).hex()
-        )  # version 2: the same bytes in every process
+        # version 2: the same bytes in every process
+        return digest(marshal.dumps(function.__code__, 2).hex())
 
 
 def call_seed(run_seed: int, request_digest: str, *again: int) -> int:

@@ -51,9 +51,8 @@ class Sample:
     def digest(self) -> str:
         """The digest that scores are tied to: of all content, the media's bytes
         included."""
-        from mmeval.system.json_lines import (
-            to_line,
-        )  # listing tasks needs records, but no fast JSON
+        # listing tasks needs records, but no fast JSON
+        from mmeval.system.json_lines import to_line
 
         row = self.to_json()
         contents = [
@@ -65,10 +64,8 @@ class Sample:
             for content in (*contents, *row.get("candidates", ()))
             for part in content
         ):
-            for place in (
-                "path",
-                "name",
-            ):  # the place of a medium does not change the sample
+            # the place of a medium does not change the sample
+            for place in ("path", "name"):
                 part.get("media", {}).pop(place, None)
         return line_digest(to_line(row))
 

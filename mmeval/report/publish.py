@@ -145,9 +145,8 @@ def publish(
     beside = Beside() if baseline is None else baseline.beside(document)
     remarks = (*beside.unlike, *beside.notes, *outcome.notes)
     for complaint in (*outcome.complaints, *version_warnings(outcome.judges), *remarks):
-        if (
-            complaint != outcome.error and complaint not in shown
-        ):  # the error is the last line of all
+        # the error is the last line of all
+        if complaint != outcome.error and complaint not in shown:
             log.warning(complaint)
     if any(bill.spent.tokens or bill.usd for bill in outcome.bills):
         log.info("spent in this run folder: %s", spent_words(outcome.bills))
@@ -195,9 +194,8 @@ def write_at_end(
     the results."""
     later = f"mmeval report {shlex.quote(str(run))} makes it"
     try:
-        with (
-            Caught() as failure
-        ):  # of whatever the report reads; the results are there already
+        # of whatever the report reads; the results are there already
+        with Caught() as failure:
             from mmeval.report.page import PREVIEW_SECONDS, write_report
 
             made = write_report(

@@ -124,10 +124,8 @@ def sample_line(row: SampleRow) -> dict[str, Any]:
             else {}
         ),
     }
-    return {
-        **own,
-        **line,
-    }  # a metric that is named like a fixed key must not hide it; `scores` has it too
+    # a metric that is named like a fixed key must not hide it; `scores` has it too
+    return {**own, **line}
 
 
 def _mean(scores: Sequence[Score]) -> float | None:
@@ -215,7 +213,6 @@ def sample_rows(
                 )
             sample = trials[0].sample
             bad = trials[0].error is not None and trials[0].error.kind == "bad_sample"
-            prompt = (
-                () if bad else task.prompt(sample)
-            )  # nothing was asked, and perhaps nothing can be
+            # nothing was asked, and perhaps nothing can be
+            prompt = () if bad else task.prompt(sample)
             yield SampleRow(index, sample, prompt, task.params, trials, found)

@@ -392,9 +392,8 @@ def _laid(label: str, words: Sequence[str], width: int) -> str:
     if len(lines[0]) > width and not words[1:]:
         return f"{label}\n  {words[0]}"
     for word in words[1:]:
-        if (
-            len(lines[-1]) + len(word) <= width - 3
-        ):  # a blank before it, a blank and a backslash behind it
+        # a blank before it, a blank and a backslash behind it
+        if len(lines[-1]) + len(word) <= width - 3:
             lines[-1] += f" {word}"
         else:
             lines.append(f"{'':{_LABEL}}{word}")

@@ -30,18 +30,16 @@ def steady() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(
-                os.devnull, os.O_RDWR
-            )  # takes the lowest free number, which is this one
+            # takes the lowest free number, which is this one
+            os.open(os.devnull, os.O_RDWR)
     sys.stdout = _writable(sys.stdout, 1)
     sys.stderr = _writable(sys.stderr, 2)
 
 
 def _writable(stream: TextIO | None, number: int) -> TextIO:
     if stream is None:
-        return open(
-            number, "w", encoding="utf-8", closefd=False
-        )  # lives as long as the process
+        # lives as long as the process
+        return open(number, "w", encoding="utf-8", closefd=False)
     if isinstance(stream, io.TextIOWrapper) and stream.errors in (
         "strict",
         "surrogateescape",

@@ -207,9 +207,8 @@ class _StoredTrials(Runner):
             ),
         )
         unfinished = dict(self._unfinished())
-        if self._record[
-            "finished"
-        ]:  # all its trials were made, but records may be damaged since
+        # all its trials were made, but records may be damaged since
+        if self._record["finished"]:
             unfinished = {
                 name: made for name, made in unfinished.items() if made.of is not None
             }

@@ -168,9 +168,8 @@ def _stored_file(
     metric_args: Mapping[str, Mapping[str, Any]],
 ) -> TaskFile:
     keys = {key: value for key, value in config.items() if key not in _OF_THE_RUN}
-    if (
-        config.get("skipped_metrics") and not metrics
-    ):  # what is made of them says why it is not there
+    # what is made of them says why it is not there
+    if config.get("skipped_metrics") and not metrics:
         keys["metric_list"] = _listed(config)
     if metrics:
         own = {entry["metric"]: entry for entry in _listed(config)}

@@ -161,9 +161,8 @@ class _Tracer:
         asked = Ask(sample, task.prompt(sample), kinds, task.params, Role(MODEL))
         steps = self._follow(task.protocol(asked), known)
         error = row.get("error")
-        if (
-            error is not None and steps and steps[-1].response is None
-        ):  # the journal has no failures
+        # the journal has no failures
+        if error is not None and steps and steps[-1].response is None:
             steps[-1] = replace(
                 steps[-1], response=Response(error=ErrorInfo.from_json(error))
             )
@@ -201,9 +200,8 @@ class _Tracer:
                 step.steps.extend(self._follow(agent.program(request), made))
             return Reply(response, path, known[path].key)
 
-        with Caught(
-            ReplayMismatchError
-        ):  # what else a program raises has ended its trial too
+        # what else a program raises has ended its trial too
+        with Caught(ReplayMismatchError):
             followed(program, answer)
         return steps
 

@@ -291,9 +291,8 @@ def group_results(groups: Sequence[Group], results: Sequence[Result]) -> list[Re
     def of(group: Group, entry: GroupMetric, counted: set[str]) -> Result | None:
         metric = entry.metric
         members: dict[str, Result | None] = {}
-        for name in sorted(
-            group.members, key=lambda name: name in by_name
-        ):  # its own tasks first: they are its own
+        # its own tasks first: they are its own
+        for name in sorted(group.members, key=lambda name: name in by_name):
             if name in by_name:
                 members[name] = of(
                     by_name[name], entries.get((name, metric), entry), counted

@@ -136,9 +136,8 @@ class Backends:
                     else self._pool(role, backend, journal, cluster),
                     notes=None if journal is None else journal.folder.parent / BATCHES,
                 )
-                if (
-                    role != MODEL
-                ):  # the roles that the model asks are part of the run's identity
+                # the roles that the model asks are part of the run's identity
+                if role != MODEL:
                     made[id(backend)].mark = mark_of(identity)
         for runtime in made.values():
             runtime.plays(
@@ -197,9 +196,8 @@ class Backends:
             role, backend, spec.name, backend_args(spec.args), journal.folder.parent
         )
         if cluster is None:
-            from mmeval.broker.worker import (
-                WorkerProcess,
-            )  # with what it needs of multiprocessing
+            # with what it needs of multiprocessing
+            from mmeval.broker.worker import WorkerProcess
 
             return WorkerPool([WorkerProcess(job) for job in jobs], journal)
         from mmeval.broker.ray_worker import RayPool

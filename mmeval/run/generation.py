@@ -115,9 +115,8 @@ class Generation:
             if self.stopping or self._unreadable
             else self._judging.waiting + self._judging.in_flight
         ):
-            if (
-                self._judging.waiting or not self.tally.new
-            ):  # a model that was not asked leaves nothing else to see
+            # a model that was not asked leaves nothing else to see
+            if self._judging.waiting or not self.tally.new:
                 self._progress.note(left_to_judge(left))
             self._progress.judging(left)
         await self._judging.drain()
@@ -188,9 +187,8 @@ class Generation:
     def _next(self, jobs: Iterator[Job]) -> Job | None:
         if self.stopping or self._unreadable is not None:
             return None
-        with (
-            Caught() as failure
-        ):  # what was asked until the loader failed is kept first
+        # what was asked until the loader failed is kept first
+        with Caught() as failure:
             return next(jobs, None)
         self._unreadable = failure.error
         return None

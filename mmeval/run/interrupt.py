@@ -65,9 +65,8 @@ async def interruptible(
         stopped.set()
 
     def note(number: int, _frame: FrameType | None = None) -> None:
-        signals.append(
-            number
-        )  # here, because after its last turn the loop does nothing any more
+        # here, because after its last turn the loop does nothing any more
+        signals.append(number)
         loop.call_soon_threadsafe(stop)
 
     with _noted_by(note):

@@ -164,9 +164,8 @@ class JobQueue:
         line = to_line(sample.to_json())
         if has_media:
             return line
-        sample.__dict__["digest"] = line_digest(
-            line
-        )  # what the property would find, without writing the line again
+        # what the property would find, without writing the line again
+        sample.__dict__["digest"] = line_digest(line)
         return line
 
     def size(self, position: int) -> int:

@@ -85,9 +85,8 @@ def exit_code(counts: RunCounts, tolerated: float) -> int:
     if counts.none_asked:
         return EXIT_INCOMPLETE
     total = counts.kept + counts.new + counts.failed
-    limit = (
-        round(tolerated * total, 9) if tolerated < 1 else tolerated
-    )  # 0.29 * 100 is 28.999...
+    # 0.29 * 100 is 28.999...
+    limit = round(tolerated * total, 9) if tolerated < 1 else tolerated
     return (
         EXIT_INCOMPLETE
         if counts.failed + counts.unscored > math.floor(limit)

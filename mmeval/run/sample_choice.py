@@ -47,9 +47,8 @@ class SampleChoice:
     @property
     def size(self) -> int:
         """How many samples are chosen; an upper limit before a filter is applied."""
-        whole = len(
-            self.dataset
-        )  # opened here at the latest: what it lacks is found before anything is asked
+        # opened here at the latest: what it lacks is found before anything is asked
+        whole = len(self.dataset)
         if self._named is not None:
             return len(set(self._named))
         limit = self._limit
@@ -192,9 +191,8 @@ class SampleChoice:
             if seen <= skip:
                 continue
             yield index, sample
-            if (
-                limit is not None and seen - skip == limit
-            ):  # before the next row is read, which may be broken
+            # before the next row is read, which may be broken
+            if limit is not None and seen - skip == limit:
                 return
         self._counted = seen
 

@@ -69,9 +69,8 @@ class Suspension:
         alone."""
         missing: Counter[str] = Counter()
         for result in results:
-            if (
-                result.suspended and not result.slice
-            ):  # a trial may lack the verdicts of several metrics
+            # a trial may lack the verdicts of several metrics
+            if result.suspended and not result.slice:
                 missing[result.task] = max(missing[result.task], result.unscored)
         count = missing.total()
         lack = f"{count:,} trial{' lacks' if count == 1 else 's lack'} a verdict"

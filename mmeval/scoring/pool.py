@@ -102,9 +102,8 @@ class ScorePool:
         try:
             rows = await _asked(pool, items)
         except BrokenProcessPool:
-            if (
-                self._pool is pool and self._cluster is None
-            ):  # a cluster's actors are replaced one by one
+            # a cluster's actors are replaced one by one
+            if self._pool is pool and self._cluster is None:
                 self._pool = self._new(self._count)
             async with self._alone:
                 rows = await self._apart(items)

@@ -58,9 +58,8 @@ class RayExecutor(ThreadPoolExecutor):
         return super().submit(self._call, partial(work, *args, **kwargs))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        super().shutdown(
-            wait=False, cancel_futures=cancel_futures
-        )  # first, so that no other actor is started
+        # first, so that no other actor is started
+        super().shutdown(wait=False, cancel_futures=cancel_futures)
         for actor in list(self._actors):  # what is at work is not waited for
             self._cluster.kill(actor)
         super().shutdown(wait)

@@ -154,17 +154,14 @@ def lines_so_far(folder: Path) -> Iterator[bytes]:
     """The rows of a set's folder in data order, one a trial, also of unfinished sets.
     Holds a few bytes a row."""
     files = [path for name in (FINISHED, ROWS) if (path := folder / name).is_file()]
-    keys, places = (
-        array("q"),
-        array("q"),
-    )  # a few bytes a row, where objects would be hundreds
+    # a few bytes a row, where objects would be hundreds
+    keys, places = (array("q"), array("q"))
     for number, path in enumerate(files):
         for offset, row in read_rows(path):
             keys.append(trial_key(row["i"], row["n"]))
             places.append(offset << 1 | number)
-    order = sorted(
-        range(len(keys)), key=keys.__getitem__
-    )  # stable: the rows of a trial stay in their order
+    # stable: the rows of a trial stay in their order
+    order = sorted(range(len(keys)), key=keys.__getitem__)
     derive = _deriving(folder)
     with ExitStack() as opened:
         readers = [opened.enter_context(path.open("rb")) for path in files]
@@ -190,10 +187,8 @@ def _deriving(folder: Path) -> Callable[[bytes], bytes]:
     is_derived = any(PIECES in entry for entry in plan["metrics"])
     if not is_derived:
         return _as_it_is
-    from mmeval.metric.derived import (
-        derivations,
-        with_derived,
-    )  # with the plugins, which most readers need not load
+    # with the plugins, which most readers need not load
+    from mmeval.metric.derived import derivations, with_derived
 
     derived = derivations(plan)
     return lambda line: sealed(to_line(with_derived(unsealed(line), derived)))

@@ -94,9 +94,8 @@ class Scorer:
                 1 if together else self._workers,
                 fork=forkable,
             )
-            self._pool.prepare(
-                worker.is_ready
-            )  # starts a process without waiting; all of them where they are forked
+            # starts a process without waiting; all of them where they are forked
+            self._pool.prepare(worker.is_ready)
             self._ordinary = self._lane(
                 self._pool, max(LEAST_MESSAGES, 2 * self._workers)
             )
@@ -162,9 +161,8 @@ class Scorer:
         pool = self._model_pool or self._pool
         if not self._has_asked_models or pool is None:
             return used_device()
-        with contextlib.suppress(
-            MmevalError
-        ):  # the scores are there; only where they were made is not known
+        # the scores are there; only where they were made is not known
+        with contextlib.suppress(MmevalError):
             return pool.compute([used_device])[0]
         return ""
 

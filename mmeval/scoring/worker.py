@@ -138,9 +138,8 @@ def settle(setup: Setup) -> None:
         # algebra; numpy starts them on its import, which takes twice the CPU. A setting
         # of the user's stands.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    os.environ.setdefault(
-        "TQDM_DISABLE", "1"
-    )  # bars of libraries that load models: the run has its own
+    # bars of libraries that load models: the run has its own
+    os.environ.setdefault("TQDM_DISABLE", "1")
     os.nice(NICENESS)
     use_device(setup.device)
     _worker = ScoringWorker(setup.plans, setup.seconds)

@@ -92,9 +92,8 @@ class Journal:
             unread.callback(self.close)
             for path in sorted(folder.glob("*.jsonl")):
                 self._read_segment(path)
-            own = {
-                path.name for path in self._segments
-            }  # a merged segment lies in the run, too
+            # a merged segment lies in the run, too
+            own = {path.name for path in self._segments}
             for path in {
                 path.name: path
                 for run in others
@@ -340,9 +339,8 @@ class Journal:
                     self._failed[key] += 1 + row.get("a", 0)
                 if spent:
                     self.spending.add_line(row)
-                known = self._index.get(
-                    key
-                )  # segments are not read in the order of their time
+                # segments are not read in the order of their time
+                known = self._index.get(key)
                 if "r" in row and (known is None or at >= self._row_at(known)["t"]):
                     self._index[key] = self._place(path, offset)
                     self._oldest = min(self._oldest, at) if earlier else self._oldest

@@ -67,9 +67,8 @@ class TaskRecords:
             if self._known_trials
             else None
         )
-        if (
-            known == trial_digest and "failed" not in row
-        ):  # failures with other steps have the same digest
+        # failures with other steps have the same digest
+        if known == trial_digest and "failed" not in row:
             return
         if self._trials is None:
             self._trials = open_append(self.trial_file)

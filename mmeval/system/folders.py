@@ -53,9 +53,8 @@ def link_or_copy(source: Path, target: Path) -> None:
     with replaced_file(target) as new:
         try:
             new.hardlink_to(source)
-        except (
-            OSError
-        ):  # another disk, a file system without links, or too many of them
+        except OSError:
+            # another disk, a file system without links, or too many of them
             shutil.copyfile(source, new)
 
 

@@ -55,9 +55,8 @@ def lines_of(
     _require_regular(file)
     try:
         with file.open("rb") as opened:
-            stream = BufferedReader(
-                opened
-            )  # a file of the hub knows no limit of a line
+            # a file of the hub knows no limit of a line
+            stream = BufferedReader(opened)
             stream.seek(offset)
             lines = _BoundedLines(file, stream, offset, most or MAX_LINE_BYTES)
             reader = jsonlines.Reader(lines, loads=lines.decoded)

@@ -114,9 +114,8 @@ class Leash:
 def _become(parent: int, scratch: str, command: list[str]) -> None:
     """Leave a watcher behind and become the program."""
     watched = -1
-    with contextlib.suppress(
-        AttributeError, OSError
-    ):  # another system, or an old kernel
+    # another system, or an old kernel
+    with contextlib.suppress(AttributeError, OSError):
         watched = os.pidfd_open(parent)
     if os.getppid() != parent:
         os._exit(1)
@@ -141,9 +140,8 @@ def _watch(parent: int, watched: int, scratch: str) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     os.closerange(0, max(0, watched))
-    os.closerange(
-        watched + 1, 256
-    )  # the program's pipes: who reads them waits for the end of all that hold them
+    # the program's pipes: who reads them waits for the end of all that hold them
+    os.closerange(watched + 1, 256)
     if watched >= 0:
         select.select([watched], [], [])
     else:

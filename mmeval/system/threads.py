@@ -65,9 +65,8 @@ def _do(
         found = work()
     # a library may leave the process in any way; it must not take the loop with it
     except BaseException as error:
-        if not isinstance(error, Exception) or isinstance(
-            error, StopIteration
-        ):  # a future cannot hold these
+        # a future cannot hold these
+        if not isinstance(error, Exception) or isinstance(error, StopIteration):
             error = RuntimeError(f"{type(error).__name__}: {error}")
         _report(loop, done, done.set_exception, error)
     else:

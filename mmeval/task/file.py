@@ -273,9 +273,8 @@ def _problem(
         if kind in _WANTED
         else fault["msg"]
     )
-    if (
-        kind == "model_type" and path and isinstance(path[-1], int)
-    ):  # an entry of a list, which no name stands for
+    # an entry of a list, which no name stands for
+    if kind == "model_type" and path and isinstance(path[-1], int):
         wanted = (
             "must be a mapping such as {metric: NAME}"
             if "metric" in str(path[0])

@@ -54,9 +54,8 @@ class TaskFiles:
             if target.resolve() in trail:
                 chain = " -> ".join(file.name for file in (*trail, target))
                 raise document.error(path, f"the include leads back to itself: {chain}")
-            known = (
-                target.parent.resolve() / target.name
-            )  # links of folders lead to the same files
+            # links of folders lead to the same files
+            known = target.parent.resolve() / target.name
             if known not in self._whole:
                 if len(trail) > MAX_DEPTH:
                     raise document.error(

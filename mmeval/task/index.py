@@ -222,9 +222,8 @@ class TaskIndex:
     ) -> Iterator[IndexEntry]:
         """The tasks and groups among files. Others are templates, which may have
         tags."""
-        reader = (
-            self._reader()
-        )  # not ``files``, whose errors name a file as the user does
+        # not ``files``, whose errors name a file as the user does
+        reader = self._reader()
         for file in files:
             scan = None if cache is None else cache.scan(file)
             if scan is None:

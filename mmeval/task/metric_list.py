@@ -136,9 +136,8 @@ def written_metrics(
             }
             for i, metric in zip(kept, metrics, strict=True)
         ]
-    if len(kept) < len(
-        entries
-    ):  # so that mmeval score can add them later, with their switches
+    # so that mmeval score can add them later, with their switches
+    if len(kept) < len(entries):
         written["skipped_metrics"] = [
             entry for i, entry in enumerate(entries) if i not in kept
         ]

@@ -76,9 +76,8 @@ def yaml_files(folder: Path) -> Iterator[Path]:
 def scan_file(file: Path, files: TaskFiles) -> FileScan:
     """Scan a file. Never raises: ``problem`` and ``fault`` are for when the file is
     used."""
-    from mmeval.system.yaml_document import (
-        read_document,
-    )  # it imports a package that kept scans do not need
+    # it imports a package that kept scans do not need
+    from mmeval.system.yaml_document import read_document
 
     try:
         document = read_document(file)

@@ -240,9 +240,8 @@ async def _decoded(
     decoding = asyncio.ensure_future(
         asyncio.to_thread(endpoint.decode, received, request)
     )
-    with contextlib.suppress(
-        asyncio.CancelledError
-    ):  # by a run that is left: what has arrived is kept
+    # by a run that is left: what has arrived is kept
+    with contextlib.suppress(asyncio.CancelledError):
         return await asyncio.shield(decoding)
     return await decoding
 

@@ -79,9 +79,8 @@ class ChatBatches:
         self._decode = decode
         self._is_chat = is_chat
         self._warned = False
-        self._making = (
-            asyncio.Lock()
-        )  # a note without a batch is another call's, or of a process that was killed
+        # a note without a batch is another call's, or of a process that was killed
+        self._making = asyncio.Lock()
 
     def takes(self, request: Request) -> bool:
         taken = self._is_chat(request)
@@ -170,9 +169,8 @@ class ChatBatches:
                 self._fetch(client, *batch, answered=answered, report=report)
                 for batch in found
             )
-            ended = await asyncio.gather(
-                *fetches, return_exceptions=True
-            )  # one that fails leaves others their answers
+            # one that fails leaves others their answers
+            ended = await asyncio.gather(*fetches, return_exceptions=True)
         for refused in ended:
             if isinstance(refused, BaseException):
                 raise refused
@@ -363,9 +361,8 @@ async def _download(client: Any, file_id: str, file: BinaryIO) -> None:
 
     file.seek(0)
     file.truncate()
-    with contextlib.suppress(
-        openai.NotFoundError
-    ):  # the server keeps results for some weeks
+    # the server keeps results for some weeks
+    with contextlib.suppress(openai.NotFoundError):
         async with client.files.with_streaming_response.content(file_id) as reply:
             async for piece in reply.iter_bytes():
                 file.write(piece)

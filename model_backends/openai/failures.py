@@ -74,9 +74,8 @@ def failed(error: MmevalError, secret: str, latency: float = 0.0) -> Response:
         return Response.failed(
             error.kind, text, retry_after=error.retry_after, latency=latency
         )
-    return Response.failed(
-        "internal", redacted(str(error), secret), latency=latency
-    )  # as of a medium that is gone
+    # as of a medium that is gone
+    return Response.failed("internal", redacted(str(error), secret), latency=latency)
 
 
 def redacted(text: str, secret: str) -> str:

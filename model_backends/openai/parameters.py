@@ -41,9 +41,8 @@ def sampling(params: GenerationParams, settings: Settings) -> dict[str, Any]:
     if params.top_p is not None:
         fields["top_p"] = params.top_p
     if params.top_k is not None:
-        fields["top_k"] = (
-            params.top_k
-        )  # known to vLLM and similar servers, refused by others
+        # known to vLLM and similar servers, refused by others
+        fields["top_k"] = params.top_k
     if params.max_tokens is not None:
         fields[settings.max_tokens_field] = params.max_tokens
     if params.stop:

@@ -141,9 +141,8 @@ class Transport:
             raise self._lost(error, address) from error
         latency = time.perf_counter() - started
         held = len(received) if len(received) >= LARGE_BODY else 0
-        clean = without_key(
-            received, self._settings.api_key
-        )  # the server may echo its request
+        # the server may echo its request
+        clean = without_key(received, self._settings.api_key)
         return Received(response.status, response.headers, clean, latency, held)
 
     def release(self, received: Received) -> None:
@@ -169,10 +168,8 @@ class Transport:
                 total=timeout, sock_connect=min(CONNECT_TIMEOUT, timeout)
             ),
         )
-        self._session, self._room = (
-            session,
-            Room(HELD_BYTES),
-        )  # both belong to an event loop
+        # both belong to an event loop
+        self._session, self._room = (session, Room(HELD_BYTES))
         return session
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
@@ -243,9 +240,8 @@ class Transport:
             return CallError(
                 "bad_request", f"the server's certificate is not trusted ({said})"
             )
-        if isinstance(
-            error, self._aiohttp.ClientConnectorError
-        ):  # its message repeats the address
+        # its message repeats the address
+        if isinstance(error, self._aiohttp.ClientConnectorError):
             where, cause = f"{error.host}:{error.port}", error.os_error
             said = (
                 os.strerror(cause.errno)

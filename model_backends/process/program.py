@@ -155,9 +155,8 @@ class Program:
         try:
             yield found
         finally:
-            for folder in (
-                found if self._scratch.exists() else ()
-            ):  # it is removed with the program
+            # it is removed with the program
+            for folder in found if self._scratch.exists() else ():
                 for item in os.scandir(folder):
                     if item.is_dir(follow_symlinks=False):
                         shutil.rmtree(item, ignore_errors=True)
@@ -216,9 +215,8 @@ class Program:
             if not piece:
                 raise self._death()
             self._read += piece
-            if (
-                len(self._read) > 2 * MAX_LINE_BYTES
-            ):  # only what it writes while it is sent a message adds up to that
+            # only what it writes while it is sent a message adds up to that
+            if len(self._read) > 2 * MAX_LINE_BYTES:
                 raise self.bad(
                     f"it wrote more than {2 * MAX_LINE_BYTES >> 20} MiB before it "
                     "read what it was sent"

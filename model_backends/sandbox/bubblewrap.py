@@ -131,9 +131,10 @@ class Bubblewrap:
                 return str(descriptors[-1])
 
             options = [*_ISOLATED, "--info-fd", str(info_end)]
+            # Python may lie below it
             options += _work_folder(
                 limits, sum(media.size for _, media in program.inputs)
-            )  # Python may lie below it
+            )
             options += [
                 *self._filesystem(),
                 "--ro-bind-data",

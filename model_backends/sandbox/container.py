@@ -134,10 +134,8 @@ class Container:
             "--pids-limit",
             str(limits.processes + 2),
         ]
-        words += [
-            "--cpus",
-            "1",
-        ]  # then processor time is never more than the time that is kept from here
+        # then processor time is never more than the time that is kept from here
+        words += ["--cpus", "1"]
         words += [
             "--tmpfs",
             f"{WORK}:{sized}",
@@ -204,9 +202,8 @@ class _ContainerCell:
             timeout=60,
             check=False,
         )
-        if (
-            done.returncode
-        ):  # there is no container yet; without its line it would end by itself
+        # there is no container yet; without its line it would end by itself
+        if done.returncode:
             self.process.kill()
         return False
 
@@ -217,6 +214,5 @@ class _ContainerCell:
         self._folder.cleanup()
 
     def reached_memory(self, status: int) -> bool:
-        return (
-            status in _KILLED
-        )  # by the kernel: what is ended from here has another reason
+        # by the kernel: what is ended from here has another reason
+        return status in _KILLED

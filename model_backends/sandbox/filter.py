@@ -165,10 +165,8 @@ def filter_for(machine: str = platform.machine()) -> bytes | None:
     # its flags are in memory, where no filter sees them; libraries then use clone
     program += _when(known.clone3, [(_RETURN, 0, 0, _REFUSE | errno.ENOSYS)])
     program += _when(known.clone, _refused_if(0, (_ANY_BIT, 0, 1, _NAMESPACES)))
-    for number in (
-        known.socket,
-        known.socketpair,
-    ):  # of all families the local one alone
+    # of all families the local one alone
+    for number in (known.socket, known.socketpair):
         program += _when(
             number, _refused_if(0, (_EQUAL, 1, 0, 1), error=errno.EAFNOSUPPORT)
         )

@@ -38,9 +38,8 @@ def main(channel: str, limits: str, *command: str) -> None:
         own = value if most == resource.RLIM_INFINITY else min(value, most)
         resource.setrlimit(kind, (own, own))
     folders = [os.open(folder, os.O_RDONLY | os.O_DIRECTORY) for folder in FOLDERS]
-    socket.send_fds(
-        line, [b"1"], folders
-    )  # all is set; what goes wrong from here on is the program's own
+    # all is set; what goes wrong from here on is the program's own
+    socket.send_fds(line, [b"1"], folders)
     child = os.fork() if in_container else 0
     if child:
         guard(child, line)

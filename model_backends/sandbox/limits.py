@@ -62,9 +62,8 @@ class Limits:
             "RLIMIT_SIGPENDING": 1024,
         }
         if own_namespace and _kernel() >= (5, 14):
-            found["RLIMIT_NPROC"] = (
-                self.processes + 2
-            )  # bubblewrap's own, and one too many, which the watch sees
+            # bubblewrap's own, and one too many, which the watch sees
+            found["RLIMIT_NPROC"] = self.processes + 2
         return found
 
 

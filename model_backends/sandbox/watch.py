@@ -32,18 +32,16 @@ def load_below(first: int, most_memory: int, used: dict[tuple[int, str], int]) -
     memory = threads = ticks = 0
     pids = list(_below(first))
     for pid in pids:
-        with contextlib.suppress(
-            OSError, ValueError, IndexError
-        ):  # it has ended meanwhile
+        # it has ended meanwhile
+        with contextlib.suppress(OSError, ValueError, IndexError):
             resident, shared = map(
                 int, (_PROC / f"{pid}/statm").read_text().split()[1:3]
             )
             fields = (_PROC / f"{pid}/stat").read_text().rpartition(")")[2].split()
             memory += (resident - shared) * _PAGE
             threads += int(fields[17])
-            ticks += sum(
-                map(int, fields[11:15])
-            )  # with those of children that it has waited for
+            # with those of children that it has waited for
+            ticks += sum(map(int, fields[11:15]))
             if own := sum(map(int, fields[11:13])):
                 used[pid, fields[19]] = own
     with contextlib.suppress(OSError, IndexError):

@@ -65,9 +65,8 @@ class Server:
         """Wait until it can answer. Raises MmevalError where it cannot; it is ended
         then."""
         until = time.monotonic() + seconds
-        while (
-            self._leash.has_ended or not self._is_healthy()
-        ):  # another program may have taken its port
+        # another program may have taken its port
+        while self._leash.has_ended or not self._is_healthy():
             if self._leash.has_ended:
                 raise MmevalError(f"{self.end()} before it could answer{self._said}")
             if time.monotonic() > until:

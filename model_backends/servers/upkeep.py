@@ -61,9 +61,10 @@ class Upkeep:
                     return response
             finally:
                 self._open -= 1
+            # else it was not sent
             deaths += (
                 response.error is not None and response.error.kind != "unreachable"
-            )  # else it was not sent
+            )
             suspect = _Suspect(request, asyncio.get_running_loop().create_future())
             if deaths > 1:
                 self._suspects.append(suspect)
@@ -103,9 +104,8 @@ class Upkeep:
         try:
             if self.server is dead:
                 await self._start_again()
-            while (
-                self._open
-            ):  # they end with the server that had them, and may be suspects
+            # they end with the server that had them, and may be suspects
+            while self._open:
                 await asyncio.sleep(LOOK_SECONDS)
             while self._suspects:
                 suspect = self._suspects[0]

@@ -110,9 +110,8 @@ def _add(
         }
         values = {level: _value(found, level, one) for level, one in scores.items()}
         weights = {level: (one or {}).get("weight", 1) for level, one in scores.items()}
-        for line in range(
-            int(max(weights.values()))
-        ):  # the released script counts each line of an id
+        # the released script counts each line of an id
+        for line in range(int(max(weights.values()))):
             left = {
                 level: value if line < weights[level] else None
                 for level, value in values.items()

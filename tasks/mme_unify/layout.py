@@ -181,9 +181,8 @@ def _strict(
             if row.status != "unsupported" and not row.faulty
         ]
     )
-    if (
-        name in GENERATION
-    ):  # what was left out is inapplicable there, and its scores have no lowest value
+    # what was left out is inapplicable there, and its scores have no lowest value
+    if name in GENERATION:
         return (
             math.fsum(row.value or 0.0 for row in asked) / len(asked)
             if len(asked)

@@ -98,9 +98,8 @@ class MmmgDataset:
         rows = (
             (reader, line) for reader in readers for line in self._lines(reader.file)
         )
-        return starmap(
-            _Reader.sample, rows
-        )  # unlike a generator, it goes on after an error
+        # unlike a generator, it goes on after an error
+        return starmap(_Reader.sample, rows)
 
     def _lines(self, file: Path) -> Iterator[Line]:
         """The lines that count; one that is no row may have the field, so it is named

@@ -135,9 +135,8 @@ def test_layouts_the_page_and_a_comparison_have_it(tmp_path: Path) -> None:
     stored.close()
     write_report([outcome.folder], tmp_path / "page")
     assert "worth" in (page := (tmp_path / "page/index.html").read_text())
-    assert all(
-        label in page for label in ("best", "worst")
-    )  # by a score that trials have
+    # by a score that trials have
+    assert all(label in page for label in ("best", "worst"))
     other = document(
         again(
             outcome,
@@ -181,9 +180,8 @@ def test_where_no_answer_has_a_part_the_number_is_partial_or_unknown(
     tmp_path: Path,
 ) -> None:
     outcome = ran(tmp_path, "nothing", "no sound", roles=judge(tmp_path))
-    numbers = reversed(
-        [*number_rows([document(outcome)], ["toy"])]
-    )  # a number comes before its slices
+    # a number comes before its slices
+    numbers = reversed([*number_rows([document(outcome)], ["toy"])])
     rows = {row.metric: row for row in numbers if row.task == "t"}
     assert (
         number(outcome, "worth").value,

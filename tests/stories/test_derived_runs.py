@@ -177,9 +177,8 @@ def test_without_the_judge_it_is_unavailable_until_there_is_one(tmp_path: Path) 
 def test_without_a_judge_it_is_partial_until_there_is_one(tmp_path: Path) -> None:
     outcome = ran(tmp_path, THERE, *SOME)
     found = number(outcome, "what_there_is")
-    numbers = reversed(
-        [*number_rows([document(outcome)], ["toy"])]
-    )  # a number comes before its slices
+    # a number comes before its slices
+    numbers = reversed([*number_rows([document(outcome)], ["toy"])])
     notes = {(row.task, row.metric): row.notes for row in numbers}
 
     assert (found.value, found.inapplicable, outcome.exit_code) == (0.5, 1, EXIT_OK)
@@ -187,9 +186,8 @@ def test_without_a_judge_it_is_partial_until_there_is_one(tmp_path: Path) -> Non
         {"sound_worth": "scored", "text_worth": "unavailable"},
         {"sound_worth": "inapplicable", "text_worth": "unavailable"},
     ]
-    assert (
-        table(outcome).count("partial: without text_worth") >= 3
-    )  # of the task, and of its group in both tables
+    # of the task, and of its group in both tables
+    assert table(outcome).count("partial: without text_worth") >= 3
     for task in ("t", "all"):
         assert "partial: without text_worth" in notes[task, "what_there_is"]
     assert "partial" not in notes["t", "sound_worth"]

@@ -378,9 +378,8 @@ def test_whole_samples_have_their_averages_in_both_profiles(
     assert left.done.code == 0
     result = PARITY["averages"]["samples"][profile]["result"]
     for name, wanted in result["categories"].items():
-        if (
-            name != "decomposition"
-        ):  # no sample of it: no number here, and 0 in the released script's table
+        # no sample of it: no number here, and 0 in the released script's table
+        if name != "decomposition":
             assert left.values(f"isg_{name}") == pytest.approx(
                 {f"isg_{level}": wanted[level] for level in LEVELS}
             )

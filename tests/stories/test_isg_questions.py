@@ -132,10 +132,8 @@ def test_a_reply_with_a_fault_is_asked_for_three_times_and_then_the_row_has_fail
 ) -> None:
     with MockServer(reply='{{"Query": [], "Answer": []}}') as server:
         done = run(server, tmp_path / "runs", "--limit", "1")
-        assert (done.code, asked(server)) == (
-            3,
-            1 + 3,
-        )  # a caption, and the first stage
+        # a caption, and the first stage
+        assert (done.code, asked(server)) == (3, 1 + 3)
     assert "bad_reply" in done.err
 
 

@@ -26,9 +26,8 @@ def run(folder: Path, tasks: str, *flags: str) -> Ended:
 def test_data_that_end_too_early_cost_neither_other_tasks_nor_what_was_asked(
     tmp_path: Path,
 ) -> None:
-    write_rows(
-        tmp_path, "torn", GOOD, GOOD, TORN, GOOD
-    )  # where the row after the torn one begins is not known
+    # where the row after the torn one begins is not known
+    write_rows(tmp_path, "torn", GOOD, GOOD, TORN, GOOD)
     write_rows(tmp_path, "sound", GOOD)
     folder = run_folder(write_pair(tmp_path, "torn", "sound") / "runs")
     torn = run(tmp_path, "both")

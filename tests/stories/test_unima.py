@@ -95,10 +95,8 @@ def test_scripted_replies_are_answers_with_a_trace_for_each_trial(
 
 def test_the_embedded_model_can_play_every_role(tmp_path: Path) -> None:
     for row in asked(tmp_path, TINY):
-        assert steps(row)[-2:] == [
-            "plan",
-            "generate",
-        ]  # it writes no plan, so that it answers in words
+        # it writes no plan, so that it answers in words
+        assert steps(row)[-2:] == ["plan", "generate"]
 
 
 def test_the_sandbox_computes_what_a_question_needs(tmp_path: Path) -> None:

@@ -24,9 +24,8 @@ def clip_of(
 
     file = io.BytesIO()
     with av.open(file, "w", format=form) as out:
-        stream: Any = out.add_stream(
-            codec, rate=10
-        )  # its class depends on the codec's name
+        # its class depends on the codec's name
+        stream: Any = out.add_stream(codec, rate=10)
         stream.height, stream.width = frames[0].shape[:2] if frames else (32, 32)
         stream.pix_fmt = pixels
         for number, one in enumerate(frames):

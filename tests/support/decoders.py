@@ -8,9 +8,8 @@ from mmeval.decode import DEFAULT_LIMITS, DecodeLimits
 
 
 def every_frame(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
-    return sum(
-        1 for _ in decode.video(media, limits=limits)
-    )  # none is kept: a metric that keeps them pays for them
+    # none is kept: a metric that keeps them pays for them
+    return sum(1 for _ in decode.video(media, limits=limits))
 
 
 def every_page(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:

@@ -16,10 +16,8 @@ from mmeval.store.task_records import TaskRecords
 POINTS: dict[str, tuple[Any, str]] = {
     "receipt": (Segment, "_write_receipt"),  # before the media of an answer are stored
     "media": (Segment, "_store_media"),  # before its journal line
-    "line": (
-        Segment,
-        "write_line",
-    ),  # before the program goes on (the middle of an episode)
+    # before the program goes on (the middle of an episode)
+    "line": (Segment, "write_line"),
     "adopt": (Journal, "adopt"),  # a worker's answer is noted, and not checked yet
     "records": (TaskRecords, "keep_trial"),  # before the trial is scored
     "scores": (ScoreSet, "add"),  # once the answer that was under way is kept, too

@@ -100,9 +100,8 @@ def surroundings(folder: Path) -> Iterator[Surroundings]:
     open_to_all(folder)  # what hides them is the sandbox, not their modes
     with ExitStack() as stack:
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
-        stack.callback(
-            ctypes.CDLL(None).prctl, _SUBREAPER, 0, 0, 0, 0
-        )  # later tests kill parents of orphans
+        # later tests kill parents of orphans
+        stack.callback(ctypes.CDLL(None).prctl, _SUBREAPER, 0, 0, 0, 0)
         tcp, udp, local, abstract, docker = (
             stack.enter_context(socket.socket(family, kind))
             for family, kind in [

@@ -106,9 +106,8 @@ def clip(
 
     file = io.BytesIO()
     with av.open(file, "w", format=form) as out:
-        stream: Any = out.add_stream(
-            codec, rate=10
-        )  # its class depends on the codec's name
+        # its class depends on the codec's name
+        stream: Any = out.add_stream(codec, rate=10)
         stream.width, stream.height, stream.pix_fmt = 32, 16, "yuv420p"
         track: Any = out.add_stream("aac", rate=16000) if with_sound else None
         for number in range(frames):

@@ -57,9 +57,8 @@ def batched(
 
 def _load(folder: Path, device: str) -> str:
     note("load", device)
-    time.sleep(
-        float(os.environ.get("TOY_LOADING", "0"))
-    )  # a model that takes its time to load
+    # a model that takes its time to load
+    time.sleep(float(os.environ.get("TOY_LOADING", "0")))
     return (folder / "config.json").read_text()
 
 

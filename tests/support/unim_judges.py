@@ -101,9 +101,8 @@ def said(purpose: Purpose, words: str, key: str) -> str:
         return f"something like {key[:4]}, {key[4:8]} and {key[8:12]}"
     if purpose == "semantic":
         material = shown_in(words)
-        (candidate,) = material.keys() - {
-            "reference"
-        }  # the question is not to be judged
+        # the question is not to be judged
+        (candidate,) = material.keys() - {"reference"}
         grade = semantic_grade(material[candidate], material["reference"])
         return json.dumps({"reason": "by its words", "score": grade})
     if purpose == "quality":

@@ -74,9 +74,8 @@ def _shown(case: Case, folder: Path, url: str) -> str:
         for name, value in environment(**{**home, **case.env}).items()
         if value
     }
-    with (
-        pytest.MonkeyPatch.context() as patched
-    ):  # the library reads it once, when it is imported
+    # the library reads it once, when it is imported
+    with pytest.MonkeyPatch.context() as patched:
         patched.setattr(
             "huggingface_hub.constants.HF_HUB_OFFLINE", "HF_HUB_OFFLINE" in env
         )
@@ -108,10 +107,8 @@ def _plain(written: str, folder: Path, url: str) -> str:
 _CHANGING = tuple(
     (re.compile(pattern, re.MULTILINE), word)
     for pattern, word in (
-        (
-            r"^\d{4}-\d\d-\d\d:\d\d:\d\d:\d\d (\w+) +\[[\w.]+:\d+\] ",
-            r"\1 ",
-        ),  # the head of a line of the log
+        # the head of a line of the log
+        (r"^\d{4}-\d\d-\d\d:\d\d:\d\d:\d\d (\w+) +\[[\w.]+:\d+\] ", r"\1 "),
         (r"\d{4}-\d\d-\d\d[T ]\d\d[:-]\d\d[:-]\d\d(\.\d+)?", "TIME"),
         (r"127\.0\.0\.1:\d+", "HOST"),
         (r"(?<![.\w])(?=[0-9a-f]*\d)(?=[0-9]*[a-f])[0-9a-f]{12,64}\b", "DIGEST"),

@@ -92,9 +92,8 @@ def transient_score(samples: Samples) -> float:
     import numpy
 
     steps = envelope_steps(samples)
-    jump = numpy.percentile(
-        steps, JUMP_PERCENTILE, overwrite_input=True
-    )  # overwriting only reorders them
+    # overwriting only reorders them
+    jump = numpy.percentile(steps, JUMP_PERCENTILE, overwrite_input=True)
     return clipped(1 - float((steps > jump + STEP_TOLERANCE).mean()) / MOST_JUMPS)
 
 

@@ -326,6 +326,5 @@ def _text(row: Any, key: str) -> str:
 
 
 def _short(text: str) -> str:
-    return (
-        text if len(text) <= 40 else shortened(text, 37)
-    )  # it is part of the sample's digest
+    # it is part of the sample's digest
+    return text if len(text) <= 40 else shortened(text, 37)

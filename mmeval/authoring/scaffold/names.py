@@ -74,9 +74,8 @@ def package_name(kind: PackageKind, written: str) -> PackageName:
             f"the name of a package has at most {_LONGEST} letters, this one "
             f"{len(written):,}"
         )
-    if (
-        kind == "worker"
-    ):  # it is installed nowhere, and often has the name of its model's package
+    # it is installed nowhere, and often has the name of its model's package
+    if kind == "worker":
         return found
     if owner := _taken(found):
         other = f"{written}{'_' if '_' in written else '-'}{kind}"
@@ -88,11 +87,12 @@ def package_name(kind: PackageKind, written: str) -> PackageName:
 
 
 def _suggested(written: str) -> str:
+    # é is e
     plain = (
         unicodedata.normalize("NFKD", written.casefold())
         .encode("ascii", "ignore")
         .decode()
-    )  # é is e
+    )
     near = re.sub(r"[^a-z0-9]+", "_", plain).strip("_").lstrip("0123456789_")[:_LONGEST]
     if keyword.iskeyword(near):
         near = f"{near}_bench"

@@ -121,10 +121,8 @@ class ColumnsDataset:
             repo = source.repo or str(self._root)
             name = source.name or None
             revision = source.revision or None
-            for config in (
-                options,
-                *self._configs(),
-            ):  # first, as the library fetches what they name
+            # first, as the library fetches what they name
+            for config in (options, *self._configs()):
                 for path in _texts([config.get("data_files"), config.get("data_dir")]):
                     self._inside(path)
             self._builder = library.load_dataset_builder(
@@ -143,9 +141,10 @@ class ColumnsDataset:
                 features = {key: None for row in rows for key in row} | features
             else:
                 self._stream = self._streamed()
+                # a CSV has none yet
                 features = self._stream.features or dict.fromkeys(
                     next(iter(self._stream), {})
-                )  # a CSV has none yet
+                )
             if not features:
                 raise UsageError(
                     f"{self._place}: test_split {source.split!r} has no rows"
@@ -224,9 +223,8 @@ class ColumnsDataset:
             and "{" not in source
             and source not in self._names
         )
-        if is_word and (
-            near := did_you_mean(source, self._names)
-        ):  # it would be the same text in every row
+        # it would be the same text in every row
+        if is_word and (near := did_you_mean(source, self._names)):
             raise UsageError(
                 f"{self._place}: columns.{key}: there is no column {source!r}{near}",
                 name=f"columns.{key}",
@@ -300,9 +298,8 @@ class ColumnsDataset:
         return [str(file) for file in files.get(self._source.split, ())]
 
     def __iter__(self) -> Iterator[Sample]:
-        return map(
-            self._sample, self._rows(), count(1)
-        )  # unlike a generator, a map goes on after an error
+        # unlike a generator, a map goes on after an error
+        return map(self._sample, self._rows(), count(1))
 
     def _has_own_lines(
         self, declared: Mapping[str, Any], options: Mapping[str, Any]
@@ -327,9 +324,8 @@ class ColumnsDataset:
         """The rows; the error of one that cannot be read."""
         if not self._own_lines:
             return iter(self._stream)
-        from datasets.utils.file_utils import (
-            xPath,
-        )  # the path of a file here or on the hub
+        # the path of a file here or on the hub
+        from datasets.utils.file_utils import xPath
 
         files = map(xPath, self._files)
         return (
@@ -361,9 +357,8 @@ class ColumnsDataset:
         if failure:
             source = self._source
             reason = failure.reason.partition("\n")[0][:_MAX_REASON_CHARS]
-            if found := getattr(
-                failure.error, "table_column_names", None
-            ):  # as the library names a failed cast
+            # as the library names a failed cast
+            if found := getattr(failure.error, "table_column_names", None):
                 reason = f"the columns of its files differ: one has {', '.join(found)}"
             what = f"test_split {source.split!r}" + (
                 f" of dataset_name {source.name!r}" if source.name else ""

@@ -139,9 +139,8 @@ class InterleavedDataset:
         return sum(self._scan.rows)
 
     def __iter__(self) -> Iterator[Sample]:
-        return map(
-            self._sample, self._rows(), count(1)
-        )  # unlike a generator, a map goes on after an error
+        # unlike a generator, a map goes on after an error
+        return map(self._sample, self._rows(), count(1))
 
     def _rows(self) -> Iterator[tuple[DataRow, MediaFolder]]:
         """Each row with the folder that its paths start from."""
@@ -195,9 +194,8 @@ class MediaFolder:
         try:
             inside = self._folders.get(folder)
             if inside is None:
-                if (
-                    len(self._folders) == _MOST_FOLDERS
-                ):  # a folder for each row gains nothing
+                # a folder for each row gains nothing
+                if len(self._folders) == _MOST_FOLDERS:
                     self._folders.clear()
                 inside = self._folders[folder] = path_inside(
                     self.root, str(self.prefix / folder)

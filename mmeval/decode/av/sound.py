@@ -204,9 +204,8 @@ def _sound_file_blocks(
         while len(samples := file.read(block, dtype="float32", always_2d=True)):
             count += len(samples)
             yield Audio(samples, file.samplerate)
-        if (
-            count < declared and media.mime != "audio/mpeg"
-        ):  # MPEG audio only estimates its length
+        # MPEG audio only estimates its length
+        if count < declared and media.mime != "audio/mpeg":
             raise CorruptMediaError(
                 f"{media.label}: it is cut short, {count} of {declared} frames could "
                 "be read"
@@ -225,9 +224,8 @@ def _sound_track_blocks(
         resampler = av.AudioResampler(
             format="flt", layout=stream.layout, rate=stream.rate
         )
-        for frame in chain(
-            container.decode(stream), (None,)
-        ):  # None empties the resampler
+        # None empties the resampler
+        for frame in chain(container.decode(stream), (None,)):
             for part in resampler.resample(frame):
                 yield Audio(
                     part.to_ndarray().reshape(-1, len(part.layout.channels)),

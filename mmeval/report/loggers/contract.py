@@ -51,10 +51,8 @@ def log_results(
 ) -> None:
     """Hand results to each logger; a failure is a warning, as the files have them."""
     for name, logger in loggers.items():
-        with (
-            Caught() as failure,
-            contextlib.redirect_stdout(sys.stderr),
-        ):  # stdout holds the tables and nothing else
+        # stdout holds the tables and nothing else
+        with Caught() as failure, contextlib.redirect_stdout(sys.stderr):
             logger.log(outcome, published)
         if failure:
             _log.warning(

@@ -84,9 +84,8 @@ def details(
     ``outputs`` says of each metric under which number its verdicts stand."""
     sample = trial.sample
     is_output = len(made) == 1 and "output" not in trial.row
-    whole = (
-        trial.size <= MAX_TEXT
-    )  # nothing in it can be too long, so nothing has to be looked through
+    # nothing in it can be too long, so nothing has to be looked through
+    whole = trial.size <= MAX_TEXT
     return {
         "input": [
             {"role": m["role"], "parts": writer.parts(m["content"])}

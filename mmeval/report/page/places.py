@@ -94,9 +94,8 @@ class Places:
 
     def _address(self, path: Path) -> str:
         """Relative where the medium lies in the run's folder, else that of the file."""
-        whole = Path(
-            "/" + str(path.absolute()).lstrip("/")
-        )  # two strokes would name another machine
+        # two strokes would name another machine
+        whole = Path("/" + str(path.absolute()).lstrip("/"))
         if not whole.resolve().is_relative_to(self._run) or ".." in whole.parts:
             return whole.as_uri()
         return quote(

@@ -67,9 +67,8 @@ class Previews:
         known = self._failed.get(media.sha256)
         if known is not None:
             return {"note": known}
-        with (
-            Caught() as failure
-        ):  # whatever a medium does to its decoder, its trial is shown
+        # whatever a medium does to its decoder, its trial is shown
+        with Caught() as failure:
             return make(media)
         note = self._failed[media.sha256] = _note(media, failure.error)
         return {"note": note}

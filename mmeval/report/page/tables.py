@@ -144,9 +144,8 @@ def papers(runs: Sequence[tuple[StoredRun, str]]) -> Papers:
         for layout in layouts_of(run) if run.results else ():
             of = f" of {called}" if called else ""
             tables = []
-            with (
-                Caught() as failure
-            ):  # the page is about the run, whatever a layout does
+            # the page is about the run, whatever a layout does
+            with Caught() as failure:
                 tables = [paper(table) for table in tables_of(run, layout)]
             if failure:
                 log.debug("a layout failed", exc_info=failure.error)
@@ -183,9 +182,8 @@ def paper(table: Table) -> dict[str, Any]:
             ]
             for row in table.rows
         ],
-        "notes": [
-            _text(note.replace(UNKNOWN, "Empty")) for note in table.notes
-        ],  # as the cells are here
+        # as the cells are here
+        "notes": [_text(note.replace(UNKNOWN, "Empty")) for note in table.notes],
     }
 
 

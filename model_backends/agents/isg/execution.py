@@ -127,9 +127,8 @@ class Execution:
                 if needed != given
                 else ""
             )
-            if (
-                at == 0 and not what
-            ):  # a tool that is not asked makes no pictures beside those of others
+            # a tool that is not asked makes no pictures beside those of others
+            if at == 0 and not what:
                 self.first = selected
             if what := what or team.profile.crowded(at, selected, self.first):
                 self._note(calls[at], f"{selected.kind.name}: {what}")

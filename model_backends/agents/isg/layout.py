@@ -17,9 +17,8 @@ _TOKENS = re.compile(rf"{_TOKEN}(?:[\s,\"']*{_TOKEN})*")
 def found_layout(team: Team) -> Program[tuple[str, ...]]:
     """The blocks that the task asks for, as the first stage of ISG-Bench's question
     generation finds them."""
-    from mmeval.metrics.judged.isg.rows import (
-        tokens_between,
-    )  # listing the agent imports no metric
+    # listing the agent imports no metric
+    from mmeval.metrics.judged.isg.rows import tokens_between
     from mmeval.tasks.isg.graph.protocol import named_blocks
     from mmeval.tasks.isg.graph.stages import Structure, read_structure
 

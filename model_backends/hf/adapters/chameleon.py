@@ -78,9 +78,8 @@ class ChameleonAdapter(ChatAdapter):
         self._codes: dict[int, int] = dict(mapping.bpe2img)
         self._masks = BlockMasks(self._block_tokens(), self.own.ends or (self.own.pad,))
         if self.draws:
-            _ = (
-                mapping.img2bpe_mapping_tensor
-            )  # it needs the settings that are removed here
+            # it needs the settings that are removed here
+            _ = mapping.img2bpe_mapping_tensor
             mapping.image_tokens = []  # the library forbids them in every step
 
     def load_processor(self) -> Any:

@@ -116,9 +116,8 @@ class JanusAdapter(ChatAdapter):
         if "image" not in request.wants:
             return super().sampler(rows)
         sampling, _ = self.sampling(request).under(request.params)
-        return RowSampler(
-            [row.request.seed for row in rows], sampling, 0
-        )  # any code, since nothing ends a picture
+        # any code, since nothing ends a picture
+        return RowSampler([row.request.seed for row in rows], sampling, 0)
 
     def generate(
         self, rows: Sequence[Row], encoded: Encoded, max_new_tokens: int

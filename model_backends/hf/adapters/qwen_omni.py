@@ -153,9 +153,8 @@ class QwenOmniAdapter(ChatAdapter):
             if is_out_of_memory(error):
                 raise
             [written] = super().generate([row], encoded, max_new_tokens)
-            if (
-                isinstance(written, Stream) and not written.ids
-            ):  # the library cannot speak an empty text
+            # the library cannot speak an empty text
+            if isinstance(written, Stream) and not written.ids:
                 return Spoken(
                     written.ids,
                     written.finish_reason,

@@ -176,9 +176,8 @@ def _digits(kind: str, media: Media) -> str:
     """What the model reads of a medium. Raises ContentError for a damaged one."""
     look = page_count if media.mime == "application/pdf" else _OPENED.get(kind)
     if look is not None:
-        with suppress(
-            MissingExtraError
-        ):  # its packages may be missing: the answer does not depend on what is shown
+        # its packages may be missing: the answer does not depend on what is shown
+        with suppress(MissingExtraError):
             look(media)
     return "".join(CODES[kind][int(digit, 16)] for digit in media.sha256[:DIGITS])
 

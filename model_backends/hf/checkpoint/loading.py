@@ -140,9 +140,8 @@ def ask_for_same_digits() -> None:
     """Make torch use only deterministic algorithms."""
     import torch
 
-    os.environ.setdefault(
-        "CUBLAS_WORKSPACE_CONFIG", ":4096:8"
-    )  # cuBLAS needs it, and reads it at its first use
+    # cuBLAS needs it, and reads it at its first use
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(True)
     torch.backends.cudnn.benchmark = False
 
@@ -181,9 +180,8 @@ def _processor(transformers: Any, files: ModelFiles, settings: Settings) -> Any:
     except ValueError as error:
         if "Unrecognized processing class" not in str(error):
             raise
-        return transformers.AutoTokenizer.from_pretrained(
-            files.folder, **given
-        )  # its error names the reason
+        # its error names the reason
+        return transformers.AutoTokenizer.from_pretrained(files.folder, **given)
 
 
 def _refuse_broken_torchvision() -> None:

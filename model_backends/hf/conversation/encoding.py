@@ -68,9 +68,8 @@ def placed(encoded: Encoded, model: Any) -> Encoded:
         if not isinstance(value, torch.Tensor):
             found[name] = value
             continue
-        wide = (
-            value.is_floating_point() and value.ndim > 1
-        )  # a list of seconds keeps its digits
+        # a list of seconds keeps its digits
+        wide = value.is_floating_point() and value.ndim > 1
         found[name] = (
             value.to(model.device, model.dtype) if wide else value.to(model.device)
         )

@@ -225,9 +225,8 @@ class _Writer:
 
         frames = even_frames(media, VIDEO_FRAMES, limits=self._intake.limits)
         pictures = [self._enlarged(Image.fromarray(frame.rgb)) for frame in frames]
-        pictures = [
-            picture.resize(pictures[0].size) for picture in pictures
-        ]  # the size may change within a stream
+        # the size may change within a stream
+        pictures = [picture.resize(pictures[0].size) for picture in pictures]
         span = frames[-1].time - frames[0].time
         rate = (len(frames) - 1) / span if span else 1.0
         return Film(numpy.stack([numpy.asarray(picture) for picture in pictures]), rate)

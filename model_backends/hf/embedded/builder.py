@@ -183,7 +183,6 @@ def _sound_decoder(transformers: Any) -> Any:
         num_lstm_layers=1,
     )
     model = transformers.EncodecModel(config)
-    model.quantizer.layers[0].codebook.embed.normal_(
-        0, LOUDNESS
-    )  # the library makes them all zero
+    # the library makes them all zero
+    model.quantizer.layers[0].codebook.embed.normal_(0, LOUDNESS)
     return model

@@ -176,9 +176,8 @@ class RowSampler:
             self._warpers = self._sampling.warpers(scores.device)
         for warp in self._warpers:
             scores = warp(input_ids, scores)
-        exact = (
-            torch.float32 if scores.device.type == "mps" else torch.float64
-        )  # this device lacks the other
+        # this device lacks the other
+        exact = torch.float32 if scores.device.type == "mps" else torch.float64
         summed = scores.to(torch.float32).softmax(dim=-1).to(exact).cumsum(dim=-1)
         point = self._uniform(scores.device, exact)[:, None] * summed[:, -1:]
         drawn = torch.searchsorted(summed, point, right=True).clamp_(

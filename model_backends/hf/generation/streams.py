@@ -148,9 +148,8 @@ def _padding(config: Any, tokenizer: Any, ends: Sequence[int]) -> int:
     """The token after the end of an answer; if possible none that ends an answer.
     That would count as a token of an answer that a stop word has ended."""
     named = (config.pad_token_id, tokenizer.pad_token_id, *ends, 0)
-    usual: int = next(
-        token for token in named if token is not None and token >= 0
-    )  # some checkpoints say -1
+    # some checkpoints say -1
+    usual: int = next(token for token in named if token is not None and token >= 0)
     if usual not in ends:
         return usual
     return next(

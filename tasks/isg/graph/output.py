@@ -63,9 +63,8 @@ class _Writer(ExportFolder):
                 "Category": sample.metadata[CATEGORY],
                 **sample.metadata[ROW],
             }
-            row = from_line(
-                to_line({**head, GRAPH: predict})
-            )  # models write NaN, which becomes null
+            # models write NaN, which becomes null
+            row = from_line(to_line({**head, GRAPH: predict}))
             self._rows.setdefault(trial.repeat, []).append(row)
         elif trial.output is not None:
             self.counts["without"] += 1

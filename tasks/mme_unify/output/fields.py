@@ -70,9 +70,8 @@ def _parts(task: str, row: Mapping[str, Any], find: Find) -> Iterator[Part]:
         if isinstance(output, dict):
             yield from _text(output.get(keys.text))
             if task == "iee" and keys.picture in output and not output[keys.picture]:
-                yield Part(
-                    "image"
-                )  # the script asks whether the key is there, not for its value
+                # the script asks whether the key is there, not for its value
+                yield Part("image")
             yield from _medium(output.get(keys.picture), find)
     else:
         yield from _medium(

@@ -136,9 +136,8 @@ class OutputAnswers:
         )
         for key in ((words, media), (words, None), (None, media), (None, None)):
             if found := self._found.get((repeat, task, name, *key)):
-                at = sample.id.rpartition("/")[
-                    2
-                ]  # of equal questions the one in the same place
+                # of equal questions the one in the same place
+                at = sample.id.rpartition("/")[2]
                 return next(
                     (entry for entry in found if str(entry.number) == at), found[0]
                 )

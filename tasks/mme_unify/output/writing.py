@@ -109,10 +109,8 @@ class _Writer(ExportFolder):
         it."""
         try:
             frames = key_frames(clips[0]) if clips else []
-        except (
-            ContentError,
-            MissingExtraError,
-        ):  # it cannot be decoded, or nothing here can
+        except (ContentError, MissingExtraError):
+            # it cannot be decoded, or nothing here can
             self.counts["unframed"] += 1
             return
         for number, frame in enumerate(frames, 1):

@@ -158,10 +158,8 @@ def _locate(value: str, root: Path, folders: Sequence[str]) -> Media | None:
             state = os.lstat(f"{root}/{relative}")
             if linked := S_ISLNK(state.st_mode):
                 state = (root / relative).stat()
-        except (
-            OSError,
-            ValueError,
-        ):  # missing, or a name that this file system cannot hold
+        except (OSError, ValueError):
+            # missing, or a name that this file system cannot hold
             continue
         if S_ISREG(state.st_mode):
             return Media(

@@ -129,9 +129,8 @@ def _of_sides(given: Side, answer: Side) -> dict[str, Any]:
         "output_modalities": ["text", *_media_kinds(answer.content)],
     }
     if given.bundles or answer.bundles:
-        tags = dict.fromkeys(
-            (*given.bundles, *answer.bundles)
-        )  # the numbers of an answer may begin again
+        # the numbers of an answer may begin again
+        tags = dict.fromkeys((*given.bundles, *answer.bundles))
         labels["bundles"] = {
             tag: [*given.bundles.get(tag, ()), *answer.bundles.get(tag, ())]
             for tag in tags

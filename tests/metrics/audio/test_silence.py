@@ -34,11 +34,8 @@ def test_the_levels_are_those_of_librosa_and_a_silent_clip_is_all_sound() -> Non
         280,
         pytest.approx(wanted, abs=1e-6),
     )
-    for samples in (
-        silence(0.3),
-        silence(3),
-        np.zeros(1, np.float32),
-    ):  # silent throughout, and so all sound
+    # silent throughout, and so all sound
+    for samples in (silence(0.3), silence(3), np.zeros(1, np.float32)):
         assert sounding(samples) == segments(samples) == [Interval(0, len(samples))]
         assert len(trimmed(samples)) == len(samples)
     empty = silence(0)

@@ -53,11 +53,8 @@ def scored(answer: Samples, profile: str = "standard", **given: Any) -> Score:
         (0.5, {"threshold": 0.5}, 0),  # at it
         (0.615, {"threshold": 0.62, "exclude": True}, 1),
         (0.625, {"threshold": 0.62, "exclude": True}, 0),
-        (
-            0.75,
-            {"nearest": 15},
-            0,
-        ),  # of the references ten count, whatever the others are
+        # of the references ten count, whatever the others are
+        (0.75, {"nearest": 15}, 0),
     ],
 )
 def test_above_the_threshold_it_passes(

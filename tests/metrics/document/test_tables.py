@@ -36,12 +36,10 @@ def test_words_stay_words_rows_become_a_table_and_cells_cannot_end_themselves() 
         OfficeTable(rows),
         "My fruit\nthis week",
     ]
-    assert (
-        len(blocks_of(["a  b", "c  d", "one", "two", "e  f", "g  h"])) == 3
-    )  # two lines of one cell end a table
-    assert blocks_of(["Page 1  of 2", "Dear all"]) == [
-        "Page 1  of 2\nDear all"
-    ]  # a single row is none
+    # two lines of one cell end a table
+    assert len(blocks_of(["a  b", "c  d", "one", "two", "e  f", "g  h"])) == 3
+    # a single row is none
+    assert blocks_of(["Page 1  of 2", "Dear all"]) == ["Page 1  of 2\nDear all"]
     assert markdown(["one", " ", OfficeTable(()), "two"]) == "one\n\ntwo"
     assert (
         markdown([OfficeTable((("a|b", "c\nd"), ("1",)))])

@@ -45,12 +45,8 @@ def test_a_box_is_widened_by_a_tenth_and_an_edit_inside_it_costs_nothing() -> No
         (140, 100, 400, 300): (125, 88, 150, 120),
     }
     assert {bbox: padded_box(bbox, (150, 120)) for bbox in boxes} == boxes
-    assert padded_box([50, 50, 60, 60], (159, 119)) == (
-        35,
-        39,
-        75,
-        71,
-    )  # the margin is rounded down
+    # the margin is rounded down
+    assert padded_box([50, 50, 60, 60], (159, 119)) == (35, 39, 75, 71)
     inside, outside = (
         painted(ORIGINAL, slice(40, 80), columns, (9, 9, 9))
         for columns in (slice(40, 90), slice(110, 150))

@@ -45,9 +45,8 @@ def test_every_item_of_the_seven_modalities_counts_the_same() -> None:
     assert found.evidence == {
         "modalities": {"text": {"count": 1, "mean": 1.0}, "image": image}
     }
-    assert (
-        gq(text=items(1.0, 1.0), other=Score(0.25)).value == 0.75
-    )  # a piece without items is one
+    # a piece without items is one
+    assert gq(text=items(1.0, 1.0), other=Score(0.25)).value == 0.75
 
 
 def test_items_without_a_scorer_are_left_out_and_without_any_it_is_unavailable() -> (
@@ -82,10 +81,8 @@ def test_an_item_without_a_quality_or_a_failed_piece_leaves_bounds() -> None:
     assert "image: item1: damaged" in found.reason
     assert found.evidence["modalities"]["image"] == {"count": 1, "mean": 0.5}
     failed = Score.unscored("ValueError", bounds=(0.25, 1.0))
-    assert gq(text=items(0.5), image=failed).bounds == (
-        0.25,
-        1.0,
-    )  # many pictures would outweigh the text
+    # many pictures would outweigh the text
+    assert gq(text=items(0.5), image=failed).bounds == (0.25, 1.0)
     assert gq(image=failed).bounds == (0.25, 1.0)
     assert gq(text=items(0.5), image=Score.lost("the process died")).cause == "lost"
 
@@ -101,10 +98,11 @@ def test_an_item_is_held_between_0_and_1_and_no_number_is_unknown() -> None:
             theirs=Score(1.0, evidence={"items": [{"label": "a", "quality": unknown}]})
         )
         assert (found.status, found.bounds) == ("unscored", (0.0, 1.0))
+    # no items
     assert (
         gq(
             text=Score(0.5, evidence={"items": 3}),
             image=Score(0.5, evidence={"items": []}),
         ).value
         == 0.5
-    )  # no items
+    )

@@ -76,6 +76,5 @@ def test_an_unscored_factor_leaves_bounds_unless_another_is_0() -> None:
             f"b: {UNSURE.reason}; c: {other.reason}",
         )
     assert score(a=1.0, b=known(0, 1)).cause == "final"
-    assert (
-        math.copysign(1, score(a=-0.1, b=0.0).value or 0.0) == 1.0
-    )  # zero has no sign
+    # zero has no sign
+    assert math.copysign(1, score(a=-0.1, b=0.0).value or 0.0) == 1.0

@@ -16,12 +16,10 @@ def test_hand_computed_cases_and_their_evidence() -> None:
     assert {case: score_of(wer, trial(*case)).value for case in rates} == pytest.approx(
         rates
     )
-    assert (
-        score_of(wer, trial("a b", ["x y", "a c"])).value == 1 / 2
-    )  # the nearest reference
-    assert (
-        score_of(wer, trial("hello  world", ["", "hello world"])).value == 0
-    )  # an empty one is passed over
+    # the nearest reference
+    assert score_of(wer, trial("a b", ["x y", "a c"])).value == 1 / 2
+    # an empty one is passed over
+    assert score_of(wer, trial("hello  world", ["", "hello world"])).value == 0
     assert (
         score_of(
             wer, trial(Interleaved.from_text("hello <<audio1>> world"), "hello world")

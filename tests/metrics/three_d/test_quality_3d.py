@@ -77,10 +77,8 @@ def test_vertices_at_one_place_are_one_unless_they_stay_apart_as_at_a_texture_se
         quality(alone, "official") is None and quality(points, "official") is not None
     )
     same = ply(np.full((64, 3), 0.25))
-    assert (quality(same), quality(same, "official")) == (
-        0,
-        0.79,
-    )  # merged they are one point
+    # merged they are one point
+    assert (quality(same), quality(same, "official")) == (0, 0.79)
     monkeypatch.setattr(module, "MAX_AT_ONE_PLACE", 5)
     assert (
         quality(same),

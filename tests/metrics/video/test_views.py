@@ -62,17 +62,13 @@ def test_a_fragment_comes_from_each_cell_of_the_grid_which_a_small_picture_is_en
 ):
     made, last = fragments(places(700, 1400), CORNER), fragments(places(700, 1400), END)
     assert made.shape == (224, 224, 3)
-    assert [made[32 * at, 0, 0] for at in range(7)] == [
-        25 * at for at in range(7)
-    ]  # a cell has 100 rows
+    # a cell has 100 rows
+    assert [made[32 * at, 0, 0] for at in range(7)] == [25 * at for at in range(7)]
     assert [made[0, 32 * at, 1] for at in range(7)] == [
         (50 * at) % 256 for at in range(7)
     ]
-    assert last[0, 0].tolist() == [
-        67 // 4,
-        167 // 4,
-        0,
-    ]  # 100 - 32 and 200 - 32, the last place left out
+    # 100 - 32 and 200 - 32, the last place left out
+    assert last[0, 0].tolist() == [67 // 4, 167 // 4, 0]
     assert last[31, 31].tolist() == [98 // 4, 198 // 4, 0]
     assert fragments(places(112, 336), CORNER)[-1, -1, 0] == (112 - 1) // 4
     assert np.array_equal(fragments(places(224, 224), END), places(224, 224))
@@ -95,9 +91,8 @@ def test_a_picture_is_resized_between_the_nearest_pixels_alone_and_normalised_by
         50,
         0,
     ]
-    assert (
-        resized(nine, 3, 3).max() == resized(nine, 3, 3).min() == 90
-    )  # what lies between does not count
+    # what lies between does not count
+    assert resized(nine, 3, 3).max() == resized(nine, 3, 3).min() == 90
     grey = normalised(np.full((3, 32, 2, 2, 3), 128, np.uint8))
     assert (grey.shape, grey.dtype) == ((3, 3, 32, 2, 2), np.float32)
     assert grey[0, :, 0, 0, 0] == pytest.approx(
@@ -113,9 +108,8 @@ def test_both_views_have_the_shapes_that_the_branches_take_and_damage_is_an_erro
         (3, 3, 32, 224, 224),
         (1, 3, 32, 224, 224),
     ]
-    first, last = (
-        found.technical[0, 0, at].mean() for at in (0, 5)
-    )  # frames 0 and 10, each lighter than before
+    # frames 0 and 10, each lighter than before
+    first, last = (found.technical[0, 0, at].mean() for at in (0, 5))
     assert first < last
     with pytest.raises(CorruptMediaError):
         views_of(Media(data=sound_clip(), mime="video/mp4", size=1))

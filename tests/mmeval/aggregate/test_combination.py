@@ -135,9 +135,8 @@ def test_the_same_clusters_are_drawn_for_all_parts() -> None:
     rows = [i % 5 / 4 for i in range(40)]
     alike = made(part("a", *rows), part("b", *rows))
     single = part("a", *rows).result
-    assert alike.stderr == pytest.approx(
-        single.stderr, rel=0.1
-    )  # of independent parts it would be 0.71 of that
+    # of independent parts it would be 0.71 of that
+    assert alike.stderr == pytest.approx(single.stderr, rel=0.1)
     assert alike.bootstrap_iters == 400
     against = made(part("a", *rows), part("b", *(1 - row for row in rows)))
     assert (against.value, against.stderr) == (pytest.approx(0.5), 0.0)
@@ -178,9 +177,8 @@ def test_an_aggregator_that_is_no_mean_is_drawn_with_all_rows() -> None:
     rows = (1, 1, LOST, LOST)
     found = made(part("a", *rows, by=strict), part("b", *rows, by=strict))
     assert found.value == 0.5
-    assert found.stderr == pytest.approx(
-        0.25, rel=0.15
-    )  # of the trials with a value alone it would be 0
+    # of the trials with a value alone it would be 0
+    assert found.stderr == pytest.approx(0.25, rel=0.15)
 
 
 def test_a_range_without_ends_gives_no_bounds() -> None:

@@ -200,9 +200,8 @@ def test_a_number_without_a_formula_is_bootstrapped_when_that_is_asked_for() -> 
     )
     assert (without.stderr, without.ci95, without.bootstrap_iters) == (None, None, 0)
     assert resampled.bootstrap_iters == 1000
-    assert resampled.stderr == pytest.approx(
-        0.05, rel=0.2
-    )  # sqrt(1 / 4n) over a density of 1
+    # sqrt(1 / 4n) over a density of 1
+    assert resampled.stderr == pytest.approx(0.05, rel=0.2)
     assert resampled.ci95 == pytest.approx((0.4, 0.6), abs=0.03)
 
 

@@ -227,9 +227,8 @@ def test_a_file_that_has_changed_or_gone_is_no_fault_of_the_medium(
             == "internal"
         )
         path.unlink(missing_ok=True)
-    gltf = Media.from_bytes(
-        b'{"asset": {"version": "2.0"}}', "a.gltf"
-    )  # which cannot be read here
+    # which cannot be read here
+    gltf = Media.from_bytes(b'{"asset": {"version": "2.0"}}', "a.gltf")
     kind, message = error_of(of_medium(gltf, "3d"), SEEING)
     assert (kind, "model/gltf+json" in message) == ("unsupported", True)
 
@@ -243,9 +242,8 @@ def test_only_routes_that_may_be_gone_are_part_of_the_name_of_a_call(
     assert (len(drawn), drawn != route_mark(call("document"), SEEING)) == (8, True)
     newer = {**ROUTES, "3d->renders": replace(ROUTES["3d->renders"], version=2)}
     monkeypatch.setattr(module, "ROUTES", newer)
-    monkeypatch.setattr(
-        module, "_of_inputs", module._of_inputs.__wrapped__
-    )  # without its memory
+    # without its memory
+    monkeypatch.setattr(module, "_of_inputs", module._of_inputs.__wrapped__)
     assert route_mark(call("3d"), SEEING) != drawn
 
 

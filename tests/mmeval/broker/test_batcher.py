@@ -127,9 +127,8 @@ async def test_the_next_batch_begins_before_the_answers_of_the_last_one_are_read
     class Thread(Answers):
         async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
             most = await super().answer(batch, deliver)
-            await asyncio.sleep(
-                0
-            )  # a thread reports its last row, and then that it is done
+            # a thread reports its last row, and then that it is done
+            await asyncio.sleep(0)
             return most
 
     async def trial(text: str) -> int:

@@ -207,9 +207,8 @@ async def test_a_step_that_asks_something_else_than_before_is_named(
     with pytest.raises(ReplayMismatchError, match=r"step 1 of t/s0/0 .*--fresh"):
         await run(tmp_path, asks("a", "other"), model=Toy())
     await run(tmp_path / "pair", pair("b"), model=Toy())
-    with pytest.raises(
-        ReplayMismatchError, match=r"step 1\.1 "
-    ):  # although the answer beside it is newer
+    # although the answer beside it is newer
+    with pytest.raises(ReplayMismatchError, match=r"step 1\.1 "):
         await run(tmp_path / "pair", pair("changed"), model=Toy())
 
 
@@ -240,9 +239,8 @@ async def test_what_followed_from_a_lost_answer_is_asked_again_and_no_more(
         [f"{'new' if i >= lost else 'old'} {i}" for i in range(3)],
         [],
     )
-    damage(
-        tmp_path, "#0"
-    )  # and so it is where that answer alone is asked again, by another task
+    # and so it is where that answer alone is asked again, by another task
+    damage(tmp_path, "#0")
     await run(tmp_path, turns(1), scope("other"), model=worded("newest "))
     assert await run(tmp_path, turns(3), model=worded("newest ")) == [
         "newest 0",
@@ -528,9 +526,8 @@ async def test_after_three_tries_the_call_has_failed_with_the_beginning_of_the_r
         tmp_path / "whole", judged(), by_content(), judge=saying("x " * 149 + "xx")
     )
     assert whole[0].endswith("x xx'")
-    lost = failing(
-        *["bad_reply"] * 5
-    )  # on its way, which is tried again as often as any call
+    # on its way, which is tried again as often as any call
+    lost = failing(*["bad_reply"] * 5)
     await run(tmp_path / "lost", judged(), by_content(), retries=1, judge=lost)
     assert len(lost.asked) == 2
     (odd,) = await run(

@@ -79,9 +79,8 @@ async def test_the_limit_falls_when_more_than_half_of_a_round_is_refused(
     limit: int, refusals: int, left: int
 ) -> None:
     limiter = Limiter(limit)
-    for _ in range(
-        3 * limit
-    ):  # few refusals among the answers of each round slow no call down
+    # few refusals among the answers of each round slow no call down
+    for _ in range(3 * limit):
         limiter.refused(0.0)
         for _ in range(3):
             limiter.succeeded()

@@ -44,10 +44,8 @@ def test_a_list_of_parts_is_taken_as_it_is_and_labels_in_their_usual_spellings()
         Part("image", media=PNG),
     )
     assert ContentReader(only_png).read(parts, "input").parts == read
-    filled = {
-        "text": "hi",
-        "media": {"image1": None},
-    }  # as Parquet writes what is absent
+    # as Parquet writes what is absent
+    filled = {"text": "hi", "media": {"image1": None}}
     assert ContentReader(only_png).read(filled, "input").parts == (text_part("hi"),)
     spelt = ContentReader(
         only_png, dict.fromkeys(("image1", "IMG_2", "threeD1", "3d 4", "audio01"), PNG)

@@ -27,9 +27,8 @@ def test_the_size_in_a_header_is_checked_without_the_pixels(
     (tmp_path / "a").write_bytes(tiny.picture(form, size=(30, 20)))
     (tmp_path / "cut").write_bytes(tiny.picture(form)[:9])
     check_size(Media.from_path(tmp_path / "a"), limits=DecodeLimits(max_pixels=600))
-    check_size(
-        Media.from_bytes(tiny.picture(form)), limits=DecodeLimits(max_pixels=1)
-    )  # it is not a file
+    # it is not a file
+    check_size(Media.from_bytes(tiny.picture(form)), limits=DecodeLimits(max_pixels=1))
     with pytest.raises(MediaLimitError, match="max_pixels = 599"):
         check_size(Media.from_path(tmp_path / "a"), limits=DecodeLimits(max_pixels=599))
     cut = Media(path=tmp_path / "cut", mime=Media.from_bytes(tiny.picture(form)).mime)

@@ -323,9 +323,8 @@ def test_what_fails_is_counted_by_its_reason(tmp_path: Path) -> None:
         {"KeyError: 'colour'": 1},
     )
     assert found.exit_code == 0
-    both = forecast_text(
-        replace(found, tasks=found.tasks * 2)
-    )  # what several tasks share is one line
+    # what several tasks share is one line
+    both = forecast_text(replace(found, tasks=found.tasks * 2))
     assert [line for line in both.splitlines() if "colour" in line] == [
         "problem: toy, toy: 2 of 6 trials: KeyError: 'colour'"
     ]

@@ -142,9 +142,8 @@ def test_evidence_holds_the_votes_where_there_are_several() -> None:
     each = [{"met": True}, {"met": True}, {"met": False}]
     several = {"met": True, "votes": each, "spread": {"met": pytest.approx(1 / 3)}}
     assert combined(YES, votes("yes", "yes", "no")).evidence == several
-    form = ReplyForm(
-        (Text("reason"), YesNo("met", unsure=True))
-    )  # the reason is that of a vote for what was agreed on
+    # the reason is that of a vote for what was agreed on
+    form = ReplyForm((Text("reason"), YesNo("met", unsure=True)))
     given = [
         f'{{"reason": "{word}!", "met": "{word}"}}' for word in ("no", "yes", "yes")
     ]

@@ -271,9 +271,8 @@ def test_an_unreadable_file_is_named(
     place: str, file: str, mine: Path, tmp_path: Path, monkeypatch: Any
 ) -> None:
     def refused(path: str) -> str:
-        raise OSError(
-            errno.EIO, "broken", *([path] if file else [])
-        )  # a read names no file
+        # a read names no file
+        raise OSError(errno.EIO, "broken", *([path] if file else []))
 
     monkeypatch.setattr(model_files, "_read_digest", refused)
     folder = write_files(tmp_path / place, MODEL)

@@ -56,9 +56,8 @@ def test_an_option_that_only_task_files_give_is_warned_of_once(
         }
     )
     check_options({"model": Toy(), "judge": Drawing()}, [of_judge])
-    check_options(
-        {"model": Toy()}, [asked_with("image.steps", **{"image.steps": 5})]
-    )  # which may know anything
+    # which may know anything
+    check_options({"model": Toy()}, [asked_with("image.steps", **{"image.steps": 5})])
     assert [
         message.partition("model")[0].partition("judge")[0]
         for message in caplog.messages

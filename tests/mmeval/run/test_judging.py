@@ -228,9 +228,8 @@ async def test_only_as_many_trials_are_under_way_as_keep_the_judge_busy(
     async with desk(tmp_path / "served", Watching(), limit=3) as at:
         await at.judge(*trials(20))
     assert max(seen) == 2 * 3
-    judge = ToyLocal(
-        max_batch_size=8
-    )  # whose verdicts are given in whole batches from the first on
+    # whose verdicts are given in whole batches from the first on
+    judge = ToyLocal(max_batch_size=8)
     async with desk(tmp_path) as at:
         at.broker.roles["judge"] = BackendRuntime(
             judge, limit=8, retries=0, live=lambda: at.broker.live_trials

@@ -212,10 +212,8 @@ def test_two_messages_are_under_way_and_adding_waits_when_very_many_wait(
 
         task = asyncio.create_task(bring())
         await turns()
-        assert (len(added), noting.sizes()) == (
-            11 + 8 + 8,
-            [(0, 8)] * 2,
-        )  # above 100 bytes, then two are taken
+        # above 100 bytes, then two are taken
+        assert (len(added), noting.sizes()) == (11 + 8 + 8, [(0, 8)] * 2)
         noting.gate.set()
         await task
 

@@ -54,9 +54,8 @@ def test_no_signal_ends_a_process_before_it_has_settled_and_then_sigterm_alone_d
 def _signalled(line: Connection) -> None:
     for number in ENDING:
         os.kill(os.getpid(), number)
-    signal.signal(
-        signal.SIGTERM, lambda *_: None
-    )  # the one that waits, which would end this process when it settles
+    # the one that waits, which would end this process when it settles
+    signal.signal(signal.SIGTERM, lambda *_: None)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     settle_signals()
     line.send([signal.getsignal(number) for number in ENDING])

@@ -63,11 +63,12 @@ def test_the_picture_of_an_answer_is_encoded_once_for_all_questions_about_it(
         list[int](),
     )
     encode = base64.b64encode
+    # both in one
     monkeypatch.setattr(
         base64,
         "b64encode",
         lambda data: encoded.append(1) or encode(data),  # type: ignore[func-returns-value]
-    )  # both in one
+    )
     questions: list[Message] = [
         message("user", f"criterion {number}", *shown) for number in range(10)
     ]

@@ -51,9 +51,8 @@ def test_a_host_that_is_absent_or_takes_no_connection_is_unreachable(
         address = there.removeprefix("http://").removesuffix("/v1")
         assert (error.kind, error.message.startswith(address)) == ("unreachable", True)
     monkeypatch.setattr("mmeval.model_backends.openai.transport.CONNECT_TIMEOUT", 0.1)
-    with (
-        socket.socket() as full
-    ):  # a queue of one that is never emptied: the system drops what comes after
+    # a queue of one that is never emptied: the system drops what comes after
+    with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
         with socket.create_connection(full.getsockname()), socket.socket() as second:

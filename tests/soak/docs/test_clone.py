@@ -199,9 +199,8 @@ def test_a_benchmark_prints_its_table(command: str) -> None:
 
 @pytest.mark.parametrize("command", printed(STANDS_IN))
 def test_a_stand_in_server_answers(command: str) -> None:
-    elsewhere = re.sub(
-        r"--port 800\d", "--port 0", command
-    )  # another program may have the port of the page
+    # another program may have the port of the page
+    elsewhere = re.sub(r"--port 800\d", "--port 0", command)
     assert elsewhere != command
     with subprocess.Popen(
         ["bash", "-c", f"exec {elsewhere}"],

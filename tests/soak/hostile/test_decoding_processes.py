@@ -50,8 +50,7 @@ def test_a_killed_process_leaves_none_behind_though_a_fork_of_it_lives_and_a_str
         handle = os.pidfd_open(process)
     except ProcessLookupError:
         handle = -1
-    gone = handle < 0 or bool(
-        select.select([handle], [], [], 60)[0]
-    )  # readable once it has ended
+    # readable once it has ended
+    gone = handle < 0 or bool(select.select([handle], [], [], 60)[0])
     os.kill(fork, signal.SIGKILL)
     assert gone

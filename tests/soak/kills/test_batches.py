@@ -134,9 +134,8 @@ def test_model_judge_and_captioner_in_batches_give_the_same_scores_at_half_the_p
         return usd
 
     half = spent("whole") / 2
-    assert (
-        half <= spent("batch", batch="true") < 1.2 * half
-    )  # a call that comes late may be asked alone
+    # a call that comes late may be asked alone
+    assert half <= spent("batch", batch="true") < 1.2 * half
     assert list(score_files(tmp_path / "batch").values()) == list(
         score_files(tmp_path / "whole").values()
     )

@@ -56,9 +56,8 @@ def ended(process: int) -> bool:
     except ProcessLookupError:
         return True
     with os.fdopen(handle):
-        return bool(
-            select.select([handle], [], [], DEADLINE)[0]
-        )  # readable once it has ended
+        # readable once it has ended
+        return bool(select.select([handle], [], [], DEADLINE)[0])
 
 
 @pytest.mark.parametrize("child", CHILDREN)
@@ -72,9 +71,8 @@ def test_a_process_ends_with_its_parent(child: str, tmp_path: Path) -> None:
         start_new_session=True,
     ) as parent:
         try:
-            parent.communicate(
-                timeout=DEADLINE
-            )  # to the end of the stream, which each of its processes holds
+            # to the end of the stream, which each of its processes holds
+            parent.communicate(timeout=DEADLINE)
             assert parent.returncode == -signal.SIGKILL
             left = [
                 int(number) for number in (tmp_path / "orphans").read_text().split()

@@ -11,9 +11,8 @@ from tests.support.scored import PLUGINS, Lane, answered, plan, scored, values
 from tests.support.task_folder import installed, write_files
 from tests.support.toy_weights import MODEL
 
-pytestmark = pytest.mark.timeout(
-    1800
-)  # it ends native code after twice its time on every core
+# it ends native code after twice its time on every core
+pytestmark = pytest.mark.timeout(1800)
 SECONDS = 2.0
 """A limit that a busy machine keeps by far for an answer without work."""
 

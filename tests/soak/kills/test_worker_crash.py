@@ -87,9 +87,8 @@ class Runs:
                 signal.SIGKILL,
             )
             (self.folder / "go").touch()
-            return running.process.wait(
-                DEADLINE
-            )  # its workers may still be there, and hold what it printed
+            # its workers may still be there, and hold what it printed
+            return running.process.wait(DEADLINE)
 
     def all_end(self) -> None:
         wait_for(
@@ -106,9 +105,8 @@ def runs(tmp_path: Path) -> Runs:
 def test_a_run_whose_process_is_killed_again_and_again_asks_nothing_twice(
     tmp_path: Path,
 ) -> None:
-    runs = Runs(
-        tmp_path, prefix="<think>hm</think>"
-    )  # an answer with its reasoning in it would be wrong
+    # an answer with its reasoning in it would be wrong
+    runs = Runs(tmp_path, prefix="<think>hm</think>")
     died = [
         runs.killed_inside("adopt", 3),
         runs.killed_after(8, worker=False),

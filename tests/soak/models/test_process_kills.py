@@ -62,9 +62,8 @@ def kill(victim: str, runs: ProcessRuns, running: Running) -> None:
             "copy": copies(runs)[-1],
             "program": program,
         }.get(victim)
-        os.kill(
-            pid or os.getpgid(program), signal.SIGKILL
-        )  # the wrapper leads the group, and is not always the parent
+        # the wrapper leads the group, and is not always the parent
+        os.kill(pid or os.getpgid(program), signal.SIGKILL)
 
 
 def all_gone(runs: ProcessRuns) -> bool:

@@ -237,11 +237,8 @@ def test_a_checker_of_types_sees_the_whole_package_from_a_plugin(
     tmp_path: Path,
     request: pytest.FixtureRequest,
 ) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        checker,
-    ]  # pyright's own program comes from another index when it is first asked
+    # pyright's own program comes from another index when it is first asked
+    command = [sys.executable, "-m", checker]
     if (
         checker == "pyright"
         and subprocess.run([*command, "--version"], capture_output=True).returncode

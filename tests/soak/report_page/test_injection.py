@@ -181,9 +181,8 @@ def test_the_policy_stops_what_would_be_fetched_or_run(
             return fetch("https://evil.invalid/").catch(() => {});
         }""")
         while sum("Content Security Policy" in text for text in seen.complaints) < 3:
-            page.wait_for_timeout(
-                50
-            )  # these come as events, while the page is waited for
+            # these come as events, while the page is waited for
+            page.wait_for_timeout(50)
         assert set(ends) <= {"csp"}, (
             "asked for, and stopped by the policy before anything left"
         )

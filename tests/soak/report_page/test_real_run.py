@@ -23,9 +23,8 @@ def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--output_path",
         folder,
     )
-    mmeval_process(
-        *tasks, "--model", "reference"
-    )  # another process: Chromium's driver has an event loop in this one
+    # another process: Chromium's driver has an event loop in this one
+    mmeval_process(*tasks, "--model", "reference")
     return next(folder.glob("*/default/report/index.html"))
 
 

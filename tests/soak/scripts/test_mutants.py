@@ -96,9 +96,8 @@ TREE = {
 def test_a_run_tells_a_fault_that_a_test_notices_from_one_that_none_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delenv(
-        "PYTEST_XDIST_WORKER", raising=False
-    )  # the tests inside have workers of their own
+    # the tests inside have workers of their own
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     tree, file = write_files(tmp_path / "tree", TREE), tmp_path / "faults.jsonl"
     for words in (
         "init -q",

@@ -65,9 +65,8 @@ def four_repeats(random: Random, clusters: int, difference: float) -> Paired:
     """Easy samples and hard ones, each answered four times, right or wrong."""
     ease = np.repeat(random.beta(2, 2, size=clusters), 4)
     luck = random.random((2, 4 * clusters))
-    better = ease + 2 * difference * (
-        1 - ease
-    )  # half of all answers are right in the reference
+    # half of all answers are right in the reference
+    better = ease + 2 * difference * (1 - ease)
     return compared((luck[0] < ease) * 1.0, (luck[1] < better) * 1.0, 4, width=1.0)
 
 
@@ -108,9 +107,8 @@ def power(kind: str, clusters: int) -> float:
     random = np.random.default_rng(3)
     sign = -1 if "right" in kind else 1
     difference = 0.0
-    for _ in range(
-        3
-    ):  # a worse run differs in more samples: what is seen depends on what there is
+    # a worse run differs in more samples: what is seen depends on what there is
+    for _ in range(3):
         seen = [
             KINDS[kind](random, clusters, sign * difference).smallest_seen(0.05, 0.8)
             for _ in range(200)

@@ -78,9 +78,8 @@ def main(kinds: list[str]) -> None:
 
 
 def opened(name: str, opener: str, data: bytes) -> Opened:
-    if (
-        opener in _APART
-    ):  # the last file may have cost a process apart that knows its libraries
+    # the last file may have cost a process apart that knows its libraries
+    if opener in _APART:
         for other, small in _APART.items():
             OPENERS[other](Media.from_bytes(small))
     busy, outcome, message = _busy(), "decoded", ""

@@ -396,11 +396,8 @@ def test_the_structure_of_the_judge_file_is_that_of_the_score(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("predict", "says", "levels"),
     [
-        (
-            {"block_qa": [], "image_qa": []},
-            "Yes",
-            [0, 1, 0, 1],
-        ),  # the script finds no questions, and ends
+        # the script finds no questions, and ends
+        ({"block_qa": [], "image_qa": []}, "Yes", [0, 1, 0, 1]),
         (GRAPH, "Yes", [1, 7, 0.5, 6]),
         (GRAPH, True, [1, 7, 0, 6]),  # a verdict that is no text ends the pictures
         (GRAPH, "Yes.", [1, 7, 0, 6]),

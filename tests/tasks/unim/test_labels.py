@@ -11,10 +11,8 @@ from mmeval.tasks.unim.labels import capabilities_of
         (["c7", "C07", 7, "7"], ["C7"]),
         (["Spatial Understanding", "content-editing", "planning"], ["C2", "C5", "C10"]),
         ("reasoning", ["C7"]),
-        (
-            ["C11", "c0", "tool use", "C1"],
-            ["C11", "c0", "tool use", "C1"],
-        ),  # unknown ones stay
+        # unknown ones stay
+        (["C11", "c0", "tool use", "C1"], ["C11", "c0", "tool use", "C1"]),
         ([], []),
         (None, []),
         # What is no weight makes none.

@@ -52,10 +52,8 @@ def test_records_are_samples_with_ids_of_their_own(
 ) -> None:
     for file, rows in files.items():
         write_records(tmp_path, *rows, file=file)
-    for folder in (
-        tmp_path,
-        tmp_path / "qapairs_placeholder",
-    ):  # the records may lie right inside
+    # the records may lie right inside
+    for folder in (tmp_path, tmp_path / "qapairs_placeholder"):
         dataset = unim_dataset(folder)
         assert [sample.id.partition("/")[2] for sample in dataset] == ids
         assert len(dataset) == len(ids)

@@ -152,10 +152,8 @@ def test_the_released_terms_of_shapes_are_reproduced(
         "quality_3d", SHAPES, "--profile", "official", combination=combination
     )
     for name, wanted in SHAPES.items():
-        terms, measures = (
-            wanted["terms"],
-            wanted["measures"],
-        )  # topology, geometry, sampling; and some measures of them
+        # topology, geometry, sampling; and some measures of them
+        terms, measures = (wanted["terms"], wanted["measures"])
         drawn, item = name.startswith("m"), found[name]
         assert [item[term] for term in "TG"] == pytest.approx(terms[:2], abs=SAME), name
         assert item["S"] == pytest.approx(terms[2], abs=DRAWN if drawn else SAME), name

@@ -32,14 +32,10 @@ def test_a_silence_in_the_middle_is_a_gap_and_a_frame_is_silent_when_almost_all_
 def test_a_silent_frame_is_far_below_the_loudest_ones() -> None:
     loud = [0.5] * 5
     silent = [
-        *(
-            (loud + [0.032] * 5, 0),
-            (loud + [0.031] * 5, 5),
-        ),  # 24 dB below: above -30 dB and not
-        *(
-            ([0.1] * 5 + [0.0101] * 5, 0),
-            ([0.003] * 5 + [0.0019] * 5, 0),
-        ),  # less than 20 dB below, above -55 dB
+        # 24 dB below: above -30 dB and not
+        *((loud + [0.032] * 5, 0), (loud + [0.031] * 5, 5)),
+        # less than 20 dB below, above -55 dB
+        *(([0.1] * 5 + [0.0101] * 5, 0), ([0.003] * 5 + [0.0019] * 5, 0)),
         # The median of the loudest three tenths: of two or four tenths it would be
         # another side of the limit.
         *(([0.5, 0.4, 0.15] + [0.012] * 7, 7), ([0.2, 0.1, 0.1] + [0.012] * 7, 0)),
@@ -54,11 +50,8 @@ def test_a_silent_frame_is_far_below_the_loudest_ones() -> None:
 
 
 def test_what_gaps_cost() -> None:
-    factors = {
-        (0.1, 0.15): 1,
-        (0.9, 0.1): 0.5,
-        (2.0, 0.1): 0.02,
-    }  # 0.8 of 1.6 seconds is half
+    # 0.8 of 1.6 seconds is half
+    factors = {(0.1, 0.15): 1, (0.9, 0.1): 0.5, (2.0, 0.1): 0.02}
     factors |= {(0.0, 0.25): 0.8, (0.0, 0.45): 0.4 / 1.4, (0.0, 0.9): 0.1 / 3.2}
     factors |= {(1.58, 1.0): 0.1 * (1 - 1.48 / 1.6) / 3.6}
     assert {gap: gap_factor(*gap, seconds=2.0) for gap in factors} == pytest.approx(

@@ -21,7 +21,8 @@ def test_the_longer_the_period_the_less_of_the_frame_overlaps_and_noise_and_sile
         impulses[::period] = 1.0
         assert periodicity(impulses) == pytest.approx(found, abs=0.03)
     assert periodicity(white(RATE)) < 0.15
+    # 1440: no frame
     assert [periodicity(np.zeros(count, np.float32)) for count in (RATE, 1440)] == [
         0,
         0,
-    ]  # 1440: no frame
+    ]

@@ -49,14 +49,10 @@ def loud(
 @pytest.mark.parametrize(
     ("samples", "kept"),
     [
-        (
-            loud(RATE, 2 * RATE, 4 * RATE),
-            round(1.4 * RATE) - 1,
-        ),  # a fifth of a second stays at both ends
-        (
-            loud(RATE, RATE + 1, 2 * RATE, around=1e-4),
-            2 * 9600,
-        ),  # what is at the threshold is cut
+        # a fifth of a second stays at both ends
+        (loud(RATE, 2 * RATE, 4 * RATE), round(1.4 * RATE) - 1),
+        # what is at the threshold is cut
+        (loud(RATE, RATE + 1, 2 * RATE, around=1e-4), 2 * 9600),
         (loud(RATE, RATE + 1, 2 * RATE, around=-1e-4), 2 * 9600),
         (loud(30000, 30001, RATE, level=-2e-4), 2 * 9600),  # a single click is audible
         (loud(0, 0, 1000, around=1e-4), 1000),  # silence is not cut

@@ -44,23 +44,15 @@ def test_the_quietest_or_ten_flat_frames_are_the_noise_and_silence_has_none() ->
 @pytest.mark.parametrize(
     ("levels", "flatness", "by_flatness", "noisy"),
     [
-        (
-            TWO,
-            [(0.4, 50), (0.7, 50)],
-            20,
-            0.5,
-        ),  # flat frames are noise, structured ones signal
+        # flat frames are noise, structured ones signal
+        (TWO, [(0.4, 50), (0.7, 50)], 20, 0.5),
         (TWO, [(0.45, 50), (0.7, 50)], None, 0.5),  # at a threshold on neither side
         (TWO, [(0.4, 50), (0.65, 50)], None, 0.5),
         (TWO, [(0.4, 50), (0.55, 50)], None, 0),
         (TWO, [(0.4, 91), (0.7, 9)], None, 0.09),  # too few
         (TWO, [(0.4, 90), (0.7, 10)], 20, 0.1),
-        (
-            [(0.5, 60)],
-            [(0.9, 20)],
-            None,
-            1,
-        ),  # twenty valid frames are enough for the share of noisy ones
+        # twenty valid frames are enough for the share of noisy ones
+        ([(0.5, 60)], [(0.9, 20)], None, 1),
         ([(0.5, 60)], [(0.9, 19)], None, 0),
     ],
 )

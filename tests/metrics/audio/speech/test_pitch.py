@@ -23,13 +23,10 @@ def test_the_pitch_of_a_voice_is_its_own_and_without_one_there_is_none() -> None
         BUZZ[:1],
         BUZZ[:1763],
     ):
-        assert (
-            pitch_of(unvoiced) is None
-        )  # silent, constant, too low, one sample, 80 ms
-    for samples in (
-        BUZZ * np.float32(1e-8),
-        BUZZ[:6615],
-    ):  # below the threshold of hearing, a third of a second
+        # silent, constant, too low, one sample, 80 ms
+        assert pitch_of(unvoiced) is None
+    # below the threshold of hearing, a third of a second
+    for samples in (BUZZ * np.float32(1e-8), BUZZ[:6615]):
         assert pitch_of(samples) == pytest.approx(pitch_of(BUZZ), abs=0.1)
 
 

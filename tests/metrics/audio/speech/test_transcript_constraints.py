@@ -49,18 +49,14 @@ def test_constraints_of_one_sound_are_met_together() -> None:
 @pytest.mark.parametrize(
     ("answer", "constraint", "values"),
     [
-        (
-            [ONE],
-            ["keyword_exclude", "NASA", "Mars"],
-            [0, 1],
-        ),  # officially keywords with capitals are never found
+        # officially keywords with capitals are never found
+        ([ONE], ["keyword_exclude", "NASA", "Mars"], [0, 1]),
         ([], ["keyword_exclude", "Mars"], [0, 1]),  # and no sound is an empty text
         ([], ["start", "a"], [0, 0]),
         ([DAMAGED], ["keyword_exclude", "Mars"], [0, 0]),
         ([ONE, TWO], ["keyword_exclude", "Mars"], [0, 0]),
-        *(
-            (answer, NO_MARS, [0, 0]) for answer in ([], [ONE], [ONE, TWO, THREE])
-        ),  # not as many sounds as turns
+        # not as many sounds as turns
+        *((answer, NO_MARS, [0, 0]) for answer in ([], [ONE], [ONE, TWO, THREE])),
     ],
 )
 def test_both_profiles(answer: list[Any], constraint: Any, values: list[float]) -> None:

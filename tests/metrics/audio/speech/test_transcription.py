@@ -64,9 +64,8 @@ def test_both_sides_are_normalised(written: list[str]) -> None:
     for text, switches, value in values:
         asked = sound_trial(tone(1), text=text, words="lakes are deep")
         assert score_of(transcript, asked, **switches).value == pytest.approx(value)
-    nothing = sound_trial(
-        tone(3), text="one two"
-    )  # nothing understood has every word wrong
+    # nothing understood has every word wrong
+    nothing = sound_trial(tone(3), text="one two")
     assert score_of(transcript, nothing).value == 0
     chinese = sound_trial(tone(2), text="你好，世界。")
     both = [

@@ -97,9 +97,8 @@ def test_the_stand_in_for_niqe_is_a_distance_that_needs_a_patch_that_is_not_flat
         ]
     ).sum()
     far += abs(top - 3) + abs(bottom + 3)
-    spreads = 0.5 * (
-        0.1 + 2 * 0.5 + 0.5 + 0.5 + 1.5 * 0.3 + 1 + 1
-    )  # of one patch, none
+    # of one patch, none
+    spreads = 0.5 * (0.1 + 2 * 0.5 + 0.5 + 0.5 + 1.5 * 0.3 + 1 + 1)
     assert of.niqe_stand_in(picture) == pytest.approx(1.5 * (far + spreads) / 8.5)
 
 

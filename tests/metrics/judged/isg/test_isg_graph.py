@@ -77,10 +77,8 @@ def test_questions_in_other_words_are_alike_up_to_the_switch() -> None:
         graph([], [ABOUT]),
         graph([], [{**ABOUT, "Question": "Is there a red lamp?"}]),
     )
-    assert [levels(wanted, other, alike=alike)[2] for alike in (0.66, 0.67)] == [
-        1,
-        0,
-    ]  # 4 of 7 and 5 words
+    # 4 of 7 and 5 words
+    assert [levels(wanted, other, alike=alike)[2] for alike in (0.66, 0.67)] == [1, 0]
     assert levels(wanted, graph([], [{**ABOUT, "Question": "What?"}]))[2] == 0
 
 

@@ -157,9 +157,8 @@ def test_each_thing_must_have_its_colour() -> None:
         "rug": "red",
         "ball": "green",
     }
-    only = [
-        " no other " in asked for asked in right.questions
-    ]  # a ball has several colours by nature
+    # a ball has several colours by nature
+    only = [" no other " in asked for asked in right.questions]
     assert ("exactly one cup" in right.questions[0], only) == (
         True,
         [True, True, False],

@@ -408,13 +408,8 @@ def test_the_words_that_were_read_are_compared_and_errors_of_several_places_summ
             1.0,
             "天天向上",
         ),
-        (
-            "天天向上",
-            "天向上",
-            "official",
-            0.75,
-            "天向上",
-        ),  # a set loses a character that stands twice
+        # a set loses a character that stands twice
+        ("天天向上", "天向上", "official", 0.75, "天向上"),
     ],
 )
 def test_characters_that_both_judges_read_count(

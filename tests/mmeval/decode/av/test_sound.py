@@ -36,9 +36,8 @@ def test_sound_of_every_common_format_is_decoded_with_its_channels_and_values() 
     for value, kept in ((3.0, 3.0), (-32768.0, -32768.0), (1e30, 1e9)):
         loud = Media.from_bytes(tiny.sound("WAV", "FLOAT", value=value))
         assert set(decode.audio(loud).samples.flat) == {kept}
-        assert set(sound_start(loud, 0.1).samples) == {
-            math.copysign(1, value)
-        }  # for others, who may have 16 bits
+        # for others, who may have 16 bits
+        assert set(sound_start(loud, 0.1).samples) == {math.copysign(1, value)}
     track = decode.audio(Media.from_bytes(tiny.clip(with_sound=True)))
     assert (track.rate, track.samples.shape[1]) == (16000, 2)
 

@@ -68,10 +68,8 @@ def test_a_logger_gets_what_a_run_left_though_one_before_it_fails_with_a_warning
     assert [("'bad'" in line, why in line) for line in caplog.messages] == (
         [(True, True)] if fails else []
     )
-    assert capsys.readouterr() == (
-        "",
-        "a logger talks\n" * 2,
-    )  # stdout holds the tables alone
+    # stdout holds the tables alone
+    assert capsys.readouterr() == ("", "a logger talks\n" * 2)
 
 
 def test_a_logger_that_cannot_be_made_is_refused() -> None:

@@ -51,9 +51,8 @@ def test_a_medium_of_a_data_set_has_the_address_of_its_file(
         "",
     )
     assert (unquote(address.path), address.path.isascii()) == (str(file), True)
-    assert (
-        place(run, path=f"/{file}").src == file.as_uri()
-    )  # and no name of another machine
+    # and no name of another machine
+    assert place(run, path=f"/{file}").src == file.as_uri()
 
 
 @pytest.mark.parametrize(

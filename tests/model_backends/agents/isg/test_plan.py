@@ -103,9 +103,8 @@ def test_of_many_steps_the_first_are_carried_out() -> None:
         "[" + ",".join(['{"Task":"Caption"}'] * 10_000) + "]", max_items=5, refine=0
     )
     assert (titles(short).count("caption"), problems(short)) == (5, [(0, 6)])
-    assert (
-        ask([caption()] * 10_000)["error"]["kind"] == "bad_reply"
-    )  # it is longer than a reply may be
+    # it is longer than a reply may be
+    assert ask([caption()] * 10_000)["error"]["kind"] == "bad_reply"
 
 
 @pytest.mark.parametrize(

@@ -447,10 +447,8 @@ def test_an_item_is_made_of_earlier_ones_in_rounds(ask: Any) -> None:
         2,
     )
     lost = ask(*FIRST, chained, PASS, tools={"text_to_image": [{"error": "server"}]})
-    assert kinds(lost) == [
-        "(image)",
-        "image",
-    ]  # the user's picture is still there to be changed
+    # the user's picture is still there to be changed
+    assert kinds(lost) == ["(image)", "image"]
     alone = {
         **chained,
         "modalities_content": {

@@ -133,9 +133,8 @@ def test_an_answer_is_bounded_in_tokens_and_ends_before_a_stop_word(
         loaded("llm"), [question, asked("A longer one, so that there is padding")]
     )
     assert (response.finish_reason, response.usage.output_tokens) == ("length", 5)
-    assert response.usage.input_tokens == len(
-        chat_of("llm").row(0, question).text
-    )  # a token a byte
+    # a token a byte
+    assert response.usage.input_tokens == len(chat_of("llm").row(0, question).text)
     whole = says(loaded("llm"), asked("Go on")).text
     stop = whole[4:6]
     own = generating(tmp_path, stop_strings=[stop])

@@ -29,9 +29,8 @@ def test_a_processor_without_its_video_part_reads_pictures(name: str) -> None:
         text=[text], images=[[Image.new("RGB", (32, 32))]], return_tensors="pt"
     )
     assert not hasattr(processor, "video_processor")
-    assert (
-        processor.video_token in processor.tokenizer.get_vocab()
-    )  # the rest of it reads that
+    # the rest of it reads that
+    assert processor.video_token in processor.tokenizer.get_vocab()
     assert encoded["pixel_values"].shape[0] == 64
     assert processor.chat_template == processor.tokenizer.chat_template
 

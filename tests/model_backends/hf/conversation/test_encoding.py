@@ -46,11 +46,8 @@ def test_a_sound_is_as_long_as_its_processor_makes_it() -> None:
     encoded = encode_rows(
         processor, [Row(n, asked("Hi"), sound, f"<|AUDIO|>{'Hi' * n}") for n in (1, 2)]
     )
-    assert encoded["input_features"].shape == (
-        2,
-        128,
-        3000,
-    )  # half a minute, as the model was taught
+    # half a minute, as the model was taught
+    assert encoded["input_features"].shape == (2, 128, 3000)
     assert prompt_lengths(encoded) == [27, 29]
 
 

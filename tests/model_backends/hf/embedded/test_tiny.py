@@ -97,9 +97,8 @@ def test_it_is_called_tiny_and_warned_of(
     monkeypatch.setenv("MMEVAL_CACHE_DIR", str(embedded_cache()))
     backend = HFBackend(pretrained="tiny")
     assert (backend.identity["model"], backend.adapter_name) == ("tiny", "tiny")
-    assert (
-        backend.identity["weights"] == f"builder {tiny.VERSION}"
-    )  # its last digits are another machine's
+    # its last digits are another machine's
+    assert backend.identity["weights"] == f"builder {tiny.VERSION}"
     assert any("mean nothing" in message for message in caplog.messages)
 
 

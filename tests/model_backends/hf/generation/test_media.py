@@ -51,9 +51,8 @@ def test_equal_pixels_are_one_file(pixels: Any) -> None:
 def test_values_are_spread_over_the_span_and_clipped(
     span: Span, values: tuple[float, ...]
 ) -> None:
-    grey = torch.tensor(
-        [[[value] * 2] * 2 for value in values], dtype=torch.bfloat16
-    )  # channels first
+    # channels first
+    grey = torch.tensor([[[value] * 2] * 2 for value in values], dtype=torch.bfloat16)
     assert image(to_picture(grey, span)).getpixel((0, 0)) == (0, 128, 255)
 
 

@@ -71,10 +71,8 @@ def test_the_settings_of_a_checkpoint_are_kept_and_its_config_becomes_plain() ->
         config.temperature,
         config.max_new_tokens,
     ) == (False, 1, None, None)
-    assert (config.max_length, config.max_time) == (
-        None,
-        None,
-    )  # max_length is of prompt and answer together
+    # max_length is of prompt and answer together
+    assert (config.max_length, config.max_time) == (None, None)
     assert (config.eos_token_id, config.pad_token_id, config.repetition_penalty) == (
         [END],
         1,

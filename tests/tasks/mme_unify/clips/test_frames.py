@@ -57,9 +57,8 @@ def test_a_clip_that_changes_often_enough_gives_the_frames_that_change(
     changing = shades(key_frames(clip_of(greys(*shown[:48]))))
     assert changing == pytest.approx((STEPS * 2)[:16], abs=1)
     assert decoded == ["frames_by_change"]
-    assert (
-        len(shades(key_frames(clip_of(greys(*shown[:45]))))) == 16
-    )  # 15 changes: even frames
+    # 15 changes: even frames
+    assert len(shades(key_frames(clip_of(greys(*shown[:45]))))) == 16
     thinned = shades(key_frames(clip_of(greys(*STEPS * 2))))
     assert thinned == pytest.approx(
         [(STEPS * 2)[at] for at in chosen_places(range(18), 18)], abs=1

@@ -10,14 +10,13 @@ from tests.support.unim_folder import write_medium
 @pytest.mark.parametrize(
     ("names", "bundles"),
     [
-        (
-            "a.obj b.obj b.mtl a.mtl a.png",
-            {"3d1": ["3d4", "3d5"], "3d2": ["3d3"]},
-        ),  # by their stem
+        # by their stem
+        ("a.obj b.obj b.mtl a.mtl a.png", {"3d1": ["3d4", "3d5"], "3d2": ["3d3"]}),
+        # by their place
         (
             "t_01.mtl t_02.obj t_03.jpg t_04.obj t_05.mtl",
             {"3d2": ["3d1", "3d3"], "3d4": ["3d5"]},
-        ),  # by their place
+        ),
         ("a.off a.ply a.obj", {}),
         ("a.mtl a.jpg", {}),  # without a mesh
     ],

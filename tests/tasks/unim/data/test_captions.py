@@ -50,24 +50,12 @@ TWO = [ASKED, row("R", "B <image1>")]
             [row("<image1: a cat>?", "It is a dog.")],
             ["It is a dog."],
         ),
-        (
-            [ASKED],
-            [],
-            [row("another question", "A cat")],
-            [None],
-        ),  # an id alone is not enough
-        (
-            TWO,
-            [row("Q", "A cat"), row("R", "B dog")],
-            [],
-            ["A cat", "B dog"],
-        ),  # a repeated id, by its turn
-        (
-            [ASKED],
-            [],
-            [row("Q", "A cat"), row("Q", "A dog")],
-            [None],
-        ),  # two that fit are one too many
+        # an id alone is not enough
+        ([ASKED], [], [row("another question", "A cat")], [None]),
+        # a repeated id, by its turn
+        (TWO, [row("Q", "A cat"), row("R", "B dog")], [], ["A cat", "B dog"]),
+        # two that fit are one too many
+        ([ASKED], [], [row("Q", "A cat"), row("Q", "A dog")], [None]),
         ([ASKED], [], [], [None]),
     ],
 )

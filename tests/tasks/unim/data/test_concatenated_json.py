@@ -20,10 +20,8 @@ def read(folder: Path, text: str | bytes) -> list[Record]:
     [
         ('{"a": 1}\n{"a": 2}\n', [(1, {"a": 1}), (2, {"a": 2})]),
         ('{\n "a": 1\n}\n\n{"a": 2}', [(1, {"a": 1}), (5, {"a": 2})]),
-        (
-            '\ufeff{"a": 1}{"a":\r\n 2}\n\n',
-            [(1, {"a": 1}), (1, {"a": 2})],
-        ),  # byte order mark, no final newline
+        # byte order mark, no final newline
+        ('\ufeff{"a": 1}{"a":\r\n 2}\n\n', [(1, {"a": 1}), (1, {"a": 2})]),
         (
             '{"code": "if (x) {"}\n{"code": "}}"}',
             [(1, {"code": "if (x) {"}), (2, {"code": "}}"})],

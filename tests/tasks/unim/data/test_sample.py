@@ -89,10 +89,8 @@ def test_labels_come_from_the_record_or_its_folders(tmp_path: Path) -> None:
             side("Sum up <<audio1>>.", audio1="a dog barks\ntwice"),
             "Sum up <<audio1: a dog barks\ntwice>>.",
         ),
-        (
-            side("<image1>", image1="../my secret"),
-            "<image1: ../my secret>",
-        ),  # a path outwards is never opened
+        # a path outwards is never opened
+        (side("<image1>", image1="../my secret"), "<image1: ../my secret>"),
     ],
 )
 def test_a_caption_in_place_of_a_file_stands_in_its_tag(

@@ -37,24 +37,21 @@ def column(**domains: list[float | str | Score]) -> Scores:
             micro(Sums(asked=4, supported=2, scored=2, total=1.5)),
             Means(tau=0.5, absolute=0.75, relative=0.375),
         ),
-        (
-            micro(Sums(asked=4)),
-            Means(tau=0.0, absolute=None, relative=0.0),
-        ),  # nothing is supported
+        # nothing is supported
+        (micro(Sums(asked=4)), Means(tau=0.0, absolute=None, relative=0.0)),
+        # everything was lost
         (
             micro(Sums(asked=4, supported=2)),
             Means(tau=0.5, absolute=None, relative=None),
-        ),  # everything was lost
+        ),
         (micro(Sums()), Means()),
         # The relative mean is not the product of the others.
         (
             macro([Sums(2, 2, 2, 2.0), Sums(2, 1, 1, 0.5), Sums(2, 0, 0, 0.0)]),
             Means(0.5, 0.75, 1.25 / 3),
         ),
-        (
-            macro([Sums(1, 1, 1, 0.5), Sums()]),
-            Means(1.0, 0.5, 0.5),
-        ),  # a domain without an instance counts nowhere
+        # a domain without an instance counts nowhere
+        (macro([Sums(1, 1, 1, 0.5), Sums()]), Means(1.0, 0.5, 0.5)),
         (macro([Sums(1, 0, 0, 0.0), Sums(1, 1, 0, 0.0)]), Means(0.5, None, None)),
         (macro([Sums()]), Means()),
     ],

@@ -23,10 +23,8 @@ def test_the_bands_are_those_of_librosa_and_contrast_is_a_median_over_time_then_
     assert contrast_of(
         np.ones((3, 7), np.float32), peaks.astype(np.float32)
     ) == pytest.approx(40)
-    assert (
-        contrast_of(zeros, ones) == 100
-    )  # the highest valley is at -100 dB, where decibels begin
-    assert (
-        contrast_of(highest, ones) == 80
-    )  # more than 80 dB below the highest count as this
+    # the highest valley is at -100 dB, where decibels begin
+    assert contrast_of(zeros, ones) == 100
+    # more than 80 dB below the highest count as this
+    assert contrast_of(highest, ones) == 80
     assert contrast_of(zeros, zeros) == 0

@@ -17,9 +17,8 @@ from tests.support.sounds import sine, white
 @pytest.mark.parametrize("count", [1, 512, 513, 30001])
 def test_amplitudes_are_those_of_scipy(count: int) -> None:
     samples = white(count)
-    padded = np.pad(
-        samples, (0, max(0, 2048 - count))
-    )  # scipy takes a shorter window for less
+    # scipy takes a shorter window for less
+    padded = np.pad(samples, (0, max(0, 2048 - count)))
     _, _, wanted = signal.stft(padded, RATE, "hann", 2048, 1536)
     found = amplitudes(samples, 0, frame_count(samples))
     assert found == pytest.approx(np.abs(wanted).T[: len(found)], abs=1e-9)

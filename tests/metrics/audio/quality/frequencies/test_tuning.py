@@ -20,9 +20,10 @@ def test_tones_beside_the_scale_give_the_tuning_and_only_the_louder_half_counts(
     assert tuning_of([Peaks(hertz, np.array([1.0, 1.0, 1.0, 2.0]))]) == pytest.approx(
         0.2
     )
+    # one each: the lower
     assert tuning_of([Peaks(hertz, np.array([1.0, 1.0, 3.0, 2.0]))]) == pytest.approx(
         0.1
-    )  # one each: the lower
+    )
     assert tuning_of([peaks_of(np.zeros((3, 1025), np.float32))]) == 0
 
 
