@@ -71,11 +71,9 @@ def known_reply(
 ) -> KnownReply:
     """The reply known without a call: journalled, or that the call cannot be asked."""
     key = ""
-    if len(
-        broker.journal
-        # else there is nothing to find, and media need not be read to know what is looked  # noqa: E501
-        # for
-    ):
+    # else there is nothing to find, and media need not be read to know what is looked
+    # for
+    if len(broker.journal):
         occurrence = scope.occurrence(f"{call.role}/{call.request.digest}")
         key = broker.key_of(call, scope, path, shared=shared, occurrence=occurrence)
         entry = broker.journal.get(key)

@@ -219,10 +219,8 @@ class RunPair:
         found = [
             one for piece in pieces if (one := self._find(piece, within)) is not None
         ]
-        by_task: dict[
-            str, Pairs
-            # several numbers of one task are about the same trials: the largest counts
-        ] = {}
+        # several numbers of one task are about the same trials: the largest counts
+        by_task: dict[str, Pairs] = {}
         for piece, _, pairs in sorted(found, key=lambda one: one.pairs.trials):
             by_task[piece.task] = pairs
         left_out = sum((pairs.left_out for pairs in by_task.values()), Counter[str]())

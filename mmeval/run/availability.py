@@ -71,11 +71,9 @@ def with_data(selection: Selection, *, strict: bool) -> Selection:
         raise MissingDataError(
             f"no task is left: {missing[0].name}: {missing[0].why}{others}"
         )
-    if missing[
-        1:
-        # of dozens of tasks the reasons differ in little but the names; a results file has  # noqa: E501
-        # each
-    ]:
+    # of dozens of tasks the reasons differ in little but the names; a results file has
+    # each
+    if missing[1:]:
         names = some([one.name for one in missing], MAX_NAMED)
         first = sentence(missing[0].why)
         _log.warning(

@@ -124,11 +124,9 @@ class Judging:
         """Until what is under way has come to its end."""
         while self._under_way:
             await asyncio.gather(*self._under_way)
-            await asyncio.sleep(
-                0
-                # from Python 3.12 on, a gather of ended tasks lets none of their callbacks  # noqa: E501
-                # run
-            )
+            # from Python 3.12 on, a gather of ended tasks lets none of their callbacks
+            # run
+            await asyncio.sleep(0)
 
     async def _catch_up(self, run: TaskRun, keys: frozenset[int]) -> None:
         journal = self._broker.journal

@@ -72,11 +72,9 @@ class Lane:
             self._taken.clear()
             await self._taken.wait()
         if self._bytes.total() > LARGEST_MESSAGE_BYTES:
-            await asyncio.sleep(
-                0
-                # else a model that answers at once would let no message go, and no row come  # noqa: E501
-                # back
-            )
+            # else a model that answers at once would let no message go, and no row come
+            # back
+            await asyncio.sleep(0)
         self._waiting.setdefault(position, []).append(line)
         self._bytes[position] += len(line)
         self.left += 1
@@ -90,11 +88,9 @@ class Lane:
         self._time_is_up()
         while self._tasks:
             await asyncio.gather(*self._tasks)
-            await asyncio.sleep(
-                0
-                # from Python 3.12 on, a gather of ended tasks lets none of their callbacks  # noqa: E501
-                # run
-            )
+            # from Python 3.12 on, a gather of ended tasks lets none of their callbacks
+            # run
+            await asyncio.sleep(0)
         self._draining = False
 
     def close(self) -> None:

@@ -127,10 +127,8 @@ class ScorePool:
                 except BrokenProcessPool:
                     pool.shutdown(wait=False, cancel_futures=True)
                     pool = None
-                    if (
-                        len(piece) > 1 or is_used
-                        # of one that had scored others, these may have filled the memory  # noqa: E501
-                    ):
+                    # of one that had scored others, these may have filled the memory
+                    if len(piece) > 1 or is_used:
                         left += [
                             half
                             for half in (

@@ -81,11 +81,9 @@ def failed(error: MmevalError, secret: str, latency: float = 0.0) -> Response:
 def redacted(text: str, secret: str) -> str:
     """A message without the key or anything like one, cut to the length of a log
     line."""
-    if (
-        len(secret) >= 4
-        # shorter ones ("x") are dummies for local servers; removing them would only garble  # noqa: E501
-        # the message
-    ):
+    # shorter ones ("x") are dummies for local servers; removing them would only garble
+    # the message
+    if len(secret) >= 4:
         text = text.replace(secret, REDACTED)
     return shortened(_CREDENTIAL.sub(REDACTED, text), MAX_MESSAGE_CHARS)
 

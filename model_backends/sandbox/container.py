@@ -76,11 +76,9 @@ class Container:
                 (root / "input" / file).write_bytes(media.read())
             listener.bind(str(root / "line"))
             listener.listen(1)
-            for path in root.rglob(
-                "*"
-                # the folder itself stays closed to other users; the engine binds what lies  # noqa: E501
-                # in it
-            ):
+            # the folder itself stays closed to other users; the engine binds what lies
+            # in it
+            for path in root.rglob("*"):
                 path.chmod(0o777 if path.name == "line" else 0o755)
             process = subprocess.Popen(
                 self.command(name, root, limits),

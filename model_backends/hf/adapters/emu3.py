@@ -111,11 +111,8 @@ class Emu3Adapter(ChatAdapter):
         )
 
     def _said(self, piece: Piece) -> Said:
-        if isinstance(
-            piece,
-            Words,
-            # control tokens are left out only now, since they separate words from pictures  # noqa: E501
-        ):
+        # control tokens are left out only now, since they separate words from pictures
+        if isinstance(piece, Words):
             return self.text_of(piece.ids)
         return self._picture(piece) if isinstance(piece, Block) else piece
 

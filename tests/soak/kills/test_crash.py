@@ -111,10 +111,8 @@ def killed_once(
             return True
 
         while not server.meanwhile_silent(gone):
-            time.sleep(
-                0.001
-                # another process is at work, which sends nothing that could be waited for
-            )
+            # another process is at work, which sends nothing that could be waited for
+            time.sleep(0.001)
     return process.returncode
 
 
