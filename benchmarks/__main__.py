@@ -4,7 +4,7 @@
     python -m benchmarks --quick                 # fewer samples: a look, not a figure
     python -m benchmarks ratio ssim              # some, by name
     python -m benchmarks --json before.json      # keeps the figures ...
-    python -m benchmarks --against before.json   # ... and prints those of another commit beside them
+    python -m benchmarks --against before.json   # ... beside those of another commit
 
 Each benchmark is a module of benchmarks/runs/, reports/, scale/ or metrics/ with a
 function ``figures(quick)``, run in a process of its own; those of metrics/ have one

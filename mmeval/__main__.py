@@ -102,15 +102,11 @@ def _run(words: list[str]) -> int:
     # an unexpected error is one line for the user, the traceback on request
     except Exception as error:
         if not _trace_if_debugging(words):
-            how = (
-                "run it again with --verbosity DEBUG (or MMEVAL_LOG_LEVEL=DEBUG) for "
-                "the traceback"
+            unexpected = (
+                f"unexpected {type(error).__name__}: {error}; run it again with "
+                "--verbosity DEBUG (or MMEVAL_LOG_LEVEL=DEBUG) for the traceback"
             )
-            _say(
-                "error: "
-                f"{_disk_trouble(error) or f'unexpected {type(error).__name__}: {error}; {how}'}",  # noqa: E501
-                0,
-            )
+            _say(f"error: {_disk_trouble(error) or unexpected}", 0)
         return errors.EXIT_UNEXPECTED
 
 

@@ -322,8 +322,9 @@ def pytest_collection_modifyitems(config, items):
 def pytest_runtest_logreport(report):
     if os.environ.get("MUTANTS_TIMES") and not os.environ.get("PYTEST_XDIST_WORKER"):
         with open(os.environ["MUTANTS_TIMES"], "a") as file:
-            file.write(json.dumps([report.nodeid, report.when, report.duration, report.outcome]) + "\\n")
-"""  # noqa: E501
+            row = [report.nodeid, report.when, report.duration, report.outcome]
+            file.write(json.dumps(row) + "\\n")
+"""
 
 
 def _run(

@@ -105,10 +105,9 @@ def _resnet50(pairs: int) -> Paired:
         theirs = f"encoder.stages.{stage}.layers"
         names[f"layer{stage + 1}.0.downsample.0"] = f"{theirs}.0.shortcut"
         for number in range(count):
-            names |= {
-                f"layer{stage + 1}.{number}.conv{at + 1}": f"{theirs}.{number}.layer.{at}"
-                for at in range(3)
-            }
+            block = f"layer{stage + 1}.{number}"
+            for at in range(3):
+                names[f"{block}.conv{at + 1}"] = f"{theirs}.{number}.layer.{at}"
     layers = Layers(
         {
             ours: normalised(

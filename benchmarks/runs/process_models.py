@@ -31,7 +31,13 @@ PICTURE = b"\x89PNG\r\n\x1a\n" + os.urandom(1 << 20)
 OWN = '''"""Repeats what it is asked."""
 import time
 
-HELLO = {"name": "echo", "takes": ["text", "image"], "gives": ["text", "image"], "mode": "interleaved", "batch": 8}
+HELLO = {
+    "name": "echo",
+    "takes": ["text", "image"],
+    "gives": ["text", "image"],
+    "mode": "interleaved",
+    "batch": 8,
+}
 
 
 def load(args):
@@ -42,7 +48,10 @@ def answer(work, rows):
     time.sleep(work)
     for number, row in enumerate(rows):
         parts = row["messages"][-1]["parts"]
-        yield number, [part if "text" in part else medium("image", part["mime"], read(part)) for part in parts]
+        yield number, [
+            part if "text" in part else medium("image", part["mime"], read(part))
+            for part in parts
+        ]
 
 
 '''

@@ -134,10 +134,10 @@ class Bench:
                 at_least=True,
             )
             cpu = statistics.median(ours.cpu / bare.cpu for bare, ours in pairs)
-            note = (
-                f"{statistics.median(1000 * ours.cpu / self.count for _, ours in pairs):.2f} "
-                "ms a sample"
+            cpu_ms = statistics.median(
+                1000 * ours.cpu / self.count for _, ours in pairs
             )
+            note = f"{cpu_ms:.2f} ms a sample"
             yield Figure(
                 f"CPU to that of the bare loop, {connections} connections",
                 cpu,

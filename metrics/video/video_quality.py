@@ -20,7 +20,8 @@ NETWORK = "dover.pt"
 DOVER = HubModel(
     (NETWORK,),
     by_hand="trace its networks once, as docs/metrics.md says, and set its switch: "
-    """--metric_args '{"video_quality": {"model": "FOLDER"}}' (mmeval metric: --params '{"model": "FOLDER"}')""",  # noqa: E501
+    """--metric_args '{"video_quality": {"model": "FOLDER"}}' """
+    """(mmeval metric: --params '{"model": "FOLDER"}')""",
 )
 DOVER_NAME = "VQAssessment/DOVER"
 

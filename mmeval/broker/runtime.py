@@ -159,9 +159,7 @@ class BackendRuntime:
         self._closed = False
         self._failed_in_a_row = 0
         self._gone: RoleLostError | None = None
-        self.on_loading: Callable[[str, float | None], None] = lambda _model, _seconds: (  # noqa: E501
-            None
-        )
+        self.on_loading: Callable[[str, float | None], None] = _ignore_loading
         """Called with the name of a model when it begins to be loaded (None), and with
         the seconds that it took; with no name when it cannot be loaded."""
         self._first = first
@@ -417,6 +415,10 @@ class BackendRuntime:
             )
             raise self._gone
         return response
+
+
+def _ignore_loading(_model: str, _seconds: float | None) -> None:
+    """Nobody asked to hear of loading."""
 
 
 def _seen(task: asyncio.Task[None]) -> None:

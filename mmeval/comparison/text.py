@@ -279,6 +279,7 @@ def _ranking(
         width,
     )
     longest = max(len(one.run) for one in ranking.runs)
+    name_width = min(longest, width - 30)
     for one in ranking.runs:
         place = (
             str(one.ci95[0])
@@ -287,7 +288,7 @@ def _ranking(
         )
         yield (
             f"{one.rank:>4}  "
-            f"{printable(one.run, limit=min(longest, width - 30)):{min(longest, width - 30)}}"  # noqa: E501
+            f"{printable(one.run, limit=name_width):{name_width}}"
             + (f"  {number_text(one.value):>8}  rank {place}")
         )
     together = [group for group in ranking.groups if len(group) > 1]

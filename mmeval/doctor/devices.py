@@ -24,11 +24,17 @@ DEADLINE = 120.0
 PROBE = """
 import importlib.util, json
 import torch
-found = {"version": torch.__version__, "cuda": torch.version.cuda, "hip": getattr(torch.version, "hip", None)}
+found = {
+    "version": torch.__version__,
+    "cuda": torch.version.cuda,
+    "hip": getattr(torch.version, "hip", None),
+}
 found["devices"] = [
-    [f"cuda:{i}", torch.cuda.get_device_name(i), *torch.cuda.mem_get_info(i)] for i in range(torch.cuda.device_count())
+    [f"cuda:{i}", torch.cuda.get_device_name(i), *torch.cuda.mem_get_info(i)]
+    for i in range(torch.cuda.device_count())
 ]
-found["mps"] = bool(getattr(torch.backends, "mps", None) and torch.backends.mps.is_available())
+mps = getattr(torch.backends, "mps", None)
+found["mps"] = bool(mps and mps.is_available())
 found["threads"] = torch.get_num_threads()
 if importlib.util.find_spec("torchvision"):
     try:
@@ -37,7 +43,7 @@ if importlib.util.find_spec("torchvision"):
     except Exception as error:  # a torchvision that does not fit torch raises anything
         found["torchvision"] = f"{type(error).__name__}: {error}"
 print("\\n" + json.dumps(found))
-"""  # noqa: E501
+"""
 
 
 def unlooked() -> Iterator[Finding]:

@@ -198,9 +198,8 @@ class _Forecaster:
                     output,
                     left_out=run.left_out(sample),
                 )
-            found.note(
-                f"{_named(failure.error)}{' (after a stand-in for an answer)' if scope.exchanges else ''}"  # noqa: E501
-            )
+            place = " (after a stand-in for an answer)" if scope.exchanges else ""
+            found.note(f"{_named(failure.error)}{place}")
         except EndlessError:
             found.endless += 1
         except CallFailed as failed:
@@ -425,7 +424,8 @@ def _likeness(call: Call, repeat: int) -> str:
         for message in request.messages
         for part in message.content.parts
     )
-    return f"{hash((call.role, repeat, request.wants, str(request.params.to_json()), content)):x}"  # noqa: E501
+    params = str(request.params.to_json())
+    return f"{hash((call.role, repeat, request.wants, params, content)):x}"
 
 
 def _named(defect: BaseException) -> str:

@@ -113,9 +113,8 @@ class SamplesAnswers:
         sha256 = hashlib.sha256()
         for name, file in sorted(self._files.items()):
             with file.path.open("rb") as stream:
-                sha256.update(
-                    f"{name}:{hashlib.file_digest(stream, 'sha256').hexdigest()}".encode()  # noqa: E501
-                )
+                content = hashlib.file_digest(stream, "sha256").hexdigest()
+                sha256.update(f"{name}:{content}".encode())
         return sha256.hexdigest()[:DIGEST_CHARS]
 
     @property

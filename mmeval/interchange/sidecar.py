@@ -105,9 +105,8 @@ def files_digest(folder: Path, names: Iterable[str], head: Iterable[bytes] = ())
         path = path_inside(folder, name)
         try:
             with path.open("rb") as stream:
-                sha256.update(
-                    f"{name}:{hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode()  # noqa: E501
-                )
+                content = hashlib.file_digest(stream, "sha256").hexdigest()
+                sha256.update(f"{name}:{content}\n".encode())
         except OSError as error:
             raise MissingDataError(
                 f"{path}: cannot be read ({error.strerror}); put it back, or remove it"

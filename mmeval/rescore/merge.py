@@ -262,10 +262,8 @@ class _MergedTrials(Runner):
         ]
 
     def again(self) -> str:
-        return (
-            "run "
-            f"{score_command(self.path, self.selection.tasks, self.options.roles, self.options.roles)}"  # noqa: E501
-        )
+        roles = self.options.roles
+        return f"run {score_command(self.path, self.selection.tasks, roles, roles)}"
 
     def completed(self, outcome: RunOutcome) -> RunOutcome:
         lost = lost_complaints(self.tally, again="its shard's command")

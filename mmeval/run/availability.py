@@ -302,10 +302,8 @@ class Undescribed(NamedTuple):
 
     @property
     def how_to_fix(self) -> str:
-        return (
-            "add "
-            f"{' '.join(f'--role {variant(self.role, kind)}=BACKEND' for kind in self.kinds)}"  # noqa: E501
-        )
+        flags = [f"--role {variant(self.role, kind)}=BACKEND" for kind in self.kinds]
+        return f"add {' '.join(flags)}"
 
     def __str__(self) -> str:
         return f"{some(self.tasks, 1)}: {self.gap}; {self.how_to_fix}"

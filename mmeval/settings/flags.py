@@ -128,7 +128,8 @@ FLAGS: tuple[Flag, ...] = (
         values.samples,
         {},
         "options.samples",
-        """which samples: a JSON map of tasks to indices, as in '{"task": [0, 5]}'; not together with --limit""",  # noqa: E501
+        "which samples: a JSON map of tasks to indices, as in "
+        """'{"task": [0, 5]}'; not together with --limit""",
         "JSON",
     ),
     Flag(
@@ -261,7 +262,8 @@ FLAGS: tuple[Flag, ...] = (
         values.switches,
         {},
         "overrides.metric_args",
-        """switches of metrics: a JSON map of metrics to switches, as in '{"metric": {"switch": true}}'""",  # noqa: E501
+        "switches of metrics: a JSON map of metrics to switches, as in "
+        """'{"metric": {"switch": true}}'""",
         "JSON",
     ),
     Flag(

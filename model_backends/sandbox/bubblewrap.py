@@ -36,8 +36,10 @@ closed."""
 _MOUNT_POINT = "/mnt"
 """Where root mounts the folders of the interpreter for the id that it takes."""
 _MOUNT_SCRIPT = f"""set -e; at=0; mount -t tmpfs -o mode=755 tmpfs {_MOUNT_POINT}
-while [ "$1" != -- ]; do mkdir {_MOUNT_POINT}/$at; mount --bind "$1" {_MOUNT_POINT}/$at; at=$((at+1)); shift; done
-shift; exec env -i "$@\""""  # noqa: E501
+while [ "$1" != -- ]; do
+  mkdir {_MOUNT_POINT}/$at; mount --bind "$1" {_MOUNT_POINT}/$at; at=$((at+1)); shift
+done
+shift; exec env -i "$@\""""
 """Each step becomes the next one: the kernel ends bubblewrap with the run, of which it
 is the direct child."""
 _DEVICES = ("null", "full", "random", "urandom")

@@ -43,15 +43,18 @@ def connected():
 must_fail("a user namespace can be made", unshared)
 must_fail("the network can be reached", connected)
 must_fail("the root can be written to", lambda: open("/probe", "w"))
-must_fail("Python can be written to", lambda: open(os.path.join(sys.base_prefix, "probe"), "w"))
+in_python = os.path.join(sys.base_prefix, "probe")
+must_fail("Python can be written to", lambda: open(in_python, "w"))
 must_fail("/dev can be written to", lambda: open("/dev/probe", "w"))
-own = [name for name in os.listdir("/proc") if name.isdigit()] if os.path.isdir("/proc") else []
+listed = os.listdir("/proc") if os.path.isdir("/proc") else []
+own = [name for name in listed if name.isdigit()]
 holes += ["other processes can be seen"] if len(own) > 8 else []
 holes += ["it runs as root"] if os.getuid() == 0 else []
-holes += [f"{name} is in the environment" for name in os.environ if name.startswith("MMEVAL_")]
+ours = [name for name in os.environ if name.startswith("MMEVAL_")]
+holes += [f"{name} is in the environment" for name in ours]
 open("output/probe.txt", "w").write("here")
 print(json.dumps(holes))
-"""  # noqa: E501
+"""
 _PROBE_LIMITS = Limits(seconds=30, memory_mb=1024)
 _REFUSALS = (
     (

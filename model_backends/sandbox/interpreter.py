@@ -18,14 +18,18 @@ _SYSTEM = Path("/usr")
 """Bound for every program."""
 _SELF_REPORT = """
 import importlib.metadata, json, os, platform, site, sys
+base = getattr(sys, "_base_executable", None) or sys.executable
+packages = importlib.metadata.distributions() if sys.argv[1:] else []
 print(json.dumps({
-    "executable": sys.executable, "base": os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable),
-    "prefixes": [sys.prefix, sys.exec_prefix], "base_prefixes": [sys.base_prefix, sys.base_exec_prefix],
-    "sites": site.getsitepackages(), "version": f"{platform.python_implementation()} {platform.python_version()}",
-    "packages": sorted({f"{one.name}=={one.version}" for one in importlib.metadata.distributions()})
-    if sys.argv[1:] else [],
+    "executable": sys.executable,
+    "base": os.path.realpath(base),
+    "prefixes": [sys.prefix, sys.exec_prefix],
+    "base_prefixes": [sys.base_prefix, sys.base_exec_prefix],
+    "sites": site.getsitepackages(),
+    "version": f"{platform.python_implementation()} {platform.python_version()}",
+    "packages": sorted({f"{one.name}=={one.version}" for one in packages}),
 }))
-"""  # noqa: E501
+"""
 
 
 @dataclass(frozen=True)

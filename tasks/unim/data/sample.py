@@ -171,10 +171,8 @@ def _told(record: Record, faults: list[str]) -> str:
     more = len(faults) - _MOST_NAMED
     number = record.row.get("id")
     named = "" if number is None else f"record {str(number)[:80]!r}: "
-    return (
-        f"{record.where}: "
-        f"{named}{'; '.join(faults[:_MOST_NAMED])}{f'; and {more:,} more' if more > 0 else ''}"  # noqa: E501
-    )
+    rest = f"; and {more:,} more" if more > 0 else ""
+    return f"{record.where}: {named}{'; '.join(faults[:_MOST_NAMED])}{rest}"
 
 
 def _media_kinds(content: Interleaved) -> list[PartKind]:
