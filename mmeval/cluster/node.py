@@ -47,11 +47,13 @@ def code_digest(backends: tuple[str, ...] = ()) -> str:
 def _code_files(backends: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
     for package in _PACKAGES:
         spec = importlib.util.find_spec(package)
-        for folder in map(Path, (spec and spec.submodule_search_locations) or ()):
-            yield from (
-                (f"{package}/{file.relative_to(folder)}", file)
-                for file in folder.rglob("*.py")
-            )
+        if spec is None or spec.origin is None:
+            continue
+        # Not its search path, which in a checkout has the whole checkout, tests and
+        # environments included.
+        folder = Path(spec.origin).parent
+        for file in folder.rglob("*.py"):
+            yield f"{package}/{file.relative_to(folder)}", file
     for name in backends:
         module = sys.modules.get(
             getattr(plugins.load("mmeval.model_backends", name), "__module__", "")

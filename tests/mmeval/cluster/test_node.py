@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+import mmeval
 from mmeval.cluster import node as module
 from mmeval.cluster.node import OtherCodeError, Shared, code_digest, enter
 from mmeval.errors import UsageError
@@ -35,6 +36,16 @@ def test_a_node_that_sees_other_folders_says_which(
     }
     with pytest.raises(UsageError, match="token-1" if what == "secret" else "none"):
         enter(shared._replace(**{what: other[what]}))  # type: ignore[arg-type]
+
+
+def test_what_lies_beside_the_packages_is_no_code_of_theirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = code_digest()
+    (tmp_path / "script.py").write_text("print()")
+    locations = [*mmeval.__path__, str(tmp_path)]
+    monkeypatch.setattr(mmeval.__spec__, "submodule_search_locations", locations)
+    assert code_digest() == before
 
 
 def test_a_node_with_other_code_names_both(
