@@ -21,6 +21,9 @@ INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install -q -c $(CONSTRAINT
 BENCH ?=
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --max-worker-restart 0
 
+# The tests start hundreds of Python processes, which would compile the whole product each.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test soak snapshots bench mutants check static format lint types docs clean
 .DELETE_ON_ERROR:
 

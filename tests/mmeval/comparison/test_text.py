@@ -47,7 +47,7 @@ def runs(folder: Path, count: int, scale: float) -> list[Path]:
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0, 123.456])
-@pytest.mark.parametrize("count", [2, 3, 15])
+@pytest.mark.parametrize("count", [2, 3, 10])
 def test_no_line_is_longer_than_80_columns(
     count: int, scale: float, tmp_path: Path
 ) -> None:

@@ -1,5 +1,5 @@
-"""A run whose answers come from a Ray cluster; clusters of several nodes, and what
-fails in them, are in tests/soak."""
+"""A run whose answers come from a Ray cluster of one node; clusters of several, and what
+fails in them, are in ../kills/test_ray.py."""
 
 from pathlib import Path
 
