@@ -29,19 +29,18 @@ from pathlib import Path
 from benchmarks.measuring import ROOT, Figure, Others
 
 RUNS = (
-    *(
-        "ratio",
-        "listing",
-        "retries",
-        "overlap",
-        "local_models",
-        "agents",
-        "scale",
-        "unim_data",
-        "ueval",
-        "isg",
-    ),
-    *("process_models", "sandbox"),
+    "ratio",
+    "listing",
+    "retries",
+    "overlap",
+    "local_models",
+    "agents",
+    "scale",
+    "unim_data",
+    "ueval",
+    "isg",
+    "process_models",
+    "sandbox",
 )
 REPORTS = ("report", "report_page", "compare", "unim_layout")
 SCALE = ("merging", "scale_out")

@@ -83,29 +83,23 @@ class ServerBench(Bench):
             f"openai,base_url={self.url},model=m,gen.temperature=1.0,gen.max_tokens=64"
         )
         return [
-            *(
-                sys.executable,
-                "-m",
-                "mmeval",
-                "--tasks",
-                str(self.folder / "bench.yaml"),
-                "--model",
-                "chain",
-            ),
-            *(
-                "--role",
-                f"planner={planner}",
-                "--max_connections",
-                str(connections),
-                "--report",
-                "false",
-            ),
-            *(
-                "--limit",
-                str(count),
-                "--output_path",
-                str(self.folder / f"run{self._runs}"),
-            ),
+            sys.executable,
+            "-m",
+            "mmeval",
+            "--tasks",
+            str(self.folder / "bench.yaml"),
+            "--model",
+            "chain",
+            "--role",
+            f"planner={planner}",
+            "--max_connections",
+            str(connections),
+            "--report",
+            "false",
+            "--limit",
+            str(count),
+            "--output_path",
+            str(self.folder / f"run{self._runs}"),
         ]
 
     def figures(self) -> Iterator[Figure]:
@@ -174,20 +168,18 @@ class AgentOfLocal(LocalBench):
             f"{self._model.device}"
         )
         return [
-            *(
-                sys.executable,
-                "-m",
-                "mmeval",
-                "--tasks",
-                str(self._folder / f"{name}.yaml"),
-                "--model",
-                "chain",
-            ),
-            *(
-                "--model_args",
-                "history=true",
-                "--role",
-                f"planner={planner},gen.temperature=0,gen.max_tokens={self.tokens}",
-            ),
-            *("--output_path", str(output), *flags),
+            sys.executable,
+            "-m",
+            "mmeval",
+            "--tasks",
+            str(self._folder / f"{name}.yaml"),
+            "--model",
+            "chain",
+            "--model_args",
+            "history=true",
+            "--role",
+            f"planner={planner},gen.temperature=0,gen.max_tokens={self.tokens}",
+            "--output_path",
+            str(output),
+            *flags,
         ]

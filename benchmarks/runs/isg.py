@@ -28,8 +28,12 @@ from mmeval.tasks.isg.layout import layout
 SIZE = 2**18
 CONNECTIONS = 8
 PAIRS = (
-    *(("text1", "img1"), ("text2", "img2"), ("text3", "img2")),
-    *(("img1", "img2"), ("text1", "text2"), ("text2", "text3")),
+    ("text1", "img1"),
+    ("text2", "img2"),
+    ("text3", "img2"),
+    ("img1", "img2"),
+    ("text1", "text2"),
+    ("text2", "text3"),
 )
 LAYOUT = "TITIT"
 CALLS = len(PAIRS) + 12 + 1
@@ -136,33 +140,27 @@ def write_rows(folder: Path, count: int) -> None:
 
 def _ours(folder: Path, url: str, run: str, count: int) -> list[str]:
     return [
-        *(
-            sys.executable,
-            "-m",
-            "mmeval",
-            "--tasks",
-            "isg_howto",
-            "--data_dir",
-            str(folder / "data"),
-        ),
-        *(
-            "--model",
-            "reference",
-            "--judge",
-            "openai,model=j",
-            "--judge_base_url",
-            url,
-            "--limit",
-            str(count),
-        ),
-        *(
-            "--max_connections",
-            str(CONNECTIONS),
-            "--output_path",
-            str(folder / run),
-            "--report",
-            "false",
-        ),
+        sys.executable,
+        "-m",
+        "mmeval",
+        "--tasks",
+        "isg_howto",
+        "--data_dir",
+        str(folder / "data"),
+        "--model",
+        "reference",
+        "--judge",
+        "openai,model=j",
+        "--judge_base_url",
+        url,
+        "--limit",
+        str(count),
+        "--max_connections",
+        str(CONNECTIONS),
+        "--output_path",
+        str(folder / run),
+        "--report",
+        "false",
     ]
 
 

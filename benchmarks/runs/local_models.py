@@ -196,16 +196,18 @@ class LocalBench:
             else f",data_parallel_size={workers}"
         )
         return [
-            *(
-                sys.executable,
-                "-m",
-                "mmeval",
-                "--tasks",
-                str(self._folder / f"{name}.yaml"),
-                "--model",
-                "hf",
-            ),
-            *("--model_args", arguments + placed, "--output_path", str(output), *flags),
+            sys.executable,
+            "-m",
+            "mmeval",
+            "--tasks",
+            str(self._folder / f"{name}.yaml"),
+            "--model",
+            "hf",
+            "--model_args",
+            arguments + placed,
+            "--output_path",
+            str(output),
+            *flags,
         ]
 
     def _run(self, name: str, *flags: str, workers: int = 1, threads: int = 0) -> Path:

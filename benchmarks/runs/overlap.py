@@ -61,20 +61,16 @@ class Overlap:
             serving(judge.latency, "--reply", "yes") as verdicts,
         ):
             asked = [
-                *(
-                    "--tasks",
-                    "judged",
-                    "--include_path",
-                    str(self._tasks),
-                    "--model",
-                    "openai",
-                ),
-                *(
-                    "--model_args",
-                    f"base_url={answers},model=m",
-                    "--max_connections",
-                    str(model.connections),
-                ),
+                "--tasks",
+                "judged",
+                "--include_path",
+                str(self._tasks),
+                "--model",
+                "openai",
+                "--model_args",
+                f"base_url={answers},model=m",
+                "--max_connections",
+                str(model.connections),
             ]
             role = [
                 "--role",

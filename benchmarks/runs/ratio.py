@@ -65,27 +65,21 @@ class Bench:
     def ours(self, connections: int, count: int) -> list[str]:
         self._runs += 1
         return [
-            *(
-                sys.executable,
-                "-m",
-                "mmeval",
-                "--tasks",
-                str(self.folder / "bench.yaml"),
-                "--model",
-                "openai",
-            ),
-            *(
-                "--model_args",
-                f"base_url={self.url},model=m",
-                "--max_connections",
-                str(connections),
-            ),
-            *(
-                "--limit",
-                str(count),
-                "--output_path",
-                str(self.folder / f"run{self._runs}"),
-            ),
+            sys.executable,
+            "-m",
+            "mmeval",
+            "--tasks",
+            str(self.folder / "bench.yaml"),
+            "--model",
+            "openai",
+            "--model_args",
+            f"base_url={self.url},model=m",
+            "--max_connections",
+            str(connections),
+            "--limit",
+            str(count),
+            "--output_path",
+            str(self.folder / f"run{self._runs}"),
         ]
 
     def paired(self, connections: int, count: int) -> list[tuple[Measured, Measured]]:

@@ -87,18 +87,17 @@ def run(folder: Path, count: int, faults: Mapping[str, float]) -> tuple[float, f
     with server, tempfile.TemporaryDirectory(dir=folder) as output:
         began = time.perf_counter()
         done = mmeval_process(
-            *(
-                "--tasks",
-                "ask",
-                "--include_path",
-                folder / "tasks",
-                "--output_path",
-                output,
-                "--limit",
-                str(count),
-            ),
+            "--tasks",
+            "ask",
+            "--include_path",
+            folder / "tasks",
+            "--output_path",
+            output,
+            "--limit",
+            str(count),
             *openai(server, timeout=str(TIMEOUT)),
-            *("--max_connections", str(CONNECTIONS)),
+            "--max_connections",
+            str(CONNECTIONS),
             timeout=600,
         )
         took = time.perf_counter() - began

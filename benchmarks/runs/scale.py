@@ -46,21 +46,20 @@ def dry_run() -> Iterator[Figure]:
         _write_large(folder)
         found = measure(
             [
-                *(
-                    sys.executable,
-                    "-m",
-                    "mmeval",
-                    "--tasks",
-                    str(folder / "large.yaml"),
-                    "--dry_run",
-                ),
-                *(
-                    "--model",
-                    "openai",
-                    "--model_args",
-                    "model=gpt-4o,outputs=text+image",
-                ),
-                *("--role", "judge=openai,model=gpt-4o-mini", "--budget_usd", "100"),
+                sys.executable,
+                "-m",
+                "mmeval",
+                "--tasks",
+                str(folder / "large.yaml"),
+                "--dry_run",
+                "--model",
+                "openai",
+                "--model_args",
+                "model=gpt-4o,outputs=text+image",
+                "--role",
+                "judge=openai,model=gpt-4o-mini",
+                "--budget_usd",
+                "100",
             ],
             folder,
         )

@@ -87,26 +87,25 @@ def write_rows(folder: Path, count: int) -> None:
 
 def _ours(folder: Path, url: str, run: str, count: int) -> list[str]:
     return [
-        *(
-            sys.executable,
-            "-m",
-            "mmeval",
-            "--tasks",
-            "ueval_art",
-            "--data_dir",
-            str(folder / "data"),
-        ),
-        *(
-            "--model",
-            "reference",
-            "--judge",
-            "openai,model=j",
-            "--judge_base_url",
-            url,
-            "--limit",
-            str(count),
-        ),
-        *("--max_connections", str(CONNECTIONS), "--output_path", str(folder / run)),
+        sys.executable,
+        "-m",
+        "mmeval",
+        "--tasks",
+        "ueval_art",
+        "--data_dir",
+        str(folder / "data"),
+        "--model",
+        "reference",
+        "--judge",
+        "openai,model=j",
+        "--judge_base_url",
+        url,
+        "--limit",
+        str(count),
+        "--max_connections",
+        str(CONNECTIONS),
+        "--output_path",
+        str(folder / run),
     ]
 
 

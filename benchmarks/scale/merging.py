@@ -132,16 +132,17 @@ def _place(whole: Path, file: Path, folder: Path) -> Path:
 
 def _command(folder: Path, model: str = "reference") -> list[str]:
     return [
-        *(
-            sys.executable,
-            "-m",
-            "mmeval",
-            "--tasks",
-            str(folder / "large.yaml"),
-            "--model",
-            model,
-        ),
-        *("--output_path", str(folder / "runs"), "--report", "false"),
+        sys.executable,
+        "-m",
+        "mmeval",
+        "--tasks",
+        str(folder / "large.yaml"),
+        "--model",
+        model,
+        "--output_path",
+        str(folder / "runs"),
+        "--report",
+        "false",
     ]
 
 

@@ -168,15 +168,11 @@ def test_tasks_are_names_paths_or_contents(tasks: Any, found: dict[str, int]) ->
 
 def test_what_cannot_be_used_is_refused_by_name() -> None:
     refused: list[tuple[str, dict[str, Any]]] = [
-        *(
-            ("limti", {"limti": 3}),
-            ("verbosity", {"verbosity": "DEBUG"}),
-            ("model", {"model": 3}),
-        ),
-        *(
-            ("model", {"model": Mine}),
-            ("model_args", {"model": Mine(), "model_args": {"a": 1}}),
-        ),
+        ("limti", {"limti": 3}),
+        ("verbosity", {"verbosity": "DEBUG"}),
+        ("model", {"model": 3}),
+        ("model", {"model": Mine}),
+        ("model_args", {"model": Mine(), "model_args": {"a": 1}}),
         ("metric_lst", {"tasks": {**INLINE, "metric_lst": []}}),
     ]
     for name, flags in refused:

@@ -53,7 +53,8 @@ def test_an_installation_is_named_by_its_origin(
     for origin, place in (
         (FROM_FILE, " @ file:///wheels/mmeval-0.1.0-py3-none-any.whl"),
         (FROM_GIT, " @ git+https://example.org/mmeval.git@4f2a"),
-        *(({"odd": 1}, ""), (None, "")),
+        ({"odd": 1}, ""),
+        (None, ""),
     ):
         written = SimpleNamespace(
             read_text={"direct_url.json": origin and json.dumps(origin)}.get

@@ -52,22 +52,21 @@ def test_a_damaged_medium_of_the_model_is_its_answer(
     ]
     with ScriptedServer(*drawn) as server:
         done = mmeval(
-            *(
-                "--tasks",
-                "tale_first",
-                "--include_path",
-                folder,
-                "--output_path",
-                tmp_path / "runs",
-                *QUIET,
-            ),
-            *(
-                "--model",
-                "openai",
-                "--model_args",
-                f"base_url={server.url},model=m,outputs=text+image",
-            ),
-            *("--max_connections", "1", "--retry_on_error", "0"),
+            "--tasks",
+            "tale_first",
+            "--include_path",
+            folder,
+            "--output_path",
+            tmp_path / "runs",
+            *QUIET,
+            "--model",
+            "openai",
+            "--model_args",
+            f"base_url={server.url},model=m,outputs=text+image",
+            "--max_connections",
+            "1",
+            "--retry_on_error",
+            "0",
         )
     [row, *_] = results(tmp_path)["mmeval"]["results"]
     assert done.code == (3 if failed else 0), done.err

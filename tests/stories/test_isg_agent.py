@@ -14,8 +14,14 @@ from tests.support.isg_planner import FollowingState
 from tests.support.mock_openai_server import MockServer, Settings
 
 COMMAND = (
-    *("--data", "bundled", "--model", "isg_agent", "--log_samples", *QUIET),
-    *("--role", "text_to_image=hf,pretrained=tiny"),
+    "--data",
+    "bundled",
+    "--model",
+    "isg_agent",
+    "--log_samples",
+    *QUIET,
+    "--role",
+    "text_to_image=hf,pretrained=tiny",
 )
 ROWS = 21
 
@@ -90,7 +96,7 @@ def test_what_the_golden_structure_gives_is_marked_everywhere(
         step["title"]
         for row in samples(tmp_path)
         for step in row["trace"][0][0]["steps"]
-    } == {*("plan", "select", "tool", "caption", "smooth")}
+    } == {"plan", "select", "tool", "caption", "smooth"}
     assert len(results(tmp_path)["mmeval"]["uses_reference"]) == ROWS
     folder = run_folder(tmp_path, "isg_agent")
     page = (folder / "report" / "index.html").read_text()

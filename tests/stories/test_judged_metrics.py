@@ -175,13 +175,11 @@ def test_what_cannot_be_read_is_known_without_asking(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in done.out.splitlines()]
 
     assert [(row["value"], row["status"]) for row in rows] == [
-        *(
-            (0.0, "scored"),
-            (0.0, "scored"),
-            (None, "unscored"),
-            (None, "unavailable"),
-            (None, "unavailable"),
-        )
+        (0.0, "scored"),
+        (0.0, "scored"),
+        (None, "unscored"),
+        (None, "unavailable"),
+        (None, "unavailable"),
     ]
     assert "application/msword" in rows[2]["reason"]
 

@@ -28,15 +28,14 @@ from tests.support.questions import where, write_questions
 from tests.support.task_folder import write_rows
 
 OF_TIME_AND_PLACE = (
-    *(
-        "date",
-        "start_time",
-        "total_evaluation_time_seconds",
-        "git_hash",
-        "crc",
-        "counts",
-    ),
-    *("output_path", "model_args"),
+    "date",
+    "start_time",
+    "total_evaluation_time_seconds",
+    "git_hash",
+    "crc",
+    "counts",
+    "output_path",
+    "model_args",
 )
 
 

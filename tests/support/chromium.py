@@ -29,14 +29,15 @@ DEADLINE_MS = 1000 * DEADLINE
 expect.set_options(timeout=DEADLINE_MS)
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = (
-    *(
-        "--no-sandbox",
-        "--use-angle=swiftshader",
-        "--enable-unsafe-swiftshader",
-        "--disable-background-networking",
-    ),
-    *("--disable-component-update", "--disable-sync", "--no-first-run"),
-    *("--autoplay-policy=no-user-gesture-required", "--mute-audio"),
+    "--no-sandbox",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--autoplay-policy=no-user-gesture-required",
+    "--mute-audio",
 )
 TRIPWIRE = """
     window.__pwned = [];

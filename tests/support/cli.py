@@ -28,16 +28,15 @@ DEADLINE = 240.0
 """Seconds; a process that needs longer hangs."""
 
 _INHERITED = (
-    *(
-        "PYTEST_CURRENT_TEST",
-        "PATH",
-        "LANG",
-        "VIRTUAL_ENV",
-        "SYSTEMROOT",
-        "TMPDIR",
-        "LD_LIBRARY_PATH",
-    ),
-    *("OMP_NUM_THREADS", "MMEVAL_CACHE_DIR"),
+    "PYTEST_CURRENT_TEST",
+    "PATH",
+    "LANG",
+    "VIRTUAL_ENV",
+    "SYSTEMROOT",
+    "TMPDIR",
+    "LD_LIBRARY_PATH",
+    "OMP_NUM_THREADS",
+    "MMEVAL_CACHE_DIR",
 )
 _NOISE = re.compile(
     r"Traceback|never retrieved|was never awaited|Unclosed|Exception "

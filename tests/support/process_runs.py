@@ -30,13 +30,18 @@ class ProcessRuns:
         words = shlex.join(bad_command(fault, self.notes, str(seconds)))
         given = {"command": f'"{words}"', "name": "m", **args}
         return [
-            *("--tasks", "ask", "--include_path", str(self.folder / "tasks"), *QUIET),
-            *("--output_path", str(self.folder / "runs"), "--model", "process"),
-            *(
-                "--model_args",
-                ",".join(f"{name}={value}" for name, value in given.items()),
-                *flags,
-            ),
+            "--tasks",
+            "ask",
+            "--include_path",
+            str(self.folder / "tasks"),
+            *QUIET,
+            "--output_path",
+            str(self.folder / "runs"),
+            "--model",
+            "process",
+            "--model_args",
+            ",".join(f"{name}={value}" for name, value in given.items()),
+            *flags,
         ]
 
     def whole(self, fault: str = "none", *flags: str, **args: Any) -> Ended:

@@ -67,19 +67,15 @@ def rich(report: Path) -> Row:
         "tokens": [["keyword", "def"], ["", " f(): "], ["number", "1"]],
     }
     output = [
-        *(
-            {"kind": "reasoning", "text": "I look at both."},
-            text("Here it is: \u202ereversed\u202c"),
-            image,
-            sound,
-            page,
-            code,
-        ),
-        *(
-            cube(report),
-            cube(report, points_only=True),
-            {"kind": "image", "label": "image3", "dangling": True},
-        ),
+        {"kind": "reasoning", "text": "I look at both."},
+        text("Here it is: \u202ereversed\u202c"),
+        image,
+        sound,
+        page,
+        code,
+        cube(report),
+        cube(report, points_only=True),
+        {"kind": "image", "label": "image3", "dangling": True},
         {
             **image,
             "label": "image4",

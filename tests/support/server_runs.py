@@ -45,13 +45,18 @@ class ServerRuns:
         """The flags of a run; ``args`` are further arguments of the backend."""
         given = {"pretrained": "org/m", **args}
         return [
-            *("--tasks", "ask", "--include_path", str(self.folder / "tasks"), *QUIET),
-            *("--output_path", str(self.folder / "runs"), "--model", "vllm"),
-            *(
-                "--model_args",
-                ",".join(f"{name}={value}" for name, value in given.items()),
-                *flags,
-            ),
+            "--tasks",
+            "ask",
+            "--include_path",
+            str(self.folder / "tasks"),
+            *QUIET,
+            "--output_path",
+            str(self.folder / "runs"),
+            "--model",
+            "vllm",
+            "--model_args",
+            ",".join(f"{name}={value}" for name, value in given.items()),
+            *flags,
         ]
 
     def whole(self, *flags: str, **args: Any) -> Ended:

@@ -56,14 +56,10 @@ def test_the_wanted_option_is_1_and_any_other_0_unless_each_has_a_value_or_the_r
 @pytest.mark.parametrize(
     ("switches", "words"),
     [
-        *[
-            ({"options_key": "gone", "wanted": "a"}, "'gone'"),
-            ({"options": ["a"], "wanted": "a"}, "two options"),
-        ],
-        *[
-            ({"options": ["a", "b"], "wanted": "c"}, "'c'"),
-            ({"options": ["a", "b"], "values": {"a": 1}}, "'b'"),
-        ],
+        ({"options_key": "gone", "wanted": "a"}, "'gone'"),
+        ({"options": ["a"], "wanted": "a"}, "two options"),
+        ({"options": ["a", "b"], "wanted": "c"}, "'c'"),
+        ({"options": ["a", "b"], "values": {"a": 1}}, "'b'"),
     ],
 )
 def test_options_that_do_not_fit_leave_it_unscored_or_are_refused(

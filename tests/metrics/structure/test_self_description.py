@@ -157,15 +157,11 @@ def test_letters_and_patterns() -> None:
 @pytest.mark.parametrize(
     ("text", "pictures", "many", "words"),
     [
-        *[
-            (f"a {IMAGE % 0} b", 1, False, "a  b"),
-            ("no image", 0, True, None),
-            ("beside", 1, False, "beside"),
-        ],
-        *[
-            (f"a {IMAGE % 0} b {IMAGE % 1}", 2, False, None),
-            (f"a {IMAGE % 0} b {IMAGE % 1}", 2, True, "a  b "),
-        ],
+        (f"a {IMAGE % 0} b", 1, False, "a  b"),
+        ("no image", 0, True, None),
+        ("beside", 1, False, "beside"),
+        (f"a {IMAGE % 0} b {IMAGE % 1}", 2, False, None),
+        (f"a {IMAGE % 0} b {IMAGE % 1}", 2, True, "a  b "),
         (f"a {IMAGE % 0}", 0, True, None),
     ],
 )

@@ -14,38 +14,24 @@ from mmeval.records import Score
 from tests.support.trials import score_of, trial
 
 FAULTY: list[tuple[Any, str]] = [
-    *[
-        ([], "not []"),
-        ("start", "not 'start'"),
-        ([[]], "''"),
-        (["strat", "we"], '"start"'),
-        (["start"], "one text"),
-    ],
-    *[
-        (["start", "a", "b"], "one text"),
-        (["start", " "], "none of them empty"),
-        (["start", 3], "list of texts"),
-    ],
-    *[
-        ([["start", "a"], "end"], "list of texts"),
-        (["keyword_include"], "takes keywords"),
-    ],
-    *[
-        (["keyword_count", "== 2"], "keyword_count takes"),
-        (["length_word", "word", "== 2"], "length_word takes"),
-    ],
-    *[
-        (["length_word", "== 10 or 1"], "'== 10'"),
-        (["length_word", "< 1" + "0" * 9], "'== 10'"),
-    ],
-    *[
-        (["length_word", ">= 1 and"], "'== 10'"),
-        ([["start", "a"]] * (MOST + 1), "101 constraints"),
-    ],
-    *[
-        (["keyword_include", *"a" * MOST], "100 texts"),
-        (["start", "a" * (LONGEST + 1)], "10000 characters"),
-    ],
+    ([], "not []"),
+    ("start", "not 'start'"),
+    ([[]], "''"),
+    (["strat", "we"], '"start"'),
+    (["start"], "one text"),
+    (["start", "a", "b"], "one text"),
+    (["start", " "], "none of them empty"),
+    (["start", 3], "list of texts"),
+    ([["start", "a"], "end"], "list of texts"),
+    (["keyword_include"], "takes keywords"),
+    (["keyword_count", "== 2"], "keyword_count takes"),
+    (["length_word", "word", "== 2"], "length_word takes"),
+    (["length_word", "== 10 or 1"], "'== 10'"),
+    (["length_word", "< 1" + "0" * 9], "'== 10'"),
+    (["length_word", ">= 1 and"], "'== 10'"),
+    ([["start", "a"]] * (MOST + 1), "101 constraints"),
+    (["keyword_include", *"a" * MOST], "100 texts"),
+    (["start", "a" * (LONGEST + 1)], "10000 characters"),
 ]
 
 

@@ -48,11 +48,10 @@ def test_the_interval_of_repeats_is_that_of_the_released_scorer_and_bounds_are_t
 @pytest.mark.parametrize(
     ("given", "value", "ci95"),
     [
-        *(
-            (scores([1, 0], [1, 1]), 0.75, (0.75 - 0.49, 0.75 + 0.49)),
-            (scores([1, 1], [0, 0]), 0.5, (0.5, 0.5)),
-        ),
-        *((scores([1], [0], [1]), 2 / 3, None), (Scores(), None, None)),
+        (scores([1, 0], [1, 1]), 0.75, (0.75 - 0.49, 0.75 + 0.49)),
+        (scores([1, 1], [0, 0]), 0.5, (0.5, 0.5)),
+        (scores([1], [0], [1]), 2 / 3, None),
+        (Scores(), None, None),
     ],
     ids=["not cut", "no spread", "one repeat", "no score"],
 )

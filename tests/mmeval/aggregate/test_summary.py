@@ -246,11 +246,9 @@ def test_bounds_are_those_of_what_was_lost(
 
 def test_a_breakdown_takes_rows_by_label_and_by_each_of_several_labels() -> None:
     labels: list[dict[str, Any]] = [
-        *(
-            {"level": "hard", "tags": ["a", "b"]},
-            {"level": "easy", "tags": ["b", "b"]},
-            {"tags": None},
-        )
+        {"level": "hard", "tags": ["a", "b"]},
+        {"level": "easy", "tags": ["b", "b"]},
+        {"tags": None},
     ]
     scores = column(1, 0, 0.5, labels=labels)
     found = {

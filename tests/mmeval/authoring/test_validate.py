@@ -187,7 +187,7 @@ def test_every_fault_of_a_file_or_group_is_reported_once_and_does_not_hide_the_n
 ) -> None:
     assert [
         (one.check, one.line) for one in findings(tmp_path, "repeats: 0\nprofile: x\n")
-    ] == [*(("schema", 6), ("schema", 7))]
+    ] == [("schema", 6), ("schema", 7)]
     number = "aggregate_metric_list:\n  - metric: exact_mach\n"
     write_files(
         tmp_path,

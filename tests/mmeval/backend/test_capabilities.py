@@ -83,11 +83,10 @@ def test_a_model_of_one_kind_a_call_names_the_protocol_that_asks_it_for_more() -
 
 def test_limits_of_number_and_size_hold() -> None:
     for limit, gap in (
-        *((Limit(max_items=2), []), (Limit(max_items=1), ["1", "image", "2"])),
-        *(
-            (Limit(max_bytes=picture().size), []),
-            (Limit(max_bytes=10), ["10", "image", f"{picture().size}"]),
-        ),
+        (Limit(max_items=2), []),
+        (Limit(max_items=1), ["1", "image", "2"]),
+        (Limit(max_bytes=picture().size), []),
+        (Limit(max_bytes=10), ["10", "image", f"{picture().size}"]),
     ):
         found = Capabilities(
             {"text": Limit(), "image": limit}, {"text": Limit()}

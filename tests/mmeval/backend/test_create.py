@@ -15,10 +15,8 @@ def test_an_unknown_name_is_refused_with_what_to_write() -> None:
     cases: tuple[tuple[str, dict[str, Any], str, str], ...] = (
         ("toy", {"modle": "x"}, "modle", "It takes: model, log, "),
         ("empty", {"model": "x"}, "model", "It takes no arguments."),
-        *(
-            ("openia", {}, "openia", '"openai"'),
-            ("local_completions", {}, "local_completions", ": --model openai "),
-        ),
+        ("openia", {}, "openia", '"openai"'),
+        ("local_completions", {}, "local_completions", ": --model openai "),
     )
     for backend, args, name, words in cases:
         with pytest.raises(UnknownNameError) as caught:
@@ -33,10 +31,8 @@ def test_an_argument_of_another_type_is_refused() -> None:
             "model": model,
         }
     cases: tuple[tuple[str, str, Any, str], ...] = (
-        *(
-            ("toy", "model", 1234e56, "1.234e+59"),
-            ("toy_local", "memory", True, "not True"),
-        ),
+        ("toy", "model", 1234e56, "1.234e+59"),
+        ("toy_local", "memory", True, "not True"),
         ("toy_local", "memory", "much", "not 'much'"),
     )
     for backend, name, value, fault in cases:

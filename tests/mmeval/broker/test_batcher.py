@@ -107,7 +107,9 @@ async def test_calls_that_come_while_a_batch_is_answered_make_the_next_ones() ->
     assert await asked_behind(8, "a", "b", "c", "d") == [["a"], ["b", "c", "d"]]
     # The call that has waited longest is answered next, among calls of its length.
     assert await asked_behind(2, "first", "long" * 9, "s", "long" * 8, "sh") == [
-        *(["first"], ["long" * 8, "long" * 9], ["s", "sh"])
+        ["first"],
+        ["long" * 8, "long" * 9],
+        ["s", "sh"],
     ]
     assert (length(request("four")), length(request("four", picture()))) == (
         4,
@@ -225,14 +227,10 @@ async def test_after_a_death_each_row_is_asked_once_more_alone_and_the_one_to_bl
 @pytest.mark.parametrize(
     ("error", "end"),
     [
-        *(
-            (UsageError("lost"), "UsageError('lost')"),
-            (StorageError("full"), "StorageError('full')"),
-        ),
-        *(
-            (ModelDiedError("died"), "answer"),
-            (ValueError("odd"), "internal: ValueError: odd"),
-        ),
+        (UsageError("lost"), "UsageError('lost')"),
+        (StorageError("full"), "StorageError('full')"),
+        (ModelDiedError("died"), "answer"),
+        (ValueError("odd"), "internal: ValueError: odd"),
     ],
     ids=repr,
 )
@@ -335,13 +333,12 @@ async def test_a_size_that_ran_out_of_memory_is_tried_again_as_often_as_asked(
 @pytest.mark.parametrize(
     ("lengths", "wanted", "count", "begin"),
     [
-        *(
-            ([1, 1, 1, 9, 9], 2, 3, 0),
-            ([1, 1, 8, 9, 9], 2, 3, 2),
-            ([1, 2, 3], 0, 2, 0),
-            ([1, 2, 3], 2, 2, 1),
-        ),
-        *(([5], 0, 4, 0), ([1, 9], 1, 4, 0)),
+        ([1, 1, 1, 9, 9], 2, 3, 0),
+        ([1, 1, 8, 9, 9], 2, 3, 2),
+        ([1, 2, 3], 0, 2, 0),
+        ([1, 2, 3], 2, 2, 1),
+        ([5], 0, 4, 0),
+        ([1, 9], 1, 4, 0),
     ],
 )
 def test_a_slice_with_a_row_has_the_least_padding(

@@ -325,15 +325,11 @@ async def test_an_answer_keeps_its_media_and_its_reasoning_apart(
 @pytest.mark.parametrize(
     ("kinds", "retries", "result", "calls"),
     [
-        *(
-            (["timeout"] * 2, 2, "at last", 3),
-            (["server"] * 3, 1, "server", 2),
-            (["internal"], 5, "internal", 1),
-        ),
-        *(
-            (["rate_limit"] * 100, 0, "at last", 101),
-            (["rate_limit"] * 101, 0, "rate_limit", 101),
-        ),
+        (["timeout"] * 2, 2, "at last", 3),
+        (["server"] * 3, 1, "server", 2),
+        (["internal"], 5, "internal", 1),
+        (["rate_limit"] * 100, 0, "at last", 101),
+        (["rate_limit"] * 101, 0, "rate_limit", 101),
     ],
     ids=lambda value: str(value)[:24],
 )

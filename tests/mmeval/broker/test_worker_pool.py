@@ -134,19 +134,15 @@ def test_jobs_share_the_processors(
         "judge/a", backend, "toy_parallel", {"folder": "f"}, tmp_path
     )
     assert one == WorkerJob(
-        *(
-            "worker 1 of 2 (judge/a)",
-            "toy_parallel",
-            {"folder": "f", "copy": 1},
-            digest(backend.identity),
-            tmp_path,
-        ),
-        *(
-            tmp_path / "journal",
-            tmp_path / "media",
-            tmp_path / "workers" / "judge__a-1.log",
-            2,
-        ),
+        "worker 1 of 2 (judge/a)",
+        "toy_parallel",
+        {"folder": "f", "copy": 1},
+        digest(backend.identity),
+        tmp_path,
+        tmp_path / "journal",
+        tmp_path / "media",
+        tmp_path / "workers" / "judge__a-1.log",
+        2,
     )
     assert (two.name, two.args, two.log.name) == (
         "worker 2 of 2 (judge/a)",

@@ -68,16 +68,14 @@ def test_machines_read_the_same_findings() -> None:
     }
     assert (done.code, document["sound"], document["mmeval"]) == (0, True, "0.1.0")
     assert list(sections) == [
-        *(
-            "Installation",
-            "Packages",
-            "Devices",
-            "Programs",
-            "Disks",
-            "Plugins",
-            "Models",
-            "Task rubric_example",
-        ),
+        "Installation",
+        "Packages",
+        "Devices",
+        "Programs",
+        "Disks",
+        "Plugins",
+        "Models",
+        "Task rubric_example",
         "Network",
     ]
     assert "asks the judge" in sections["Task rubric_example"]

@@ -15,8 +15,16 @@ def command(tmp_path: Path) -> list[str]:
     """Runs the reference backend over a task of three rows."""
     tasks = write_benchmark(tmp_path / "tasks")
     return [
-        *("--model", "reference", "--tasks", "tiny", "--include_path", str(tasks)),
-        *("--output_path", str(tmp_path / "runs"), "--score_workers", "0"),
+        "--model",
+        "reference",
+        "--tasks",
+        "tiny",
+        "--include_path",
+        str(tasks),
+        "--output_path",
+        str(tmp_path / "runs"),
+        "--score_workers",
+        "0",
     ]
 
 

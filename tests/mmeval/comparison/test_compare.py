@@ -533,18 +533,14 @@ def test_the_samples_needed_are_there_where_a_difference_is_to_be_seen(
 @pytest.mark.parametrize(
     "options",
     [
-        *(
-            {"metrics": ["rihgt"]},
-            {"tasks": ["tld"]},
-            {"across": ["model"]},
-            {"correction": "bonferroni"},
-        ),
-        *(
-            {"alpha": 5},
-            {"detect": 0},
-            {"fail_if_worse": -1},
-            {"fail_unless_within": math.nan},
-        ),
+        {"metrics": ["rihgt"]},
+        {"tasks": ["tld"]},
+        {"across": ["model"]},
+        {"correction": "bonferroni"},
+        {"alpha": 5},
+        {"detect": 0},
+        {"fail_if_worse": -1},
+        {"fail_unless_within": math.nan},
     ],
     ids=str,
 )

@@ -16,25 +16,25 @@ from tests.support import tiny_media as tiny
 PNG = b"\x89PNG\r\n\x1a\n"
 INSIDE = ("img/a.png", "~/secret", "%2e%2e/out/secret", "NUL", "", ".", "a/../b")
 OUTSIDE = (
-    *(
-        "../a",
-        "/etc/passwd",
-        "//etc/passwd",
-        "a/../../b",
-        "link/a",
-        "loop/a",
-        "nul\0",
-        "a/../../" + "x" * 5000,
-        "x" * 5000,
-    ),
-    *(
-        "file:///etc/passwd",
-        "file:/etc/passwd",
-        "http://127.0.0.1:9/a",
-        "//127.0.0.1/a",
-        "data:text/plain,a",
-    ),
-    *("\\\\host\\share\\a", "C:\\a", "C:/a", "..\\a", "../a.. ."),
+    "../a",
+    "/etc/passwd",
+    "//etc/passwd",
+    "a/../../b",
+    "link/a",
+    "loop/a",
+    "nul\0",
+    "a/../../" + "x" * 5000,
+    "x" * 5000,
+    "file:///etc/passwd",
+    "file:/etc/passwd",
+    "http://127.0.0.1:9/a",
+    "//127.0.0.1/a",
+    "data:text/plain,a",
+    "\\\\host\\share\\a",
+    "C:\\a",
+    "C:/a",
+    "..\\a",
+    "../a.. .",
 )
 
 

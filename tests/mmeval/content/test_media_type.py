@@ -21,42 +21,28 @@ MADE = [
         (f"image/{form}", tiny.picture(form.upper()))
         for form in ("png", "jpeg", "gif", "webp", "bmp", "tiff", "avif")
     ),
-    *(
-        ("audio/wav", tiny.wav()),
-        ("audio/mpeg", tiny.sound("MP3")),
-        ("audio/flac", tiny.sound("FLAC")),
-    ),
-    *(
-        ("audio/ogg", tiny.sound("OGG", "VORBIS")),
-        ("audio/ogg", tiny.sound("OGG", "OPUS")),
-    ),
-    *(
-        ("audio/aiff", tiny.sound("AIFF")),
-        ("video/mp4", tiny.clip("mp4", with_sound=True)),
-    ),
+    ("audio/wav", tiny.wav()),
+    ("audio/mpeg", tiny.sound("MP3")),
+    ("audio/flac", tiny.sound("FLAC")),
+    ("audio/ogg", tiny.sound("OGG", "VORBIS")),
+    ("audio/ogg", tiny.sound("OGG", "OPUS")),
+    ("audio/aiff", tiny.sound("AIFF")),
+    ("video/mp4", tiny.clip("mp4", with_sound=True)),
     *(
         ("audio/mp4", tiny.sound_clip(form, **more))
         for form, more in (("mp4", FRAGMENTED), ("ipod", {}))
     ),
-    *(
-        ("video/webm", tiny.clip("webm", "libvpx-vp9")),
-        ("video/x-matroska", tiny.clip("matroska")),
-    ),
-    *(
-        ("video/quicktime", tiny.clip("mov")),
-        ("video/x-msvideo", tiny.clip("avi")),
-        ("application/pdf", tiny.pdf()),
-    ),
-    *(
-        ("model/obj", tiny.PLAIN_OBJ),
-        ("model/off", tiny.PLAIN_OFF),
-        ("model/ply", tiny.PLAIN_PLY),
-    ),
-    *(
-        ("model/stl", tiny.PLAIN_STL),
-        ("model/stl", tiny.binary_stl()),
-        ("model/gltf-binary", tiny.glb()),
-    ),
+    ("video/webm", tiny.clip("webm", "libvpx-vp9")),
+    ("video/x-matroska", tiny.clip("matroska")),
+    ("video/quicktime", tiny.clip("mov")),
+    ("video/x-msvideo", tiny.clip("avi")),
+    ("application/pdf", tiny.pdf()),
+    ("model/obj", tiny.PLAIN_OBJ),
+    ("model/off", tiny.PLAIN_OFF),
+    ("model/ply", tiny.PLAIN_PLY),
+    ("model/stl", tiny.PLAIN_STL),
+    ("model/stl", tiny.binary_stl()),
+    ("model/gltf-binary", tiny.glb()),
     (DOCX, tiny.zipped("[Content_Types].xml", "word/document.xml")),
     (f"{OFFICE}spreadsheetml.sheet", tiny.zipped("xl/workbook.xml", first=200_000)),
     (f"{OFFICE}presentationml.presentation", tiny.zipped("ppt/presentation.xml")),
@@ -67,12 +53,10 @@ MADE = [
 ]
 FIRST_BYTES: dict[str, tuple[bytes, ...]] = {
     "audio/mpeg": (
-        *(
-            b"ID3\x04\0\0\0\0\0\0",
-            b"\xff\xfb\x90\x64",
-            b"\xff\xf3\x40\xc0",
-            b"\xff\xe3\x18\xc4",
-        ),
+        b"ID3\x04\0\0\0\0\0\0",
+        b"\xff\xfb\x90\x64",
+        b"\xff\xf3\x40\xc0",
+        b"\xff\xe3\x18\xc4",
         b"\xff\xfd\x90\x64",
     ),
     "audio/aac": (b"\xff\xf1\x50\x80",),
@@ -82,11 +66,13 @@ FIRST_BYTES: dict[str, tuple[bytes, ...]] = {
     "audio/mp4": (b"\0\0\0\x1cftypM4A \0\0\0\0",),
     "video/mp4": (b"\0\0\0\x1cftypisom\0\0\0\0",),
     "image/avif": (
-        *(b"\0\0\0\x1cftypavif\0\0\0\0", b"\0\0\0\x1cftypmif1\0\0\0\0mif1avifmiaf"),
+        b"\0\0\0\x1cftypavif\0\0\0\0",
+        b"\0\0\0\x1cftypmif1\0\0\0\0mif1avifmiaf",
         b"\0\0\0\x1cftypmsf1\0\0\0\0avismsf1miaf",
     ),
     "image/heic": (
-        *(b"\0\0\0\x1cftypheic\0\0\0\0", b"\0\0\0\x18ftypmif1\0\0\0\0mif1heic"),
+        b"\0\0\0\x1cftypheic\0\0\0\0",
+        b"\0\0\0\x18ftypmif1\0\0\0\0mif1heic",
         b"\0\0\0\x14ftypmif1\0\0\0\0mif1avif",
     ),
     "video/quicktime": (b"\0\0\0\x08wide", b"\0\0\0\x08moov"),
@@ -100,27 +86,21 @@ FIRST_BYTES: dict[str, tuple[bytes, ...]] = {
     "model/off": (b"OFF490 518 0\n1 2 3\n", b"COFF\n# made\n8 6 12\n"),
     "model/ply": (b"ply\r\nformat ascii 1.0\r\n",),
     "text/plain": (
-        *(
-            b"<!-- a <svg> in a comment -->words",
-            b"\xff\xfea\0b\0",
-            b"\xff\xfe\x90\x64",
-            b"",
-            b"BMW is a car",
-        ),
-        *(
-            b"OFFICE hours: 9 to 5",
-            b"solid state physics\nis fun",
-            b"ID3 tags",
-            b"glTF is a format",
-            b"ply\nwood",
-        ),
-        *(
-            b"v 1.0 is out",
-            b"v one\nv two",
-            b"RIFFraff WAVE",
-            b"<svgs> are <svg>",
-            b"%PDF is a format",
-        ),
+        b"<!-- a <svg> in a comment -->words",
+        b"\xff\xfea\0b\0",
+        b"\xff\xfe\x90\x64",
+        b"",
+        b"BMW is a car",
+        b"OFFICE hours: 9 to 5",
+        b"solid state physics\nis fun",
+        b"ID3 tags",
+        b"glTF is a format",
+        b"ply\nwood",
+        b"v 1.0 is out",
+        b"v one\nv two",
+        b"RIFFraff WAVE",
+        b"<svgs> are <svg>",
+        b"%PDF is a format",
         ("a" + "é" * SNIFF_BYTES).encode()[:SNIFF_BYTES],  # the window cuts a character
     ),
 }

@@ -59,16 +59,12 @@ async def outcomes(runtime: BackendRuntime, count: int) -> list[Response]:
 @pytest.mark.parametrize(
     ("limits", "calls", "made", "reached"),
     [
-        *(
-            (Limits(calls=7), 64, 7, True),
-            (Limits(calls=5), 5, 5, False),
-            (Limits(tokens=200), 64, 20, True),
-        ),
-        *(
-            (Limits(usd=200.0), 64, 20, True),
-            (Limits(tokens=15), 10, 2, True),
-            (Limits(usd=15.0), 10, 2, True),
-        ),
+        (Limits(calls=7), 64, 7, True),
+        (Limits(calls=5), 5, 5, False),
+        (Limits(tokens=200), 64, 20, True),
+        (Limits(usd=200.0), 64, 20, True),
+        (Limits(tokens=15), 10, 2, True),
+        (Limits(usd=15.0), 10, 2, True),
     ],
     ids=[
         "calls",

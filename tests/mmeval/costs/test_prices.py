@@ -60,7 +60,7 @@ def test_a_cost_is_that_of_tokens_pictures_and_answers_of_servers_alone() -> Non
     assert [
         is_billed(backend)
         for backend in (server, ToyLocal(), cast_agent(), ReferenceBackend())
-    ] == [*(True, False, False, False)]
+    ] == [True, False, False, False]
 
 
 @pytest.mark.parametrize(

@@ -33,16 +33,12 @@ def test_a_medium_that_is_cut_short_has_a_fault_and_when_the_seconds_are_over_th
 
 def test_a_medium_of_another_kind_than_its_part_is_a_problem() -> None:
     cases: tuple[tuple[PartKind, bytes, str], ...] = (
-        *(
-            ("image", tiny.picture(), ""),
-            ("document", tiny.picture(), ""),
-            ("code", b"x = 1", ""),
-        ),
-        *(
-            ("image", b"", "is empty"),
-            ("image", b"\0\1", "no known type"),
-            ("code", tiny.picture(), "image/png"),
-        ),
+        ("image", tiny.picture(), ""),
+        ("document", tiny.picture(), ""),
+        ("code", b"x = 1", ""),
+        ("image", b"", "is empty"),
+        ("image", b"\0\1", "no known type"),
+        ("code", tiny.picture(), "image/png"),
     )
     for kind, data, word in cases:
         found = medium_problem(Part(kind), Media.from_bytes(data, "a.bin"))

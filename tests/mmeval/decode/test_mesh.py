@@ -115,10 +115,8 @@ def test_a_mesh_above_a_limit_is_refused(data: bytes, limit: str) -> None:
 @pytest.mark.parametrize(
     ("data", "vertices", "faces"),
     [
-        *(
-            (tiny.binary_stl(4), 12, 4),
-            (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n", 4, 2),
-        ),
+        (tiny.binary_stl(4), 12, 4),
+        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n", 4, 2),
         (
             tiny.PLAIN_OFF.replace(b"3 1 0", b"4 1 0").replace(
                 b"0 1 0\n", b"0 1 0\n0 1 0\n"
@@ -126,7 +124,8 @@ def test_a_mesh_above_a_limit_is_refused(data: bytes, limit: str) -> None:
             4,
             1,
         ),
-        *((tiny.PLAIN_PLY, 3, 1), (tiny.CLOUD_PLY, 3, 0)),
+        (tiny.PLAIN_PLY, 3, 1),
+        (tiny.CLOUD_PLY, 3, 0),
     ],
     ids=["stl", "a polygon", "a vertex without a face", "ply", "cloud"],
 )

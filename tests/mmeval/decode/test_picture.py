@@ -31,12 +31,11 @@ def test_a_picture_of_every_common_format_becomes_rgb_and_keeps_its_transparency
         )
     assert decode.image(medium(mode="P", transparency=0)).mode == "RGBA"
     for mode, colour, expected in (
-        *(
-            ("L", 9, (9, 9, 9)),
-            ("LA", (9, 5), (9, 9, 9, 5)),
-            ("RGBA", (1, 2, 3, 4), (1, 2, 3, 4)),
-        ),
-        *(("1", 1, (255, 255, 255)), ("I;16", 40000, (156, 156, 156))),
+        ("L", 9, (9, 9, 9)),
+        ("LA", (9, 5), (9, 9, 9, 5)),
+        ("RGBA", (1, 2, 3, 4), (1, 2, 3, 4)),
+        ("1", 1, (255, 255, 255)),
+        ("I;16", 40000, (156, 156, 156)),
     ):
         media = medium(mode=mode, colour=colour)
         assert (

@@ -11,15 +11,11 @@ from tests.support import tiny_media as tiny
 
 RED = '<rect width="9" height="9" fill="red"/>'
 OUTSIDE = (
-    *(
-        '<image href="/tmp/a.png"/>',
-        '<use href="other.svg#a"/>',
-        '<rect fill="url(other.svg#a)"/>',
-    ),
-    *(
-        '<filter id="a"><feImage href="/etc/passwd"/></filter>',
-        "<style>rect { fill: url(other.svg#a) }</style>",
-    ),
+    '<image href="/tmp/a.png"/>',
+    '<use href="other.svg#a"/>',
+    '<rect fill="url(other.svg#a)"/>',
+    '<filter id="a"><feImage href="/etc/passwd"/></filter>',
+    "<style>rect { fill: url(other.svg#a) }</style>",
 )
 
 
@@ -116,11 +112,10 @@ def test_a_drawing_that_cannot_be_drawn_by_itself_is_refused(
 @pytest.mark.parametrize(
     "inner",
     [
-        *('<use href="#nothing"/>', picture_of(tiny.picture())),
-        *(
-            '<a href="https://a.example"/><script>x()</script>',
-            "<switch><foreignObject/></switch>",
-        ),
+        '<use href="#nothing"/>',
+        picture_of(tiny.picture()),
+        '<a href="https://a.example"/><script>x()</script>',
+        "<switch><foreignObject/></switch>",
     ],
     ids=lambda text: text[:30],
 )

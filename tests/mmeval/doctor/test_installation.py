@@ -61,14 +61,10 @@ def test_stale_metadata_are_broken_and_a_note_where_others_come_first(
 ) -> None:
     other = "[mmeval.tasks]\nt = tasks.t\n[mmeval.metrics]\nwre = m:wer\n"
     faults: list[tuple[dict[str, str], list[str]]] = [
-        *(
-            ({"version": "0.0.1"}, ["version 0.0.1"]),
-            ({"entries": other}, ["mmeval.metrics wer", "wre"]),
-        ),
-        *(
-            ({"entries": ENTRIES.replace("m:wer", "n:wer")}, ["mmeval.metrics wer"]),
-            ({"extras": "c"}, ["a-b", ": c"]),
-        ),
+        ({"version": "0.0.1"}, ["version 0.0.1"]),
+        ({"entries": other}, ["mmeval.metrics wer", "wre"]),
+        ({"entries": ENTRIES.replace("m:wer", "n:wer")}, ["mmeval.metrics wer"]),
+        ({"extras": "c"}, ["a-b", ": c"]),
     ]
     sound, again = (
         written(tmp_path / place / "mmeval-1.dist-info")

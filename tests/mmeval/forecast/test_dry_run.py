@@ -364,15 +364,12 @@ def test_data_that_cannot_be_read_to_their_end_end_the_dry_run_as_they_would_end
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        *(
-            ({"roles": {"jugde": BackendSpec("toy")}}, UsageError),
-            ({"offset": 99}, UsageError),
-        ),
-        *(
-            ({"budget_usd": 1.0}, UsageError),
-            ({"model": BackendSpec("toy", {"nonsense": 1})}, UsageError),
-        ),
-        *(({"strict": True}, MissingError), ({"seed": 7}, IdentityChangedError)),
+        ({"roles": {"jugde": BackendSpec("toy")}}, UsageError),
+        ({"offset": 99}, UsageError),
+        ({"budget_usd": 1.0}, UsageError),
+        ({"model": BackendSpec("toy", {"nonsense": 1})}, UsageError),
+        ({"strict": True}, MissingError),
+        ({"seed": 7}, IdentityChangedError),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

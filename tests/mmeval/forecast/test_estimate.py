@@ -19,12 +19,11 @@ def test_the_numbers_of_the_docs() -> None:
         estimate.SHORT_ANSWER,
     ) == ((5, 3), 1024, 1 / 8)
     assert [(kind, *rate) for kind, rate in estimate.INPUT_TOKENS.items()] == [
-        *(
-            ("image", 85, 1600, 0),
-            ("audio", 10, 64, 32_000),
-            ("video", 66, 1100, 500_000),
-        ),
-        *(("document", 100, 3000, 100_000), ("3d", 0, 25_000, 100_000)),
+        ("image", 85, 1600, 0),
+        ("audio", 10, 64, 32_000),
+        ("video", 66, 1100, 500_000),
+        ("document", 100, 3000, 100_000),
+        ("3d", 0, 25_000, 100_000),
     ]
     made = {"image": (270, 4200), "audio": (200, 1500), "video": (1000, 20_000)}
     made |= {"document": (200, 4000), "3d": (200, 20_000)}
@@ -47,11 +46,10 @@ def of_medium(kind: PartKind, size: int) -> Request:
 @pytest.mark.parametrize(
     ("asked", "tokens_in", "media_bytes"),
     [
-        *((request("x" * 30), (6, 10), 0), (request("ä" * 15), (6, 10), 0)),
-        *(
-            (of_medium("image", 10**6), (85, 1600), 10**6),
-            (of_medium("audio", 64_000), (20, 128), 64_000),
-        ),
+        (request("x" * 30), (6, 10), 0),
+        (request("ä" * 15), (6, 10), 0),
+        (of_medium("image", 10**6), (85, 1600), 10**6),
+        (of_medium("audio", 64_000), (20, 128), 64_000),
         (of_medium("3d", 50_000), (0, 12_500), 50_000),
     ],
     ids=["ascii", "more bytes", "a picture", "two seconds of sound", "half a 3D file"],

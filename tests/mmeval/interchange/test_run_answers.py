@@ -84,19 +84,13 @@ def test_there_is_no_answer_to_what_was_not_asked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("part", "words"),
     [
-        *(
-            ({"type": "smell"}, "'smell'"),
-            ({"type": "text", "text": 7}, "no text"),
-            ("words", "not str"),
-        ),
-        *(
-            ({"type": "text", "text": "a", "raw": 7}, "no text"),
-            ({"type": "image", "label": 7}, "no text"),
-        ),
-        *(
-            ({"type": "image", "media": {**PNG, "sha256": "../../x"}}, "SHA-256"),
-            ({"type": "image", "media": 7}, ""),
-        ),
+        ({"type": "smell"}, "'smell'"),
+        ({"type": "text", "text": 7}, "no text"),
+        ("words", "not str"),
+        ({"type": "text", "text": "a", "raw": 7}, "no text"),
+        ({"type": "image", "label": 7}, "no text"),
+        ({"type": "image", "media": {**PNG, "sha256": "../../x"}}, "SHA-256"),
+        ({"type": "image", "media": 7}, ""),
         ({"type": "image", "media": PNG}, "folder media/"),
     ],
 )

@@ -26,24 +26,17 @@ def test_the_form_says_what_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("field", "text", "value"),
     [
-        *(
-            (Number("x", 1, 5), "4", 4),
-            (Number("x", 1, 5), "5.0", 5),
-            (Number("x", 1, 5), '"1"', 1),
-        ),
-        *(
-            (Number("x", 0, 1, whole=False), "0.25", 0.25),
-            (Number("x", 1, 5, unsure=True), '"Not sure."', None),
-        ),
-        *(
-            (Choice("x", ("Good", "not bad")), '"good"', "Good"),
-            (Choice("x", ("a", "not b")), '" Not  b. "', "not b"),
-        ),
-        *((YesNo("x"), '"Yes."', True), (YesNo("x"), "false", False)),
-        *(
-            (YesNo("x", unsure=True), '"not_sure"', None),
-            (Text("x"), '"because"', "because"),
-        ),
+        (Number("x", 1, 5), "4", 4),
+        (Number("x", 1, 5), "5.0", 5),
+        (Number("x", 1, 5), '"1"', 1),
+        (Number("x", 0, 1, whole=False), "0.25", 0.25),
+        (Number("x", 1, 5, unsure=True), '"Not sure."', None),
+        (Choice("x", ("Good", "not bad")), '"good"', "Good"),
+        (Choice("x", ("a", "not b")), '" Not  b. "', "not b"),
+        (YesNo("x"), '"Yes."', True),
+        (YesNo("x"), "false", False),
+        (YesNo("x", unsure=True), '"not_sure"', None),
+        (Text("x"), '"because"', "because"),
         (Text("x"), f'"{"a" * 2001}"', "a" * MAX_TEXT_CHARS),
         (Number("x", 1, 5), f'"{"0" * 38}4"', 4),
     ],
@@ -66,11 +59,10 @@ NUMBERS = (
     f'"{"0" * 39}4"',
 )
 MISFITS: tuple[tuple[Any, tuple[str, ...]], ...] = (
-    *((Number("x", 1, 5), NUMBERS), (Choice("x", ("a", "b")), ('"c"', "1"))),
-    *(
-        (YesNo("x"), ('"maybe"', "1", '"not sure"')),
-        (Text("x", optional=False), ("3",)),
-    ),
+    (Number("x", 1, 5), NUMBERS),
+    (Choice("x", ("a", "b")), ('"c"', "1")),
+    (YesNo("x"), ('"maybe"', "1", '"not sure"')),
+    (Text("x", optional=False), ("3",)),
 )
 
 

@@ -62,14 +62,10 @@ def test_the_majority_decides_and_a_tie_is_not_sure(
 @pytest.mark.parametrize(
     ("combine", "given", "value", "spread"),
     [
-        *(
-            ("mean", grades(2, 3, 5), 10 / 3, 1.527525),
-            ("median", grades(2, 3, 5), 3.0, 1.527525),
-        ),
-        *(
-            ("majority", grades(5, 3, 5), 5, 1 / 3),
-            ("mean", grades(4, "not sure"), None, 0.0),
-        ),
+        ("mean", grades(2, 3, 5), 10 / 3, 1.527525),
+        ("median", grades(2, 3, 5), 3.0, 1.527525),
+        ("majority", grades(5, 3, 5), 5, 1 / 3),
+        ("mean", grades(4, "not sure"), None, 0.0),
         ("median", grades(2, 4, "not sure"), None, 1.414214),
     ],
 )
@@ -91,14 +87,10 @@ def test_grades_are_combined(
 
 def test_a_lost_vote_loses_the_verdict_unless_a_majority_stands_without_it() -> None:
     losing: list[tuple[Combine, list[Reply]]] = [
-        *(
-            ("majority", [*votes("yes"), FAILED, FAILED]),
-            ("majority", [*votes("yes", "no"), FAILED]),
-        ),
-        *(
-            ("mean", [*votes("yes", "yes"), FAILED]),
-            ("median", [*votes("yes", "yes"), FAILED]),
-        ),
+        ("majority", [*votes("yes"), FAILED, FAILED]),
+        ("majority", [*votes("yes", "no"), FAILED]),
+        ("mean", [*votes("yes", "yes"), FAILED]),
+        ("median", [*votes("yes", "yes"), FAILED]),
     ]
     for combine, given in losing:
         verdict = combined(YES, given, combine)
@@ -110,11 +102,9 @@ def test_a_lost_vote_loses_the_verdict_unless_a_majority_stands_without_it() -> 
 def test_a_lost_verdict_has_a_cause() -> None:
     down = [Reply(Response.failed("server", "down"))]
     for given, cause, replied in (
-        *(
-            (replies("perhaps"), "lost", True),
-            ([REFUSED, REFUSED], "final", False),
-            ([REFUSED, FAILED], "lost", False),
-        ),
+        (replies("perhaps"), "lost", True),
+        ([REFUSED, REFUSED], "final", False),
+        ([REFUSED, FAILED], "lost", False),
         (down, "lost", False),
     ):
         verdict = combined(YES, given)

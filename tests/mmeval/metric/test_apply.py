@@ -172,17 +172,14 @@ def test_a_batch_has_the_time_of_its_answers_and_one_that_hangs_is_scored_alone(
 @pytest.mark.parametrize(
     ("text", "batch"),
     [
-        *(
-            ("def tool(trial): ...", 4),
-            ("def tool(): ...", 4),
-            ("def tool(*, trials=()): ...", 4),
-        ),
-        *(
-            ("def tool(trials): ...", None),
-            ("def tool(trials): ...", 0),
-            ("def tool(trials): ...", True),
-        ),
-        *(("def tool(scores, *, of=()): ...", 4), ("def tool(trials, judge): ...", 4)),
+        ("def tool(trial): ...", 4),
+        ("def tool(): ...", 4),
+        ("def tool(*, trials=()): ...", 4),
+        ("def tool(trials): ...", None),
+        ("def tool(trials): ...", 0),
+        ("def tool(trials): ...", True),
+        ("def tool(scores, *, of=()): ...", 4),
+        ("def tool(trials, judge): ...", 4),
         ("def tool(trials):\n  yield 1", 4),
     ],
 )

@@ -77,11 +77,9 @@ def test_consent_is_the_users_and_of_no_file() -> None:
 @pytest.mark.parametrize(
     ("needs", "command"),
     [
-        *(
-            ((), ""),
-            (("json",), ""),
-            (("json", "no_such_module.sub:a"), install_command("a")),
-        ),
+        ((), ""),
+        (("json",), ""),
+        (("json", "no_such_module.sub:a"), install_command("a")),
         (("no_such_module:hf", "no_such_module:video"), install_command("hf,video")),
         (("no_such_module",), 'pip install "no_such_module"'),
     ],
@@ -121,11 +119,9 @@ def test_the_reason_names_all_that_a_metric_lacks_and_behind_it_how_to_supply_ea
 
 def test_all_roles_that_lack_are_named_at_once() -> None:
     for roles, lacking in (
-        *(
-            ((), ["judge", "captioner"]),
-            (("judge", "captioner.audio"), []),
-            (("judge.audio", "captioner"), ["judge"]),
-        ),
+        ((), ["judge", "captioner"]),
+        (("judge", "captioner.audio"), []),
+        (("judge.audio", "captioner"), ["judge"]),
     ):
         reason = bind(both).unavailable(roles)
         assert reason.partition("; add ")[2] == " ".join(

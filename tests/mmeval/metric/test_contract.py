@@ -47,24 +47,18 @@ def test_every_number_in_the_range_becomes_a_plain_score(value: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        *(
-            (math.nan, "gave nan"),
-            (math.inf, "gave inf"),
-            (Score(None), "gave None"),
-            (Score(evidence={"why": "?"}), "gave None"),
-            (Score(-math.inf), "gave -inf"),
-        ),
-        *(
-            (None, "returned None"),
-            ("good", "returned 'good'"),
-            ({"other": 1}, "['other'], not ['given']"),
-        ),
-        *(
-            (7, "gave 7, outside its range 0..1"),
-            (-0.5, "-0.5"),
-            (1 + 1e-5, "1.00001"),
-            (-1e-5, "-1e-05"),
-        ),
+        (math.nan, "gave nan"),
+        (math.inf, "gave inf"),
+        (Score(None), "gave None"),
+        (Score(evidence={"why": "?"}), "gave None"),
+        (Score(-math.inf), "gave -inf"),
+        (None, "returned None"),
+        ("good", "returned 'good'"),
+        ({"other": 1}, "['other'], not ['given']"),
+        (7, "gave 7, outside its range 0..1"),
+        (-0.5, "-0.5"),
+        (1 + 1e-5, "1.00001"),
+        (-1e-5, "-1e-05"),
     ],
     ids=repr,
 )
@@ -83,14 +77,10 @@ def test_a_metric_may_say_itself_that_there_is_no_value_with_bounds_in_the_range
     None
 ):
     for score in (
-        *(
-            Score.unavailable("no weights"),
-            Score.unscored("one is lost", bounds=(0.25, 1.0), verdicts=["yes"]),
-        ),
-        *(
-            Score.unscored("lost", bounds=(-1e-7, 1.0 + 1e-7)),
-            Score.unscored("all but one", bounds=(0.5, 0.5)),
-        ),
+        Score.unavailable("no weights"),
+        Score.unscored("one is lost", bounds=(0.25, 1.0), verdicts=["yes"]),
+        Score.unscored("lost", bounds=(-1e-7, 1.0 + 1e-7)),
+        Score.unscored("all but one", bounds=(0.5, 0.5)),
     ):
         assert scored(score) == {"given": score}
 

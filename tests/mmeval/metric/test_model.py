@@ -287,8 +287,10 @@ def test_an_unreadable_file_is_named(
 @pytest.mark.parametrize(
     ("tool", "switches", "needed"),
     [
-        *((choosy, {}, True), (choosy, {"file": "mine.json"}, False)),
-        *((spoken, {}, False), (spoken, {"language": "zh"}, True)),
+        (choosy, {}, True),
+        (choosy, {"file": "mine.json"}, False),
+        (spoken, {}, False),
+        (spoken, {"language": "zh"}, True),
     ],
     ids=["not set", "set", "the value", "another value"],
 )

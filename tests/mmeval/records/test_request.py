@@ -104,23 +104,15 @@ def test_parameters_of_other_harnesses_are_understood(
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        *(
-            ({"max_tokens": "many"}, "max_tokens='many'.* whole"),
-            ({"stop": 5}, "stop=5.* words"),
-        ),
-        *(
-            ({"max_tokens": 2.9}, "max_tokens=2.9.* whole"),
-            ({"top_k": "1.5"}, "top_k='1.5'.* whole"),
-        ),
+        ({"max_tokens": "many"}, "max_tokens='many'.* whole"),
+        ({"stop": 5}, "stop=5.* words"),
+        ({"max_tokens": 2.9}, "max_tokens=2.9.* whole"),
+        ({"top_k": "1.5"}, "top_k='1.5'.* whole"),
         ({"temperature": float("nan")}, "temperature=nan.* a number"),
-        *(
-            ({"top_p": "inf"}, "top_p='inf'.* a number"),
-            ({"max_gen_toks": 0}, "max_tokens=0.* 1"),
-        ),
-        *(
-            ({"temperature": -0.1}, "temperature=-0.1.* 0"),
-            ({"top_p": 0}, "top_p=0.* above 0"),
-        ),
+        ({"top_p": "inf"}, "top_p='inf'.* a number"),
+        ({"max_gen_toks": 0}, "max_tokens=0.* 1"),
+        ({"temperature": -0.1}, "temperature=-0.1.* 0"),
+        ({"top_p": 0}, "top_p=0.* above 0"),
         ({"top_p": 1.5}, "top_p=1.5.* at most 1"),
     ],
     ids=str,

@@ -24,14 +24,10 @@ def test_lines_of_the_level_are_shown_and_cannot_steer_the_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for level, name, written, shown in (
-        *(
-            ("WARNING", "mmeval.somewhere", "INFO", False),
-            ("WARNING", "mmeval.somewhere", "WARNING", True),
-        ),
-        *(
-            ("DEBUG", "mmeval", "DEBUG", True),
-            ("DEBUG", "some.library", "DEBUG", False),
-        ),
+        ("WARNING", "mmeval.somewhere", "INFO", False),
+        ("WARNING", "mmeval.somewhere", "WARNING", True),
+        ("DEBUG", "mmeval", "DEBUG", True),
+        ("DEBUG", "some.library", "DEBUG", False),
     ):
         begin_log(level, {})
         logging.getLogger(name).log(

@@ -47,14 +47,14 @@ FAILED = [result(name, None, failed=10) for name in "bcdef"]
         ),
     ],
     ids=[
-        *(
-            "a task without a value",
-            "none has one",
-            "all samples bad",
-            "bad or not asked",
-            "not asked",
-        ),
-        *("counted as 0", "counted as 0 beside one not asked", "only a few"),
+        "a task without a value",
+        "none has one",
+        "all samples bad",
+        "bad or not asked",
+        "not asked",
+        "counted as 0",
+        "counted as 0 beside one not asked",
+        "only a few",
     ],
 )
 def test_tasks_without_a_value_are_named(
@@ -136,16 +136,15 @@ def slice_of(whole: Result, **counts: Any) -> Result:
         ([replace(SILENT, scored=1, inapplicable=7), slice_of(SILENT)], PIECES, set()),
     ],
     ids=[
-        *(
-            "the only piece",
-            "another count",
-            "two pieces",
-            "unavailable",
-            "some scored",
-            "some unscored",
-            "failed",
-        ),
-        *("nothing to score", "something to score"),
+        "the only piece",
+        "another count",
+        "two pieces",
+        "unavailable",
+        "some scored",
+        "some unscored",
+        "failed",
+        "nothing to score",
+        "something to score",
     ],
 )
 def test_a_row_that_repeats_another_is_found(

@@ -24,12 +24,10 @@ def test_tasks_stand_below_groups_slices_below_both_and_a_number_that_a_run_lack
         )
     )
     assert [(row.label, row.depth, row.version, row.is_group) for row in found] == [
-        *(
-            ("G", 0, "1.0", True),
-            ("A", 1, "1.0", False),
-            ("level=easy", 2, "", False),
-            ("B", 0, "1.0", False),
-        )
+        ("G", 0, "1.0", True),
+        ("A", 1, "1.0", False),
+        ("level=easy", 2, "", False),
+        ("B", 0, "1.0", False),
     ]
     two = rows(
         document(result("a"), result("a", "k")), document(result("a"), result("b"))

@@ -31,11 +31,9 @@ def metric(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        *(
-            ({}, []),
-            ({"version": "2.0"}, ["t ", "1.0", "2.0"]),
-            ({"not_comparable": ["t"]}, ["bundled"]),
-        ),
+        ({}, []),
+        ({"version": "2.0"}, ["t ", "1.0", "2.0"]),
+        ({"not_comparable": ["t"]}, ["bundled"]),
         ({"uses_reference": ["t"]}, ["reference information", "t"]),
         ({"protocols": {"t": "episode"}}, ["t ", "protocol", "single", "episode"]),
         (metric(version="2"), ["metric", "version"]),

@@ -56,7 +56,11 @@ def test_a_layout_makes_its_tables_and_the_first_has_the_provenance_and_what_is_
         table.rows,
         "teller" in made,
         lacks[:6] == "These " and "without other" in lacks,
-    ) == (*((("told",),), True, True),)
+    ) == (
+        (("told",),),
+        True,
+        True,
+    )
 
 
 def test_a_number_is_read_as_the_results_file_has_it_and_a_row_of_another_length_is_refused(

@@ -61,7 +61,7 @@ def test_an_option_that_only_task_files_give_is_warned_of_once(
     assert [
         message.partition("model")[0].partition("judge")[0]
         for message in caplog.messages
-    ] == [*("toy and 1 more: the ", "toy: the ")]
+    ] == ["toy and 1 more: the ", "toy: the "]
     assert all(
         "image.steps" in message and "image.size" not in message
         for message in caplog.messages

@@ -46,12 +46,10 @@ def test_every_sample_of_every_task_comes_once_a_repeat_in_order() -> None:
         (job.task.name, job.sample.id, job.repeat, job.index, job.position)
         for job in made
     ] == [
-        *(
-            ("a", "s0", 0, 0, 0),
-            ("a", "s0", 1, 0, 0),
-            ("a", "s1", 0, 1, 0),
-            ("a", "s1", 1, 1, 0),
-        ),
+        ("a", "s0", 0, 0, 0),
+        ("a", "s0", 1, 0, 0),
+        ("a", "s1", 0, 1, 0),
+        ("a", "s1", 1, 1, 0),
         ("b", "s0", 0, 0, 1),  # two tasks may have the same ids
     ]
     assert made.total() == 5
@@ -60,17 +58,13 @@ def test_every_sample_of_every_task_comes_once_a_repeat_in_order() -> None:
 @pytest.mark.parametrize(
     ("options", "left"),
     [
-        *(
-            ({"limit": 2}, [0, 1]),
-            ({"limit": 99}, [0, 1, 2, 3, 4, 5, 6]),
-            ({"limit": 0.4}, [0, 1, 2]),
-        ),
-        *(
-            ({"limit": 1.0}, [0]),
-            ({"offset": 5}, [5, 6]),
-            ({"limit": 3, "offset": 5}, [5, 6]),
-            ({"offset": 9}, []),
-        ),
+        ({"limit": 2}, [0, 1]),
+        ({"limit": 99}, [0, 1, 2, 3, 4, 5, 6]),
+        ({"limit": 0.4}, [0, 1, 2]),
+        ({"limit": 1.0}, [0]),
+        ({"offset": 5}, [5, 6]),
+        ({"limit": 3, "offset": 5}, [5, 6]),
+        ({"offset": 9}, []),
         ({"samples": {"toy": (6, 2)}, "limit": 1, "offset": 1}, [2, 6]),
     ],
     ids=str,
@@ -134,7 +128,10 @@ def test_a_sample_that_json_cannot_hold_is_a_bad_one_alone() -> None:
         )
     )
     assert [(job.sample.id, "JSON" in job.sample.fault) for job in jobs] == [
-        *(("a", False), ("set", True), ("deep", True), ("b", False))
+        ("a", False),
+        ("set", True),
+        ("deep", True),
+        ("b", False),
     ]
     assert [
         Sample.from_json(from_line(job.sample_line), Path()) == job.sample
@@ -258,7 +255,8 @@ def test_the_first_samples_that_are_looked_at_are_chosen_ones() -> None:
     ).ahead()
     assert [(job.position, job.sample.id) for job in found] == [
         *((0, f"s{i}") for i in range(1, 1 + LOOKED_AT)),
-        *((1, "s1"), (1, "torn")),
+        (1, "s1"),
+        (1, "torn"),
     ]
 
 

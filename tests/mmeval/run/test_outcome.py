@@ -50,8 +50,10 @@ def test_a_share_tolerates_just_so_many_of_a_hundred() -> None:
 def test_reasons_that_differ_in_what_they_quote_are_one() -> None:
     for reasons, text in (
         (["no 'mock 12'", "no 'mock 34...", "no ''"], " (for example, no 'mock 12')"),
-        *((["gone", "gone"], " (gone)"), (["open", "close"], " (1 of them: open)")),
-        *((["x" * 500], f" ({'x' * 200}...)"), ([], "")),
+        (["gone", "gone"], " (gone)"),
+        (["open", "close"], " (1 of them: open)"),
+        (["x" * 500], f" ({'x' * 200}...)"),
+        ([], ""),
     ):
         assert (
             most_frequent(Counter(Unscored(reason, "lost") for reason in reasons))

@@ -19,11 +19,10 @@ def test_a_model_is_asked_for_the_kinds_that_it_gives_where_a_part_is_enough(
     writer = Toy()
     writer.capabilities = Capabilities.of(("text",), ("text",))
     cases: tuple[tuple[tuple[PartKind, ...], bool, tuple[PartKind, ...]], ...] = (
-        *(
-            (("text", "image"), True, ("text",)),
-            (("text", "image"), False, ("text", "image")),
-        ),
-        *((("image",), True, ("image",)), (("text",), True, ("text",))),
+        (("text", "image"), True, ("text",)),
+        (("text", "image"), False, ("text", "image")),
+        (("image",), True, ("image",)),
+        (("text",), True, ("text",)),
     )
     for wanted, partial, asked in cases:
         toy = replace(

@@ -81,11 +81,9 @@ def test_a_changed_identity_is_refused_by_its_field(
             r"format.*\(9.0\)",
         ),
         (json.dumps({"format": 1, "mmeval": "0.1.0"}), r"format.*\(0.1.0\)"),
-        *(
-            (json.dumps({"tasks": {}}), "damaged"),
-            ('{"format": 2', "damaged"),
-            ("[]", "damaged"),
-        ),
+        (json.dumps({"tasks": {}}), "damaged"),
+        ('{"format": 2', "damaged"),
+        ("[]", "damaged"),
     ],
     ids=["newer format", "before checksums", "no format", "torn", "not an object"],
 )

@@ -32,16 +32,22 @@ def test_a_value_is_what_it_looks_like() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "word"),
     [
-        *(("a: 1\nb: no", 2, "false"), ("on: 1", 1, "true"), ("a: 010", 1, "010")),
-        *(("a: 1:30", 1, "1:30"), ("a: .nan", 1, ".nan")),
-        *(("a: 1e999", 1, "1e999"), ("a: 1\n\nb:\n  c: 1\n  c: 2", 5, "'c'")),
-        *(
-            ("a: !function x.y", 1, "!function"),
-            ("a: !!python/name:os.system", 1, "python"),
-        ),
-        *(("7: x", 1, "7"), ("- a", 1, "keys"), ("a: [\n", 2, "valid")),
-        *(("a: b: c", 1, "valid"), ("a: &a [*a]", 1, "nested")),
-        *(("a: " + "[" * 100_000, 1, "nested"), ("? " * 50_000, 1, "nested")),
+        ("a: 1\nb: no", 2, "false"),
+        ("on: 1", 1, "true"),
+        ("a: 010", 1, "010"),
+        ("a: 1:30", 1, "1:30"),
+        ("a: .nan", 1, ".nan"),
+        ("a: 1e999", 1, "1e999"),
+        ("a: 1\n\nb:\n  c: 1\n  c: 2", 5, "'c'"),
+        ("a: !function x.y", 1, "!function"),
+        ("a: !!python/name:os.system", 1, "python"),
+        ("7: x", 1, "7"),
+        ("- a", 1, "keys"),
+        ("a: [\n", 2, "valid"),
+        ("a: b: c", 1, "valid"),
+        ("a: &a [*a]", 1, "nested"),
+        ("a: " + "[" * 100_000, 1, "nested"),
+        ("? " * 50_000, 1, "nested"),
     ],
     ids=lambda value: str(value)[:20],
 )
@@ -86,8 +92,10 @@ def test_every_key_knows_its_place_also_after_merging_and_laying_over() -> None:
 @pytest.mark.parametrize(
     ("content", "line", "word"),
     [
-        *((b"a: 1\nb: \xff", 2, "UTF-8"), (b"#" * (MAX_FILE_BYTES + 1), 0, "larger")),
-        *((b"a: \x00", 0, "valid"), (None, 0, "read")),
+        (b"a: 1\nb: \xff", 2, "UTF-8"),
+        (b"#" * (MAX_FILE_BYTES + 1), 0, "larger"),
+        (b"a: \x00", 0, "valid"),
+        (None, 0, "read"),
     ],
     ids=["encoding", "size", "control character", "missing"],
 )

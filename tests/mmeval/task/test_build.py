@@ -139,12 +139,10 @@ def test_overrides_change_the_task_and_its_recorded_configuration(
         made.config[key]
         for key in ("repeats", "profile", "system_instruction", "metric_list")
     ] == [
-        *(
-            MAX_REPEATS,
-            "official",
-            "Be brief.",
-            [{"metric": "exact_match", "ignore_case": True}],
-        )
+        MAX_REPEATS,
+        "official",
+        "Be brief.",
+        [{"metric": "exact_match", "ignore_case": True}],
     ]
     without = built(tmp_path, skip_metric=("exact_match",))
     assert (without.metrics, without.config["metric_list"]) == ((), [])

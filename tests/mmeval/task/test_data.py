@@ -120,7 +120,10 @@ def test_bundled_samples_lie_beside_the_file_and_are_not_comparable(
         made.source()["bundled"],
         made.expected,
     ) == (
-        *(["s"], False, "bundled", True),
+        ["s"],
+        False,
+        "bundled",
+        True,
         (None, None),
     )
     assert built(tmp_path, keys).expected == (5, 4)

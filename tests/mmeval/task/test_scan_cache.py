@@ -44,7 +44,8 @@ def test_a_file_is_read_once_for_all_calls(tmp_path: Path, read: list[str]) -> N
     assert [
         (entry.name, entry.tags, entry.version, entry.license) for entry in first
     ] == [
-        *(("a", ("x",), "1.5", "MIT"), ("b", ("deep",), "2", "")),
+        ("a", ("x",), "1.5", "MIT"),
+        ("b", ("deep",), "2", ""),
     ]
     assert sorted(read) == sorted(Path(name).name for name in FILES)
     read.clear()

@@ -95,11 +95,9 @@ def test_inline_groups_overrides_and_new_tasks_are_read_where_they_stand(
 
 def test_an_impossible_group_is_refused(folder: Path) -> None:
     for members, line, word in (
-        *(
-            ("[{group: g, task: [one]}]", 2, "g -> g"),
-            ("[h]", 0, "g -> h -> g"),
-            ("[oen]", 2, '"one"'),
-        ),
+        ("[{group: g, task: [one]}]", 2, "g -> g"),
+        ("[h]", 0, "g -> h -> g"),
+        ("[oen]", 2, '"one"'),
         ("[{task: gone, repeats: 2}]", 2, "'gone'"),
     ):
         write_files(

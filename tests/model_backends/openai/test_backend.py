@@ -182,22 +182,16 @@ def test_identity_names_what_changes_answers_and_the_key_shows_nowhere(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     changes: list[dict[str, Any]] = [
-        *(
-            {"model": "other"},
-            {"revision": "2"},
-            {"base_url": "http://localhost:9/v1"},
-            {"endpoint": "auto"},
-        ),
-        *(
-            {"outputs": "text+image"},
-            {"send_seed": False},
-            {"max_tokens_field": "max_completion_tokens"},
-        ),
-        *(
-            {"image_response_format": "b64_json"},
-            {"image_detail": "low"},
-            {"response_format": "json_object"},
-        ),
+        {"model": "other"},
+        {"revision": "2"},
+        {"base_url": "http://localhost:9/v1"},
+        {"endpoint": "auto"},
+        {"outputs": "text+image"},
+        {"send_seed": False},
+        {"max_tokens_field": "max_completion_tokens"},
+        {"image_response_format": "b64_json"},
+        {"image_detail": "low"},
+        {"response_format": "json_object"},
     ]
     given: dict[str, Any] = {"model": "m", "base_url": LOCAL}
     before = OpenAIBackend(**given).identity

@@ -238,18 +238,14 @@ def test_results_that_the_server_has_removed_are_asked_for_alone_and_a_damaged_n
 def test_hostile_results_leave_their_requests_without_an_answer(tmp_path: Path) -> None:
     name = f"{ASKED[0].digest}-{ASKED[0].seed}"
     rows: list[Any] = [
-        *(
-            None,
-            5,
-            [],
-            {},
-            {"custom_id": []},
-            {"custom_id": "?", "response": {"status_code": 200, "body": {}}},
-        ),
-        *(
-            {"custom_id": name, "response": 7},
-            {"custom_id": name, "response": {"status_code": "many", "body": {}}},
-        ),
+        None,
+        5,
+        [],
+        {},
+        {"custom_id": []},
+        {"custom_id": "?", "response": {"status_code": 200, "body": {}}},
+        {"custom_id": name, "response": 7},
+        {"custom_id": name, "response": {"status_code": "many", "body": {}}},
         {"custom_id": name, "error": ["odd"]},
     ]
     with MockServer() as server:

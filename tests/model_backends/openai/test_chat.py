@@ -168,17 +168,13 @@ def test_reasoning_is_hidden_media_arrive_unchanged_and_a_sound_may_be_a_choice_
 
 
 UNREADABLE: list[Any] = [
-    *(
-        "x",
-        {"role": "assistant"},
-        {"content": 5},
-        {"content": [5]},
-        {"content": [{"type": "widget"}]},
-    ),
-    *(
-        {"content": "x", "images": "y"},
-        {"content": "x", "images": ["https://cdn/x.png"]},
-    ),
+    "x",
+    {"role": "assistant"},
+    {"content": 5},
+    {"content": [5]},
+    {"content": [{"type": "widget"}]},
+    {"content": "x", "images": "y"},
+    {"content": "x", "images": ["https://cdn/x.png"]},
     {"content": "x", "audio": {"transcript": "t"}},
 ]
 

@@ -141,8 +141,10 @@ def test_a_kind_without_a_field_and_a_timeout_that_is_no_number_above_zero_are_r
     None
 ):
     kinds: list[tuple[EndpointChoice, str, str, str]] = [
-        *(("chat", "text+imagge", "", "imagge"), ("chat", "text+3d", "", "3d")),
-        *(("chat", "text", "video", "video"), ("images", "text", "text", "text")),
+        ("chat", "text+imagge", "", "imagge"),
+        ("chat", "text+3d", "", "3d"),
+        ("chat", "text", "video", "video"),
+        ("images", "text", "text", "text"),
     ]
     for endpoint, inputs, outputs, name in kinds:
         with pytest.raises(UnknownNameError) as caught:

@@ -99,20 +99,16 @@ def test_each_argument_is_part_of_the_identity() -> None:
     bubblewrap()
     usual = SandboxBackend().identity
     others = [
-        *(
-            {"seconds": 1.5},
-            {"memory_mb": 100},
-            {"processes": 3},
-            {"output_kb": 1},
-            {"files": 2},
-            {"file_mb": 3},
-        ),
-        *(
-            {"packages": True},
-            {"python": "/usr/bin/python3"}
-            if Path("/usr/bin/python3").exists()
-            else {"files": 9},
-        ),
+        {"seconds": 1.5},
+        {"memory_mb": 100},
+        {"processes": 3},
+        {"output_kb": 1},
+        {"files": 2},
+        {"file_mb": 3},
+        {"packages": True},
+        {"python": "/usr/bin/python3"}
+        if Path("/usr/bin/python3").exists()
+        else {"files": 9},
     ]
     assert SandboxBackend(runtime="bwrap").identity == usual
     assert all(SandboxBackend(**arguments).identity != usual for arguments in others)

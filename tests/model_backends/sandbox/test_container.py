@@ -81,23 +81,19 @@ def test_a_container_has_no_network_no_rights_and_bounds(docker: Said) -> None:
     [words] = [words for words in docker() if words[0] == "run"]
     line = " ".join(words)
     for wanted in (
-        *(
-            "--network none",
-            "--read-only",
-            "--cap-drop ALL",
-            "--security-opt no-new-privileges",
-            "--pull never",
-        ),
-        *(
-            "--memory ",
-            "--memory-swap ",
-            "--pids-limit ",
-            "--cpus 1",
-            "--log-driver none",
-            "--rm",
-            "nr_inodes=",
-            IMAGE,
-        ),
+        "--network none",
+        "--read-only",
+        "--cap-drop ALL",
+        "--security-opt no-new-privileges",
+        "--pull never",
+        "--memory ",
+        "--memory-swap ",
+        "--pids-limit ",
+        "--cpus 1",
+        "--log-driver none",
+        "--rm",
+        "nr_inodes=",
+        IMAGE,
     ):
         assert wanted in line
     user = words[words.index("--user") + 1]

@@ -262,35 +262,27 @@ def test_the_identity_is_the_model_and_not_where_it_runs(tmp_path: Path) -> None
         False,
     )
     elsewhere: list[dict[str, Any]] = [
-        *(
-            {"tensor_parallel_size": 2},
-            {"data_parallel_size": 2},
-            {"gpu_memory_utilization": 0.5},
-        ),
-        *(
-            {"command": [sys.executable]},
-            {"load_timeout": 5},
-            {"trust_remote_code": True},
-            {"timeout": 5},
-        ),
+        {"tensor_parallel_size": 2},
+        {"data_parallel_size": 2},
+        {"gpu_memory_utilization": 0.5},
+        {"command": [sys.executable]},
+        {"load_timeout": 5},
+        {"trust_remote_code": True},
+        {"timeout": 5},
         {"server_args": {"max-num-seqs": 8}},
     ]
     assert [backend(**args).identity == usual for args in elsewhere] == [True] * len(
         elsewhere
     )
     other: list[dict[str, Any]] = [
-        *(
-            {"revision": "2"},
-            {"dtype": "half"},
-            {"quantization": "fp8"},
-            {"max_model_len": 9},
-            {"omni": True},
-        ),
-        *(
-            {"server_args": {"kv_cache_dtype": "fp8"}},
-            {"send_seed": False},
-            {"pretrained": "org/n"},
-        ),
+        {"revision": "2"},
+        {"dtype": "half"},
+        {"quantization": "fp8"},
+        {"max_model_len": 9},
+        {"omni": True},
+        {"server_args": {"kv_cache_dtype": "fp8"}},
+        {"send_seed": False},
+        {"pretrained": "org/n"},
     ]
     assert [backend(**args).identity == usual for args in other] == [False] * len(other)
     (tmp_path / "m").mkdir()
@@ -306,29 +298,27 @@ def test_they_take_the_arguments_of_openai_but_those_of_a_server_elsewhere() -> 
         set(inspect.signature(kind).parameters) for kind in (OpenAIBackend, VLLMBackend)
     )
     assert of_openai - ours == {
-        *(
-            "model",
-            "base_url",
-            "replicas",
-            "api_key_file",
-            "organization",
-            "project",
-            "batch",
-        ),
+        "model",
+        "base_url",
+        "replicas",
+        "api_key_file",
+        "organization",
+        "project",
+        "batch",
     }
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        *(
-            {"tensor_parallel_size": 0},
-            {"gpu_memory_utilization": 2},
-            {"load_timeout": 0},
-            {"max_model_len": -1},
-        ),
-        *({"server_args": "x"}, {"server_args": {"port": 1}}),
-        *({"pretrained": ""}, {"pretrained": "./not/here"}),
+        {"tensor_parallel_size": 0},
+        {"gpu_memory_utilization": 2},
+        {"load_timeout": 0},
+        {"max_model_len": -1},
+        {"server_args": "x"},
+        {"server_args": {"port": 1}},
+        {"pretrained": ""},
+        {"pretrained": "./not/here"},
     ],
     ids=str,
 )

@@ -45,24 +45,23 @@ NOT_OURS = {
     "init",
     "rm",
     "no-capture-output",
-    *(
-        "model-path",
-        "revision",
-        "dtype",
-        "quantization",
-        "max-model-len",
-        "context-length",
-        "tensor-parallel-size",
-    ),
-    *(
-        "data-parallel-size",
-        "gpu-memory-utilization",
-        "mem-fraction-static",
-        "trust-remote-code",
-        "omni",
-        "no-",
-    ),
-    *("array", "dependency", "parsable", "wrap"),
+    "model-path",
+    "revision",
+    "dtype",
+    "quantization",
+    "max-model-len",
+    "context-length",
+    "tensor-parallel-size",
+    "data-parallel-size",
+    "gpu-memory-utilization",
+    "mem-fraction-static",
+    "trust-remote-code",
+    "omni",
+    "no-",
+    "array",
+    "dependency",
+    "parsable",
+    "wrap",
 }
 """Flags on these pages that mmeval does not have: of other programs, and a mistake that
 is shown."""
@@ -123,8 +122,12 @@ def test_every_flag_on_a_page_exists() -> None:
 
 def test_the_page_of_task_files_has_every_key() -> None:
     models = (
-        *(schema.TaskKeys, schema.GroupKeys, schema.MetricKeys),
-        *(schema.GroupMetricKeys, schema.ExpectedKeys, schema.ByHandKeys),
+        schema.TaskKeys,
+        schema.GroupKeys,
+        schema.MetricKeys,
+        schema.GroupMetricKeys,
+        schema.ExpectedKeys,
+        schema.ByHandKeys,
     )
     rows = "\n".join(
         line for line in page("task-files.md").splitlines() if line.startswith("|")

@@ -31,15 +31,13 @@ def command(folder: Path, url: str, name: str) -> list[str]:
     }
     return [
         *where(folder),
-        *(
-            "--model",
-            "storyteller",
-            "--run_id",
-            name,
-            "--log_samples",
-            "--max_connections",
-            "4",
-        ),
+        "--model",
+        "storyteller",
+        "--run_id",
+        name,
+        "--log_samples",
+        "--max_connections",
+        "4",
         *(
             word
             for role, spec in roles.items()

@@ -200,15 +200,13 @@ def test_a_locale_without_unicode_prints_the_tables(
     rows = [{"id": "ä", "input": "Wie heißt das ☃?", "reference": "Schnee"}]
     folder = write_task(tmp_path / "täsks", "frage", rows)
     done = mmeval_process(
-        *(
-            "--tasks",
-            "frage",
-            "--include_path",
-            folder,
-            "--output_path",
-            tmp_path / "läufe",
-            "--log_samples",
-        ),
+        "--tasks",
+        "frage",
+        "--include_path",
+        folder,
+        "--output_path",
+        tmp_path / "läufe",
+        "--log_samples",
         *openai(server),
         env=environment(**env),
         errors="replace",

@@ -40,14 +40,18 @@ ENV = environment(PYTHONPATH=str(ROOT))
 
 def command(tasks: Path, url: str, output: Path) -> list[str]:
     return [
-        *("--tasks", "tale_turns,tale_first,tale_again", "--include_path", str(tasks)),
-        *(
-            "--model",
-            "openai",
-            "--model_args",
-            f"base_url={url},model=m,outputs=text+image",
-        ),
-        *("--output_path", str(output), "--max_connections", "4"),
+        "--tasks",
+        "tale_turns,tale_first,tale_again",
+        "--include_path",
+        str(tasks),
+        "--model",
+        "openai",
+        "--model_args",
+        f"base_url={url},model=m,outputs=text+image",
+        "--output_path",
+        str(output),
+        "--max_connections",
+        "4",
     ]
 
 

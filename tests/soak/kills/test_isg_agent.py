@@ -11,20 +11,24 @@ from tests.support.isg_planner import StumblingState
 
 def command(folder: Path, url: str, name: str) -> list[str]:
     return [
-        *(
-            "--tasks",
-            "isg",
-            "--data",
-            "bundled",
-            "--model",
-            "isg_agent",
-            "--run_id",
-            name,
-            "--log_samples",
-        ),
-        *("--output_path", str(folder), "--max_connections", "4", *QUIET),
-        *("--role", f"planner=openai,base_url={url},model=p"),
-        *("--role", f"text_to_image=openai,base_url={url},model=i,outputs=image"),
+        "--tasks",
+        "isg",
+        "--data",
+        "bundled",
+        "--model",
+        "isg_agent",
+        "--run_id",
+        name,
+        "--log_samples",
+        "--output_path",
+        str(folder),
+        "--max_connections",
+        "4",
+        *QUIET,
+        "--role",
+        f"planner=openai,base_url={url},model=p",
+        "--role",
+        f"text_to_image=openai,base_url={url},model=i,outputs=image",
     ]
 
 

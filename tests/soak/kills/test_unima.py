@@ -55,21 +55,26 @@ class PlannerState(State):
 
 def command(folder: Path, url: str, name: str) -> list[str]:
     return [
-        *(
-            "--tasks",
-            "mmmg_image_text",
-            "--data",
-            "bundled",
-            "--model",
-            "unima",
-            "--run_id",
-            name,
-            "--log_samples",
-        ),
-        *("--output_path", str(folder), "--max_connections", "4", *QUIET),
-        *("--role", f"planner=openai,base_url={url},model=p"),
-        *("--role", f"text_to_image=openai,base_url={url},model=i,outputs=image"),
-        *("--role", "code_interpreter=sandbox"),
+        "--tasks",
+        "mmmg_image_text",
+        "--data",
+        "bundled",
+        "--model",
+        "unima",
+        "--run_id",
+        name,
+        "--log_samples",
+        "--output_path",
+        str(folder),
+        "--max_connections",
+        "4",
+        *QUIET,
+        "--role",
+        f"planner=openai,base_url={url},model=p",
+        "--role",
+        f"text_to_image=openai,base_url={url},model=i,outputs=image",
+        "--role",
+        "code_interpreter=sandbox",
     ]
 
 

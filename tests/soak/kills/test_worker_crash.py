@@ -42,21 +42,18 @@ class Runs:
     def command(self, **args: object) -> list[str]:
         given = {"folder": self.folder, "copies": 2, "delay": 0.02, **args}
         return [
-            *(
-                "--tasks",
-                "tiny",
-                "--include_path",
-                str(self.tasks),
-                "--output_path",
-                str(self.folder / "runs"),
-            ),
-            *(
-                "--model",
-                "toy_parallel",
-                "--model_args",
-                ",".join(f"{name}={value}" for name, value in given.items()),
-            ),
-            *("--score_workers", "0"),
+            "--tasks",
+            "tiny",
+            "--include_path",
+            str(self.tasks),
+            "--output_path",
+            str(self.folder / "runs"),
+            "--model",
+            "toy_parallel",
+            "--model_args",
+            ",".join(f"{name}={value}" for name, value in given.items()),
+            "--score_workers",
+            "0",
         ]
 
     def whole(self, **args: object) -> Ended:

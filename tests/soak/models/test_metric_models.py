@@ -43,15 +43,16 @@ def run(output: Path, environment: Mapping[str, str], *flags: str) -> Ended:
             f"openai,model=j,base_url={server.url}",
         )
         return mmeval_process(
-            *(
-                "--tasks",
-                ",".join(NEED_WEIGHTS),
-                "--data",
-                "bundled",
-                "--output_path",
-                output,
-            ),
-            *("--report", "false", *asked, *flags),
+            "--tasks",
+            ",".join(NEED_WEIGHTS),
+            "--data",
+            "bundled",
+            "--output_path",
+            output,
+            "--report",
+            "false",
+            *asked,
+            *flags,
             env=environment,
         )
 

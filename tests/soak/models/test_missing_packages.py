@@ -43,15 +43,14 @@ def test_what_is_not_installed_is_named_with_the_command_that_installs_it(
     )
 
     done = mmeval_process(
-        *(
-            "--tasks",
-            task,
-            "--model",
-            model,
-            "--model_args",
-            f"pretrained={tiny_model(folder)}",
-        ),
-        *("--output_path", tmp_path / "runs"),
+        "--tasks",
+        task,
+        "--model",
+        model,
+        "--model_args",
+        f"pretrained={tiny_model(folder)}",
+        "--output_path",
+        tmp_path / "runs",
         env=environment(PYTHONPATH=f"{tmp_path / 'start'}:{ROOT}"),
     )
 

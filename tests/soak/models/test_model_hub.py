@@ -67,21 +67,17 @@ def asked(
         **env,
     }
     return mmeval_process(
-        *(
-            "--tasks",
-            str(benchmark / "tiny.yaml"),
-            "--model",
-            backend,
-            "--model_args",
-            f"pretrained={model}",
-        ),
-        *(
-            "--output_path",
-            str(folder / "runs"),
-            "--gen_kwargs",
-            "max_gen_toks=4",
-            *flags,
-        ),
+        "--tasks",
+        str(benchmark / "tiny.yaml"),
+        "--model",
+        backend,
+        "--model_args",
+        f"pretrained={model}",
+        "--output_path",
+        str(folder / "runs"),
+        "--gen_kwargs",
+        "max_gen_toks=4",
+        *flags,
         env=environment(**settings),
     )
 

@@ -104,21 +104,17 @@ def command(folder: Path) -> list[str]:
     image = f"noted_diffusers,pretrained={tiny_model('sd')},log={folder / IMAGE}"
     speech = f"noted_hf,pretrained={tiny_model('vits')},log={folder / SPEECH}"
     return [
-        *(
-            "--tasks",
-            str(tasks / "shown.yaml"),
-            "--model",
-            "illustrator",
-            "--log_samples",
-        ),
-        *(
-            "--output_path",
-            str(folder / "runs"),
-            "--role",
-            f"{IMAGE}={image}",
-            "--role",
-            f"{SPEECH}={speech}",
-        ),
+        "--tasks",
+        str(tasks / "shown.yaml"),
+        "--model",
+        "illustrator",
+        "--log_samples",
+        "--output_path",
+        str(folder / "runs"),
+        "--role",
+        f"{IMAGE}={image}",
+        "--role",
+        f"{SPEECH}={speech}",
     ]
 
 

@@ -26,26 +26,16 @@ def expect_count(page: Page, count: int) -> None:
 @pytest.mark.parametrize(
     ("hash_", "count", "first"),
     [
-        *(
-            ("#status=failed", 12, "Question 2"),
-            ("#status=failed,unscored", 24, "Question 2"),
-        ),
-        *(
-            ("#task=toy_hard", 30, "Question 7"),
-            ("#label.field=law&order=data", 20, "Question 1"),
-        ),
-        *(
-            ("#kinds=image", 14, "Question 12"),
-            ("#score=accuracy:0.3:0.4", 3, "Question 30"),
-        ),
-        *(
-            ("#score=accuracy::0.1", 2, "Question 5"),
-            ("#text=word17X", 1, "Question 17"),
-        ),
-        *(
-            ("#task=toy&status=failed&label.field=music", 2, "Question 2"),
-            ("#status=failed&text=nowhere", 0, ""),
-        ),
+        ("#status=failed", 12, "Question 2"),
+        ("#status=failed,unscored", 24, "Question 2"),
+        ("#task=toy_hard", 30, "Question 7"),
+        ("#label.field=law&order=data", 20, "Question 1"),
+        ("#kinds=image", 14, "Question 12"),
+        ("#score=accuracy:0.3:0.4", 3, "Question 30"),
+        ("#score=accuracy::0.1", 2, "Question 5"),
+        ("#text=word17X", 1, "Question 17"),
+        ("#task=toy&status=failed&label.field=music", 2, "Question 2"),
+        ("#status=failed&text=nowhere", 0, ""),
     ],
     ids=[
         "one",

@@ -98,28 +98,20 @@ def test_a_hash_is_text_as_well(seen: Watched, hostile: Path) -> None:
 
 
 ELSEWHERE = (
-    *(
-        "javascript:window.__pwned.push(1)",
-        "data:image/png;base64,AAAA",
-        "//evil.invalid/x.png",
-    ),
-    *(
-        "https://evil.invalid/x.png",
-        "\\\\evil.invalid\\x.png",
-        "/\\evil.invalid/x.png",
-        " https://evil.invalid/x.png",
-    ),
-    *(
-        "file://evil.invalid/x.png",
-        "file:////evil.invalid/x.png",
-        "\thttps://evil.invalid/",
-    ),
-    *(
-        "ht\ntps://evil.invalid/x.png",
-        "blob:null/1",
-        "http:x.png",
-        "filesystem:file:///x",
-    ),
+    "javascript:window.__pwned.push(1)",
+    "data:image/png;base64,AAAA",
+    "//evil.invalid/x.png",
+    "https://evil.invalid/x.png",
+    "\\\\evil.invalid\\x.png",
+    "/\\evil.invalid/x.png",
+    " https://evil.invalid/x.png",
+    "file://evil.invalid/x.png",
+    "file:////evil.invalid/x.png",
+    "\thttps://evil.invalid/",
+    "ht\ntps://evil.invalid/x.png",
+    "blob:null/1",
+    "http:x.png",
+    "filesystem:file:///x",
 )
 
 
@@ -135,17 +127,17 @@ def test_a_medium_never_comes_from_elsewhere(seen: Watched, report: Path) -> Non
 
 
 ATTEMPTS = (
-    *(
-        "document.body.innerHTML = '<b>x</b>'",
-        "document.body.insertAdjacentHTML('beforeend', 'x')",
-    ),
-    *("document.write('x')", "document.createElement('script').src = 'data/x.js'"),
-    *("trustedTypes.createPolicy('other', {})", "eval('1')", "new Function('1')()"),
-    *("mmeval.dom.el('a', {href: 'javascript:1'})", "mmeval.dom.el('img', {src: 'x'})"),
-    *(
-        "mmeval.dom.el('p', {onclick: '1'})",
-        "mmeval.dom.el('p', {style: 'color: red'})",
-    ),
+    "document.body.innerHTML = '<b>x</b>'",
+    "document.body.insertAdjacentHTML('beforeend', 'x')",
+    "document.write('x')",
+    "document.createElement('script').src = 'data/x.js'",
+    "trustedTypes.createPolicy('other', {})",
+    "eval('1')",
+    "new Function('1')()",
+    "mmeval.dom.el('a', {href: 'javascript:1'})",
+    "mmeval.dom.el('img', {src: 'x'})",
+    "mmeval.dom.el('p', {onclick: '1'})",
+    "mmeval.dom.el('p', {style: 'color: red'})",
 )
 
 

@@ -45,21 +45,18 @@ def test_parts_stand_in_their_order(trial: Page) -> None:
 @pytest.mark.parametrize(
     ("place", "words"),
     [
-        *((".code pre", "def f(): 1"), (".code .tok-keyword", "def")),
-        *(
-            (".viewer >> nth=1", "points of the surface"),
-            (".dangling", "image3 placeholder"),
-        ),
-        *(
-            (".block-output .parts >> nth=0", "has a DOCTYPE"),
-            (".medium-document", "1 of 3 pages"),
-        ),
-        *((".score-value", "0.5 between 0 and 1"), (".score .reason", "half of it")),
-        *(
-            (".score .evidence", "image 2"),
-            (".score .verdicts", "tiny-1 (asked for gpt) · 8 tokens in"),
-        ),
-        *((".score .verdicts", ", 4 out · 1.3 s"), (".score .verdicts", "Grade: 4")),
+        (".code pre", "def f(): 1"),
+        (".code .tok-keyword", "def"),
+        (".viewer >> nth=1", "points of the surface"),
+        (".dangling", "image3 placeholder"),
+        (".block-output .parts >> nth=0", "has a DOCTYPE"),
+        (".medium-document", "1 of 3 pages"),
+        (".score-value", "0.5 between 0 and 1"),
+        (".score .reason", "half of it"),
+        (".score .evidence", "image 2"),
+        (".score .verdicts", "tiny-1 (asked for gpt) · 8 tokens in"),
+        (".score .verdicts", ", 4 out · 1.3 s"),
+        (".score .verdicts", "Grade: 4"),
         (".block-warnings li >> nth=0", "limit of tokens"),
         (".block-warnings li >> nth=1", "audio was converted"),
     ],

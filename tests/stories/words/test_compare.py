@@ -16,7 +16,8 @@ def told(folder: Path) -> None:
     def trials(right: int, lost: int = 0) -> list[Told]:
         return [
             Told(
-                *([text(f"{at}")], [text("b")] if at >= lost else None),
+                [text(f"{at}")],
+                [text("b")] if at >= lost else None,
                 {"right": {"value": float(at % 40 < right), "status": "scored"}}
                 if at >= lost
                 else {},
@@ -45,36 +46,28 @@ CASES = {
     **{
         words: Case(f"compare {words} --report false", meanwhile=told)
         for words in (
-            *(
-                f"{A} {B}",
-                f"{A} {B} --by level --detect 0.05",
-                f"{A} {B} {C}",
-                f"{A} {A}",
-                f"{A} episode",
-            ),
-            *(
-                f"{B} {A} --fail_if_worse",
-                f"{B} {A} --fail_if_worse 0.1",
-                f"{A} {C} --fail_unless_within 0.05",
-            ),
+            f"{A} {B}",
+            f"{A} {B} --by level --detect 0.05",
+            f"{A} {B} {C}",
+            f"{A} {A}",
+            f"{A} episode",
+            f"{B} {A} --fail_if_worse",
+            f"{B} {A} --fail_if_worse 0.1",
+            f"{A} {C} --fail_unless_within 0.05",
             *(
                 f"{A} {B} --format {name}"
                 for name in ("json", "markdown", "latex", "csv", "jsno")
             ),
-            *(
-                f"{A} {B} {C} --format markdown",
-                f"{A} unfinished",
-                "base chat",
-                f"base chat {A}",
-                f"{A} nowhere",
-                A,
-                f"{A} {B} --metrics rihgt",
-            ),
-            *(
-                f"{A} {B} --across judges",
-                f"{A} {B} --by lvel",
-                f"{A} {B} --correction holmes",
-            ),
+            f"{A} {B} {C} --format markdown",
+            f"{A} unfinished",
+            "base chat",
+            f"base chat {A}",
+            f"{A} nowhere",
+            A,
+            f"{A} {B} --metrics rihgt",
+            f"{A} {B} --across judges",
+            f"{A} {B} --by lvel",
+            f"{A} {B} --correction holmes",
             f"{A} {B} --fail_if_worse --fail_unless_within 0.1",
         )
     },

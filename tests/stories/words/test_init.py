@@ -8,26 +8,23 @@ from tests.support.words import Case, shown
 CASES = {
     words or "nothing": Case(f"init {words}", {"taken/x": ""})
     for words in (
-        *(
-            "",
-            "benchmark herbench --subtasks 2",
-            "metric her_metric",
-            "backend her_backend",
-            "bench x",
-        ),
-        *(
-            "metric x --subtasks 2",
-            "benchmark x --subtasks 5000",
-            "benchmark taken",
-            "benchmark 'her bench'",
-        ),
-        *("benchmark json", "benchmark unim", f"metric {'a' * 300}", "metric"),
-        *(
-            "metric tests",
-            "metric class",
-            "benchmark x --output_path gone/folder",
-            "worker omni",
-        ),
+        "",
+        "benchmark herbench --subtasks 2",
+        "metric her_metric",
+        "backend her_backend",
+        "bench x",
+        "metric x --subtasks 2",
+        "benchmark x --subtasks 5000",
+        "benchmark taken",
+        "benchmark 'her bench'",
+        "benchmark json",
+        "benchmark unim",
+        f"metric {'a' * 300}",
+        "metric",
+        "metric tests",
+        "metric class",
+        "benchmark x --output_path gone/folder",
+        "worker omni",
     )
 }
 

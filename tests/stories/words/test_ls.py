@@ -17,28 +17,22 @@ CASES = {
     **{
         words or "no kind": Case(f"ls {words}")
         for words in (
-            *(
-                "",
-                "metrix",
-                "models",
-                "metrics wer",
-                "metrics broken",
-                "backends reference",
-                "adapters unseen",
-            ),
-            *(
-                "adapters emu3",
-                "loaders interleaved",
-                "protocols episode",
-                "aggregators mean",
-                "layouts mmmg",
-            ),
-            *(
-                "tools text_to_image",
-                "formats mmmg",
-                "tasks nothing-like-it",
-                "backends isg_agent",
-            ),
+            "",
+            "metrix",
+            "models",
+            "metrics wer",
+            "metrics broken",
+            "backends reference",
+            "adapters unseen",
+            "adapters emu3",
+            "loaders interleaved",
+            "protocols episode",
+            "aggregators mean",
+            "layouts mmmg",
+            "tools text_to_image",
+            "formats mmmg",
+            "tasks nothing-like-it",
+            "backends isg_agent",
         )
     },
     **{

@@ -17,36 +17,24 @@ FILES: dict[str, str | bytes] = {
     **{"a.wav": wav(8000), "empty.wav": b"", "a.txt": "words\n", "a.obj": "v 0 0 0\n"},
 }
 WORDS = (
-    *(
-        "",
-        "wre --answer x",
-        "wer",
-        "wer --answer 'the old men sat' --target 'the old man sat'",
-        "overall",
-    ),
-    *(
-        "exact_match --answer b --target a --target b --json",
-        "sts --answer a --target b",
-    ),
-    *(
-        "wer --answer x --params {",
-        "wer --answer x --params []",
-        'wer --answer \'[{"type": "text", \'',
-    ),
-    *(
-        "wer --answer x --cases c.jsonl",
-        "wer --cases gone.jsonl",
-        "wer --answer x gone.wav",
-    ),
-    *(
-        "wer --answer x --target x --judge empty",
-        "exact_match --answer x --profile offical",
-    ),
-    *(
-        "image_quality a.txt --answer '<<image2>>, <<image7>>'",
-        "audio_quality a.png",
-        "ssim a.png --target a.png",
-    ),
+    "",
+    "wre --answer x",
+    "wer",
+    "wer --answer 'the old men sat' --target 'the old man sat'",
+    "overall",
+    "exact_match --answer b --target a --target b --json",
+    "sts --answer a --target b",
+    "wer --answer x --params {",
+    "wer --answer x --params []",
+    'wer --answer \'[{"type": "text", \'',
+    "wer --answer x --cases c.jsonl",
+    "wer --cases gone.jsonl",
+    "wer --answer x gone.wav",
+    "wer --answer x --target x --judge empty",
+    "exact_match --answer x --profile offical",
+    "image_quality a.txt --answer '<<image2>>, <<image7>>'",
+    "audio_quality a.png",
+    "ssim a.png --target a.png",
     "transcript a.wav --metric_device tpu",
     'ssim dot.png --target \'[{"type": "image", "path": "dot.png"}]\'',
     'ssim a.png --target \'[{"type": "image", "path": "b.png"}]\'',
@@ -85,13 +73,12 @@ MODELLESS = {
 }
 """Switches that make the model of a metric unnecessary."""
 LINES = (
-    *(
-        "[1]",
-        {"anwser": "b"},
-        {"answer": "b", "files": "a.png"},
-        {"answer": "b", "params": {"strp": True}},
-    ),
-    *({"answer": "b", "profile": "offical"}, {"files": ["gone.png"]}),
+    "[1]",
+    {"anwser": "b"},
+    {"answer": "b", "files": "a.png"},
+    {"answer": "b", "params": {"strp": True}},
+    {"answer": "b", "profile": "offical"},
+    {"files": ["gone.png"]},
 )
 JUDGES = {
     "judge_yes_no": '{{"verdict": "not sure"}}',
@@ -129,13 +116,12 @@ CASES = {
     **{
         f"{name} {file}": Case(f"metric {name} {file}", FILES)
         for name, file in (
-            *(("silence_segments", "a.png"), ("silence_segments", "empty.wav")),
-            *(
-                ("silence_segments", "a.wav a.wav"),
-                ("niqe", "dot.png"),
-                ("niqe", "a.txt"),
-                ("niqe", "a.png a.png"),
-            ),
+            ("silence_segments", "a.png"),
+            ("silence_segments", "empty.wav"),
+            ("silence_segments", "a.wav a.wav"),
+            ("niqe", "dot.png"),
+            ("niqe", "a.txt"),
+            ("niqe", "a.png a.png"),
             ("video_quality", "a.wav"),
         )
     },

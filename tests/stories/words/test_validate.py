@@ -52,23 +52,18 @@ ENTRIES = listed("""
     {metric: exact_match}, {metric: overall, of: [exact_match], combine: produkt}
 """)
 GROUPS = (
-    *(
-        "task: []",
-        "task: [3]",
-        "task: [{repeats: 2}]",
-        "task: [g]",
-        "task: [tt]",
-        "task: [t]\nloader: x",
-    ),
-    *(
-        "task: t\naggregate_metric_list: [{metric: m, weight: 1}]",
-        "task: t\naggregate_metric_list: [{metric: exact}]",
-    ),
-    *(
-        "task: t\naggregate_metric_list: [{metric: exact_match, aggregation: median}]",
-        "task: t\nlayout: mmgm",
-    ),
-    *("task: [t, {task: t, repeats: 9}]", "task: t\nexpected: {row: 1}"),
+    "task: []",
+    "task: [3]",
+    "task: [{repeats: 2}]",
+    "task: [g]",
+    "task: [tt]",
+    "task: [t]\nloader: x",
+    "task: t\naggregate_metric_list: [{metric: m, weight: 1}]",
+    "task: t\naggregate_metric_list: [{metric: exact}]",
+    "task: t\naggregate_metric_list: [{metric: exact_match, aggregation: median}]",
+    "task: t\nlayout: mmgm",
+    "task: [t, {task: t, repeats: 9}]",
+    "task: t\nexpected: {row: 1}",
 )
 WHOLE = {
     "no task": "repeats: 4\n",
@@ -77,59 +72,41 @@ WHOLE = {
 }
 GOOD = {"id": "0", "input": "q", "reference": "r"}
 ROWS: tuple[object, ...] = (
-    *(
-        {"id": "1"},
-        {"inputs": "q"},
-        ["x"],
-        GOOD,
-        {"input": "q"},
-        {"input": "x", "references": "a", "id": "1"},
-    ),
-    *(
-        {"input": "x", "references": ["a"], "reference": "a"},
-        {"input": "x", "id": True},
-        {"input": 3},
-    ),
-    *(
-        {"input": "x", "references": [{"type": "text", "text": "a"}]},
-        {"input": [{"role": "usr", "content": "x"}]},
-    ),
-    *(
-        {"input": [{"role": "tool", "content": "x"}]},
-        {"input": [{"role": "user"}]},
-        {"input": {"type": "text"}},
-    ),
+    {"id": "1"},
+    {"inputs": "q"},
+    ["x"],
+    GOOD,
+    {"input": "q"},
+    {"input": "x", "references": "a", "id": "1"},
+    {"input": "x", "references": ["a"], "reference": "a"},
+    {"input": "x", "id": True},
+    {"input": 3},
+    {"input": "x", "references": [{"type": "text", "text": "a"}]},
+    {"input": [{"role": "usr", "content": "x"}]},
+    {"input": [{"role": "tool", "content": "x"}]},
+    {"input": [{"role": "user"}]},
+    {"input": {"type": "text"}},
     *(
         {"input": [{"type": "image", "path": path}]}
         for path in ("../secret.png", "/etc/passwd", "gone.png", "a\0b")
     ),
-    *(
-        {"input": [{"type": "image"}]},
-        {"input": [{"type": "text"}]},
-        {"input": [{"type": "imag", "path": "a.png"}]},
-    ),
-    *(
-        {"input": ["x"]},
-        {"input": {"text": ["x"]}},
-        {"input": {"text": "x", "media": {"picture": "a.png"}}},
-    ),
-    *(
-        {"input": {"text": "<<image1>>", "media": {"image1": 3}}},
-        {"input": "x", "media": {"image1": "a.png"}},
-    ),
-    *(
-        {"input": "x", "refrence": "r"},
-        {"input": "x", "reference": "r", "metadatas": {}},
-        {"input": "<<image9>>"},
-    ),
+    {"input": [{"type": "image"}]},
+    {"input": [{"type": "text"}]},
+    {"input": [{"type": "imag", "path": "a.png"}]},
+    {"input": ["x"]},
+    {"input": {"text": ["x"]}},
+    {"input": {"text": "x", "media": {"picture": "a.png"}}},
+    {"input": {"text": "<<image1>>", "media": {"image1": 3}}},
+    {"input": "x", "media": {"image1": "a.png"}},
+    {"input": "x", "refrence": "r"},
+    {"input": "x", "reference": "r", "metadatas": {}},
+    {"input": "<<image9>>"},
     *(
         {"input": "<<image1>>", "media": {"image1": name}}
         for name in ("a.wav", "empty.png", "odd.bin", "torn.png")
     ),
-    *(
-        {"input": "<<audio1>>", "media": {"audio1": "torn.wav"}},
-        {"input": "x", "reference": "a <<image1>>"},
-    ),
+    {"input": "<<audio1>>", "media": {"audio1": "torn.wav"}},
+    {"input": "x", "reference": "a <<image1>>"},
 )
 MEDIA = {
     **{

@@ -30,11 +30,9 @@ class Hostile(NamedTuple):
 def corpus() -> list[Hostile]:
     """All files, each with a name of its own."""
     parts: Iterable[tuple[str, tuple[str, ...], Makers]] = (
-        *(
-            ("picture", ("image",), _PICTURES),
-            ("drawing", ("image",), _DRAWINGS),
-            ("sound", ("audio",), _SOUNDS),
-        ),
+        ("picture", ("image",), _PICTURES),
+        ("drawing", ("image",), _DRAWINGS),
+        ("sound", ("audio",), _SOUNDS),
         ("video", ("video", "video_info", "audio"), _VIDEOS),
         ("document", ("pages", "document_text"), _DOCUMENTS),
         ("mesh", ("mesh",), _MESHES),

@@ -102,24 +102,20 @@ CHARACTERS = (
     f"\n{RUN}\n",
     f"\u0085{RUN}\u000b{RUN}",
     f"//# sourceMappingURL=https://evil.invalid/x.map\n{RUN}",
-    *(
-        "\u202egnp.exe",
-        "left\u2066\u2067isolated\u2069right",
-        "zero\u200bwidth\u2060joined\ufeff",
-        "\ufeffmark",
-    ),
-    *(
-        "nul\0inside",
-        "bell\x07 escape\x1b[31mred\x1b[0m back\x08\x08",
-        "lone \ud800 and \udfff surrogates",
-    ),
-    *(
-        "tag\U000e0041\U000e0042s",
-        "a" * 5_000,
-        "e" + "\u0301" * 300,
-        "\u02bascript\uff1e\uff1cscript\uff1e",
-    ),
-    *("", " ", "\r\n\r\n"),
+    "\u202egnp.exe",
+    "left\u2066\u2067isolated\u2069right",
+    "zero\u200bwidth\u2060joined\ufeff",
+    "\ufeffmark",
+    "nul\0inside",
+    "bell\x07 escape\x1b[31mred\x1b[0m back\x08\x08",
+    "lone \ud800 and \udfff surrogates",
+    "tag\U000e0041\U000e0042s",
+    "a" * 5_000,
+    "e" + "\u0301" * 300,
+    "\u02bascript\uff1e\uff1cscript\uff1e",
+    "",
+    " ",
+    "\r\n\r\n",
 )
 """What bends, hides or breaks writing."""
 

@@ -102,16 +102,12 @@ def mutated(data: bytes, other: bytes, dice: random.Random) -> bytes:
         number = struct.pack(f"{dice.choice('<>')}I", dice.choice(_NUMBERS))
         end, piece = dice.choice(
             (
-                *(
-                    (at + 1, bytes([dice.randrange(256)])),
-                    (at + 4, number),
-                    (at + length, b""),
-                    (len(found), b""),
-                ),
-                *(
-                    (at, found[at : at + length] * dice.choice((1, 2, 50))),
-                    (at, other[start : start + length]),
-                ),
+                (at + 1, bytes([dice.randrange(256)])),
+                (at + 4, number),
+                (at + length, b""),
+                (len(found), b""),
+                (at, found[at : at + length] * dice.choice((1, 2, 50))),
+                (at, other[start : start + length]),
             )
         )
         found[at:end] = piece

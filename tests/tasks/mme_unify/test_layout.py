@@ -146,7 +146,9 @@ def test_what_the_model_cannot_do_is_a_dash_and_counts_zero(tmp_path: Path) -> N
         line(third)["acc"],
         line(third)["Scored"],
     ) == (
-        *(75, 75, 75),
+        75,
+        75,
+        75,
         "2/2",
     )
 

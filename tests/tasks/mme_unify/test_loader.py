@@ -192,7 +192,10 @@ def test_generation_asks_for_what_the_reference_holds(tmp_path: Path) -> None:
         "vp/4",
     ]
     assert [asked(sample) for sample in found] == [
-        *[["a hare"], ["a.png"], ["a hare"], ["a hare"]],
+        ["a hare"],
+        ["a.png"],
+        ["a hare"],
+        ["a hare"],
         ["a.png", "a hare"],
     ]
     references = [[shown(answer) for answer in sample.references] for sample in found]

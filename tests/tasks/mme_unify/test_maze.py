@@ -63,9 +63,11 @@ def test_each_turn_shows_the_rules_the_start_and_the_models_own_past() -> None:
         Turn(3, "Left"),
     ]
     past = [
-        *["Step 0\nAction: Up\nLocation: [0, 1]\nImage:\n", "<first>"],
+        "Step 0\nAction: Up\nLocation: [0, 1]\nImage:\n",
+        "<first>",
         "Step 1\nAction: down\nLocation: [0, 2]\nImage:\n",
-        *["Step 2\nAction: Right\nLocation: [1, 2]\nImage:\n", "<second>"],
+        "Step 2\nAction: Right\nLocation: [1, 2]\nImage:\n",
+        "<second>",
     ]
     assert [request[:2] for request in requests] == [["<start>", "the rules"]] * 4
     assert [request[2:-1] for request in requests] == [[], past[:2], past[:3], past]

@@ -88,7 +88,9 @@ def test_a_maze_without_a_move_is_inapplicable_and_one_without_a_way_unscored() 
 @pytest.mark.parametrize(
     ("written", "cell"),
     [
-        *[([2, 3], (2, 3)), ([1.3], (1, 3)), ([5.4], (5, 4))],
+        ([2, 3], (2, 3)),
+        ([1.3], (1, 3)),
+        ([5.4], (5, 4)),
         *(
             (odd, None)
             for odd in (

@@ -8,14 +8,14 @@ from tests.support.shipped_tasks import scores_of, selected_samples, shipped
 
 TASKS = ("unim_easy", "unim_medium", "unim_hard")
 NUMBERS = [
-    *("strict_structure", "lenient_structure", "semantic_correctness"),
-    *(
-        "holistic_coherence",
-        "stylistic_harmony",
-        "interleaved_coherence",
-        "unim_gq",
-        "sqcs",
-    ),
+    "strict_structure",
+    "lenient_structure",
+    "semantic_correctness",
+    "holistic_coherence",
+    "stylistic_harmony",
+    "interleaved_coherence",
+    "unim_gq",
+    "sqcs",
 ]
 
 

@@ -33,12 +33,15 @@ def test_a_silent_frame_is_far_below_the_loudest_ones() -> None:
     loud = [0.5] * 5
     silent = [
         # 24 dB below: above -30 dB and not
-        *((loud + [0.032] * 5, 0), (loud + [0.031] * 5, 5)),
+        (loud + [0.032] * 5, 0),
+        (loud + [0.031] * 5, 5),
         # less than 20 dB below, above -55 dB
-        *(([0.1] * 5 + [0.0101] * 5, 0), ([0.003] * 5 + [0.0019] * 5, 0)),
+        ([0.1] * 5 + [0.0101] * 5, 0),
+        ([0.003] * 5 + [0.0019] * 5, 0),
         # The median of the loudest three tenths: of two or four tenths it would be
         # another side of the limit.
-        *(([0.5, 0.4, 0.15] + [0.012] * 7, 7), ([0.2, 0.1, 0.1] + [0.012] * 7, 0)),
+        ([0.5, 0.4, 0.15] + [0.012] * 7, 7),
+        ([0.2, 0.1, 0.1] + [0.012] * 7, 0),
         ([0.5, 0.03, 0.03], 2),  # of three frames the loudest one
     ]
     for levels, count in silent:

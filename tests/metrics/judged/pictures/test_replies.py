@@ -39,24 +39,18 @@ TEXTS = {
 CHARACTERS = {" “和平” ": "和平", '{"answer": "和平"}': "和平"}
 REFUSED = {
     "yes or no": [
-        *(
-            "yes, but the picture shows something else entirely",
-            "I cannot say yes or no",
-            "It lies under snow",
-        ),
-        *(
-            "It would be wrong to hold that the answer is yes",
-            '{"answer": "yes"} {"answer": "no"}',
-        ),
+        "yes, but the picture shows something else entirely",
+        "I cannot say yes or no",
+        "It lies under snow",
+        "It would be wrong to hold that the answer is yes",
+        '{"answer": "yes"} {"answer": "no"}',
     ],
     "letter": [
-        *(
-            "first Answer: A then Answer: B",
-            "A dog is on the left",
-            "Answer: D",
-            "the answer is a dog",
-            "b.c. art",
-        )
+        "first Answer: A then Answer: B",
+        "A dog is on the left",
+        "Answer: D",
+        "the answer is a dog",
+        "b.c. art",
     ],
     "texts": [
         "Hello",
@@ -66,12 +60,10 @@ REFUSED = {
         " " * MAX_CHARS + "['Hello']",
     ],
     "characters": [
-        *(
-            "The picture says:\n和平",
-            "I cannot make out any characters.",
-            "和平 (hé píng)",
-            "“”",
-        )
+        "The picture says:\n和平",
+        "I cannot make out any characters.",
+        "和平 (hé píng)",
+        "“”",
     ],
 }
 
@@ -145,14 +137,10 @@ def test_an_empty_reply_is_refused_by_every_reading(reading: Reading) -> None:
 @pytest.mark.parametrize(
     ("form", "read", "refused"),
     [
-        *[
-            (yes_no_form("robust", "yes"), YES_NO, "yes or no"),
-            (letter_form("robust", ABC), LETTERS, "letter"),
-        ],
-        *[
-            (words_form("robust"), TEXTS, "texts"),
-            (characters_form("robust"), CHARACTERS, "characters"),
-        ],
+        (yes_no_form("robust", "yes"), YES_NO, "yes or no"),
+        (letter_form("robust", ABC), LETTERS, "letter"),
+        (words_form("robust"), TEXTS, "texts"),
+        (characters_form("robust"), CHARACTERS, "characters"),
     ],
 )
 def test_a_robust_reading_takes_clear_replies_alone(

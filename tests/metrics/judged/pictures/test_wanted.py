@@ -32,41 +32,29 @@ PLACES: list[Any] = [
 KITES: dict[str, Any] = {"object": "kites", "count": 4}
 UNUSABLE: dict[str, list[Any]] = {
     "judge_presence": [
-        *[
-            ({}, {}, "'object'"),
-            ({"object": ["a", 3]}, {}, "'object'"),
-            ({"object": "a"}, {"scene": True}, "scene"),
-        ],
-        *[
-            ({"object": "a"}, BOX, "box"),
-            ({**BOXED, "bbox": [3, 3, 1, 1]}, BOX, "empty"),
-        ],
+        ({}, {}, "'object'"),
+        ({"object": ["a", 3]}, {}, "'object'"),
+        ({"object": "a"}, {"scene": True}, "scene"),
+        ({"object": "a"}, BOX, "box"),
+        ({**BOXED, "bbox": [3, 3, 1, 1]}, BOX, "empty"),
         (BOXED, {**BOX, "pictures": "last"}, "pictures: last"),
     ],
     "judge_count": [
-        *[
-            ({"count": 4}, {}, "'object'"),
-            ({**KITES, "count": 7}, {}, "not 7"),
-            ({**KITES, "count": 2}, {}, "not 2"),
-        ],
-        *[
-            (KITES, {"fewest": 5, "most": 4}, "5 to 4"),
-            (KITES, {"most": 24}, "3 to 24"),
-        ],
+        ({"count": 4}, {}, "'object'"),
+        ({**KITES, "count": 7}, {}, "not 7"),
+        ({**KITES, "count": 2}, {}, "not 2"),
+        (KITES, {"fewest": 5, "most": 4}, "5 to 4"),
+        (KITES, {"most": 24}, "3 to 24"),
         (KITES, {"fewest": -1}, "-1 "),
     ],
     "judge_position": [({"constraint": label}, {}, "'constraint'") for label in PLACES],
     "judge_ocr": [
-        *[
-            ({}, {}, "'text'"),
-            ({"text": 3}, {}, "'text'"),
-            ({"text": {}}, {}, "'text'"),
-            ({"text": "a"}, BOX, "box"),
-        ],
-        *[
-            ({"text": "a", "object": ["b"]}, {}, "'object'"),
-            ({"text": {"left": "a"}}, {}, "'object'"),
-        ],
+        ({}, {}, "'text'"),
+        ({"text": 3}, {}, "'text'"),
+        ({"text": {}}, {}, "'text'"),
+        ({"text": "a"}, BOX, "box"),
+        ({"text": "a", "object": ["b"]}, {}, "'object'"),
+        ({"text": {"left": "a"}}, {}, "'object'"),
     ],
     "judge_ocr_multilingual": [({"object": "a", "text": {"a": "b"}}, {}, "'text'")],
 }
@@ -178,14 +166,10 @@ def test_of_an_edited_picture_the_judge_sees_the_box_in_the_size_of_the_original
 @pytest.mark.parametrize(
     ("trial", "pictures"),
     [
-        *[
-            (trial_of("", RED, BLUE, object="a"), "only"),
-            (trial_of("", DAMAGED, object="a"), "only"),
-        ],
-        *[
-            (trial_of("", RED, object=["a", "b"]), "each"),
-            (trial_of("", RED, DAMAGED, object=["a", "b"]), "each"),
-        ],
+        (trial_of("", RED, BLUE, object="a"), "only"),
+        (trial_of("", DAMAGED, object="a"), "only"),
+        (trial_of("", RED, object=["a", "b"]), "each"),
+        (trial_of("", RED, DAMAGED, object=["a", "b"]), "each"),
         (trial_of("none", object="a"), "last"),
     ],
 )

@@ -8,23 +8,19 @@ from mmeval.report.page.chunks import Chunks, script
 from tests.support.report_reader import called
 
 ENDINGS = [
-    *(
-        "</script><script>alert(1)</script>",
-        "<!--",
-        "]]>",
-        "&lt;",
-        "\u2028x\u2029",
-        "\x00",
-        "\ufeff",
-        '"});alert(1)//',
-    ),
-    *(
-        'x"__proto__',
-        'x\\"__proto__',
-        '{"__proto__":1',
-        ',"__proto__":1',
-        '"__proto__":',
-    ),
+    "</script><script>alert(1)</script>",
+    "<!--",
+    "]]>",
+    "&lt;",
+    "\u2028x\u2029",
+    "\x00",
+    "\ufeff",
+    '"});alert(1)//',
+    'x"__proto__',
+    'x\\"__proto__',
+    '{"__proto__":1',
+    ',"__proto__":1',
+    '"__proto__":',
 ]
 
 

@@ -26,17 +26,15 @@ def coloured(*texts: str, colours: Colours | None = None) -> list[dict[str, Any]
 @pytest.mark.parametrize(
     ("text", "inner"),
     [
-        *(("```\nx = 1\n```", "x = 1"), ("```nosuchlanguage\nx = 1\n```\n", "x = 1")),
-        *(
-            ("```python\nx = 1", "x = 1"),
-            ("```python\n```", ""),
-            ("x = `1`", "x = `1`"),
-        ),
-        *(
-            ("\r\n```python\r\nx\r\n```", "x\r"),
-            ("```c++\n\x00\ud800\n", "\x00\ud800\n"),
-        ),
-        *(("```html\n</script>", "</script>"), ("```json\n{{{", "{{{")),
+        ("```\nx = 1\n```", "x = 1"),
+        ("```nosuchlanguage\nx = 1\n```\n", "x = 1"),
+        ("```python\nx = 1", "x = 1"),
+        ("```python\n```", ""),
+        ("x = `1`", "x = `1`"),
+        ("\r\n```python\r\nx\r\n```", "x\r"),
+        ("```c++\n\x00\ud800\n", "\x00\ud800\n"),
+        ("```html\n</script>", "</script>"),
+        ("```json\n{{{", "{{{"),
     ],
     ids=ascii,
 )

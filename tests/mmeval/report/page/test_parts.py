@@ -127,15 +127,12 @@ def png_of(width: int, height: int) -> bytes:
 @pytest.mark.parametrize(
     ("kind", "data", "note"),
     [
-        *(
-            ("image", tiny_media.wav(), "audio/wav"),
-            ("document", b"PK\x03\x04" + b"\0" * 40, "application/zip"),
-        ),
-        *(
-            ("image", png_of(60_000, 60_000), "limit"),
-            ("document", b"%PDF-1.7 and nothing else", ""),
-        ),
-        *(("3d", b"ply\nformat ascii 1.0\n", ""), ("image", b"<svg></sv", "")),
+        ("image", tiny_media.wav(), "audio/wav"),
+        ("document", b"PK\x03\x04" + b"\0" * 40, "application/zip"),
+        ("image", png_of(60_000, 60_000), "limit"),
+        ("document", b"%PDF-1.7 and nothing else", ""),
+        ("3d", b"ply\nformat ascii 1.0\n", ""),
+        ("image", b"<svg></sv", ""),
     ],
     ids=["another kind", "no medium", "large png", "bad pdf", "bad ply", "bad svg"],
 )

@@ -58,16 +58,14 @@ def test_a_medium_of_a_data_set_has_the_address_of_its_file(
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        *(
-            ({"path": "/nowhere/cat.png"}, ["gone", "cat.png"]),
-            ({"path": "/nowhere/a\x00b"}, ["gone"]),
-        ),
-        *(({"path": "/"}, ["no file"]), ({"sha256": "../../etc/passwd"}, ["damaged"])),
-        *(({"sha256": None}, ["damaged"]), ({"size": "many"}, ["damaged"])),
-        *(
-            ({"size": 3}, ["changed", "3 bytes", "18 now"]),
-            ({"sha256": "0" * 64}, ["gone"]),
-        ),
+        ({"path": "/nowhere/cat.png"}, ["gone", "cat.png"]),
+        ({"path": "/nowhere/a\x00b"}, ["gone"]),
+        ({"path": "/"}, ["no file"]),
+        ({"sha256": "../../etc/passwd"}, ["damaged"]),
+        ({"sha256": None}, ["damaged"]),
+        ({"size": "many"}, ["damaged"]),
+        ({"size": 3}, ["changed", "3 bytes", "18 now"]),
+        ({"sha256": "0" * 64}, ["gone"]),
     ],
     ids=lambda value: str(value)[:30],
 )

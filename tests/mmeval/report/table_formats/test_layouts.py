@@ -52,13 +52,11 @@ def test_markdown_latex_and_csv_have_title_rows_and_notes_and_escape_what_comes_
     assert head == ["table", "row", "column", "value"]
     assert {row[0] for row in cells} == {TABLE.title}
     assert [row[1:] for row in cells] == [
-        *(
-            ["a_b", "Value", "0.12345"],
-            ["a_b", "Why", ""],
-            ["'=x", "Value", ""],
-            ["'=x", "Why", "lost | gone"],
-        ),
-        *(["", "note", "Note"],),
+        ["a_b", "Value", "0.12345"],
+        ["a_b", "Why", ""],
+        ["'=x", "Value", ""],
+        ["'=x", "Why", "lost | gone"],
+        ["", "note", "Note"],
     ]
     hostile = Table("a\x1b[2J", ("B\x1b[2J",), (("c\x1b[2J",),), ("d\x1b[2J",))
     assert "\x1b" not in markdown_tables([hostile]) + latex_tables(

@@ -91,14 +91,14 @@ def test_tools_that_do_not_need_each_other_are_asked_at_once_unless_official() -
         (title, str(at)) for at, title in enumerate(one_by_one, 1)
     ]
     assert paths["standard"] == [
-        *(
-            ("select", "1"),
-            ("select", "1"),
-            ("select", "1"),
-            ("tool", "2"),
-            ("tool", "2"),
-        ),
-        *(("tool", "3"), ("caption", "4"), ("caption", "4")),
+        ("select", "1"),
+        ("select", "1"),
+        ("select", "1"),
+        ("tool", "2"),
+        ("tool", "2"),
+        ("tool", "3"),
+        ("caption", "4"),
+        ("caption", "4"),
     ]
     assert (blocks(standard), blocks(official)) == (
         ["text 0\n\ntext 1", "image"],

@@ -60,7 +60,8 @@ WEIGHTS, CONFIG = (
             (WEIGHTS, 8, at, seen)
             for at, seen in ((0, True), (9, False), (16, True), (30, False))
         ),
-        *((WEIGHTS, 99, 30, True), (CONFIG, 8, 20, True)),
+        (WEIGHTS, 99, 30, True),
+        (CONFIG, 8, 20, True),
     ],
 )
 def test_a_fingerprint_has_every_byte_of_small_files_and_some_parts_of_large_weights(

@@ -182,7 +182,8 @@ def test_the_steps_of_a_maze_are_its_turns(tmp_path: Path) -> None:
         ).values()
     )
     assert [(turn.step, turn.action, turn.location) for turn in found] == [
-        *[(0, "Up", [1, 2]), (2, "", "here")],
+        (0, "Up", [1, 2]),
+        (2, "", "here"),
         (300, "Up Step 1", None),
     ]
     assert [turn.picture and turn.picture.dangling for turn in found] == [
