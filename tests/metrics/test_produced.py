@@ -22,10 +22,8 @@ def test_the_only_medium_of_a_kind_is_handed_on_and_without_it_the_answer_is_wro
         "video": (),
     }
     assert {kind: media_of(ANSWER, kind) for kind in kinds} == kinds
-    beside, twice = (
-        Interleaved((media_part(OWL, "image"),) * 2),
-        Interleaved.from_text("<<image1>> <<image2>>", SAME),
-    )
+    beside = Interleaved((media_part(OWL, "image"),) * 2)
+    twice = Interleaved.from_text("<<image1>> <<image2>>", SAME)
     assert media_of(beside, "image") == media_of(twice, "image") == (OWL, OWL)
     found = the_only_medium(
         trial(Interleaved((text_part("none"),))), "image", "pictures"

@@ -11,10 +11,8 @@ from tests.support.task_folder import write_distribution, write_files
 
 Install = Callable[..., None]
 GROUP: plugins.PluginGroup = "mmeval.aggregators"
-MEAN, MEDIAN = (
-    "mine = mmeval.aggregate.aggregators:mean",
-    "mine = mmeval.aggregate.aggregators:median",
-)
+MEAN = "mine = mmeval.aggregate.aggregators:mean"
+MEDIAN = "mine = mmeval.aggregate.aggregators:median"
 
 
 @pytest.fixture

@@ -12,10 +12,8 @@ TRUTH = Interleaved.from_text("a <<image1>> b <<audio1>> c", {"image1": PICTURE}
 
 
 def answer(wants: Sequence[PartKind], *references: Interleaved) -> Response:
-    sample, backend = (
-        Sample("s/1", (user("?"),), references),
-        create_backend("reference", {}),
-    )
+    sample = Sample("s/1", (user("?"),), references)
+    backend = create_backend("reference", {})
     assert isinstance(backend, SampleBackend)
     return backend.answer("task", sample, 0, Request(sample.input, wants=tuple(wants)))
 

@@ -229,10 +229,8 @@ def test_a_judge_file_without_its_pictures_is_averaged_too(tmp_path: Path) -> No
 def test_each_line_of_an_id_that_stands_again_counts_in_the_official_profile(
     profile: str, structural: float, complementation: float, tmp_path: Path
 ) -> None:
-    data, bundled = (
-        tmp_path / "data",
-        Path(__file__).parents[2] / "tasks" / "isg" / "bundled",
-    )
+    data = tmp_path / "data"
+    bundled = Path(__file__).parents[2] / "tasks" / "isg" / "bundled"
     shutil.copytree(bundled, data)
     judged = data / "golden_0_21_judge.jsonl"
     (howto,) = (
@@ -318,10 +316,8 @@ def test_a_picture_with_a_sound_head_and_broken_data_is_shown_and_unknown_where_
 def test_a_row_of_an_unknown_category_is_left_out_of_the_tables_with_a_note(
     tmp_path: Path,
 ) -> None:
-    data, bundled = (
-        tmp_path / "data",
-        Path(__file__).parents[2] / "tasks" / "isg" / "bundled",
-    )
+    data = tmp_path / "data"
+    bundled = Path(__file__).parents[2] / "tasks" / "isg" / "bundled"
     shutil.copytree(bundled, data)
     rows = [
         json.loads(line) for line in (data / "ISG-Bench.jsonl").read_text().splitlines()

@@ -21,10 +21,8 @@ RED, BLUE, GREEN = (
     medium(even(8, 8, colour)) for colour in ((255, 0, 0), (0, 0, 255), (0, 255, 0))
 )
 TI = (text_part("A cup."), media_part(RED))
-GONE, PROSE = (
-    Response.failed("timeout", "too late"),
-    Response.failed("bad_reply", "no object"),
-)
+GONE = Response.failed("timeout", "too late")
+PROSE = Response.failed("bad_reply", "no object")
 LEVELS = ("isg_structural", "isg_block", "isg_image", "isg_holistic")
 PROFILES = ("standard", "official")
 

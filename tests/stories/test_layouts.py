@@ -31,10 +31,8 @@ def test_a_run_a_later_scoring_and_a_report_in_each_format_print_the_tables(
 ) -> None:
     full = ("--table", "full")
     assert TITLE not in bench.run(*full).out
-    left, folder = (
-        bench.run(*full, tasks="mmmg_region_fill"),
-        str(bench.runs / "noting" / "default"),
-    )
+    left = bench.run(*full, tasks="mmmg_region_fill")
+    folder = str(bench.runs / "noting" / "default")
     assert left.out.index("|mmmg_region_fill|") < left.out.index(TITLE)
     assert TITLE in bench.mmeval("score", folder, *full).out
     short = bench.mmeval("score", folder).out

@@ -38,11 +38,9 @@ def test_the_same_command_and_a_later_scoring_send_nothing_and_agree(
     server: MockServer, tmp_path: Path
 ) -> None:
     arguments = [*questions(tmp_path), *openai(server), "--log_samples"]
-    first, numbers, rows = (
-        mmeval(*arguments),
-        counts(tmp_path),
-        len(read_samples(latest(tmp_path)[1]["ask"])),
-    )
+    first = mmeval(*arguments)
+    numbers = counts(tmp_path)
+    rows = len(read_samples(latest(tmp_path)[1]["ask"]))
     again = mmeval(*arguments)
     score = mmeval("score", run_folder(tmp_path / "runs"), *QUIET)
     assert (first.code, rows, server.stats()["requests"], server.stats()["unique"]) == (

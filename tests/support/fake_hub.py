@@ -73,11 +73,9 @@ class FakeHub:
     def answer(self, path: str) -> Answer:
         words = path.strip("/").split("/")
         if words[0] == "api" and words[1] in self.shelves:
-            shelf, repo, (route, revision, *_) = (
-                words[1],
-                "/".join(words[2:4]),
-                (*words[4:], "revision", "main"),
-            )
+            shelf = words[1]
+            repo = "/".join(words[2:4])
+            (route, revision, *_) = (*words[4:], "revision", "main")
         elif "resolve" in words[2:4]:
             shelf, words = (
                 ("datasets", words[1:]) if words[0] == "datasets" else ("models", words)
@@ -153,10 +151,8 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
             status, headers, content = hub.answer(path)
             if wanted := self.headers["Range"]:
                 first, last = map(int, wanted.removeprefix("bytes=").split("-"))
-                status, headers["Content-Range"] = (
-                    206,
-                    f"bytes {first}-{last}/{len(content)}",
-                )
+                status = 206
+                headers["Content-Range"] = f"bytes {first}-{last}/{len(content)}"
                 content = content[first : last + 1]
             self.send_response(status)
             for name, value in {"Content-Length": str(len(content)), **headers}.items():

@@ -94,10 +94,8 @@ def closure(
     while waiting:
         line, active = waiting.pop()
         requirement = Requirement(line)
-        name, wanted = (
-            canonicalize_name(requirement.name),
-            tuple(sorted(requirement.extras)),
-        )
+        name = canonicalize_name(requirement.name)
+        wanted = tuple(sorted(requirement.extras))
         if not _applies(requirement, active) or (name, wanted) in visited:
             continue
         visited.add((name, wanted))
@@ -203,10 +201,8 @@ class FreshEnvironment:
         and not installed there."""
         for name in names:
             (entry,) = entry_points(group="console_scripts", name=name)
-            script, imported = (
-                self.python.parent / name,
-                f"from {entry.module} import {entry.attr}",
-            )
+            script = self.python.parent / name
+            imported = f"from {entry.module} import {entry.attr}"
             script.write_text(
                 f"#!{self.python}\nimport sys\n{imported}\nsys.exit({entry.attr}())\n"
             )

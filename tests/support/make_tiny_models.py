@@ -664,10 +664,8 @@ def qwen3_omni(out: Path) -> None:
         "{% elif p['type'] == 'video' %}<|vision_start|><|video_pad|><|vision_end|>"
         "{% endif %}{% endfor %}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
     )
-    roles, tts = (
-        ["system", "user", "assistant"],
-        ["<tts_pad>", "<tts_bos>", "<tts_eos>"],
-    )
+    roles = ["system", "user", "assistant"]
+    tts = ["<tts_pad>", "<tts_bos>", "<tts_eos>"]
     tok = byte_tokenizer(
         extra_tokens=["<|im_start|>", *tts, *roles],
         named=named,

@@ -75,12 +75,10 @@ class ToyParallel:
             **({"copy": copy} if drift else {}),
         }
         self.max_batch_size = max_batch_size
-        self._folder, self._copies, self._copy, self._delay = (
-            Path(folder),
-            copies,
-            copy,
-            delay,
-        )
+        self._folder = Path(folder)
+        self._copies = copies
+        self._copy = copy
+        self._delay = delay
         self._most, self._broken, self._point, self._count = most, broken, point, count
 
     @property

@@ -47,10 +47,8 @@ def torus(rings: int = 24, sides: int = 12) -> Mesh:
         [far * np.cos(around), far * np.sin(around), 0.4 * np.sin(across)], axis=-1
     ).reshape(-1, 3)
     a, b = (u * sides + v).ravel(), ((u + 1) % rings * sides + v).ravel()
-    c, d = (
-        ((u + 1) % rings * sides + (v + 1) % sides).ravel(),
-        (u * sides + (v + 1) % sides).ravel(),
-    )
+    c = ((u + 1) % rings * sides + (v + 1) % sides).ravel()
+    d = (u * sides + (v + 1) % sides).ravel()
     return points, np.concatenate(
         [np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)]
     )

@@ -239,10 +239,8 @@ def related(kind: str, *targets: str) -> str:
 def office(kinds: Mapping[str, str], entries: Mapping[str, str]) -> bytes:
     """An office file; ``kinds`` has the content types of entries, the main one
     first."""
-    schema, vendor = (
-        "http://schemas.openxmlformats.org/package/2006",
-        "application/vnd.openxmlformats-",
-    )
+    schema = "http://schemas.openxmlformats.org/package/2006"
+    vendor = "application/vnd.openxmlformats-"
     types = (
         f'<Default Extension="rels" ContentType="{vendor}package.relationships+xml"/>'
     )

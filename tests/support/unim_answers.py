@@ -26,11 +26,9 @@ Answer = Interleaved | ErrorInfo
 Json = dict[str, Any]
 ASKED = "Draw a hare."
 FIRST = "See <image1>."
-HARE, TONE, SOLID = (
-    Media.from_bytes(picture()),
-    Media.from_bytes(wav()),
-    Media.from_bytes(PLAIN_OFF, "a.off"),
-)
+HARE = Media.from_bytes(picture())
+TONE = Media.from_bytes(wav())
+SOLID = Media.from_bytes(PLAIN_OFF, "a.off")
 
 
 def tagged(text: str, **media: Media | str) -> Interleaved:

@@ -89,10 +89,8 @@ def test_ends_are_points_where_the_nearest_peak_is_five_frames_away(
     levels = np.full(40, 0.1, np.float32)
     levels[first], levels[20], levels[last] = 0.3, 0.4, 0.5
     # By the formulas of a textbook.
-    x, y = (
-        np.asarray(points) * 512 / 22050,
-        (levels[points] - levels.min()) / np.ptp(levels),
-    )
+    x = np.asarray(points) * 512 / 22050
+    y = (levels[points] - levels.min()) / np.ptp(levels)
     slope = np.cov(x, y)[0, 1] / x.var(ddof=1)
     rest = y - y.mean() - slope * (x - x.mean())
     stderr = np.sqrt((rest**2).sum() / (len(x) - 2) / ((x - x.mean()) ** 2).sum())

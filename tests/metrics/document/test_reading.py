@@ -141,10 +141,8 @@ def test_limits_of_decoding_hold_and_a_text_of_equal_rows_is_a_table() -> None:
     assert 40_000 <= len(read(tiny_media.word(*["word " * 200] * 2000))) < 42_000
     with pytest.raises(MediaLimitError):
         document_markdown(Media.from_bytes(b"words"), DecodeLimits(max_text_chars=4))
-    old_office, archive = (
-        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(9),
-        tiny_media.zipped("x"),
-    )
+    old_office = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(9)
+    archive = tiny_media.zipped("x")
     data = (
         b"words",
         tiny_media.pdf(),

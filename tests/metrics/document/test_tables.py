@@ -26,10 +26,8 @@ def test_a_line_is_cut_at_two_blanks_and_the_release_makes_one_table_of_all_line
 
 
 def test_words_stay_words_rows_become_a_table_and_cells_cannot_end_themselves() -> None:
-    text, table = (
-        ["My fruit", "this week"],
-        ["Fruit  Energy", "Apple  52", "All of them", "Pear  57"],
-    )
+    text = ["My fruit", "this week"]
+    table = ["Fruit  Energy", "Apple  52", "All of them", "Pear  57"]
     rows = (("Fruit", "Energy"), ("Apple", "52"), ("All of them",), ("Pear", "57"))
     assert blocks_of([*text, *table, *text]) == [
         "My fruit\nthis week",

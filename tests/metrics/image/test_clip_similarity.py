@@ -68,10 +68,8 @@ def test_pictures_of_two_sizes_are_compared_as_they_are_or_at_the_smaller_one(
 
 
 def test_a_text_is_that_of_the_input_or_a_label(model: dict[str, str]) -> None:
-    (red,), (draw, blue) = (
-        [vector(model, RED)],
-        embedder(model).texts(["draw", "a blue door"]),
-    )
+    (red,) = [vector(model, RED)]
+    (draw, blue) = embedder(model).texts(["draw", "a blue door"])
     of_input = score_of(
         clip_text_similarity, asked("draw", RED, caption="a blue door"), model=model
     )

@@ -35,10 +35,8 @@ def test_each_colour_passes_as_itself_black_and_white_by_distance_and_the_others
 def test_the_table_of_colours_is_the_benchmarks_and_a_label_outside_of_it_has_a_fault() -> (
     None
 ):
-    one, two = (
-        {"green": [0, 128, 0], "blue": [0, 0, 255], "yellow": [255, 255, 0]},
-        {"cyan": [0, 255, 255]},
-    )
+    one = {"green": [0, 128, 0], "blue": [0, 0, 255], "yellow": [255, 255, 0]}
+    two = {"cyan": [0, 255, 255]}
     three = {
         "white": [255, 255, 255],
         "black": [0, 0, 0],

@@ -68,10 +68,8 @@ def test_each_piece_is_graded_by_itself_and_a_tag_beside_its_code_is_none() -> N
     )
     assert shown(done) == [f"```\n{ONE}\n```", "```\ny = 2\n```"]
     assert QUESTION not in str(done.calls["judge"])
-    tag, code = (
-        Part("code", raw="<<code1>>", label="code1"),
-        Part("code", text=ONE, label="code1"),
-    )
+    tag = Part("code", raw="<<code1>>", label="code1")
+    code = Part("code", text=ONE, label="code1")
     pieces = labelled(Interleaved((tag, code, Part("code", text="y"), code)), "code")
     assert [(label, part.text) for label, part in pieces] == [
         ("code1", ONE),

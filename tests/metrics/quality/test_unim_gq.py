@@ -62,10 +62,8 @@ def test_items_without_a_scorer_are_left_out_and_without_any_it_is_unavailable()
         True,
         ["document"],
     )
-    lost, document = (
-        gq(text=NO_JUDGE, image=NONE),
-        gq(document=items("no OCR here"), image=NONE),
-    )
+    lost = gq(text=NO_JUDGE, image=NONE)
+    document = gq(document=items("no OCR here"), image=NONE)
     assert (lost.status, document.status, lost.reason[-5:]) == (
         "unavailable",
         "unavailable",

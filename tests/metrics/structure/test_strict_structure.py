@@ -18,10 +18,8 @@ CASES = json.loads((Path(__file__).parent / "parity.json").read_text())
 def test_both_agree_with_the_published_cases_to_the_exact_fraction(
     case: dict[str, Any], mode: str
 ) -> None:
-    scored, expected = (
-        trial(case["answer"], case["reference"], given=case["input"]),
-        case["modes"][mode],
-    )
+    scored = trial(case["answer"], case["reference"], given=case["input"])
+    expected = case["modes"][mode]
     for name in ("strict", "lenient"):
         score = score_of(load_metric(f"{name}_structure"), scored, mode=mode)
         assert score.evidence.get("fraction") == expected[name]

@@ -35,10 +35,8 @@ def terms(mesh: Mesh, rules: MeshRules = MENDED) -> Terms:
 
 
 def test_topology_counts_holes_edges_cuts_and_parts() -> None:
-    two, four = (
-        joined(cube(), (cube()[0] + 2, cube()[1])),
-        tetrahedra(*[(3 * at, 0, 0) for at in range(4)]),
-    )
+    two = joined(cube(), (cube()[0] + 2, cube()[1]))
+    four = tetrahedra(*[(3 * at, 0, 0) for at in range(4)])
     for mesh, topology in ((cube(), 1), (OPEN, 0.65), (two, 1 - 0.2 / 3), (four, 0.8)):
         assert (terms(mesh).topology, terms(mesh, RELEASED).topology) == pytest.approx(
             (topology, topology)

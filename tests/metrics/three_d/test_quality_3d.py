@@ -63,11 +63,9 @@ def test_vertices_at_one_place_are_one_unless_they_stay_apart_as_at_a_texture_se
         item(SEAM, merge_vertices=False)["watertight"],
         item(SEAM, "official")["watertight"],
     ) == (False, False)
-    faces, alone, points = (
-        ply(*torus()),
-        off((sphere_cloud(100), np.empty((0, 3), int))),
-        ply(sphere_cloud(100)),
-    )
+    faces = ply(*torus())
+    alone = off((sphere_cloud(100), np.empty((0, 3), int)))
+    points = ply(sphere_cloud(100))
     assert (
         item(faces)["type"],
         item(faces, "official")["type"],

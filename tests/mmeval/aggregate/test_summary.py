@@ -393,10 +393,8 @@ def test_a_task_without_a_value_leaves_a_group_unknown_unless_nothing_of_it_coul
         unsupported=10,
     )
     check_group(member("a", None), by_size=True, value=None, stderr=None, ci95=None)
-    heard, silent = (
-        member("a", 0.5, 0.5, 0.5, scored=4, inapplicable=6),
-        member("b", None, inapplicable=10),
-    )
+    heard = member("a", 0.5, 0.5, 0.5, scored=4, inapplicable=6)
+    silent = member("b", None, inapplicable=10)
     other = member("c", 1.0, 1.0, 1.0, n=4, scored=4)
     weights = {"a": 0.5, "c": 0.5}
     check_group(

@@ -57,10 +57,8 @@ def test_each_number_stands_in_its_column_and_what_lacks_beside_it_and_a_task_is
 
 
 def test_means_are_shown_of_several_numbers_between_zero_and_one() -> None:
-    one, other = (
-        bounds(result(1.0), result(0.5), result(0.0)),
-        bounds(result(0.5), result(0.25), result(None)),
-    )
+    one = bounds(result(1.0), result(0.5), result(0.0))
+    other = bounds(result(0.5), result(0.25), result(None))
     assert bounds_means([one, other]).split() == [
         "reference",
         "0.75",

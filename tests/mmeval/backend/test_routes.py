@@ -130,10 +130,8 @@ def test_a_converter_is_refused_without_its_package(
 
 
 def test_a_converter_adds_the_kind_that_it_takes_where_what_it_makes_is_taken() -> None:
-    seeing, reading = (
-        Capabilities.of(["text", "image"], ["text"]),
-        Capabilities.of(["text"], ["text"]),
-    )
+    seeing = Capabilities.of(["text", "image"], ["text"])
+    reading = Capabilities.of(["text"], ["text"])
     assert {*widened(seeing, ["video->frames"]).inputs} == {
         "text",
         "code",

@@ -140,11 +140,9 @@ async def test_repeats_and_steps_asked_again_draw_anew_by_the_seed_of_the_run_wh
 async def test_an_answer_from_the_sample_is_never_shared_and_follows_the_sample_and_the_prompt(
     tmp_path: Path,
 ) -> None:
-    first, edited, other = (
-        sample(answer="one"),
-        sample(answer="two"),
-        sample("b", answer="three"),
-    )
+    first = sample(answer="one")
+    edited = sample(answer="two")
+    other = sample("b", answer="three")
     for given, text in (
         (first, "question"),
         (edited, "question"),

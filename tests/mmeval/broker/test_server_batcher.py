@@ -93,10 +93,8 @@ async def test_more_calls_than_a_batch_holds_go_at_once_in_several() -> None:
 async def test_what_a_batch_leaves_out_or_does_not_take_is_asked_alone_without_a_failed_try() -> (
     None
 ):
-    lost, refused = (
-        Response.failed("server", "expired"),
-        Response.failed("bad_request", "no"),
-    )
+    lost = Response.failed("server", "expired")
+    refused = Response.failed("bad_request", "no")
     role = runtime(batches := Batches(b=lost, c=refused), live=4)
     a, b, c, d = await ask(role, "a", "b", "c", "picture")
     assert isinstance(role.backend, Server)

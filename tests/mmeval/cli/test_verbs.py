@@ -42,11 +42,9 @@ def test_every_verb_is_terminated_as_it_is_interrupted(
 def test_the_folder_above_the_only_run_stands_for_it_in_every_verb(
     tmp_path: Path,
 ) -> None:
-    task, runs, out = (
-        "mmmg_audio_text_order",
-        str(tmp_path / "runs"),
-        str(tmp_path / "out"),
-    )
+    task = "mmmg_audio_text_order"
+    runs = str(tmp_path / "runs")
+    out = str(tmp_path / "out")
     command = [
         "-M",
         "reference",

@@ -84,11 +84,9 @@ def test_a_medium_has_a_kind_and_is_called_by_its_path_else_its_name_else_its_di
 def test_a_medium_is_not_read_before_it_is_needed_and_equal_bytes_are_equal_media(
     file: Path,
 ) -> None:
-    stored, made, later = (
-        Media.from_path(file),
-        Media.from_bytes(PNG, "other"),
-        Media.from_path(file),
-    )
+    stored = Media.from_path(file)
+    made = Media.from_bytes(PNG, "other")
+    later = Media.from_path(file)
     assert stored == made
     assert len({stored, made, Media.from_bytes(b"different")}) == 2
     file.write_bytes(tiny.wav())

@@ -246,11 +246,9 @@ def test_words_leave_out_placeholders_code_and_reasoning_and_without_any_an_answ
 
 
 def test_blocks_are_stripped_joined_and_never_blank() -> None:
-    picture, thought, code = (
-        Part("image", raw="<image1>", label="image1"),
-        Part("reasoning", text="hm"),
-        Part("code", "x"),
-    )
+    picture = Part("image", raw="<image1>", label="image1")
+    thought = Part("reasoning", text="hm")
+    code = Part("code", "x")
     texts = [text_part(text) for text in (" \n", " A", "hare ", "\nruns.\n", "")]
     answer = Interleaved(
         (

@@ -33,10 +33,8 @@ def test_a_text_borrows_media_by_its_tags_and_those_of_the_content_itself_win() 
 def test_a_list_of_parts_is_taken_as_it_is_and_labels_in_their_usual_spellings() -> (
     None
 ):
-    code, picture = (
-        {"type": "code", "text": "x = 1"},
-        {"type": "image", "path": "a.png"},
-    )
+    code = {"type": "code", "text": "x = 1"}
+    picture = {"type": "image", "path": "a.png"}
     parts = [{"type": "text", "text": "<<image1>>"}, code, picture]
     read = (
         text_part("<<image1>>"),

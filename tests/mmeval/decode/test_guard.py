@@ -45,10 +45,8 @@ def test_a_file_cut_short_is_corrupt_and_noise_a_typed_error(
     name: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     what, whole = WHOLE[name]
-    mime, noise = (
-        Media.from_bytes(whole).mime,
-        np.random.default_rng(7).bytes(len(whole)),
-    )
+    mime = Media.from_bytes(whole).mime
+    noise = np.random.default_rng(7).bytes(len(whole))
     for share in (0.1, 0.5):
         with pytest.raises(CorruptMediaError, match=r"^half: it "):
             DECODERS[what](

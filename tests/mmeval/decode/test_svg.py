@@ -148,10 +148,8 @@ def test_a_drawing_that_is_damaged_or_above_a_limit_is_a_typed_error() -> None:
     for damaged, words in ((entity, "entity"), (b"<html/>", "not svg")):
         with pytest.raises(CorruptMediaError, match=words):
             decode.image(Media(data=damaged, mime="image/svg+xml", size=len(damaged)))
-    wide, long = (
-        svg(RED, 'width="1e30in" height="9"'),
-        svg("<!--" + "x" * 8 * 2**20 + "-->"),
-    )
+    wide = svg(RED, 'width="1e30in" height="9"')
+    long = svg("<!--" + "x" * 8 * 2**20 + "-->")
     large = [
         (wide, DecodeLimits(), "max_drawn_pixels = 12000000"),
         (long, DecodeLimits(), "= 8388608"),

@@ -49,11 +49,9 @@ def test_a_check_that_fails_keeps_what_it_had_found_and_names_its_error() -> Non
 
 
 def test_what_was_asked_for_decides() -> None:
-    must, may, broken = (
-        Finding("missing", "x", required=True),
-        Finding("missing", "x"),
-        Finding("broken", "x"),
-    )
+    must = Finding("missing", "x", required=True)
+    may = Finding("missing", "x")
+    broken = Finding("broken", "x")
     given = [
         (must, True),
         (Finding("note", "x", required=True), True),

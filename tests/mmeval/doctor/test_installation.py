@@ -104,10 +104,8 @@ def test_others_of_our_name_are_broken(
     assert (stranger.status, "0.2.1" in stranger.what) == ("broken", True)
     assert stranger.how_to.startswith("pip uninstall mmeval,")
     (checkout / "setup.cfg").unlink()
-    other, old = (
-        written(tmp_path / "a.dist-info", extras="c"),
-        written(tmp_path / "b.dist-info", version="0.0.1"),
-    )
+    other = written(tmp_path / "a.dist-info", extras="c")
+    old = written(tmp_path / "b.dist-info", version="0.0.1")
     found = [metadata(monkeypatch, *folders) for folders in ((other, old), (old,), ())]
     assert [[one.status for one in those] for those in found] == [
         ["ok"],

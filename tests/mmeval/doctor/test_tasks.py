@@ -149,10 +149,8 @@ def metrics(file: Path, *names: str, strict: bool = False) -> list[Finding]:
 def test_a_metric_that_lacks_something_blocks_alone_or_if_strict(
     small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    both, alone = (
-        metrics(small, "exact_match", "rubric_judge")[1],
-        metrics(small, "rubric_judge")[0],
-    )
+    both = metrics(small, "exact_match", "rubric_judge")[1]
+    alone = metrics(small, "rubric_judge")[0]
     strict = metrics(small, "exact_match", "rubric_judge", strict=True)[1]
     assert [(one.how_to, one.blocks) for one in (both, alone, strict)] == [
         *((f"add {JUDGE}", blocks) for blocks in (False, True, True))

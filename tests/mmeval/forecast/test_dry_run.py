@@ -274,10 +274,8 @@ def test_dollars_are_those_of_the_prices_for_what_is_estimated(tmp_path: Path) -
         task(rows=3, params=GenerationParams(max_tokens=80)),
         model_cost_config=prices,
     )
-    unknown, reference = (
-        ahead(tmp_path, task()),
-        ahead(tmp_path, task(), model=BackendSpec("reference")),
-    )
+    unknown = ahead(tmp_path, task())
+    reference = ahead(tmp_path, task(), model=BackendSpec("reference"))
     costs = [one.dollars("model", load(one)) for one in (found, unknown, reference)]
     assert [cost and (cost.low, cost.high) for cost in costs] == [
         (3 * (10 + 2), 3 * (80 + 2)),

@@ -18,10 +18,8 @@ from mmeval.interchange import (
 from mmeval.records import ErrorInfo, Sample, Trial
 from tests.support.answered import task_of
 
-FAILED, UNASKED = (
-    ErrorInfo("timeout", "no reply"),
-    ErrorInfo("unsupported", "it takes no audio"),
-)
+FAILED = ErrorInfo("timeout", "no reply")
+UNASKED = ErrorInfo("unsupported", "it takes no audio")
 DAMAGED = Trial(
     Sample("7", (), fault="no JSON"), error=ErrorInfo("bad_sample", "no JSON")
 )

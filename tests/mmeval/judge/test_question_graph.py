@@ -14,10 +14,8 @@ from tests.support.judging import driven
 FORM = ReplyForm((Text("reason"), YesNo("verdict", unsure=True)))
 PROMPT = PromptFile("p", "[user]\n{{ question }} {{ form }}").to_json()
 YES, NO, UNSURE = (f'{{"verdict": "{word}"}}' for word in ("yes", "no", "not sure"))
-FAILED, UNREAD = (
-    Response.failed("timeout", "slow"),
-    Response.failed("bad_reply", "prose"),
-)
+FAILED = Response.failed("timeout", "slow")
+UNREAD = Response.failed("bad_reply", "prose")
 
 
 def graph(

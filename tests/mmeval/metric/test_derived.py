@@ -28,11 +28,9 @@ ENTRY = {
 }
 PLAN = {"metrics": [{"metric": "m"}, ENTRY], "outputs": ["a", "b"]}
 RULED = Score(0.5, evidence={"missing_output": True})
-LOST, SILENT, NO_JUDGE = (
-    Score.unscored("lost"),
-    Score.inapplicable("no sound"),
-    Score.unavailable("no judge"),
-)
+LOST = Score.unscored("lost")
+SILENT = Score.inapplicable("no sound")
+NO_JUDGE = Score.unavailable("no judge")
 
 
 def product(ranges: Mapping[str, tuple[float, float]] = PIECES) -> Derivation:

@@ -217,10 +217,8 @@ def test_of_alternatives_the_first_that_is_there_is_opened_and_what_may_lack_may
     files = HubModel(
         ("config.json", "model.safetensors|pytorch_model.bin", "added.json|")
     )
-    old, older = (
-        {"config.json": "{}", "pytorch_model.bin": "old"},
-        {"pytorch_model.bin": "old"},
-    )
+    old = {"config.json": "{}", "pytorch_model.bin": "old"}
+    older = {"pytorch_model.bin": "old"}
     folders = {
         "old": old,
         "both": {**MODEL, **older},

@@ -130,11 +130,9 @@ def test_files_are_compared_with_those_of_the_hub(tmp_path: Path) -> None:
 
 
 def test_damaged_media_are_named_each_once(tmp_path: Path) -> None:
-    whole, cut, page = (
-        tmp_path / "whole.png",
-        tmp_path / "cut.png",
-        tmp_path / "page.png",
-    )
+    whole = tmp_path / "whole.png"
+    cut = tmp_path / "cut.png"
+    page = tmp_path / "page.png"
     whole.write_bytes(picture(size=(64, 64)))
     cut.write_bytes(whole.read_bytes()[:60])
     page.write_bytes(b"<!doctype html><html>not found</html>")

@@ -56,10 +56,8 @@ def test_what_a_template_sees(
 
 
 def test_placeholders_and_code_keep_their_parts() -> None:
-    dangling, code = (
-        Part("image", raw="<<image1>>", label="image1"),
-        Part("code", text="x = 1", raw="<<code1>>"),
-    )
+    dangling = Part("image", raw="<<image1>>", label="image1")
+    code = Part("code", text="x = 1", raw="<<code1>>")
     (made,) = TemplatePrompt(user="[{{ input }}]")(sample("a", dangling, code))
     assert (made.content.parts[1:3], made.content.raw) == (
         (dangling, code),

@@ -73,10 +73,8 @@ def test_what_has_no_number_is_no_row_and_each_remedy_one_line() -> None:
 
 
 def test_a_group_without_a_number_stands_above_its_members_with_one() -> None:
-    inner, other = (
-        Group("i", "Inner", ("b",), (GroupMetric("half"),)),
-        Group("o", "Other", ("c",), (GroupMetric("half"),)),
-    )
+    inner = Group("i", "Inner", ("b",), (GroupMetric("half"),))
+    other = Group("o", "Other", ("c",), (GroupMetric("half"),))
     outer = replace(GROUP, members=("a", "i", "o"))
     none = [result(name, None, unsupported=10) for name in ("g", "a", "i", "o", "c")]
     lines = shown(

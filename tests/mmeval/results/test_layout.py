@@ -67,10 +67,8 @@ def test_a_number_is_read_as_the_results_file_has_it_and_a_row_of_another_length
     tmp_path: Path,
 ) -> None:
     run = stored(tmp_path, 1.0)
-    found, other = (
-        result_of(run, run.tasks[0], "right"),
-        scores_of(run, run.tasks[0], "other"),
-    )
+    found = result_of(run, run.tasks[0], "right")
+    other = scores_of(run, run.tasks[0], "other")
     assert (found and found.value, found and found.ci95) == (0.5, (0.4, 0.6))
     assert (
         other.values,

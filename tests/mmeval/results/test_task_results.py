@@ -105,10 +105,8 @@ def test_an_aggregator_that_fails_is_named(
         results(tmp_path, with_options(**given), row(0, 1))
 
 
-INNER, BARE = (
-    Group("inner", "Inner", ("b", "c"), (GroupMetric("m"),)),
-    Group("inner", "Inner", ("b", "c")),
-)
+INNER = Group("inner", "Inner", ("b", "c"), (GroupMetric("m"),))
+BARE = Group("inner", "Inner", ("b", "c"))
 WHOLE = [named("a", 1.0), named("b", 0.0), named("c", 0.5)]
 
 

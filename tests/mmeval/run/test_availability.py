@@ -229,10 +229,8 @@ def needing(name: str, *needs: tuple[Any, str]) -> Task:
 
 
 def test_each_thing_that_metrics_need_is_one_remedy_with_their_count() -> None:
-    judge, packages = (
-        ("role", "judge"),
-        (("extra", "video"), ("extra", "ocr"), ("package", "thing")),
-    )
+    judge = ("role", "judge")
+    packages = (("extra", "video"), ("extra", "ocr"), ("package", "thing"))
     tasks = (
         needing("a", judge, ("role", "painter")),
         needing("b", judge, *packages),

@@ -100,10 +100,8 @@ def fails_with(error: BaseException, name: str) -> Metric:
 async def test_a_judged_metric_that_fails_costs_its_own_score_alone(
     tmp_path: Path,
 ) -> None:
-    clumsy, leaving = (
-        fails_with(KeyError("clumsy"), "toy_clumsy"),
-        fails_with(SystemExit(0), "toy_leaving"),
-    )
+    clumsy = fails_with(KeyError("clumsy"), "toy_clumsy")
+    leaving = fails_with(SystemExit(0), "toy_leaving")
     async with desk(tmp_path, metrics=(clumsy, toy_verdict, leaving)) as at:
         rows = await at.judge(trial(), trial(id="s1"))
     for scores in (rows[0], rows[1]):

@@ -71,10 +71,8 @@ def test_what_fails_is_counted_by_its_kind_and_asked_again(tmp_path: Path) -> No
     def prompt(row: Sample) -> Any:
         return row.input if row.id != "s2" else 1 / 0
 
-    torn, shown = (
-        Sample("t", (), fault="row 3: torn"),
-        Sample("p", (user("question 7", picture()),)),
-    )
+    torn = Sample("t", (), fault="row 3: torn")
+    shown = Sample("p", (user("question 7", picture()),))
     break_model(tmp_path, "question 1")
     first = run_toy(
         tmp_path,

@@ -51,11 +51,9 @@ def test_suspended_scoring_has_its_exit_code(
 
 
 def test_a_loss_is_new_once_however_many_metrics_it_suspends() -> None:
-    made, verdict, exact = (
-        Suspension(),
-        bind(toy_verdict),
-        bind(load_metric("exact_match")),
-    )
+    made = Suspension()
+    verdict = bind(toy_verdict)
+    exact = bind(load_metric("exact_match"))
     assert (made.add("t", verdict, DOWN), made.add("u", exact, DOWN)) == (True, False)
     assert [
         made.covers("t", verdict),
@@ -114,10 +112,8 @@ def test_the_command_names_the_judge_so_that_it_is_read_back_as_it_was(
     assert values.roles([words[4]]) == {"judge": ("openai", args)}
 
 
-TOY, SECRET = (
-    BackendSpec("toy", {"model": "j"}),
-    BackendSpec("mine", {"api_key": "sk-123456", "model": "j"}),
-)
+TOY = BackendSpec("toy", {"model": "j"})
+SECRET = BackendSpec("mine", {"api_key": "sk-123456", "model": "j"})
 
 
 @pytest.mark.parametrize(

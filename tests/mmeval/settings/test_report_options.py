@@ -32,9 +32,7 @@ def test_a_batch_size_that_the_backend_decides_is_auto() -> None:
 
 
 def test_a_command_is_recorded_without_its_secrets() -> None:
-    words, mapping = (
-        "--model_args model=m,api_key=sk-1,n=2",
-        """-a '{"api_key": "sk-1", "n": 2}'""",
-    )
+    words = "--model_args model=m,api_key=sk-1,n=2"
+    mapping = """-a '{"api_key": "sk-1", "n": 2}'"""
     assert text_without_secrets(words) == "--model_args model=m,api_key=***,n=2"
     assert text_without_secrets(mapping) == """-a '{"api_key": "***", "n": 2}'"""

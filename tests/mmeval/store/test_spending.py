@@ -9,11 +9,9 @@ from mmeval.system.json_lines import from_line, to_line
 from tests.support.journals import opened
 from tests.support.toy import picture, reply
 
-MODEL, JUDGE, LOCAL = (
-    Payee("model", "m"),
-    Payee("judge", "j"),
-    Payee("model", "weights", local=True),
-)
+MODEL = Payee("model", "m")
+JUDGE = Payee("judge", "j")
+LOCAL = Payee("model", "weights", local=True)
 
 
 def answer(

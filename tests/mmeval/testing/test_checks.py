@@ -28,10 +28,8 @@ Rows = Iterator[tuple[int, Response]]
 Asked = Sequence[Request]
 Rest = Callable[[Asked], list[tuple[int, Response]]]
 Defect = Callable[[Rest, Asked], Any]
-TEXT, TEXT_AND_IMAGE = (
-    Capabilities(),
-    Capabilities.of(("text", "image"), ("text", "image"), "parallel"),
-)
+TEXT = Capabilities()
+TEXT_AND_IMAGE = Capabilities.of(("text", "image"), ("text", "image"), "parallel")
 
 
 class Parrot:
@@ -46,10 +44,8 @@ class Parrot:
     def __init__(
         self, capabilities: Capabilities = TEXT, defect: Defect | None = None
     ) -> None:
-        self.capabilities, self._defect = (
-            capabilities,
-            defect or (lambda rest, asked: rest(asked)),
-        )
+        self.capabilities = capabilities
+        self._defect = defect or (lambda rest, asked: rest(asked))
 
     def generate_batch(self, requests: Asked) -> Rows:
         yield from self._defect(self._rows, requests)

@@ -12,12 +12,10 @@ from tests.support.toy import picture
 
 
 def test_threads_that_want_the_same_wait_for_the_first_which_encodes_it() -> None:
-    recent, calls, started, go = (
-        Recent(),
-        list[int](),
-        threading.Event(),
-        threading.Event(),
-    )
+    recent = Recent()
+    calls = list[int]()
+    started = threading.Event()
+    go = threading.Event()
 
     def encode() -> bytes:
         calls.append(1)
@@ -58,10 +56,8 @@ def test_the_oldest_go_where_more_is_held_than_may_be_and_a_failure_is_not_kept(
 def test_the_picture_of_an_answer_is_encoded_once_for_all_questions_about_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    shown, encoded = (
-        [media_part(picture(700 + number)) for number in range(3)],
-        list[int](),
-    )
+    shown = [media_part(picture(700 + number)) for number in range(3)]
+    encoded = list[int]()
     encode = base64.b64encode
     # both in one
     monkeypatch.setattr(

@@ -257,10 +257,8 @@ def asked(task: Task) -> set[str]:
 def test_without_media_an_answer_is_wrong_and_with_bad_ones_it_has_a_score_in_the_official_profile(
     name: str,
 ) -> None:
-    nothing, official = (
-        answered(name, text_part("I cannot do that.")),
-        tasks("official")[name],
-    )
+    nothing = answered(name, text_part("I cannot do that."))
+    official = tasks("official")[name]
     found = scores(nothing, tasks()[name])
     check(found, tasks()[name])
     assert found["overall"].value == 0

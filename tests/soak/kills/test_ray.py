@@ -220,11 +220,9 @@ def test_the_head_is_lost_and_the_same_command_goes_on_with_another(
 ) -> None:
     (loads := tmp_path / "loads").mkdir()
     first = Nodes(tmp_path / "first")
-    runs, loading, address = (
-        RayRuns(tmp_path, first, 12),
-        RayRuns(loads, first, 1),
-        first.address,
-    )
+    runs = RayRuns(tmp_path, first, 12)
+    loading = RayRuns(loads, first, 1)
+    address = first.address
     with (
         closing(first),
         first.node(cpus=2),

@@ -83,10 +83,8 @@ def models(found: Any) -> Iterator[dict[str, Any]]:
 def test_every_task_of_mmmg_is_scored_by_all_of_its_models_and_alike_in_one_process(
     environment: Mapping[str, str], tmp_path: Path
 ) -> None:
-    first, again = (
-        run(tmp_path / "a", environment),
-        run(tmp_path / "b", environment, "--score_workers", "0"),
-    )
+    first = run(tmp_path / "a", environment)
+    again = run(tmp_path / "b", environment, "--score_workers", "0")
     opened = {
         model["name"]: model["fingerprint"] for model in models(results(tmp_path / "a"))
     }

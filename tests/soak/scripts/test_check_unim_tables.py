@@ -25,11 +25,9 @@ MEANS = {"AnyGPT": 13, "NExT-GPT": 9, "MIO": 14, "UniMA": 36}
 
 def domain_cells(chance: random.Random) -> Cells:
     """A row as a paper prints it: computed in full, then rounded."""
-    tau, coherence, style = (
-        chance.uniform(20, 100),
-        chance.uniform(0, 100),
-        chance.uniform(0, 100),
-    )
+    tau = chance.uniform(20, 100)
+    coherence = chance.uniform(0, 100)
+    style = chance.uniform(0, 100)
     absolute = {name: chance.uniform(0, 100) for name in PRODUCTS}
     absolute["ICS"] = 0.8 * coherence + 0.2 * style
     relative = {f"{name} rel": tau * value / 100 for name, value in absolute.items()}

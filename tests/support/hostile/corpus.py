@@ -309,10 +309,8 @@ _VIDEOS: Makers = {
 
 # Documents
 
-_CATALOG, _PAGES = (
-    b"<</Type/Catalog/Pages 2 0 R>>",
-    b"<</Type/Pages/Count 1/Kids[3 0 R]>>",
-)
+_CATALOG = b"<</Type/Catalog/Pages 2 0 R>>"
+_PAGES = b"<</Type/Pages/Count 1/Kids[3 0 R]>>"
 
 
 def _pdf(*objects: bytes) -> bytes:

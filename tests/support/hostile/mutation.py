@@ -163,10 +163,8 @@ def main(count: int, seed: int) -> None:
 
 def _fault(opener: str, medium: Media) -> str:
     """What is wrong with the way in which it ended; empty where nothing is."""
-    start, peak = (
-        time.process_time(),
-        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
-    )
+    start = time.process_time()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     try:
         OPENERS[opener](medium)
     except ContentError as error:
@@ -174,10 +172,8 @@ def _fault(opener: str, medium: Media) -> str:
             return "an empty message"
     except Exception as error:
         return f"untyped {type(error).__name__}: {error}"
-    took, grown = (
-        time.process_time() - start,
-        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak,
-    )
+    took = time.process_time() - start
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak
     return f"{took:.1f} seconds" * (took > SLOW_SECONDS) or f"{grown} KiB" * (
         grown > MOST_KIB
     )

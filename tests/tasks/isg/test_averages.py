@@ -64,9 +64,9 @@ def test_samples_without_questions_and_categories_without_a_value() -> None:
         row("Scientific", image=None),
         row("Historical", image=None, block=None),
     ]
-    standard, official = (
-        roll_up(rows),
-        roll_up([{**one, "image": one["image"] or 0} for one in rows], "official"),
+    standard = roll_up(rows)
+    official = roll_up(
+        [{**one, "image": one["image"] or 0} for one in rows], "official"
     )
     assert (
         standard["categories"]["itc"]["image"],

@@ -15,10 +15,8 @@ from mmeval.tasks.isg.subtasks import CATEGORIES, TASKS, category_of
 from tests.support.tiny_media import picture
 
 BUNDLED = Path(isg.__file__).parent / "bundled"
-TEXT, IMAGE = (
-    {"type": "text", "content": "Draw a cup."},
-    {"type": "image", "content": "images/a.png"},
-)
+TEXT = {"type": "text", "content": "Draw a cup."}
+IMAGE = {"type": "image", "content": "images/a.png"}
 PREDICT: dict[str, Any] = {
     "structure": {"Query": ["<query_text1>"], "Answer": ["<gen_text1>", "<gen_img1>"]},
     "block_tuple": {"relation": []},

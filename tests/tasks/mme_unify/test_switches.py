@@ -28,10 +28,8 @@ SHARED: dict[str, Any] = {
     "roles": {},
     "layout": "mme_unify",
 }
-UNDERSTANDING, GENERATION = (
-    ("sipu", "mitiu", "vpu"),
-    ("civg", "fir", "tie", "tig", "tvg", "vp"),
-)
+UNDERSTANDING = ("sipu", "mitiu", "vpu")
+GENERATION = ("civg", "fir", "tie", "tig", "tvg", "vp")
 UNIFY = ("iee", "csq", "al", "sd", "vcot")
 CLIP_I = ("clip_image_similarity", {"size": "smaller", "missing": "dropped"})
 CLIP_T = (

@@ -85,10 +85,8 @@ def test_both_published_forms_are_read_and_no_label_is_lost(
 
 
 def test_the_hub_form_holds_pictures_in_its_rows(tmp_path: Path) -> None:
-    arrow, parquet = (
-        pytest.importorskip("pyarrow"),
-        pytest.importorskip("pyarrow.parquet"),
-    )
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
     (tmp_path / "data").mkdir()
     held = [
         {"bytes": picture(colour=shade), "path": f"{shade}.png"} for shade in (1, 2)

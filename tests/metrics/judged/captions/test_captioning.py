@@ -100,10 +100,8 @@ def test_a_request_holds_our_words_and_the_medium_alone_and_refuses_an_empty_cap
     None
 ):
     named = Media.from_bytes(RED.read(), name="a_wrong_answer.png")
-    first, second = (
-        put(answer("one <<image7>>", image7=named))[1],
-        put(answer("two <<image1>>", image1=RED))[1],
-    )
+    first = put(answer("one <<image7>>", image7=named))[1]
+    second = put(answer("two <<image1>>", image1=RED))[1]
     assert first[0].request.digest == second[0].request.digest
     assert first[0].request.messages[0].content.media() == (RED,)
     assert (first[0].convert, first[0].request.wants) == (TO_DESCRIBE, ("text",))

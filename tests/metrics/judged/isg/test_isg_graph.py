@@ -73,10 +73,8 @@ def test_a_question_counts_once_and_only_about_the_same_blocks() -> None:
 
 
 def test_questions_in_other_words_are_alike_up_to_the_switch() -> None:
-    wanted, other = (
-        graph([], [ABOUT]),
-        graph([], [{**ABOUT, "Question": "Is there a red lamp?"}]),
-    )
+    wanted = graph([], [ABOUT])
+    other = graph([], [{**ABOUT, "Question": "Is there a red lamp?"}])
     # 4 of 7 and 5 words
     assert [levels(wanted, other, alike=alike)[2] for alike in (0.66, 0.67)] == [1, 0]
     assert levels(wanted, graph([], [{**ABOUT, "Question": "What?"}]))[2] == 0

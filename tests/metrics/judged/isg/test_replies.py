@@ -5,10 +5,8 @@ import pytest
 from mmeval.judge import ReplyError
 from mmeval.metrics.judged.isg.replies import score_form, whole_form, yes_form
 
-ROBUST, OFFICIAL = (
-    score_form("robust", analyze_first=False),
-    score_form("official", analyze_first=False),
-)
+ROBUST = score_form("robust", analyze_first=False)
+OFFICIAL = score_form("official", analyze_first=False)
 
 
 @pytest.mark.parametrize(

@@ -147,10 +147,8 @@ def test_an_answer_without_one_picture_in_one_place_is_0(profile: str) -> None:
 
 def test_each_thing_must_have_its_colour() -> None:
     trial = claim("judge_self_color", COLORS)
-    right, wrong = (
-        judged("judge_self_color", trial, YES),
-        judged("judge_self_color", trial, {"rug": NO, "": YES}),
-    )
+    right = judged("judge_self_color", trial, YES)
+    wrong = judged("judge_self_color", trial, {"rug": NO, "": YES})
     assert (right.score.value, wrong.score.value, len(right.calls)) == (1.0, 0.0, 3)
     assert right.score.evidence["claimed"] == {
         "cup": "blue",

@@ -289,10 +289,8 @@ def test_each_count_has_one_letter_and_the_judge_reads_its_meaning() -> None:
 
 @pytest.mark.parametrize(("place", "option"), OPTIONS.items())
 def test_each_place_is_one_letter(place: str, option: str) -> None:
-    trial, letter = (
-        trial_of("", RED, constraint=[["kite", *place.split(",")]]),
-        option[0],
-    )
+    trial = trial_of("", RED, constraint=[["kite", *place.split(",")]])
+    letter = option[0]
     letters = "ABC" if "," in place else "ABCDE"
     found = {
         said: judged("judge_position", trial, {ONCE: YES, "": answer(said)})

@@ -12,17 +12,13 @@ from tests.support.judging import driven
 from tests.support.pictures import even, medium
 
 RED, BLUE = medium(even(8, 8, (255, 0, 0))), medium(even(8, 8, (0, 0, 255)))
-YES, NO, UNSURE = (
-    '{"criteria_met": true}',
-    '{"criteria_met": false}',
-    '{"criteria_met": "not sure"}',
-)
+YES = '{"criteria_met": true}'
+NO = '{"criteria_met": false}'
+UNSURE = '{"criteria_met": "not sure"}'
 REFUSED = Response.failed("bad_reply", "no object")
 GONE = Response.failed("timeout", "too late")
-TEXTS, PICTURES = (
-    ("Words one.", "Words two.", "Words three."),
-    ("Sight one.", "Sight two."),
-)
+TEXTS = ("Words one.", "Words two.", "Words three.")
+PICTURES = ("Sight one.", "Sight two.")
 ANSWER = (
     text_part("First fold."),
     media_part(RED),

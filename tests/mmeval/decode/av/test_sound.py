@@ -74,10 +74,8 @@ def test_the_declared_length_is_checked_and_the_start_of_a_sound_decoded_alone()
     streamed[4:8] = streamed[40:44] = b"\xff\xff\xff\xff"
     assert len(decode.audio(Media.from_bytes(bytes(streamed))).samples) == 800
     media = Media.from_bytes(tiny.wav(800, channels=2))
-    whole, half = (
-        sound_start(media, 0.1),
-        sound_start(media, 0.05, limits=DecodeLimits(max_audio_seconds=0.05)),
-    )
+    whole = sound_start(media, 0.1)
+    half = sound_start(media, 0.05, limits=DecodeLimits(max_audio_seconds=0.05))
     assert (whole.samples.shape, whole.rate, whole.more) == ((800,), 8000, False)
     assert (half.samples.tolist(), half.more) == ([0.5] * 400, True)
 

@@ -144,10 +144,8 @@ def test_frames_are_chosen_by_their_place_and_how_much_they_change(
 
 
 def test_a_change_is_the_mean_over_pixels() -> None:
-    before, after = (
-        np.full((32, 48, 3), 100, np.uint8),
-        np.full((32, 48, 3), 100, np.uint8),
-    )
+    before = np.full((32, 48, 3), 100, np.uint8)
+    after = np.full((32, 48, 3), 100, np.uint8)
     after[:16] = 140
     (frame,) = decode.frames_by_change(
         clip_of([before, after]), lambda _, change: 19.5 < change < 20.5

@@ -27,10 +27,8 @@ from tests.support.tiny_media import wav
 
 CHAT_MODELS = ("llm", "llava", "idefics3", "qwen2_5_vl", "qwen2_audio")
 RED, BLUE = drawn(), drawn((20, 20, 220), (64, 48))
-HUM, BEEP = (
-    Media.from_bytes(wav(8000)),
-    Media.from_bytes(wav(22050, rate=44100, channels=2)),
-)
+HUM = Media.from_bytes(wav(8000))
+BEEP = Media.from_bytes(wav(22050, rate=44100, channels=2))
 MEDIA: dict[str, tuple[Media, ...]] = {"llm": (), "qwen2_audio": (HUM, BEEP)}
 
 

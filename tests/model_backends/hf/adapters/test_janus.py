@@ -76,10 +76,8 @@ def test_pictures_in_a_prompt_are_left_out_with_a_warning() -> None:
         message("user", "a hare"),
         message("assistant", "here ", drawn()),
     ]
-    seen, bare = (
-        says(janus(), drawing("a hare ", drawn(), "running")),
-        says(janus(), drawing("a hare ", "running")),
-    )
+    seen = says(janus(), drawing("a hare ", drawn(), "running"))
+    bare = says(janus(), drawing("a hare ", "running"))
     assert picture(seen) == picture(bare)
     warnings = [
         r.warnings for r in (seen, says(janus(), drawing("again", before=turns)), bare)

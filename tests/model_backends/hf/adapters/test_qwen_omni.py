@@ -72,10 +72,8 @@ def test_a_text_is_followed_by_its_speech_or_one_of_them_comes_alone() -> None:
     sound = decode.audio(speech(both))
     assert (sound.rate, sound.samples.shape[1]) == (24_000, 1)
     assert abs(sound.samples).max() > 0.1
-    text, audio = (
-        says(omni(), asked("what is this")),
-        says(omni(), wanting("what is this", wants=("audio",))),
-    )
+    text = says(omni(), asked("what is this"))
+    audio = says(omni(), wanting("what is this", wants=("audio",)))
     assert (kinds(text), kinds(audio)) == (["text"], ["audio"])
     assert speech(audio) == speech(says(omni(), wanting("what is this")))
 
@@ -134,10 +132,8 @@ def test_speech_is_steered_by_its_own_options_of_voice_and_length(
         for codes in (6, 12)
     )
     assert len(long.samples) == 2 * len(short.samples)
-    plain, greedy = (
-        says(omni(), wanting("hm")),
-        says(omni(), wanting("hm", options={"audio.temperature": 0})),
-    )
+    plain = says(omni(), wanting("hm"))
+    greedy = says(omni(), wanting("hm", options={"audio.temperature": 0}))
     assert plain.text == greedy.text
     assert speech(plain) != speech(greedy)
     same = says(
@@ -208,10 +204,8 @@ def test_an_answer_without_words_has_no_speech_and_says_why(
         return only
 
     monkeypatch.setattr(adapter(), "logits_processors", lambda _rows: [ends])
-    both, alone = (
-        says(omni(), wanting("hm")),
-        says(omni(), wanting("hm", wants=("audio",))),
-    )
+    both = says(omni(), wanting("hm"))
+    alone = says(omni(), wanting("hm", wants=("audio",)))
     assert both.output is not None
     assert (both.output.empty, ["words" in one for one in both.warnings]) == (
         True,

@@ -47,10 +47,8 @@ def test_a_fingerprint_depends_neither_on_the_place_of_the_folder_nor_on_hidden_
         find_files(str(tmp_path / "toy"), "v2")
 
 
-WEIGHTS, CONFIG = (
-    ("model.safetensors", "x" * 40),
-    ("config.json", '{"model_type": "toys!"}'),
-)
+WEIGHTS = ("model.safetensors", "x" * 40)
+CONFIG = ("config.json", '{"model_type": "toys!"}')
 
 
 @pytest.mark.parametrize(

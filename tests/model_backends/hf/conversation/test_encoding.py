@@ -28,10 +28,8 @@ def test_rows_are_padded_on_the_left_and_counted_without_it() -> None:
 
 
 def test_a_sound_is_as_long_as_its_processor_makes_it() -> None:
-    ears, tokenizer = (
-        transformers.WhisperFeatureExtractor(feature_size=128),
-        chat_of("qwen2_audio").tokenizer,
-    )
+    ears = transformers.WhisperFeatureExtractor(feature_size=128)
+    tokenizer = chat_of("qwen2_audio").tokenizer
     processor = transformers.AudioFlamingo3Processor(
         ears, tokenizer, audio_token="<|AUDIO|>"
     )

@@ -21,10 +21,8 @@ from tests.support.hearing import tiny
 from tests.support.pictures import DAMAGED, noise
 from tests.support.trials import score_of
 
-CLIP, OTHER = (
-    clip_of([noise(40, 64, at) for at in range(20)]),
-    clip_of([noise(64, 64, 50 + at) for at in range(30)]),
-)
+CLIP = clip_of([noise(40, 64, at) for at in range(20)])
+OTHER = clip_of([noise(64, 64, 50 + at) for at in range(30)])
 
 
 @pytest.fixture(scope="module")

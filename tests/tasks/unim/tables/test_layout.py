@@ -11,16 +11,12 @@ from mmeval.tasks.unim.tables.layout import ALL, FAMILIES, MODALITIES, layout
 from mmeval.tasks.unim.tables.pool import NUMBERS
 from tests.support.table_scores import Row, labels, stored, trial
 
-FIELD, DOMAIN, OTHER = (
-    "UniM by field: {} (%)",
-    "UniM by domain: {} (%)",
-    "UniM by {} (%)",
-)
+FIELD = "UniM by field: {} (%)"
+DOMAIN = "UniM by domain: {} (%)"
+OTHER = "UniM by {} (%)"
 MEANING, STRUCTURE, COHERENCE = (FAMILY := [family.title for family in FAMILIES])
-BY_DOMAIN, BY_INSTANCE = (
-    "Natural science: mean of domains",
-    "Natural science: mean of instances",
-)
+BY_DOMAIN = "Natural science: mean of domains"
+BY_INSTANCE = "Natural science: mean of instances"
 CAPABILITY = OTHER.format("capability")
 HALF: dict[str, float | str] = dict.fromkeys(NUMBERS, 0.5)
 BY_HAND = [
@@ -194,10 +190,8 @@ def test_samples_whose_data_are_broken_are_in_no_mean(tmp_path: Path) -> None:
         trial("row 7", "bad_sample", {}),
     ]
     found = tables(tmp_path, rows)
-    whole, math = (
-        cells(found[FIELD.format(MEANING)])["All: mean of instances"],
-        cells(found[DOMAIN.format(MEANING)]),
-    )
+    whole = cells(found[FIELD.format(MEANING)])["All: mean of instances"]
+    math = cells(found[DOMAIN.format(MEANING)])
     notes = "\n".join(found[FIELD.format(MEANING)].notes)
     assert some(whole, "SC, tau, Scored, Lacks") == [50.0, 100.0, "1/3", "2 bad"]
     assert some(math["1 Math"], "SC, tau, Scored, Lacks") == [
@@ -312,10 +306,8 @@ def test_what_is_lost_or_unavailable_is_no_0(
     wanted: list[Any],
     noted: str,
 ) -> None:
-    line, note = (
-        domain(tmp_path / "a", rows, MEANING, **more)["1 Math"],
-        notes(tmp_path / "b", rows, **more),
-    )
+    line = domain(tmp_path / "a", rows, MEANING, **more)["1 Math"]
+    note = notes(tmp_path / "b", rows, **more)
     assert some(line, names) == wanted
     assert noted in note and ("Lacking" in note) is bool(noted)
     if rows is UNAVAILABLE:
