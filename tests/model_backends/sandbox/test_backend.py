@@ -2,6 +2,7 @@ import asyncio
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,7 +99,7 @@ def test_a_request_without_a_program_and_one_with_too_large_media_are_errors() -
 def test_each_argument_is_part_of_the_identity() -> None:
     bubblewrap()
     usual = SandboxBackend().identity
-    others = [
+    others: list[dict[str, Any]] = [
         {"seconds": 1.5},
         {"memory_mb": 100},
         {"processes": 3},
