@@ -1,36 +1,52 @@
 """The exceptions that mmeval raises, and the exit code of each.
 
-MmevalError                 1   something unexpected; the message still has an
-instruction ├── UsageError              2   a flag, a task file or a run folder that
-cannot be used as asked │   ├── TaskFileError           a YAML file, with file and line
-│   ├── RowError                one row of a data set; the iterator that raised it goes
-on with the next │   ├── UnknownNameError        a task, metric, backend ... that is not
-registered; offers near names │   ├── AmbiguousNameError      a name that two installed
-plugins claim │   ├── IdentityChangedError    the run folder was made by another model
-or with other settings │   ├── ReplayMismatchError     a journalled step was asked with
-another request │   ├── PromptError                 in mmeval.program.prompt: a prompt
-that cannot be made of a sample │   ├── KeyFaultsError              in
-mmeval.task.key_faults: keys of task files that are not honoured │   └── RunLockedError
-another process is writing in this run folder ├── MissingError            4   a key, an
-extra, data, that has to be supplied first │   ├── MissingExtraError       a package of
-an optional extra │   └── MissingDataError        a file, a data set, a credential │
-├── NotFetchedError     a data set of the hub that is not here yet, and fetching is off
-│       ├── WeightsError            in mmeval.metric.model_files_error: a model that
-cannot be used │       └── OutOfReachError         in mmeval.dataset.hub: the hub could
-not be asked ├── WorkerStartError        1   in mmeval.broker.worker_desk: a worker that
-does not start ├── PluginError             1   an installed plugin that cannot be
-imported or breaks its contract ├── ContentError            1   a medium that cannot be
-read, or is larger than its limit │   ├── CorruptMediaError │   └── MediaLimitError ├──
-StorageError            1   the run folder cannot be written: disk full, read-only ├──
-Interrupted           130   the user stopped the run; everything that was answered is
-kept ├── CallFailed              1   in mmeval.program.calls: a call that a program
-cannot do without has failed ├── RoleLostError               a role answers no call of
-this run any more │   ├── KeyRefusedError     4   the server does not accept the key │
-├── StartFailedError        the model could not be loaded; the exit code is that of the
-reason │   └── BackendDownError    3   the backend stopped answering altogether ├──
-BudgetSpentError        3   in mmeval.costs.budget: a budget is spent; everything that
-was answered is kept └── StoppedError            1   the run is ending, so this call was
-not made
+MmevalError                   1   something unexpected; the message still has an
+                                  instruction
+├── UsageError                2   a flag, a task file or a run folder that cannot be
+│                                 used as asked
+│   ├── TaskFileError             a YAML file, with file and line
+│   ├── RowError                  one row of a data set; the iterator that raised it
+│   │                             goes on with the next
+│   ├── UnknownNameError          a task, metric, backend ... that is not registered;
+│   │                             offers near names
+│   ├── AmbiguousNameError        a name that two installed plugins claim
+│   ├── IdentityChangedError      the run folder was made by another model or with other
+│   │                             settings
+│   ├── ReplayMismatchError       a journalled step was asked with another request
+│   ├── PromptError               in mmeval.program.prompt: a prompt that cannot be made
+│   │                             of a sample
+│   ├── KeyFaultsError            in mmeval.task.key_faults: keys of task files that are
+│   │                             not honoured
+│   └── RunLockedError            another process is writing in this run folder
+├── MissingError              4   a key, an extra, data, that has to be supplied first
+│   ├── MissingExtraError         a package of an optional extra
+│   └── MissingDataError          a file, a data set, a credential
+│       ├── NotFetchedError       a data set of the hub that is not here yet, and
+│       │                         fetching is off
+│       ├── WeightsError          in mmeval.metric.model_files_error: a model that
+│       │                         cannot be used
+│       └── OutOfReachError       in mmeval.dataset.hub: the hub could not be asked
+├── WorkerStartError          1   in mmeval.broker.worker_desk: a worker that does not
+│                                 start
+├── PluginError               1   an installed plugin that cannot be imported or breaks
+│                                 its contract
+├── ContentError              1   a medium that cannot be read, or is larger than its
+│                                 limit
+│   ├── CorruptMediaError
+│   └── MediaLimitError
+├── StorageError              1   the run folder cannot be written: disk full, read-only
+├── Interrupted             130   the user stopped the run; everything that was answered
+│                                 is kept
+├── CallFailed                1   in mmeval.program.calls: a call that a program cannot
+│                                 do without has failed
+├── RoleLostError                 a role answers no call of this run any more
+│   ├── KeyRefusedError       4   the server does not accept the key
+│   ├── StartFailedError          the model could not be loaded; the exit code is that
+│   │                             of the reason
+│   └── BackendDownError      3   the backend stopped answering altogether
+├── BudgetSpentError          3   in mmeval.costs.budget: a budget is spent; everything
+│                                 that was answered is kept
+└── StoppedError              1   the run is ending, so this call was not made
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The end of a large run: score rows become numbers, a table and a results file.
 
-python -m benchmarks.reports.large_results FOLDER    of rows.jsonl: rows of six metrics,
-labels as in ``BREAKDOWN``
+python -m benchmarks.reports.large_results FOLDER
+
+reads rows.jsonl there: rows of six metrics, labels as in ``BREAKDOWN``.
 """
 
 from __future__ import annotations

@@ -1,14 +1,17 @@
 """A run's folder: its writer, its origin, and what was asked and answered there.
 
 run.json               what the run is: identity, provenance, resolved task files,
-settings as the last command gave
-                       them, every command that extended it
-run.lock               held by the process that works here workers/               logs
-of its worker processes, and the lock that each of them shares journal/
-answers (see mmeval.store.journal) media/                 produced media, by content
+                       settings as the last command gave them, every command that
+                       extended it
+run.lock               held by the process that works here
+workers/               logs of its worker processes, and the lock that each of them
+                       shares
+journal/               answers (see mmeval.store.journal)
+media/                 produced media, by content
 samples/<task>.jsonl   the samples as they were asked: labels and references, so that
-the folder explains itself trials/<task>.jsonl    which journalled answers make up each
-trial scores/<task>/<set>/   score rows (see mmeval.scoring.score_set)
+                       the folder explains itself
+trials/<task>.jsonl    which journalled answers make up each trial
+scores/<task>/<set>/   score rows (see mmeval.scoring.score_set)
 """
 
 from __future__ import annotations

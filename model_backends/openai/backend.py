@@ -47,30 +47,37 @@ class Endpoint(Protocol):
 class OpenAIBackend:
     """A model behind a server with the OpenAI interface.
 
-    :param model: the model's name at the server. :param base_url: where the server is,
-    such as ``http://localhost:8000/v1``; else ``OPENAI_BASE_URL``, else the
-        official one.
-    :param replicas: more addresses of the same model, separated by ``+``; a call goes
-    to the least busy one. :param api_key_file: a file that holds the key; else
-    ``OPENAI_API_KEY``. Local servers may do without. :param revision: which weights the
-    server runs, if you know; only part of the identity. :param outputs: kinds that the
-    model gives, such as ``text+image``; empty: what the endpoint is for. :param inputs:
-    kinds that the model takes; ``video`` is sent in the dialect of vLLM. :param
-    max_images: pictures that a request may hold; 0: any number. :param endpoint:
-    ``chat``, ``images``, ``speech``, or ``auto``: images or speech for requests that
-    want one picture
-        or one sound and nothing else, chat for all others.
-    :param timeout: seconds for a whole call. :param send_seed: send a seed with chat
-    requests. :param max_tokens_field: ``max_completion_tokens`` for reasoning models of
-    the official server. :param image_detail: ``auto``, ``low`` or ``high``: how closely
-    a chat model looks at pictures that are sent,
-        and what they cost; None: the server's default.
-    :param response_format: ``json_object`` for chat replies that are one JSON object; a
-    server may refuse it where the
-        prompt does not speak of JSON.
-    :param image_response_format: sent to the image endpoints when set; ``b64_json`` for
-    servers that give links. :param max_reply_bytes: larger replies are errors. :param
-    batch: ask chat requests by the server's Batch API: within a day, at half the price.
+    :param model: the model's name at the server.
+    :param base_url: where the server is, such as ``http://localhost:8000/v1``; else
+        ``OPENAI_BASE_URL``, else the official one.
+    :param replicas: more addresses of the same model, separated by ``+``; a call
+        goes to the least busy one.
+    :param api_key_file: a file that holds the key; else ``OPENAI_API_KEY``. Local
+        servers may do without.
+    :param revision: which weights the server runs, if you know; only part of the
+        identity.
+    :param outputs: kinds that the model gives, such as ``text+image``; empty: what
+        the endpoint is for.
+    :param inputs: kinds that the model takes; ``video`` is sent in the dialect of
+        vLLM.
+    :param max_images: pictures that a request may hold; 0: any number.
+    :param endpoint: ``chat``, ``images``, ``speech``, or ``auto``: images or speech
+        for requests that want one picture or one sound and nothing else, chat for
+        all others.
+    :param timeout: seconds for a whole call.
+    :param send_seed: send a seed with chat requests.
+    :param max_tokens_field: ``max_completion_tokens`` for reasoning models of the
+        official server.
+    :param image_detail: ``auto``, ``low`` or ``high``: how closely a chat model
+        looks at pictures that are sent, and what they cost; None: the server's
+        default.
+    :param response_format: ``json_object`` for chat replies that are one JSON
+        object; a server may refuse it where the prompt does not speak of JSON.
+    :param image_response_format: sent to the image endpoints when set; ``b64_json``
+        for servers that give links.
+    :param max_reply_bytes: larger replies are errors.
+    :param batch: ask chat requests by the server's Batch API: within a day, at half
+        the price.
 
     Raises UsageError for arguments that cannot be used, MissingDataError without a key
     for a server that is not local, MissingExtraError for batches without openai.

@@ -32,14 +32,19 @@ class SandboxBackend:
     other programs.
 
     :param runtime: ``bwrap`` (bubblewrap), ``docker`` or ``podman``; ``auto``:
-    bubblewrap. :param python: the interpreter, ours if empty; in a container a name of
-    the image's. :param packages: whether programs may import the packages that are
-    installed beside the interpreter. :param seconds: of wall time, and of processor
-    time, for a program with all of its processes. :param memory_mb: for all of its
-    processes and files together. :param processes: processes and threads at once.
-    :param output_kb: what it may print. :param files: how many files of ``output/`` are
-    taken. :param file_mb: the most that one file may hold. :param image: for docker and
-    podman: the image with its digest.
+        bubblewrap.
+    :param python: the interpreter, ours if empty; in a container a name of the
+        image's.
+    :param packages: whether programs may import the packages that are installed
+        beside the interpreter.
+    :param seconds: of wall time, and of processor time, for a program with all of
+        its processes.
+    :param memory_mb: for all of its processes and files together.
+    :param processes: processes and threads at once.
+    :param output_kb: what it may print.
+    :param files: how many files of ``output/`` are taken.
+    :param file_mb: the most that one file may hold.
+    :param image: for docker and podman: the image with its digest.
 
     Raises MissingDataError, before anything is asked, where no runtime holds a program
     here.

@@ -2,9 +2,10 @@
 judge file.
 
 outputs.jsonl                 the answers with ``Query`` and ``Golden``
-(:mod:`mmeval.tasks.isg.output_reading`) outputs_0_<n>_judge.jsonl     the same lines
-with the verdicts of the four levels outputs/<id>_g<n>             the pictures of the
-answers; media of other kinds are in other/
+                              (:mod:`mmeval.tasks.isg.output_reading`)
+outputs_0_<n>_judge.jsonl     the same lines with the verdicts of the four levels
+outputs/<id>_g<n>             the pictures of the answers; media of other kinds are in
+                              other/
 """
 
 from __future__ import annotations

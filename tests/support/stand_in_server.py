@@ -5,10 +5,14 @@ server's answers.
 --port N ...``. It repeats the words that it is asked, notes what happens in the folder
 STAND_IN_NOTES, and misbehaves as STAND_IN_FAULT says:
 
-unhealthy    is never ready           memory    ends while it loads, as without memory
-no module    ends while it loads      stubborn  does not end by SIGTERM deadly
-dies of every request that holds this word; with ``engine`` its program is still there,
-and answers 500 dies N       dies after N answers      holds     answers no request
+unhealthy    is never ready
+memory       ends while it loads, as without memory
+no module    ends while it loads
+stubborn     does not end by SIGTERM
+deadly       dies of every request that holds this word; with ``engine`` its program is
+             still there, and answers 500
+dies N       dies after N answers
+holds        answers no request
 """
 
 import asyncio
