@@ -27,7 +27,7 @@ from tests.support.isg_questions import (
 )
 from tests.support.mock_openai_server import MockServer
 
-BUNDLED = Path(__file__).parents[2] / "tasks" / "isg" / "bundled"
+BUNDLED = Path(__file__).parents[3] / "tasks" / "isg" / "bundled"
 TASK = build(choose(["isg_graph"], TaskIndex()).tasks["isg_graph"])
 CALLS = 103
 """One less than a dry run counts: of one row nothing is said about its pictures."""

@@ -23,11 +23,11 @@ equal to others."""
 PLAIN = {words: json.dumps(said) for words, said in OF_ISG.items()}
 """Replies without prose around them, as the released script needs them."""
 PARITY: dict[str, Any] = json.loads(
-    (Path(__file__).parents[1] / "tasks" / "isg" / "parity.json").read_text("utf-8")
+    (Path(__file__).parents[2] / "tasks" / "isg" / "parity.json").read_text("utf-8")
 )
 REPLIES = json.loads(
     (
-        Path(__file__).parents[1] / "metrics" / "judged" / "isg" / "parity.json"
+        Path(__file__).parents[2] / "metrics" / "judged" / "isg" / "parity.json"
     ).read_text("utf-8")
 )
 COLOURS = (
@@ -136,7 +136,7 @@ def test_an_export_read_back_has_the_same_scores_and_its_judge_file_gives_them_w
     assert (exported.code, replayed.values()) == (0, first.values())
     assert 1 < (first.values()["isg_block"] or 0) < 9
     data = tmp_path / "data"
-    bundled = Path(__file__).parents[2] / "tasks" / "isg" / "bundled"
+    bundled = Path(__file__).parents[3] / "tasks" / "isg" / "bundled"
     (data / "images").mkdir(parents=True)
     for file in (
         bundled / "ISG-Bench.jsonl",
@@ -230,7 +230,7 @@ def test_each_line_of_an_id_that_stands_again_counts_in_the_official_profile(
     profile: str, structural: float, complementation: float, tmp_path: Path
 ) -> None:
     data = tmp_path / "data"
-    bundled = Path(__file__).parents[2] / "tasks" / "isg" / "bundled"
+    bundled = Path(__file__).parents[3] / "tasks" / "isg" / "bundled"
     shutil.copytree(bundled, data)
     judged = data / "golden_0_21_judge.jsonl"
     (howto,) = (
@@ -317,7 +317,7 @@ def test_a_row_of_an_unknown_category_is_left_out_of_the_tables_with_a_note(
     tmp_path: Path,
 ) -> None:
     data = tmp_path / "data"
-    bundled = Path(__file__).parents[2] / "tasks" / "isg" / "bundled"
+    bundled = Path(__file__).parents[3] / "tasks" / "isg" / "bundled"
     shutil.copytree(bundled, data)
     rows = [
         json.loads(line) for line in (data / "ISG-Bench.jsonl").read_text().splitlines()
