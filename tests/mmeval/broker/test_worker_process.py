@@ -53,9 +53,9 @@ def questions(count: int) -> list[str]:
 
 
 def go_on(folder: Path) -> None:
-    """Let the copies answer more than one question as soon as both of them are
-    there."""
-    wait_for(lambda: len(notes(folder, "start")) == 2, "the copies")
+    """Let the copies answer more than one question as soon as both of them have a
+    batch: one that is only there might find none left."""
+    wait_for(lambda: {note.copy for note in notes(folder, "begin")} == {1, 2}, "both")
     (folder / "go").touch()
 
 
