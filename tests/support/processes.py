@@ -4,10 +4,10 @@ gone."""
 import time
 from pathlib import Path
 
-PATIENCE = 5.0
+from tests.support.cli import DEADLINE
 
 
-def gone(pids: set[int], seconds: float = PATIENCE) -> bool:
+def gone(pids: set[int], seconds: float = DEADLINE) -> bool:
     """Whether all of them are gone within some seconds."""
     until = time.monotonic() + seconds
     while left := {pid for pid in pids if not _has_ended(pid)}:
