@@ -173,6 +173,19 @@ class Running:
                 return line
         raise AssertionError(f"{words!r} was not written")
 
+    def read_until_all(self, *words: str) -> list[str]:
+        """Read what the command writes on stderr up to the last of the lines that hold
+        these words, which come in any order; the line of each."""
+        found: dict[str, str] = {}
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            for word in words:
+                if word in line:
+                    found.setdefault(word, line)
+            if len(found) == len(words):
+                return [found[word] for word in words]
+        raise AssertionError(f"of {words!r} only {[*found]!r} were written")
+
     def ended(self) -> Ended:
         out, err = self.process.communicate(timeout=DEADLINE)
         return Ended(self.process.returncode, out, err)
