@@ -6,10 +6,12 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,7 +26,7 @@ from mmeval.model_backends.servers.backend import ServerBackend
 from mmeval.model_backends.servers.programs import HOST
 from mmeval.model_backends.servers.server import Server
 from mmeval.records import Response
-from tests.support.cli import wait_for
+from tests.support.cli import DEADLINE, wait_for
 from tests.support.openai_calls import request
 from tests.support.processes import gone
 from tests.support.server_runs import STAND_IN, ServerRuns
@@ -229,15 +231,29 @@ def test_a_server_that_dies_again_and_again_ends_it_for_every_call(
     ],
 )
 def test_a_server_that_cannot_answer_says_why(
-    fault: str, words: str, tmp_path: Path, stand_in: StandIn
+    fault: str,
+    words: str,
+    tmp_path: Path,
+    stand_in: StandIn,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    seconds = 3 if fault == "unhealthy" else 20
+    log = tmp_path / "model-1.log"
+
+    def monotonic() -> float:
+        """Stands still until the server is loading, and is hours later then."""
+        loads = log.exists() and b"loading org/m" in log.read_bytes()
+        return 9000.0 if loads else 0.0
+
+    if fault == "unhealthy":
+        clock = SimpleNamespace(monotonic=monotonic, sleep=time.sleep)
+        monkeypatch.setattr("mmeval.model_backends.servers.server.time", clock)
+    seconds = 3 if fault == "unhealthy" else DEADLINE
     with stand_in(fault, load_timeout=seconds) as (backend, runs):
-        backend.log_into(tmp_path / "model-1.log")
+        backend.log_into(log)
         with pytest.raises(MmevalError, match=words) as caught:
             ask(backend, "one")
         assert (
-            str(tmp_path / "model-1.log") in str(caught.value),
+            str(log) in str(caught.value),
             len(runs.starts()),
         ) == (True, 1)
 
