@@ -14,6 +14,7 @@ from mmeval.broker.batch_answer import answer_batch
 from mmeval.errors import EXIT_MISSING, EXIT_UNEXPECTED, EXIT_USAGE, MmevalError
 from mmeval.model_backends.process import ProcessBackend
 from mmeval.records import Response
+from tests.support.cli import DEADLINE
 from tests.support.processes import gone
 from tests.support.toy import request
 from tests.support.workers import bad_worker, noted
@@ -142,12 +143,11 @@ def test_a_worker_that_cannot_be_trusted_any_more_is_ended_and_no_row_is_answere
     fault: str, words: str, notes: Path
 ) -> None:
     began = time.monotonic()
-    asked = Asked(
-        bad_worker(fault, notes, copies=0, timeout=1 if fault == "silence" else 60)
-    )
+    timeout = 1 if fault == "silence" else 10 * DEADLINE
+    asked = Asked(bad_worker(fault, notes, copies=0, timeout=timeout))
     assert not asked.found
     assert all(word in asked.death for word in words.split(".*")), asked.death
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < DEADLINE, "that is no silence"
     if fault == "leaves children":
         assert gone({int(line.split()[1]) for line in noted(notes, "children")})
 
@@ -234,4 +234,4 @@ def test_a_batch_that_does_not_fit_is_halved(notes: Path) -> None:
 def test_a_worker_that_does_not_end_is_ended(notes: Path) -> None:
     began = time.monotonic()
     assert Asked(bad_worker("ignores end", notes, copies=0)).right() == [*range(8)]
-    assert 2 < time.monotonic() - began < 10
+    assert time.monotonic() - began > 2, "it was given time"
