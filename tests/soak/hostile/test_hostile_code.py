@@ -24,6 +24,8 @@ from tests.support.sandbox import bubblewrap
 BRIEF, PATIENT = 4, 60
 """Seconds of programs that would go on for ever, and of all others: a machine that is
 busy is no defect."""
+AROUND = 30
+"""Seconds that a busy machine may take to begin and to end a sandbox."""
 ALL = list(hostile_programs())
 LEAST = {
     "exhaustion": 25,
@@ -72,7 +74,7 @@ def test_a_hostile_program(program: HostileProgram, around: Surroundings) -> Non
     assert SECRET not in f"{response.text}{response.warnings}"
     assert not any(SECRET.encode() in media.read() for media in media_of(response))
     assert around.disturbed() == []
-    assert took < seconds + 2
+    assert took < seconds + AROUND
 
 
 def media_of(response: Response) -> tuple[Media, ...]:
