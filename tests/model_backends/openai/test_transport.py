@@ -37,7 +37,9 @@ def test_a_fault_has_its_kind_and_is_not_asked_again(
             kind,
             1.5 if kind == "rate_limit" else None,
         )
-        assert server.stats()["requests"] == 1
+        # on a busy machine the time may be over before the request is there
+        assert server.stats()["requests"] == 1 or kind == "timeout"
+        assert server.stats()["requests"] <= 1
 
 
 def test_a_host_that_is_absent_or_takes_no_connection_is_unreachable(
