@@ -1,11 +1,13 @@
 """Batches of a server: runs that are killed at each step, and batches that end
 badly."""
 
+import json
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -119,8 +121,19 @@ def test_model_judge_and_captioner_in_batches_give_the_same_scores_at_half_the_p
     prices = tmp_path / "prices.yaml"
     prices.write_text("models:\n  '*': {input: 1000, output: 1000}\n")
 
-    def spent(name: str, **more: str) -> float:
+    def spent(name: str, **more: str) -> tuple[float, float, int]:
+        """What a run cost; at full price what was asked alone in it; its batches."""
+        tokens: dict[str, int] = {}
         with honest_server(reply=ANSWER) as server:
+            state: Any = server.state
+            respond = state.respond
+
+            def counted(path: str, body: Any, key: str) -> Any:
+                made = respond(path, body, key)
+                tokens[key] = json.loads(made[1])["usage"]["total_tokens"]
+                return made
+
+            state.respond = counted
             kinds = "text+image+audio+video+document"
             roles = (
                 *openai(server, inputs=kinds, outputs="text+image+audio", **more),
@@ -130,12 +143,18 @@ def test_model_judge_and_captioner_in_batches_give_the_same_scores_at_half_the_p
                 *words(tmp_path / name, *roles, "--model_cost_config", prices)
             )
             assert (done.code, server.stats()["repeated"]) == (0, 0), done.err
+            alone = sum(tokens[key] for key, _ in server.state.idempotency) / 1000
+            count = len(server.state.batches.batches)
         usd: float = results(tmp_path / name)["mmeval"]["spent"]["usd"]
-        return usd
+        return usd, alone, count
 
-    half = spent("whole") / 2
+    whole, all_alone, none = spent("whole")
+    cheap, alone, some = spent("batch", batch="true")
+    assert (whole, none) == (pytest.approx(all_alone), 0)
     # a call that comes late may be asked alone
-    assert half <= spent("batch", batch="true") < 1.2 * half
+    assert cheap == pytest.approx((whole - alone) / 2 + alone)
+    assert some > 0
+    assert alone < whole
     assert list(score_files(tmp_path / "batch").values()) == list(
         score_files(tmp_path / "whole").values()
     )
