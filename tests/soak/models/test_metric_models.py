@@ -103,13 +103,21 @@ def test_every_task_of_mmmg_is_scored_by_all_of_its_models_and_alike_in_one_proc
     assert (again.code, values(results(tmp_path / "b"))) == (first.code, found)
 
 
+def kept_rows(folder: Path) -> int:
+    """Scores that the next process finds."""
+    return sum(
+        file.read_bytes().count(b"\n") for file in folder.rglob("scores/*/*/*.jsonl")
+    )
+
+
 @pytest.mark.parametrize("victim", ["run", "process with models"])
 def test_whatever_is_killed_while_models_score_every_answer_is_scored(
     victim: str, tmp_path: Path
 ) -> None:
     runs = Runs(tmp_path, answer="yes slow 0.2")
     with started(*runs.words(), env=runs.env) as running:
-        wait_for(lambda: len(runs.of("batch")) >= 4, "rows of the first batches")
+        wait_for(lambda: len(runs.of("batch")) >= 4, "the first batches")
+        wait_for(lambda: kept_rows(tmp_path) > 0, "rows of them that are kept")
         first = runs.of("batch")[-1].process
         os.kill(running.process.pid if victim == "run" else first, signal.SIGKILL)
         code = running.process.wait(DEADLINE)
