@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from mmeval.results.stored_run import StoredRun
 from mmeval.wording import counted
 
 if TYPE_CHECKING:
+    from jinja2 import Template
     from markupsafe import Markup
 
 STATIC = Path(__file__).with_name("static")
@@ -33,13 +35,19 @@ def write_shell(into: Path, context: Mapping[str, Any]) -> None:
 
 def rendered(context: Mapping[str, Any]) -> str:
     """The text of index.html."""
+    return _template().render(**context)
+
+
+@cache
+def _template() -> Template:
+    """The compiled template; to compile it takes longer than to render a small page."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
         loader=FileSystemLoader(STATIC), autoescape=True, undefined=StrictUndefined
     )
     environment.filters["breakable"] = _breakable
-    return environment.get_template(TEMPLATE).render(**context)
+    return environment.get_template(TEMPLATE)
 
 
 def _breakable(text: str) -> Markup:
