@@ -103,6 +103,7 @@ def mmeval(
         io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2)
     )
     before, path, nothing = dict(os.environ), list(sys.path), io.StringIO()
+    settings = environment() if env is None else env
     with (
         contextlib.chdir(cwd or Path.cwd()),
         restored_log(),
@@ -115,7 +116,7 @@ def mmeval(
         warnings.resetwarnings()
         warnings.simplefilter("default")
         os.environ.clear()
-        os.environ.update(env or environment())
+        os.environ.update(settings)
         try:
             code = main(words)
         finally:
