@@ -33,9 +33,8 @@ include_patterns = [*PAGES, "docs/*.md", "docs/**/*.md"]
 exclude_patterns = [
     path.name for path in ROOT.iterdir() if path.name not in (*PAGES, "docs")
 ]
-suppress_warnings = [
-    "misc.highlighting_failure"
-]  # outputs and templates in fences need not parse
+# outputs and templates in fences need not parse
+suppress_warnings = ["misc.highlighting_failure"]
 myst_heading_anchors = 4
 
 html_theme = "furo"

@@ -72,8 +72,7 @@ WORKERS_GOAL, GROWTH_GOAL, FIRST_GOAL = 1.7, 16.0, 2.0
 """Times as fast, MiB of a process, seconds."""
 
 
-# --- the answers
-# --------------------------------------------------------------------------------------
+# --- the answers ----------------------------------------------------------------------
 
 
 class Answers:
@@ -170,8 +169,7 @@ def _plan(
     )
 
 
-# --- one measurement, in a process of its own
-# -------------------------------------------------------------------------
+# --- one measurement, in a process of its own -----------------------------------------
 
 
 class Decodings:
@@ -275,8 +273,7 @@ def first_call(folder: str, name: str) -> float:
     return taken
 
 
-# --- all of them
-# --------------------------------------------------------------------------------------
+# --- all of them ----------------------------------------------------------------------
 
 
 def figures(quick: bool) -> Iterator[Figure]:

@@ -39,8 +39,7 @@ COMBINATIONS = ("image_audio", "image&audio_image", "audio_image", "audio_image&
 WORDS = "what is to be seen, and what is to be heard? " * 12
 
 
-# --- the data
-# --------------------------------------------------------------------------------------
+# --- the data -------------------------------------------------------------------------
 
 
 def make(folder: Path) -> None:
@@ -134,8 +133,7 @@ def _write(path: Path, rows: Any) -> None:
     path.write_text("\n".join(json.dumps(row, indent=4) for row in rows))
 
 
-# --- the figures
-# --------------------------------------------------------------------------------------
+# --- the figures ----------------------------------------------------------------------
 
 
 def figures(quick: bool) -> Iterator[Figure]:

@@ -32,8 +32,7 @@ def figures(quick: bool) -> Iterator[Figure]:
     yield from videos(4_000 if quick else 100_000)
 
 
-# --- merging
-# --------------------------------------------------------------------------------------
+# --- merging --------------------------------------------------------------------------
 
 TASK = """\
 task: large
@@ -153,8 +152,7 @@ def _write(folder: Path, rows: Iterator[dict[str, object]]) -> None:
         file.writelines(json.dumps(row) + "\n" for row in rows)
 
 
-# --- videos
-# --------------------------------------------------------------------------------------
+# --- videos ---------------------------------------------------------------------------
 
 
 def videos(samples: int) -> Iterator[Figure]:

@@ -104,9 +104,8 @@ def audio_quality(
     and other sound, whose ratio is the signal to noise of music; with 1 no other sound
     is left, so that all music counts as free of noise; null leaves this estimate out.
     ``apply_b_per``: whether the bonus of periodicity counts. ``final_power``: null for
-    that of the combination, 0.7 and
-    1. ``rounding``: ``none``, or to 0.0001 as ``released``. ``unreadable``: a missing
-       or damaged file is ``zero``, or
+    that of the combination, 0.7 and 1. ``rounding``: ``none``, or to 0.0001 as
+    ``released``. ``unreadable``: a missing or damaged file is ``zero``, or
     ``unscored``. Profile ``official`` is the released script: ``hpss_margin`` 1, no
     bonus of periodicity, rounded, and files that cannot be read unscored.
 

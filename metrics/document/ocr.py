@@ -25,7 +25,8 @@ MAX_LINES = 1000
 """The most lines of one picture; each takes 25 ms or more, by its length."""
 _NETWORKS = 3
 """The networks that find lines, turn them, and read them."""
-_SETTINGS = {  # lines one by one: a batch is padded to the longest, which takes longer
+# Lines one by one: a batch is padded to the longest, which takes longer.
+_SETTINGS = {
     "Global.log_level": "critical",
     "Global.max_side_len": MAX_SIDE,
     "Det.max_candidates": MAX_LINES,

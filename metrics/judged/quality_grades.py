@@ -46,8 +46,7 @@ _LARGEST = 1e9
 _REASON = Text("reason")
 
 
-# --- what is asked
-# --------------------------------------------------------------------------------------
+# --- what is asked --------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -170,8 +169,7 @@ GRADES = Scale(score_form("robust"), SCORE, share)
 """One whole grade from 1 to 5 with a reason, worth ``(grade - 1) / 4``."""
 
 
-# --- what follows
-# --------------------------------------------------------------------------------------
+# --- what follows ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -75,8 +75,7 @@ class Grade:
         )
 
 
-# --- semantic correctness
-# --------------------------------------------------------------------------------------
+# --- semantic correctness -------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -119,8 +118,7 @@ def stated_grade(text: str) -> int | None:
     return int(digit[0]) if digit else None
 
 
-# --- coherence and style
-# --------------------------------------------------------------------------------------
+# --- coherence and style --------------------------------------------------------------
 
 
 @dataclass(frozen=True)

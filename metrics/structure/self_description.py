@@ -106,7 +106,8 @@ def self_description(
     objects, colors = (
         texts_of(trial.sample.metadata, key) for key in (object_key, color_key)
     )
-    read: dict[Kind, Callable[[], Any]] = {  # Any: each kind says something else
+    # Any: each kind says something else
+    read: dict[Kind, Callable[[], Any]] = {
         "count": lambda: count_in(words, statements),
         "text": lambda: text_in(words, statements, least=least, most=most),
         "colors": lambda: colors_in(words, objects, colors),

@@ -94,8 +94,8 @@ def driven(
             step = _step(call, reply)
             steps.append(step)
             warnings.update(dict.fromkeys(reply.response.warnings))
-            calls = calls + step.calls
-            tokens = tokens + step.input_tokens + step.output_tokens
+            calls += step.calls
+            tokens += step.input_tokens + step.output_tokens
 
 
 def _fault(calls: object, asks: Collection[str]) -> str:

@@ -219,7 +219,7 @@ def asked_words(agent: Agent) -> list[str]:
 
 def agent_named(name: str) -> Agent | None:
     """The agent that is registered under a name; None for another backend, or none."""
-    # of a plugin that cannot be loaded, which is reported where it is made
+    # a plugin that cannot be loaded is reported where it is made
     with Caught():
         found = plugins.load("mmeval.model_backends", name)
         return found if isinstance(found, Agent) else None

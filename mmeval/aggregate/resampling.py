@@ -196,7 +196,7 @@ def _resampled(
         return statistic(drawn)
 
     with warnings.catch_warnings():
-        # of draws without a value
+        # draws without a value are expected
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)
         return stats.bootstrap(
             (np.arange(clusters),),

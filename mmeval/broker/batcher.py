@@ -178,8 +178,7 @@ class Batcher:
             self._timer.cancel()
         await self._answerer.close()
 
-    # --- which calls go, and when
-    # ----------------------------------------------------------------------------------
+    # --- which calls go, and when -----------------------------------------------------
 
     def _consider(self) -> None:
         """Send what should go now; for what should go later, come back when it is
@@ -264,8 +263,7 @@ class Batcher:
         self._timer = None
         self._consider()
 
-    # --- a batch under way
-    # ----------------------------------------------------------------------------------
+    # --- a batch under way ------------------------------------------------------------
 
     async def _serve(self, batch: list[_Waiting]) -> None:
         """Answer a batch, and then the next ones while some are due. Another task for

@@ -81,8 +81,7 @@ class WorkerProcess:
         if self._process is not None:
             self._process.kill()
 
-    # --- in the worker's thread
-    # ----------------------------------------------------------------------------------
+    # --- in the worker's thread -------------------------------------------------------
 
     def _start(self) -> None:
         ours, theirs = Pipe()

@@ -31,7 +31,7 @@ def extras(asked: Collection[str] = ()) -> Iterator[Finding]:
                 item for item in lines if _applies(item, extra) and item not in always
             ]
         for extra, items in needed.items():
-            # else it only stands for other extras
+            # an extra without items of its own only stands for other extras
             own_items = any(item.name != DISTRIBUTION for item in items)
             if own_items and (extra != FOR_DEVELOPERS or is_checkout()):
                 yield _finding(

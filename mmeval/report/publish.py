@@ -194,7 +194,7 @@ def write_at_end(
     the results."""
     later = f"mmeval report {shlex.quote(str(run))} makes it"
     try:
-        # of whatever the report reads; the results are there already
+        # whatever the report reads may fail; the results are there already
         with Caught() as failure:
             from mmeval.report.page import PREVIEW_SECONDS, write_report
 

@@ -95,7 +95,7 @@ def _check_any(task: Task, dataset: Dataset) -> None:
     """Raises MissingDataError where a filter keeps no sample though its labels exist,
     or where there is no sample. Reads up to the first one that it keeps."""
     lacking, among = set(task.filter), len(dataset)
-    # of the loader, which is reported when it is the row's turn
+    # an error of the loader is reported when it is the row's turn
     with Caught() as failure:
         for sample in dataset if task.filter else ():
             if task.selected(sample):

@@ -127,7 +127,7 @@ class ScorePool:
                 except BrokenProcessPool:
                     pool.shutdown(wait=False, cancel_futures=True)
                     pool = None
-                    # of one that had scored others, these may have filled the memory
+                    # A process that had scored others may have died of what they left.
                     if len(piece) > 1 or is_used:
                         left += [
                             half

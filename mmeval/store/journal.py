@@ -264,8 +264,7 @@ class Journal:
         self._adopted.clear()
         self._own.close()
 
-    # --- receipts, and lines of others
-    # -------------------------------------------------------------------------------
+    # --- receipts, and lines of others ------------------------------------------------
 
     def _finish_receipts(self) -> None:
         for path in sorted((self.folder / INBOX).glob("*.receipt")):
@@ -312,8 +311,7 @@ class Journal:
             self._segments.append(segment)
         return number << _OFFSET_BITS | offset
 
-    # --- reading
-    # ----------------------------------------------------------------------------------
+    # --- reading ----------------------------------------------------------------------
 
     def _read_segment(
         self, path: Path, *, after: int = -1, earlier: bool = True, spent: bool = True

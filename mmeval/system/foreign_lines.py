@@ -148,9 +148,9 @@ class _BoundedLines:
 
     def __iter__(self) -> Iterator[bytes]:
         for line in iter(self._piece, b""):
-            self.number = self.number + 1
+            self.number += 1
             self.offset = self._end
-            self._end = self._end + len(line)
+            self._end += len(line)
             self._long, rest = len(line) > self._most, line
             while len(rest) > self._most and not rest.endswith(b"\n"):
                 rest = self._piece()

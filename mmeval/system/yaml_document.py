@@ -55,7 +55,8 @@ class _Loader(_BaseLoader):
     """Composes nodes only; ``_Reader`` makes the values."""
 
 
-_Loader.add_implicit_resolver(  # YAML 1.1 asks for a dot and a sign: 1e5 would be text
+# YAML 1.1 asks for a dot and a sign: 1e5 would be text
+_Loader.add_implicit_resolver(
     _TAG + "float",
     re.compile(r"^[-+]?[0-9][0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9]+$"),
     list("-+0123456789"),

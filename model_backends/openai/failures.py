@@ -74,7 +74,7 @@ def failed(error: MmevalError, secret: str, latency: float = 0.0) -> Response:
         return Response.failed(
             error.kind, text, retry_after=error.retry_after, latency=latency
         )
-    # as of a medium that is gone
+    # such as a medium that is gone
     return Response.failed("internal", redacted(str(error), secret), latency=latency)
 
 

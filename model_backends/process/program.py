@@ -155,7 +155,7 @@ class Program:
         try:
             yield found
         finally:
-            # it is removed with the program
+            # the scratch folder is removed with the program
             for folder in found if self._scratch.exists() else ():
                 for item in os.scandir(folder):
                     if item.is_dir(follow_symlinks=False):
@@ -182,8 +182,7 @@ class Program:
         self._leash.kill()
         self._close_errors()
 
-    # --- bytes
-    # ----------------------------------------------------------------------------------
+    # --- bytes ------------------------------------------------------------------------
 
     def _line(self, limit: TimeLimit) -> bytes:
         until = time.monotonic() + limit.seconds
@@ -229,8 +228,7 @@ class Program:
             raise self.bad(f"no line came from it for {limit}")
         return ours in ready
 
-    # --- its end
-    # ----------------------------------------------------------------------------------
+    # --- its end ----------------------------------------------------------------------
 
     def _death(self) -> ModelDiedError:
         """How it ended, in words."""

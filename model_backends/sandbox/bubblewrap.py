@@ -313,9 +313,11 @@ class _BwrapCell:
             with contextlib.suppress(BlockingIOError):
                 self._reported += os.read(self._info, 4096)
             if found := re.search(rb'"child-pid":\s*(\d+)\D', self._reported):
+                first = int(found[1])
+                # It may have ended already: then neither is set.
                 with contextlib.suppress(ProcessLookupError):
-                    self._first = int(found[1])
-                    self._handle = os.pidfd_open(int(found[1]))
+                    self._handle = os.pidfd_open(first)
+                    self._first = first
         return bool(self._first)
 
 

@@ -212,5 +212,5 @@ class _ContainerCell:
         self._folder.cleanup()
 
     def reached_memory(self, status: int) -> bool:
-        # by the kernel: what is ended from here has another reason
+        # killed by the kernel: what is ended from here has another reason
         return status in _KILLED

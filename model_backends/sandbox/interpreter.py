@@ -51,7 +51,7 @@ def interpreter(python: str, *, packages: bool) -> Interpreter:
     """The interpreter ``python``, ours if empty. Raises MissingDataError where there is
     none, UsageError for one whose folder holds what programs must not see."""
     known = _report(python or sys.executable, *(["packages"] if packages else []))
-    # of a virtual environment, the one that it was made from
+    # in a virtual environment: the interpreter that it was made from
     if not packages and known["base"] != known["executable"]:
         known = {**_report(known["base"]), "base": known["base"]}
     folders = {

@@ -14,9 +14,8 @@ files are not there are taken from the copy on the hub
     "reference": {"response": "<audio_start><audio_0><audio_end> words", "image_list": [], "audio_list": [3]}
 
 a right answer in the form of a model's: the n-th number of a list is the file of the
-n-th placeholder, counted from
-0. Published rows have none; their reference, if any, are the pictures that the answer
-   is compared with.
+n-th placeholder, counted from zero. Published rows have none; their reference, if any,
+are the pictures that the answer is compared with.
 """  # noqa: E501
 
 from __future__ import annotations

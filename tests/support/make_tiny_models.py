@@ -630,9 +630,8 @@ def qwen2_5_omni(out: Path) -> None:
     spread(m.thinker.model)
     talk_on(m.thinker, tok)
     spread(m.talker)
-    amplify(
-        m.token2wav.code2wav_dit_model, 10.0
-    )  # otherwise every answer is the same silence
+    # otherwise every answer is the same silence
+    amplify(m.token2wav.code2wav_dit_model, 10.0)
     amplify(m.token2wav.code2wav_bigvgan_model, 4.0)
     amplify(m.token2wav.code2wav_bigvgan_model.conv_post, 100.0)
     m.thinker.generation_config = generation_config(tok)

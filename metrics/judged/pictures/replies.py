@@ -199,8 +199,7 @@ def _fields(answer: Field) -> tuple[Field, Field]:
     return (Text("reason"), answer)
 
 
-# --- the release's readings
-# --------------------------------------------------------------------------------------
+# --- the release's readings -----------------------------------------------------------
 
 
 def reply_tail(text: str) -> str:
@@ -228,8 +227,7 @@ def listed_texts(text: str) -> str:
     return UNREAD if items is None else " ".join(items).lower().strip()
 
 
-# --- plain replies, read robustly
-# ----------------------------------------------------------------------------------
+# --- plain replies, read robustly -----------------------------------------------------
 
 _SENTENCE_END = re.compile(r"[.!?:;\n。！？：；]++")
 _LAST_CHARS = 400

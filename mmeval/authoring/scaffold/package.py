@@ -103,7 +103,8 @@ def _templates(folder: Traversable, path: str) -> Iterator[tuple[str, str]]:
 def _filled(text: str, values: Mapping[str, Any]) -> bytes:
     import jinja2
 
-    environment = jinja2.Environment(  # the templates are ours, and make no HTML
+    # the templates are ours, and make no HTML
+    environment = jinja2.Environment(
         block_start_string="[%",
         block_end_string="%]",
         variable_start_string="[=",

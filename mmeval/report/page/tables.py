@@ -182,7 +182,7 @@ def paper(table: Table) -> dict[str, Any]:
             ]
             for row in table.rows
         ],
-        # as the cells are here
+        # unknown cells are empty on the page
         "notes": [_text(note.replace(UNKNOWN, "Empty")) for note in table.notes],
     }
 

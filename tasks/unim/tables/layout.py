@@ -333,8 +333,7 @@ class _Tables:
             "Combination", "UniM by combination of modalities (%)", ALL, lines, notes
         )
 
-    # --- the slices behind them
-    # ----------------------------------------------------------------------------------
+    # --- the slices behind them -------------------------------------------------------
 
     def _slices(self, family: Family, rows: Rows, many: int) -> list[Slice]:
         given = [number for number in family.numbers if number in self.given]

@@ -520,7 +520,7 @@ async def test_after_three_tries_the_call_has_failed_with_the_beginning_of_the_r
         tmp_path / "whole", judged(), by_content(), judge=saying("x " * 149 + "xx")
     )
     assert whole[0].endswith("x xx'")
-    # on its way, which is tried again as often as any call
+    # a reply that is lost on its way is tried again as often as any call
     lost = failing(*["bad_reply"] * 5)
     await run(tmp_path / "lost", judged(), by_content(), retries=1, judge=lost)
     assert len(lost.asked) == 2

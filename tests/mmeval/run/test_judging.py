@@ -226,7 +226,7 @@ async def test_only_as_many_trials_are_under_way_as_keep_the_judge_busy(
     async with desk(tmp_path / "served", Watching(), limit=3) as at:
         await at.judge(*trials(20))
     assert max(seen) == 2 * 3
-    # whose verdicts are given in whole batches from the first on
+    # this judge's verdicts are given in whole batches from the first on
     judge = ToyLocal(max_batch_size=8)
     async with desk(tmp_path) as at:
         at.broker.roles["judge"] = BackendRuntime(

@@ -103,12 +103,12 @@ def test_a_metric_that_fails_leaves_the_answer_unscored_with_the_reason(
 def test_an_answer_that_kills_the_process_is_unscored_and_its_neighbours_are_scored() -> (
     None
 ):
-    lines = [answered("yes", 0), answered("die", 1)]
+    lines = [answered(word, i) for i, word in enumerate(("yes", "die", "yes"))]
     scores = [
         row["scores"]["toy_yes"]
         for row in scored(lines, plan(unavailable={"clip": "no weights"}), workers=1)
     ]
-    assert [score["value"] for score in scores] == [1, None]
+    assert [score["value"] for score in scores] == [1, None, 1]
     assert (scores[1]["status"], scores[1]["cause"]) == ("unscored", "lost")
 
 

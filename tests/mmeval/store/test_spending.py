@@ -40,7 +40,7 @@ def test_every_try_is_counted_by_its_payee_and_a_later_session_goes_on_from_ther
     with opened(tmp_path) as journal:
         journal.append("a", "d", answer(10, 5, batched=True), to=MODEL)
         journal.append("b", "d", answer(20, 5, 1, 2), to=MODEL, attempt=2)
-        # and paid for
+        # an answer that is refused is paid for, too
         refused = replace(Response.failed("bad_reply", "no verdict"), usage=Usage(7, 3))
         journal.append("c", "d", refused, to=JUDGE)
         journal.append("c", "d", Response.failed("server", "down"), to=JUDGE, attempt=5)

@@ -38,8 +38,8 @@ def test_a_fault_has_its_kind_and_is_not_asked_again(
             1.5 if kind == "rate_limit" else None,
         )
         # on a busy machine the time may be over before the request is there
-        assert server.stats()["requests"] == 1 or kind == "timeout"
-        assert server.stats()["requests"] <= 1
+        possible = {0, 1} if kind == "timeout" else {1}
+        assert server.stats()["requests"] in possible
 
 
 def test_a_host_that_is_absent_or_takes_no_connection_is_unreachable(

@@ -207,8 +207,7 @@ def test_arguments_and_what_the_worker_logs_arrive(
     assert "worker: sees 2,3" in caplog.messages
 
 
-# --- before anything is loaded
-# --------------------------------------------------------------------------------------
+# --- before anything is loaded --------------------------------------------------------
 
 
 def test_a_backend_is_made_without_loading_anything_and_its_program_ends(

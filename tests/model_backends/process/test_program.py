@@ -2,6 +2,7 @@
 of another."""
 
 import asyncio
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from mmeval.broker.batch_answer import answer_batch
 from mmeval.errors import EXIT_MISSING, EXIT_UNEXPECTED, EXIT_USAGE, MmevalError
 from mmeval.model_backends.process import ProcessBackend
 from mmeval.records import Response
+from mmeval.system.leash import Leash
 from tests.support.cli import DEADLINE
 from tests.support.processes import gone
 from tests.support.toy import request
@@ -234,7 +236,15 @@ def test_a_batch_that_does_not_fit_is_halved(notes: Path) -> None:
 def test_a_worker_that_does_not_end_is_ended(
     notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mmeval.model_backends.process.program.END_SECONDS", 1.0)
-    began = time.monotonic()
+    ends: list[tuple[float, int]] = []
+    end = Leash.end
+
+    def noted_end(leash: Leash, seconds: float) -> int:
+        status = end(leash, seconds)
+        ends.append((seconds, status))
+        return status
+
+    monkeypatch.setattr(Leash, "end", noted_end)
+    monkeypatch.setattr("mmeval.model_backends.process.program.END_SECONDS", 0.5)
     assert Asked(bad_worker("ignores end", notes, copies=0)).right() == [*range(8)]
-    assert time.monotonic() - began > 0.9, "it was given time"
+    assert ends == [(0.5, -signal.SIGKILL)]

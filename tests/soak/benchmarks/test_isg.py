@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from mmeval.tasks.isg.subtasks import CATEGORIES
-from tests.support.cli import Ended, mmeval, results, run_folder
+from tests.support.cli import ROOT, Ended, mmeval, results, run_folder
 from tests.support.judges import OF_ISG, judge, judge_server
 from tests.support.mock_openai_server import MockServer
 from tests.support.tiny_media import picture
@@ -136,7 +136,7 @@ def test_an_export_read_back_has_the_same_scores_and_its_judge_file_gives_them_w
     assert (exported.code, replayed.values()) == (0, first.values())
     assert 1 < (first.values()["isg_block"] or 0) < 9
     data = tmp_path / "data"
-    bundled = Path(__file__).parents[3] / "tasks" / "isg" / "bundled"
+    bundled = ROOT / "tasks" / "isg" / "bundled"
     (data / "images").mkdir(parents=True)
     for file in (
         bundled / "ISG-Bench.jsonl",
@@ -198,13 +198,7 @@ def test_intervals_of_a_judge_file_lie_within_the_range_of_each_level(
 
 
 def test_a_judge_file_without_its_pictures_is_averaged_too(tmp_path: Path) -> None:
-    bundled = (
-        Path(__file__).parents[2]
-        / "tasks"
-        / "isg"
-        / "bundled"
-        / "golden_0_21_judge.jsonl"
-    )
+    bundled = ROOT / "tasks" / "isg" / "bundled" / "golden_0_21_judge.jsonl"
     (tmp_path / "published.jsonl").write_bytes(bundled.read_bytes())
     replay = (
         "--model",
@@ -230,7 +224,7 @@ def test_each_line_of_an_id_that_stands_again_counts_in_the_official_profile(
     profile: str, structural: float, complementation: float, tmp_path: Path
 ) -> None:
     data = tmp_path / "data"
-    bundled = Path(__file__).parents[3] / "tasks" / "isg" / "bundled"
+    bundled = ROOT / "tasks" / "isg" / "bundled"
     shutil.copytree(bundled, data)
     judged = data / "golden_0_21_judge.jsonl"
     (howto,) = (
@@ -317,7 +311,7 @@ def test_a_row_of_an_unknown_category_is_left_out_of_the_tables_with_a_note(
     tmp_path: Path,
 ) -> None:
     data = tmp_path / "data"
-    bundled = Path(__file__).parents[3] / "tasks" / "isg" / "bundled"
+    bundled = ROOT / "tasks" / "isg" / "bundled"
     shutil.copytree(bundled, data)
     rows = [
         json.loads(line) for line in (data / "ISG-Bench.jsonl").read_text().splitlines()

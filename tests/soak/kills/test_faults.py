@@ -178,7 +178,8 @@ def struck(
         found = Seen(kept_answers(tmp_path), failed(tmp_path), done.code)
         assert stats["faults"].get(wanted, 1) > 0
         # an answer that comes too late is not read, and a busy machine makes some
-        assert stats["repeated_after_answer"] == 0 or timeout
+        if not timeout:
+            assert stats["repeated_after_answer"] == 0
         server.state.reset()
         for name, value in faults.items():
             setattr(server.state.settings, name, type(value)())

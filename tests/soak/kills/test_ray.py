@@ -191,7 +191,7 @@ def test_a_run_ends_while_a_node_that_has_joined_is_looked_at(
         with nodes.node(env={"PYTHONPATH": f"{slow}:{nodes.env['PYTHONPATH']}"}):
             wait_for((slow / "looks").exists, "the look at the node that has joined")
             (tmp_path / "go").touch()
-            # which would not come, were that look waited for
+            # it would not end if it waited for that look
             assert running.ended().code == EXIT_OK
     runs.check()
 

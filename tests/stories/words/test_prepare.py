@@ -85,7 +85,8 @@ def test_prepare(
             "NO_PROXY": "*",
             **case.env,
         }
-        read = {  # the library reads them once, when it is imported
+        # the library reads them once, when it is imported
+        read = {
             "ENDPOINT": env["HF_ENDPOINT"],
             "HUGGINGFACE_CO_URL_TEMPLATE": env["HF_ENDPOINT"]
             + "/{repo_id}/resolve/{revision}/{filename}",

@@ -242,8 +242,7 @@ def test_the_digest_is_of_the_file_and_its_pictures(tmp_path: Path) -> None:
     assert read_output(file).digest != first
 
 
-# --- writing
-# --------------------------------------------------------------------------------------
+# --- writing --------------------------------------------------------------------------
 
 Answer = Interleaved | ErrorInfo
 PLAIN = Interleaved((text_part("Fold."), media_part(RED), media_part(BLUE)))
