@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import BinaryIO, NamedTuple
 
+from mmeval.content.zip_type import DOCX, ODS, PPTX, XLSX, ZIP, zip_mime
+
 UNKNOWN_MIME = "application/octet-stream"
 SNIFF_BYTES = 4096
-ZIP_TAIL_BYTES = 65536
-"""How much of a zip's end is read to distinguish office files: the directory there
-names their entries."""
 MAX_BOXES = 10_000
 """Boxes of an MP4 file that are inspected; a file that hides its tracks behind more of
 them is hostile."""
+_OLD_OFFICE = "application/msword"
 _TO_HANDLER = (b"moov", b"trak", b"mdia", b"hdlr")
 """The boxes, one inside the other, that lead to the handler of a track."""
 
@@ -46,7 +46,7 @@ _MAGIC: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         (rb"FLV\x01", "video/x-flv"),
         (rb"(?:\xef\xbb\xbf)?\s{0,64}%PDF-[0-9]", "application/pdf"),
         # or another old office file, Excel's aside
-        (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/msword"),
+        (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", _OLD_OFFICE),
         (rb"glTF[\x01\x02]\0\0\0", "model/gltf-binary"),
         (rb"ply[ \t]*(?:\r\n?|\n)(?:comment[^\n]*\n)*format ", "model/ply"),
         (
@@ -67,27 +67,13 @@ _MP4_BRANDS: tuple[tuple[bytes, str], ...] = (
 )
 _ANY_HEIF_BRANDS = (b"mif1", b"msf1", b"miaf")
 """Still or moving pictures of any codec: the compatible brands name it."""
-_OFFICE: tuple[tuple[bytes, str], ...] = (
-    (
-        b"word/document",
-        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-    ),
-    (
-        b"xl/workbook",
-        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    ),
-    (
-        b"ppt/presentation",
-        "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-    ),
-    (
-        b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet",
-        "application/vnd.oasis.opendocument.spreadsheet",
-    ),
-)
 _EXCEL = "application/vnd.ms-excel"
 _BOOKS = tuple(name.encode("utf-16-le") for name in ("Workbook", "Book"))
 """The names that the content of an old Excel file has in its directory."""
+LOCKED_OFFICE = "application/x-tika-ooxml-protected"
+"""An office document with a password; the name is Apache Tika's."""
+_LOCKED = "EncryptedPackage".encode("utf-16-le")
+"""The name of its encrypted content in its directory."""
 _TEXT_BY_SUFFIX: Mapping[str, str] = {
     ".csv": "text/csv",
     ".md": "text/markdown",
@@ -126,43 +112,42 @@ _SUFFIX_BY_MIME: Mapping[str, str] = {
     "video/x-flv": ".flv",
     "application/pdf": ".pdf",
     "application/json": ".json",
-    "application/msword": ".doc",
-    "application/zip": ".zip",
+    _OLD_OFFICE: ".doc",
+    ZIP: ".zip",
     "model/gltf-binary": ".glb",
     "model/ply": ".ply",
     "model/off": ".off",
     "model/stl": ".stl",
     "text/plain": ".txt",
     **{mime: suffix for suffix, mime in _TEXT_BY_SUFFIX.items()},
-    _OFFICE[0][1]: ".docx",
-    _OFFICE[1][1]: ".xlsx",
-    _OFFICE[2][1]: ".pptx",
-    _OFFICE[3][1]: ".ods",
+    DOCX: ".docx",
+    XLSX: ".xlsx",
+    PPTX: ".pptx",
+    ODS: ".ods",
     _EXCEL: ".xls",
 }
 _OBJ_LINE = re.compile(r"(?:#|(?:v|vn|vt|vp|f|l|p|o|g|s|mtllib|usemtl)(?:\s|$))")
 _OBJ_VERTEX = re.compile(r"v(?:\s+[-+0-9.eE]+){3,}\s*$")
 _SVG = re.compile(
-    r"(?:(?:<\?xml[^>]*>|<!--(?:(?!-->).)*-->|<!DOCTYPE "
-    r"svg[^>]*>)\s*)*+<(?:svg|svg:svg)[\s>/]",
+    r"(?:(?:<\?xml[^>]*>|<!--(?:(?!-->).)*-->|"
+    r"<!DOCTYPE svg[^>\[]*(?:\[[^\]]*\]\s*)?>)\s*)*+<(?:svg|svg:svg)[\s>/]",
     re.DOTALL,
 )
 _HTML = re.compile(r"<(?:!doctype html|html)[\s>]", re.IGNORECASE)
 
 
 def sniff_file(file: BinaryIO, name: str = "") -> str:
-    """The MIME type of a file by its first bytes, a zip's end, an old office file's
-    directory and an MP4's tracks."""
+    """The MIME type of a file by its first bytes, the directory of a zip or of an old
+    office file, and an MP4's tracks."""
     head, size, tail = file.read(SNIFF_BYTES), file.seek(0, os.SEEK_END), b""
-    if head.startswith(b"PK"):
-        file.seek(max(0, size - ZIP_TAIL_BYTES))
-        tail = file.read(ZIP_TAIL_BYTES)
-    elif head.startswith(b"\xd0\xcf\x11\xe0") and len(head) > 52:
+    if head.startswith(b"\xd0\xcf\x11\xe0") and len(head) > 52:
         file.seek(
             (int.from_bytes(head[48:52], "little") + 1) << (12 if head[30] == 12 else 9)
         )
         tail = file.read(SNIFF_BYTES)
     mime = sniff_mime(head, name, size=size, tail=tail)
+    if mime == ZIP:
+        return zip_mime(file)
     if mime == "video/mp4":
         tracks = handlers(file, size)
         return "audio/mp4" if b"soun" in tracks and b"vide" not in tracks else mime
@@ -175,32 +160,19 @@ def sniff_mime(
     """The MIME type of content by its first bytes; a name decides only for plain text.
 
     A binary STL, which has no mark of its own, is recognised by its ``size`` (bytes in
-    all), an office file whose first entries are large by its ``tail`` (the last bytes;
-    of an old one, its directory). Unknown binary content is
+    all), an old office file by its ``tail`` (its directory). Every zip is
+    ``application/zip``; only ``sniff_file`` looks inside. Unknown binary content is
     ``application/octet-stream``.
     """
     for pattern, mime in _MAGIC:
         if pattern.match(head):
-            # Matroska holds sound alone as often as video; the names of its codecs are
-            # near the start.
-            sound = (
-                mime in ("video/webm", "video/x-matroska")
-                and b"A_" in head
-                and b"V_" not in head
-            )
-            excel = mime == "application/msword" and any(
-                name in tail for name in _BOOKS
-            )
-            return "audio/webm" if sound else _EXCEL if excel else mime
+            return _by_content(mime, head, tail)
     if head[4:8] == b"ftyp":
         return _by_brand(head)
     if head[4:8] in (b"moov", b"wide"):
         return "video/quicktime"
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return next(
-            (mime for mark, mime in _OFFICE if mark in head or mark in tail),
-            "application/zip",
-        )
+        return ZIP
     if (
         size is not None
         and len(head) >= 84
@@ -246,6 +218,20 @@ def boxes(file: BinaryIO, at: int, end: int) -> Iterator[Box]:
             return
         yield Box(head[4:8], start, stop)
         at = stop
+
+
+def _by_content(mime: str, head: bytes, tail: bytes) -> str:
+    """The type of a container, which depends on what is inside."""
+    if mime == _OLD_OFFICE and _LOCKED in tail:
+        return LOCKED_OFFICE
+    if mime == _OLD_OFFICE and any(name in tail for name in _BOOKS):
+        return _EXCEL
+    # Matroska holds sound alone as often as video; the names of its codecs are near the
+    # start.
+    is_matroska = mime in ("video/webm", "video/x-matroska")
+    if is_matroska and b"A_" in head and b"V_" not in head:
+        return "audio/webm"
+    return mime
 
 
 def _by_brand(head: bytes) -> str:

@@ -255,6 +255,12 @@ def office(kinds: Mapping[str, str], entries: Mapping[str, str]) -> bytes:
     return packed({"[Content_Types].xml": head, "_rels/.rels": relations, **entries})
 
 
+def with_types(content_type: str) -> bytes:
+    """A package whose main part has a content type."""
+    types = f'<Types><Override PartName="/main" ContentType="{content_type}"/></Types>'
+    return packed({"[Content_Types].xml": types, "main": "<main/>"})
+
+
 def word(*paragraphs: str, xml: str = "", head: str = "") -> bytes:
     """A Word document of some paragraphs, or with any ``xml`` in its body; ``head``
     stands before its root."""

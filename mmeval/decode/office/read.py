@@ -12,21 +12,16 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeAlias
 
 from mmeval.content.media import Media
+from mmeval.content.zip_type import DOCX, ODS, PPTX, XLSX
 from mmeval.decode.apart import Step, steps_apart
 from mmeval.decode.guard import decoding, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
 from mmeval.errors import CorruptMediaError
 
-WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-SLIDES = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
-SHEETS = (
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    "application/vnd.oasis.opendocument.spreadsheet",
-    "application/vnd.ms-excel",
-)
+SHEETS = (XLSX, ODS, "application/vnd.ms-excel")
 _READERS: Mapping[str, tuple[str, str]] = {
-    WORD: ("a Word document", "body_blocks"),
-    SLIDES: ("a presentation", "slide_blocks"),
+    DOCX: ("a Word document", "body_blocks"),
+    PPTX: ("a presentation", "slide_blocks"),
     **dict.fromkeys(SHEETS, ("a workbook", "sheet_blocks")),
 }
 OFFICE = tuple(_READERS)

@@ -1,6 +1,6 @@
 from dataclasses import asdict
 
-from mmeval.content import media_type, placeholders
+from mmeval.content import media_type, placeholders, zip_type
 from mmeval.decode import (
     apart,
     check,
@@ -54,9 +54,9 @@ def test_the_limits_are_the_documented_ones() -> None:
     ) == (60, 60, 64 * MIB, 5000)
     assert (
         media_type.SNIFF_BYTES,
-        media_type.ZIP_TAIL_BYTES,
+        zip_type.MAX_DIRECTORY_BYTES,
         media_type.MAX_BOXES,
-    ) == (4096, 65536, 10_000)
+    ) == (4096, MIB, 10_000)
     assert placeholders.MAX_INDEX_DIGITS == 9
 
 

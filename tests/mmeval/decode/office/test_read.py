@@ -4,6 +4,7 @@ import zipfile
 import pytest
 
 from mmeval.content.media import Media
+from mmeval.content.zip_type import DOCX
 from mmeval.decode import (
     Block,
     DecodeLimits,
@@ -22,7 +23,7 @@ from tests.support.documents import (
     words_in,
     workbook,
 )
-from tests.support.tiny_media import packed, word
+from tests.support.tiny_media import packed, with_types, word
 
 CELL = "<w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>"
 ROW = f"<w:tr>{CELL.format('a')}{CELL.format('b')}</w:tr>"
@@ -75,7 +76,7 @@ SIZE = zipfile.ZipFile(io.BytesIO(word("x"))).getinfo("word/document.xml").file_
 DAMAGED = {
     "markup": word("x", xml="<w:p><w:r>"),
     "cut short": word("x")[:-40],
-    "no body": packed({"word/document.other": ""}),
+    "no body": with_types(f"{DOCX}.main+xml"),
     "book": packed({"xl/workbook.xml": "<workbook/"}),
     "a string that is not there": workbook(
         {"a": row(1, '<c t="s"><v>1</v></c>')}, strings=["x"]
@@ -98,6 +99,14 @@ DAMAGED = {
     )[:-9],
     "words": b"words",
 }
+
+
+def with_entry(package: bytes, content: bytes) -> bytes:
+    """A package that holds one more file, not packed, as charts hold their numbers."""
+    file = io.BytesIO(package)
+    with zipfile.ZipFile(file, "a") as out:
+        out.writestr("ppt/embeddings/sheet.xlsx", content)
+    return file.getvalue()
 
 
 def blocks(data: bytes, limits: DecodeLimits | None = None) -> list[Block]:
@@ -132,6 +141,11 @@ def test_there_is_no_more_of_it_than_the_limits_allow() -> None:
     assert blocks(word("word " * 40), DecodeLimits(max_text_chars=203))
     with pytest.raises(MediaLimitError, match="203 characters found"):
         blocks(word("word " * 40), DecodeLimits(max_text_chars=202))
+
+
+def test_slides_with_a_workbook_inside_are_slides() -> None:
+    inside = workbook({"Food": row(1, words_in("A1", "x"))})
+    assert blocks(with_entry(slides(SHOWN.format("First")), inside)) == ["First"]
 
 
 @pytest.mark.parametrize("name", DAMAGED)
