@@ -9,6 +9,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import BinaryIO, NamedTuple
 
+from mmeval.content.unread_formats import (
+    UNREAD_SUFFIXES,
+    unread_mime,
+    unread_text_mime,
+)
 from mmeval.content.zip_type import DOCX, ODS, PPTX, XLSX, ZIP, zip_mime
 
 UNKNOWN_MIME = "application/octet-stream"
@@ -125,6 +130,7 @@ _SUFFIX_BY_MIME: Mapping[str, str] = {
     PPTX: ".pptx",
     ODS: ".ods",
     _EXCEL: ".xls",
+    **UNREAD_SUFFIXES,
 }
 _OBJ_LINE = re.compile(r"(?:#|(?:v|vn|vt|vp|f|l|p|o|g|s|mtllib|usemtl)(?:\s|$))")
 _OBJ_VERTEX = re.compile(r"v(?:\s+[-+0-9.eE]+){3,}\s*$")
@@ -179,7 +185,7 @@ def sniff_mime(
         and size == 84 + 50 * int.from_bytes(head[80:84], "little")
     ):
         return "model/stl"
-    return _sniff_text(head, name)
+    return unread_mime(head) or _sniff_text(head, name)
 
 
 def suffix_for(mime: str) -> str:
@@ -272,7 +278,7 @@ def _sniff_text(head: bytes, name: str) -> str:
         and any(map(_OBJ_VERTEX.match, lines))
     ):
         return "model/obj"
-    return named or "text/plain"
+    return named or unread_text_mime(text) or "text/plain"
 
 
 def _handlers(

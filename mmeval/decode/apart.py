@@ -30,7 +30,12 @@ from typing import Any, NamedTuple
 
 from mmeval.content.media import Media
 from mmeval.decode.limits import DecodeLimits
-from mmeval.errors import ContentError, CorruptMediaError, MediaLimitError
+from mmeval.errors import (
+    ContentError,
+    CorruptMediaError,
+    MediaLimitError,
+    UnsupportedMediaError,
+)
 
 IDLE_SECONDS = 60.0
 """After so long without a request a process ends."""
@@ -41,6 +46,11 @@ up."""
 _WALL_FACTOR, _WALL_LEAST = 20.0, 60.0
 """Wall time is a second limit, for a decoder that waits without working; a busy machine
 must not reach it."""
+_ERRORS = {
+    kind.__name__: kind
+    for kind in (CorruptMediaError, MediaLimitError, UnsupportedMediaError)
+}
+"""The errors that the other process sends, by name."""
 _PASSED_ON = (
     "PATH",
     "LD_LIBRARY_PATH",
@@ -72,8 +82,8 @@ def steps_apart(
     ``decoder`` is ``module:function`` below ``mmeval.decode``: it takes (media, limits,
     **options), imports what it needs, for which there is no limit, and returns a
     generator of steps. Raises the errors of this package that it raises;
-    MediaLimitError where a step takes more time or memory than ``limits`` allow,
-    CorruptMediaError where the library crashes.
+    MediaLimitError where a step takes more time or memory than ``limits`` allow, or
+    the library crashes; UnsupportedMediaError where it does not run at all.
     """
     worker = _crew.take()
     usable = False
@@ -176,13 +186,12 @@ class _Worker:
         if "facts" in reply:
             return Step(reply["facts"], buffers)
         if "error" in reply:
-            raise (MediaLimitError if reply["error"] == "limit" else CorruptMediaError)(
-                reply["words"]
-            )
+            raise _ERRORS[reply["error"]](reply["words"])
         return None
 
     def _fallen(self, media: Media, seconds: float, size: int) -> ContentError:
-        """Why the process ended."""
+        """Why the process ended. Nobody knows that the medium is damaged, so that it
+        is never called so."""
         code = self._process.wait()
         if code == -signal.SIGPROF:
             return MediaLimitError(
@@ -190,11 +199,15 @@ class _Worker:
                 "processor time, the limit "
                 "max_step_seconds for a file of its size"
             )
-        name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return CorruptMediaError(
-            f"{media.label}: its decoder ended ({name}): it is damaged, or made to "
-            "need more than the "
-            f"{size >> 20} MiB of memory that max_step_bytes allows a file of its size"
+        if code >= 0:
+            return UnsupportedMediaError(
+                f"{media.label}: its decoder does not run here (exit code {code}); "
+                "install mmeval again"
+            )
+        return MediaLimitError(
+            f"{media.label}: its decoder ended ({signal.Signals(-code).name}): it is "
+            f"damaged, or made to need more than the {size >> 20} MiB of memory that "
+            "max_step_bytes allows a file of its size"
         )
 
     def stop(self) -> None:

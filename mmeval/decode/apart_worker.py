@@ -19,7 +19,7 @@ from mmeval.content.media import Media
 from mmeval.decode.apart import IDLE_SECONDS, Step
 from mmeval.decode.guard import decoding, quiet
 from mmeval.decode.limits import DecodeLimits
-from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.errors import ContentError
 from mmeval.system.processes import is_orphan
 
 _PACKAGE = "mmeval.decode."
@@ -64,9 +64,8 @@ def _decode(line: Connection, parent: int, job: dict[str, Any], data: bytes) -> 
                     quiet(),
                 ):
                     step = next(steps, None)
-            except (CorruptMediaError, MediaLimitError) as error:
-                kind = "limit" if isinstance(error, MediaLimitError) else "corrupt"
-                _send(line, {"error": kind, "words": str(error)})
+            except ContentError as error:
+                _send(line, {"error": type(error).__name__, "words": str(error)})
                 return
             if step is None:
                 _send(line, {})

@@ -11,7 +11,12 @@ from mmeval import decode
 from mmeval.content.media import Media, MediaKind, may_be
 from mmeval.content.media_type import UNKNOWN_MIME
 from mmeval.content.parts import Part
-from mmeval.errors import ContentError, MissingError, MissingExtraError
+from mmeval.errors import (
+    ContentError,
+    MissingError,
+    MissingExtraError,
+    UnsupportedMediaError,
+)
 
 SECONDS = 60.0
 """How long the media of all tasks of a command are decoded, at most."""
@@ -38,6 +43,8 @@ class MediaLook:
     lacking: dict[MissingExtraError, set[MediaKind]] = field(default_factory=dict)
     """The packages that are not installed, with the kinds of media that were not
     decoded for lack of them."""
+    unsupported: list[str] = field(default_factory=list)
+    """Why media are not read here. A model may read them, so that this is no fault."""
 
     def fault(self, media: Media) -> str:
         """Why a medium cannot be decoded; empty where it can, or was not decoded."""
@@ -56,6 +63,8 @@ class MediaLook:
             )
             self.lacking.setdefault(known, set()).add(media.kind)
             return ""
+        except UnsupportedMediaError as error:
+            self.unsupported.append(str(error))
         except (ContentError, MissingError) as error:
             self.looked_at += 1
             return str(error)
@@ -66,12 +75,19 @@ class MediaLook:
 
     def warnings(self) -> list[str]:
         """The kinds not decoded for lack of a package, with the command to install
-        it."""
-        return [
+        it; and how many media mmeval does not read, with the first one."""
+        lines = [
             f"{', '.join(sorted(kinds))}: not decoded, so that damaged ones are not "
             f"found; {error}"
             for error, kinds in self.lacking.items()
         ]
+        if self.unsupported:
+            lines.append(
+                f"media that are not read here: {len(self.unsupported):,}; convert "
+                "them, or metrics that need them leave trials unscored. The first: "
+                f"{self.unsupported[0]}"
+            )
+        return lines
 
     def remark(self) -> str:
         """How many media were decoded when the seconds were over; empty where all

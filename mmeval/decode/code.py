@@ -27,8 +27,7 @@ def code_words(
 
     None where no lexer knows the language, where one fails, and where it finds more
     than MAX_TOKENS words. All are read in one step: raises MediaLimitError where they
-    take more than ``limits`` allow together, CorruptMediaError where the process
-    crashes.
+    take more than ``limits`` allow together, or the process crashes.
     """
     data = json.dumps(texts).encode()
     media = Media(data=data, mime="application/json", size=len(data), name="code")

@@ -46,6 +46,8 @@ MAX_EDITS = 1000
 _MOST_BOXES = 500_000
 _DEEPEST = 12
 _OPAQUE = frozenset((b"mdat", b"free", b"skip"))
+_ENCRYPTED = (b"encv", b"enca")
+"""What stands in place of the codec of an encrypted track."""
 _TABLES = frozenset((b"stsz", b"stz2", b"trun", b"elst", b"cmov"))
 _TABLE_NAME = re.compile(b"|".join(sorted(_TABLES)))
 _OFFSETS = {b"meta": (0, 4)}
@@ -61,15 +63,18 @@ def missing_bytes(data: bytes, mime: str) -> int:
 def check_tables(data: bytes) -> None:
     """Raises ValueError for tables of an MP4 file that cannot be decoded safely.
 
-    They promise more samples than the file has bytes, more than ``MAX_EDITS`` edits, or
-    are packed.
+    They promise more samples than the file has bytes, or more than ``MAX_EDITS`` edits.
+    Raises NotImplementedError for packed ones, and for encrypted tracks.
     """
     promised = 0
     for number, box in enumerate(_nested(data, io.BytesIO(data), 0, len(data), 0)):
         if number > _MOST_BOXES:
             raise ValueError(f"it has more than {_MOST_BOXES} boxes")
         if box.name == b"cmov":
-            raise ValueError("its tables are packed, which is not unpacked")
+            raise NotImplementedError("its tables are packed, and are not unpacked")
+        is_track = box.name == b"stsd"
+        if is_track and data[box.start + 12 : box.start + 16] in _ENCRYPTED:
+            raise NotImplementedError("its tracks are encrypted")
         if box.name == b"elst" and _number(data, box.start + 4) > MAX_EDITS:
             raise ValueError(f"it has more than {MAX_EDITS} edits")
         if box.name == b"trun":

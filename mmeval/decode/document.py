@@ -14,12 +14,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mmeval.content.media import Media
+from mmeval.content.unread_formats import UNREAD_TEXTS
 from mmeval.decode.apart import Step, steps_apart
-from mmeval.decode.guard import decoding, whole_bytes
+from mmeval.decode.guard import decoding, not_read, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
 from mmeval.decode.office.read import OFFICE, office_text
-from mmeval.errors import CorruptMediaError
+from mmeval.errors import CorruptMediaError, UnsupportedMediaError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -28,7 +29,14 @@ _MOST_BYTES_A_CHAR = 4
 _MOST_PIECES = 1500
 """Pieces of text on one page: finding their places takes time by the square of their
 number."""
-TEXT_MIMES = ("text/", "application/json", "model/obj", "model/mtl", "image/svg+xml")
+TEXT_MIMES = (
+    "text/",
+    "application/json",
+    "model/obj",
+    "model/mtl",
+    "image/svg+xml",
+    *UNREAD_TEXTS,
+)
 
 
 class TextBox(NamedTuple):
@@ -149,9 +157,7 @@ def _plain_text(media: Media, limits: DecodeLimits, chars: int | None = None) ->
     """A text file, or about its first ``chars`` characters and one more, if there
     is."""
     if not media.mime.startswith(TEXT_MIMES):
-        raise CorruptMediaError(
-            f"{media.label}: it is {media.mime}, from which no text is read"
-        )
+        raise not_read(media, ["document"], "from which no text is read")
     with decoding(media, "text"):
         data = whole_bytes(media, limits)
         encoding = (
@@ -170,7 +176,7 @@ def _plain_text(media: Media, limits: DecodeLimits, chars: int | None = None) ->
 def _pdf_bytes(media: Media, limits: DecodeLimits) -> bytes:
     data = whole_bytes(media, limits)
     if media.mime != "application/pdf":
-        raise CorruptMediaError(f"{media.label}: it is {media.mime}, not a PDF")
+        raise not_read(media, ["document"], "not a PDF")
     return data
 
 
@@ -232,10 +238,9 @@ def text_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
 def _pages(media: Media, limits: DecodeLimits) -> Iterator[tuple[Any, int]]:
     """The opened PDF with each page's number. The import is not part of a step, and so
     has no limit."""
-    import pypdfium2
 
     def opened() -> Iterator[tuple[Any, int]]:
-        with contextlib.closing(pypdfium2.PdfDocument(media.read())) as document:
+        with contextlib.closing(_pdf(media)) as document:
             within(media, "max_pages", limits.max_pages, len(document), "pages")
             if not len(document):
                 raise CorruptMediaError(f"{media.label}: it has no pages")
@@ -243,6 +248,21 @@ def _pages(media: Media, limits: DecodeLimits) -> Iterator[tuple[Any, int]]:
                 yield document, number
 
     return opened()
+
+
+def _pdf(media: Media) -> Any:
+    """The opened PDF. Raises UnsupportedMediaError for one with a password."""
+    import pypdfium2
+    from pypdfium2 import raw
+
+    try:
+        return pypdfium2.PdfDocument(media.read())
+    except pypdfium2.PdfiumError:
+        if raw.FPDF_GetLastError() in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
+            raise UnsupportedMediaError(
+                f"{media.label}: it is encrypted, and its password is not known"
+            ) from None
+        raise
 
 
 def _rendered(

@@ -1,18 +1,48 @@
-"""Guards decoders: whole bytes, typed errors, and no warnings of libraries."""
+"""Guards decoders: whole bytes, typed errors, and no warnings of libraries.
+
+A medium that cannot be read is *damaged* (CorruptMediaError), which is the fault of
+whoever made it, or *unsupported* here (UnsupportedMediaError), which is not.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from mmeval.content.media import Media
+from mmeval.content.media import Media, MediaKind
+from mmeval.content.media_type import UNKNOWN_MIME
+from mmeval.content.zip_type import ZIP, has_directory
 from mmeval.decode.container_header import missing_bytes
 from mmeval.decode.limits import DecodeLimits, within
-from mmeval.errors import CorruptMediaError, MediaLimitError, MmevalError
+from mmeval.errors import (
+    ContentError,
+    CorruptMediaError,
+    MediaLimitError,
+    MmevalError,
+    UnsupportedMediaError,
+)
 
+_UNSUPPORTED_CLASSES = (
+    "DecoderNotFoundError",
+    "DemuxerNotFoundError",
+    "ExperimentalError",
+    "PatchWelcomeError",
+    "UnknownCodecError",
+)
+"""Errors of PyAV, by name: the package is optional."""
+_UNSUPPORTED_WORDS = re.compile(
+    r"\b(?:unsupported|not (?:yet )?(?:supported|implemented|available)|"
+    r"unknown (?:pixel mode|raw mode|compression)|cannot handle)\b",
+    re.IGNORECASE,
+)
+"""How Pillow and trimesh say that they do not read something: they have neither classes
+nor codes for it."""
+_WORDS = ("text/", "model/mtl")
+"""Types that are read as words alone."""
 _ADDRESS = re.compile(r"(?:\bimage )?(?:\bfile )?<[^<>]* at 0x[0-9a-fA-F]+>")
 
 
@@ -30,10 +60,27 @@ def whole_bytes(media: Media, limits: DecodeLimits) -> bytes:
     return data
 
 
+def not_read(media: Media, kinds: Iterable[MediaKind], what: str) -> ContentError:
+    """The error for a medium of a type that the decoder of some kinds does not take.
+
+    It is unsupported if its first bytes are those of a known format of these kinds.
+    What is of no known format, of another kind or mere text is the wrong answer, and
+    so is a zip that is cut short. ``what`` is what it should have been.
+    """
+    words = f"{media.label}: it is {media.mime}, {what}"
+    is_known = media.mime != UNKNOWN_MIME and not media.mime.startswith(_WORDS)
+    if media.kind not in kinds or not is_known:
+        return CorruptMediaError(words)
+    if media.mime == ZIP and not has_directory(io.BytesIO(media.read())):
+        return CorruptMediaError(f"{media.label}: it is a zip without a directory")
+    return UnsupportedMediaError(words)
+
+
 @contextlib.contextmanager
 def decoding(media: Media, what: str) -> Iterator[None]:
     """Turn what a decoder of hostile bytes raises into an error that names the
-    medium."""
+    medium. NotImplementedError, and what libraries raise instead of it, becomes
+    UnsupportedMediaError."""
     try:
         yield
     except MmevalError:
@@ -43,9 +90,19 @@ def decoding(media: Media, what: str) -> Iterator[None]:
             f"{media.label}: decoding it as {what} needs more memory than there is"
         ) from None
     except Exception as error:  # decoders of hostile bytes raise what they like
-        raise CorruptMediaError(
-            f"{media.label}: it cannot be decoded as {what} ({_reason(error)})"
-        ) from error
+        words = f"{media.label}: it cannot be decoded as {what} ({_reason(error)})"
+        if _is_unsupported(error):
+            raise UnsupportedMediaError(words) from error
+        raise CorruptMediaError(words) from error
+
+
+def _is_unsupported(error: Exception) -> bool:
+    """Whether an error says that the library, not the file, is at its end."""
+    return (
+        isinstance(error, NotImplementedError)
+        or type(error).__name__ in _UNSUPPORTED_CLASSES
+        or _UNSUPPORTED_WORDS.search(str(error)) is not None
+    )
 
 
 def _reason(error: Exception) -> str:

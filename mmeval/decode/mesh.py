@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mmeval.content.media import Media
 from mmeval.decode.apart import Step, steps_apart
-from mmeval.decode.guard import decoding, whole_bytes
+from mmeval.decode.guard import decoding, not_read, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
 from mmeval.errors import CorruptMediaError
@@ -75,10 +75,7 @@ def _arrays(media: Media, limits: DecodeLimits, **options: bool) -> MeshArrays:
     data = whole_bytes(media, limits)
     kind = _MESH_TYPES.get(media.mime)
     if kind is None:
-        raise CorruptMediaError(
-            f"{media.label}: it is {media.mime}, not one of "
-            f"{', '.join(_MESH_TYPES.values())}"
-        )
+        raise not_read(media, ["3d"], f"not one of {', '.join(_MESH_TYPES.values())}")
     with decoding(media, "a mesh"):
         for step in steps_apart(
             "mmeval.decode.mesh:mesh_steps", media, data, limits, kind=kind, **options

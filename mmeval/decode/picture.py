@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from mmeval.content.media import Media
-from mmeval.decode.guard import decoding, quiet, whole_bytes
+from mmeval.decode.guard import decoding, not_read, quiet, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
 from mmeval.decode.picture_header import PICTURE_FORMATS, check_pieces
-from mmeval.errors import Caught, CorruptMediaError, MediaLimitError
+from mmeval.errors import Caught, MediaLimitError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,13 +65,11 @@ def _decoded(media: Media, limits: DecodeLimits, *, upright: bool) -> Image:
 
         data, kind = drawn(media, data, limits), "PNG"
     if kind is None:
-        raise CorruptMediaError(
-            f"{media.label}: it is {media.mime}, which is not decoded as a picture"
-        )
+        raise not_read(media, ["image"], "which is not decoded as a picture")
     with decoding(media, "a picture"), quiet():
         check_pieces(data, kind)
         try:
-            with PIL.Image.open(io.BytesIO(data), formats=(kind,)) as picture:
+            with _opened(data, kind) as picture:
                 within(
                     media,
                     "max_pixels",
@@ -95,6 +93,31 @@ def _decoded(media: Media, limits: DecodeLimits, *, upright: bool) -> Image:
             )
             # Pillow's own limit, when ours is set above it.
             raise MediaLimitError(f"{media.label}: {error}") from None
+
+
+def _opened(data: bytes, kind: str) -> Image:
+    """The picture, its pixels not yet decoded. Raises NotImplementedError for a depth,
+    compression or format that this Pillow does not read."""
+    import PIL.Image
+
+    try:
+        return PIL.Image.open(io.BytesIO(data), formats=(kind,))
+    except KeyError:
+        raise NotImplementedError(f"this Pillow does not read {kind}") from None
+    except PIL.UnidentifiedImageError:
+        pass
+    # Pillow keeps the reason to itself; the reader of the format states it.
+    reader, accepts = PIL.Image.OPEN[kind]
+    accepted = accepts is None or accepts(data[:16])
+    if isinstance(accepted, str):
+        raise NotImplementedError(accepted)
+    try:
+        return reader(io.BytesIO(data), "")
+    except SyntaxError as error:
+        # A header is looked up in a table of what is read.
+        if isinstance(error.__cause__, KeyError):
+            raise NotImplementedError(f"{kind} of this layout: {error}") from error
+        raise
 
 
 def _loading(picture: Image, kind: str) -> int:

@@ -60,8 +60,9 @@ class Size(NamedTuple):
 def drawn(media: Media, data: bytes, limits: DecodeLimits) -> bytes:
     """The drawing as PNG, transparent where nothing is drawn, in its stated size.
 
-    Raises CorruptMediaError for what is no SVG, names anything outside, or holds what
-    is not drawn (``foreignObject``); MediaLimitError above a limit.
+    Raises UnsupportedMediaError for one that names anything outside, declares entities
+    or holds what is not drawn (``foreignObject``), CorruptMediaError for what is not an
+    SVG, and MediaLimitError above a limit.
     """
     within(media, "the bytes of an SVG", MAX_SVG_BYTES, len(data), "bytes")
     for step in steps_apart("mmeval.decode.svg:draw_steps", media, data, limits):
@@ -104,8 +105,8 @@ def draw_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
 def checked_size(data: bytes) -> Size | None:
     """The size that a drawing states; None where it follows from what is drawn.
 
-    Raises ValueError with the reason for a drawing that is refused, and expat's error
-    for what is no XML.
+    Raises NotImplementedError with the reason for a drawing that is not drawn here,
+    ValueError for another document, and expat's error for what is not XML.
     """
     check = _Check()
     parser = expat.ParserCreate("utf-8")
@@ -120,7 +121,7 @@ def checked_size(data: bytes) -> Size | None:
 
 
 def _refuse_entity(*_: object) -> NoReturn:
-    raise ValueError("it declares an entity")
+    raise NotImplementedError("it declares an entity")
 
 
 class _Check:
@@ -138,7 +139,7 @@ class _Check:
                 raise ValueError(f"its first element is {element[:40]!r}, not svg")
             self.size = _stated_size(attributes)
         if element == "foreignObject" and "switch" not in self._open:
-            raise ValueError("it holds a foreignObject, which is not drawn")
+            raise NotImplementedError("it holds a foreignObject, which is not drawn")
         self._open.append(element)
         for attribute, value in attributes.items():
             self._note(element, attribute.rpartition(":")[2], value)
@@ -163,7 +164,7 @@ class _Check:
 
     def _note_style(self, element: str, style: str) -> None:
         if "\\" in style or "@import" in style.lower():
-            raise ValueError(
+            raise NotImplementedError(
                 "its styles hold a backslash or an @import, behind which anything can "
                 "be named"
             )
@@ -175,11 +176,13 @@ class _Check:
             return
         if element in _PICTURES and target[:5].lower() == "data:":
             if not _is_raster(target):
-                raise ValueError(
+                raise NotImplementedError(
                     "a picture within it is neither PNG, JPEG, GIF nor WEBP"
                 )
         elif target:
-            raise ValueError(f"it names something outside of itself ({target[:60]!r})")
+            raise NotImplementedError(
+                f"it names something outside of itself ({target[:60]!r})"
+            )
 
 
 def _is_raster(uri: str) -> bool:

@@ -7,9 +7,8 @@ from typing import Any
 
 from mmeval.content.media import Media
 from mmeval.decode.container_header import check_tables
-from mmeval.decode.guard import decoding
+from mmeval.decode.guard import decoding, not_read
 from mmeval.decode.limits import DecodeLimits
-from mmeval.errors import CorruptMediaError
 
 AV_FORMATS = {
     "audio/mp4": "mp4",
@@ -36,13 +35,14 @@ def opened(media: Media, data: bytes, limits: DecodeLimits) -> Any:
     """An opened PyAV container, a context (untyped: the package is optional).
 
     No picture far above ``max_video_pixels`` is decoded, even where the codec declares
-    another size than the container. Raises CorruptMediaError, and what PyAV raises.
+    another size than the container. Raises the errors of this package, and what PyAV
+    raises.
     """
     import av
 
     name = AV_FORMATS.get(media.mime)
     if name is None:
-        raise CorruptMediaError(f"{media.label}: it is {media.mime}, not a video")
+        raise not_read(media, ["video"], "which is not decoded as a video")
     if name in ("mp4", "mov"):
         with decoding(media, "a film or a sound"):
             check_tables(data)
@@ -52,5 +52,12 @@ def opened(media: Media, data: bytes, limits: DecodeLimits) -> Any:
         io.BytesIO(data), format=name, metadata_errors="replace", options=options
     )
     for stream in container.streams.video:
-        stream.codec_context.options = most
+        if stream.codec_context is not None:
+            stream.codec_context.options = most
     return container
+
+
+def require_codec(stream: Any) -> None:
+    """Raises NotImplementedError for a stream whose codec is unknown to PyAV."""
+    if stream.codec_context is None:
+        raise NotImplementedError("its codec is not known")

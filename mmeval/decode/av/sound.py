@@ -10,8 +10,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from mmeval.content.media import Media
-from mmeval.decode.av.container import AV_FORMATS, opened
-from mmeval.decode.guard import decoding, quiet, whole_bytes
+from mmeval.decode.av.container import AV_FORMATS, opened, require_codec
+from mmeval.decode.av.unread_sound import is_unread
+from mmeval.decode.guard import decoding, not_read, quiet, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
 from mmeval.errors import CorruptMediaError
@@ -142,7 +143,7 @@ def _blocks(
         return _sound_file_blocks(media, data, limits, whole=whole)
     if media.mime in AV_FORMATS:
         return _sound_track_blocks(media, data, limits)
-    raise CorruptMediaError(f"{media.label}: it is {media.mime}, which holds no sound")
+    raise not_read(media, ["audio", "video"], "which is not decoded as sound")
 
 
 class _Joined:
@@ -189,9 +190,7 @@ def _check_audio_size(
 def _sound_file_blocks(
     media: Media, data: bytes, limits: DecodeLimits, *, whole: bool
 ) -> Generator[Audio, None, None]:
-    import soundfile
-
-    with soundfile.SoundFile(io.BytesIO(data)) as file:
+    with _sound_file(media, data) as file:
         declared = file.frames
         if declared >= _UNKNOWN_LENGTH:
             yield from _sound_track_blocks(media, data, limits)
@@ -212,6 +211,19 @@ def _sound_file_blocks(
             )
 
 
+def _sound_file(media: Media, data: bytes) -> Any:
+    """The file as libsndfile opens it, a context. Raises NotImplementedError for a
+    codec or a depth that it does not read, and what soundfile raises."""
+    import soundfile
+
+    try:
+        return soundfile.SoundFile(io.BytesIO(data))
+    except soundfile.LibsndfileError as error:
+        if is_unread(data, media.mime, error.code):
+            raise NotImplementedError(error.error_string) from error
+        raise
+
+
 def _sound_track_blocks(
     media: Media, data: bytes, limits: DecodeLimits
 ) -> Generator[Audio, None, None]:
@@ -220,6 +232,7 @@ def _sound_track_blocks(
         if not container.streams.audio:
             raise CorruptMediaError(f"{media.label}: it has no sound track")
         stream = container.streams.audio[0]
+        require_codec(stream)
         _check_audio_size(media, limits, 0, stream.channels, stream.rate)
         resampler = av.AudioResampler(
             format="flt", layout=stream.layout, rate=stream.rate

@@ -14,9 +14,8 @@ from typing import Any, BinaryIO, TypeAlias
 from mmeval.content.media import Media
 from mmeval.content.zip_type import DOCX, ODS, PPTX, XLSX
 from mmeval.decode.apart import Step, steps_apart
-from mmeval.decode.guard import decoding, whole_bytes
+from mmeval.decode.guard import decoding, not_read, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
-from mmeval.errors import CorruptMediaError
 
 SHEETS = (XLSX, ODS, "application/vnd.ms-excel")
 _READERS: Mapping[str, tuple[str, str]] = {
@@ -26,6 +25,8 @@ _READERS: Mapping[str, tuple[str, str]] = {
 }
 OFFICE = tuple(_READERS)
 """The MIME types that are read."""
+_LOCKED = 1
+"""The flag of an encrypted entry of a zip."""
 _BLOCK_CHARS = 1 << 18
 _MARKUP_CHARS = 4
 """The least count of a cell or a paragraph, so that empty ones have a limit too."""
@@ -55,10 +56,7 @@ def office_blocks(
     Raises the errors of this package.
     """
     if media.mime not in _READERS:
-        raise CorruptMediaError(
-            f"{media.label}: it is {media.mime}, which is no office document that is "
-            "read"
-        )
+        raise not_read(media, ["document"], "which is not read as an office document")
     data = whole_bytes(media, limits)
     clock = Clock(media, limits)
     with contextlib.closing(
@@ -135,6 +133,9 @@ def _check_entries(media: Media, limits: DecodeLimits, data: bytes) -> None:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         unpacked = sum(entry.file_size for entry in archive.infolist())
         within(media, "max_bytes", limits.max_bytes, unpacked, "bytes, unpacked,")
+        is_locked = any(entry.flag_bits & _LOCKED for entry in archive.infolist())
+        if is_locked:
+            raise NotImplementedError("it is encrypted, and its password is not known")
         if damaged := archive.testzip():
             raise ValueError(f"its entry {damaged} is damaged")
 

@@ -62,7 +62,7 @@ FIRST_BYTES: dict[str, tuple[bytes, ...]] = {
     "audio/aac": (b"\xff\xf1\x50\x80",),
     "application/msword": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0",),
     "audio/wav": (b"RF64\xff\xff\xff\xffWAVEds64",),
-    "application/octet-stream": (b"RIFF\x04\0\0\0RMIDdata", b"\0\x01\x02", b"caf\xe9"),
+    "application/octet-stream": (b"\0\x01\x02", b"caf\xe9"),
     "audio/mp4": (b"\0\0\0\x1cftypM4A \0\0\0\0",),
     "video/mp4": (b"\0\0\0\x1cftypisom\0\0\0\0",),
     "image/avif": (
@@ -80,6 +80,7 @@ FIRST_BYTES: dict[str, tuple[bytes, ...]] = {
     "image/svg+xml": (
         b'<?xml version="1.0"?>\n<!-- a -->\n<svg xmlns="a">',
         b"\xef\xbb\xbf <svg>",
+        b'<!DOCTYPE svg PUBLIC "a" "b" [ <!ENTITY a "<b>"> ]>\n<svg>',
     ),
     "text/html": (b"<!DOCTYPE html><body><svg></svg>",),
     "application/pdf": (b"\xef\xbb\xbf\r\n%PDF-1.7",),

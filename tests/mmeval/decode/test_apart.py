@@ -18,7 +18,7 @@ from mmeval.content.media import Media
 from mmeval.decode import DEFAULT_LIMITS, apart
 from mmeval.decode.apart import Step, steps_apart
 from mmeval.decode.limits import DecodeLimits
-from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.errors import CorruptMediaError, MediaLimitError, UnsupportedMediaError
 from tests.support import tiny_media as tiny
 
 TEXT = Media.from_bytes(b"words", "a.txt")
@@ -51,6 +51,11 @@ def toy_decoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
             return (os.kill(os.getpid(), signal.SIGSEGV) for _ in (1,))
         def write(media, limits, *, path):
             return (Step({"x": pathlib.Path(p).write_text("x")}) for p in (path,))
+        def locked(media, limits):
+            raise NotImplementedError("its password is not known")
+            yield
+        def absent(media, limits):
+            import no_such_library
         def process(media, limits):
             return (Step({"pid": os.getpid(), "environ": dict(os.environ)}) for _ in (1,))
     """
@@ -110,7 +115,7 @@ def test_the_process_lives_on_from_one_medium_to_the_next_until_it_is_old(
             r"0\.2 seconds",
         ),
         ("hoard", DEFAULT_LIMITS, {"size": 200 * 2**20}, MediaLimitError, "memory"),
-        ("die", DEFAULT_LIMITS, {}, CorruptMediaError, r"a\.txt: .*SIGSEGV"),
+        ("die", DEFAULT_LIMITS, {}, MediaLimitError, r"a\.txt: .*SIGSEGV"),
         ("write", DEFAULT_LIMITS, {"path": "out"}, CorruptMediaError, "File too large"),
     ],
     ids=["time", "memory", "crash", "a file"],
@@ -130,11 +135,21 @@ def test_a_decoder_that_goes_too_far_is_ended_and_the_next_medium_is_decoded(
     assert len(list(steps("hoard", size=100 * 2**20))) == 1
 
 
+@pytest.mark.parametrize(
+    ("what", "words"), [("locked", "password"), ("absent", "does not run here")]
+)
+def test_what_the_library_cannot_do_is_not_the_fault_of_the_medium(
+    what: str, words: str
+) -> None:
+    with pytest.raises(UnsupportedMediaError, match=words):
+        list(steps(what))
+
+
 def test_a_process_that_is_gone_costs_one_medium_and_threads_and_workers_have_their_own() -> (
     None
 ):
     os.kill(pid(), signal.SIGKILL)
-    with pytest.raises(CorruptMediaError, match="SIGKILL"):
+    with pytest.raises(MediaLimitError, match="SIGKILL"):
         list(steps("echo"))
     assert len(list(steps("echo"))) == 1
     text = partial(decode.document_text, Media.from_bytes(tiny.pdf()))

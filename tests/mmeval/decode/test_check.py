@@ -6,6 +6,7 @@ from mmeval.decode import check
 from mmeval.decode.check import MediaLook, medium_problem
 from mmeval.errors import MissingExtraError
 from tests.support import tiny_media as tiny
+from tests.support.unread_media import UNREAD
 
 
 def test_a_medium_that_is_cut_short_has_a_fault_and_when_the_seconds_are_over_the_rest_is_counted() -> (
@@ -29,6 +30,14 @@ def test_a_medium_that_is_cut_short_has_a_fault_and_when_the_seconds_are_over_th
     assert [*map(look.fault, media)] == ["", ""]
     assert (look.looked_at, look.passed_over) == (1, 1)
     assert look.remark().startswith("1 of 2 media")
+
+
+def test_a_medium_that_is_not_read_here_is_no_fault_but_noted() -> None:
+    look = MediaLook()
+    names = ("heic", "amr", "pdf with a password")
+    assert [look.fault(UNREAD[name].media) for name in names] == [""] * 3
+    (warning,) = look.warnings()
+    assert ("3" in warning, "image/heic" in warning) == (True, True)
 
 
 def test_a_medium_of_another_kind_than_its_part_is_a_problem() -> None:

@@ -8,13 +8,24 @@ from mmeval import decode
 from mmeval.content.media import Media
 from mmeval.decode.guard import decoding
 from mmeval.errors import (
+    ContentError,
     CorruptMediaError,
     MediaLimitError,
     MissingDataError,
     MissingExtraError,
+    UnsupportedMediaError,
 )
 from tests.support import tiny_media as tiny
 from tests.support.decoders import DECODERS
+from tests.support.unread_media import DAMAGED, UNREAD
+
+OF_KIND = {
+    "image": DECODERS["image"],
+    "audio": DECODERS["audio"],
+    "video": DECODERS["video"],
+    "3d": DECODERS["mesh"],
+    "document": decode.document_text,
+}
 
 WHOLE = {
     "png": ("image", tiny.picture("PNG", size=(64, 64))),
@@ -56,8 +67,22 @@ def test_a_file_cut_short_is_corrupt_and_noise_a_typed_error(
     for cut in (12, len(whole) // 4, len(whole) // 2):
         try:
             DECODERS[what](Media(data=whole[:cut] + noise[cut:], mime=mime))
-        except (CorruptMediaError, MediaLimitError) as error:
+        except ContentError as error:
             assert " at 0x" not in str(error)
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_a_medium_that_is_not_read_here_is_not_damaged(name: str) -> None:
+    kind, _ = UNREAD[name]
+    with pytest.raises(UnsupportedMediaError):
+        OF_KIND[kind](UNREAD[name].media)
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_noise_half_a_file_and_another_kind_are_damaged(name: str) -> None:
+    kind, _ = DAMAGED[name]
+    with pytest.raises(CorruptMediaError):
+        OF_KIND[kind](DAMAGED[name].media)
 
 
 def test_nothing_content_of_another_kind_and_too_many_bytes_are_named(
@@ -96,6 +121,8 @@ def test_an_error_of_a_library_has_a_short_reason() -> None:
     errors = [(error, CorruptMediaError, reason) for error, reason in corrupt.items()]
     errors += [
         (MemoryError(), MediaLimitError, "memory"),
+        (NotImplementedError("later"), UnsupportedMediaError, "(later)"),
+        (OSError("Unsupported BMP bits"), UnsupportedMediaError, "BMP"),
         (MissingDataError("gone"), MissingDataError, "gone"),
     ]
     for error, kind, reason in errors:

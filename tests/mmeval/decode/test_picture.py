@@ -7,7 +7,7 @@ from mmeval import decode
 from mmeval.content.media import Media
 from mmeval.decode import DecodeLimits
 from mmeval.decode.picture import stored_image
-from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.errors import CorruptMediaError, MediaLimitError, UnsupportedMediaError
 from tests.support import tiny_media as tiny
 
 
@@ -100,3 +100,14 @@ def test_readers_need_so_many_bytes_for_each_pixel_and_a_stored_picture_is_not_t
         with pytest.raises(MediaLimitError, match="max_pixels = 36000000"):
             decode.image(Media.from_bytes(tiny.declared_png(side, side)))
     assert before == Image.MAX_IMAGE_PIXELS
+
+
+def test_a_format_that_this_pillow_lacks_is_not_the_fault_of_the_picture(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    png = medium()
+    reader, _ = Image.OPEN["PNG"]
+    lacking = (reader, lambda _: "PNG support not installed")
+    monkeypatch.setitem(Image.OPEN, "PNG", lacking)
+    with pytest.raises(UnsupportedMediaError, match="not installed"):
+        decode.image(png)

@@ -6,7 +6,12 @@ from mmeval import decode
 from mmeval.content.media import Media
 from mmeval.decode import DecodeLimits
 from mmeval.decode.svg import checked_size
-from mmeval.errors import ContentError, CorruptMediaError, MediaLimitError
+from mmeval.errors import (
+    ContentError,
+    CorruptMediaError,
+    MediaLimitError,
+    UnsupportedMediaError,
+)
 from tests.support import tiny_media as tiny
 
 RED = '<rect width="9" height="9" fill="red"/>'
@@ -143,11 +148,26 @@ def test_a_drawing_without_end_ends_the_drawing_process_at_most(inner: str) -> N
     assert decode.image(svg(RED)).size == (9, 6)
 
 
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        b'<!DOCTYPE a SYSTEM "a" [<!ENTITY a "b">]>' + data("&a;"),
+        data('<image href="https://a.example/a.png"/>'),
+        data("<foreignObject><p>words</p></foreignObject>"),
+    ],
+    ids=["an entity", "a file elsewhere", "a page inside"],
+)
+def test_a_drawing_that_needs_more_than_is_drawn_here_is_not_damaged(
+    drawing: bytes,
+) -> None:
+    with pytest.raises(UnsupportedMediaError):
+        decode.image(Media(data=drawing, mime="image/svg+xml", size=len(drawing)))
+
+
 def test_a_drawing_that_is_damaged_or_above_a_limit_is_a_typed_error() -> None:
-    entity = b'<!DOCTYPE a SYSTEM "a" [<!ENTITY a "b">]>' + data("&a;")
-    for damaged, words in ((entity, "entity"), (b"<html/>", "not svg")):
-        with pytest.raises(CorruptMediaError, match=words):
-            decode.image(Media(data=damaged, mime="image/svg+xml", size=len(damaged)))
+    damaged = b"<html/>"
+    with pytest.raises(CorruptMediaError, match="not svg"):
+        decode.image(Media(data=damaged, mime="image/svg+xml", size=len(damaged)))
     wide = svg(RED, 'width="1e30in" height="9"')
     long = svg("<!--" + "x" * 8 * 2**20 + "-->")
     large = [

@@ -13,7 +13,7 @@ from mmeval.decode import (
     document_text,
     office_blocks,
 )
-from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.errors import CorruptMediaError, MediaLimitError, UnsupportedMediaError
 from tests.support.documents import (
     OLD_WORKBOOK,
     number_in,
@@ -24,6 +24,7 @@ from tests.support.documents import (
     workbook,
 )
 from tests.support.tiny_media import packed, with_types, word
+from tests.support.unread_media import UNREAD
 
 CELL = "<w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>"
 ROW = f"<w:tr>{CELL.format('a')}{CELL.format('b')}</w:tr>"
@@ -80,9 +81,6 @@ DAMAGED = {
     "book": packed({"xl/workbook.xml": "<workbook/"}),
     "a string that is not there": workbook(
         {"a": row(1, '<c t="s"><v>1</v></c>')}, strings=["x"]
-    ),
-    "seventeen billion cells": workbook(
-        {"a": row(1, words_in("A1", "x")) + row(1048576, words_in("XFD1048576", "y"))}
     ),
     "an entity": word(
         xml=LINE.format("&a;"),
@@ -153,6 +151,18 @@ def test_a_damaged_document_is_a_typed_error(name: str) -> None:
     with pytest.raises(CorruptMediaError):
         blocks(DAMAGED[name])
     assert blocks(workbook({"a": row(1, words_in("XFD1", "x"))}))
+
+
+def test_cells_beyond_the_memory_of_a_step_are_a_limit() -> None:
+    rows = row(1, words_in("A1", "x")) + row(1048576, words_in("XFD1048576", "y"))
+    with pytest.raises(MediaLimitError):
+        blocks(workbook({"a": rows}))
+
+
+@pytest.mark.parametrize("name", ["entries with a password", "dotx", "odt"])
+def test_a_document_that_is_not_read_here_is_not_damaged(name: str) -> None:
+    with pytest.raises(UnsupportedMediaError):
+        blocks(UNREAD[name].data)
 
 
 STYLES = (
