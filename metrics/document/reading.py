@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Literal, TypeAlias
 
-from mmeval.backend import is_read
 from mmeval.content import Media
 from mmeval.decode import (
     OFFICE,
@@ -45,12 +44,6 @@ _PROSE = re.compile(r",(?:\s|$)")
 
 class NoOcrError(MediaLimitError):
     """A picture of text needs OCR, which is switched off."""
-
-
-def is_readable(media: Media) -> bool:
-    """Whether this type of document can be read, even damaged (of old office files,
-    Excel's)."""
-    return media.mime in OFFICE or is_read(media)
 
 
 def document_markdown(

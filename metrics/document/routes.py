@@ -13,7 +13,6 @@ from mmeval.metrics.document.reading import (
     MAX_CHARS,
     Ocr,
     document_markdown,
-    is_readable,
     picture_markdown,
 )
 from mmeval.program import Route
@@ -41,14 +40,9 @@ def markdown_route(extraction: Extraction, ocr: Ocr, *, hints: bool) -> Route:
         partial(_markdown, extraction=extraction, ocr=ocr, hints=hints),
         version=_VERSION,
         due=lambda _media, _limits: True,
-        reads=_is_picture if extraction == "pictures" else is_readable,
         items=MAX_CHARS,
         name=f"document->markdown({', '.join(chosen)})",
     )
-
-
-def _is_picture(media: Media) -> bool:
-    return media.kind == "image"
 
 
 def _markdown(

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         TaskAhead,
         WholeAnswers,
     )
-    from mmeval.backend.excerpt import is_read
     from mmeval.backend.routes import (
         ROUTES,
         TO_DESCRIBE,
@@ -47,7 +46,6 @@ __all__ = [
     "checked_routes",
     "convert",
     "even_frames",
-    "is_read",
     "load_tool",
     "widened",
 ]

@@ -19,7 +19,6 @@ from mmeval.decode import (
     pages,
     sound_start,
 )
-from mmeval.decode.office.read import OFFICE
 
 MAX_SIDE = 4096
 """Pixels of a picture, each way."""
@@ -40,8 +39,6 @@ _PLAIN_PICTURES = (
 """Formats that every server takes, or that are drawn before they are sent."""
 _PLAIN_SOUNDS = ("audio/wav", "audio/mpeg")
 """Formats with a name in the usual interface."""
-_OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_UNREAD = ("application/vnd.", "application/zip")
 
 
 def is_large(media: Media, limits: DecodeLimits) -> bool:
@@ -82,15 +79,6 @@ def sound_excerpt(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
 
 def _heard(media: Media, limits: DecodeLimits) -> SoundStart:
     return sound_start(media, MAX_AUDIO_SECONDS, limits=limits)
-
-
-def is_read(media: Media) -> bool:
-    """Whether documents of this type, damaged ones too, have words or pages to read."""
-    if media.mime in OFFICE:
-        return True
-    return not media.mime.startswith(_UNREAD) and not media.read().startswith(
-        _OLD_OFFICE
-    )
 
 
 def document_excerpt(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:

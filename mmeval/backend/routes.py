@@ -19,7 +19,6 @@ from mmeval.backend.excerpt import (
     document_excerpt,
     is_large,
     is_long,
-    is_read,
     smaller,
     sound_excerpt,
 )
@@ -52,8 +51,6 @@ MAX_PAGES = 64
 """Pages of a document that is shown as pictures; a longer one is given as text."""
 _VIDEO = "av:video"
 _MATERIAL = "model/mtl"
-_LOOSE_GLTF = "model/gltf+json"
-"""Its geometry is in other files."""
 
 
 def checked_routes(names: Sequence[str]) -> tuple[str, ...]:
@@ -262,12 +259,9 @@ ROUTES: Mapping[str, Route] = {
         "text",
         document_excerpt,
         version=3,
-        reads=is_read,
         items=MAX_DOCUMENT_CHARS,
     ),
-    "3d->renders": Route(
-        "3d", "image", _renders, reads=lambda media: media.mime != _LOOSE_GLTF
-    ),
+    "3d->renders": Route("3d", "image", _renders),
     "audio->excerpt": Route("audio", "audio", sound_excerpt, due=is_long),
     "image->smaller": Route("image", "image", smaller, due=is_large),
 }

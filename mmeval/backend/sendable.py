@@ -28,6 +28,7 @@ from mmeval.errors import (
     MediaLimitError,
     MissingError,
     MissingExtraError,
+    UnsupportedMediaError,
 )
 from mmeval.program.calls import Call
 from mmeval.program.route import Route
@@ -55,8 +56,8 @@ def sendable(
     """Make what a call sends. It decodes media (seconds): call it in a thread.
 
     A damaged medium is an error of the kind ``bad_media``; one above the limits, or
-    that cannot be converted, is ``unsupported``; a missing file or package is
-    ``internal``, as it may be there another time.
+    that would have to be converted and is not read here, is ``unsupported``; a missing
+    file or package is ``internal``, as it may be there another time.
     """
     conversion = _Conversion(_routes(call.convert, capabilities), capabilities, limits)
     try:
@@ -220,7 +221,7 @@ class _Conversion:
             return self._made(part, part.media)
         except CorruptMediaError as error:
             raise _damaged(part.media, error) from None
-        except MediaLimitError as error:
+        except (MediaLimitError, UnsupportedMediaError) as error:
             raise _MediaError("unsupported", str(error)) from None
         except MissingError as error:
             raise _MediaError("internal", str(error)) from None
@@ -235,12 +236,6 @@ class _Conversion:
             return [part]
         if named is None:
             return [part]  # the check of the whole request reports that it is not taken
-        if not named.route.reads(media):
-            reason = (
-                f"{media.label}: it is {media.mime}, which is not taken as it is and "
-                "cannot be read here"
-            )
-            raise _MediaError("unsupported", reason)
         made, about = named.route.convert(media, self._limits)
         self.done.append(f"{named.name}: {about} instead of the {part.kind}")
         return made
@@ -302,7 +297,8 @@ def _check(media: Media, limits: DecodeLimits) -> None:
             decode.video_info(media, limits=limits)
         elif media.kind == "3d":
             decode.mesh_arrays(media, limits=limits)
-    except (MissingExtraError, MediaLimitError):
+    # the backend may read what is not read here
+    except (MissingExtraError, MediaLimitError, UnsupportedMediaError):
         return
 
 

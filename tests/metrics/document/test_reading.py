@@ -9,7 +9,6 @@ from mmeval.metrics.document import ocr, reading
 from mmeval.metrics.document.reading import (
     NoOcrError,
     document_markdown,
-    is_readable,
     picture_markdown,
     table_rows,
 )
@@ -141,24 +140,6 @@ def test_limits_of_decoding_hold_and_a_text_of_equal_rows_is_a_table() -> None:
     assert 40_000 <= len(read(tiny_media.word(*["word " * 200] * 2000))) < 42_000
     with pytest.raises(MediaLimitError):
         document_markdown(Media.from_bytes(b"words"), DecodeLimits(max_text_chars=4))
-    old_office = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(9)
-    archive = tiny_media.zipped("x")
-    data = (
-        b"words",
-        tiny_media.pdf(),
-        documents.workbook({}),
-        bytes(range(256)),
-        old_office,
-        archive,
-    )
-    assert [is_readable(Media.from_bytes(one)) for one in data] == [
-        True,
-        True,
-        True,
-        True,
-        False,
-        False,
-    ]
     rows = {
         "a,b\n\n1,2\n": 2,
         'a,"b\nc"\n1,2': 2,

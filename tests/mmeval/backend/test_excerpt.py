@@ -10,15 +10,15 @@ from mmeval.backend.excerpt import (
     document_excerpt,
     is_large,
     is_long,
-    is_read,
     smaller,
     sound_excerpt,
 )
 from mmeval.content.media import Media
 from mmeval.content.parts import Part
 from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, audio, image
-from mmeval.errors import CorruptMediaError
-from tests.support.tiny_media import pdf, picture, sound, word, zipped
+from mmeval.errors import CorruptMediaError, UnsupportedMediaError
+from tests.support.tiny_media import pdf, picture, sound, word
+from tests.support.unread_media import UNREAD
 
 
 def tone(seconds: float, rate: int = 8000, channels: int = 1) -> Media:
@@ -137,15 +137,12 @@ def test_a_pdf_of_many_pages_has_a_beginning_and_one_without_words_is_shown(
     )
 
 
-def test_formats_that_nothing_here_reads_are_known() -> None:
-    unread = (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), zipped("x.odt"))
-    read = (word("x"), zipped("xl/workbook.xml"), bytes(range(256)))
-    assert [is_read(Media.from_bytes(data)) for data in (*unread, *read)] == [
-        False,
-        False,
-        True,
-        True,
-        True,
-    ]
+@pytest.mark.parametrize("name", ["old word", "odt", "zip", "office with a password"])
+def test_a_format_that_nothing_here_reads_is_not_damaged(name: str) -> None:
+    with pytest.raises(UnsupportedMediaError):
+        document_excerpt(UNREAD[name].media, DEFAULT_LIMITS)
+
+
+def test_noise_is_a_damaged_document() -> None:
     with pytest.raises(CorruptMediaError):
         document_excerpt(Media.from_bytes(bytes(range(256))), DEFAULT_LIMITS)

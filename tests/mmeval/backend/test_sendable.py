@@ -16,8 +16,10 @@ from mmeval.program.route import Route
 from mmeval.records.request import Request
 from mmeval.records.sample import Message
 from tests.support import tiny_media
+from tests.support.unread_media import UNREAD
 
 SEEING = Capabilities.of(["text", "image"], ["text"])
+SEEING_HEARING = Capabilities.of(["text", "image", "audio"], ["text"])
 READING = Capabilities.of(["text"], ["text"])
 ALL = Capabilities.of(["text", "image", "audio", "video", "document", "3d"], ["text"])
 MEDIA: dict[PartKind, bytes] = {
@@ -212,6 +214,20 @@ def test_a_damaged_medium_is_not_sent(able: Capabilities) -> None:
         assert error_of(call(kind, data), able)[0] == "bad_media", kind
     error, message = error_of(call("document", b""), able)
     assert (error, message.endswith("(0 bytes)")) == ("bad_media", True)
+
+
+@pytest.mark.parametrize("name", ["amr", "old word", "pdf with a password", "fbx"])
+def test_a_medium_that_would_be_converted_and_is_not_read_here_is_not_damaged(
+    name: str,
+) -> None:
+    kind, data = UNREAD[name]
+    assert error_of(call(kind, data), SEEING_HEARING)[0] == "unsupported"
+
+
+def test_a_medium_that_is_not_read_here_is_sent_to_a_model_that_takes_it() -> None:
+    for kind, data in UNREAD.values():
+        sent = sendable(call(kind, data, routes=()), ALL)
+        assert (kinds(sent.request), sent.error) == ([kind], None)
 
 
 def test_a_file_that_has_changed_or_gone_is_no_fault_of_the_medium(
