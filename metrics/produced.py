@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Literal, TypeVar
 
 from mmeval.content import Interleaved, Media, Part, PartKind
-from mmeval.errors import ContentError, CorruptMediaError, MediaLimitError
+from mmeval.errors import ContentError, CorruptMediaError
 from mmeval.records import Score, Trial
 
 T = TypeVar("T")
@@ -59,19 +59,19 @@ def the_only_medium(trial: Trial, kind: PartKind, called: str) -> Media | Score:
 def decoded(media: Media, decode: Callable[[Media], T]) -> T | Score:
     """A decoded medium of the answer, or its score.
 
-    A damaged medium is a wrong answer: 0. One above the limits is unscored, since it
-    was not decoded.
+    A damaged medium is a wrong answer: 0. One that is not read here, or is above the
+    limits, is unscored, since nobody knows what it shows.
     """
     try:
         return decode(media)
-    except (CorruptMediaError, MediaLimitError) as error:
+    except ContentError as error:
         return undecodable(media, error)
 
 
 def undecodable(media: Media, error: ContentError) -> Score:
     """The score of an answer whose medium cannot be decoded, as ``decoded`` gives
     it."""
-    if isinstance(error, MediaLimitError):
+    if not isinstance(error, CorruptMediaError):
         return Score.unscored(str(error))
     media.read()  # raises where the file is not the one that was produced
     return wrong(str(error))

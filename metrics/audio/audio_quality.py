@@ -57,7 +57,7 @@ def _power_fault(value: float | None) -> str:
 
 @metric(
     range=(0, 1),
-    version="3",
+    version="4",
     source="UniM, quality of audio (section 4.1); official: released quality scorer, "
     "audio v4.7",
     profiles={
@@ -94,7 +94,7 @@ def audio_quality(
     they are. Silence is 0, except in the sixth digit. The answer's sounds are its sound
     files and videos that it names as sound.
 
-    A file that is missing or cannot be decoded is a sound of quality 0. One that has no
+    A file that is missing or damaged is a sound of quality 0. One that has no
     quality leaves the answer unscored: it is shorter than 0.4 seconds, so that its
     loudness is not defined, or longer than 15 minutes, or above another limit of
     decoding. An answer without a sound is inapplicable.

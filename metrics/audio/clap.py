@@ -70,7 +70,7 @@ def nearest_mean(clip: Vectors, references: Vectors, nearest: int = NEAREST) -> 
 
 @metric(
     range=(-1, 1),
-    version="2",
+    version="3",
     source="MMMG, the similarity behind its sound and music tasks; official: audio "
     "evaluators 54527db8",
     needs=MODEL_NEEDS,
@@ -86,7 +86,7 @@ def clap_similarity(
     The mean of the largest cosines between their embeddings by CLAP.
 
     Range -1 to 1, higher is better: 1 is the same sound. All sounds of all references
-    count. An answer that has not exactly one sound, or one that cannot be decoded, is
+    count. An answer that has not exactly one sound, or one that is damaged, is
     0, with the reason as evidence. Unscored without an answer, without a reference's
     sound, and where one of those cannot be decoded. Of a sound of more than ten seconds
     a part of ten seconds counts.

@@ -43,7 +43,7 @@ def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",
     source="MMMG, task Music Intensity; official: audio evaluators 54527db8",
     profiles={"official": {"short_end": "whole"}},
     check=_sample_fault,
@@ -71,7 +71,7 @@ def intensity(
     in when the slope is above ``steepness`` and its standard error below ``error``, and
     fades out when it falls as clearly. A sound without such a line (no peak, one point,
     constant loudness, less than two seconds) does neither. An answer that has not
-    exactly one sound, or one that cannot be decoded, is 0, with the reason as evidence.
+    exactly one sound, or one that is damaged, is 0, with the reason as evidence.
     Unscored without an answer or a label.
 
     Switches: ``seconds`` at most, and half the sound at most, are measured; peaks are

@@ -11,7 +11,7 @@ from mmeval.system import AboveZero, OneOrMore
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",
     source="MMMG, task Sound Silence, its segments; official: audio evaluators "
     "54527db8",
 )
@@ -29,7 +29,7 @@ def silence_segments(
     Range 0 to 1, higher is better. A pause is a silence of more than ``gap`` seconds
     between two sounds; silence at the beginning and at the end is not a pause. A sound
     that is silent throughout is one segment. An answer that has not exactly one sound,
-    or one that cannot be decoded, is 0, with the reason as evidence. Unscored without
+    or one that is damaged, is 0, with the reason as evidence. Unscored without
     an answer.
 
     Switches: ``segments`` is the wanted number; what lies ``top_db`` decibels or more

@@ -74,7 +74,7 @@ def _fractions(value: Any) -> tuple[float, float] | None:
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",
     source="MMMG, the sound tasks and instrument inclusion and exclusion; official: "
     "audio evaluators 54527db8",
     needs=MODEL_NEEDS,
@@ -108,7 +108,7 @@ def sound_class(
     Range 0 to 1, higher is better. The similarity is the mean of the ``nearest``
     largest cosines between the part and the class's clips. With ``exclude`` a class
     passes when its similarity lies below the threshold; at the threshold it never
-    passes. An answer that has not exactly one sound, or one that cannot be decoded, is
+    passes. An answer that has not exactly one sound, or one that is damaged, is
     0, with the reason as evidence, also with ``exclude``. Unscored without an answer,
     without the labels, for a class that the reference sounds do not have, and where one
     of those cannot be decoded.

@@ -31,7 +31,7 @@ Model = Annotated[str | Mapping[str, Any], CLIP]
 _SOURCE = "Radford et al., CLIP, 2021; MME-Unify, image generation and editing"
 
 
-@metric(range=(-1, 1), version="1", source=_SOURCE, needs=clip_needs, batch=16)
+@metric(range=(-1, 1), version="2", source=_SOURCE, needs=clip_needs, batch=16)
 def clip_image_similarity(
     trials: Sequence[Trial],
     *,
@@ -45,7 +45,7 @@ def clip_image_similarity(
 
     Range -1 to 1, higher is better: 1 for the same picture; any two pictures lie well
     above 0. An answer with fewer or more pictures than the reference, or with one that
-    cannot be decoded, is 0, with the reason as evidence, or with ``missing: dropped``
+    is damaged, is 0, with the reason as evidence, or with ``missing: dropped``
     inapplicable. Only the first reference counts. Unscored without its picture, and
     where that cannot be decoded.
 
@@ -84,7 +84,7 @@ def clip_image_similarity(
 
 @metric(
     range=(-1, 1),
-    version="1",
+    version="2",
     source=_SOURCE,
     needs=clip_needs,
     batch=16,
@@ -105,8 +105,8 @@ def clip_text_similarity(
     cosine of the embeddings of each picture and of the text; the mean over pictures.
 
     Range -1 to 1, higher is better; what fits well is seldom above .35. Of the text the
-    first 77 tokens count. An answer without a picture, or with one that cannot be
-    decoded, is 0, with the reason as evidence, or with ``missing: dropped``
+    first 77 tokens count. An answer without a picture, or with one that is
+    damaged, is 0, with the reason as evidence, or with ``missing: dropped``
     inapplicable. Unscored without a text.
 
     Switches: ``text_key`` is the label that holds the text; without one it is the text

@@ -58,7 +58,7 @@ def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(-1, 1),
-    version="1",
+    version="2",
     source="DreamSim (NeurIPS 2023), as MMMG uses it for edits and code; official: "
     "image evaluators 6c7142e8",
     needs=("torch:hf", "safetensors:hf"),
@@ -79,8 +79,8 @@ def dreamsim(
 
     Range -1 to 1, higher is better: 1 for the same picture; pictures of the same kind
     lie well above 0, and values below it are rare. Each picture is squeezed to 224 x
-    224 pixels (bicubic). An answer without the picture, or with one that cannot be
-    decoded, is 0, with the reason as evidence. Unscored without an answer, and where
+    224 pixels (bicubic). An answer without the picture, or with one that is
+    damaged, is 0, with the reason as evidence. Unscored without an answer, and where
     the other picture or the box is missing or unusable.
 
     Switches: ``model`` is a folder with the released files. ``pictures``: ``only``, the

@@ -44,7 +44,7 @@ class Box(NamedTuple):
 
 @metric(
     range=(-1, 1),
-    version="1",
+    version="2",
     source="MMMG, image editing (outside the edited region); official: image "
     "evaluators 6c7142e8",
     check=lambda sample, switches: box_fault(

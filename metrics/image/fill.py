@@ -48,7 +48,7 @@ def _check_color(sample: Sample, switches: Mapping[str, Any]) -> str:
     return color_fault(sample, switches["color_key"], switches["colors"])
 
 
-@metric(range=(0, 1), version="1", source=_SOURCE, check=_check_region)
+@metric(range=(0, 1), version="2", source=_SOURCE, check=_check_region)
 def region_fill(
     trial: Trial,
     *,
@@ -102,7 +102,7 @@ def region_fill(
     return _filled(region, beside, Wanted(name, colors[name], gate, penalty_distance))
 
 
-@metric(range=(0, 1), version="1", source=_SOURCE, check=_check_color)
+@metric(range=(0, 1), version="2", source=_SOURCE, check=_check_color)
 def border_fill(
     trial: Trial,
     *,

@@ -31,7 +31,7 @@ WORST_NIQE = 10.0
 
 @metric(
     range=(0, 1),
-    version="1",
+    version="2",
     source="UniM, section 4.1 and appendix C (NIQE); official: the released quality "
     "scorer of pictures",
     needs=lambda switches: ("cv2:ocr",) if switches["method"] == "released" else (),
@@ -56,7 +56,7 @@ def image_quality(
     (bicubic). One in which fewer than two patches are finite (blank, or rising evenly)
     is 0.
 
-    A picture that is missing or cannot be decoded is 0, or has no quality where
+    A picture that is missing or damaged is 0, or has no quality where
     ``unreadable`` is ``unscored``; one above the limits of decoding, enlarged or not,
     has none. Inapplicable where the answer has no picture.
 

@@ -33,7 +33,7 @@ takes longer."""
 
 @metric(
     range=(-math.inf, 1),
-    version="1",
+    version="2",
     source="Zhang et al., LPIPS (CVPR 2018), version 0.1; MME-Unify, fine-grained "
     "image reconstruction",
     needs=("torch:hf",),
@@ -52,7 +52,7 @@ def lpips(
 
     Range up to 1, higher is better: 1 for the same picture, below 0 for very different
     ones. An answer with fewer or more pictures than the reference, or with one that
-    cannot be decoded or has a side under 31 pixels, is 0, with the reason as evidence,
+    is damaged or has a side under 31 pixels, is 0, with the reason as evidence,
     or with ``missing: dropped`` inapplicable. Only the first reference counts. Unscored
     without its picture, and where that cannot be decoded or is too small.
 

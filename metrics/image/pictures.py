@@ -112,8 +112,8 @@ def compared(trial: Trial, name: str, measure: Measure, smallest: int) -> Score:
     in order.
 
     Other pictures of the answer than the reference has, or damaged ones, are wrong: 0,
-    with the reason. Unscored without a reference's picture, or with one that cannot be
-    decoded or has a side under ``smallest`` pixels. Evidence: the values, under
+    with the reason. Unscored without a reference's picture, or with one that is
+    damaged or has a side under ``smallest`` pixels. Evidence: the values, under
     ``name``.
     """
     pairs = pairs_of(trial)

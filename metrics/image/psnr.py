@@ -20,7 +20,7 @@ MOST = 100.0
 
 @metric(
     range=lambda _, switches: (0.0, switches["most"]),
-    version="1",
+    version="2",
     source="the usual definition; MME-Unify, fine-grained image reconstruction",
 )
 def psnr(
@@ -31,7 +31,7 @@ def psnr(
 
     Range 0 to ``most``, higher is better. That of equal pictures is infinite, which has
     no mean: they count ``most``, and so does what is above it. An answer with fewer or
-    more pictures than the reference, or with one that cannot be decoded, is 0, with the
+    more pictures than the reference, or with one that is damaged, is 0, with the
     reason as evidence, or with ``missing: dropped`` inapplicable. Only the first
     reference counts. Unscored without its picture, and where that cannot be decoded.
 

@@ -50,7 +50,7 @@ GAUSSIAN = 11
 @metric(
     range=(-inf, inf),
     higher_is_better=lambda switches: switches["measure"] in ("psnr", "ssim"),
-    version="2",
+    version="3",
     source="scikit-image 0.26, skimage.metrics; Wang et al., Image quality assessment, "
     "2004; the PSNR of MME-Unify",
 )
@@ -73,10 +73,10 @@ def image_similarity(
     reference, 0 upwards; lower is better. ``ssim``: structural similarity, -1 to 1,
     higher is better.
 
-    An answer with fewer or more pictures than the reference, with one that cannot be
-    decoded, or one too small for the window has the worst value: 0 of ``psnr`` and
+    An answer with fewer or more pictures than the reference, with one that is
+    damaged, or one too small for the window has the worst value: 0 of ``psnr`` and
     ``ssim``, 65025 of ``mse``, 1 (a black picture) of ``nrmse``. Only the first
-    reference counts. Unscored when it has no picture, one that cannot be decoded or is
+    reference counts. Unscored when it has no picture, one that is damaged or is
     too small, and for the ``nrmse`` of a black one.
 
     Switches: ``measure``; ``sizes``: ``reference``, the answer's picture gets the size

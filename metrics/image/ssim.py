@@ -29,7 +29,7 @@ processor's cache."""
 
 @metric(
     range=(-1, 1),
-    version="1",
+    version="2",
     source="MMMG, Multi-View and Multi-Angle (and wherever it compares pixels); "
     "computed as scikit-image 0.26 does",
 )
@@ -39,8 +39,8 @@ def ssim(trial: Trial) -> Score:
     Range -1 to 1, higher is better; 1 when no pixel differs, and a little below 0 is
     possible. A picture of the answer is first brought to the size of its partner
     (Lanczos). An answer with fewer or more pictures than the reference, or with one
-    that cannot be decoded, is 0, and the evidence says why. Only the first reference
-    counts. Unscored when it has no picture, or one that cannot be decoded or is smaller
+    that is damaged, is 0, and the evidence says why. Only the first reference
+    counts. Unscored when it has no picture, or one that is damaged or is smaller
     than 7 pixels a side.
 
     Evidence: ``ssim``, the value of each pair.

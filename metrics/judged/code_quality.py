@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from mmeval.content import Media, Part
 from mmeval.decode import OFFICE, document_start
-from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.errors import ContentError, CorruptMediaError
 from mmeval.judge import Combine, Question, Repeats
 from mmeval.metric import metric
 from mmeval.metrics.judged.material import as_the_reference
@@ -60,7 +60,7 @@ RELEASED = Scale(dimensions_form(OVERALL, DIMENSIONS), OVERALL, released_share)
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",
     source="UniM, section 4.1 (GQ, of code); official: released quality scorer",
     profiles={
         "official": {
@@ -136,7 +136,7 @@ class _Asking(NamedTuple):
             code = part.text or "" if part.media is None else _beginning(part.media)
         except CorruptMediaError as error:
             return unreadable_item(str(error), self.unreadable)
-        except MediaLimitError as error:
+        except ContentError as error:
             return ItemScore.none(str(error))
         bare = unwrapped(code)
         if not bare.text.strip():

@@ -107,7 +107,7 @@ SCALES: Mapping[Rubric, Scale] = {
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",
     source="UniM, section 4.1 and appendix (documents); official: released quality "
     "scorer",
     needs=lambda switches: OCR_NEEDS if switches["ocr"] != "none" else (),

@@ -42,7 +42,7 @@ OUTPUTS = ("holistic_coherence", "stylistic_harmony", "interleaved_coherence")
 
 @metric(
     range=(0, 1),
-    version="1",
+    version="2",
     source="UniM, section 4.3 (HC, SH, ICS); official: "
     "evaluation/interleaved_coherence",
     outputs=OUTPUTS,

@@ -51,7 +51,7 @@ def _fault(sample: Sample, _switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="1",
+    version="2",
     source="UniM, section 4.1 (SC)",
     profiles={"official": {"reading": "official"}},
     check=_fault,

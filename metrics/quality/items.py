@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from mmeval.content import Interleaved, Media, PartKind
-from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.errors import ContentError, CorruptMediaError
 from mmeval.metrics.produced import labelled
 from mmeval.records import CAUSES, Cause, Score, Trial
 
@@ -88,8 +88,8 @@ def quality_of_media(
     """The mean quality of items of a kind, measured alone; inapplicable without any.
 
     A file that is missing or damaged is an item of quality 0, or, where ``unreadable``
-    is ``unscored``, one without a quality. One above the limits of decoding never has
-    one, since it was not decoded.
+    is ``unscored``, one without a quality. One that is not read here, or is above the
+    limits of decoding, never has one, since nobody knows what it shows.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -130,7 +130,7 @@ def _measured(
     except CorruptMediaError as error:
         item.media.read()  # raises where the file is not the one that was produced
         return unreadable_item(str(error), unreadable)
-    except MediaLimitError as error:
+    except ContentError as error:
         return ItemScore.none(str(error))
 
 

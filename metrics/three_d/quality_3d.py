@@ -85,7 +85,7 @@ class _Rules(NamedTuple):
 
 @metric(
     range=(0, 1),
-    version="1",
+    version="2",
     source="UniM, generation quality of 3D items; official: released quality scorer "
     "(NR3D-Q v3)",
     profiles={

@@ -49,7 +49,7 @@ def fused(technical: float, aesthetic: float) -> float:
 
 @metric(
     range=(0, 1),
-    version="1",
+    version="2",
     source="UniM, section 4.1 and appendix (videos): DOVER; official: released quality "
     "scorer",
     needs=("av:video", "torch:hf"),
@@ -71,7 +71,7 @@ def video_quality(
     pixels in three clips of 32 frames, the aesthetic one 32 whole frames of 224 x 224;
     which ones follows from the video and ``seed``. A video that is too short is
     repeated from its start, and one of less than 224 pixels a side is enlarged. A video
-    that is missing or cannot be decoded is 0, or with ``unreadable: unscored``, as in
+    that is missing or damaged is 0, or with ``unreadable: unscored``, as in
     the release, has no quality; one above the limits of decoding has none. Inapplicable
     without a video.
 

@@ -1,7 +1,7 @@
 from collections.abc import Callable
 
 from mmeval.content import Interleaved, Media, PartKind, media_part, text_part
-from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.errors import CorruptMediaError, MediaLimitError, UnsupportedMediaError
 from mmeval.metrics.produced import decoded, media_of, the_only_medium
 from mmeval.records import Score
 from tests.support.trials import trial
@@ -49,5 +49,8 @@ def test_a_medium_that_cannot_be_decoded_is_wrong_or_unscored() -> None:
     )
     assert decoded(OWL, failing(MediaLimitError("too large"))) == Score.unscored(
         "too large"
+    )
+    assert decoded(OWL, failing(UnsupportedMediaError("not read"))) == Score.unscored(
+        "not read"
     )
     assert decoded(OWL, Media.read) == b"owl"

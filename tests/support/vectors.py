@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from tests.support.pictures import DAMAGED, even, medium
+from tests.support.unread_media import UNREAD
 
 COLOURS = {
     "red": (250, 10, 10),
@@ -26,13 +27,13 @@ def colour(name: str) -> Media:
 
 
 def picture(name: str) -> Part:
-    """The picture of a colour; ``broken`` is none, and ``missing`` a file that is not
-    there."""
-    return (
-        MISSING
-        if name == "missing"
-        else media_part(DAMAGED if name == "broken" else colour(name), "image")
-    )
+    """The picture of a colour; ``broken`` is none, ``unread`` is one in a format that
+    mmeval does not read, and ``missing`` a file that is not there."""
+    if name == "missing":
+        return MISSING
+    if name == "unread":
+        return media_part(UNREAD["heic"].media, "image")
+    return media_part(DAMAGED if name == "broken" else colour(name), "image")
 
 
 def answer(*parts: str) -> Interleaved:

@@ -31,7 +31,7 @@ def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",
     source="MMMG, task Music Tempo; official: audio evaluators 54527db8",
     needs=lambda switches: (
         ("librosa:librosa",) if switches["tracker"] == "librosa" else MODEL_NEEDS
@@ -54,7 +54,7 @@ def tempo(
     Range 0 to 1, higher is better. The label under ``tempo_key`` is the wanted number.
     Silence at both ends is cut off; the beats that Beat This finds in the rest are
     counted and divided by its minutes. Twice or half the tempo is wrong. An answer that
-    has not exactly one sound, or one that cannot be decoded, is 0, with the reason as
+    has not exactly one sound, or one that is damaged, is 0, with the reason as
     evidence. Unscored without an answer or a label.
 
     Switches: ``tolerance`` is in beats a minute; ``model`` has the checkpoint

@@ -50,7 +50,7 @@ def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",
     source="MMMG, tasks Voice Attribution and Multi-Lingual Speech; official: audio "
     "evaluators 54527db8",
     needs=lambda switches: (
@@ -90,7 +90,7 @@ def pitch_band(
     bands, and in the one that holds most loudness the mean is taken, weighted by
     loudness. A sound without a voiced moment is 0, also one that is too short to
     measure (below 0.08 seconds). An answer that has not exactly one sound, or one that
-    cannot be decoded, is 0, with the reason as evidence. Unscored without an answer,
+    is damaged, is 0, with the reason as evidence. Unscored without an answer,
     and with another label.
 
     Switches: ``gender`` chooses the band; where it is empty a ``model`` finds the

@@ -43,7 +43,7 @@ def _gender_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",
     source="MMMG, tasks Voice Attribution and Multi-Lingual Speech; official: audio "
     "evaluators 54527db8",
     needs=MODEL_NEEDS,
@@ -61,7 +61,7 @@ def speaker_gender(
     """1 when the answer's voice has the gender in the sample's label, else 0.
 
     Range 0 to 1, higher is better. An answer that has not exactly one sound, or one
-    that cannot be decoded, is 0, with the reason as evidence. Unscored without an
+    that is damaged, is 0, with the reason as evidence. Unscored without an
     answer, and without a label that is ``male`` or ``female``.
 
     Switches: ``model`` is a classifier of speech; ``male_class`` is its class for men;
@@ -105,7 +105,7 @@ def _voice_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",
     source="MMMG, tasks Voice Replication and Conversation; official: audio evaluators "
     "54527db8",
     needs=MODEL_NEEDS,
@@ -133,9 +133,9 @@ def speaker_similarity(
       another number of sounds is 0. Different speakers need not differ, and without two
       turns of one speaker there is nothing to fail.
 
-    An answer without the wanted sounds, or with one that cannot be decoded, is 0, with
+    An answer without the wanted sounds, or with one that is damaged, is 0, with
     the reason as evidence. Unscored without an answer, without the label, and where the
-    sound of the data is missing or cannot be decoded.
+    sound of the data is missing or damaged.
 
     Switches: ``model`` is an x-vector model. ``threshold`` is .93 in every released
     scorer; the paper says .86. The first ``seconds`` of each sound are used; the

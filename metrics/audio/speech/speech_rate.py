@@ -41,7 +41,7 @@ def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",
     source="MMMG, tasks Voice Attribution and Multi-Lingual Speech; official: audio "
     "evaluators 54527db8",
     needs=MODEL_NEEDS,
@@ -72,7 +72,7 @@ def speech_rate(
     split at single blanks, so that an empty transcript counts as one word; of Chinese
     the characters are counted, blanks included. The minutes are those of the sound
     without the silence at both ends. An answer that has not exactly one sound, or one
-    that cannot be decoded, is 0, with the reason as evidence. Unscored without an
+    that is damaged, is 0, with the reason as evidence. Unscored without an
     answer, and with another label.
 
     Switches: with ``source`` as ``text``, the words are those of the answer's text and

@@ -63,7 +63,7 @@ def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="3",
+    version="4",
     source="MMMG, Transcript Editing, Transcript Generation, Conversation; official: "
     "audio evaluators 54527db8",
     needs=MODEL_NEEDS,
@@ -89,7 +89,7 @@ def transcript_constraints(
     answer must have exactly one sound, and is 0 or 1. Or it maps the numbers of turns,
     from 0, to such labels: then the answer must have as many sounds as the label
     ``order_key`` has speakers, and the mean over those turns counts. An answer with
-    another number of sounds, or with one that cannot be decoded, is 0, with the reason
+    another number of sounds, or with one that is damaged, is 0, with the reason
     as evidence. Unscored without an answer, and where the labels are none of this.
 
     Switches: ``model``, ``processor`` and ``language`` are those of ``transcript``,

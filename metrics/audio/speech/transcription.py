@@ -110,7 +110,7 @@ def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",
     source="MMMG, the speech tasks; official: audio evaluators 54527db8",
     needs=MODEL_NEEDS,
     profiles={"official": {"blanks": "drop_wanted"}},
@@ -133,8 +133,8 @@ def transcript(
 
     Range 0 to 1, higher is better. The wanted text is the sample's label under
     ``text_key``, else the first reference's text. Both texts are normalised as Whisper
-    normalises English. An answer that has not exactly one sound, or one that cannot be
-    decoded, is 0, with the reason as evidence. Unscored without an answer, and where no
+    normalises English. An answer that has not exactly one sound, or one that is
+    damaged, is 0, with the reason as evidence. Unscored without an answer, and where no
     text is wanted.
 
     Switches: ``model`` is a Whisper model, ``processor`` the model with its tokenizer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.errors import ContentError
 from mmeval.metric import metric
 from mmeval.metrics.image.pictures import stored_rgb
 from mmeval.metrics.image.quality.pristine import pristine
@@ -110,9 +110,7 @@ def _looked_at(item: Item) -> dict[str, Any]:
         return {LABEL: item.label, "niqe": None, REASON: UNSEEN}
     try:
         distance = niqe_of(stored_rgb(item.media))
-    except MediaLimitError as error:
-        return {LABEL: item.label, "niqe": None, REASON: str(error)}
-    except CorruptMediaError as error:
+    except ContentError as error:
         item.media.read()  # raises where the file is not the one that was produced
         return {LABEL: item.label, "niqe": None, REASON: str(error)}
     reason = {} if distance.niqe is not None else {REASON: distance.fault}

@@ -60,7 +60,7 @@ def captioned_all(
     in two is captioned once.
 
     Text stays as it is and code is kept verbatim; hidden reasoning is left out. A
-    placeholder without a medium, and a file that cannot be decoded, are replaced by a
+    placeholder without a medium, and a file that is damaged, are replaced by a
     note. ``prompts`` are the switches by kind, as a metric is given them. Raises
     PromptError for a prompt that was not bound, or cannot be rendered with a medium.
 
@@ -264,14 +264,16 @@ def _of_data(part: Part, caption: Caption | None) -> Caption | None:
 
 
 def _released(part: Part, reply: Reply | None) -> Caption | None:
-    """The caption as in the published script, where a failed caption is an empty
-    one."""
+    """The caption as in the published script, where a failed caption is an empty one.
+    One of a medium that could not be sent is lost, as nobody has looked at it."""
     bare = Caption(part.label, part.kind)
     if released.is_not_found(part):
         return replace(bare, text=released.not_found(part.label))
     if reply is None:
         return None  # a tag that stays, or an item without a tag
     error = reply.response.error
+    if error is not None and error.kind == "unsupported":
+        return _told(bare, reply)
     if error is not None:
         return replace(
             bare,

@@ -362,7 +362,7 @@ def judge_pattern(
 
     Range 0 to 1, higher is better. The answer's words for it are the first ``<<...>>``
     on one line; the label ``pattern_key`` describes the true pattern. An answer without
-    these words, without a picture in a place, or whose last picture cannot be decoded
+    these words, without a picture in a place, or whose last picture is damaged
     is 0 and no judge is asked. Unscored without the label, or where a reply is lost
     that matters; ``lost: wrong`` (profile ``official``) as in ``judge_presence``.
     ``reading: official`` looks for "yes" in the last 20 characters of the reply;

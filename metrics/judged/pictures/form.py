@@ -113,7 +113,7 @@ def question(
         _sign(judged, rule, roles, left_out)
         described = metric(
             range=(0, 1),
-            version="1",
+            version="2",
             source=source,
             profiles={"official": profile},
             check=check,

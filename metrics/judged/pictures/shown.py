@@ -1,7 +1,7 @@
 """The pictures that a judge is shown: the only, the last, each, an edited region.
 
 Each raises Settled where there is nothing to show: with 0 for a fault of the answer
-(too few or too many pictures, one that cannot be decoded), with the reason as evidence;
+(too few or too many pictures, one that is damaged), with the reason as evidence;
 unscored for a fault of the sample.
 """
 

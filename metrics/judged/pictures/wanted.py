@@ -113,7 +113,7 @@ def judge_presence(
     shows the judge only the box ``bbox_key`` of the only picture, an edited one,
     widened as ``edit_outside_ssim`` says.
 
-    An answer without the right number of pictures, or with one that cannot be decoded,
+    An answer without the right number of pictures, or with one that is damaged,
     is 0 and no judge is asked. Unscored where the row has no descriptions, and where a
     reply is lost that matters, with bounds; ``lost: wrong`` (profile ``official``)
     counts replies that came and cannot be used as wrong. ``reading: official`` asks for

@@ -48,7 +48,7 @@ def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="1",
+    version="2",
     source="UEval, sections 3 and 4; official: its released evaluator",
     outputs=OUTPUTS,
     profiles={

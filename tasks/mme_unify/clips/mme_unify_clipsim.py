@@ -43,7 +43,7 @@ def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(-1, 1),
-    version="1",
+    version="2",
     source="MME-Unify, section 3.2 and the released scripts",
     needs=_needs,
     check=_fault,
@@ -61,7 +61,7 @@ def mme_unify_clipsim(
 
     Range -1 to 1, higher is better. Up to 16 key frames of the answer count, and of a
     text the first 70 words, of these 77 tokens. An answer that has not exactly one
-    clip, or one that cannot be decoded, stands in no mean, or with ``missing: zero`` is
+    clip, or one that is damaged, stands in no mean, or with ``missing: zero`` is
     0, with the reason as evidence. Unscored without the text under ``text_key``.
     ``model`` and ``vectors`` are as for ``clip_image_similarity``; a clip's line has a
     vector for each frame in ``vector``. Evidence: each cosine.

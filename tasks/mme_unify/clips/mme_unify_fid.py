@@ -42,7 +42,7 @@ Tvg = Literal["first_ref_frame", "none"]
 
 @metric(
     range=RANGE,
-    version="1",
+    version="2",
     source="MME-Unify, section 3.2 and the released scripts",
     needs=NEEDS,
     profiles={"official": {"tvg_fid": "none"}},
@@ -60,7 +60,7 @@ def mme_unify_fid(
     Higher is better. The distance is the mean squared one of the features of up to 16
     key frames from those of the picture, to Inception-v3; the usual FID is another.
     Each is squeezed to 299 x 299 pixels. An answer that has not exactly one clip, or
-    one that cannot be decoded, stands in no mean, or with ``missing: zero`` is 0, with
+    one that is damaged, stands in no mean, or with ``missing: zero`` is 0, with
     the reason as evidence. Unscored where the picture cannot be decoded.
 
     ``tvg_fid``: of an input without a picture the frames are compared with the first

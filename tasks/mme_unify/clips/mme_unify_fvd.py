@@ -36,7 +36,7 @@ _NETWORK = Network(resnet50, resnet50_features, SIDE)
 
 @metric(
     range=RANGE,
-    version="1",
+    version="2",
     source="MME-Unify, section 3.2 and the released scripts",
     needs=NEEDS,
 )
@@ -52,7 +52,7 @@ def mme_unify_fvd(
     Higher is better. The distance is the squared one of the mean features of frames to
     ResNet-50; the usual FVD is another. Up to 16 key frames of the answer are compared
     with as many even ones of the reference, each squeezed to 224 x 224 pixels. An
-    answer that has not exactly one clip, or one that cannot be decoded, stands in no
+    answer that has not exactly one clip, or one that is damaged, stands in no
     mean, or with ``missing: zero`` is 0, with the reason as evidence. Unscored without
     the reference's clip, and where that cannot be decoded. Evidence: the ``distance``
     and the number of ``frames``.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from mmeval.content import Media
-from mmeval.errors import ContentError, MediaLimitError
+from mmeval.errors import ContentError, CorruptMediaError
 from mmeval.metric import metric
 from mmeval.metrics.image.networks.clip import CLIP_B32, clip_needs, embedder
 from mmeval.metrics.produced import media_of, undecodable, wrong
@@ -17,6 +17,7 @@ from mmeval.tasks.mme_unify.pictures.verdict import (
     Seen,
     Tie,
     candidates_of,
+    first_unknown,
     pictures_in,
     seen_together,
     similarities,
@@ -36,7 +37,7 @@ def _fault(sample: Sample, _switches: object = None) -> str:
 
 @metric(
     range=(0, 1),
-    version="1",
+    version="2",
     source="MME-Unify, section 3.3 and the released scripts",
     needs=clip_needs,
     profiles={"official": {"tie": "first", "files": "released"}},
@@ -54,16 +55,16 @@ def mme_unify_image(
 ) -> list[Score]:
     """1 when the answer's picture is nearest to the first candidate, by CLIP, else 0.
 
-    An answer that has not exactly one picture, or one that cannot be decoded, is wrong,
+    An answer that has not exactly one picture, or one that is damaged, is wrong,
     with the reason as evidence. Unscored where a candidate's picture is missing or
-    cannot be decoded.
+    damaged.
 
     Switches: ``model`` and ``vectors`` as for ``clip_image_similarity``; ``tie``: where
     the first candidate and another are equally near, it is ``wrong``, or the ``first``
     wins; ``files: released``, as the authors' script of the task does, to which
-    ``script`` belongs: a picture that cannot be decoded has the similarity 0 to all
+    ``script`` belongs: a picture that is damaged has the similarity 0 to all
     candidates, so that the first wins (not in ``iee``), and so does one whose file is
-    missing in ``al``. A candidate that cannot be decoded has the similarity 0. One
+    missing in ``al``. A candidate that is damaged has the similarity 0. One
     whose file is missing makes the answer wrong, in ``csq`` only the first; the others
     are left out there. In ``iee`` an answer without a text is wrong. Evidence: the
     cosine with each candidate.
@@ -122,15 +123,13 @@ def _score(
         found = [0.0] * len(asked.candidates)
         return Score(float(wins(found, 0, tie)), evidence={"cosines": found})
     answer, *candidates = seen
-    compared = (
-        files == "released"
-        and script != "iee"
-        and not isinstance(answer, MediaLimitError)
-    )
-    if isinstance(answer, ContentError) and not compared:
-        return undecodable(asked.answer, answer)
-    lost = next((one for one in candidates if isinstance(one, ContentError)), None)
-    if lost is not None and files == "strict":
+    is_followed = files == "released" and script != "iee"
+    if isinstance(answer, ContentError):
+        is_damaged = isinstance(answer, CorruptMediaError)
+        if not (is_damaged and is_followed):
+            return undecodable(asked.answer, answer)
+    lost = first_unknown(candidates, damaged=files == "strict")
+    if lost is not None:
         return Score.unscored(f"a candidate: {lost}")
     found = similarities(answer, candidates)
     return Score(float(wins(found, 0, tie)), evidence={"cosines": found})

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from mmeval.content import Media
-from mmeval.errors import ContentError, MediaLimitError
+from mmeval.errors import ContentError, CorruptMediaError
 from mmeval.metric import metric
 from mmeval.metrics.image.networks.clip import CLIP_B32, clip_needs, embedder
-from mmeval.metrics.produced import undecodable
 from mmeval.records import Sample, Score, Trial
 from mmeval.system import PathOrName
 from mmeval.tasks.mme_unify.mme_unify_maze import ACTION
@@ -19,6 +17,7 @@ from mmeval.tasks.mme_unify.pictures.verdict import (
     Seen,
     Tie,
     candidates_of,
+    first_unknown,
     seen_together,
     similarities,
     wins,
@@ -44,7 +43,7 @@ def _fault(sample: Sample, _switches: object = None) -> str:
 
 @metric(
     range=(0, 1),
-    version="1",
+    version="2",
     source="MME-Unify, section 3.3 and the released script",
     needs=clip_needs,
     profiles={"official": {"vcot": "official", "tie": "first"}},
@@ -67,17 +66,17 @@ def mme_unify_maze_image(
     move. Where the data's pictures show the states ``before`` the moves, that is the
     next one, and the last move, after which the maze is not drawn, is left out; a maze
     of one move has no share then. With ``step_images: after`` it is the one of the move
-    itself. A turn without a picture, or with one that is missing or cannot be decoded,
+    itself. A turn without a picture, or with one that is missing or damaged,
     is wrong.
 
     ``official``, as the released script: the steps are all actions, Finish among them,
     whose picture is never right; that of a step is right where it is nearest to the
-    state of the same number. One that is missing or cannot be decoded has the
+    state of the same number. One that is missing or damaged has the
     similarity 0 to all, so that it is right in the first step, and so has such a state.
 
     The weight of a share is the number of its steps. Unscored where a state is missing
-    or cannot be decoded, unless ``official``, and where a picture is above the limits
-    of decoding. Switches: ``model``, ``tie`` and ``vectors`` as for
+    or damaged, unless ``official``, and where a picture or a state is not read here or
+    is above the limits of decoding. Switches: ``model``, ``tie`` and ``vectors`` as for
     ``mme_unify_image``. Evidence: the wrong steps.
     """
     embed = embedder(model, vectors)
@@ -146,13 +145,13 @@ def _score(asked: _Asked, seen: Sequence[Seen], vcot: Vcot, tie: Tie) -> Score:
     pictures = dict(zip(asked.pictures, seen, strict=False))
     drawn = dict(zip(asked.states, seen[len(pictures) :], strict=True))
     weight = len(asked.wanted)
-    lost = next((one for one in drawn.values() if isinstance(one, ContentError)), None)
-    if lost is not None and vcot == "paper":
+    lost = first_unknown(drawn.values(), damaged=vcot == "paper")
+    if lost is not None:
         return Score.unscored(f"a state of the maze: {lost}", weight=weight)
-    for step, one in pictures.items():
-        if isinstance(one, MediaLimitError):
-            return replace(undecodable(asked.pictures[step], one), weight=weight)
-    nothing = ContentError("the file is missing")
+    unknown = first_unknown(pictures.values(), damaged=False)
+    if unknown is not None:
+        return Score.unscored(str(unknown), weight=weight)
+    nothing = CorruptMediaError("the file is missing")
     states = [drawn.get(at, nothing) for at in range(asked.drawn)]
     if vcot == "official":
         pictures |= dict.fromkeys(asked.missing, nothing)

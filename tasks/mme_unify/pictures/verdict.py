@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from mmeval.content import Media, Part
-from mmeval.errors import ContentError
+from mmeval.errors import ContentError, CorruptMediaError
 from mmeval.metrics.image.networks.clip import CLIP, Embedder, Shown, cosines
 from mmeval.records import Sample
 
@@ -47,8 +47,19 @@ def seen_together(
     return [[next(found) for _ in group] for group in groups]
 
 
+def first_unknown(seen: Iterable[Seen], *, damaged: bool) -> ContentError | None:
+    """Why the first picture that was not seen is unknown: it is not read here, or is
+    above the limits; with ``damaged`` also where it is damaged."""
+    for one in seen:
+        if isinstance(one, CorruptMediaError) and not damaged:
+            continue
+        if isinstance(one, ContentError):
+            return one
+    return None
+
+
 def similarities(answer: Seen, candidates: Sequence[Seen]) -> list[float]:
-    """The cosine with each candidate; 0 where one of both cannot be decoded, as in the
+    """The cosine with each candidate; 0 where one of both is damaged, as in the
     released scripts."""
     return [
         0.0

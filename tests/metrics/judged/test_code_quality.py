@@ -99,6 +99,12 @@ def test_a_tag_without_code_is_0_or_unscored_and_no_judge_is_asked(
     assert (official.score.value, official.score.bounds) == (None, (0, 1))
 
 
+def test_a_file_that_is_not_read_here_is_unscored() -> None:
+    packed = Part("code", media=Media.from_bytes(tiny_media.zipped("a.py")))
+    done = quality(Trial(unim_sample(), output=Interleaved((packed,))))
+    assert (done.score.status, done.calls["judge"]) == ("unscored", [])
+
+
 def test_code_in_a_file_of_its_own_is_read_and_of_long_code_the_beginning_shown() -> (
     None
 ):

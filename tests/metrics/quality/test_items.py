@@ -1,7 +1,7 @@
 import pytest
 
 from mmeval.content import Interleaved, Media, media_part
-from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.errors import CorruptMediaError, MediaLimitError, UnsupportedMediaError
 from mmeval.metrics.quality import items as of
 from mmeval.records import Score
 from tests.support.pictures import even, medium
@@ -87,6 +87,16 @@ def test_a_tag_without_a_file_is_worth_nothing_and_an_item_beyond_a_limit_unscor
     )
     score = measured(RED, how=MediaLimitError("too large"))
     assert (score.status, score.bounds) == ("unscored", (0.0, 1.0))
+
+
+@pytest.mark.parametrize("unreadable", ["zero", "unscored"])
+def test_an_item_that_is_not_read_here_is_never_worth_nothing(
+    unreadable: of.Unreadable,
+) -> None:
+    how = UnsupportedMediaError("a format that is not read")
+    score = measured(RED, how=how, unreadable=unreadable)
+    assert (score.status, score.bounds) == ("unscored", (0.0, 1.0))
+    assert "a format that is not read" in score.reason
 
 
 def test_an_unknown_item_leaves_bounds_and_an_unavailable_one_is_left_out() -> None:

@@ -267,3 +267,12 @@ def test_the_released_script_finds_no_file_for_code_and_takes_a_failed_caption_a
     )
     assert (found.text, found.lost) == (data.text, data.lost) == ("<image1:>", "")
     assert "server: no" in found.captions[0].remarks[0]
+
+
+def test_a_medium_that_cannot_be_sent_is_lost_in_the_released_form_too() -> None:
+    found, _ = put(
+        answer("<image1>", image1=RED),
+        lambda _: Response.failed("unsupported", "a.heic: it is not read"),
+        form=RELEASED,
+    )
+    assert (found.cause, "a.heic" in found.lost) == ("final", True)

@@ -81,6 +81,19 @@ def test_a_picture_that_cannot_be_read_is_wrong_and_in_some_scripts_right(
     assert scores(vectors, asked(":", "missing"), script=script) == missing
 
 
+@pytest.mark.parametrize("script", ["csq", "al", "sd", "iee"])
+@pytest.mark.parametrize(
+    ("given", "among"),
+    [("unread", FOUR), ("red", ("red", "unread")), ("red", ("unread", "red"))],
+    ids=["the answer", "another candidate", "the right candidate"],
+)
+def test_a_picture_that_is_not_read_here_leaves_it_unscored(
+    given: str, among: tuple[str, ...], script: str, vectors: str
+) -> None:
+    trial = asked(":", given, among=among)
+    assert scores(vectors, trial, script=script) == ("unscored", "unscored")
+
+
 @pytest.mark.parametrize(
     ("script", "first", "other"),
     [("csq", 0, 1), ("al", 0, 0), ("sd", 0, 0), ("iee", 0, 0)],

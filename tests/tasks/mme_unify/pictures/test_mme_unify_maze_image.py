@@ -99,6 +99,15 @@ def test_a_picture_that_cannot_be_read_is_wrong_and_in_the_script_right_at_the_f
 
 
 @pytest.mark.parametrize("profile", ["standard", "official"])
+def test_a_picture_that_is_not_read_here_leaves_the_maze_unscored(
+    profile: str, vectors: str
+) -> None:
+    trial = asked("unread", "red", None)
+    score = score_of(mme_unify_maze_image, trial, profile, vectors=vectors)
+    assert (score.status, "image/heic" in score.reason) == ("unscored", True)
+
+
+@pytest.mark.parametrize("profile", ["standard", "official"])
 def test_a_picture_above_the_limits_leaves_the_maze_unscored(
     profile: str, tmp_path: Path
 ) -> None:
