@@ -21,7 +21,7 @@ SNIFF_BYTES = 4096
 MAX_BOXES = 10_000
 """Boxes of an MP4 file that are inspected; a file that hides its tracks behind more of
 them is hostile."""
-_OLD_OFFICE = "application/msword"
+OLD_OFFICE = "application/msword"
 _TO_HANDLER = (b"moov", b"trak", b"mdia", b"hdlr")
 """The boxes, one inside the other, that lead to the handler of a track."""
 
@@ -51,7 +51,7 @@ _MAGIC: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         (rb"FLV\x01", "video/x-flv"),
         (rb"(?:\xef\xbb\xbf)?\s{0,64}%PDF-[0-9]", "application/pdf"),
         # or another old office file, Excel's aside
-        (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", _OLD_OFFICE),
+        (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", OLD_OFFICE),
         (rb"glTF[\x01\x02]\0\0\0", "model/gltf-binary"),
         (rb"ply[ \t]*(?:\r\n?|\n)(?:comment[^\n]*\n)*format ", "model/ply"),
         (
@@ -117,7 +117,7 @@ _SUFFIX_BY_MIME: Mapping[str, str] = {
     "video/x-flv": ".flv",
     "application/pdf": ".pdf",
     "application/json": ".json",
-    _OLD_OFFICE: ".doc",
+    OLD_OFFICE: ".doc",
     ZIP: ".zip",
     "model/gltf-binary": ".glb",
     "model/ply": ".ply",
@@ -147,9 +147,7 @@ def sniff_file(file: BinaryIO, name: str = "") -> str:
     office file, and an MP4's tracks."""
     head, size, tail = file.read(SNIFF_BYTES), file.seek(0, os.SEEK_END), b""
     if head.startswith(b"\xd0\xcf\x11\xe0") and len(head) > 52:
-        file.seek(
-            (int.from_bytes(head[48:52], "little") + 1) << (12 if head[30] == 12 else 9)
-        )
+        file.seek(old_office_directory(head))
         tail = file.read(SNIFF_BYTES)
     mime = sniff_mime(head, name, size=size, tail=tail)
     if mime == ZIP:
@@ -186,6 +184,13 @@ def sniff_mime(
     ):
         return "model/stl"
     return unread_mime(head) or _sniff_text(head, name)
+
+
+def old_office_directory(head: bytes) -> int:
+    """The place of the directory of an old office file, by its first bytes; it may lie
+    beyond the end of one that is cut short."""
+    sector_bits = 12 if head[30:31] == b"\x0c" else 9
+    return (int.from_bytes(head[48:52], "little") + 1) << sector_bits
 
 
 def suffix_for(mime: str) -> str:
@@ -228,9 +233,9 @@ def boxes(file: BinaryIO, at: int, end: int) -> Iterator[Box]:
 
 def _by_content(mime: str, head: bytes, tail: bytes) -> str:
     """The type of a container, which depends on what is inside."""
-    if mime == _OLD_OFFICE and _LOCKED in tail:
+    if mime == OLD_OFFICE and _LOCKED in tail:
         return LOCKED_OFFICE
-    if mime == _OLD_OFFICE and any(name in tail for name in _BOOKS):
+    if mime == OLD_OFFICE and any(name in tail for name in _BOOKS):
         return _EXCEL
     # Matroska holds sound alone as often as video; the names of its codecs are near the
     # start.

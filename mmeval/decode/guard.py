@@ -14,7 +14,12 @@ import warnings
 from collections.abc import Iterable, Iterator
 
 from mmeval.content.media import Media, MediaKind
-from mmeval.content.media_type import UNKNOWN_MIME
+from mmeval.content.media_type import (
+    OLD_OFFICE,
+    SNIFF_BYTES,
+    UNKNOWN_MIME,
+    old_office_directory,
+)
 from mmeval.content.zip_type import ZIP, has_directory
 from mmeval.decode.container_header import missing_bytes
 from mmeval.decode.limits import DecodeLimits, within
@@ -43,6 +48,8 @@ _UNSUPPORTED_WORDS = re.compile(
 nor codes for it."""
 _WORDS = ("text/", "model/mtl")
 """Types that are read as words alone."""
+_CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+"""Bytes that no text has, whatever its encoding."""
 _ADDRESS = re.compile(r"(?:\bimage )?(?:\bfile )?<[^<>]* at 0x[0-9a-fA-F]+>")
 
 
@@ -63,16 +70,25 @@ def whole_bytes(media: Media, limits: DecodeLimits) -> bytes:
 def not_read(media: Media, kinds: Iterable[MediaKind], what: str) -> ContentError:
     """The error for a medium of a type that the decoder of some kinds does not take.
 
-    It is unsupported if its first bytes are those of a known format of these kinds.
-    What is of no known format, of another kind or mere text is the wrong answer, and
-    so is a zip that is cut short. ``what`` is what it should have been.
+    It is unsupported if its first bytes are those of a known format of these kinds, or
+    a document of words in another encoding. What is of no known format, of another kind
+    or mere text is the wrong answer, and so is an archive that is cut short. ``what``
+    is what it should have been.
     """
     words = f"{media.label}: it is {media.mime}, {what}"
-    is_known = media.mime != UNKNOWN_MIME and not media.mime.startswith(_WORDS)
-    if media.kind not in kinds or not is_known:
+    if media.kind not in kinds or media.mime.startswith(_WORDS):
         return CorruptMediaError(words)
-    if media.mime == ZIP and not has_directory(io.BytesIO(media.read())):
+    data = media.read()
+    if media.mime == UNKNOWN_MIME:
+        if _CONTROL.search(data, 0, SNIFF_BYTES):
+            return CorruptMediaError(words)
+        return UnsupportedMediaError(
+            f"{media.label}: it is text in another encoding than UTF-8 or UTF-16"
+        )
+    if media.mime == ZIP and not has_directory(io.BytesIO(data)):
         return CorruptMediaError(f"{media.label}: it is a zip without a directory")
+    if media.mime == OLD_OFFICE and old_office_directory(data[:64]) >= len(data):
+        return CorruptMediaError(f"{media.label}: it is cut short ({media.mime})")
     return UnsupportedMediaError(words)
 
 

@@ -26,6 +26,9 @@ _MESH_TYPES = {
     "model/gltf-binary": "glb",
 }
 
+_UNREAD_OFF = re.compile(rb"(?:ST)?C?N?(?:OFF BINARY|4n?OFF|nOFF)\s")
+"""Binary, or of other than three dimensions."""
+
 
 class MeshArrays(NamedTuple):
     """Coordinates of vertices (n x 3), vertices of faces (m x 3; none: a point
@@ -108,6 +111,10 @@ def mesh_steps(
     bare: Any = {"skip_materials": True} if kind in ("obj", "glb") else {}
 
     def build() -> Iterator[Step]:
+        if kind == "off" and _UNREAD_OFF.match(media.read()):
+            raise NotImplementedError(
+                "an OFF that is binary or not of three dimensions"
+            )
         data = (
             _with_wide_numbers(media.read())
             if plain and kind == "ply"

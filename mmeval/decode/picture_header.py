@@ -29,6 +29,9 @@ MAX_PIECES = 100_000
 usual chunks has 65,536."""
 _MARKER = re.compile(rb"\xff+([^\x00\xd0-\xd7\xff])")
 _SCAN, _END = 0xDA, 0xD9
+_UNREAD_FRAMES = (0xC5, 0xC6, 0xC7, 0xCB, 0xCD, 0xCE, 0xCF, 0xF7)
+"""Frames of a JPEG that libjpeg does not read: in layers, lossless by arithmetic, and
+JPEG-LS."""
 
 
 def check_size(media: Media, *, limits: DecodeLimits) -> None:
@@ -52,8 +55,8 @@ def check_size(media: Media, *, limits: DecodeLimits) -> None:
 
 
 def check_pieces(data: bytes, kind: str) -> None:
-    """Raise ValueError for a PNG or JPEG (``kind``, as in Pillow) of too many
-    pieces."""
+    """Raise ValueError for a PNG or JPEG (``kind``, as in Pillow) of too many pieces,
+    NotImplementedError for a JPEG of a kind that is not read."""
     if kind == "PNG":
         _check_png(data)
     elif kind == "JPEG":
@@ -73,6 +76,8 @@ def _check_jpeg(data: bytes) -> None:
     """Up to the picture's own end: what follows (a film, say) is not the picture."""
     at, count, scans, scanning = 2, 0, 0, False
     while (found := _MARKER.search(data, at)) is not None and found[1][0] != _END:
+        if not scanning and found[1][0] in _UNREAD_FRAMES:
+            raise NotImplementedError(f"a JPEG with frames of type {found[1].hex()}")
         count += 1 if scanning else 1 + found.end(1) - 2 - at
         scanning = found[1][0] == _SCAN
         scans += scanning

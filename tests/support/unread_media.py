@@ -92,6 +92,28 @@ def locked_office() -> bytes:
     return head.ljust(512, b"\0") + directory.ljust(512, b"\0")
 
 
+def locked_workbook() -> bytes:
+    """An ods file with a password, by its manifest."""
+    entries = {
+        "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
+        "META-INF/manifest.xml": "<manifest><encryption-data/></manifest>",
+        "content.xml": "secret",
+    }
+    return tiny.packed(entries, 0)
+
+
+def locked_old_workbook() -> bytes:
+    """An xls file with a password, by the first records of its content."""
+    data = documents.OLD_WORKBOOK.read_bytes()
+    place = data.index(b"\x09\x08\x10\0\0\x06\x05\0")
+    return patched(data, place + 20, b"\x2f\0")
+
+
+def jpeg_ls() -> bytes:
+    data = tiny.picture("JPEG")
+    return patched(data, data.index(b"\xff\xc0") + 1, b"\xf7")
+
+
 def locked_entries() -> bytes:
     """A Word document whose entries have a password."""
     data = bytearray(tiny.word("secret"))
@@ -146,6 +168,13 @@ UNREAD: Mapping[str, Unread] = {
         ),
     ),
     "zip": Unread("document", tiny.zipped("words.txt")),
+    "ods with a password": Unread("document", locked_workbook()),
+    "xls with a password": Unread("document", locked_old_workbook()),
+    "words in latin-1": Unread("document", "café, naïve\n".encode("latin-1")),
+    "words in gbk": Unread("document", "文字内容\n".encode("gbk")),
+    "binary off": Unread("3d", b"OFF BINARY\n" + bytes(60)),
+    "off of four dimensions": Unread("3d", b"4OFF\n1 0 0\n0 0 0 1\n"),
+    "jpeg-ls": Unread("image", jpeg_ls()),
 }
 DAMAGED: Mapping[str, Unread] = {
     "noise as a picture": Unread("image", bytes(range(256))),
@@ -160,6 +189,9 @@ DAMAGED: Mapping[str, Unread] = {
     "material as a mesh": Unread("3d", b"newmtl red\n"),
     "half a word": Unread("document", tiny.word("word " * 99)[:300]),
     "half a workbook": Unread("document", documents.workbook({"a": ""})[:200]),
+    "half an old workbook": Unread(
+        "document", documents.OLD_WORKBOOK.read_bytes()[:3000]
+    ),
     "noise as a document": Unread("document", bytes(range(256))),
 }
 """What is the model's fault, beside it."""

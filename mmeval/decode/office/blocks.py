@@ -39,23 +39,13 @@ def slide_blocks(file: BinaryIO) -> Iterator[list[Any]]:
 
 def sheet_blocks(file: BinaryIO) -> Iterator[list[Any]]:
     """Each sheet's name and its rows, unless it is empty."""
-    with _workbook(file) as book:
+    with python_calamine.CalamineWorkbook.from_filelike(file) as book:
         for name in book.sheet_names:
             rows = filter(None, map(_cells, book.get_sheet_by_name(name).iter_rows()))
             for number, block in enumerate(_tables(rows)):
                 if not number:
                     yield [name]
                 yield block
-
-
-def _workbook(file: BinaryIO) -> python_calamine.CalamineWorkbook:
-    """The opened workbook. Raises NotImplementedError for one with a password."""
-    try:
-        return python_calamine.CalamineWorkbook.from_filelike(file)
-    except python_calamine.PasswordError as error:
-        raise NotImplementedError(
-            "it is encrypted, and its password is not known"
-        ) from error
 
 
 def _cells(row: list[Any]) -> list[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
@@ -27,6 +28,13 @@ OFFICE = tuple(_READERS)
 """The MIME types that are read."""
 _LOCKED = 1
 """The flag of an encrypted entry of a zip."""
+_MANIFEST = "META-INF/manifest.xml"
+_LOCKED_BOOK = re.compile(
+    rb"\x09\x08(?:\x10\0\0\x06\x05\0.{12}|\x08\0\0\x05\x05\0.{4})(?:\x86\0\0\0)?"
+    rb"\x2f\0",
+    re.DOTALL,
+)
+"""How the content of an old workbook with a password begins."""
 _BLOCK_CHARS = 1 << 18
 _MARKUP_CHARS = 4
 """The least count of a cell or a paragraph, so that empty ones have a limit too."""
@@ -117,6 +125,8 @@ def _steps(
         data = media.read()
         if data.startswith(b"PK"):
             _check_entries(media, limits, data)
+        if _is_locked(data):
+            raise NotImplementedError("it is encrypted, and its password is not known")
         for block in read(io.BytesIO(data)):
             blocks.append(block)
             count += _chars(block)
@@ -133,11 +143,21 @@ def _check_entries(media: Media, limits: DecodeLimits, data: bytes) -> None:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         unpacked = sum(entry.file_size for entry in archive.infolist())
         within(media, "max_bytes", limits.max_bytes, unpacked, "bytes, unpacked,")
-        is_locked = any(entry.flag_bits & _LOCKED for entry in archive.infolist())
-        if is_locked:
-            raise NotImplementedError("it is encrypted, and its password is not known")
+        if any(entry.flag_bits & _LOCKED for entry in archive.infolist()):
+            return
         if damaged := archive.testzip():
             raise ValueError(f"its entry {damaged} is damaged")
+
+
+def _is_locked(data: bytes) -> bool:
+    """Whether a document has a password. calamine calls such a workbook unknown."""
+    if not data.startswith(b"PK"):
+        return _LOCKED_BOOK.search(data) is not None
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if any(entry.flag_bits & _LOCKED for entry in archive.infolist()):
+            return True
+        has_manifest = _MANIFEST in archive.namelist()
+        return has_manifest and b"encryption-data" in archive.read(_MANIFEST)
 
 
 def _chars(block: list[Any]) -> int:
