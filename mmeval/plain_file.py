@@ -10,11 +10,15 @@ from io import BufferedReader
 from pathlib import Path
 
 
-def open_plain(path: Path) -> BufferedReader:
-    """The bytes of a file. Raises OSError where it cannot be opened, also for what is
-    not a regular file."""
+def open_plain(path: Path | str, *, folder: int | None = None) -> BufferedReader:
+    """The bytes of a file. With ``folder``, an open folder of which ``path`` is a name,
+    no link is followed. Raises OSError where it cannot be opened, also for what is not
+    a regular file."""
     # a pipe would wait for its writer
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+    if folder is not None:
+        flags |= os.O_NOFOLLOW
+    handle = os.open(path, flags, dir_fd=folder)
     if stat.S_ISREG(os.fstat(handle).st_mode):
         return open(handle, "rb")  # noqa: PTH123  a handle has no path
     os.close(handle)

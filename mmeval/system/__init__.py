@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from mmeval.doors import door
 
 if TYPE_CHECKING:
+    from mmeval.plain_file import open_plain
     from mmeval.system.arguments import (
         AboveZero,
         Checked,
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from mmeval.system.extras import need
     from mmeval.system.folders import own_cache, write_atomic
     from mmeval.system.json_lines import from_line, to_line
-    from mmeval.system.leash import Leash
+    from mmeval.system.leash import Leash, empty_folder
     from mmeval.system.processes import FreshContext, ending, last_lines
     from mmeval.system.threads import OwnThread
 
@@ -32,10 +33,12 @@ __all__ = [
     "PathOrName",
     "Share",
     "ZeroOrMore",
+    "empty_folder",
     "ending",
     "from_line",
     "last_lines",
     "need",
+    "open_plain",
     "own_cache",
     "to_line",
     "write_atomic",

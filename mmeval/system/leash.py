@@ -1,38 +1,51 @@
 """Starts a program that ends, with all that it has started, when this process ends,
 also by ``kill -9``.
 
-The program leads a process group of its own. Beside it in the group a watcher waits for
-the end of this process, which runs this file as a script: by the standard library
-alone, and before it becomes the program.
+Between this process and the program stands a keeper, which runs this file as a script,
+by the standard library alone. On Linux every process below the keeper that loses its
+parent becomes a child of the keeper, so that the keeper finds and ends it also in a
+session of its own. The keeper ends as the program has ended.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import select
 import shutil
 import signal
+import socket
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     import subprocess
 
 _LOOK_SECONDS = 0.5
-"""How often the watcher looks for the process where the system cannot tell it of its
+"""How often the keeper looks for this process where the system cannot report its
 end."""
+_KILL_SECONDS = 5.0
+"""How long the keeper tries to end what the program has started: a process that waits
+for a broken disk cannot be ended."""
+_KEEPER_SECONDS = _KILL_SECONDS + 5.0
+"""How long the keeper itself is waited for."""
+_PARENT_DEATH_SIGNAL, _CHILD_SUBREAPER = 1, 36
+"""PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER of Linux's prctl."""
+_OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_CHUNK = 1 << 16
 
 
 class Leash:
     """A program at work, with pipes to its standard input and output; Ctrl-C does not
     reach it.
 
-    ``errors`` is a file for its error stream, ``scratch`` a folder that is removed with
-    it, if it is there then. Raises OSError where it cannot be started.
+    ``errors`` is a file for its error stream, in which each text of ``hidden`` is
+    replaced by ``***``. ``scratch`` is a folder that is removed with it. Raises OSError
+    where the program cannot be started.
     """
 
     def __init__(
@@ -43,35 +56,51 @@ class Leash:
         cwd: Path | None = None,
         env: Mapping[str, str],
         scratch: Path | None = None,
+        hidden: Sequence[str] = (),
     ) -> None:
         import subprocess
 
-        self._process: subprocess.Popen[bytes] = subprocess.Popen(
-            [
-                sys.executable,
-                "-I",
-                "-S",
-                __file__,
-                str(os.getpid()),
-                str(scratch or ""),
-                *command,
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            cwd=cwd,
-            env=env,
-            bufsize=0,
-            start_new_session=True,
-        )
+        self._scratch = scratch
+        self._folder = -1 if scratch is None else os.open(scratch, _OPEN_FOLDER)
+        self._line, theirs = socket.socketpair()
+        inherited = [theirs.fileno()]
+        if self._folder >= 0:
+            inherited.append(self._folder)
+        words = {
+            "parent": os.getpid(),
+            "line": theirs.fileno(),
+            "scratch": str(scratch or ""),
+            "folder": self._folder,
+            "hides": bool(hidden),
+        }
+        try:
+            self._process: subprocess.Popen[bytes] = subprocess.Popen(
+                [sys.executable, "-I", "-S", __file__, json.dumps(words), *command],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                cwd=cwd,
+                env=env,
+                bufsize=0,
+                start_new_session=True,
+                pass_fds=inherited,
+            )
+        except BaseException:
+            self._release()
+            raise
+        finally:
+            theirs.close()
         assert self._process.stdin is not None and self._process.stdout is not None
         self.stdin = self._process.stdin
         self.stdout = self._process.stdout
-        self._scratch = scratch
+        if hidden:
+            # not by its command line, which all users of the machine can read
+            with contextlib.suppress(OSError):
+                self._line.sendall(json.dumps(list(hidden)).encode() + b"\n")
 
     @property
     def has_ended(self) -> bool:
-        """Whether the program itself has ended; what it has started may go on."""
+        """Whether the program has ended, and with it what it has started."""
         if self._process.returncode is not None:
             return True
         # Its id is not given to another process while it is not waited for.
@@ -90,43 +119,169 @@ class Leash:
         end; then end all of it. Returns the exit status."""
         with contextlib.suppress(OSError):
             self.stdin.close()
-        if by is not None and not self.has_ended:
-            os.kill(self._process.pid, by)
+        if by is not None:
+            self._send(by)
         until = time.monotonic() + seconds
         while not self.has_ended and (left := until - time.monotonic()) > 0:
             time.sleep(min(0.01, left))
         return self.kill()
 
     def kill(self) -> int:
-        """End the program and all in its group, at once. Returns the exit status."""
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-        status = self._process.wait()
+        """End the program and all that it has started, at once. Returns the exit
+        status."""
+        import subprocess
+
+        self._send(signal.SIGKILL)
+        try:
+            status = self._process.wait(_KEEPER_SECONDS)
+        except subprocess.TimeoutExpired:  # something has stopped the keeper
+            self._process.kill()
+            status = self._process.wait()
         for pipe in (self.stdin, self.stdout):
             with contextlib.suppress(OSError):
                 pipe.close()
-        if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
+        self._release()
         return status
 
+    def _release(self) -> None:
+        """Let go of the line and the folder, which is removed here as well: something
+        may have killed the keeper."""
+        self._line.close()
+        folder, self._folder = self._folder, -1
+        if folder >= 0:
+            _remove(folder, str(self._scratch))
+            os.close(folder)
 
-def _become(parent: int, scratch: str, command: list[str]) -> None:
-    """Leave a watcher behind and become the program."""
+    def _send(self, number: signal.Signals) -> None:
+        with contextlib.suppress(OSError):  # it has ended
+            self._line.send(bytes([number]))
+
+
+def empty_folder(folder: int) -> None:
+    """Remove everything in an open folder that can be removed. No link is followed:
+    another program may put one in the place of anything."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            # a link, or a folder that is nested too deep or has just gone
+            with contextlib.suppress(OSError, RecursionError):
+                if entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry.name, ignore_errors=True, dir_fd=folder)
+                else:
+                    os.unlink(entry.name, dir_fd=folder)
+
+
+def _remove(folder: int, path: str) -> None:
+    """Remove an open folder; whatever else may have its path by now stays."""
+    empty_folder(folder)
+    with contextlib.suppress(OSError):
+        there = os.stat(path, follow_symlinks=False)  # noqa: PTH116  the keeper imports no pathlib for this
+        if os.path.samestat(there, os.fstat(folder)):
+            os.rmdir(path)  # noqa: PTH106
+
+
+# --- the keeper
+# --------------------------------------------------------------------------------------
+
+
+def _keep(
+    command: list[str],
+    *,
+    parent: int,
+    line: int,
+    scratch: str,
+    folder: int,
+    hides: bool,
+) -> NoReturn:
+    """Start the program, wait for its end, or for a reason to end it, and end like
+    it."""
+    _set_for_process(_CHILD_SUBREAPER, 1)
+    for inherited in (line, folder):
+        if inherited >= 0:
+            os.set_inheritable(inherited, False)
     watched = -1
     # another system, or an old kernel
     with contextlib.suppress(AttributeError, OSError):
         watched = os.pidfd_open(parent)
     if os.getppid() != parent:
         os._exit(1)
-    middle = os.fork()
-    if middle == 0:
-        if os.fork() == 0:
-            _watch(parent, watched, scratch)
-        os._exit(0)
-    os.waitpid(middle, 0)  # so that the program has no child that it does not know
-    if watched >= 0:
-        os.close(watched)
+    holder = socket.socket(fileno=line)
+    veil = _Veil(_read_hidden(holder)) if hides else None
+    woken, waker = os.pipe()
+    for end in (woken, waker):
+        os.set_blocking(end, False)
+    signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+
+    keeper = os.getpid()
+    program = os.fork()
+    if program == 0:
+        _become(command, keeper, veil)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    # who reads the program's pipes waits for the end of all that hold them
+    os.closerange(0, 2)
+    if veil is not None:
+        os.close(veil.entry)
+
+    _wait(program, parent, watched=watched, woken=woken, holder=holder, veil=veil)
+    status = _killed(program)
+    if veil is not None:
+        veil.close()
+    if folder >= 0:
+        _remove(folder, scratch)
+    _end_like(status)
+
+
+def _wait(
+    program: int,
+    parent: int,
+    *,
+    watched: int,
+    woken: int,
+    holder: socket.socket,
+    veil: _Veil | None,
+) -> None:
+    """Return when the program has ended, or its parent, or when that asks for it."""
+    poll = select.poll()
+    errors = -1 if veil is None else veil.exit
+    for source in (woken, holder.fileno(), watched, errors):
+        if source >= 0:
+            poll.register(source, select.POLLIN)
+    while not _has_ended(program):
+        ready = dict(poll.poll(None if watched >= 0 else 1000 * _LOOK_SECONDS))
+        if woken in ready:
+            with contextlib.suppress(BlockingIOError):
+                os.read(woken, _CHUNK)
+        if veil is not None and errors in ready and not veil.pass_on():
+            poll.unregister(errors)
+        if watched in ready or os.getppid() != parent:
+            return
+        if holder.fileno() in ready and not _passed_on(holder, program):
+            return
+
+
+def _set_for_process(option: int, value: int) -> None:
+    """Set an attribute of this process, where the system is Linux."""
+    with contextlib.suppress(ImportError, AttributeError, OSError):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def _read_hidden(holder: socket.socket) -> list[str]:
+    with holder.makefile("rb", buffering=0) as lines:
+        texts: list[str] = json.loads(lines.readline() or b"[]")
+    return texts
+
+
+def _become(command: list[str], keeper: int, veil: _Veil | None) -> NoReturn:
+    """Become the program, in a session of its own. It ends with the keeper."""
+    os.setsid()
+    _set_for_process(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != keeper:
+        os._exit(1)
+    if veil is not None:
+        os.dup2(veil.entry, 2)
     try:
         os.execvp(command[0], command)
     except OSError as error:
@@ -135,27 +290,126 @@ def _become(parent: int, scratch: str, command: list[str]) -> None:
         os._exit(127)
 
 
-def _watch(parent: int, watched: int, scratch: str) -> None:
-    """End the group when the parent has ended, and remove the folder."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    os.closerange(0, max(0, watched))
-    # the program's pipes: who reads them waits for the end of all that hold them
-    os.closerange(watched + 1, 256)
-    if watched >= 0:
-        select.select([watched], [], [])
-    else:
+def _passed_on(holder: socket.socket, program: int) -> bool:
+    """Send the program the signals that are asked for. False where it should end at
+    once, or nobody holds it any more."""
+    numbers = holder.recv(_CHUNK)
+    for number in numbers:
+        if number == signal.SIGKILL:
+            return False
         with contextlib.suppress(ProcessLookupError):
-            while True:
-                os.kill(parent, 0)
-                time.sleep(_LOOK_SECONDS)
-    group = os.getpgrp()
-    os.setpgid(0, 0)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(group, signal.SIGKILL)
-    if scratch:
-        shutil.rmtree(scratch, ignore_errors=True)
+            os.kill(program, number)
+    return bool(numbers)
+
+
+def _has_ended(program: int) -> bool:
+    """Whether the program itself has ended. It is not waited for yet, so that its group
+    can be named; others that have ended are."""
+    while True:
+        ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if ended is None:
+            return False
+        if ended.si_pid == program:
+            return True
+        os.waitpid(ended.si_pid, 0)
+
+
+def _killed(program: int) -> int:
+    """Kill the program and all that it has started. Returns its wait status."""
+    for kill in (os.killpg, os.kill):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            kill(program, signal.SIGKILL)
+    status = int(signal.SIGKILL)
+    until = time.monotonic() + _KILL_SECONDS
+    while time.monotonic() < until:
+        # The children of one that is killed become children of the keeper: the next
+        # round finds them.
+        for child in _children():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(child, signal.SIGKILL)
+        try:
+            ended, how = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:  # nothing is left
+            break
+        if ended == program:
+            status = how
+        if ended == 0:
+            time.sleep(0.002)
+    return status
+
+
+def _children() -> list[int]:
+    """The children of this process, as Linux lists them; empty elsewhere."""
+    own = os.getpid()
+    try:
+        with open(f"/proc/{own}/task/{own}/children") as listed:  # noqa: PTH123
+            return [int(number) for number in listed.read().split()]
+    except OSError:
+        return []
+
+
+def _end_like(status: int) -> NoReturn:
+    """End with a wait status: by the same signal, or with the same exit status."""
+    if os.WIFSIGNALED(status):
+        import resource
+
+        number = os.WTERMSIG(status)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        with contextlib.suppress(OSError):  # SIGKILL cannot be set
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
+        os.kill(os.getpid(), number)
+    os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+
+
+class _Veil:
+    """A pipe into this process's error stream in which texts are hidden."""
+
+    def __init__(self, hidden: list[str]) -> None:
+        self.exit, self.entry = os.pipe()
+        os.set_blocking(self.exit, False)
+        # the longest first: it may hold another
+        self._hidden = sorted(map(os.fsencode, hidden), key=len, reverse=True)
+        self._held = b""
+
+    def pass_on(self) -> bool:
+        """Write what there is, without the beginning of a text at its end. False at the
+        end of the pipe."""
+        try:
+            data = os.read(self.exit, _CHUNK)
+        except BlockingIOError:
+            return True
+        text = self._held + data
+        for hidden in self._hidden:
+            text = text.replace(hidden, b"***")
+        begun = max(_begun(text, hidden) for hidden in self._hidden)
+        self._held = text[len(text) - begun :]
+        self._write(text[: len(text) - begun])
+        return bool(data)
+
+    def close(self) -> None:
+        """Write all that is left."""
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(self.exit, _CHUNK):
+                self._held += data
+        for hidden in self._hidden:
+            self._held = self._held.replace(hidden, b"***")
+        self._write(self._held)
+
+    def _write(self, text: bytes) -> None:
+        with contextlib.suppress(OSError):  # the disk may be full
+            while text:
+                text = text[os.write(2, text) :]
+
+
+def _begun(text: bytes, hidden: bytes) -> int:
+    """How many bytes at the end of a text may begin a hidden one."""
+    longest = min(len(text), len(hidden) - 1)
+    for count in range(longest, 0, -1):
+        if text.endswith(hidden[:count]):
+            return count
+    return 0
 
 
 if __name__ == "__main__":
-    _become(int(sys.argv[1]), sys.argv[2], sys.argv[3:])
+    _keep(sys.argv[2:], **json.loads(sys.argv[1]))

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.system.leash import Leash
+from mmeval.system.leash import Leash, empty_folder
 from tests.support.cli import wait_for
 from tests.support.processes import gone
 
-FAMILY = "sleep 1000 & echo $$ $!; wait"
-"""A program with a child; writes the ids of both."""
+FAMILY = "sleep 1000 & own=$!; (setsid sleep 1000 & echo $$ $own $!); wait"
+"""A program with a child, and with one that it has left, in a session of its own;
+writes the ids of all."""
 HOLDER = f"""
 import os, sys
 from pathlib import Path
@@ -54,8 +55,9 @@ def test_a_program_that_does_not_end_is_killed_with_its_children() -> None:
     assert (leash.end(0.1), gone(family)) == (-signal.SIGKILL, True)
 
 
-def test_the_children_that_a_program_leaves_behind_are_ended() -> None:
-    leash = held("sleep 1000 & echo $!; exit 4")
+@pytest.mark.parametrize("session", ["", "setsid "])
+def test_the_children_that_a_program_leaves_behind_are_ended(session: str) -> None:
+    leash = held(f"({session}sleep 1000 & echo $!); exit 4")
     child = int(leash.stdout.readline())
     assert (leash.end(10), gone({child})) == (4, True)
 
@@ -67,6 +69,56 @@ def test_a_program_has_no_child_that_it_does_not_know() -> None:
         env=os.environ,
     )
     assert leash.end(10) == 1  # there is none to wait for
+
+
+def test_a_program_ends_with_its_keeper() -> None:
+    leash = held("echo $$; exec sleep 1000")
+    program = int(leash.stdout.readline())
+    leash._process.kill()
+    assert (gone({program}), leash.kill()) == (True, -signal.SIGKILL)
+
+
+def test_a_signal_reaches_the_program() -> None:
+    leash = held("trap 'exit 5' TERM; echo ready; sleep 1000 & wait")
+    leash.stdout.readline()
+    assert leash.end(60, signal.SIGTERM) == 5
+
+
+def test_texts_that_are_hidden_do_not_reach_the_error_stream_in_pieces_either() -> None:
+    words = "printf 'key sk-1234' >&2; sleep 0.1; printf '5678, sk-' >&2"
+    with tempfile.TemporaryFile() as errors:
+        Leash(
+            ["sh", "-c", words], errors=errors, env=os.environ, hidden=["sk-12345678"]
+        ).end(60)
+        assert os.pread(errors.fileno(), 100, 0) == b"key ***, sk-"
+
+
+def test_of_a_scratch_folder_that_a_link_has_replaced_nothing_else_is_removed(
+    tmp_path: Path,
+) -> None:
+    scratch, precious = tmp_path / "scratch", tmp_path / "precious"
+    for folder in (scratch, precious):
+        folder.mkdir()
+        (folder / "file").touch()
+    words = f"mv {scratch} {tmp_path}/moved && ln -s {precious} {scratch}"
+    Leash(["sh", "-c", words], errors=2, env=os.environ, scratch=scratch).end(60)
+    assert (precious / "file").exists()
+    assert not (tmp_path / "moved" / "file").exists()
+
+
+def test_what_is_nested_or_a_link_in_an_emptied_folder_is_removed_alone(
+    tmp_path: Path,
+) -> None:
+    emptied, precious = tmp_path / "emptied", tmp_path / "precious"
+    (emptied / "a" / "b").mkdir(parents=True)
+    precious.mkdir()
+    (precious / "file").touch()
+    for place in (emptied / "link", emptied / "a" / "b" / "link"):
+        place.symlink_to(precious)
+    handle = os.open(emptied, os.O_RDONLY)
+    empty_folder(handle)
+    os.close(handle)
+    assert (list(emptied.iterdir()), (precious / "file").exists()) == ([], True)
 
 
 def test_what_cannot_be_started_says_so_on_its_error_stream() -> None:
@@ -90,7 +142,7 @@ def test_a_program_and_its_children_end_with_the_process_that_holds_them(
     assert holder.stdin is not None
     family = {int(word) for word in holder.stdout.readline().split()}
     holder.send_signal(number)
-    assert (holder.wait(), len(family), gone(family)) == (-number, 2, True)
+    assert (holder.wait(), len(family), gone(family)) == (-number, 3, True)
     wait_for(lambda: not scratch.exists(), "the end of the folder")
     holder.stdin.close()
     holder.stdout.close()
