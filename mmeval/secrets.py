@@ -1,33 +1,50 @@
-"""Hides keys, tokens and passwords in output and files."""
+"""Hides keys, tokens and passwords in output and files: by their names, and wherever
+else their values stand."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-_SECRET = re.compile(
-    r"(^|[_-])(keys?|token|secret|password|passwd|credentials?|authorization)$",
-    re.IGNORECASE,
-)
+_NAMES = "(?:api)?keys?|token|secret|password|passwd|credentials?|authorization"
+_SECRET = re.compile(rf"(^|[_-])({_NAMES})$", re.IGNORECASE)
 
 _WRITTEN_SECRET = re.compile(
-    r"""((?:^|[^A-Za-z0-9])(?:keys?|token|secret|password|passwd|credentials?|authorization)"?\s*[=:]\s*"?)[^\s,;"'}]+""",
+    rf"""((?:^|[^A-Za-z0-9])(?:{_NAMES})"?\s*[=:]\s*"?)[^\s,;"'}}]+""",
     re.IGNORECASE,
 )
 
 HIDDEN = "***"
+COMMAND = "command"
+"""The argument of backends that start a program: its words may hold keys too."""
+MIN_CHARS = 8
+"""Shorter values are hidden by their names alone: they stand in other words too."""
+_LEAST_CHARS = 4
+"""Of a value that is hidden in the words of its own command."""
+_LONG_CHARS = 16
+"""A plain word of this length is a secret, and no word of an answer."""
+_PLAIN_WORD = re.compile(r"[A-Za-z_]+")
+_NOT_OF_A_KEY = re.compile(r"[\s<>|]")
 
 
 def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The mapping with the values of keys, tokens and passwords hidden, at any
-    depth."""
-    return {
-        name: HIDDEN
-        if _SECRET.search(name) and isinstance(value, str) and value
-        else _inner(value)
-        for name, value in values.items()
-    }
+    """The mapping with the values of keys, tokens and passwords hidden, at any depth:
+    by their names, in the words of a command, and wherever else they stand."""
+    named = {name: _by_name(str(name), value) for name, value in values.items()}
+    hidden: dict[str, Any] = without_values(named, secret_values(values))
+    return hidden
+
+
+def secret_values(values: Mapping[str, Any]) -> frozenset[str]:
+    """The values that are secret by their names, at any depth, or by the option before
+    them in a command (``--api-key V``, ``--api-key=V``, ``API_KEY=V``).
+
+    Left out are values that could be words of a text: shorter ones than ``MIN_CHARS``,
+    and plain words such as ``reference``, unless they are long.
+    """
+    return frozenset(value for value in _secrets_in(values) if _is_telling(value))
 
 
 def hidden_names(values: Mapping[str, Any], path: str = "") -> Iterator[str]:
@@ -35,18 +52,108 @@ def hidden_names(values: Mapping[str, Any], path: str = "") -> Iterator[str]:
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield from hidden_names(value, f"{path}{name}.")
-        elif value == HIDDEN:
+        elif value == HIDDEN or (name == COMMAND and _holds_hidden(value)):
             yield f"{path}{name}"
 
 
-def text_without_secrets(text: str) -> str:
-    """A command line with the values of keys, tokens and passwords hidden."""
-    return _WRITTEN_SECRET.sub(rf"\1{HIDDEN}", text)
+def text_without_secrets(text: str, values: Collection[str] = ()) -> str:
+    """A command line with the values of keys, tokens and passwords hidden: those that
+    stand beside their names, and ``values`` wherever they stand."""
+    return text_without_values(_WRITTEN_SECRET.sub(rf"\1{HIDDEN}", text), values)
 
 
-def _inner(value: Any) -> Any:
+def text_without_values(text: str, values: Collection[str]) -> str:
+    """A text with secret values hidden, wherever they stand in it."""
+    # the longest first: it may hold another
+    for value in sorted(values, key=len, reverse=True):
+        text = text.replace(value, HIDDEN)
+    return text
+
+
+def without_values(item: Any, values: Collection[str]) -> Any:
+    """A value of JSON, of any kind, with secret values hidden in all of its texts."""
+    if isinstance(item, str):
+        return text_without_values(item, values)
+    if isinstance(item, Mapping):
+        return {
+            without_values(name, values): without_values(value, values)
+            for name, value in item.items()
+        }
+    if isinstance(item, list | tuple):
+        return [without_values(value, values) for value in item]
+    return item
+
+
+def _by_name(name: str, value: Any) -> Any:
+    """A value with what is secret by a name hidden in it."""
+    if isinstance(value, str) and value and _SECRET.search(name):
+        return HIDDEN
+    if name == COMMAND:
+        return _without_secret_words(value)
     if isinstance(value, Mapping):
-        return without_secrets(value)
-    return (
-        [_inner(item) for item in value] if isinstance(value, (list, tuple)) else value
-    )
+        return {inner: _by_name(str(inner), item) for inner, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_by_name("", item) for item in value]
+    return value
+
+
+def _secrets_in(values: Any, name: str = "") -> Iterator[str]:
+    if isinstance(values, Mapping):
+        for inner, value in values.items():
+            yield from _secrets_in(value, str(inner))
+    elif name == COMMAND:
+        yield from _secret_words(_words(values))
+    elif isinstance(values, list | tuple):
+        for value in values:
+            yield from _secrets_in(value)
+    elif _SECRET.search(name) and isinstance(values, str | int):
+        yield str(values)
+
+
+def _is_telling(value: str) -> bool:
+    """Whether a value is a secret wherever it stands."""
+    if len(value) < MIN_CHARS or _NOT_OF_A_KEY.search(value):
+        return False
+    return len(value) >= _LONG_CHARS or _PLAIN_WORD.fullmatch(value) is None
+
+
+# --- commands
+# --------------------------------------------------------------------------------------
+
+
+def _words(command: Any) -> list[str]:
+    """The words of a command: of a text that no shell could read, those between
+    blanks."""
+    if isinstance(command, list | tuple):
+        return [str(word) for word in command]
+    if not isinstance(command, str):
+        return []
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()
+
+
+def _secret_words(words: Sequence[str]) -> Iterator[str]:
+    """The secrets of a command; a word of it may be a command itself (``sh -c``)."""
+    before = ""
+    for word in words:
+        name, equals, value = word.partition("=")
+        if equals and _SECRET.search(name):
+            yield value
+        elif before.startswith("-") and _SECRET.search(before):
+            yield word
+        elif " " in word:
+            yield from _secret_words(_words(word))
+        before = word
+
+
+def _without_secret_words(command: Any) -> Any:
+    """A command with its secrets hidden, also plain words and short ones."""
+    words = _words(command)
+    secrets = [value for value in _secret_words(words) if len(value) >= _LEAST_CHARS]
+    return without_values(command, secrets)
+
+
+def _holds_hidden(command: Any) -> bool:
+    return any(HIDDEN in word for word in _words(command))

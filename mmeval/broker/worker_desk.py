@@ -29,6 +29,7 @@ from mmeval.broker.batcher import BatchRow
 from mmeval.errors import EXIT_UNEXPECTED, Caught, MmevalError, StorageError, UsageError
 from mmeval.records.digests import digest
 from mmeval.records.response import Response
+from mmeval.secrets import without_secrets
 from mmeval.store.media_store import MediaStore
 from mmeval.store.segment import JournalLine, Segment
 from mmeval.store.ticket import raw_head
@@ -235,8 +236,8 @@ def _check(job: WorkerJob, backend: object) -> None:
     """Raises UsageError for a backend that is another one here than in the parent."""
     if not isinstance(backend, BatchBackend) or workers_of(backend):
         raise UsageError(
-            f"the backend {job.backend!r}, made with {dict(job.args)!r}, is no single "
-            "copy of itself"
+            f"the backend {job.backend!r}, made with {without_secrets(job.args)!r}, "
+            "is not a single copy of itself"
         )
     if digest(dict(backend.identity)) != job.identity:
         raise UsageError(

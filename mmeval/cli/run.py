@@ -62,7 +62,10 @@ def run(args: argparse.Namespace) -> int:
     if not settings["tasks"].value and not args.argv:
         write_line(USAGE)
         return EXIT_USAGE
-    return _run(settings, text_without_secrets(shlex.join(("mmeval", *args.argv))))
+    from mmeval.settings.plan import secrets_of
+
+    command = shlex.join(("mmeval", *args.argv))
+    return _run(settings, text_without_secrets(command, secrets_of(settings)))
 
 
 def read_settings(

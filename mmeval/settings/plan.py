@@ -12,7 +12,7 @@ from mmeval.backend.batch_size import BatchSize
 from mmeval.cluster.engine import RayEngine
 from mmeval.errors import UsageError
 from mmeval.run.options import RunOptions
-from mmeval.secrets import without_secrets
+from mmeval.secrets import secret_values, without_secrets
 from mmeval.settings.report_options import ReportContext, refuse_taken
 from mmeval.settings.resolve import Setting, exclude_each_other
 from mmeval.settings.role_flags import model_spec, role_specs
@@ -124,13 +124,14 @@ def _going_to(target: str, values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def secrets_of(settings: Mapping[str, Setting]) -> frozenset[str]:
+    """The values of the settings that are secret wherever they stand."""
+    return secret_values(_as_json(settings))
+
+
 def as_config(settings: Mapping[str, Setting]) -> dict[str, Any]:
     """The settings as a configuration file: JSON, secrets hidden, no ``--config``."""
-    plain = {
-        name: _plain(name, setting.value)
-        for name, setting in settings.items()
-        if name not in ("config", "show_config")
-    }
+    plain = _as_json(settings)
     return without_secrets(
         {
             name: value
@@ -138,6 +139,14 @@ def as_config(settings: Mapping[str, Setting]) -> dict[str, Any]:
             if value not in (None, "", [], {})
         }
     )
+
+
+def _as_json(settings: Mapping[str, Setting]) -> dict[str, Any]:
+    return {
+        name: _plain(name, setting.value)
+        for name, setting in settings.items()
+        if name not in ("config", "show_config")
+    }
 
 
 def _plain_role(spec: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:

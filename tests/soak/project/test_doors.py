@@ -15,7 +15,13 @@ DOORS: dict[str, list[str]] = json.loads(
     Path(__file__).with_name("doors.json").read_text("utf-8")
 )
 """The names of each door, which are the contract with third parties."""
-WHOLE = {"mmeval.errors", "mmeval.wording", "mmeval.plugins", "mmeval.dataset.hub"}
+WHOLE = {
+    "mmeval.errors",
+    "mmeval.secrets",
+    "mmeval.wording",
+    "mmeval.plugins",
+    "mmeval.dataset.hub",
+}
 """Modules that a plugin may import from as well."""
 OURS = ("mmeval.tasks", "mmeval.metrics", "mmeval.model_backends")
 WRITTEN = re.compile(r"^ *from (mmeval[\w.]*) import (\([^)]*\)|[^\n#]*)", re.MULTILINE)

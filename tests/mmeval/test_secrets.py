@@ -1,0 +1,75 @@
+from typing import Any
+
+import pytest
+
+from mmeval.secrets import (
+    hidden_names,
+    secret_values,
+    text_without_secrets,
+    without_secrets,
+)
+
+KEY = "sk-0123456789"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"args": {"inner": [{"api_key": KEY}]}},
+        {"env": {"HF_TOKEN": KEY}},
+        {"apikey": KEY},
+        {"command": f"serve --api-key {KEY}"},
+        {"command": ["serve", "--api-key", KEY]},
+        {"command": ["serve", f"--api-key={KEY}"]},
+        {"command": ["env", f"MY_TOKEN={KEY}", "serve"]},
+        {"command": ["sh", "-c", f"serve -token {KEY} | tee log"]},
+    ],
+    ids=str,
+)
+def test_the_value_of_a_secret_is_found_by_the_name_beside_it(
+    given: dict[str, Any],
+) -> None:
+    assert secret_values(given) == {KEY}
+
+
+@pytest.mark.parametrize(
+    "value", ["sk-1", "reference", "<|endoftext|>", "two words here", 12, True, None]
+)
+def test_what_may_be_a_word_of_an_answer_is_not_hidden_wherever_it_stands(
+    value: object,
+) -> None:
+    assert secret_values({"answer_key": value}) == frozenset()
+
+
+def test_a_secret_is_hidden_wherever_it_stands_in_the_settings() -> None:
+    given = {"env": {"TOKEN": KEY}, "command": ["curl", f"http://a?t={KEY}"], "n": 2}
+    assert without_secrets(given) == {
+        "env": {"TOKEN": "***"},
+        "command": ["curl", "http://a?t=***"],
+        "n": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("command", "hidden"),
+    [
+        ("serve --api-key hunter", "serve --api-key ***"),
+        (["serve", "--password=hunter"], ["serve", "--password=***"]),
+        ("serve --n 'open", "serve --n 'open"),
+        (5, 5),
+    ],
+)
+def test_a_short_key_is_hidden_in_its_own_command(
+    command: object, hidden: object
+) -> None:
+    assert without_secrets({"command": command}) == {"command": hidden}
+
+
+def test_a_command_whose_key_was_hidden_is_known_as_such() -> None:
+    recorded = {"command": "serve --api-key ***", "args": {"key": "***"}, "n": "a"}
+    assert [*hidden_names(recorded)] == ["command", "args.key"]
+
+
+def test_a_command_line_is_without_secrets_that_the_settings_name() -> None:
+    words = f'mmeval --model_args \'{{"command": "serve --api-key {KEY}"}}\''
+    assert KEY not in text_without_secrets(words, {KEY})
