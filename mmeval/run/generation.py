@@ -39,6 +39,9 @@ log = logging.getLogger(__name__)
 MOST_LANES = 4
 """So many times the usual number of lanes may be open where calls wait to be sent
 again: what bounds the memory."""
+MAX_LANES = 2**14
+"""The most lanes that keep the model busy, whatever batch a backend takes: each holds a
+sample in memory."""
 
 
 class Generation:
@@ -61,7 +64,7 @@ class Generation:
         self._broker = broker
         self._scorer = scorer
         self._progress = progress
-        self._lanes = lanes
+        self._wanted_lanes = lanes
         self._lanes_open = 0
         self._open_lane: Callable[[], object] = lambda: None
         self._unreadable: BaseException | None = None
@@ -95,7 +98,7 @@ class Generation:
             async with self._grace:
                 async with asyncio.TaskGroup() as group:
                     self._open_lane = lambda: group.create_task(self._lane(jobs))
-                    for _ in range(self._lanes()):
+                    for _ in range(self._lanes):
                         self._add_lane()
                 if self._failure is not None:
                     await self._judging.settle()
@@ -169,10 +172,14 @@ class Generation:
         self._grace.reschedule(0)  # now
 
     @property
+    def _lanes(self) -> int:
+        return min(self._wanted_lanes(), MAX_LANES)
+
+    @property
     def _spare(self) -> int:
         """Open lanes beyond those that can send: a call that rests holds no
         connection."""
-        return self._lanes_open - self._broker.roles[MODEL].resting - self._lanes()
+        return self._lanes_open - self._broker.roles[MODEL].resting - self._lanes
 
     def _take_over(self) -> None:
         """Let other lanes use the connection while a call rests before it is sent
@@ -180,7 +187,7 @@ class Generation:
         call is that of a judge behind the same backend."""
         while (
             not self.stopping
-            and self._spare < 0 < self._lanes_open < MOST_LANES * self._lanes()
+            and self._spare < 0 < self._lanes_open < MOST_LANES * self._lanes
         ):
             self._add_lane()
 

@@ -8,13 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmeval.backend import Capabilities
+from mmeval.backend import Capabilities, ModelDiedError
 from mmeval.errors import ContentError, MissingError, UsageError
+from mmeval.model_backends.process.folders import MediaFolder
 from mmeval.model_backends.process.messages import (
     AnswerReader,
     failure,
     narrowed,
     row_of,
+    shown,
 )
 from mmeval.model_backends.process.program import Program
 from mmeval.model_backends.process.settings import (
@@ -27,6 +29,7 @@ from mmeval.model_backends.process.settings import (
     words_of,
 )
 from mmeval.records import Request, Response
+from mmeval.secrets import without_secrets
 from mmeval.wording import shortened
 
 _MOST_SOFTWARE = 200
@@ -113,12 +116,12 @@ class ProcessBackend:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What the worker says of its model, its code and its arguments; nothing of
-        where it runs."""
+        """What the worker says of its model, its code and its arguments, less their
+        keys; nothing of where it runs."""
         stated = {
             "worker": dict(self._hello.identity),
             "code": self._code,
-            "args": dict(self._settings.args),
+            "args": without_secrets(self._settings.args),
         }
         return {"backend": "process", "model": self._name} | {
             name: value for name, value in stated.items() if value
@@ -144,8 +147,16 @@ class ProcessBackend:
     def generate_batch(
         self, requests: Sequence[Request]
     ) -> Iterator[tuple[int, Response]]:
-        program = self._loaded()
         self._batches += 1
+        try:
+            yield from self._batch(self._loaded(), requests)
+        except ModelDiedError:
+            self._program = None
+            raise
+
+    def _batch(
+        self, program: Program, requests: Sequence[Request]
+    ) -> Iterator[tuple[int, Response]]:
         with program.folders() as folders:
             rows: list[Mapping[str, Any]] = []
             positions: list[int] = []
@@ -175,7 +186,7 @@ class ProcessBackend:
                     yield positions[row], response
 
     def _answers(
-        self, program: Program, rows: Sequence[Mapping[str, Any]], out: Path
+        self, program: Program, rows: Sequence[Mapping[str, Any]], out: MediaFolder
     ) -> Iterator[tuple[int, Response]]:
         """What the worker answers to rows. Raises ModelDiedError, and what it says of
         the whole batch."""
@@ -188,14 +199,14 @@ class ProcessBackend:
                 "type": "generate",
                 "id": self._batches,
                 "rows": rows,
-                "out": str(out) if by_path else None,
+                "out": str(out.path) if by_path else None,
             }
             program.send(batch, limit)
             while True:
                 message = program.expect("answer", "failed", "done", limit=limit)
                 if message.get("id") != self._batches:
                     raise program.bad(
-                        f"it answered batch {message.get('id')!r:.80}, and is asked "
+                        f"it answered batch {shown(message.get('id'))}, and is asked "
                         f"{self._batches}"
                     )
                 row = message.get("row")
@@ -206,7 +217,7 @@ class ProcessBackend:
                     break
                 if type(row) is not int or row not in open_rows:
                     raise program.bad(
-                        f"it answered row {row!r:.80}, which is not open in a batch "
+                        f"it answered row {shown(row)}, which is not open in a batch "
                         f"of {len(rows)}"
                     )
                 open_rows.remove(row)

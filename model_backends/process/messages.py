@@ -6,23 +6,53 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import math
+import reprlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, NoReturn, get_args
 
 from mmeval.backend import Capabilities, OutputMode
-from mmeval.content import Interleaved, Media, Part, may_be, media_part, suffix_for
+from mmeval.content import (
+    Interleaved,
+    Media,
+    Part,
+    PartKind,
+    may_be,
+    media_part,
+    suffix_for,
+)
 from mmeval.errors import ContentError, MissingError, UsageError
-from mmeval.model_backends.process.media import MediaFaultError, written
+from mmeval.model_backends.process.folders import (
+    MAX_ANSWER_BYTES,
+    MediaFaultError,
+    MediaFolder,
+)
 from mmeval.model_backends.process.settings import MediaTravel
 from mmeval.records import ErrorKind, Request, Response, Usage, answered
+from mmeval.secrets import without_values
+from mmeval.system import to_line
+from mmeval.wording import shortened
 
 PROTOCOL = 1
+MAX_BATCH = 4096
+"""The most rows of a batch, whatever the worker states: a run keeps several batches'
+worth of samples in memory."""
+MAX_NAME_CHARS = 200
+MAX_ABOUT_BYTES = 2**16
+"""Of the identity and of the options: they are recorded with the run."""
+MAX_INTEGER = 2**63 - 1
+"""Of the identity: larger ones are not read back as they were written."""
+MAX_PARTS = 10_000
+"""Of an answer."""
+MAX_REASON_CHARS = 2000
+"""Of a failure: it is recorded with the row."""
 _MODES: tuple[OutputMode, ...] = get_args(OutputMode)
 """From the narrowest to the widest."""
 _KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
 _WORDS = ("text", "code", "reasoning")
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
 
 
 @dataclass(frozen=True)
@@ -32,21 +62,29 @@ class Hello:
     name: str
     capabilities: Capabilities
     batch: int
+    """Rows, from 1 to ``MAX_BATCH``."""
     identity: Mapping[str, Any]
     gives_code: bool
     """Whether it names code as a kind of its own; else code is asked for as text."""
 
 
-def read_line(line: bytes) -> dict[str, Any]:
-    """A message. Raises ValueError for a line that is none."""
-    row = json.loads(line, parse_constant=_refuse_constant)
+def read_line(line: bytes, *, hidden: Collection[str] = ()) -> dict[str, Any]:
+    """A message, in which the texts ``hidden`` are replaced. Raises ValueError for a
+    line that is none, RecursionError for one that is nested too deep."""
+    row: Any = json.loads(line, parse_constant=_refuse_constant)
     if not isinstance(row, dict) or not isinstance(row.get("type"), str):
         raise ValueError("it is no object with a type")
-    return row
+    message: dict[str, Any] = without_values(row, hidden) if hidden else row
+    return message
 
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number; write null")
+
+
+def shown(value: object) -> str:
+    """What a worker states, for a message: short, however large or nested it is."""
+    return _SHORT.repr(value)
 
 
 def read_hello(row: Mapping[str, Any]) -> Hello:
@@ -54,7 +92,7 @@ def read_hello(row: Mapping[str, Any]) -> Hello:
     valid."""
     if row.get("protocol") != PROTOCOL:
         raise UsageError(
-            f"the worker speaks protocol {row.get('protocol')!r}, and this mmeval "
+            f"the worker speaks protocol {shown(row.get('protocol'))}, and this mmeval "
             f"speaks {PROTOCOL}; write a worker "
             "for it with 'mmeval init worker'",
             name="protocol",
@@ -65,17 +103,17 @@ def read_hello(row: Mapping[str, Any]) -> Hello:
     options = row.get("options")
     identity = row.get("identity", {})
     valid = {
-        "name": isinstance(name, str) and bool(name),
+        "name": isinstance(name, str) and 0 < len(name) <= MAX_NAME_CHARS,
         "takes": _is_texts(takes) and bool(takes),
         "gives": _is_texts(gives) and bool(gives),
         "mode": mode in _MODES,
         "batch": type(batch) is int and batch > 0,
-        "identity": isinstance(identity, dict),
-        "options": options is None or _is_texts(options),
+        "identity": isinstance(identity, dict) and _can_be_recorded(identity),
+        "options": options is None or (_is_texts(options) and _is_short(options)),
     }
     if wrong := [field for field, fine in valid.items() if not fine]:
         raise UsageError(
-            f"hello of the worker: {wrong[0]}={row.get(wrong[0])!r:.200} cannot be "
+            f"hello of the worker: {wrong[0]}={shown(row.get(wrong[0]))} cannot be "
             "used; see docs/process-protocol.md",
             name=wrong[0],
         )
@@ -87,7 +125,7 @@ def read_hello(row: Mapping[str, Any]) -> Hello:
     return Hello(
         str(name),
         replace(can, options=known),
-        batch,
+        min(batch, MAX_BATCH),
         identity,
         gives_code="code" in (gives or ()),
     )
@@ -123,8 +161,32 @@ def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
+def _is_short(value: object) -> bool:
+    return len(to_line(value)) <= MAX_ABOUT_BYTES
+
+
+def _can_be_recorded(identity: object) -> bool:
+    """Whether an identity is short, and its numbers are read back as they are
+    written."""
+    try:
+        is_short = _is_short(identity)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return is_short and _has_plain_numbers(identity)
+
+
+def _has_plain_numbers(value: object) -> bool:
+    if isinstance(value, dict):
+        return all(_has_plain_numbers(item) for item in value.values())
+    if isinstance(value, list):
+        return all(_has_plain_numbers(item) for item in value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return not isinstance(value, int) or abs(value) <= MAX_INTEGER
+
+
 def row_of(
-    request: Request, travel: MediaTravel, folder: Path, *, gives_code: bool
+    request: Request, travel: MediaTravel, folder: MediaFolder, *, gives_code: bool
 ) -> dict[str, Any]:
     """A request as a row; media without a neutral name get one in ``folder``.
     Raises ContentError or MissingError for a medium that cannot be read."""
@@ -152,7 +214,7 @@ def row_of(
     }
 
 
-def _part_row(part: Part, travel: MediaTravel, folder: Path) -> dict[str, Any]:
+def _part_row(part: Part, travel: MediaTravel, folder: MediaFolder) -> dict[str, Any]:
     media = part.media
     if media is None:
         return {
@@ -162,68 +224,62 @@ def _part_row(part: Part, travel: MediaTravel, folder: Path) -> dict[str, Any]:
     row = {"kind": part.kind, "mime": media.mime, "sha256": media.sha256}
     if travel == "inline":
         return {**row, "data": base64.b64encode(media.read()).decode("ascii")}
-    return {**row, "path": str(_neutral(media, folder))}
-
-
-def _neutral(media: Media, folder: Path) -> Path:
-    """A path whose name says nothing of the content: a file name can give the answer
-    away."""
-    if media.path is not None and media.path.stem == media.sha256:
-        return media.path.absolute()
-    place = folder / f"{media.sha256}{suffix_for(media.mime)}"
-    if not place.exists():
-        if media.path is not None:
-            place.symlink_to(media.path.absolute())
-        else:
-            place.write_bytes(media.read())
-    return place
+    return {**row, "path": str(folder.put(media))}
 
 
 class AnswerReader:
     """Reads the answers of one batch, whose media lie in ``out``."""
 
-    def __init__(self, gives: Collection[str], out: Path) -> None:
-        self._gives, self._out = {*gives, "reasoning"}, out
-        self._used: set[Path] = set()
+    def __init__(self, gives: Collection[PartKind], out: MediaFolder) -> None:
+        self._gives: tuple[PartKind, ...] = (*gives, "reasoning")
+        self._out = out
 
     def response(self, row: Mapping[str, Any]) -> Response:
         """The response of an ``answer``, or a failed one that says what is wrong with
         its parts."""
-        parts, tokens = row.get("parts"), row.get("tokens")
+        tokens = row.get("tokens")
         try:
-            if not isinstance(parts, list):
-                raise MediaFaultError("the answer has no list of parts")
-            found = [piece for part in parts for piece in self._parts(part)]
+            parts = self._all_parts(row.get("parts"))
         except (MediaFaultError, ContentError, MissingError) as fault:
             return Response.failed(
                 "internal", f"the worker's answer cannot be used: {fault}"
             )
         counts = tokens[:2] if isinstance(tokens, list) else ()
-        return replace(answered(found), usage=Usage(*counts))
+        return replace(answered(parts), usage=Usage(*counts))
 
-    def _parts(self, row: object) -> Sequence[Part]:
-        kind = row.get("kind") if isinstance(row, dict) else None
-        if not isinstance(row, dict) or kind not in self._gives:
+    def _all_parts(self, rows: object) -> Sequence[Part]:
+        if not isinstance(rows, list):
+            raise MediaFaultError("the answer has no list of parts")
+        parts: list[Part] = []
+        room = MAX_ANSWER_BYTES
+        for row in rows:
+            given = self._parts(row, room)
+            parts.extend(given)
+            room -= sum(part.media.size for part in given if part.media is not None)
+            if len(parts) > MAX_PARTS:
+                raise MediaFaultError(f"it has more than {MAX_PARTS:,} parts")
+        return parts
+
+    def _parts(self, row: object, room: int) -> Sequence[Part]:
+        """The parts of a row of ``parts``; a medium of it has at most ``room``
+        bytes."""
+        if not isinstance(row, dict):
+            raise MediaFaultError(f"it holds {shown(row)}, which is not a part")
+        stated = row.get("kind")
+        # what it states may be anything, a list too, which no set can be asked for
+        kind = next((known for known in self._gives if known == stated), None)
+        if kind is None:
             raise MediaFaultError(
-                f"it holds a part of the kind {kind!r:.80}, which the worker does not "
-                "give"
+                f"it holds a part of the kind {shown(stated)}, which the worker does "
+                "not give"
             )
         if kind in _WORDS:
-            text = row.get("text")
-            if not isinstance(text, str):
-                raise MediaFaultError(f"a part of the kind {kind} has no text")
-            if kind == "text":
-                return Interleaved.from_text(
-                    text
-                ).parts  # with placeholders that it may hold
-            return (Part(kind, text=text, raw="" if kind == "reasoning" else text),)
-        data = _inline(row) if "data" in row else written(row, self._out, self._used)
+            return _words(kind, row.get("text"))
+        data = _inline(row) if "data" in row else self._out.take(row.get("path"), room)
         # Of texts, such as CSV or OBJ, the name says what the bytes leave open.
-        name = (
-            f"{kind}{suffix_for(str(row.get('mime')))}"
-            if kind in ("document", "3d")
-            else ""
-        )
+        name = ""
+        if kind in ("document", "3d"):
+            name = f"{kind}{suffix_for(str(row.get('mime')))}"
         media = Media.from_bytes(data, name)
         if row.get("sha256") != media.sha256:
             raise MediaFaultError(
@@ -234,6 +290,15 @@ class AnswerReader:
                 f"a medium is said to be {kind}, and its bytes are {media.mime}"
             )
         return (media_part(media, kind),)
+
+
+def _words(kind: PartKind, text: object) -> Sequence[Part]:
+    if not isinstance(text, str):
+        raise MediaFaultError(f"a part of the kind {kind} has no text")
+    if kind == "text":
+        # with placeholders that it may hold
+        return Interleaved.from_text(text).parts
+    return (Part(kind, text=text, raw="" if kind == "reasoning" else text),)
 
 
 def _inline(row: Mapping[str, Any]) -> bytes:
@@ -250,6 +315,5 @@ def failure(row: Mapping[str, Any]) -> tuple[ErrorKind, str]:
     kind: ErrorKind = next(
         (known for known in _KINDS if known == row.get("error")), "internal"
     )
-    return kind, str(
-        row.get("message") or row.get("error") or "the worker gives no reason"
-    )
+    said = row.get("message") or row.get("error") or "the worker gives no reason"
+    return kind, shortened(str(said), MAX_REASON_CHARS)

@@ -6,9 +6,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import secrets
 import select
-import shutil
 import stat
 import tempfile
 import time
@@ -18,8 +16,16 @@ from typing import IO, Any, NamedTuple
 
 from mmeval.backend import ModelDiedError
 from mmeval.errors import MissingError, MmevalError
-from mmeval.model_backends.process.messages import Hello, failure, read_hello, read_line
+from mmeval.model_backends.process.folders import MediaFolder
+from mmeval.model_backends.process.messages import (
+    Hello,
+    failure,
+    read_hello,
+    read_line,
+    shown,
+)
 from mmeval.model_backends.process.settings import Settings, TimeLimit
+from mmeval.secrets import text_without_values
 from mmeval.system import Leash, ending, last_lines, to_line
 from mmeval.wording import printable
 
@@ -30,7 +36,10 @@ END_SECONDS = 3.0
 _LOOK_SECONDS = 0.5
 """How often the program is looked after while nothing comes: what it has started may
 hold its output open."""
-_LOG_CHARS = 600
+LOG_LIMITS = 10
+"""A worker that only logs is waited for so many times as long as one that is
+silent."""
+_LOG_CHARS, _SHOWN_CHARS = 600, 80
 _LEVELS = {"debug": logging.DEBUG, "warning": logging.WARNING, "error": logging.ERROR}
 
 log = logging.getLogger(__name__)
@@ -39,8 +48,8 @@ log = logging.getLogger(__name__)
 class Folders(NamedTuple):
     """Where media of a batch lie that its worker reads and writes."""
 
-    prompts: Path
-    answers: Path
+    prompts: MediaFolder
+    answers: MediaFolder
 
 
 class Program:
@@ -56,20 +65,28 @@ class Program:
         self._errors, self._from = _error_stream()
         self._read = bytearray()
         self._scanned = 0
-        environment = {
-            **settings.environment,
-            **({"CUDA_VISIBLE_DEVICES": device} if device else {}),
-        }
-        self._scratch = (
-            Path(tempfile.gettempdir()).resolve() / f"mmeval-{secrets.token_hex(8)}"
+        self._is_closed = False
+        self._secrets = settings.secrets
+        environment = settings.environment
+        if device:
+            environment["CUDA_VISIBLE_DEVICES"] = device
+        # all of it is made before the program can do anything there
+        scratch = Path(tempfile.mkdtemp(prefix="mmeval-")).resolve()
+        self._folders = Folders(
+            MediaFolder(scratch / "in"), MediaFolder(scratch / "out")
         )
-        self._leash = Leash(
-            settings.command,
-            errors=self._errors,
-            cwd=settings.cwd,
-            env=environment,
-            scratch=self._scratch,
-        )
+        try:
+            self._leash = Leash(
+                settings.command,
+                errors=self._errors,
+                cwd=settings.cwd,
+                env=environment,
+                scratch=scratch,
+                hidden=self._secrets,
+            )
+        except BaseException:
+            self._close()
+            raise
         for pipe in (self._leash.stdin, self._leash.stdout):
             os.set_blocking(pipe.fileno(), False)
         try:
@@ -117,14 +134,17 @@ class Program:
 
     def expect(self, *types: str, limit: TimeLimit) -> dict[str, Any]:
         """The next message, of one of some types; ``limit`` is how long no line may
+        come, and ``LOG_LIMITS`` times that how long nothing but lines of a log may
         come. What it logs is logged."""
+        until = time.monotonic() + LOG_LIMITS * limit.seconds
         while True:
             line = self._line(limit)
             try:
-                message = read_line(line)
+                # the worker may repeat the user's keys
+                message = read_line(line, hidden=self._secrets)
             except (ValueError, RecursionError) as error:
                 raise self.bad(
-                    f"it wrote a line that is no message ({error}): {_shown(line)}"
+                    f"it wrote a line that is no message ({error}): {self._shown(line)}"
                 ) from None
             if message["type"] == "log":
                 level = _LEVELS.get(str(message.get("level")).lower(), logging.INFO)
@@ -133,12 +153,14 @@ class Program:
                     "worker: %s",
                     printable(str(message.get("text")), limit=_LOG_CHARS),
                 )
+                if time.monotonic() > until:
+                    raise self.bad(f"it has only logged for {LOG_LIMITS} times {limit}")
             elif message["type"] in types:
                 return message
             else:
                 wanted = " or ".join(types)
                 raise self.bad(
-                    f"it sent a message of the type {message['type']!r:.80} where "
+                    f"it sent a message of the type {shown(message['type'])} where "
                     f"{wanted} is due"
                 )
 
@@ -147,26 +169,21 @@ class Program:
         """The folders for the media of one batch, which are emptied after it. All
         batches have the same: to make and remove some takes longer than a short
         answer."""
-        found = Folders(self._scratch / "in", self._scratch / "out")
-        if not self._scratch.exists():
-            self._scratch.mkdir(mode=0o700)
-            for folder in found:
-                folder.mkdir()
         try:
-            yield found
+            yield self._folders
         finally:
-            # the scratch folder is removed with the program
-            for folder in found if self._scratch.exists() else ():
-                for item in os.scandir(folder):
-                    if item.is_dir(follow_symlinks=False):
-                        shutil.rmtree(item, ignore_errors=True)
-                    else:
-                        Path(item).unlink(missing_ok=True)
+            if not self._is_closed:
+                for folder in self._folders:
+                    folder.empty()
+        # the next batch would lie elsewhere for the worker than it does here
+        if not self._is_closed and not all(each.is_in_place for each in self._folders):
+            raise self.bad("it has put something else in the place of a media folder")
 
     def bad(self, why: str) -> ModelDiedError:
         """End a program that cannot be trusted any more; what is raised then."""
+        self._leash.kill()
         said = self._said()
-        self.kill()
+        self._close()
         return ModelDiedError(f"the worker was ended: {why}{said}")
 
     def end(self) -> None:
@@ -176,11 +193,11 @@ class Program:
         except ModelDiedError:
             return
         self._leash.end(END_SECONDS)
-        self._close_errors()
+        self._close()
 
     def kill(self) -> None:
         self._leash.kill()
-        self._close_errors()
+        self._close()
 
     # --- bytes ------------------------------------------------------------------------
 
@@ -191,7 +208,7 @@ class Program:
             if self._scanned > MAX_LINE_BYTES:
                 raise self.bad(
                     f"it wrote a line of more than {MAX_LINE_BYTES >> 20} MiB: "
-                    f"{_shown(self._read)}"
+                    f"{self._shown(self._read)}"
                 )
             self._wait(until, limit)
         line = bytes(self._read[:end])
@@ -232,10 +249,14 @@ class Program:
 
     def _death(self) -> ModelDiedError:
         """How it ended, in words."""
-        cut = f" in the middle of a line ({_shown(self._read)})" if self._read else ""
+        cut = (
+            f" in the middle of a line ({self._shown(self._read)})"
+            if self._read
+            else ""
+        )
         status = self._leash.end(END_SECONDS)
         words = self._said()
-        self._close_errors()
+        self._close()
         return ModelDiedError(f"the worker's program {ending(status)}{cut}{words}")
 
     def _said(self) -> str:
@@ -245,7 +266,19 @@ class Program:
             self._from,
         )
 
-    def _close_errors(self) -> None:
+    def _shown(self, line: bytes | bytearray) -> str:
+        # a key may be cut where the text is
+        text = text_without_values(
+            line[: 10 * _SHOWN_CHARS].decode("utf-8", "replace"), self._secrets
+        )
+        return repr(text[:_SHOWN_CHARS])
+
+    def _close(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        for folder in self._folders:
+            folder.close()
         if not isinstance(self._errors, int):
             self._errors.close()
 
@@ -270,7 +303,3 @@ def _is_log(handle: int) -> bool:
         )
     except OSError:
         return False
-
-
-def _shown(line: bytes | bytearray) -> str:
-    return repr(line[:80].decode("utf-8", "replace"))

@@ -8,15 +8,19 @@ import os
 import shlex
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.records import DIGEST_CHARS
+from mmeval.secrets import secret_values
+from mmeval.wording import shortened
 
 MediaTravel = Literal["path", "inline"]
+_SHOWN_CHARS = 200
+"""Of a path in a message."""
 _MACHINE_CODE = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 """How programs begin that no author writes, such as the interpreter."""
 
@@ -57,6 +61,12 @@ class Settings:
     def environment(self) -> dict[str, str]:
         return {**os.environ, **self.env}
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The keys among its arguments, which no file of a run may hold."""
+        given = {"command": self.command, "env": self.env, "args": self.args}
+        return tuple(sorted(secret_values(given)))
+
 
 def words_of(command: str | Sequence[str]) -> tuple[str, ...]:
     """The words of a command. Raises UsageError for one without words or with an open
@@ -64,7 +74,9 @@ def words_of(command: str | Sequence[str]) -> tuple[str, ...]:
     try:
         words = tuple(shlex.split(command) if isinstance(command, str) else command)
     except ValueError as error:
-        raise UsageError(f"command={command!r}: {error}", name="command") from None
+        raise UsageError(
+            f"command: {error}; close each quote that is opened", name="command"
+        ) from None
     if not words:
         raise UsageError(
             "command is empty: name the program of the model, as in command='python "
@@ -75,15 +87,18 @@ def words_of(command: str | Sequence[str]) -> tuple[str, ...]:
 
 def check_program(settings: Settings) -> None:
     """Raises MissingDataError for a folder or a program that is not there."""
-    if not settings.cwd.is_dir():
+    if not _is(Path.is_dir, settings.cwd):
         raise MissingDataError(
-            f"cwd={settings.cwd}: there is no such folder", name="cwd"
+            f"cwd={shortened(str(settings.cwd), _SHOWN_CHARS)}: there is no such "
+            "folder",
+            name="cwd",
         )
     name = settings.command[0]
     place = settings.cwd / name if os.sep in name else name
     if shutil.which(place, path=settings.environment.get("PATH")) is None:
         raise MissingDataError(
-            f"command: there is no program {name!r} here; give its path, or install it",
+            f"command: there is no program {shortened(name, _SHOWN_CHARS)!r} here; "
+            "give its path, or install it",
             name=name,
         )
 
@@ -125,27 +140,30 @@ def code_digests(settings: Settings, code: Sequence[str]) -> dict[str, str]:
 def _files(settings: Settings, code: Sequence[str]) -> Iterator[tuple[str, Path]]:
     for word in settings.command:
         file = settings.cwd / word
-        if _is_file(file) and not _is_machine_code(file):
+        if _is(Path.is_file, file) and not _is_machine_code(file):
             yield file.name, file
     for word in code:
         place = settings.cwd / Path(word).expanduser()
-        if place.is_dir():
+        if _is(Path.is_dir, place):
             yield from (
                 (str(file.relative_to(place)), file)
                 for file in sorted(place.rglob("*.py"))
             )
-        elif place.is_file():
+        elif _is(Path.is_file, place):
             yield place.name, place
         else:
             raise MissingDataError(
-                f"code={word}: there is no such file or folder", name="code"
+                f"code={shortened(word, _SHOWN_CHARS)}: there is no such file or "
+                "folder",
+                name="code",
             )
 
 
-def _is_file(file: Path) -> bool:
+def _is(kind: Callable[[Path], bool], place: Path) -> bool:
+    """Whether a place is there, a file or a folder."""
     try:
-        return file.is_file()
-    except (OSError, ValueError):  # a word that is no name of a file
+        return kind(place)
+    except (OSError, ValueError):  # a word that no file can have as its name
         return False
 
 

@@ -1,16 +1,18 @@
 """Runs of a model in a process of its own: what its end costs, and what a change of it
 means."""
 
+import json
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.cli import mmeval, results
+from tests.support.cli import mmeval, mmeval_process, results
 from tests.support.process_runs import ProcessRuns
 from tests.support.processes import gone
-from tests.support.workers import BAD
+from tests.support.workers import BAD, bad_command, noted
 
 ROWS = [f"question {i}" for i in range(12)]
 
@@ -90,3 +92,35 @@ def test_another_worker_is_refused_with_both_digests_and_other_copies_are_not(
         "model.code.serve.py" in refused.error,
     ) == (2, 4, True)
     assert runs.asked() == ROWS
+
+
+KEYS = {
+    "an argument": "sk-argument-1",
+    "an option": "sk-option-2",
+    "a variable": "sk-variable-3",
+}
+
+
+def test_no_file_of_a_run_holds_a_key_of_args_env_or_command(tmp_path: Path) -> None:
+    runs = ProcessRuns(tmp_path, ROWS)
+    words = shlex.join(bad_command("repeats keys", runs.notes, "0"))
+    arguments = {
+        "name": "m",
+        "command": f"{words} --api-key {KEYS['an option']}",
+        "env": {"MY_TOKEN": KEYS["a variable"]},
+        "args": {"inner": {"api_key": KEYS["an argument"]}},
+    }
+    flags = runs.command("none", "--log_samples")
+    flags[flags.index("--model_args") + 1] = json.dumps(arguments)
+    ended = mmeval_process(*flags)
+    assert ended.code == 0, ended.err
+    files = [file for file in (tmp_path / "runs").rglob("*") if file.is_file()]
+    holding = {
+        (name, str(file.relative_to(tmp_path)))
+        for name, key in KEYS.items()
+        for file in files
+        if key.encode() in file.read_bytes()
+    }
+    assert holding == set()
+    assert "***" in runs.log()
+    assert KEYS["an argument"] in noted(runs.notes, "loads")[0]

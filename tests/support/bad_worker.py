@@ -9,6 +9,7 @@ a script of the standard library, as every worker may be.
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from typing import Any
 FAULT, NOTES = sys.argv[1], Path(sys.argv[2])
 SECONDS = float(sys.argv[3]) if len(sys.argv) > 3 else 0.0
 """Of work for each batch."""
+ARGS: dict[str, Any] = {}
+"""Those of ``load``."""
 WRITTEN = {
     "no JSON": "a progress bar: 10%\n",
     "no message": "[1]\n",
@@ -47,6 +50,11 @@ def write(text: str) -> None:
 
 def words(row: dict[str, Any]) -> str:
     return "".join(part.get("text", "") for part in row["messages"][-1]["parts"])
+
+
+def keys() -> str:
+    """All that it is given that may be a key."""
+    return f"{sys.argv} {ARGS} {os.environ.get('MY_TOKEN')}"
 
 
 def picture(row: dict[str, Any]) -> bytes:
@@ -96,7 +104,12 @@ def parts_of(number: int, row: dict[str, Any], out: Path) -> list[dict[str, Any]
             part["sha256"] = "0" * 64
         case "no text":
             part = {"kind": "text", "text": 5}
-    return [{"kind": "text", "text": words(row)}, part]
+        case "kind in a list":
+            part["kind"] = ["image"]
+        case "long path":
+            part["path"] = "x" * 5000
+    said = words(row) + (keys() if FAULT == "repeats keys" else "")
+    return [{"kind": "text", "text": said}, part]
 
 
 def before(batch: dict[str, Any]) -> None:
@@ -115,6 +128,9 @@ def before(batch: dict[str, Any]) -> None:
             os.kill(os.getpid(), getattr(signal, FAULT))
         case "silence":
             time.sleep(1000)
+        case "only logs":
+            while True:
+                say("log", text="still at work")
         case "leaves children":
             child = subprocess.Popen(["sleep", "1000"])
             note("children", str(child.pid))
@@ -144,6 +160,9 @@ def generate(batch: dict[str, Any]) -> None:
             message="No space left on device",
         )
         return
+    if FAULT == "repeats keys":
+        print(keys(), file=sys.stderr, flush=True)
+        say("log", level="warning", text=keys())
     before(batch)
     for number, row in enumerate(batch["rows"]):
         if FAULT == "never" and "1" in words(row):
@@ -160,19 +179,15 @@ def generate(batch: dict[str, Any]) -> None:
         note("answered", words(row))
         if FAULT == "twice":
             say("answer", id=batch["id"], row=number, parts=[])
+    if FAULT == "out is a link":
+        shutil.rmtree(batch["out"])
+        Path(batch["out"]).symlink_to(NOTES / "precious")
     say("done", id=batch["id"])
     if FAULT == "after done":
         say("answer", id=batch["id"], row=0, parts=[])
 
 
-def main() -> None:
-    note("started", FAULT)
-    if FAULT == "prints":
-        write("Loading the model\n")
-    if FAULT in ("no hello", "slow hello"):
-        time.sleep(1000 if FAULT == "no hello" else 0.7)
-    if FAULT == "dies early":
-        sys.exit("there is no torch here")
+def greet() -> None:
     protocol = 2 if FAULT == "protocol" else 1
     about = {
         "name": "bad",
@@ -183,11 +198,29 @@ def main() -> None:
     }
     if FAULT == "bad hello":
         about["batch"] = "many"
-    say("hello", protocol=protocol, identity={"checkpoint": "c"}, options=[], **about)
+    if FAULT == "huge batch":
+        about["batch"] = 10**30
+    identity = {"checkpoint": "c"}
+    if FAULT == "repeats keys":
+        identity["keys"] = keys()
+        print(keys(), file=sys.stderr, flush=True)
+    say("hello", protocol=protocol, identity=identity, options=[], **about)
+
+
+def main() -> None:
+    note("started", FAULT)
+    if FAULT == "prints":
+        write("Loading the model\n")
+    if FAULT in ("no hello", "slow hello"):
+        time.sleep(1000 if FAULT == "no hello" else 0.7)
+    if FAULT == "dies early":
+        sys.exit("there is no torch here")
+    greet()
     for line in sys.stdin:
         message = json.loads(line)
         if message["type"] == "load":
             note("loads", json.dumps(message["args"]))
+            ARGS.update(message["args"])
             if FAULT == "load dies":
                 sys.exit("no room for the weights")
             if FAULT == "load fails":

@@ -2,10 +2,12 @@
 of another."""
 
 import asyncio
+import itertools
 import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +15,8 @@ import pytest
 from mmeval.backend import ModelDiedError
 from mmeval.broker.batch_answer import answer_batch
 from mmeval.errors import EXIT_MISSING, EXIT_UNEXPECTED, EXIT_USAGE, MmevalError
-from mmeval.model_backends.process import ProcessBackend
+from mmeval.model_backends.process import ProcessBackend, program
+from mmeval.model_backends.process.messages import MAX_BATCH
 from mmeval.records import Response
 from mmeval.system.leash import Leash
 from tests.support.cli import DEADLINE
@@ -201,6 +204,8 @@ def test_an_answer_after_the_end_of_its_batch_is_not_taken_for_one_of_the_next(
         ("other bytes", "sha256", []),
         ("no text", "has no text", []),
         ("full disk", "No space left", []),
+        ("kind in a list", "['image'], which the worker does not give", []),
+        ("long path", "5,000 bytes, and 4,096 are the most", []),
     ],
 )
 def test_a_row_that_cannot_be_used_has_failed_with_the_reason(
@@ -212,6 +217,42 @@ def test_a_row_that_cannot_be_used_has_failed_with_the_reason(
     assert all(
         error.startswith("internal: ") and words in error for error in asked.errors()
     )
+
+
+def test_a_worker_that_only_logs_is_waited_for_ten_times_as_long_as_a_silent_worker(
+    notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # each look at the clock takes a second: no line comes too late, and all together do
+    clock = SimpleNamespace(monotonic=itertools.count().__next__)
+    monkeypatch.setattr(program, "time", clock)
+    asked = Asked(bad_worker("only logs", notes, copies=0, timeout=60))
+    assert "it has only logged for 10 times 60 seconds (timeout)" in asked.death
+
+
+def test_what_a_link_in_the_place_of_a_media_folder_names_is_left_alone(
+    notes: Path,
+) -> None:
+    (notes / "precious").mkdir()
+    (notes / "precious" / "file").touch()
+    asked = Asked(bad_worker("out is a link", notes, copies=0))
+    assert "in the place of a media folder" in asked.death
+    assert (notes / "precious" / "file").exists()
+
+
+def test_after_a_worker_has_replaced_its_media_folder_another_is_started(
+    notes: Path,
+) -> None:
+    (notes / "precious").mkdir()
+    backend = bad_worker("out is a link", notes, copies=0)
+    for _ in range(2):
+        with pytest.raises(ModelDiedError, match="in the place of a media folder"):
+            [*backend.generate_batch([request("a")])]
+    asyncio.run(backend.close())
+    assert len(noted(notes, "loads")) == 2
+
+
+def test_a_worker_that_takes_a_huge_batch_is_sent_a_bounded_batch(notes: Path) -> None:
+    assert bad_worker("huge batch", notes).max_batch_size == MAX_BATCH
 
 
 def test_of_rows_that_name_one_file_none_has_the_picture_of_another(
