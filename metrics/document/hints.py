@@ -7,7 +7,7 @@ import re
 INCONSISTENT_DECIMALS = "inconsistent decimal places"
 NO_UNITS = "no units"
 NO_HINTS = "no obvious issues"
-_DECIMAL = re.compile(r"[0-9]+\.([0-9]+)")
+_DECIMAL = re.compile(r"[0-9]\.([0-9]+)")
 _UNIT = re.compile("g|kcal|mg|kg", re.IGNORECASE)
 
 

@@ -127,7 +127,7 @@ _AND_MORE = re.compile(
 _CALLED_RIGHT = re.compile(
     r"\b([A-Z])[)\]]?\s+is\s+(?:the\s+)?(?:correct|right|best)\b"
 )
-_BOXED = re.compile(r"\\boxed\{\s*(?:\\text\{)?\s*\(?([A-Za-z])\)?\s*\}")
+_BOXED = re.compile(r"\\boxed\{\s*+(?:\\text\{\s*+)?\(?([A-Za-z])\)?\s*\}")
 _OPENS_LINE = re.compile(
     r"^[ \t]*(?:[(\[]([A-Z])[)\]]|([A-Z])(?=\s*(?:[,/&+]|\b(?:and|"
     r"or)\b)\s*[(\[]?[A-Z]\b)|([A-Z])[.):](?=\s|$))",

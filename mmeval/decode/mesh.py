@@ -149,7 +149,7 @@ def _with_wide_numbers(data: bytes) -> bytes:
     if b"format ascii" not in head:
         return data
     return (
-        re.sub(rb"(?m)^(\s*property\s+)float(32)?(?=\s)", rb"\1double", head)
+        re.sub(rb"(?m)^([^\S\n]*property\s+)float(32)?(?=\s)", rb"\1double", head)
         + end
         + body
     )

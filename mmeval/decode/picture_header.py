@@ -27,7 +27,8 @@ MAX_SCANS = 200
 MAX_PIECES = 100_000
 """Chunks of a PNG, segments of a JPEG, and bytes between those. A PNG of 512 MiB in
 usual chunks has 65,536."""
-_MARKER = re.compile(rb"\xff+([^\x00\xd0-\xd7\xff])")
+_MARKER = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])")
+"""The last of several 0xff, which are allowed before a marker."""
 _SCAN, _END = 0xDA, 0xD9
 _UNREAD_FRAMES = (0xC5, 0xC6, 0xC7, 0xCB, 0xCD, 0xCE, 0xCF, 0xF7)
 """Frames of a JPEG that libjpeg does not read: in layers, lossless by arithmetic, and

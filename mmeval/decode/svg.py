@@ -32,8 +32,8 @@ MAX_SVG_BYTES = 8 * 2**20
 
 _LOCAL_URL = re.compile(r"url\(\s*[\"']?\s*([^\"')]*)", re.IGNORECASE)
 _LENGTH = re.compile(
-    r"\s*([+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\s*(px|in|cm|mm|pt|"
-    r"pc|em|ex|%)?\s*"
+    r"\s*([+]?(?:[0-9]++(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)"
+    r"\s*+(px|in|cm|mm|pt|pc|em|ex|%)?\s*"
 )
 _PIXELS: Mapping[str, float] = {
     "px": 1.0,

@@ -39,6 +39,8 @@ _TOLERATED = "--max_unscored says how many are tolerated"
 _HOW_TO_FIX = re.compile(
     r"; (?:delete \S.{,1000}mmeval prepare|put (?:all|the) .{,80}there).{,200}$"
 )
+_LONGEST_ADVICE = 1300
+"""Characters of what ``_HOW_TO_FIX`` finds, at the end of a reason of any length."""
 _QUOTED = re.compile(r"""(?<!\w)(?:'[^']*'|"[^"]*"|['"].*)|\d+""", re.DOTALL)
 """What a reason quotes, to its end where the quotation was cut, and numbers."""
 COUNTED: Mapping[tuple[str, str], str] = {
@@ -242,7 +244,7 @@ def _kinds(found: Counter[Unscored]) -> dict[str, Counter[str]]:
 
 def _shortened(reason: str) -> str:
     """The beginning of a reason, and what it says to do about the files of a model."""
-    if way := _HOW_TO_FIX.search(reason):
+    if way := _HOW_TO_FIX.search(reason, max(0, len(reason) - _LONGEST_ADVICE)):
         cut = "" if way.start() <= MAX_REASON_CHARS else "..."
         return reason[: min(way.start(), MAX_REASON_CHARS)] + cut + way[0]
     return reason[:MAX_REASON_CHARS] + "..."

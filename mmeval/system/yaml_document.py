@@ -43,7 +43,7 @@ _TAG = "tag:yaml.org,2002:"
 _DECIMAL = re.compile(r"[-+]?(?:0|[1-9][0-9_]*)")
 _HEXADECIMAL = re.compile(r"[-+]?0x[0-9a-fA-F_]+")
 _FLOAT = re.compile(
-    r"[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?"
+    r"[-+]?(?:[0-9][0-9_]*+(?:\.[0-9_]*)?|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?"
 )
 _MAX_DIGITS = 20
 _OF_OTHERS = ("doc_to_", "process_")

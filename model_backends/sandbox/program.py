@@ -11,7 +11,7 @@ from mmeval.content import Media, Part, suffix_for
 from mmeval.records import Message, Request
 
 _FENCED = re.compile(
-    r"^[ ]{0,3}(`{3,}|~{3,})[^`\n]*\n(.*?)(?:^[ ]{0,3}\1[`~]*[ \t]*$|\Z)",
+    r"^[ ]{0,3}(`{3,}+|~{3,}+)[^`\n]*\n(.*?)(?:^[ ]{0,3}\1[`~]*[ \t]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
 """A fenced block; one that is never closed goes on to the end."""

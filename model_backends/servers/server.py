@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import signal
 import socket
 import tempfile
@@ -24,12 +23,18 @@ LOOK_SECONDS, ANSWER_SECONDS = 0.2, 10.0
 """Between two looks whether it is healthy, and how long it may take to say so."""
 END_SECONDS, DEATH_SECONDS = 5.0, 2.0
 """How long it may take to end after SIGTERM, and once it answers no more."""
-_OUT_OF_MEMORY = re.compile(
-    rb"[^\n]*(?:out of memory|no available memory|not enough memory|cannot allocate "
-    rb"memory|free memory on device"
-    rb"|kv cache is needed, which is larger)[^\n]*",
-    re.IGNORECASE,
+_OUT_OF_MEMORY = (
+    b"out of memory",
+    b"no available memory",
+    b"not enough memory",
+    b"cannot allocate memory",
+    b"free memory on device",
+    b"kv cache is needed, which is larger",
 )
+"""What a line of the log holds, in lower case, where memory did not suffice."""
+_REPLY_BYTES = 2**20
+"""Of its replies about itself: more is not read."""
+_VERSION_CHARS = 100
 _LOG_BYTES, _MOST_CHARS = 2**20, 300
 """Of the end of its log that is searched, and of a line that is shown."""
 
@@ -80,9 +85,15 @@ class Server:
     def version(self, path: str) -> str:
         """What it says of its version; empty where that cannot be read."""
         with contextlib.suppress(
-            OSError, HTTPException, ValueError, KeyError, TypeError
+            OSError,
+            HTTPException,
+            ValueError,
+            KeyError,
+            TypeError,
+            RecursionError,
         ):
-            return str(json.loads(self._get(path)[1])["version"])
+            version = json.loads(self._get(path)[1])["version"]
+            return printable(str(version), limit=_VERSION_CHARS)
         return ""
 
     def is_dead(self) -> bool:
@@ -127,7 +138,7 @@ class Server:
         try:
             connection.request("GET", path)
             reply = connection.getresponse()
-            return reply.status, reply.read()
+            return reply.status, reply.read(_REPLY_BYTES)
         finally:
             connection.close()
 
@@ -136,18 +147,33 @@ class Server:
         so, which others follow."""
         handle = self._log.fileno()
         begin = max(self._begin, os.fstat(handle).st_size - _LOG_BYTES)
-        found = _OUT_OF_MEMORY.findall(os.pread(handle, _LOG_BYTES, begin))
+        line = memory_line(os.pread(handle, _LOG_BYTES, begin))
         where = f"; its log is {self._path}" if self._path else ""
-        if not found:
+        if not line:
             return f"{last_lines(handle, self._begin)}{where}"
-        said = printable(
-            found[-1].decode("utf-8", "replace").strip(), limit=_MOST_CHARS
-        )
+        said = printable(line.decode("utf-8", "replace").strip(), limit=_MOST_CHARS)
         advice = (
             "another gpu_memory_utilization, a smaller max_model_len, a larger "
             "tensor_parallel_size, or quantization"
         )
         return f"; it wrote: {said}{where}. Its memory does not suffice: try {advice}"
+
+
+def memory_line(log: bytes) -> bytes:
+    """The last line of a log that says that memory has run out; empty where none does.
+    Of a long line about ``_MOST_CHARS`` bytes around these words. No regular expression
+    searches for it: a server may write a line of any length."""
+    lowered = log.lower()
+    place = max(lowered.rfind(words) for words in _OUT_OF_MEMORY)
+    if place < 0:
+        return b""
+    begin = log.rfind(b"\n", 0, place) + 1
+    end = log.find(b"\n", place)
+    line = log[begin:] if end < 0 else log[begin:end]
+    if len(line) <= _MOST_CHARS:
+        return line
+    middle = place - begin
+    return line[max(0, middle - _MOST_CHARS // 2) : middle + _MOST_CHARS // 2]
 
 
 def _free_port() -> int:

@@ -46,7 +46,8 @@ that can be added up."""
 _LARGEST = 10**300
 """Where numbers that count as they are end, so that they can be added up."""
 _NUMBER = re.compile(
-    r"\s*([+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20}))\s*(?:/\s*10)?\s*\.?\s*"
+    r"\s*+([+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20}))"
+    r"\s*+(?:/\s*+10\s*+)?(?:\.\s*+)?"
 )
 _YES = re.compile(r"[\s\"'“”‘’*]*yes(?![^\W_])", re.IGNORECASE)
 

@@ -22,32 +22,38 @@ MOST_REFUSED = 3
 """Texts that took too long, after which all others stay plain: they may be made for
 that."""
 
-_FENCE = re.compile(r"\s*(?:```|~~~)[ \t]*([\w+#.-]{0,30})[^\n]*\n")
+_FENCE = re.compile(r"\s*(?:```|~~~)[ \t]*+([\w+#.-]{0,30})[^\n]*\n")
 _FENCE_END = re.compile(r"\n(?:```|~~~)\s*\Z")
 _LOOKS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (language, re.compile(pattern, re.MULTILINE))
     for language, pattern in (
         (
             "python",
-            r"\A#![^\n]*python|^(?:def \w+\(.*\).*:|class \w+.*:|import \w+|from "
-            r"[\w.]+ import )",
+            r"\A#![^\n]*python|^(?:def \w++\([^)\n]*+\)[^:\n]*+:|class \w[^:\n]*+:|"
+            r"import \w|from [\w.]++ import )",
         ),
         ("bash", r"\A#!(?:[^\n]*[/ ])?(?:ba|z|da)?sh\b"),
         ("html", r"(?i)\A\s*<(?:!doctype html|html|head|body|div|p|svg)\b"),
         ("xml", r"\A\s*<\?xml"),
-        ("c++", r"^\s*#include\s*<(?:iostream|vector|string|map|algorithm)>|\bstd::"),
-        ("c", r"^\s*#include\s*[<\"]"),
+        (
+            "c++",
+            r"^[^\S\n]*#include\s*<(?:iostream|vector|string|map|algorithm)>|\bstd::",
+        ),
+        ("c", r"^[^\S\n]*#include\s*[<\"]"),
         (
             "java",
-            r"^\s*(?:public|private|protected)\s+(?:static\s+|final\s+)*(?:class|"
+            r"^[^\S\n]*(?:public|private|protected)\s+(?:static\s+|final\s+)*(?:class|"
             r"void|interface)\b",
         ),
         ("go", r"^package \w+\s*$"),
-        ("rust", r"^\s*(?:pub )?fn \w+.*\{"),
+        ("rust", r"^[^\S\n]*(?:pub )?fn \w[^{\n]*+\{"),
         ("sql", r"\A\s*(?:SELECT|INSERT INTO|CREATE TABLE|UPDATE)\b"),
-        ("javascript", r"^\s*(?:const|let|function|export|import)\s.*[;{]\s*$|=>"),
+        (
+            "javascript",
+            r"^[^\S\n]*(?:const|let|function|export|import)\s.*[;{]\s*$|=>",
+        ),
         ("json", r"\A\s*[\[{]\s*(?:\"|\[|\{|\]|\})"),
-        ("css", r"^\s*[.#]?[\w-]+\s*\{\s*[\w-]+\s*:"),
+        ("css", r"^[^\S\n]*[.#]?[\w-]++\s*+\{\s*+[\w-]++\s*+:"),
         ("latex", r"\\(?:documentclass|begin)\{"),
     )
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from mmeval.agent import in_rounds, rounds_of
@@ -12,8 +11,6 @@ from mmeval.model_backends.agents.unima.items import TAG
 from mmeval.model_backends.agents.unima.report import Item, Report
 from mmeval.model_backends.agents.unima.steps import Steps, bare, not_empty
 from mmeval.program import Call, Program, Reply
-
-_FENCED = re.compile(r"```[^\n]*\n(.*?)\n?```", re.DOTALL)
 
 
 def generated(report: Report, steps: Steps) -> Program[Interleaved]:
@@ -100,8 +97,18 @@ def _in_words(caption: str, taken: Mapping[str, Part]) -> str:
 
 def _written(item: Item, reply: Reply) -> Part:
     """Code, or a document of plain text, without a fence around it."""
-    fenced = _FENCED.search(reply.text)
-    words = fenced[1] if fenced else reply.text.strip()
+    words = _fenced(reply.text)
+    if words is None:
+        words = reply.text.strip()
     if item.maker.kind == "code":
         return Part("code", text=words)
     return media_part(Media.from_bytes(words.encode("utf-8", "replace")), "document")
+
+
+def _fenced(text: str) -> str | None:
+    """The first fenced block of a text; None without one. It takes time in proportion
+    to the text, whatever a model writes."""
+    rest = text.partition("```")[2]
+    inner = rest.partition("\n")[2]
+    block, closing, _ = inner.partition("```")
+    return block.removesuffix("\n") if closing else None

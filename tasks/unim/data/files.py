@@ -18,7 +18,7 @@ from mmeval.tasks.unim.labels import Names, field_words
 MATERIALS = "model/mtl"
 _LONGEST_PATH = 512
 _PATH_WITH_BLANKS = re.compile(
-    r"[a-z][a-z0-9+.-]*://.+|.*/.*\.(?:png|jpe?g|wav|mp3|mp4|webm|pdf|docx?|csv|"
+    r"[a-z][a-z0-9+.-]*://.+|[^/\n]*+/.*\.(?:png|jpe?g|wav|mp3|mp4|webm|pdf|docx?|csv|"
     r"txt|obj|mtl|off|ply)",
     re.IGNORECASE,
 )
