@@ -220,10 +220,7 @@ class ChatBatches:
         returned."""
         pause = FIRST_LOOK
         while batch.status not in ("completed", "expired", "cancelled", "failed"):
-            report(
-                f"batch {batch.id}, {getattr(batch.request_counts, 'completed', 0):,} "
-                f"of {len(asked):,} answered"
-            )
+            report(progress_of(batch, len(asked)))
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_LOOK)
             batch = await self._lasting(partial(client.batches.retrieve, batch.id))
@@ -275,7 +272,13 @@ class ChatBatches:
                 request = asked[name]
                 body = without_key(to_line(reply["body"]), self._settings.api_key)
                 received = Received(int(reply["status_code"]), {}, body, 0.0)
-            except (ValueError, LookupError, TypeError, RecursionError):
+            except (
+                ValueError,
+                LookupError,
+                TypeError,
+                OverflowError,
+                RecursionError,
+            ):
                 continue
             yield name, self._response(received, request)
 
@@ -330,6 +333,15 @@ class ChatBatches:
             if loop.time() - began > PATIENCE:
                 raise BackendDownError(text, "bring the server up")
             await asyncio.sleep(LOOK_AGAIN)
+
+
+def progress_of(batch: Any, asked: int) -> str:
+    """How much of a batch is answered, as far as the server counts it: the client does
+    not check what it states."""
+    completed = getattr(batch.request_counts, "completed", 0)
+    if type(completed) is not int or not 0 <= completed <= asked:
+        completed = 0
+    return f"batch {batch.id}, {completed:,} of {asked:,} answered"
 
 
 async def _found_or_made(client: Any, name: str, lines: bytes = b"") -> Any:

@@ -11,8 +11,12 @@ from mmeval.content import Media
 from mmeval.model_backends.openai.failures import bad_reply, error_in_body
 from mmeval.records import Usage
 from mmeval.system import from_line
+from mmeval.wording import shortened
 
 _SHOWN_CHARS = 80
+_NAME_CHARS = 200
+"""Of what the server calls its model and its configuration: both are recorded with each
+answer."""
 _MAX_DEPTH = 3
 """The most objects around the data of a medium: ``{"image_url": {"url": "data:..."}}``
 has two."""
@@ -54,14 +58,16 @@ def usage(data: dict[str, Any]) -> Usage:
 
 def served(data: dict[str, Any]) -> str:
     """The model that the server reports."""
-    model = data.get("model")
-    return model if isinstance(model, str) else ""
+    return _name(data.get("model"))
 
 
 def fingerprint(data: dict[str, Any]) -> str:
     """The server's name of its configuration; empty if not reported."""
-    value = data.get("system_fingerprint")
-    return value if isinstance(value, str) else ""
+    return _name(data.get("system_fingerprint"))
+
+
+def _name(value: object) -> str:
+    return shortened(value, _NAME_CHARS) if isinstance(value, str) else ""
 
 
 def medium(item: object) -> Media:

@@ -2,6 +2,7 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -275,3 +276,12 @@ def test_batches_are_no_part_of_the_identity_and_need_chat_and_a_package(
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(MissingExtraError):
         OpenAIBackend(**local, batch=True)
+
+
+@pytest.mark.parametrize("completed", [10**30, -1, "many", None])
+def test_a_count_that_cannot_be_of_a_batch_is_reported_as_none(
+    completed: object,
+) -> None:
+    counts = SimpleNamespace(completed=completed)
+    batch = SimpleNamespace(id="b", request_counts=counts)
+    assert batches.progress_of(batch, 12) == "batch b, 0 of 12 answered"

@@ -1,6 +1,8 @@
 import base64
 import json
 import math
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -105,3 +107,11 @@ def test_what_the_server_reports_beside_its_answer_is_read() -> None:
     assert json_object(b'{"error": null, "data": 1}') == {"error": None, "data": 1}
     assert medium("data:image/svg+xml,%3Csvg/%3E").read() == b"<svg/>"
     assert decoded(base64.encodebytes(PNG * 20).decode()) == PNG * 20
+
+
+@pytest.mark.parametrize("read", [served, fingerprint])
+def test_a_name_that_the_server_reports_is_short(
+    read: Callable[[dict[str, Any]], str],
+) -> None:
+    names = {"model": "m" * 10**6, "system_fingerprint": "f" * 10**6}
+    assert 0 < len(read(names)) < 300
