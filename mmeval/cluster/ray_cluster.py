@@ -279,7 +279,8 @@ class RayCluster:
     def _share(self, run: Path) -> None:
         folder = (run / "workers").absolute()
         folder.mkdir(parents=True, exist_ok=True)
-        for left in folder.glob("token-*"):  # by a process that was killed
+        # by a process that was killed; the log of a role may begin like that too
+        for left in folder.glob(f"token-{'[0-9a-f]' * 8}"):
             left.unlink()
         token, secret = folder / f"token-{secrets.token_hex(4)}", secrets.token_hex(16)
         token.write_text(secret)
