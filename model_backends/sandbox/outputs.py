@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ from mmeval.content import UNKNOWN_MIME, Media, Part, media_part
 from mmeval.decode import audio, image, mesh_arrays, page_count, video_info
 from mmeval.errors import ContentError, MissingExtraError
 from mmeval.model_backends.sandbox.limits import MIB, Limits
+from mmeval.system import open_plain
 
 # Any: each decoder has its own result, of which nothing is wanted here.
 _DECODERS: Mapping[str, Callable[[Media], Any]] = {
@@ -86,18 +86,8 @@ def _read(folder: int, name: str, most: int) -> bytes | None:
     """The content of a regular file of at most ``most`` bytes; None for anything
     else."""
     try:
-        descriptor = os.open(
-            name,
-            os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
-            dir_fd=folder,
-        )
+        with open_plain(name, folder=folder) as file:
+            data = file.read(most + 1)
     except OSError:
         return None
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        with open(descriptor, "rb", closefd=False) as file:
-            data = file.read(most + 1)
-        return data if len(data) <= most else None
-    finally:
-        os.close(descriptor)
+    return data if len(data) <= most else None

@@ -41,6 +41,21 @@ def test_a_plain_file_is_read_and_a_pipe_or_a_device_is_refused_at_once(
             open_plain(odd)
 
 
+def test_below_an_open_folder_a_file_is_read_and_a_link_is_refused(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "plain").write_bytes(b"abc")
+    (tmp_path / "link").symlink_to("plain")
+    folder = os.open(tmp_path, os.O_RDONLY)
+    try:
+        with open_plain("plain", folder=folder) as file:
+            assert file.read() == b"abc"
+        with pytest.raises(OSError, match="symbolic links"):
+            open_plain("link", folder=folder)
+    finally:
+        os.close(folder)
+
+
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("name", OPENERS)
 def test_a_pipe_is_refused_wherever_a_file_is_named(name: str, tmp_path: Path) -> None:
