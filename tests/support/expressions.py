@@ -228,11 +228,13 @@ def _one_of(members: list[Any]) -> str:
     """A character of a class."""
     negated = bool(members) and str(members[0][0]) == "NEGATE"
     listed = [chr(int(value)) for name, value in members if str(name) == "LITERAL"]
-    for character in (*listed, *CHARACTERS):
+    candidates: list[str] = [*listed, *CHARACTERS]
+    for character in candidates:
         if any(_has(member, character) for member in members) != negated:
             return character
     name, value = members[0]
-    return chr(int(value[0])) if str(name) == "RANGE" else "z"
+    is_range = str(name) == "RANGE"
+    return chr(int(value[0])) if is_range else "z"
 
 
 def _has(member: tuple[Any, Any], character: str) -> bool:
