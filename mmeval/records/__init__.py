@@ -19,13 +19,14 @@ if TYPE_CHECKING:
         answered,
     )
     from mmeval.records.sample import Message, Sample, message, user
-    from mmeval.records.score import CAUSES, Cause, Result, Score
+    from mmeval.records.score import CAUSES, NO_OPTION, Cause, Result, Score
     from mmeval.records.trial import Exchange, Trial
 
 __all__ = [
     "CAUSES",
     "DIGEST_CHARS",
     "HOPELESS",
+    "NO_OPTION",
     "Cause",
     "ErrorInfo",
     "ErrorKind",

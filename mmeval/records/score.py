@@ -19,6 +19,10 @@ not sure."""
 CAUSES: tuple[Cause, ...] = ("lost", "unsure", "final")
 """Of several causes the first of these counts, as most can be done for it."""
 
+NO_OPTION = "no_option"
+"""The key in a score's evidence that is true for an answer to a multiple-choice
+question that names no option, or several, and is wrong for that."""
+
 
 @dataclass(frozen=True, slots=True)
 class Score:
@@ -132,7 +136,8 @@ class Result:
     error (0: it comes from a formula). ``weights`` are the shares of a group's members,
     or of the parts of a number that is made of others. ``faulty`` are those of the
     ``failed`` that could not be asked because of their own data; ``inapplicable`` are
-    the answers that hold nothing for the metric.
+    the answers that hold nothing for the metric. ``no_option`` are those of the
+    ``scored`` that are wrong because they name no option.
     """
 
     task: str
@@ -155,6 +160,7 @@ class Result:
     weights: Mapping[str, float] = field(default_factory=dict)
     faulty: int = 0
     inapplicable: int = 0
+    no_option: int = 0
 
     @property
     def has_nothing_to_score(self) -> bool:

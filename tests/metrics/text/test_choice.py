@@ -1,75 +1,19 @@
 from typing import Any
 
-from mmeval.metrics.text.choice import choice, find_choice
+from mmeval.metrics.text.choice import choice
 from tests.support.trials import score_of, trial
 
-ANIMALS = {"A": "a cat", "B": "a dog", "C": "a hot dog", "D": "an owl"}
-STATED = [
-    "Answer: B",
-    "answer: b",
-    "The answer is (B).",
-    "Answer: A dog",
-    r"So \boxed{B}",
-    r"So $\boxed{\text{B}}$",
-    "The correct answer to this question is B because it barks",
-    "Option A is tempting. Option B is correct.",
-    "At first the answer is A. But no: Final answer: B",
-    "Answer: B, because it barks",
-    "The answer is B, and A is wrong",
-    "Answer: B. It barks, A meows",
-    "It is not clear, but the answer is B",
-    "That is not hard: the answer is B",
-    "I would not choose A. I choose B",
-]
-UNCLEAR = [
-    "",
-    "I do not know",
-    "A good question",
-    "Either (A) or (B)",
-    "a cat and a dog",
-    "The answer is unclear",
-    "E",
-    "The answer is not given",
-    "catalogue",
-    "B or C",
-    "B and D",
-    "B, C",
-    "B/D",
-    "**B** or **C**",
-    "B) and C)",
-    "Answer: B, C",
-    "The answer is (B) and (C)",
-    "I would not choose B",
-    "I would never choose (B).",
-    "I don't want to pick a dog",
-    "The answer is not (B).",
-    "The answer isn't B",
-]
 
-
-def test_an_option_is_found_however_it_is_named_and_no_single_one_is_wrong() -> None:
-    found = dict.fromkeys(
-        ["B", " (b) ", "**B.**", "A dog."], ("B", "whole")
-    ) | dict.fromkeys(STATED, ("B", "stated"))
-    found |= {
-        "The answer is a hot dog, of course": ("C", "stated"),
-        "That must be a hot dog!": ("C", "text"),
+def test_an_answer_that_names_several_options_is_wrong_and_counted() -> None:
+    labels = {"options": ["a cat", "a dog", "a hot dog"], "answer": "B"}
+    score = score_of(choice, trial("B or C", metadata=labels))
+    assert (score.value, score.status) == (0, "scored")
+    assert score.evidence == {
+        "found": None,
+        "right": "B",
+        "rule": "line: names B and C",
+        "no_option": True,
     }
-    found |= dict.fromkeys(["Answer: A", "Answer: A - meows"], ("A", "stated"))
-    found |= dict.fromkeys(
-        ["The answer is not A; it is (B)", "It barks, hence (B)"], ("B", "brackets")
-    )
-    found |= dict.fromkeys(["B. It barks", "Well,\n(B) it barks"], ("B", "line"))
-    assert {answer: find_choice(answer, ANIMALS) for answer in found} == found
-    assert [
-        answer for answer in UNCLEAR if find_choice(answer, ANIMALS).letter is not None
-    ] == []
-    assert find_choice("red", {"A": "red", "B": "Red"}).letter is None
-    score = score_of(
-        choice,
-        trial("B or C", metadata={"options": [*ANIMALS.values()], "answer": "B"}),
-    )
-    assert (score.value, score.status, score.evidence["found"]) == (0, "scored", None)
 
 
 def test_the_right_option_may_be_given_in_every_usual_way_and_without_one_it_is_unscored() -> (

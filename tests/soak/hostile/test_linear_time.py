@@ -16,7 +16,7 @@ from mmeval.content.placeholders import SPELLINGS, find
 from mmeval.judge.json_reply import MAX_CHARS, ReplyError, read_object
 from mmeval.metric.contract import load_metric
 from mmeval.metrics.judged.code_quality import unwrapped
-from mmeval.metrics.text.choice import find_choice
+from mmeval.metrics.text.choice_reader import find_choice
 from mmeval.metrics.text.constraints import all_met, constraints_of
 from mmeval.metrics.text.words import count_words
 from tests.support.picture_judging import trial_of
@@ -145,7 +145,22 @@ LISTED = ("Answer: B, ", "B or ", "not the answer is ")
 
 
 @pytest.mark.parametrize(
-    "noise", ["the answer is ", "\n", " \n", "(", "A is ", "option ", "not ", *LISTED]
+    "noise",
+    [
+        "the answer is ",
+        "\n",
+        " \n",
+        "(",
+        "A is ",
+        "option ",
+        "not ",
+        *LISTED,
+        "A, ",
+        "答案",
+        "\\boxed{",
+        "<answer> ",
+        '{"a":1} ',
+    ],
 )
 def test_a_choice(noise: str) -> None:
     assert find_choice("x" + noise * 50_000 + "\nAnswer: B", ANIMALS).letter == "B"

@@ -1,0 +1,192 @@
+"""The markup around a choice: thinking, JSON, tags, TeX, Markdown, forms of letters.
+
+Everything here takes time that is linear in the length of the answer, which is
+hostile: repetition is bounded, or runs over what a pattern before it has found.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mmeval.judge import ReplyError, read_object, strict_json
+from mmeval.metrics.text.choice_words import any_of
+
+_THINKING = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
+
+# Format characters that do not show (directions of writing, joiners, variants of
+# emojis), and the private characters that stand for options in the reader.
+_UNSEEN = re.compile(
+    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe0e\ufe0f\ufeff"
+    "\ue000-\uf8ff]"
+)
+# Letters in dark circles, in dark squares, and as halves of flags: NFKC keeps these.
+_PICTURED_LETTERS = {
+    first + number: chr(ord("A") + number)
+    for first in (0x1F150, 0x1F170, 0x1F1E6)
+    for number in range(26)
+}
+# Cyrillic capitals that look like Latin ones. Some are words (В: in, С: with), after
+# which a word follows, so only those before a mark or at an end are letters.
+_LOOKALIKE = re.compile(
+    r"(?<!\w)[АВЕС](?= ?(?:[)\].,:;!?\"'»”*_`–—-]|$))", re.MULTILINE
+)
+_LATIN = str.maketrans("АВЕС", "ABEC")
+
+_TEX_BOX = re.compile(r"(?<!\\)\\{1,4}(?:boxed|fbox|framebox) ?(?:\{|(?=[A-Za-z]\b))")
+_TEX_FORMAT = re.compile(
+    r"(?<!\\)\\{1,4}(?:text(?:bf|it|rm|sf|tt|sc|normal)?|math(?:rm|bf|it|sf|tt|cal|bb)"
+    r"|operatorname|boldsymbol|bm|bf|rm|it|sf|tt|emph|underline|mbox|hbox|boxed|fbox"
+    r"|framebox|displaystyle|large|Large|huge|left|right|quad|qquad)(?![A-Za-z])\*?"
+)
+_TEX_MATH = re.compile(r"\$|(?<!\\)\\{1,4}[()\[\],;:! ]")
+_BRACE = re.compile(r"[{}]")
+_IN_BRACES = re.compile(r"\{([^{}]*)\}")
+_BRACES = str.maketrans("{}", "  ")
+
+_ANSWER_NAME = (
+    r"(?i:(?:final|correct|my|the|best|your)?[ _-]?"
+    r"(?:answer|ans|choice|option|box|solution|output|result|response|final))"
+)
+_ANSWER_TAG = re.compile(
+    rf"<\|?(?:begin_of_|start_of_)?{_ANSWER_NAME}(?: [^<>]{{0,200}})?\|?>"
+    rf"|(?P<closes><(?:/|\|end_of_|\|/){_ANSWER_NAME}\|?>|\[/{_ANSWER_NAME}\])"
+    rf"|\[{_ANSWER_NAME}\](?=[^\n\[]{{0,200}}\[/)"
+)
+_TAG = re.compile(r"</?[A-Za-z][\w-]{1,30}(?: [^<>]{0,200})?/?>|</[A-Za-z]>")
+_SHORT_TAG = re.compile(r"<([A-Za-z])>(?=[^<]{0,200}</\1>)")
+
+_FENCE = re.compile(r"^ {0,3}(?:```|~~~)[ \w-]{0,20}$", re.MULTILINE)
+_LINE_MARK = re.compile(r"^ ?(?:#{1,6}|>|[-+*•◦▪‣●·]) ?(?=\S)", re.MULTILINE)
+_STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
+_EMPHASIS = re.compile(r"[*_`]|~~")
+_BLANKS = re.compile(r"[^\S\n]+")
+_BLANK_LINES = re.compile(r" ?\n[ \n]*")
+
+_NOT_A_WORD = re.compile(r"[\W_]+")
+_ANSWER_KEY = re.compile(
+    rf"(?i:(?:(?:final|correct|my|the|best|your|selected|chosen|predicted|right|model) "
+    rf"?){{0,2}}(?:{any_of('answer')}|{any_of('option')}|prediction|predicted|selected"
+    rf"|chosen|selection|result|response|output|label)"
+    rf"(?: ?(?:letter|choice|option|key|label|id|index|value))?)"
+)
+"""A key of JSON with the answer, its parts separated by blanks: not ``options`` or
+``answer explanation``."""
+_MOST_BOXES = 10
+"""Boxes that are looked at, from the last one on."""
+
+
+def without_thinking(answer: str) -> str:
+    """What stands outside of thinking blocks. One whose end is not marked hides the
+    rest, one whose beginning is not marked all before it."""
+    kept: list[str] = []
+    start, thinking = 0, False
+    for mark in _THINKING.finditer(answer):
+        if mark[1]:
+            if not thinking:
+                kept.clear()
+            start, thinking = mark.end(), False
+        elif not thinking:
+            kept.append(answer[start : mark.start()])
+            thinking = True
+    return "".join(kept if thinking else [*kept, answer[start:]])
+
+
+def plain_characters(text: str) -> str:
+    """The text in NFKC, letters in circles or squares as letters, with single blanks,
+    no blank lines, and nothing that does not show."""
+    pictured = text.translate(_PICTURED_LETTERS)
+    folded = unicodedata.normalize("NFKC", _UNSEEN.sub("", pictured))
+    single = _BLANK_LINES.sub("\n", _BLANKS.sub(" ", folded))
+    return _LOOKALIKE.sub(lambda letter: letter[0].translate(_LATIN), single).strip()
+
+
+def prose(text: str) -> str:
+    """Plain characters without markup, and without what is struck out."""
+    text = _FENCE.sub("", text)
+    text = _SHORT_TAG.sub(" ", _TAG.sub(" ", text))
+    text = _TEX_MATH.sub(" ", _TEX_FORMAT.sub("", text))
+    text = _IN_BRACES.sub(_as_bracket, text).translate(_BRACES)
+    text = _EMPHASIS.sub("", _STRUCK.sub(" ", _LINE_MARK.sub("", text)))
+    return _BLANK_LINES.sub("\n", _BLANKS.sub(" ", text)).strip()
+
+
+def _as_bracket(braces: re.Match[str]) -> str:
+    """``{C}`` is a letter in brackets; around more, braces of TeX show nothing."""
+    inner = braces[1].strip()
+    return f"({inner})" if len(inner) == 1 else f" {inner} "
+
+
+def json_answers(text: str) -> list[str] | None:
+    """The texts that a reply of JSON names as its answer; None where the text is not
+    JSON, or has no key for an answer."""
+    bare = _FENCE.sub("", text).strip()
+    value = strict_json(bare)
+    if isinstance(value, str | list):
+        return [_written(value)]
+    try:
+        found = read_object(bare)
+    except ReplyError:
+        return None
+    return _answers_of(found) or None
+
+
+def _answers_of(found: Mapping[str, Any]) -> list[str]:
+    if all(isinstance(value, bool) for value in found.values()):
+        # {"A": false, "B": true} names the options that are true
+        return [key for key, value in found.items() if value]
+    if len(found) == 1:
+        ((key, value),) = found.items()
+        # {"C": "oak"} names an option by its key
+        is_letter = len(key) == 1 and key.isalpha()
+        return [f"{key}. {_written(value)}" if is_letter else _written(value)]
+    answers: list[str] = []
+    for key, value in found.items():
+        words = _NOT_A_WORD.sub(" ", key).strip()
+        if _ANSWER_KEY.fullmatch(words) and value is not None:
+            answers.append(_written(value))
+    return answers
+
+
+def _written(value: Any) -> str:
+    """A value of JSON as an answer would write it: what a list holds stands side by
+    side, of an object its own answers."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return " and ".join(str(item) for item in value)
+    if isinstance(value, dict):
+        inner = _answers_of(value) if len(value) > 1 else [*map(str, value.values())]
+        return "\n".join(inner)
+    return "" if value is None or isinstance(value, bool) else str(value)
+
+
+def tagged_answers(text: str) -> Iterator[str]:
+    """What stands in tags such as ``<answer>``, the last one first, none blank."""
+    end = len(text)
+    for mark in reversed(list(_ANSWER_TAG.finditer(text))):
+        content = text[mark.end() : end].strip()
+        if content and not mark["closes"]:
+            yield content
+        end = mark.start()
+
+
+def boxed_answers(text: str) -> Iterator[str]:
+    r"""What stands in TeX's ``\boxed{...}``, the last one first."""
+    boxes = list(_TEX_BOX.finditer(text))
+    for box in reversed(boxes[-_MOST_BOXES:]):
+        start = box.end()
+        yield text[start : _box_end(text, start) if box[0].endswith("{") else start + 1]
+
+
+def _box_end(text: str, start: int) -> int:
+    """Where the brace that is open at a place is closed, else the end of the line."""
+    depth = 1
+    for brace in _BRACE.finditer(text, start):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return brace.start()
+    line_end = text.find("\n", start)
+    return len(text) if line_end < 0 else line_end

@@ -1,0 +1,463 @@
+"""Reads which option of a multiple-choice question an answer chooses.
+
+One reader for all benchmarks: rules in a fixed order, of which the first that finds
+something decides. Texts of options are replaced by a character each before the prose is
+read, so that letters inside of them are no choices, and "not a cat but a dog" is read
+as "not A but B" is.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from mmeval.metrics.text.choice_markup import (
+    boxed_answers,
+    json_answers,
+    plain_characters,
+    prose,
+    tagged_answers,
+    without_thinking,
+)
+from mmeval.metrics.text.choice_words import any_of
+from mmeval.records import NO_OPTION, Score
+
+Options = Mapping[str, str]
+"""The texts of the options by upper-case letter. A text is empty where only the letter
+is known."""
+
+NAMES_NONE = "names no option"
+"""The rule of an answer in which no rule finds an option."""
+
+
+class ChosenOption(NamedTuple):
+    """The option that an answer chooses (None: not exactly one), and the rule used."""
+
+    letter: str | None
+    rule: str
+
+
+def find_choice(answer: str, options: Options) -> ChosenOption:
+    r"""The option that an answer chooses.
+
+    Thinking blocks are left out, and characters are folded (NFKC). The first of these
+    rules that finds an option of the question decides:
+
+    1. ``json``, ``tag``, ``box``: what an object of JSON has as its answer, what stands
+       in a tag such as ``<answer>``, or in TeX's ``\boxed``;
+    2. ``whole``: the answer is a letter, or an option's text, and nothing else. A
+       letter that no option has ends the search;
+    3. ``last line``: the same of the last line;
+    4. ``stated``: the last statement (``Answer: B``, ``the answer is a dog``, ``B is
+       correct``, ``I choose B``), in the languages of ``choice_words``;
+    5. ``first line``: as the last line;
+    6. ``option``: the last ``option B``;
+    7. ``line``: what opens a line before a mark (``B. because``);
+    8. ``brackets``, ``letter``: a capital in brackets, else one that stands alone and
+       is neither an article nor a pronoun;
+    9. ``text``: the text of an option, as whole words; longer texts hide shorter ones.
+
+    What an answer rejects (``not A but B``, ``A is wrong``, ``A? No.``) is not read.
+    Options that are listed together (``B or C``) are several, and so are three or more.
+    Of two letters that stand apart the first counts, as MME-Unify has it.
+
+    >>> find_choice("I think the answer is (B).", {"A": "a cat", "B": "a dog"})
+    ChosenOption(letter='B', rule='stated')
+    """
+    reader = _Reader(options)
+    text = plain_characters(without_thinking(answer))
+    in_json = json_answers(text)
+    if in_json is not None:
+        pieces = [reader.in_prose(piece).letter for piece in in_json]
+        return _chosen("json", [letter for letter in pieces if letter])
+    for piece in tagged_answers(text):
+        return reader.in_markup(piece)._replace(rule="tag")
+    return reader.in_markup(text)
+
+
+def named_option(label: str, options: Options) -> str | None:
+    """The letter of the option that a label names, by its letter or its text; None
+    where that is not exactly one."""
+    reader = _Reader(options)
+    letters = reader.whole(reader.with_characters(plain_characters(label)))
+    return _chosen("whole", letters).letter
+
+
+def choice_score(
+    chosen: ChosenOption, right: str, evidence: Mapping[str, Any] | None = None
+) -> Score:
+    """1 where the right option is chosen, else 0; the evidence has the letter that was
+    ``found``, and notes an answer that names no option."""
+    no_option = {NO_OPTION: True} if chosen.letter is None else {}
+    return Score(
+        float(chosen.letter == right),
+        evidence={"found": chosen.letter, **(evidence or {}), **no_option},
+    )
+
+
+_OPTION = "[\ue000-\uf8ff]"
+"""A character that stands for the text of an option."""
+_FIRST_OPTION = 0xE000
+_INSIDE_WORD = "A-Za-z0-9_À-ɏ"
+"""What makes a letter part of a word; other scripts are written without blanks."""
+_CAPITAL = rf"(?<![{_INSIDE_WORD}'’-])[A-Z](?![{_INSIDE_WORD}'’]|-[A-Za-z])"
+_ONE = rf"(?:{_OPTION}|{_CAPITAL})"
+_OPENS = "[(\\[<【「『《〈〔⟨\"'“”„‘’‚«‹]"
+_CLOSES = "[)\\]>】」』》〉〕⟩\"'“”’‘»›]"
+_SIGNS = "[:=→>–—~|-]"
+_MARK = (
+    "[\\s()\\[\\]<>【】「」『』《》〈〉〔〕⟨⟩\"'“”„‘’‚«»‹›.,:;!?。、…·•|=→–—~✓✔✅☑👉➡-]"
+)
+_JOINS = any_of("joins")
+_OPTION_NOUN = rf"(?i:{any_of('option')})"
+_ARTICLE = any_of("article")
+_STATES = rf"(?i:{any_of('states')})"
+_FILLER = rf"(?:(?:{_ARTICLE}|{_OPTION_NOUN})[ :]{{0,2}})"
+
+# --- what is rejected
+
+_LISTED = (
+    rf"{_ONE}{_CLOSES}{{0,3}}(?:(?:, ?{_OPENS}{{0,3}}{_ONE}{_CLOSES}{{0,3}}){{0,24}}"
+    rf",? ?{_JOINS} ?{_OPENS}{{0,3}}{_ONE}{_CLOSES}{{0,3}})?"
+)
+_NOT_ONLY = r"(?! (?:only|just|merely|solely|nur|solo|sólo|seulement|apenas|только)\b)"
+_BEFORE_REJECTED = re.compile(
+    rf"(?i:{any_of('rejects')}){_NOT_ONLY}"
+    rf"(?: ?(?:{_STATES}|{_ARTICLE}|{_OPTION_NOUN})){{0,4}} ?{_OPENS}{{0,4}}{_LISTED}"
+)
+_BEHIND_REJECTED = re.compile(
+    rf"{_LISTED} ?(?i:{any_of('all_wrong')})"
+    rf"|{_ONE}{_CLOSES}{{0,3}} ?(?i:{any_of('wrong')})"
+)
+_ASKED = re.compile(rf"{_LISTED} ?\?(?= ?\S)")
+_CALLED_WRONG = re.compile(
+    r"(?i:\b(?:wrong|incorrect|false|worst) (?:answer|choice|option|letter))"
+    r"[^.;\n]{0,80}"
+)
+_NOT = r"(?:\bnot|\bnever|\bcannot|n['’]t)\b"
+_BETWEEN = (
+    r"(?:[^\S\n](?:to|ever|even|really|\w{1,20}ly|want|going|have|be|the|an?|my|your|"
+    r"right|correct|best|final)\b){0,4}"
+)
+_REJECTED_CLAUSE = re.compile(
+    rf"(?:{_NOT}{_BETWEEN}[^\S\n](?:answer|choice|option|choose|pick|select)\b"
+    r"|\b(?:answer|choice|option)\b[^.:=\n"
+    rf"]{{0,60}}?\bis(?:\s+not\b|n['’]t\b))[^.,;:\n]*?(?=\bbut\b|[.,;:\n]|$)",
+    re.IGNORECASE,
+)
+"""A rejected choice, to the end of its clause."""
+
+
+def _without_rejected(text: str) -> str:
+    for pattern in (
+        _BEHIND_REJECTED,
+        _REJECTED_CLAUSE,
+        _CALLED_WRONG,
+        _BEFORE_REJECTED,
+        _ASKED,
+    ):
+        text = pattern.sub(" ", text)
+    return text
+
+
+# --- what is chosen
+
+_ALONE_ON_LINE = re.compile(
+    rf"(?:{_MARK}{{0,12}}{_OPTION_NOUN})?{_MARK}{{0,12}}"
+    rf"(?:(?P<letter>[A-Za-z])|(?P<text>{_OPTION})"
+    rf"|(?P<letter_before>[A-Za-z]){_MARK}{{1,6}}(?P<text_behind>{_OPTION})"
+    rf"|(?P<text_before>{_OPTION}){_MARK}{{1,6}}(?P<letter_behind>[A-Za-z]))"
+    rf"{_MARK}{{0,12}}"
+)
+_ANSWER = re.compile(rf"(?i:{any_of('answer')})")
+_OPTION_IS = re.compile(
+    rf"{_OPTION_NOUN}[^.:=\nA-Z{_OPTION[1:-1]}]{{0,40}}?(?:{_STATES}|[:=])"
+)
+_CHOOSES = re.compile(rf"(?i:{any_of('chooses')})")
+_CONCLUDES = re.compile(
+    rf"(?i:{any_of('concludes')}),? ?:? ?(?={_OPENS}{{0,4}}{_ONE}{_CLOSES}{{0,3}}"
+    r" ?(?:[.,;:!\n]|$))"
+)
+_NAMED_OPTION = re.compile(_OPTION_NOUN)
+_UP_TO_STATED = re.compile(rf"[^.:=\n。;!?]{{0,60}}?(?:{_STATES}|{_SIGNS})")
+_CALLED_RIGHT = re.compile(rf"({_ONE}){_CLOSES}{{0,3}} ?(?i:{any_of('right')})")
+_STATED = re.compile(
+    rf"(?:{_OPENS}|{_SIGNS}|\s){{0,12}}{_FILLER}{{0,4}}(?:{_OPENS}|{_SIGNS}){{0,6}}"
+    rf"(?:(?P<text>{_OPTION})"
+    rf"|(?P<capital>[A-HJ-Z]|I(?!['’]| [a-z]))(?![{_INSIDE_WORD}])"
+    # Small letters that are no word of a language, and others before a mark.
+    rf"|(?P<small>[b-df-hj-np-tv-xz](?![{_INSIDE_WORD}'’-])"
+    rf"|[a-z](?=[.,;:!?)\]\"'”’»\n]|$)))"
+)
+_ARTICLE_BEHIND = re.compile(rf" (?:(?!(?:because|since|due|as|for)\b)[a-z]|{_OPTION})")
+"""What follows the article "A", and not the letter."""
+_FURTHER = re.compile(
+    # After a comma the letter may begin a clause ("it is C, A has none").
+    rf"{_CLOSES}{{0,3}}\.?(?: ?(?:[,/&+;、]|{_JOINS})){{1,3}} ?(?:{_OPTION_NOUN} ?)?"
+    rf"{_OPENS}{{0,3}}({_OPTION}|[A-Z])(?![{_INSIDE_WORD}'’])"
+    rf"(?= ?(?:$|[\n.,;:/&+(–—-]|{_CLOSES}|{_JOINS}))"
+    rf"|{_CLOSES}{{0,3}} ?{_JOINS} ?(?:{_OPTION_NOUN} ?)?"
+    rf"{_OPENS}{{0,3}}([B-HJ-Z])(?![{_INSIDE_WORD}'’])"
+)
+"""A further option in a list of options."""
+_OPENS_LINE = re.compile(
+    rf"^{_OPENS}{{0,4}}({_OPTION}|[A-Z](?![{_INSIDE_WORD}'’]))", re.MULTILINE
+)
+_OPENS_TEXT = re.compile(r"\A[(\[]?([a-z])[.)\]](?=\s)")
+_LINE_GOES_ON = re.compile(rf"{_CLOSES}| ?[.:,、;–—-](?=\s|$)")
+_IN_BRACKETS = re.compile(r"[(\[<【]([A-Z])[)\]>】]")
+_STANDS_ALONE = re.compile(rf"({_CAPITAL})")
+_MOST_LISTED = 2
+"""More options than these in one statement are a list of all, and no choice."""
+
+
+class _Reader:
+    """Reads prose about the options of one question."""
+
+    def __init__(self, options: Options) -> None:
+        self._order = list(options)
+        self._texts: list[tuple[re.Pattern[str], str]] = []
+        """The texts of options with the character for each, the longest first."""
+        self._letters_of: dict[str, list[str]] = {}
+        """The letters with a text, by its character."""
+        by_text: dict[str, list[str]] = {}
+        for letter, option in options.items():
+            text = _bare(prose(plain_characters(option)))
+            # A text that is the letter of an option is read as the letter.
+            if text and text.upper() not in options:
+                by_text.setdefault(text.casefold(), []).append(letter)
+        longest_first = sorted(by_text, key=len, reverse=True)
+        for place, text in enumerate(longest_first):
+            character = chr(_FIRST_OPTION + place)
+            self._texts.append((_whole_words(text), character))
+            self._letters_of[character] = by_text[text]
+
+    def in_markup(self, text: str) -> ChosenOption:
+        """The choice of a text that may have it in a box."""
+        for piece in boxed_answers(text):
+            boxed = self.in_prose(piece)
+            if boxed.letter:
+                return boxed._replace(rule="box")
+        return self.in_prose(text)
+
+    def in_prose(self, text: str) -> ChosenOption:
+        """The choice of a text, by the first rule that finds one."""
+        text = self.with_characters(text)
+        whole = _ALONE_ON_LINE.fullmatch(text)
+        if whole and whole["letter"] and whole["letter"].upper() not in self._order:
+            return ChosenOption(None, f"whole: {NAMES_NONE}")
+        # What is all of a line is not part of a clause that rejects it.
+        for rule, read in _RULES_OF_LINES.items():
+            letters = read(self, text)
+            if letters:
+                return _chosen(rule, letters)
+        kept = _without_rejected(text)
+        for rule, read in _RULES.items():
+            letters = read(self, kept)
+            if letters:
+                return _chosen(rule, letters)
+        return ChosenOption(None, NAMES_NONE)
+
+    def with_characters(self, text: str) -> str:
+        """Prose in which a character stands for the text of each option."""
+        text = prose(text)
+        for pattern, character in self._texts:
+            text = pattern.sub(character, text)
+        return text
+
+    # --- the rules
+
+    def whole(self, text: str) -> list[str]:
+        found = _ALONE_ON_LINE.fullmatch(text)
+        if found is None:
+            return []
+        letter = found["letter"] or found["letter_before"] or found["letter_behind"]
+        option = found["text"] or found["text_behind"] or found["text_before"]
+        named = self._named(letter.upper()) if letter else []
+        if not option:
+            return named
+        with_text = self._letters_of[option]
+        if not letter:
+            return with_text
+        return named if named[:1] == [one for one in with_text if one in named] else []
+
+    def last_line(self, text: str) -> list[str]:
+        lines = text.rsplit("\n", 2)[-2:]
+        if len(lines) < 2:
+            return []
+        letters = self.whole(lines[1])
+        return [] if self._is_next(lines[0], letters) else letters
+
+    def first_line(self, text: str) -> list[str]:
+        lines = text.split("\n", 2)[:2]
+        if len(lines) < 2:
+            return []
+        letters = self.whole(lines[0])
+        return (
+            [] if letters and self._is_next(lines[0], self.whole(lines[1])) else letters
+        )
+
+    def _is_next(self, line: str, letters: list[str]) -> bool:
+        """Whether a line is all of the option before these: both repeat the list."""
+        before = self.whole(line)
+        if not before or not letters:
+            return False
+        order = self._order
+        return order.index(letters[0]) == order.index(before[0]) + 1
+
+    def stated(self, text: str) -> list[str]:
+        statements: list[tuple[int, list[str]]] = []
+        for match in _CALLED_RIGHT.finditer(text):
+            statements.append((match.start(), self._named(match[1])))
+        for noun in _ANSWER.finditer(text):
+            letters = self._next(text, noun.end(), is_stated=False)
+            gap = _UP_TO_STATED.match(text, noun.end())
+            if not letters and gap:
+                letters = self._next(text, gap.end())
+            statements.append((noun.start(), letters))
+        for pattern in (_OPTION_IS, _CHOOSES, _CONCLUDES):
+            for match in pattern.finditer(text):
+                statements.append((match.start(), self._next(text, match.end())))
+        chosen = [
+            (start, letters)
+            for start, letters in statements
+            if 0 < len(set(letters)) <= _MOST_LISTED
+        ]
+        return max(chosen)[1] if chosen else []
+
+    def option(self, text: str) -> list[str]:
+        last: list[str] = []
+        several: set[str] = set()
+        is_list = False
+        for noun in _NAMED_OPTION.finditer(text):
+            letters = self._next(text, noun.end(), is_stated=False)
+            several.update(letters)
+            is_list = is_list or len(set(letters)) > 1
+            last = letters or last
+        return sorted(several) if is_list or len(several) > _MOST_LISTED else last
+
+    def line(self, text: str) -> list[str]:
+        letters: list[str] = []
+        for match in _OPENS_LINE.finditer(text):
+            listed = self._listed(text, match[1], match.end(1))
+            if len(listed) > 1 or _LINE_GOES_ON.match(text, match.end()):
+                letters += listed
+        small = _OPENS_TEXT.match(text)
+        return letters or (self._named(small[1].upper()) if small else [])
+
+    def brackets(self, text: str) -> list[str]:
+        return self._first(text, _IN_BRACKETS.finditer(text))
+
+    def letter(self, text: str) -> list[str]:
+        alone = (
+            match
+            for match in _STANDS_ALONE.finditer(text)
+            if not _is_article(text, match)
+        )
+        return self._first(text, alone)
+
+    def text(self, text: str) -> list[str]:
+        characters = dict.fromkeys(re.findall(_OPTION, text))
+        return [
+            letter
+            for character in characters
+            for letter in self._letters_of.get(character, ())
+        ]
+
+    # --- what the rules share
+
+    def _next(self, text: str, at: int, *, is_stated: bool = True) -> list[str]:
+        """The options that come next at a place; unless they are stated there, a
+        capital "A" may be an article, and a small letter part of a sentence."""
+        found = _STATED.match(text, at)
+        if found is None:
+            return []
+        if not is_stated:
+            is_article = found["capital"] == "A" and _is_article(text, found)
+            is_prose = found["small"] and text[found.end() : found.end() + 1] == " "
+            if is_article or is_prose:
+                return []
+        written = found["text"] or found["capital"] or found["small"]
+        return self._listed(text, written, found.end())
+
+    def _listed(self, text: str, written: str, end: int) -> list[str]:
+        """The letters of what is written up to a place, and those listed behind it."""
+        letters = self._named(written)
+        further = _FURTHER.match(text, end)
+        while letters and further:
+            letters += self._named(further[1] or further[2])
+            further = _FURTHER.match(text, further.end())
+        return letters
+
+    def _first(self, text: str, matches: Iterator[re.Match[str]]) -> list[str]:
+        """The first of two letters that stand apart; all of those that are listed
+        together, and of three or more."""
+        letters: list[str] = []
+        for match in matches:
+            listed = self._listed(text, match[1], match.end(1))
+            if len(set(listed)) > 1:
+                return listed
+            letters += listed
+        distinct = list(dict.fromkeys(letters))
+        is_choice = len(distinct) <= _MOST_LISTED < len(self._order)
+        return distinct[:1] if is_choice else distinct
+
+    def _named(self, written: str) -> list[str]:
+        """The letters of what is written: a letter, or the character of a text."""
+        if written in self._letters_of:
+            return list(self._letters_of[written])
+        letter = written.upper()
+        return [letter] if letter in self._order else []
+
+
+_Rules: TypeAlias = Mapping[str, Callable[[_Reader, str], list[str]]]
+_RULES_OF_LINES: _Rules = {
+    "whole": _Reader.whole,
+    "last line": _Reader.last_line,
+}
+_RULES: _Rules = {
+    "stated": _Reader.stated,
+    "first line": _Reader.first_line,
+    "option": _Reader.option,
+    "line": _Reader.line,
+    "brackets": _Reader.brackets,
+    "letter": _Reader.letter,
+    "text": _Reader.text,
+}
+
+
+def _chosen(rule: str, letters: Sequence[str]) -> ChosenOption:
+    distinct = list(dict.fromkeys(letters))
+    if len(distinct) == 1:
+        return ChosenOption(distinct[0], rule)
+    several = " and ".join(distinct)
+    return ChosenOption(None, f"{rule}: names {several or 'no option'}")
+
+
+def _is_article(text: str, letter: re.Match[str]) -> bool:
+    """Whether a capital is the article "A" or the pronoun "I": a small letter follows,
+    which begins no list."""
+    if letter[0][-1] not in "AI":
+        return False
+    goes_on = _ARTICLE_BEHIND.match(text, letter.end())
+    return goes_on is not None and _FURTHER.match(text, letter.end()) is None
+
+
+def _bare(text: str) -> str:
+    return " ".join(text.split()).strip(" .,;:!?\"'“”。")
+
+
+def _whole_words(text: str) -> re.Pattern[str]:
+    """A pattern for a text that is no part of a longer word or number. Scripts that are
+    written without blanks have no such edges."""
+    starts = r"(?<!\w)(?<!\d[.,])" if _has_edges(text[0]) else ""
+    ends = r"(?!\w|[.,]\d)" if _has_edges(text[-1]) else ""
+    words = re.escape(text).replace(r"\ ", r"\s")
+    return re.compile(f"{starts}{words}{ends}", re.IGNORECASE)
+
+
+def _has_edges(character: str) -> bool:
+    is_wide = unicodedata.east_asian_width(character) in "WF"
+    return (character.isalnum() or character == "_") and not is_wide
