@@ -96,6 +96,7 @@ def mean_of(
         else {part.result.metric: 1 / len(counted) for part in counted},
         faulty=parts[0].scores.faulty,
         inapplicable=statuses["inapplicable"],
+        no_option=len(frozenset[int]().union(*(p.scores.no_option for p in parts))),
     )
 
 

@@ -94,6 +94,7 @@ class Scores:
         "_faulty",
         "_known",
         "_labels",
+        "_no_option",
         "_repeats",
         "_samples",
         "_statuses",
@@ -125,6 +126,8 @@ class Scores:
         """What is known of trials without a value: the bounds of an unscored one, the
         evidence of a scored one."""
         self._faulty: set[int] = set()
+        self._no_option: set[int] = set()
+        """The places of answers that are wrong because they name no option."""
 
     def add(
         self,
@@ -175,8 +178,12 @@ class Scores:
         cluster: str = "",
         labels: Mapping[str, Any] | None = None,
         weight: float = 1.0,
+        no_option: bool = False,
     ) -> None:
-        """Add one trial's score where it is known to be a value, as nearly all are."""
+        """Add one trial's score where it is known to be a value, as nearly all are.
+        ``no_option``: it is wrong because the answer names no option."""
+        if no_option:
+            self._no_option.add(len(self))
         self._add(
             sample,
             repeat,
@@ -250,6 +257,11 @@ class Scores:
         data."""
         return len(self._faulty)
 
+    @property
+    def no_option(self) -> frozenset[int]:
+        """The places of the answers that are wrong because they name no option."""
+        return frozenset(self._no_option)
+
     def by_cluster(self) -> dict[str, Sequence[int]]:
         """The places of the rows of each cluster, those without a value too."""
         found: dict[str, array[int]] = {}
@@ -301,6 +313,10 @@ class Scores:
         if self._faulty:
             part._faulty = {
                 new for new, old in enumerate(places) if old in self._faulty
+            }
+        if self._no_option:
+            part._no_option = {
+                new for new, old in enumerate(places) if old in self._no_option
             }
         return part
 

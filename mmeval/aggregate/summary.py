@@ -63,6 +63,7 @@ def summarise(
         bootstrap_iters=sure.bootstrap_iters,
         faulty=scores.faulty,
         inapplicable=scores.count("inapplicable"),
+        no_option=len(scores.no_option),
     )
 
 
@@ -225,6 +226,7 @@ def combine(
         weights={m.task: share for m, share in zip(counted, shares, strict=True)},
         faulty=sum(m.faulty for m in members),
         inapplicable=sum(m.inapplicable for m in members),
+        no_option=sum(m.no_option for m in members),
     )
 
 

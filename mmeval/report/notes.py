@@ -42,6 +42,13 @@ def missing(result: Result) -> str:
     return words
 
 
+def no_option(result: Result) -> str:
+    """How many answers are wrong because they name no option: ``3 name no option``."""
+    count = result.no_option
+    verb = "names" if count == 1 else "name"
+    return f"{count:,} {verb} no option" if count else ""
+
+
 def from_to(pair: tuple[float, float], digits: int = 4) -> str:
     return f"{pair[0]:.{digits}f} to {pair[1]:.{digits}f}"
 

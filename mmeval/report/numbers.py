@@ -8,7 +8,14 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from mmeval.records.score import Key, Result
-from mmeval.report.notes import NumberReasons, Pieces, missing, repeated, weights
+from mmeval.report.notes import (
+    NumberReasons,
+    Pieces,
+    missing,
+    no_option,
+    repeated,
+    weights,
+)
 from mmeval.results.compare import unlike
 from mmeval.results.groups import depths, slice_by_slice, tasks_inside
 
@@ -26,6 +33,7 @@ class Notes(NamedTuple):
     """The notes on one number of one run, each empty where there is none."""
 
     missing: str = ""
+    no_option: str = ""
     weights: str = ""
     comparable: str = ""
     reference: str = ""
@@ -284,7 +292,10 @@ def _notes(
     notes = Notes(comparable=foreign, reference=told)
     if result is not None:
         notes = notes._replace(
-            missing=missing(result), weights=weights(result), reasons=reasons.of(result)
+            missing=missing(result),
+            no_option=no_option(result),
+            weights=weights(result),
+            reasons=reasons.of(result),
         )
     if key.slice:
         return notes

@@ -316,6 +316,7 @@ def _notes(
                 f"{name}: {lost:,} failed or unscored; with {them} {row.metric} lies "
                 f"in {low} to {high}."
             )
+    yield from _without_option(shown, outcome)
     selection = outcome.selection
     if found := list(remedies(selection, task_words(context.settings, selection))):
         yield (
@@ -323,6 +324,23 @@ def _notes(
             "can then be computed:"
         )
         yield from (f"  {remedy}" for remedy in found)
+
+
+def _without_option(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
+    """How many answers of each task name no option, by the metric with most of them."""
+    whole = [result for result in outcome.results if not result.slice]
+    for row in shown:
+        counts = [result.no_option for result in whole if result.task == row.task]
+        count = max(counts, default=0)
+        if count:
+            trials = max(result.n for result in whole if result.task == row.task)
+            name = printable(row.alias, limit=200)
+            verb = "answer names" if count == 1 else "answers name"
+            yield (
+                f"{name}: {count:,} of {trials:,} {verb} no option and "
+                f"{'counts' if count == 1 else 'count'} as wrong; --log_samples shows "
+                "what was found in each."
+            )
 
 
 def last_lines(

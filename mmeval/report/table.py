@@ -150,6 +150,7 @@ def _numbers(row: NumberRow, baseline: Column | None) -> list[str]:
 def _in_cells(notes: Notes) -> str:
     of_number = (
         notes.missing,
+        notes.no_option,
         cell(notes.weights),
         cell(notes.reasons),
         notes.comparable,

@@ -14,7 +14,7 @@ from mmeval.aggregate.scores import Averaged, Scores, load_aggregator
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.aggregate.summary import combine, summarise
 from mmeval.errors import Caught, MmevalError, PluginError
-from mmeval.records.score import Cause, Result, Score
+from mmeval.records.score import NO_OPTION, Cause, Result, Score
 from mmeval.scoring.score_set import ScoreSet, finished_rows
 from mmeval.store.paths import Wanted
 from mmeval.task.task import CombinedNumber, Group, GroupMetric, Task
@@ -155,6 +155,7 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
                 )
             elif score["status"] == "scored" and score["value"] is not None:
                 weight = score.get("weight", 1.0)
+                no_option = score.get("evidence", {}).get(NO_OPTION, False)
                 column.add_value(
                     sample,
                     repeat,
@@ -162,6 +163,7 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
                     cluster=cluster,
                     labels=labels,
                     weight=weight,
+                    no_option=bool(no_option),
                 )
             else:
                 known = (

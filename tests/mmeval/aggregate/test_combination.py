@@ -109,6 +109,14 @@ def test_trials_that_are_lost_in_part_are_in_the_bounds() -> None:
     assert (found.n, found.scored, found.unscored, found.failed) == (4, 2, 1, 1)
 
 
+def test_a_trial_without_an_option_counts_once_for_all_parts() -> None:
+    scores = Scores(range=(0, 1))
+    for i, no_option in enumerate((True, False)):
+        scores.add_value(f"s{i}", 0, 0.0, no_option=no_option)
+    choice = Averaged(summarise("t", "choice", scores), scores, mean, {})
+    assert made(choice, choice).no_option == 1
+
+
 def test_what_is_unavailable_has_no_value_whatever_is_known() -> None:
     found = made(part("a", 0, 1, "failed"), skip=True, unavailable=True)
     assert (found.value, found.bounds, found.unavailable, found.failed, found.n) == (

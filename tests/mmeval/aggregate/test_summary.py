@@ -281,6 +281,18 @@ def test_rows_of_a_slice_keep_bounds_and_what_could_not_be_asked() -> None:
     assert summarise("t", "m", part).bounds == (0.125, 0.75)
 
 
+def test_rows_of_a_slice_keep_which_answers_name_no_option() -> None:
+    scores = Scores(range=(0, 1))
+    for i, no_option in enumerate((True, False, True)):
+        scores.add_value(f"s{i}", 0, 0.0, no_option=no_option)
+    assert summarise("t", "m", scores.at([1, 2])).no_option == 1
+
+
+def test_a_group_adds_up_the_answers_that_name_no_option() -> None:
+    members = [Result(name, "m", 0.5, n=4, scored=4, no_option=2) for name in "ab"]
+    assert combine("g", "m", members, weight_by_size=False).no_option == 4
+
+
 def member(
     name: str,
     value: float | None,

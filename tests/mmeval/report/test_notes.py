@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mmeval.records.score import Key, Result
-from mmeval.report.notes import NumberReasons, missing, repeated
+from mmeval.report.notes import NumberReasons, missing, no_option, repeated
 from mmeval.report.numbers import number_rows
 from tests.support.number_documents import document
 from tests.support.outcomes import result
@@ -85,6 +85,14 @@ def test_a_number_has_the_counts_of_what_it_leaves_out() -> None:
             == found
         )
     assert missing(result("a", None)) == ""
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(0, ""), (1, "1 names no option"), (1200, "1,200 name no option")],
+)
+def test_answers_that_name_no_option_are_noted(count: int, words: str) -> None:
+    assert no_option(result("a", no_option=count)) == words
 
 
 def test_a_number_and_its_groups_name_the_pieces_that_they_are_without() -> None:

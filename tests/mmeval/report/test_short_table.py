@@ -101,6 +101,24 @@ def test_a_number_that_was_lost_has_a_row_and_one_of_a_part_its_bounds() -> None
     )
 
 
+def test_answers_that_name_no_option_are_counted_below_the_table() -> None:
+    (*_, line) = shown(result("a", 0.5, no_option=3), width=200)
+    assert line.startswith("a: 3 of 10 answers name no option and count as wrong")
+
+
+def test_a_group_does_not_repeat_the_answers_without_an_option_of_its_tasks() -> None:
+    lines = shown(
+        result("g", no_option=3), result("a", no_option=3), groups=(GROUP,), width=200
+    )
+    assert sum("no option" in line for line in lines) == 1
+
+
+def test_answers_without_an_option_are_counted_by_a_metric_that_has_no_row() -> None:
+    other = replace(result("a", no_option=2), metric="choice")
+    (*_, line) = shown(result("a", 0.5), other, width=200)
+    assert line.startswith("a: 2 of 10 answers")
+
+
 def test_a_mean_over_some_members_of_a_group_says_of_how_many() -> None:
     for weights, counted in ({"a": 1.0}, True), ({"a": 0.5, "b": 0.5}, False):
         lines = shown(

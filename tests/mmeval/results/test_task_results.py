@@ -72,6 +72,15 @@ def test_a_suspended_number_has_counts_and_bounds_whole_and_in_each_slice(
     )
 
 
+def test_answers_that_name_no_option_are_counted_by_the_evidence(
+    tmp_path: Path,
+) -> None:
+    wrong = {"value": 0.0, "status": "scored", "evidence": {"no_option": True}}
+    rows = (row(0, scores={"exact_match": wrong}), row(1, 1))
+    (whole,) = results(tmp_path, task(), *rows)
+    assert (whole.value, whole.no_option) == (0.5, 1)
+
+
 def with_options(**options: Any) -> Task:
     (metric,) = task().metrics
     return replace(task(), metrics=(replace(metric, options=options),))
