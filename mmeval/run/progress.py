@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from mmeval.dataset.bad_sample import BadSamples
-from mmeval.records.response import ErrorInfo
+from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.trial import Exchange, warnings_of
 from mmeval.wording import counted, either, shortened
 
@@ -29,6 +29,8 @@ class Remarks:
 
     answered: int = 0
     cut_off: int = 0
+    only_reasoning: int = 0
+    """Trials with an answer that ended by itself and is empty beside its reasoning."""
     warned: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     """Trials by warning; warnings that differ by digits alone are one, under the words
@@ -42,6 +44,9 @@ class Remarks:
             e.role == "model" and e.response.finish_reason == "length"
             for e in exchanges
         )
+        self.only_reasoning += any(
+            e.role == "model" and _is_only_reasoning(e.response) for e in exchanges
+        )
         if said := warnings_of(exchanges):
             self.warned += 1
             known = [words for text in said if (words := self._known(text)) is not None]
@@ -53,6 +58,14 @@ class Remarks:
             yield (
                 f"{self._share(self.cut_off)} cut off by the limit of tokens; "
                 "--gen_kwargs max_gen_toks=N sets the limit"
+            )
+        if self.only_reasoning:
+            verb = "is" if self.only_reasoning == 1 else "are"
+            yield (
+                f"{self.only_reasoning:,} of {self.answered:,} answers {verb} empty "
+                "beside reasoning; look at one with --log_samples, then set "
+                "--reasoning_tags, the server's reasoning parser, or a larger "
+                "--gen_kwargs max_gen_toks=N"
             )
         if self.warned:
             yield (
@@ -77,6 +90,14 @@ class Remarks:
         return (
             f"{count:,} of {self.answered:,} answers {'was' if count == 1 else 'were'}"
         )
+
+
+def _is_only_reasoning(response: Response) -> bool:
+    """Whether an answer that was not cut off holds nothing but hidden reasoning."""
+    output = response.output
+    if output is None or response.finish_reason != "stop" or not output.empty:
+        return False
+    return any(part.kind == "reasoning" and part.text for part in output.parts)
 
 
 @dataclass

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.parts import Interleaved
+from mmeval.broker.broker import reasoning_apart
+from mmeval.content.parts import Interleaved, Part, media_part, text_part
 from mmeval.records.response import FinishReason, Response
 from mmeval.records.trial import Exchange
 from mmeval.run import progress
 from mmeval.run.options import BackendSpec
 from mmeval.run.progress import Remarks, left_to_judge, opening
-from tests.support.toy import Toy, run_toy, task
+from tests.support.toy import Toy, picture, run_toy, task
 
 
 def answer(
@@ -60,6 +61,56 @@ def test_what_is_cut_off_or_warned_of_is_counted(
         line if line[:2] == "a " else line.partition(" answers")[0]
         for line in made.told()
     ] == lines
+
+
+def thought(*parts: Part, reason: FinishReason = "stop") -> Exchange:
+    reasoning = Part("reasoning", text="It could be an ash.")
+    response = Response(Interleaved((reasoning, *parts)), finish_reason=reason)
+    return Exchange("0", "model", "d", response)
+
+
+def test_answers_that_are_empty_beside_reasoning_are_counted_with_what_to_do() -> None:
+    made = Remarks()
+    for _ in range(3):
+        made.add((thought(text_part("\n\n")),))
+    (line,) = made.told()
+    assert line.startswith("3 of 3 answers are empty beside reasoning; ")
+    assert "--reasoning_tags" in line
+
+
+def test_a_reasoning_that_was_never_closed_is_one_that_hides_the_answer() -> None:
+    made = Remarks()
+    output = reasoning_apart(Interleaved.from_text("<think>oak"), "<think>", "</think>")
+    made.add((Exchange("0", "model", "d", Response(output)),))
+    (line,) = made.told()
+    assert line.startswith("1 of 1 answers is empty beside reasoning; ")
+
+
+@pytest.mark.parametrize(
+    "exchange",
+    [
+        thought(text_part("oak")),
+        thought(media_part(picture())),
+        answer(),
+        Exchange("0", "model", "d", Response(Interleaved(()))),
+        Exchange("0", "helper", "d", thought().response),
+    ],
+    ids=["words", "a picture", "no reasoning", "empty alone", "another role"],
+)
+def test_other_answers_are_not_counted_as_empty_beside_reasoning(
+    exchange: Exchange,
+) -> None:
+    made = Remarks()
+    made.add((exchange,))
+    assert made.only_reasoning == 0
+
+
+def test_an_answer_that_was_cut_off_while_thinking_is_counted_as_cut_off_alone() -> (
+    None
+):
+    made = Remarks()
+    made.add((thought(reason="length"),))
+    assert (made.cut_off, made.only_reasoning) == (1, 0)
 
 
 def test_warnings_without_end_take_no_memory_without_end() -> None:
