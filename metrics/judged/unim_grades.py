@@ -216,7 +216,7 @@ def grades_form(
 
 def _object(text: str, name: str, reading: Reading) -> Mapping[str, Any]:
     if reading == "robust":
-        return read_object(text, [name])
+        return read_object(text, [name], optional=[_REASON.name])
     found = strict_json(unfenced(text))
     if not isinstance(found, dict):
         raise ReplyError("the reply is no JSON object")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
@@ -15,6 +16,7 @@ NOT_SURE = "not sure"
 """A judge's reply instead of a value, where the form allows it."""
 MAX_TEXT_CHARS = 2000
 """Characters of a judge's own words that are kept as evidence."""
+_OUT_OF = re.compile(r"/|(?<=\s)out of(?=\s)", re.IGNORECASE)
 Vote: TypeAlias = Mapping[str, Any]
 """The values of one reply, by field; None: the judge is not sure. Optional fields may
 be missing."""
@@ -39,7 +41,8 @@ class Field(Protocol):
 
 @dataclass(frozen=True)
 class Number:
-    """A number in ``low`` .. ``high``, or its text; whole unless ``whole`` is false."""
+    """A number in ``low`` .. ``high``, or its text, which may name the highest one
+    (``4/5``, ``4 out of 5``); whole unless ``whole`` is false."""
 
     name: str
     low: float
@@ -58,7 +61,7 @@ class Number:
         number = value
         if isinstance(value, str) and len(value) < 40 and value.strip()[-1:].isdigit():
             with contextlib.suppress(ValueError):
-                number = float(value)
+                number = self._written(value)
         if (
             isinstance(number, bool)
             or not isinstance(number, int | float)
@@ -68,6 +71,14 @@ class Number:
         if self.whole and number != int(number):
             raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
         return int(number) if self.whole else float(number)
+
+    def _written(self, text: str) -> float:
+        """The number in a text. Raises ValueError where it holds another one, or a
+        highest number that is not that of the form: then its scale is unclear."""
+        number, *highest = _OUT_OF.split(text, maxsplit=1)
+        if highest and float(highest[0]) != self.high:
+            raise ValueError(text)
+        return float(number)
 
 
 @dataclass(frozen=True)
@@ -107,7 +118,8 @@ class Choice:
 
 @dataclass(frozen=True)
 class YesNo:
-    """Yes or no; ``true`` and ``false`` are the same. The value is a bool."""
+    """Yes or no; ``true`` and ``false``, also as texts, are the same. The value is a
+    bool."""
 
     name: str
     unsure: bool = False
@@ -120,9 +132,9 @@ class YesNo:
         if isinstance(value, bool):
             return value
         word = _plain(value) if isinstance(value, str) else ""
-        if word not in ("yes", "no"):
+        if word not in ("yes", "no", "true", "false"):
             raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
-        return word == "yes"
+        return word in ("yes", "true")
 
 
 @dataclass(frozen=True)
@@ -170,7 +182,9 @@ class ReplyForm:
 
     def read(self, text: str) -> Vote:
         """The values of a reply. Raises ReplyError when it does not fit: no guesses."""
-        found = read_object(text, [one.name for one in self.fields if not one.optional])
+        wanted = [field.name for field in self.fields if not field.optional]
+        optional = [field.name for field in self.fields if field.optional]
+        found = read_object(text, wanted, optional=optional)
         return {
             one.name: _read(one, found[one.name])
             for one in self.fields

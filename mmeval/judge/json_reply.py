@@ -10,13 +10,15 @@ are read:
 
 - text before, between and after objects, fences included;
 - single quotes, a comma before a closing bracket, ``True``, ``False`` and ``None``,
-  line breaks inside texts.
+  ``4/5`` without quotes, line breaks inside texts;
+- keys in other cases, with blanks or dashes for underscores (``Criteria Met``);
+- the wanted keys in the only object inside another one: ``{"verdict": {"grade": 4}}``.
 
-Nothing is guessed. A reply that is cut off, an object with a repeated key, and several
-different objects with all wanted keys are refused. Only the outermost objects of a text
-count: a piece of a broken object is no answer, or a text quoted in it could answer in
-the model's place. A reply with the value of a wanted key in a broken object, or outside
-of all objects, is refused.
+Nothing is guessed. A reply that is cut off, an object with a repeated key or with
+different values of one key in two spellings, and several different objects with all
+wanted keys are refused. A piece of a broken object is no answer, or a text quoted in it
+could answer in the model's place. A reply with the value of a wanted key in a broken
+object, or outside of all objects, is refused.
 
 A reply is hostile: reading takes time linear in its length, and length and depth have
 limits.
@@ -27,7 +29,9 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import deque
 from collections.abc import Callable, Collection, Iterator
+from itertools import islice
 from typing import Any
 
 from mmeval.records.response import Response
@@ -38,6 +42,8 @@ MAX_NUMBER_CHARS = 64
 """Digits and signs of one number; longer ones cost time that grows with their
 square."""
 _MALFORMED = "the reply's JSON is malformed"
+_GAP = re.compile(r"\\?[ _-]")
+"""What separates the words of a key, as it stands or escaped for a pattern."""
 _BLANK = re.compile(r"\s*")
 _BRACE = re.compile(r"[{}]")
 _BRACE_OR_TEXT = re.compile(
@@ -55,6 +61,8 @@ _STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"|' + r"'((?:[^'\\]|\\.)*+)'", re.DOTA
 _NUMBER = re.compile(
     r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+(?![\w.])"
 )
+_RATIO = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})? ?/ ?[0-9]{1,9}(?![\w.])")
+"""``4/5`` without quotes is read as a text."""
 _WORD = re.compile(r"\w+")
 _WORDS = {
     "true": True,
@@ -80,34 +88,43 @@ class _NotJsonError(Exception):
 
 
 def read_object(
-    text: str, wanted: Collection[str] = (), *, first: bool = False
+    text: str,
+    wanted: Collection[str] = (),
+    *,
+    optional: Collection[str] = (),
+    first: bool = False,
 ) -> dict[str, Any]:
     """The object of a reply that has all wanted keys; others may stand beside them.
 
-    The same object written twice is one. With ``first`` the first one counts, and what
-    follows is not read.
+    Wanted and optional keys that the reply spells in another case, or with blanks or
+    dashes for underscores, have the spelling that was asked for. An object without the
+    wanted keys stands for the only object inside it that has them. The same object
+    written twice is one. With ``first`` the first object counts, whatever its keys, and
+    what follows is not read.
 
     Raises ReplyError when there is none, when there are several different ones, when
-    one that was meant is malformed, and when the text ends inside an object.
+    one that was meant is malformed, when the text ends inside an object, and when a key
+    has different values in two spellings.
 
-    >>> read_object("Sure! {'grade': 4,} I hope that helps.", ["grade"])
+    >>> read_object("Sure! {'Grade': 4,} I hope that helps.", ["grade"])
     {'grade': 4}
     """
     if len(text) > MAX_CHARS:
         raise ReplyError(f"the reply has more than {MAX_CHARS} characters")
-    found: list[dict[str, Any]] = []
+    objects = _objects(text, wanted)
+    items = islice(objects, 1) if first else objects
+    answers: list[dict[str, Any]] = []
     others = 0
-    for item in _objects(text, wanted):
-        fits = all(key in item for key in wanted)
-        if fits and first:
-            return item
-        others += not fits
-        if fits and found and not _same(item, found[0]):
+    for item in items:
+        answer = _answer_in(item, wanted, optional)
+        if answer is None:
+            others += 1
+        elif not answers:
+            answers.append(answer)
+        elif not _same(answer, answers[0]):
             raise ReplyError("the reply holds several different answers")
-        if fits:
-            found = [item]
-    if found:
-        return found[0]
+    if answers:
+        return answers[0]
     if others:
         raise ReplyError(f"the reply's JSON lacks {', '.join(map(repr, wanted))}")
     raise ReplyError("the reply holds no JSON object")
@@ -162,6 +179,50 @@ def strict_json(text: str) -> Any:
         return None
 
 
+def _folded(key: str) -> str:
+    """A key as keys are compared."""
+    return _GAP.sub("_", key.strip()).casefold()
+
+
+def _answer_in(
+    item: dict[str, Any], wanted: Collection[str], optional: Collection[str]
+) -> dict[str, Any] | None:
+    """The object if it has all wanted keys, else the only one inside it that has them;
+    their keys are spelled as asked for. Raises ReplyError where there are several."""
+    answers: list[dict[str, Any]] = []
+    waiting: deque[Any] = deque([item])
+    while waiting:
+        value = waiting.popleft()
+        if isinstance(value, list):
+            waiting.extend(value)
+        elif isinstance(value, dict):
+            spelled = _spelled(value, wanted, optional)
+            if all(key in spelled for key in wanted):
+                answers.append(spelled)
+            else:
+                waiting.extend(value.values())
+    if len(answers) > 1:
+        raise ReplyError("the reply holds several different answers")
+    return answers[0] if answers else None
+
+
+def _spelled(
+    item: dict[str, Any], wanted: Collection[str], optional: Collection[str]
+) -> dict[str, Any]:
+    """An object whose keys are spelled as asked for. Raises ReplyError where two
+    spellings of a wanted one have different values; of an optional one the spelling
+    that was asked for counts, else the first."""
+    asked = {_folded(key): key for key in (*optional, *wanted)}
+    spelled: dict[str, Any] = {}
+    for key, value in item.items():
+        name = asked.get(_folded(key), key)
+        if name in wanted and not _same(spelled.get(name, value), value):
+            raise ReplyError(f"the reply has two values of {name!r}")
+        if name not in spelled or key == name:
+            spelled[name] = value
+    return spelled
+
+
 def _same(one: Any, other: Any) -> bool:
     """Whether values are equal, where true is not 1; key order does not matter."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
@@ -171,9 +232,10 @@ def _objects(text: str, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
     """The outermost objects in order; malformed ones are not read again (linear time).
     Raises ReplyError where a wanted key has a value in a malformed one, or outside of
     all."""
-    keys = "|".join(map(re.escape, wanted)) or "(?!)"  # nothing
-    inside = re.compile(rf"(?<!\w)(?:{keys})\\*+[\"']?\\*+\s*+:")
-    outside = re.compile(rf"[\"'](?:{keys})\\*+[\"']\s*+:")
+    spellings = [_GAP.sub("[_ -]", key) for key in map(re.escape, wanted)]
+    keys = "|".join(spellings) or "(?!)"  # nothing
+    inside = re.compile(rf"(?<!\w)(?:{keys})\\*+[\"']?\\*+\s*+:", re.IGNORECASE)
+    outside = re.compile(rf"[\"'](?:{keys})\\*+[\"']\s*+:", re.IGNORECASE)
     end = 0
     while True:
         at = text.find("{", end)
@@ -253,7 +315,13 @@ class _Reader:
             return self.items(depth)
         if start in "\"'":
             return self._string()
-        return self._number() if start in "-0123456789" else self._word()
+        if start not in "-0123456789":
+            return self._word()
+        ratio = _RATIO.match(self.text, self.at)
+        if ratio:
+            self.at = ratio.end()
+            return ratio[0]
+        return self._number()
 
     def _comma(self, closing: str) -> None:
         """A comma, which may be missing before the closing bracket alone."""

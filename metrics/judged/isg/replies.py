@@ -61,7 +61,7 @@ class ScoreForm(ReplyForm):
     reading: Reading = "robust"
 
     def read(self, text: str) -> Vote:
-        found = reply_object(text, self.reading)
+        found = reply_object(text, self.key, self.reading)
         value, remark = score_of(found, self.key, self.reading)
         if self.reading == "robust" and value is None:
             raise ReplyError(
@@ -86,7 +86,7 @@ class YesForm(ReplyForm):
     reading: Reading = "robust"
 
     def read(self, text: str) -> Vote:
-        found = reply_object(text, self.reading)
+        found = reply_object(text, VERDICT, self.reading)
         if self.reading == "robust" and VERDICT.lower() not in found:
             raise ReplyError(f"the reply has no {VERDICT}")
         odd: Vote = {}
@@ -123,7 +123,7 @@ class WholeForm(ScoreForm):
         return "{" + ", ".join(reversed(keys) if self.analyze_first else keys) + "}"
 
     def read(self, text: str) -> Vote:
-        found = reply_object(text, self.reading)
+        found = reply_object(text, self.key, self.reading)
         scores = {name: score_of(found, name, "robust")[0] for name in DIMENSIONS}
         return {
             **super().read(text),
@@ -173,13 +173,13 @@ def whole_form(reading: Reading, *, analyze_first: bool) -> WholeForm:
     )
 
 
-def reply_object(text: str, reading: Reading) -> Mapping[str, Any]:
-    """The object of a reply: robust with its keys in small letters, official as it
-    stands, or empty."""
+def reply_object(text: str, key: str, reading: Reading) -> Mapping[str, Any]:
+    """The object of a reply: robust the first one or what has the key inside of it, its
+    keys in small letters; official the whole reply as it stands, or empty."""
     if reading == "official":
         whole = strict_json(text)
         return whole if isinstance(whole, dict) else {}
-    return small_keys(read_object(text, first=True))
+    return small_keys(read_object(text, [key], first=True))
 
 
 def small_keys(found: Mapping[str, Any]) -> dict[str, Any]:

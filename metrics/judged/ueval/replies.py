@@ -69,7 +69,7 @@ class MetForm(ReplyForm):
 
     def read(self, text: str) -> Vote:
         if self.reading == "robust":
-            found: Mapping[str, Any] = read_object(text, [KEY])
+            found: Mapping[str, Any] = read_object(text, [KEY], optional=[EXPLANATION])
             Met().read(found[KEY])
         else:
             found = official_object(text)

@@ -49,6 +49,20 @@ READ: dict[str, tuple[str, dict[str, Any]]] = {
         '{"grade": ' + "[" * 32 + "]" * 32 + "}",
         {"grade": json.loads("[" * 32 + "]" * 32)},
     ),
+    "another case": ('{"Grade": 4}', {"grade": 4}),
+    "the same value in two cases": ('{"GRADE": 4, "grade": 4}', {"grade": 4}),
+    "an inner object": ('{"verdict": {"grade": 4}}', {"grade": 4}),
+    "an inner object beside others": (
+        '{"id": 7, "scale": {"high": 5}, "verdict": {"Grade": 4}}',
+        {"grade": 4},
+    ),
+    "an inner object of an inner one": ('{"a": {"b": {"grade": 4}}}', {"grade": 4}),
+    "an object in a list": ('{"verdicts": [{"grade": 4}]}', {"grade": 4}),
+    "an object with more of them inside": (
+        '{"grade": 4, "before": {"grade": 2}}',
+        {"grade": 4, "before": {"grade": 2}},
+    ),
+    "a share without quotes": ('{"grade": 4/5}', {"grade": "4/5"}),
     "as long as it may be": ('{"grade": 4}'.ljust(200_000), {"grade": 4}),
     "as many digits as there may be": (
         '{"grade": %s}' % ("1" * 64),
@@ -71,6 +85,16 @@ REFUSED = {
         "several different answers",
     ),
     "true is not 1": ('{"grade": true} or {"grade": 1}', "several different answers"),
+    "two inner objects": (
+        '{"first": {"grade": 4}, "second": {"grade": 5}}',
+        "several different answers",
+    ),
+    "two inner objects of one value": (
+        '{"first": {"grade": 4}, "second": {"grade": 4}}',
+        "several different answers",
+    ),
+    "two values in two cases": ('{"grade": 4, "Grade": 5}', "two values of 'grade'"),
+    "another case in a broken one": ('{"Grade": four} {"grade": 4}', "malformed"),
     "cut off in a value": ('{"grade": 4', "ends in the middle"),
     "cut off after a whole one": ('{"grade": 4} no: {"grade": ', "ends in the middle"),
     "cut off around a whole one": ('{"first": {"grade": 4}', "ends in the middle"),
@@ -129,6 +153,23 @@ REFUSED = {
 def test_what_would_be_a_guess_is_refused_with_the_reason(text: str, why: str) -> None:
     with pytest.raises(ReplyError, match=why):
         read_object(text, ["grade"])
+
+
+def test_keys_may_have_blanks_or_dashes_for_underscores() -> None:
+    for key in ("criteria_met", "Criteria Met", "criteria-met"):
+        found = read_object(f'{{"{key}": true}}', ["criteria_met"])
+        assert found == {"criteria_met": True}
+
+
+def test_an_optional_key_has_the_spelling_that_was_asked_for() -> None:
+    text = '{"Reason": "a", "reason": "b", "grade": 4}'
+    found = read_object(text, ["grade"], optional=["reason"])
+    assert found == {"reason": "b", "grade": 4}
+
+
+def test_the_first_object_is_refused_without_the_key_whatever_follows() -> None:
+    with pytest.raises(ReplyError, match="lacks"):
+        read_object('{"a": 1} {"grade": 4}', ["grade"], first=True)
 
 
 LISTS: dict[str, tuple[str, list[dict[str, Any]]]] = {

@@ -63,6 +63,8 @@ def test_a_number_is_read_by_each_profile(
         ("[]", None, None),
         ('{"Judge": 7} {"Judge": 9}', 7, None),
         ('{"Reason": "so"} {"Judge": 9}', None, None),
+        ('{"verdict": {"judge": "7/10"}}', 7, None),
+        ('{"a": {"Judge": 7}, "b": {"Judge": 9}}', None, None),
         ('{"Judge": 7', None, None),
         (" ", None, None),
     ],
