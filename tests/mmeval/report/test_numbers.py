@@ -51,13 +51,14 @@ def test_tasks_stand_below_groups_slices_below_both_and_a_number_that_a_run_lack
         ({}, {"subset": {"a": {"of": None, "chosen": 3000}}}, ["3,000"]),
         ({}, {"subset": {"a": {"of": 7, "chosen": 7}}}, []),
         ({}, {"unfinished": {"a": {"made": 3, "of": 4}}}, ["3", "4"]),
+        ({"no_option": 3}, {}, ["3"]),
         (
             {"scored": 3, "unscored": 1, "bounds": [0.25, 0.5]},
             {},
             ["1", "0.2500", "0.5000"],
         ),
     ],
-    ids=["subset", "of an unknown number", "all of them", "unfinished", "missing"],
+    ids=["subset", "of an unknown number", "all of them", "unfinished", "no option", "missing"],
 )
 def test_a_row_has_the_notes_of_its_run(
     given: dict[str, Any], ours: dict[str, Any], numbers: list[str]

@@ -61,6 +61,13 @@ BACKENDS = {
 OVERALL = "match}, {metric: wer}, {metric: overall, of: [wer]}"
 ABSENT = TASK.replace("task: t", "task: u").replace("rows", "./gone")
 FIRST = {"rate_500": 1.0}
+CHOICES = {
+    "t.yaml": TASK.replace("exact_match", "choice"),
+    "rows/test.jsonl": "".join(
+        f'{{"input": "question {i}", "options": ["fir", "oak"], "answer": "B"}}\n'
+        for i in range(3)
+    ),
+}
 NUMBERS = """numbers:
   - {number: some, of: [exact_match, judge_yes_no], missing: skip}
   - {number: both, of: [exact_match, judge_yes_no]}
@@ -132,6 +139,15 @@ CASES = {
         f"{RUN} --predict_only", env={"MMEVAL_LIMITS": "5"}
     ),
     "a level in the environment": Case(RUN, env={"MMEVAL_LOG_LEVEL": "loud"}),
+    "answers that name no option": Case(
+        f"{OPENAI} --table short", CHOICES, server={"reply": "I cannot tell."}
+    ),
+    "answers that name no option, in every number": Case(
+        f"{OPENAI} --table full", CHOICES, server={"reply": "I cannot tell."}
+    ),
+    "answers that are empty beside reasoning": Case(
+        OPENAI, server={"reply": "<think>It may be an oak.</think>"}
+    ),
     "a key that is refused": Case(OPENAI, server={"expire_after": 1}),
     "an unknown price": Case(f"{OPENAI} --budget_usd 1", server={}),
     "a budget that is spent": Case(
