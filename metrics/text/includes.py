@@ -1,0 +1,91 @@
+"""Includes: does the answer's text contain a reference?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from mmeval.metric import metric
+from mmeval.metrics.sides import sides_of
+from mmeval.records import Sample, Score, Trial
+
+_UNDIVIDED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+)
+"""Scripts that put no blank between words, or add endings to names."""
+_LETTER = rf"[^\W{_UNDIVIDED}]"
+
+
+def _check(sample: Sample, switches: Mapping[str, Any]) -> str:  # noqa: ARG001
+    if sample.references and not _wanted(sample):
+        return "every reference is empty, and an empty text is in every answer"
+    return ""
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="the usual definition, by whole words",
+    check=_check,
+)
+def includes(
+    trial: Trial, *, ignore_case: bool = True, whole_words: bool = True
+) -> Score:
+    """1 when the answer's text contains the text of any reference, else 0.
+
+    Range 0 to 1, higher is better. Texts are compared as written, with white space as
+    single blanks, placeholders included and hidden reasoning left out. Unscored without
+    references, or where all are empty. An answer that names several possibilities, or
+    rejects the reference, contains it too: use ``choice`` or ``exact_match`` there.
+
+    Switches: ``ignore_case`` (on by default) folds letters. With ``whole_words`` (on by
+    default) a reference does not match inside a longer word or number. Evidence: the
+    references that were found.
+    """
+    sides = sides_of(trial)
+    if isinstance(sides, Score):
+        return sides
+    wanted = _wanted(trial.sample)
+    if not wanted:
+        return Score.unscored(_check(trial.sample, {}))
+
+    def spelt(text: str) -> str:
+        text = " ".join(text.split())
+        return text.casefold() if ignore_case else text
+
+    answer = spelt(sides.answer.text)
+    there: list[str] = []
+    for text in wanted:
+        is_there = (
+            contains(answer, spelt(text)) if whole_words else spelt(text) in answer
+        )
+        if is_there:
+            there.append(text)
+    return Score(float(bool(there)), evidence={"included": there})
+
+
+def _wanted(sample: Sample) -> list[str]:
+    texts = [reference.text for reference in sample.references]
+    return [text for text in texts if text.strip()]
+
+
+def contains(text: str, wanted: str) -> bool:
+    """Whether a text has some words as whole words.
+
+    >>> contains("the capital of France is Paris.", "Paris")
+    True
+    >>> contains("3.5 ashes", "ash"), contains("3.5 ashes", "3")
+    (False, False)
+    """
+    before = after = ""
+    if re.match(_LETTER, wanted[0]):
+        before = rf"(?<!{_LETTER})"
+    if re.match(_LETTER, wanted[-1]):
+        after = rf"(?!{_LETTER})"
+    # "-3", "1.3" and "3.5" are other numbers than "3".
+    if wanted[0].isdigit():
+        before += r"(?<!\d[.,])(?<!(?<![\w)])[-−])"
+    if wanted[-1].isdigit():
+        after += r"(?![.,]\d)"
+    return re.search(f"{before}{re.escape(wanted)}{after}", text) is not None

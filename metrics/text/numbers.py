@@ -1,0 +1,68 @@
+"""Numbers that are written in a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+_DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,400}(?!\d))"
+_NUMBER = re.compile(
+    # The digits of "H2O", of "v1.2" and of "3.4.5" are parts of a name. Other scripts
+    # write a number without a blank before it.
+    r"(?<![A-Za-z0-9_])(?<!\d\.)"
+    # A hyphen behind a word or a number is not a sign: "1990-5".
+    r"(?P<sign>(?<![\w)])[-+−])?"
+    rf"(?P<whole>{_DIGITS}(?:\.\d{{1,400}})?|\.\d{{1,400}})"
+    r"(?P<power>[eE][-+]?\d{1,3}(?![\d.]))?",
+    re.ASCII,
+)
+_OVER = re.compile(r"\s{0,2}/\s{0,2}(\d{1,400})(?![.,]?\d)(?!\s{0,2}/)", re.ASCII)
+_BLANKS_AROUND_OVER = 3
+_LATEX_FRACTION = re.compile(
+    r"\\[dt]?frac\s*\{\s*(\d{1,400})\s*\}\s*\{\s*(\d{1,400})\s*\}"
+)
+
+
+class WrittenNumber(NamedTuple):
+    """A number of a text: as plain ASCII without signs of thousands, and its exact
+    value."""
+
+    text: str
+    value: Fraction
+
+
+def last_number(text: str) -> WrittenNumber | None:
+    """The last number of a text; None without any.
+
+    A fraction is one number: ``3/4``, ``\\frac{3}{4}``. A date such as ``3/4/2024`` is
+    not a fraction. A sign of per cent, a currency and a unit are not read.
+
+    >>> last_number("Of 1,200 trees, $1,150.50 were paid.")
+    WrittenNumber(text='1150.50', value=Fraction(2301, 2))
+    """
+    number: WrittenNumber | None = None
+    for written in _numbers(_LATEX_FRACTION.sub(r"\1/\2", text)):
+        number = written
+    return number
+
+
+def _numbers(text: str) -> Iterator[WrittenNumber]:
+    behind_fraction = 0
+    for match in _NUMBER.finditer(text):
+        if match.start() < behind_fraction:
+            continue
+        sign = "-" if match["sign"] in ("-", "−") else ""
+        power = match["power"] or ""
+        written = f"{sign}{match['whole'].replace(',', '')}{power}"
+        value = Fraction(written)
+        before = text[max(0, match.start() - _BLANKS_AROUND_OVER) : match.start()]
+        # The second number of a date, "3/4/2024", has the sign on both sides.
+        is_first = not before.rstrip().endswith("/")
+        divisor = _OVER.match(text, match.end()) if is_first else None
+        if divisor is not None and int(divisor[1]):
+            written = f"{written}/{divisor[1]}"
+            value /= int(divisor[1])
+            behind_fraction = divisor.end()
+        yield WrittenNumber(written, value)

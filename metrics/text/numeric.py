@@ -1,0 +1,86 @@
+"""Numeric: is the answer's number that of a reference?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, Any, TypeAlias
+
+from mmeval.metric import metric
+from mmeval.metrics.sides import sides_of
+from mmeval.metrics.text.extract import Extract, extracted
+from mmeval.metrics.text.numbers import last_number
+from mmeval.records import Sample, Score, Trial
+from mmeval.system import Checked
+
+_Tolerance: TypeAlias = Annotated[
+    float, Checked(lambda value: "" if 0 <= value < float("inf") else "0 or more")
+]
+
+
+def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
+    if sample.references and not _wanted(sample, switches["extract"]):
+        return "no reference holds a number"
+    return ""
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="our own reading of numbers, in its documentation",
+    check=_check,
+)
+def numeric(
+    trial: Trial,
+    *,
+    extract: Extract = "",
+    tolerance: _Tolerance = 0.0,
+    relative_tolerance: _Tolerance = 0.0,
+) -> Score:
+    """1 when the last number of the answer equals that of any reference, else 0.
+
+    Range 0 to 1, higher is better. ``1,000``, ``1000.0`` and ``1e3`` are equal, as are
+    ``3/4`` and ``0.75``. Currencies, units and a sign of per cent are not read: ``50%``
+    is 50. An answer without a number scores 0. Unscored without references, or where
+    none holds a number.
+
+    Switches: ``extract`` finds the answer in a text first, as that of ``exact_match``.
+    Numbers are equal that differ by ``tolerance`` at most, or by
+    ``relative_tolerance`` times the reference; both are 0 by default. Evidence: the
+    answer's number and those of the references, rounded as floating point numbers are.
+    """
+    sides = sides_of(trial)
+    if isinstance(sides, Score):
+        return sides
+    wanted = _wanted(trial.sample, extract)
+    if not wanted:
+        return Score.unscored("no reference holds a number")
+    text = extracted(sides.answer.text, extract)
+    number = None if text is None else last_number(text)
+    given = None if number is None else number.value
+    is_equal = False
+    for value in wanted:
+        allowed = max(Fraction(tolerance), Fraction(relative_tolerance) * abs(value))
+        is_equal = is_equal or (given is not None and abs(given - value) <= allowed)
+    evidence = {
+        "answer": None if given is None else _shown(given),
+        "references": [_shown(value) for value in wanted],
+    }
+    return Score(float(is_equal), evidence=evidence)
+
+
+def _wanted(sample: Sample, extract: Extract) -> list[Fraction]:
+    values: list[Fraction] = []
+    for reference in sample.references:
+        text = extracted(reference.text, extract)
+        number = last_number(reference.text if text is None else text)
+        if number is not None:
+            values.append(number.value)
+    return values
+
+
+def _shown(number: Fraction) -> float | str:
+    try:
+        return float(number)
+    except OverflowError:
+        return "beyond floating point numbers"
