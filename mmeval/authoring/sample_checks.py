@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -10,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.authoring.finding import Severity, TaskFinding, finding_at
+from mmeval.content.embedded import medium_inside
 from mmeval.content.parts import Interleaved, text_part
 from mmeval.dataset.bad_sample import rows_of
 from mmeval.dataset.loaders.interleaved import InterleavedDataset, doubtful_labels
 from mmeval.decode.check import MediaLook, medium_problem
+from mmeval.decode.template import literal
 from mmeval.errors import (
     Caught,
     NotFetchedError,
@@ -41,6 +44,7 @@ MAX_DAMAGED = 10
 """As :data:`MAX_REPEATED`, for media that cannot be decoded and rows that cannot be
 asked."""
 
+_WRITTEN_LIST = "a list or a mapping that is written as a text"
 BUNDLED_TAGS = "bundled_tags"
 """The label that lists tags without a medium of their own, as their file belongs to
 another tag: the texture of a mesh."""
@@ -62,6 +66,8 @@ class SampleChecks:
     found: Counter[tuple[str, Severity]] = field(default_factory=Counter)
     ids: set[str] = field(default_factory=set)
     labels: set[str] = field(default_factory=set)
+    odd_texts: set[str] = field(default_factory=set)
+    """Labels with a text that nobody means as one; empty for references."""
     media: set[Path] = field(default_factory=set)
     loose_media: int = 0
     selected: int = 0
@@ -154,6 +160,7 @@ class SampleChecks:
                 )
                 yield self._at((), "keys", message, "warning")
             yield from self._tags(sample, number)
+            yield from self._texts(sample, number)
             yield from self._of_sample(sample, number)
 
     def _of_sample(self, sample: Sample, number: int) -> Iterator[TaskFinding]:
@@ -264,6 +271,31 @@ class SampleChecks:
     def _where(self, sample: Sample, number: int) -> str:
         return f"{self.rows_file}row {number}, sample {sample.id!r}"
 
+    def _texts(self, sample: Sample, number: int) -> Iterator[TaskFinding]:
+        """Texts that nobody means as texts, once for each label."""
+        for label, value in sample.metadata.items():
+            fault = _not_a_text(value)
+            if not fault or label in self.odd_texts:
+                continue
+            self.odd_texts.add(label)
+            advice = (
+                f'write "{{{{ {label} | literal }}}}" in columns, or a list in the data'
+                if fault == _WRITTEN_LIST
+                else "name its column in dataset_kwargs, as media_columns or media"
+            )
+            where = self._where(sample, number)
+            message = f"{where}: the label {label!r} is {fault}; {advice}"
+            yield self._at((), "texts", message, "warning")
+        for reference in sample.references:
+            if _is_list_of_python(reference.text) and "" not in self.odd_texts:
+                self.odd_texts.add("")
+                where = self._where(sample, number)
+                message = (
+                    f"{where}: the reference is {_WRITTEN_LIST}; write references: "
+                    '"{{ COLUMN | literal }}" in columns, or a list in the data'
+                )
+                yield self._at((), "texts", message, "warning")
+
     def _tags(self, sample: Sample, number: int) -> Iterator[TaskFinding]:
         bundled = sample.metadata.get(BUNDLED_TAGS, ())
         for part in (
@@ -363,6 +395,38 @@ class SampleChecks:
     ) -> TaskFinding:
         path = path if path and path in self.file.document.places else ()
         return finding_at(self.file, path, name, message, severity)
+
+
+def _not_a_text(value: Any) -> str:
+    """What a label is in place of a text; empty for what may be one."""
+    if not isinstance(value, str):
+        return ""
+    if _is_list_of_python(value) or _is_list_of_json(value):
+        return _WRITTEN_LIST
+    kind = medium_inside(value)
+    return f"a medium ({kind}) as base64" if kind else ""
+
+
+def _is_list_of_python(text: str) -> bool:
+    """Whether a text is a list or a mapping as Python writes it, and not JSON, which
+    answers may have to be."""
+    if text.strip()[:1] not in ("[", "{"):
+        return False
+    with Caught() as failure:
+        json.loads(text)
+    if not failure:
+        return False
+    with Caught():
+        return isinstance(literal(text), (list, dict))
+    return False
+
+
+def _is_list_of_json(text: str) -> bool:
+    if not text.strip().startswith("["):
+        return False
+    with Caught():
+        return isinstance(json.loads(text), list)
+    return False
 
 
 def _most_shown(name: str) -> int:

@@ -48,6 +48,7 @@ CHECKS: Mapping[str, str] = {
     "keys": "no label has nearly the name of a key of rows (a warning; for the loader "
     "interleaved)",
     "tags": "every tag in an input has its medium (a warning where not)",
+    "texts": "no label or reference is a list written as a text, or base64 (a warning)",
     "ids": "no two samples have the same id, and none is empty",
     "modalities": "samples hold only kinds of input_modalities, and name their "
     "output_modalities if per_sample",

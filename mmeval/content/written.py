@@ -4,10 +4,14 @@
 - ``{"text": "a <<image1>> b", "media": {"image1": "img/a.png"}}``: a text with its own
   media; those without a tag follow it.
 - ``[{"type": "text", "text": "a"}, {"type": "image", "path": "img/a.png"}]``: parts in
-  order; their texts are taken as they are, tags and all.
+  order; their texts are taken as they are, tags and all. Parts as chat data have them
+  are read too: ``{"type": "image_url", "image_url": {"url": "data:..."}}``, and
+  ``{"type": "image"}`` for the next picture of the row.
 
 In a ``media`` mapping the keys are a kind and a number (``image1``, ``audio2``,
-``3d1``), the values paths; for ``code1`` the value is the code itself.
+``3d1``); for ``code1`` the value is the code itself. Any other medium is a path, base64
+or a data URI, a mapping with one of these or bytes, or a sound as ``{"array": ...,
+"sampling_rate": ...}``.
 """
 
 from __future__ import annotations
@@ -16,9 +20,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from mmeval.content.embedded import embedded_medium, is_sound, sound_medium
 from mmeval.content.media import MEDIA_KINDS, Media
 from mmeval.content.parts import Interleaved, Part, text_part
-from mmeval.content.placeholders import DEFAULT_SPELLINGS, canonical_label, find
+from mmeval.content.placeholders import (
+    DEFAULT_SPELLINGS,
+    canonical_label,
+    find,
+    label_kind,
+)
 from mmeval.errors import UnknownNameError, UsageError
 
 Resolve = Callable[[str, str], Media]
@@ -26,6 +36,19 @@ Resolve = Callable[[str, str], Media]
 with ``where``."""
 
 _LABEL = re.compile(r"(image|audio|video|document|code|3d)[0-9]{1,9}")
+_SAME_TYPES = {
+    "input_text": "text",
+    "output_text": "text",
+    "image_url": "image",
+    "input_image": "image",
+    "audio_url": "audio",
+    "input_audio": "audio",
+    "video_url": "video",
+    "input_video": "video",
+}
+"""Types of parts in chat data, as they are called here."""
+_MEDIUM_KEYS = ("path", "url", "bytes", "data", "source")
+"""The keys under which a part, or a mapping in it, holds its medium."""
 _TYPE_NAMES: Mapping[type, str] = {
     type(None): "missing",
     bool: "true or false",
@@ -127,11 +150,44 @@ class ContentReader:
         return found
 
     def _medium(self, label: str, value: Any, where: str) -> Media | str:
+        if isinstance(value, str) and label.startswith("code"):
+            return value
+        medium = self._held(value, where)
+        if medium is None:
+            raise UsageError(f"{where} is {_named_type(value)}, not a path", name=where)
+        return medium
+
+    def _held(self, value: Any, where: str) -> Media | None:
+        """The medium that a value is or holds; None where it is nothing of the kind."""
         if isinstance(value, Media):
             return value
-        if not isinstance(value, str):
-            raise UsageError(f"{where} is {_named_type(value)}, not a path", name=where)
-        return value if label.startswith("code") else self.resolve(value, where)
+        if isinstance(value, Interleaved):
+            return next(iter(value.media()), None)
+        if isinstance(value, Mapping) and not is_sound(value):
+            given = [value[key] for key in _MEDIUM_KEYS if value.get(key) is not None]
+            return self._held(given[0], where) if given else None
+        try:
+            return self._read_medium(value, where)
+        except UsageError as error:
+            about = str(error)
+            fault = about if about.startswith(where) else f"{where}: {about}"
+            raise UsageError(fault, name=where) from None
+
+    def _read_medium(self, value: Any, where: str) -> Media | None:
+        if isinstance(value, bytes):
+            return Media.from_bytes(value)
+        if isinstance(value, str):
+            return embedded_medium(value) or self.resolve(value, where)
+        return sound_medium(value) if is_sound(value) else None
+
+    def _next_shared(self, kind: str) -> Media | None:
+        """The first of the row's media of a kind that no text or part has named."""
+        for label in self.unnamed():
+            medium = self.shared[label]
+            if label_kind(label) == kind and isinstance(medium, Media):
+                self._named.add(label)
+                return medium
+        return None
 
     def _part(self, written: Any, where: str) -> Part:
         if not isinstance(written, Mapping):
@@ -140,7 +196,8 @@ class ContentReader:
                 f'"text", "text": "..."}}',
                 name=where,
             )
-        kind = written.get("type")
+        written_type = written.get("type")
+        kind = _SAME_TYPES.get(str(written_type), written_type)
         if kind in ("text", "code"):
             text = written.get("text")
             if not isinstance(text, str):
@@ -154,12 +211,15 @@ class ContentReader:
             raise UnknownNameError(
                 f"type of part in {where}:", str(kind), ("text", "code", *MEDIA_KINDS)
             )
-        path = written.get("path")
-        if not isinstance(path, str):
+        keys = (*_MEDIUM_KEYS, kind, f"{kind}_url", str(written_type))
+        given = [written[key] for key in keys if written.get(key) is not None]
+        medium = self._held(given[0], where) if given else self._next_shared(kind)
+        if medium is None:
+            path = given[0] if given else None
             raise UsageError(
                 f'{where} needs "path", which is {_named_type(path)}', name=where
             )
-        return Part(kind, media=self.resolve(path, where))
+        return Part(kind, media=medium)
 
 
 def _named_type(value: Any) -> str:

@@ -10,6 +10,22 @@ from typing import Any, Protocol
 from mmeval.errors import UnknownNameError
 from mmeval.records.sample import Sample
 
+FORMATS = (
+    "json",
+    "csv",
+    "parquet",
+    "arrow",
+    "text",
+    "xml",
+    "imagefolder",
+    "audiofolder",
+    "videofolder",
+    "pdffolder",
+)
+"""What ``dataset_path`` may be in place of a data set, as in the library ``datasets``:
+the format of the files in ``dataset_kwargs: {data_files: ...}``. A loader reads them
+that has a true attribute ``reads_formats``."""
+
 
 @dataclass(frozen=True)
 class DataSource:
@@ -29,6 +45,8 @@ class DataSource:
     options: Mapping[str, Any] = field(default_factory=dict)
     repo: str = ""
     revision: str = ""
+    format: str = ""
+    """The format of the files that the options name, where ``dataset_path`` is one."""
 
     def check_options(self, known: Sequence[str], hint: str = "") -> None:
         """Raises UnknownNameError for an option that is none of these."""

@@ -7,12 +7,16 @@ here. Any other is rendered in the decoding process, at a few milliseconds each.
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import io
 import json
 import re
+import tokenize
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 from typing import Any
 
 from jinja2 import (
@@ -105,6 +109,8 @@ _TESTS = (
     "undefined",
 )
 _LONGEST_ARGUMENT = 20
+_MOST_KEYS_SHOWN = 5
+_MOST_CHARS_SHOWN = 60
 _EXPRESSION = re.compile(r"\s*\{\{(.*)\}\}\s*", re.DOTALL)
 
 
@@ -124,7 +130,89 @@ def _joined(chunks: Iterable[str]) -> str:
 _ENVIRONMENT = ImmutableSandboxedEnvironment(
     undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True
 )
+
+
+def mapping_fault(value: Mapping[str, Any]) -> str:
+    """Why a mapping is not written into a text."""
+    keys = ", ".join(map(str, islice(value, _MOST_KEYS_SHOWN)))
+    return (
+        f"a mapping is written into a text; name one of its keys ({keys}), as in "
+        "{{ column.key }}"
+    )
+
+
+def _writable(value: Any) -> Any:
+    """A value that a template writes. Raises TemplateRuntimeError for a mapping, and
+    for a list of them: nobody means its Python form."""
+    items = value if isinstance(value, (list, tuple)) else (value,)
+    for item in items:
+        if isinstance(item, Mapping):
+            raise TemplateRuntimeError(mapping_fault(item))
+    return value
+
+
+def literal(value: Any) -> Any:
+    """The list or mapping that a text is, as Python or JSON writes it; filter
+    ``literal``.
+
+    A text that opens with neither ``[`` nor ``{`` stays as it is, as does any other
+    value; a blank one is null. Raises TemplateRuntimeError for what opens so and is
+    neither, and for texts in a list without a comma between them, which numpy writes.
+    """
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if not text.startswith(("[", "{")):
+        return value if text else None
+    try:
+        return json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        _check_commas(text)
+        return _as_json(ast.literal_eval(text))
+    except (
+        tokenize.TokenError,
+        SyntaxError,
+        ValueError,
+        TypeError,
+        MemoryError,
+        RecursionError,
+    ) as error:
+        raise TemplateRuntimeError(
+            f"{text[:_MOST_CHARS_SHOWN]!r} is neither a list nor a mapping as Python "
+            f"or JSON writes it ({str(error).partition(' (')[0]})"
+        ) from None
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"{word} is not a number in JSON")
+
+
+def _check_commas(text: str) -> None:
+    """Raises ValueError for two texts side by side, which Python makes one of."""
+    was_text = False
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        is_text = token.type == tokenize.STRING
+        if is_text and was_text:
+            raise ValueError("a comma between two texts is missing")
+        was_text = is_text or (was_text and token.type == tokenize.NL)
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_as_json(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _as_json(item) for key, item in value.items()}
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    raise ValueError(f"it holds {type(value).__name__}")
+
+
+_ENVIRONMENT.filters["literal"] = literal
+_ROW_ENVIRONMENT = _ENVIRONMENT.overlay(finalize=_writable)
 _ENVIRONMENT.concat = _joined  # type: ignore[method-assign]  # jinja2's own hook for joining what a template yields
+_ROW_ENVIRONMENT.concat = _joined  # type: ignore[method-assign]  # as above
 
 
 @dataclass(frozen=True)
@@ -144,6 +232,10 @@ class BoundedTemplate:
 
     def render(self, values: Mapping[str, Any]) -> str:
         return self._done("render", values)
+
+    def content(self, values: Mapping[str, Any]) -> str:
+        """The text; a mapping that would be written into it is an error."""
+        return self._done("content", values)
 
     def value(self, values: Mapping[str, Any]) -> str:
         """The value of a template that is one expression, as JSON; else its text as
@@ -301,6 +393,10 @@ def _render(source: str, values: Mapping[str, Any]) -> str:
     return _template(source).render(values)
 
 
+def _content(source: str, values: Mapping[str, Any]) -> str:
+    return _row_template(source).render(values)
+
+
 def _value(source: str, values: Mapping[str, Any]) -> str:
     expression = _expression(source)
     found = _render(source, values) if expression is None else expression(values)
@@ -317,6 +413,7 @@ def _value(source: str, values: Mapping[str, Any]) -> str:
 _WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {
     "reads": _reads,
     "render": _render,
+    "content": _content,
     "value": _value,
 }
 
@@ -324,6 +421,11 @@ _WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {
 @lru_cache(maxsize=256)
 def _template(source: str) -> Template:
     return _ENVIRONMENT.from_string(source)
+
+
+@lru_cache(maxsize=256)
+def _row_template(source: str) -> Template:
+    return _ROW_ENVIRONMENT.from_string(source)
 
 
 @lru_cache(maxsize=256)

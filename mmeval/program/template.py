@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError
 
 from mmeval.content.parts import Interleaved, Part, text_part
-from mmeval.decode.template import BoundedTemplate
+from mmeval.decode.template import BoundedTemplate, mapping_fault
 from mmeval.errors import RowError, did_you_mean
 from mmeval.program.prompt import PromptError, with_system
 from mmeval.records.sample import Message, Sample
@@ -141,12 +141,13 @@ class TemplatePrompt:
 class PartsTemplate:
     """A template over named values; content keeps its media where it is written.
 
-    ``names`` are all that it may read. Raises PromptError for a template that does not
-    compile or that reads anything else.
+    ``names`` are all that it may read. One ``of_rows`` writes no mapping into a text.
+    Raises PromptError for a template that does not compile or that reads anything else.
     """
 
     source: str
     names: tuple[str, ...]
+    of_rows: bool = False
 
     def __post_init__(self) -> None:
         for name in _unknown_names(self._template, self.names):
@@ -170,7 +171,8 @@ class PartsTemplate:
         Raises PromptError for values that it cannot be made of, and for a template that
         shows a part of a content's media and loses the others.
         """
-        return self._contents(values, lambda given: [self._template.render(given)])[0]
+        render = self._template.content if self.of_rows else self._template.render
+        return self._contents(values, lambda given: [render(given)])[0]
 
     def each(self, values: Mapping[str, Value]) -> tuple[Interleaved, ...]:
         """The contents of a template that is one expression of a list; any other has
@@ -178,7 +180,11 @@ class PartsTemplate:
 
         def texts(given: Mapping[str, Any]) -> list[str]:
             found = json.loads(self._template.value(given))
-            return list(map(str, found)) if isinstance(found, list) else [str(found)]
+            items = found if isinstance(found, list) else [found]
+            for item in items:
+                if isinstance(item, dict) and self.of_rows:
+                    raise PromptError(mapping_fault(item))
+            return list(map(str, items))
 
         return self._contents(values, texts)
 

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from mmeval.content.media import path_inside
-from mmeval.dataset.contract import Dataset, DataSource, Loader
+from mmeval.dataset.contract import FORMATS, Dataset, DataSource, Loader
 from mmeval.dataset.hub_cache import COMMIT
 from mmeval.errors import (
     MissingDataError,
@@ -33,7 +33,8 @@ class TaskData:
     task: str
     loader: Loader
     path: str = ""
-    """``dataset_path``: a local folder, or the name of a data set on the hub."""
+    """``dataset_path``: a local folder, the name of a data set on the hub, or a format
+    of files."""
     revision: str = ""
     beside: Path = Path()
     """What a relative ``path`` is relative to."""
@@ -55,14 +56,18 @@ class TaskData:
 
     @cached_property
     def _opened(self) -> Dataset:
-        rest = (self.name, self.split, self.options)
-        place = (
-            (Path(), *rest, self.path, self.streamed)
-            if self.streamed
-            else (self.folder, *rest)
+        source = DataSource(
+            self.task,
+            folder=Path() if self.streamed else self.folder,
+            name=self.name,
+            split=self.split,
+            options=self.options,
+            repo=self.path if self.streamed else "",
+            revision=self.streamed,
+            format=self.path if self._is_format else "",
         )
         try:
-            return self.loader(DataSource(self.task, *place))
+            return self.loader(source)
         except UnknownNameError as error:
             raise UsageError(f"{self.place}: {error}") from error
 
@@ -128,7 +133,7 @@ class TaskData:
         """The local folder of ``dataset_path``; None for a data set on the hub. Raises
         MissingDataError for a folder that does not exist, and for a path that can be
         neither."""
-        if not self.path:
+        if not self.path or self._is_format:
             return self.beside
         try:
             folder = self.beside / Path(self.path).expanduser()
@@ -143,6 +148,11 @@ class TaskData:
             raise self._missing(
                 f"there is no folder {folder}; correct it, or give --data_dir FOLDER"
             )
+        if self.path in FORMATS:
+            raise self._missing(
+                f"{self.path!r} is a format of files; write loader: datasets, and the "
+                "files in dataset_kwargs: {data_files: NAME}"
+            )
         if not _HUB_NAME.fullmatch(self.path):
             raise self._missing(
                 f"there is no folder {self.path!r} beside the file, and it is not a "
@@ -150,6 +160,16 @@ class TaskData:
                 "(owner/name); correct it, or give --data_dir FOLDER"
             )
         return None
+
+    @property
+    def _is_format(self) -> bool:
+        """Whether ``dataset_path`` names a format, and no folder of that name."""
+        reads_formats = getattr(self.loader, "reads_formats", False)
+        return (
+            self.path in FORMATS
+            and reads_formats
+            and not (self.beside / self.path).is_dir()
+        )
 
     def _missing(self, reason: str) -> MissingDataError:
         return MissingDataError(

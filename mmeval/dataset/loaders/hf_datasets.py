@@ -3,15 +3,15 @@ into samples by templates.
 
 The data set is a folder, or one of the hub, which is streamed: only the rows that are
 used are fetched. ``columns`` of the task file has a template for ``input`` and, where
-there are any, for ``reference`` (one) or ``references`` (a list), ``id`` and labels. A
-template sees the columns by name, with ``_`` for what no name may hold and behind a
-word of Jinja; a medium becomes a part where it is written. A column that is named alone
-stands for ``{{ column }}``. Columns without media are labels as well.
+there are any, for ``reference`` (one) or ``references`` (a list), ``id`` and labels:
+see ``mmeval.dataset.loaders.columns``. ``dataset_path`` may also be a format, such as
+``json``, of the files that ``data_files`` of ``dataset_kwargs`` names.
 
 Cells of images, sounds, videos and documents are never decoded here. A medium is in its
 cell, or in a file of the data set; ``media_columns`` of ``dataset_kwargs`` names
-columns of texts that are paths of such files. No code of a data set is run: the library
-has none, and ``trust_remote_code`` is refused.
+columns of texts that are paths of such files, base64 or data URIs. A sound may be
+numbers (``array`` and ``sampling_rate``). No code of a data set is run: the library has
+none, and ``trust_remote_code`` is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import contextlib
 import hashlib
 import mimetypes
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import count, islice
@@ -29,27 +29,22 @@ from typing import Any, cast
 
 import yaml
 
+from mmeval.content.embedded import embedded_medium, is_sound, sound_medium
 from mmeval.content.media import Media, path_inside
 from mmeval.content.parts import Interleaved, PartKind, media_part
 from mmeval.dataset.contract import DataSource
 from mmeval.dataset.hub import explaining
+from mmeval.dataset.loaders.columns import ColumnTemplates, texts_in
 from mmeval.dataset.loaders.interleaved import MediaFolder
 from mmeval.dataset.loaders.parquet_rows import json_value
 from mmeval.dataset.loaders.row_files import MAX_ROW_BYTES
-from mmeval.errors import (
-    Caught,
-    RowError,
-    UnknownNameError,
-    UsageError,
-    did_you_mean,
-    message_of,
-)
-from mmeval.program.template import PartsTemplate, Value
-from mmeval.records.sample import Message, Sample
+from mmeval.dataset.loaders.tsv import TsvFile
+from mmeval.errors import Caught, UnknownNameError, UsageError
+from mmeval.program.template import Value
+from mmeval.records.sample import Sample
 from mmeval.system.extras import need
 from mmeval.system.foreign_lines import lines_of
 
-_CONTENTS = ("input", "reference")
 OPTIONS = (
     "data_dir",
     "data_files",
@@ -60,12 +55,11 @@ OPTIONS = (
     "media_columns",
     "sep",
 )
+_FILE_OPTIONS = ("data_files", "data_dir")
 _MAX_MEDIUM_BYTES = 2**28
 """Bytes of a medium in an archive or on the hub; a larger one is a fault of its row."""
 _KEPT_ROWS = 8
 """The first rows, which are read several times before a run, are fetched once."""
-_WORDS = ("False", "None", "True", "false", "none", "not", "self", "true")
-"""Names that are no values in Jinja."""
 _ROWS_WITH_ALL_COLUMNS = 1000
 """The first rows of JSON Lines, of which one at least has each column that a template
 reads."""
@@ -87,6 +81,7 @@ class _Load:
     hub."""
 
     streams = True
+    reads_formats = True
 
     def __call__(self, source: DataSource) -> ColumnsDataset:
         """Raises UsageError for columns, options or a split that do not exist,
@@ -118,13 +113,15 @@ class ColumnsDataset:
         library.disable_progress_bars()
         with self._explained():
             self._builder: Any = None
-            repo = source.repo or str(self._root)
+            repo = source.repo or source.format or str(self._root)
             name = source.name or None
             revision = source.revision or None
             # first, as the library fetches what they name
             for config in (options, *self._configs()):
-                for path in _texts([config.get("data_files"), config.get("data_dir")]):
+                for path in texts_in([config.get(key) for key in _FILE_OPTIONS]):
                     self._inside(path)
+            if source.format:
+                options = self._placed(options)
             self._builder = library.load_dataset_builder(
                 repo, name, revision=revision, **options
             )
@@ -162,7 +159,6 @@ class ColumnsDataset:
                 )
                 self._builder.config.na_filter = False
                 self._stream = self._streamed()
-        self._names = self._names_of(features)
         self._kinds = {name: _kind_of(feature) for name, feature in features.items()}
         self._classes = {
             name: f.names
@@ -171,73 +167,37 @@ class ColumnsDataset:
         }
         if unknown := [name for name in self._paths if name not in features]:
             raise UnknownNameError("column of media_columns", unknown[0], features)
-        if "input" not in columns:
-            known = ", ".join(self._names.values())
+        self._templates = ColumnTemplates(columns, features, self._place)
+
+    def _placed(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options with whole paths, as the library takes those of a format from the
+        present folder. Raises UsageError where no files are named."""
+        given = {key: options[key] for key in _FILE_OPTIONS if options.get(key)}
+        if not given:
             raise UsageError(
-                f"{self._place}: columns: input is missing; its template may read "
-                f"{known}",
-                name="columns",
+                f"dataset_path: {self._source.format} is a format; name its files in "
+                "dataset_kwargs: {data_files: NAME}"
             )
-        self._references = [
-            self._template("references", text)
-            for text in _texts(columns.get("references"))
-        ]
-        labels = {key: value for key, value in columns.items() if key != "references"}
-        self._constants = {
-            key: value for key, value in labels.items() if not isinstance(value, str)
-        }
-        self._templates = {
-            key: self._template(key, text)
-            for key, text in labels.items()
-            if isinstance(text, str)
-        }
+        return {**options, **{key: self._whole(value) for key, value in given.items()}}
+
+    def _whole(self, paths: Any) -> Any:
+        if isinstance(paths, str):
+            return f"{self._root}/{self._inside(paths)}"
+        if isinstance(paths, Mapping):
+            return {split: self._whole(path) for split, path in paths.items()}
+        return [self._whole(path) for path in paths]
 
     def _configs(self) -> Iterator[Mapping[str, Any]]:
         """The configurations that a local folder states in its card, or beside it."""
         from huggingface_hub.repocard import metadata_load
 
+        if self._source.repo or self._source.format:
+            return
         card, beside = self._root / "README.md", self._root / ".huggingface.yaml"
-        if not self._source.repo and card.is_file():
+        if card.is_file():
             yield from (metadata_load(card) or {}).get("configs", ())
-        if not self._source.repo and beside.is_file():
+        if beside.is_file():
             yield from (yaml.safe_load(beside.read_bytes()) or {}).get("configs", ())
-
-    def _names_of(self, columns: Iterable[str]) -> dict[str, str]:
-        """What templates call each column."""
-        found: dict[str, str] = {}
-        for column in columns:
-            name = re.sub(r"\W|^(?=\d)", "_", column)
-            name = f"{name}_" if name in _WORDS else name
-            if name in found.values():
-                other = next(key for key, known in found.items() if known == name)
-                raise UsageError(
-                    f"{self._place}: the columns {other!r} and {column!r} are both "
-                    f"{name} in templates"
-                )
-            found[column] = name
-        return found
-
-    def _template(self, key: str, source: str) -> PartsTemplate:
-        is_word = (
-            key in ("input", "reference", "references", "id")
-            and "{" not in source
-            and source not in self._names
-        )
-        # it would be the same text in every row
-        if is_word and (near := did_you_mean(source, self._names)):
-            raise UsageError(
-                f"{self._place}: columns.{key}: there is no column {source!r}{near}",
-                name=f"columns.{key}",
-            )
-        try:
-            return PartsTemplate(
-                f"{{{{ {self._names[source]} }}}}" if source in self._names else source,
-                tuple(self._names.values()),
-            )
-        except UsageError as error:
-            raise UsageError(
-                f"{self._place}: columns.{key}: {error}", name=f"columns.{key}"
-            ) from None
 
     @cached_property
     def fingerprint(self) -> str:
@@ -369,63 +329,28 @@ class ColumnsDataset:
             ) from None
 
     def _sample(self, row: dict[str, Any] | UsageError, position: int) -> Sample:
-        labels: dict[str, Any] = {}
-        name = str(position)
-        with Caught() as failure:  # whatever is wrong with a row, the others go on
-            if isinstance(row, UsageError):
-                raise row
-            cells = {
-                column: self._cell(column, value)
-                for column, value in (dict.fromkeys(self._names) | row).items()
-            }
-            labels = {
-                column: cell for column, cell in cells.items() if not _has_media(cell)
-            }
-            values = {
-                self._names.get(column, column): "" if cell is None else cell
-                for column, cell in cells.items()
-            }
-            templates = self._templates
-            labels |= self._constants | {
-                key: templates[key].value(values)
-                for key in templates
-                if key not in _CONTENTS
-            }
-            name = str(labels.pop("id") if "id" in templates else position)
-            asked = templates["input"].render(values)
-            one = (
-                (templates["reference"].render(values),)
-                if "reference" in templates
-                else ()
-            )
-            several = (
-                reference
-                for template in self._references
-                for reference in template.each(values)
-            )
-            accepted = tuple(
-                reference
-                for reference in (*one, *several)
-                if reference.rendered().strip()
-            )
-            return Sample(name, (Message("user", asked),), accepted, labels)
-        fault = f"{self._place}: row {position}: {message_of(failure.error)}"
-        raise RowError(fault, id=name, labels=labels)
+        return self._templates.sample(
+            row, position, self._cell, lambda path, _where: self._file(path)
+        )
 
     def _cell(self, column: str, value: Any) -> Value:
         """A cell, or a value in it, as templates see it: its media as content, else as
         JSON."""
         if column in self._classes and isinstance(value, int):
             return str(self._classes[column][value]) if value >= 0 else None
-        is_path = column in self._paths
+        is_medium = column in self._paths
+        if is_sound(value):
+            if value["array"] is not None:
+                return Interleaved((media_part(sound_medium(value), "audio"),))
+            value = {"bytes": value.get("bytes"), "path": value.get("path")}
         if isinstance(value, Mapping) and value.keys() == {"bytes", "path"}:
-            is_path = value["bytes"] is None
+            is_medium = value["bytes"] is None
             value = value["path"] if value["bytes"] is None else value["bytes"]
-        if isinstance(value, bytes) or (isinstance(value, str) and value and is_path):
+        if isinstance(value, bytes) or (isinstance(value, str) and value and is_medium):
             medium = (
                 Media.from_bytes(value)
                 if isinstance(value, bytes)
-                else self._file(value)
+                else embedded_medium(value) or self._named_file(column, value)
             )
             return Interleaved((media_part(medium, self._kinds.get(column)),))
         if isinstance(value, Mapping):
@@ -440,6 +365,31 @@ class ColumnsDataset:
                 "as parquet"
             )
         return cast("Value", json_value(value))
+
+    def _named_file(self, column: str, value: str) -> Media:
+        """The file of a cell; in a TSV also the medium of the row whose index it is.
+        Raises UsageError as ``_file``."""
+        try:
+            return self._file(value)
+        except UsageError:
+            medium = self._medium_of_index(column, value)
+            if medium is None:
+                raise
+            return medium
+
+    def _medium_of_index(self, column: str, index: str) -> Media | None:
+        for file in self._tsv_files:
+            row = file.row_of(index)
+            if row is not None:
+                return embedded_medium(row.get(column, ""))
+        return None
+
+    @cached_property
+    def _tsv_files(self) -> tuple[TsvFile, ...]:
+        if self._source.repo:
+            return ()
+        named = (Path(file) for file in self._files)
+        return tuple(TsvFile(file) for file in named if file.suffix == ".tsv")
 
     def _inside(self, file: str) -> str:
         """The path of a file in the data set, also by its whole address. Raises
@@ -476,19 +426,6 @@ class ColumnsDataset:
         return Media.from_bytes(data, name=PurePosixPath(member or file).name)
 
 
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    for item in (
-        value.values()
-        if isinstance(value, Mapping)
-        else value
-        if isinstance(value, list)
-        else ()
-    ):
-        yield from _texts(item)
-
-
 def _kind_of(feature: Any) -> PartKind | None:
     """The kind of media in a column; None where the bytes decide. ``Any``: a type of
     the library, or a mapping."""
@@ -501,11 +438,3 @@ def _kind_of(feature: Any) -> PartKind | None:
     return own or next(
         filter(None, (_kind_of(item) for item in inner if item is not None)), None
     )
-
-
-def _has_media(value: Value) -> bool:
-    if isinstance(value, (list, tuple, Mapping)):
-        return any(
-            map(_has_media, value.values() if isinstance(value, Mapping) else value)
-        )
-    return isinstance(value, Interleaved)

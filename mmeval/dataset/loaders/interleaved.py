@@ -18,6 +18,7 @@ A row:
 | key          | value                                                                                         |
 |--------------|-----------------------------------------------------------------------------------------------|
 | `input`      | CONTENT (one user message), or a list of messages ``{"role": ..., "content": CONTENT}``       |
+| `messages`   | such a list in place of ``input``; the assistant's message at its end is the reference        |
 | `references` | a list of CONTENT, each an accepted answer; or `reference`: one CONTENT; or neither           |
 | `candidates` | a list of CONTENT that metrics alone see, such as wrong pictures beside the right one           |
 | `id`         | a text or a whole number; a row without one is called by its number in the split, from 1      |
@@ -32,8 +33,8 @@ CONTENT is a text with tags, ``{"text": ..., "media": {...}}`` or a list of part
      "media": {"audio1": "sound/hare.wav"}}], "media": {"image1": "img/hare.png"}, "difficulty": "hard"}
 
 In parquet, media may be columns: ``image1``, ``image_2``, ``audio`` (the first) and so
-on, binary or ``struct{bytes, path}``, or lists of these in ``images``, ``audios``,
-``videos``, ``documents``. They are the row's ``media``. Columns of other names, in JSON
+on, binary, ``struct{bytes, path}`` or ``struct{array, sampling_rate}``, or lists of
+these in ``images``, ``audios``, ``videos``, ``documents``. They are the row's ``media``. Columns of other names, in JSON
 with paths in them, are such columns where ``dataset_kwargs`` says so (``media:
 {image_ref: images}``). A medium of the row that no tag names is an error, because its
 place is not known.
@@ -51,8 +52,9 @@ from difflib import get_close_matches
 from functools import cached_property, partial
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeAlias, cast, get_args
+from typing import Any, TypeAlias
 
+from mmeval.content.embedded import medium_inside
 from mmeval.content.media import Media, path_inside
 from mmeval.content.parts import Interleaved
 from mmeval.content.placeholders import DEFAULT_SPELLINGS, SPELLINGS
@@ -60,6 +62,12 @@ from mmeval.content.written import ContentReader
 from mmeval.dataset.archive import unpacked
 from mmeval.dataset.contract import DataSource
 from mmeval.dataset.loaders.media_columns import media_names, with_media
+from mmeval.dataset.loaders.messages import (
+    Conversation,
+    is_messages,
+    read_message,
+    read_messages,
+)
 from mmeval.dataset.loaders.row import DataRow, row_id
 from mmeval.dataset.loaders.row_files import (
     RowScan,
@@ -69,11 +77,10 @@ from mmeval.dataset.loaders.row_files import (
     scan_files,
 )
 from mmeval.errors import Caught, RowError, UnknownNameError, UsageError, message_of
-from mmeval.records.sample import Message, MessageRole, Sample
+from mmeval.records.sample import Message, Sample
 from mmeval.wording import some
 
 OPTIONS = ("data_file", "media", "media_archive", "media_folder", "spellings")
-_ROLES: frozenset[str] = frozenset(get_args(MessageRole))
 _OWN_KEYS = frozenset(("id", "input", "references", "reference", "candidates", "media"))
 _NEAR = 0.8
 """How alike two words are of which one is treated as a misspelling of the other."""
@@ -231,7 +238,8 @@ def read_sample(
     row: dict[str, Any], position: str, resolve: MediaFolder, spellings: Sequence[str]
 ) -> Sample:
     """One row as a sample, with ``position`` for a missing id. Raises UsageError."""
-    if row.get("input") is None:
+    is_chat = row.get("input") is None and is_messages(row.get("messages"))
+    if row.get("input") is None and not is_chat:
         near = [
             str(key) for key in row if key != "input" and _nearest(str(key), ("input",))
         ]
@@ -239,10 +247,18 @@ def read_sample(
         meant = f'; is it what the row calls "{near[0]}"?' if near else there
         raise UsageError(f'"input" is missing{meant}')
     reader = ContentReader(resolve, row.get("media"), spellings)
+    if is_chat:
+        conversation = read_messages(row["messages"], reader, "messages")
+        row = {key: value for key, value in row.items() if key != "messages"}
+    else:
+        conversation = Conversation(_messages(row["input"], reader))
+    references = _references(row, reader)
+    if not references and conversation.answer is not None:
+        references = (conversation.answer,)
     sample = Sample(
         id=row_id(row, position),
-        input=_messages(row["input"], reader),
-        references=_references(row, reader),
+        input=conversation.asked,
+        references=references,
         metadata=_labels(row),
         candidates=tuple(
             reader.read(item, f"candidates[{i}]")
@@ -254,6 +270,12 @@ def read_sample(
             f'media "{unnamed[0]}" is named by no text; put the tag <<{unnamed[0]}>> '
             "where it belongs"
         )
+    for content in sample.contents:
+        if kind := medium_inside(content.words):
+            raise UsageError(
+                f"a text holds a medium ({kind}) as base64; put it under "
+                f'"media", as {{"{kind}1": ...}}, and the tag <<{kind}1>> in its place'
+            )
     return sample
 
 
@@ -309,25 +331,9 @@ def _messages(written: Any, reader: ContentReader) -> tuple[Message, ...]:
         and "role" in written[0]
     ):
         return tuple(
-            _message(item, reader, f"input[{i}]") for i, item in enumerate(written)
+            read_message(item, reader, f"input[{i}]") for i, item in enumerate(written)
         )
     return (Message("user", reader.read(written, "input")),)
-
-
-def _message(written: Any, reader: ContentReader, where: str) -> Message:
-    if not isinstance(written, dict) or "content" not in written:
-        raise UsageError(f'{where} is no message with "role" and "content"')
-    role = written.get("role")
-    if not isinstance(role, str) or role not in _ROLES:
-        raise UnknownNameError(
-            f"role of {where}:",
-            str(role),
-            _ROLES,
-            f"The roles are {', '.join(sorted(_ROLES))}.",
-        )
-    return Message(
-        cast("MessageRole", role), reader.read(written["content"], f"{where}.content")
-    )
 
 
 def _candidates(row: dict[str, Any]) -> list[Any]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from mmeval.content.embedded import is_sound, sound_medium
 from mmeval.content.media import Media
 from mmeval.errors import UsageError
 
@@ -47,9 +48,9 @@ def with_media(values: dict[str, Any], media: Mapping[str, str]) -> dict[str, An
     """A row in which some columns are its ``media`` by label, in place of the columns.
 
     ``media`` maps columns to names that say what they hold (see ``media_names``). A
-    cell is a path, bytes, a mapping with ``bytes`` or ``path``, or a list of these; an
-    empty one holds nothing. Raises UsageError for another cell, and for a label that
-    the row has already.
+    cell is a path, base64, a data URI, bytes, a mapping with ``bytes`` or ``path``, a
+    sound as numbers, or a list of these; an empty one holds nothing. Raises UsageError
+    for another cell, and for a label that the row has already.
     """
     if media.keys().isdisjoint(values):
         return values
@@ -83,6 +84,8 @@ def _labelled(name: str, value: Any) -> dict[str, Any]:
 
 
 def _medium(cell: Any, column: str) -> Media | str | None:
+    if is_sound(cell) and cell.get("array") is not None:
+        return sound_medium(cell)
     if isinstance(cell, Mapping):
         held = cell.get("bytes")
         if isinstance(held, bytes):

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mmeval.content.embedded import SOUND_KEYS
 from mmeval.dataset.loaders.media_columns import holds_many, holds_one, with_media
 from mmeval.dataset.loaders.row import DataRow
 from mmeval.errors import UnknownNameError, UsageError
@@ -98,9 +99,9 @@ def _media_columns(schema: Any, types: Any) -> Iterator[str]:
 
 def _is_medium(kind: Any, types: Any) -> bool:
     if types.is_struct(kind):
-        return kind.get_field_index("bytes") >= 0 and _is_bytes(
-            kind.field("bytes").type, types
-        )
+        names = {field.name for field in kind}
+        is_file = "bytes" in names and _is_bytes(kind.field("bytes").type, types)
+        return is_file or names >= SOUND_KEYS
     return _is_bytes(kind, types)
 
 

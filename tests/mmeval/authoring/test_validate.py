@@ -1,3 +1,4 @@
+import base64
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from tests.support.task_folder import installed, task, write_files, write_rows
 
 Row = dict[str, Any]
 ROW: Row = {"id": "a", "input": "q", "references": ["r"], "level": "easy"}
+CODE = base64.b64encode(tiny_media.picture(size=(20, 20))).decode()
 PLAIN: Row = {"id": "0", "input": "q", "reference": "r"}
 PICTURE: Row = {**ROW, "input": "see <<image1>>", "media": {"image1": "p.png"}}
 MEDIA = {
@@ -258,3 +260,27 @@ def test_parameters_of_a_misspelt_role_are_warned_of_with_their_line(
     assert [(f.severity, f.line, '"judge"' in f.message) for f in found] == [
         ("warning", 5, True)
     ]
+
+
+@pytest.mark.parametrize(
+    ("more", "word"),
+    [
+        ({"options": "['oak', 'ash']"}, "literal"),
+        ({"options": '["oak", "ash"]'}, "literal"),
+        ({"reference": "['oak', 'ash']"}, "literal"),
+        ({"thumbnail": CODE}, "media_columns"),
+    ],
+)
+def test_a_text_that_nobody_means_is_named_once(
+    tmp_path: Path, more: Row, word: str
+) -> None:
+    rows = [{**named(**more), "id": row_id} for row_id in "ab"]
+    found = findings(tmp_path, "", *rows)
+    (warning,) = [finding for finding in found if finding.check == "texts"]
+    assert (warning.severity, word in warning.message) == ("warning", True)
+
+
+@pytest.mark.parametrize("text", ["[sic] an oak", '{"tree": "oak"}', "{oak}"])
+def test_a_text_with_brackets_may_be_meant(tmp_path: Path, text: str) -> None:
+    found = findings(tmp_path, "", named(note=text))
+    assert [finding for finding in found if finding.check == "texts"] == []

@@ -1,4 +1,5 @@
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -152,3 +153,47 @@ def test_what_is_wrong_with_a_template_is_an_error_of_jinja(
     for way in (BoundedTemplate.render, BoundedTemplate.value):
         with pytest.raises(error, match=words):
             way(BoundedTemplate(source), VALUES)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("['oak', \"ash's\"]", ["oak", "ash's"]),
+        ('["oak", null]', ["oak", None]),
+        ("[('a', 1), {'b': True}]", [["a", 1], {"b": True}]),
+        ("{1: 'oak'}", {"1": "oak"}),
+        ("[]", []),
+        (" ", None),
+        ("oak", "oak"),
+        ("(0, 1)", "(0, 1)"),
+        (["oak"], ["oak"]),
+        (3, 3),
+    ],
+)
+def test_a_text_of_a_list_becomes_the_list(text: Any, value: Any) -> None:
+    written = BoundedTemplate("{{ text | literal }}").value({"text": text})
+    assert json.loads(written) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["['oak' 'ash']", "['oak'\n 'ash']", "[0, 1)", "[oak]", "[b'x']", "[" * 99_999],
+    ids=lambda text: text[:20],
+)
+def test_a_text_that_only_begins_like_a_list_is_an_error(text: str) -> None:
+    with pytest.raises(TemplateError):
+        BoundedTemplate("{{ text | literal }}").value({"text": text})
+
+
+@pytest.mark.parametrize("value", [{"key": "x"}, [{"key": "x"}]])
+def test_a_mapping_is_no_content(value: Any) -> None:
+    with pytest.raises(TemplateError, match="key"):
+        BoundedTemplate("{{ value }}").content({"value": value})
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [("{{ value.key }}", "x"), ("{{ value | tojson }}", '{"key": "x"}')],
+)
+def test_a_key_of_a_mapping_and_its_json_are_contents(source: str, text: str) -> None:
+    assert BoundedTemplate(source).content({"value": {"key": "x"}}) == text

@@ -1,5 +1,6 @@
 """Data sets in the layouts of others, from YAML alone."""
 
+import base64
 import gc
 import io
 import json
@@ -408,3 +409,182 @@ def test_a_template_that_is_no_text_is_a_fault_of_its_line(tmp_path: Path) -> No
             tmp_path,
             "loader: datasets\ncolumns: {input: [q], id: 5, references: [a, 4]}",
         )
+
+
+CODE = base64.b64encode(picture(size=(20, 20))).decode()
+
+
+def single(
+    folder: Path, row: dict[str, Any], columns: dict[str, Any], **more: Any
+) -> Sample:
+    """The sample of a row of JSON Lines, faulty where it cannot be asked."""
+    write_rows(folder, row)
+    return next(iter(rows_of(opened(folder, columns, **more))))
+
+
+@pytest.mark.parametrize("cell", [CODE, f"data:image/png;base64,{CODE}"])
+def test_a_cell_of_base64_is_a_medium(tmp_path: Path, cell: str) -> None:
+    columns = {"input": "{{ image }} Which?"}
+    sample = single(tmp_path, {"image": cell}, columns, media_columns=["image"])
+    assert sample.input[0].content.media("image")[0].read() == picture(size=(20, 20))
+
+
+@pytest.mark.parametrize(
+    ("cell", "source", "word"),
+    [
+        (CODE, "{{ cell }} Which?", "media_columns: [cell]"),
+        ({"text": ["oak"], "start": 3}, "{{ cell }}", "text, start"),
+        ([{"text": "oak"}], "Which? {{ cell }}", "text"),
+        ("['oak' 'ash']", "{{ cell | literal | first }}", "comma"),
+    ],
+    ids=["base64", "a mapping", "a list of mappings", "no list"],
+)
+def test_what_nobody_can_read_is_not_written_into_a_text(
+    tmp_path: Path, cell: Any, source: str, word: str
+) -> None:
+    sample = single(tmp_path, {"cell": cell}, {"input": source})
+    assert word in sample.fault
+
+
+@pytest.mark.parametrize("key", ["reference", "references"])
+def test_a_mapping_is_not_a_reference(tmp_path: Path, key: str) -> None:
+    row = {"q": "Which?", "a": {"text": "oak"}}
+    sample = single(tmp_path, row, {"input": "q", key: "a"})
+    assert "mapping" in sample.fault
+
+
+def test_options_that_are_written_as_a_text_become_a_list(tmp_path: Path) -> None:
+    row = {"q": "Which?", "options": "['oak', \"ash's\"]", "answer": "['A', 'B']"}
+    columns = {
+        "input": "q",
+        "options": "{{ options | literal }}",
+        "references": "{{ answer | literal }}",
+    }
+    sample = single(tmp_path, row, columns)
+    assert sample.metadata["options"] == ["oak", "ash's"]
+    assert [reference.text for reference in sample.references] == ["A", "B"]
+
+
+def test_a_column_of_messages_is_read_as_messages(tmp_path: Path) -> None:
+    part = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{CODE}"}}
+    asked = {"role": "user", "content": [part, {"type": "text", "text": "Which?"}]}
+    said = [
+        {"role": "system", "content": "Be brief."},
+        asked,
+        {"role": "assistant", "content": "An oak."},
+    ]
+    sample = single(tmp_path, {"messages": said}, {"input": "messages"})
+    assert [message.role for message in sample.input] == ["system", "user"]
+    assert len(sample.input[1].content.media("image")) == 1
+    assert [reference.text for reference in sample.references] == ["An oak."]
+    assert sample.metadata == {}
+
+
+def test_a_reference_of_columns_goes_before_the_assistant_s_message(
+    tmp_path: Path,
+) -> None:
+    said = [
+        {"role": "user", "content": "Which?"},
+        {"role": "assistant", "content": "x"},
+    ]
+    columns = {"input": "{{ messages }}", "reference": "answer"}
+    sample = single(tmp_path, {"messages": said, "answer": "oak"}, columns)
+    assert [reference.text for reference in sample.references] == ["oak"]
+
+
+def test_the_pictures_of_a_column_stand_where_messages_name_them(
+    tmp_path: Path,
+) -> None:
+    said = [{"role": "user", "content": "Compare <image> with <image>."}]
+    row = {"images": [CODE, CODE], "messages": said}
+    columns = {"input": "messages"}
+    sample = single(tmp_path, row, columns, media_columns=["images"])
+    parts = [part.kind for part in sample.input[0].content.parts]
+    assert parts == ["text", "image", "text", "image", "text"]
+
+
+def test_a_sound_of_numbers_is_a_sound(tmp_path: Path) -> None:
+    cell = {"array": [0.0, 0.5] * 400, "sampling_rate": 8000, "path": None}
+    pq.write_table(pa.table({"sound": [cell]}), tmp_path / "test.parquet")
+    (sample,) = opened(tmp_path, {"input": "{{ sound }} What is heard?"})
+    assert sample.input[0].content.media("audio")[0].mime == "audio/wav"
+    assert sample.metadata == {}
+
+
+@pytest.mark.parametrize(
+    ("format", "file", "text"),
+    [
+        ("json", "d/qa.json", '[{"q": "Which?", "a": "oak"}]'),
+        ("json", "d/qa.jsonl", '{"q": "Which?", "a": "oak"}\n'),
+        ("csv", "d/qa.csv", "q,a\nWhich?,oak\n"),
+    ],
+)
+def test_a_format_is_read_from_the_files_that_are_named(
+    tmp_path: Path, format: str, file: str, text: str
+) -> None:
+    write_files(tmp_path, {file: text})
+    made = built(
+        tmp_path,
+        f"loader: datasets\ndataset_path: {format}\ntest_split: train\n"
+        f"dataset_kwargs: {{data_files: {file}}}\ncolumns: {{input: q, reference: a}}",
+    )
+    (sample,) = made.dataset()
+    assert (sample.input[0].content.text, sample.references[0].text) == (
+        "Which?",
+        "oak",
+    )
+
+
+def test_a_folder_goes_before_the_format_of_its_name(tmp_path: Path) -> None:
+    write_files(tmp_path, {"json/test.jsonl": '{"q": "Which?"}'})
+    keys = "loader: datasets\ndataset_path: json\ncolumns: {input: q}"
+    assert len(built(tmp_path, keys).dataset()) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [("{}", "data_files"), ("{data_files: ../qa.json}", "leads out")],
+)
+def test_a_format_needs_files_inside_the_folder_of_the_task(
+    tmp_path: Path, options: str, word: str
+) -> None:
+    keys = (
+        f"loader: datasets\ndataset_path: json\ndataset_kwargs: {options}\n"
+        "columns: {input: q}"
+    )
+    with pytest.raises(UsageError, match=word):
+        built(tmp_path, keys).dataset()
+
+
+def test_a_format_points_to_its_loader(tmp_path: Path) -> None:
+    made = built(tmp_path, "dataset_path: json")
+    with pytest.raises(MissingDataError, match="loader: datasets"):
+        made.dataset()
+
+
+def test_an_index_in_a_tsv_stands_for_the_picture_of_its_row(tmp_path: Path) -> None:
+    rows = f"index\timage\n2\t1\n1\t{CODE}\n3\t404\n"
+    write_files(tmp_path, {"test.tsv": rows})
+    dataset = opened(tmp_path, {"input": "image"}, media_columns=["image"])
+    first, second, third = rows_of(dataset)
+    assert first.input[0].content.media("image") == second.input[0].content.media()
+    assert "404" in third.fault
+
+
+@pytest.mark.parametrize("cell", [b"\x00\x01\x02", b"a text"])
+def test_bytes_that_are_no_medium_are_not_written_into_a_text(
+    tmp_path: Path, cell: bytes
+) -> None:
+    pq.write_table(pa.table({"q": ["Which?"], "x": [cell]}), tmp_path / "test.parquet")
+    used, unused = (
+        next(iter(rows_of(opened(tmp_path, {"input": source}))))
+        for source in ("{{ q }} {{ x }}", "{{ q }}")
+    )
+    assert ("bytes" in used.fault, unused.fault) == (True, "")
+
+
+def test_messages_that_are_written_as_a_text_are_read(tmp_path: Path) -> None:
+    said = json.dumps([{"role": "user", "content": "Which?"}])
+    columns = {"input": "{{ messages | literal }}"}
+    sample = single(tmp_path, {"messages": said}, columns)
+    assert sample.input[0].content.text == "Which?"

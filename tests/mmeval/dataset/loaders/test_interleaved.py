@@ -1,3 +1,4 @@
+import base64
 import json
 import zipfile
 from pathlib import Path
@@ -9,6 +10,7 @@ from mmeval.dataset.contract import DataSource
 from mmeval.dataset.loaders.interleaved import InterleavedDataset, load
 from mmeval.errors import RowError, UnknownNameError, UsageError
 from mmeval.records.sample import Sample
+from tests.support import tiny_media
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -251,3 +253,64 @@ def test_a_json_file_holds_one_list_of_rows(tmp_path: Path) -> None:
     (tmp_path / "test.json").write_text('{"input": "a"}')
     with pytest.raises(UsageError, match=r"test\.json"):
         list(load(DataSource("t", tmp_path)))
+
+
+CODE = base64.b64encode(tiny_media.picture(size=(20, 20))).decode()
+
+
+@pytest.mark.parametrize(
+    "medium",
+    [
+        CODE,
+        f"data:image/png;base64,{CODE}",
+        {"url": f"data:image/png;base64,{CODE}"},
+    ],
+    ids=["base64", "a data URI", "a mapping"],
+)
+def test_a_medium_may_stand_in_its_row(tmp_path: Path, medium: Any) -> None:
+    row = {"input": "See <<image1>>", "media": {"image1": medium}}
+    assert read(sample(tmp_path, row)) == tiny_media.picture(size=(20, 20))
+
+
+def test_a_sound_of_numbers_is_a_medium(tmp_path: Path) -> None:
+    sound = {"array": [0.0, 0.5], "sampling_rate": 8000}
+    row = {"input": "Hear <<audio1>>", "media": {"audio1": sound}}
+    assert sample(tmp_path, row).input[0].content.media()[0].mime == "audio/wav"
+
+
+def test_base64_in_a_text_is_a_fault_of_its_row(tmp_path: Path) -> None:
+    with pytest.raises(RowError, match="media"):
+        sample(tmp_path, {"input": f"See {CODE}"})
+
+
+def test_messages_are_read_in_place_of_an_input(tmp_path: Path) -> None:
+    said = [
+        {"role": "user", "content": "Which tree is <image>?"},
+        {"role": "assistant", "content": "An oak."},
+    ]
+    row = {"messages": said, "media": {"image1": "img/a.png"}, "level": "easy"}
+    made = sample(tmp_path, row)
+    assert [part.kind for part in made.input[0].content.parts] == [
+        "text",
+        "image",
+        "text",
+    ]
+    assert [reference.raw for reference in made.references] == ["An oak."]
+    assert made.metadata == {"level": "easy"}
+
+
+def test_a_reference_of_the_row_goes_before_the_assistant_s_message(
+    tmp_path: Path,
+) -> None:
+    said = [
+        {"role": "user", "content": "Which?"},
+        {"role": "assistant", "content": "An ash."},
+    ]
+    made = sample(tmp_path, {"messages": said, "reference": "An oak."})
+    assert [reference.raw for reference in made.references] == ["An oak."]
+
+
+def test_messages_beside_an_input_are_a_label(tmp_path: Path) -> None:
+    said = [{"role": "user", "content": "Which?"}]
+    made = sample(tmp_path, {"input": "q", "messages": said})
+    assert made.metadata == {"messages": said}

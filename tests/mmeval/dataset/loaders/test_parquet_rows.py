@@ -184,3 +184,11 @@ def test_a_file_that_is_no_parquet_is_refused(folder: Path) -> None:
     ):
         with pytest.raises(UsageError, match=r"test\.parquet"):
             read()
+
+
+def test_a_column_of_sounds_as_numbers_is_media(tmp_path: Path) -> None:
+    cell = {"path": "a.wav", "array": [0.0, 0.5], "sampling_rate": 8000}
+    rows = {"input": ["Hear <<audio1>>"], "audio": [cell]}
+    pq.write_table(pa.table(rows), tmp_path / "test.parquet")
+    (row,) = read_parquet(tmp_path / "test.parquet")
+    assert row.values["media"]["audio1"].mime == "audio/wav"

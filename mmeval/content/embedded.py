@@ -1,0 +1,125 @@
+"""Media that data hold in place of a file: base64, data URIs, and sounds as numbers."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from mmeval.content.encode import wav
+from mmeval.content.media import MAX_MEDIA_BYTES, Media, kind_for
+from mmeval.content.media_type import UNKNOWN_MIME, sniff_mime
+from mmeval.errors import UsageError
+
+_URI = re.compile(r"data:[\w.+-]*/?[\w.+-]*(?:;[\w.+=\"-]+)*,", re.IGNORECASE)
+_URI_IN_TEXT = re.compile(
+    r"data:(?P<mime>(?:image|audio|video|model|application)/[\w.+-]+)"
+    r"(?:;[\w.+=\"-]+)*;base64,",
+    re.IGNORECASE,
+)
+_LEAST_CHARS = 64
+"""The shortest base64 that is taken for a medium: a smaller one is hardly a file."""
+_HEAD_CHARS = 512
+"""Of base64, what is decoded to see whether it is a medium."""
+_RUN = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_LEAST_CHARS},}}")
+_OTHER_LETTERS = str.maketrans("-_", "+/")
+SOUND_KEYS = frozenset(("array", "sampling_rate"))
+"""The keys of a sound as the library ``datasets`` decodes it; ``path`` may be
+another."""
+
+
+def embedded_medium(text: str, name: str = "") -> Media | None:
+    """The medium that a whole text is, as a data URI or base64; None for other texts.
+
+    Base64 counts where the decoded bytes are those of a picture, a sound, a video, a
+    mesh or a document that has a mark of its own. Raises UsageError for a data URI or
+    a medium whose base64 is damaged, and for one larger than ``MAX_MEDIA_BYTES``.
+    """
+    uri = _URI.match(text)
+    if uri is None and not _mime_of(text.lstrip()[:_HEAD_CHARS]):
+        return None
+    # 4 characters for 3 bytes
+    if len(text) > MAX_MEDIA_BYTES * 4 // 3:
+        raise UsageError(
+            f"a medium in the data is larger than {MAX_MEDIA_BYTES >> 20} MiB"
+        )
+    payload = text[uri.end() :] if uri else text
+    if uri and not uri[0].lower().endswith(";base64,"):
+        return Media.from_bytes(unquote_to_bytes(payload), name)
+    return Media.from_bytes(_decoded(payload), name)
+
+
+def medium_inside(text: str) -> str:
+    """The kind of the first medium that a text holds as base64 or as a data URI; empty
+    without any."""
+    uri = _URI_IN_TEXT.search(text)
+    if uri is not None:
+        return kind_for(uri["mime"].lower())
+    for run in _RUN.finditer(text):
+        mime = _mime_of(run[0][:_HEAD_CHARS])
+        if mime:
+            return kind_for(mime)
+    return ""
+
+
+def is_sound(value: Any) -> bool:
+    """Whether a value is a sound as numbers, ``{"array": ..., "sampling_rate":
+    ...}``."""
+    return (
+        isinstance(value, Mapping)
+        and value.keys() >= SOUND_KEYS
+        and value.keys() <= SOUND_KEYS | {"path", "bytes"}
+    )
+
+
+def sound_medium(value: Mapping[str, Any]) -> Media:
+    """A sound of numbers as WAV of 16 bits. ``array`` has samples from -1 to 1, or
+    whole numbers of 16 bits, for one channel or (the shorter side) several. Raises
+    UsageError for what is not such a sound."""
+    import numpy
+
+    rate = value["sampling_rate"]
+    try:
+        samples = numpy.asarray(value["array"])
+        if isinstance(rate, bool) or rate != int(rate):
+            raise ValueError(f"sampling_rate is {rate!r}")
+        if samples.dtype.kind not in "fiu":
+            raise ValueError("array holds something else than numbers")
+        if samples.dtype.kind in "iu" and samples.size and abs(samples).max() > 1:
+            samples = samples / 2**15
+        if samples.ndim == 2 and samples.shape[0] < samples.shape[1]:
+            samples = samples.T
+        return wav(samples, int(rate))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UsageError(
+            f"is not a sound of numbers ({error}); write samples from -1 to 1 under "
+            "array, and their number a second under sampling_rate"
+        ) from None
+
+
+def _mime_of(head: str) -> str:
+    """The MIME type of a medium by the beginning of its base64; empty for any other
+    text."""
+    letters = "".join(head.split()).translate(_OTHER_LETTERS).rstrip("=")
+    if len(letters) < _LEAST_CHARS // 2:
+        return ""
+    try:
+        data = base64.b64decode(letters[: len(letters) // 4 * 4], validate=True)
+    except binascii.Error:
+        return ""
+    mime = sniff_mime(data)
+    is_text = mime.startswith("text/") or mime in (UNKNOWN_MIME, "model/obj")
+    return "" if is_text else mime
+
+
+def _decoded(payload: str) -> bytes:
+    letters = "".join(payload.split()).translate(_OTHER_LETTERS).rstrip("=")
+    try:
+        return base64.b64decode(letters + "=" * (-len(letters) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        raise UsageError(
+            "a medium in the data is damaged: its base64 cannot be decoded"
+        ) from None

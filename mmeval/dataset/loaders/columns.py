@@ -1,0 +1,250 @@
+"""Samples of rows with any columns, made by the templates of ``columns``.
+
+A template sees the columns by name, with ``_`` for what no name may hold and behind a
+word of Jinja; a medium becomes a part where it is written. A column that is named alone
+stands for ``{{ column }}``. An ``input`` that is a column of messages keeps their
+roles. Columns without media are labels as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from mmeval.content.embedded import medium_inside
+from mmeval.content.media import Media
+from mmeval.content.media_type import UNKNOWN_MIME
+from mmeval.content.parts import Interleaved
+from mmeval.content.written import ContentReader, Resolve
+from mmeval.dataset.loaders.messages import is_messages, read_messages
+from mmeval.decode.template import literal
+from mmeval.errors import Caught, RowError, UsageError, did_you_mean, message_of
+from mmeval.program.template import PartsTemplate, Value
+from mmeval.records.sample import Message, Sample
+
+ReadCell = Callable[[str, Any], Value]
+"""``read_cell(column, value)``: a cell as templates see it. Raises UsageError."""
+
+_CONTENTS = ("input", "reference")
+_WORDS = ("False", "None", "True", "false", "none", "not", "self", "true")
+"""Names that are no values in Jinja."""
+_NAMED_ALONE = re.compile(r"\{\{\s*(\w+)\s*(\|\s*literal\s*)?\}\}")
+_NO_MEDIA = (UNKNOWN_MIME, "text/plain")
+"""The types of bytes that are no medium."""
+
+
+class ColumnTemplates:
+    """The templates of ``columns`` over the columns ``known``; ``place`` names the data
+    in messages. Raises UsageError for a template that cannot be used."""
+
+    def __init__(
+        self, columns: Mapping[str, Any], known: Iterable[str], place: str
+    ) -> None:
+        self._place = place
+        self._names = self._names_of(known)
+        if "input" not in columns:
+            raise UsageError(
+                f"{place}: columns: input is missing; its template may read "
+                f"{', '.join(self._names.values())}",
+                name="columns",
+            )
+        self._references = [
+            self._template("references", text)
+            for text in texts_in(columns.get("references"))
+        ]
+        labels = {key: value for key, value in columns.items() if key != "references"}
+        self._constants = {
+            key: value for key, value in labels.items() if not isinstance(value, str)
+        }
+        self._templates = {
+            key: self._template(key, text)
+            for key, text in labels.items()
+            if isinstance(text, str)
+        }
+
+    def sample(
+        self,
+        row: Mapping[str, Any] | UsageError,
+        position: int,
+        read_cell: ReadCell,
+        resolve: Resolve,
+    ) -> Sample:
+        """The sample of a row, by its ``position`` from 1; ``resolve`` finds the media
+        of messages. Raises RowError for a row of which there is none."""
+        labels: dict[str, Any] = {}
+        name = str(position)
+        with Caught() as failure:  # whatever is wrong with a row, the others go on
+            if isinstance(row, UsageError):
+                raise row
+            whole = {**dict.fromkeys(self._names), **row}
+            cells = {key: read_cell(key, value) for key, value in whole.items()}
+            labels = {key: cell for key, cell in cells.items() if not _has_media(cell)}
+            values = {
+                self._names.get(key, key): "" if cell is None else cell
+                for key, cell in cells.items()
+            }
+            written_labels = {
+                key: template.value(values)
+                for key, template in self._templates.items()
+                if key not in _CONTENTS
+            }
+            labels |= self._constants | written_labels
+            if "id" in self._templates:
+                name = str(labels.pop("id"))
+            return self._made(name, cells, values, labels, resolve)
+        fault = f"{self._place}: row {position}: {message_of(failure.error)}"
+        raise RowError(fault, id=name, labels=labels)
+
+    def _made(
+        self,
+        name: str,
+        cells: Mapping[str, Value],
+        values: Mapping[str, Value],
+        labels: dict[str, Any],
+        resolve: Resolve,
+    ) -> Sample:
+        references = list(self._accepted(values))
+        column = self._messages_column(cells)
+        if column:
+            reader = ContentReader(resolve, _shared_media(cells))
+            conversation = read_messages(literal(cells[column]), reader, column)
+            asked = conversation.asked
+            if conversation.answer is not None and not self._has_references:
+                references.append(conversation.answer)
+            labels.pop(column, None)
+        else:
+            asked = (Message("user", self._templates["input"].render(values)),)
+        _check_texts(asked, references, cells)
+        return Sample(name, asked, tuple(references), labels)
+
+    @property
+    def _has_references(self) -> bool:
+        return bool(self._references) or "reference" in self._templates
+
+    def _accepted(self, values: Mapping[str, Value]) -> Iterator[Interleaved]:
+        """The references that are not empty."""
+        contents: list[Interleaved] = []
+        if "reference" in self._templates:
+            contents.append(self._templates["reference"].render(values))
+        for template in self._references:
+            contents += template.each(values)
+        for content in contents:
+            if content.rendered().strip():
+                yield content
+
+    def _messages_column(self, cells: Mapping[str, Value]) -> str:
+        """The column of messages that ``input`` is; empty where it is another text."""
+        alone = _NAMED_ALONE.fullmatch(self._templates["input"].source.strip())
+        if alone is None:
+            return ""
+        for column, name in self._names.items():
+            if name == alone[1]:
+                cell = cells.get(column)
+                value = literal(cell) if alone[2] else cell
+                return column if is_messages(value) else ""
+        return ""
+
+    def _names_of(self, columns: Iterable[str]) -> dict[str, str]:
+        """What templates call each column."""
+        names: dict[str, str] = {}
+        for column in columns:
+            name = re.sub(r"\W|^(?=\d)", "_", column)
+            name = f"{name}_" if name in _WORDS else name
+            if name in names.values():
+                other = next(key for key, known in names.items() if known == name)
+                raise UsageError(
+                    f"{self._place}: the columns {other!r} and {column!r} are both "
+                    f"{name} in templates"
+                )
+            names[column] = name
+        return names
+
+    def _template(self, key: str, source: str) -> PartsTemplate:
+        is_word = (
+            key in ("input", "reference", "references", "id")
+            and "{" not in source
+            and source not in self._names
+        )
+        # it would be the same text in every row
+        if is_word and (near := did_you_mean(source, self._names)):
+            raise UsageError(
+                f"{self._place}: columns.{key}: there is no column {source!r}{near}",
+                name=f"columns.{key}",
+            )
+        if source in self._names:
+            source = f"{{{{ {self._names[source]} }}}}"
+        try:
+            return PartsTemplate(source, tuple(self._names.values()), of_rows=True)
+        except UsageError as error:
+            raise UsageError(
+                f"{self._place}: columns.{key}: {error}", name=f"columns.{key}"
+            ) from None
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """The texts of a value from YAML, in its lists and mappings too."""
+    if isinstance(value, str):
+        yield value
+        return
+    items = value.values() if isinstance(value, Mapping) else value
+    for item in items if isinstance(items, Iterable) else ():
+        yield from texts_in(item)
+
+
+def _has_media(value: Value) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_has_media, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_media, value))
+    return isinstance(value, Interleaved)
+
+
+def _shared_media(cells: Mapping[str, Value]) -> dict[str, Media]:
+    """The media of a row's columns by label, in the order of the columns."""
+    media: dict[str, Media] = {}
+    counts: dict[str, int] = {}
+    for cell in cells.values():
+        for part in _parts(cell):
+            counts[part.kind] = counts.get(part.kind, 0) + 1
+            media[f"{part.kind}{counts[part.kind]}"] = part.media
+    return media
+
+
+def _parts(cell: Value) -> Iterator[Any]:
+    """The parts with media of a cell that is a medium or a list of them."""
+    contents = cell if isinstance(cell, (list, tuple)) else [cell]
+    for content in contents:
+        if isinstance(content, Interleaved):
+            yield from (part for part in content.parts if part.media is not None)
+
+
+def _check_texts(
+    asked: Iterable[Message],
+    references: Iterable[Interleaved],
+    cells: Mapping[str, Value],
+) -> None:
+    """Raises UsageError for a text that holds a medium as base64, and for bytes that
+    are no medium: nobody can read them."""
+    contents = [message.content for message in asked]
+    for content in (*contents, *references):
+        for medium in content.media("document"):
+            if medium.data is not None and medium.mime in _NO_MEDIA:
+                raise UsageError(
+                    "a column holds bytes that are no medium; write texts as texts, or "
+                    "name the files in dataset_kwargs: {media_columns: [COLUMN]}"
+                )
+        kind = medium_inside(content.words)
+        if not kind:
+            continue
+        columns = [
+            column
+            for column, cell in cells.items()
+            if isinstance(cell, str) and medium_inside(cell)
+        ]
+        where = f"the column {columns[0]!r}" if columns else "a text"
+        advice = f"[{columns[0]}]" if columns else "[COLUMN]"
+        raise UsageError(
+            f"{where} holds a medium ({kind}) as base64; write dataset_kwargs: "
+            f"{{media_columns: {advice}}}"
+        )

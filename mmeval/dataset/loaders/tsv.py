@@ -1,0 +1,299 @@
+"""Loads the TSV files of VLMEvalKit, ``loader: tsv``.
+
+A data set is a folder with ``<split>.tsv``, or the files that ``data_file`` of
+``dataset_kwargs`` names. Its columns:
+
+| column       | holds                                                                                    |
+|--------------|------------------------------------------------------------------------------------------|
+| `index`      | the id of the row; without it, the number of the row                                     |
+| `image`      | a picture as base64 or data URI, a list of these, or the index of the row that has it    |
+| `image_path` | the path of a picture, or a list of paths; read where the row has no ``image``            |
+| `question`   | what is asked, with ``hint`` before it                                                   |
+| `A` to `Z`   | the options; they are the label ``options`` as well, for the metric ``choice``           |
+| `answer`     | the reference                                                                            |
+
+All other columns are labels. ``columns`` of the task file may say otherwise, with
+templates as for ``loader: datasets``; ``image`` has all pictures of the row.
+``media_columns`` names other columns that hold pictures as ``image`` does. Paths start
+in the folder of the file, or in ``media_folder``, and stay inside the data.
+
+A file is read row by row. Of rows whose pictures others refer to, their places alone
+are held.
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import string
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from jinja2 import TemplateError
+
+from mmeval.content.embedded import embedded_medium
+from mmeval.content.media import Media, path_inside
+from mmeval.content.parts import Interleaved, media_part
+from mmeval.dataset.contract import DataSource
+from mmeval.dataset.loaders.columns import ColumnTemplates, texts_in
+from mmeval.dataset.loaders.interleaved import MediaFolder
+from mmeval.decode.template import literal
+from mmeval.errors import MissingDataError, UnknownNameError, UsageError
+from mmeval.plain_file import open_plain
+from mmeval.program.template import Value
+from mmeval.records.sample import Sample
+from mmeval.wording import some
+
+OPTIONS = ("columns", "data_file", "media_columns", "media_folder")
+SUFFIX = ".tsv"
+_MAX_LINE_BYTES = 2**28
+"""Of a row with its pictures."""
+_LONGEST_INDEX = 64
+"""Characters; VLMEvalKit takes a longer cell for a picture."""
+_IMAGE, _IMAGE_PATH, _INDEX = "image", "image_path", "index"
+
+
+def load(source: DataSource) -> TsvDataset:
+    """Rows of TSV files in VLMEvalKit's layout.
+
+    Raises MissingDataError without files, UnknownNameError for an unknown option,
+    UsageError for columns that cannot be used."""
+    source.check_options(OPTIONS)
+    return TsvDataset(source)
+
+
+class TsvDataset:
+    """Samples of TSV files, each made when it is asked for."""
+
+    def __init__(self, source: DataSource) -> None:
+        self._root = source.folder.absolute()
+        self._files = tuple(TsvFile(file) for file in _files(source))
+        folder = source.options.get("media_folder")
+        self._media = MediaFolder(
+            self._root,
+            self._files[0].path.parent
+            if folder is None
+            else path_inside(self._root, str(folder)),
+        )
+        names = dict.fromkeys(name for file in self._files for name in file.header)
+        self._image_columns = (_IMAGE, *texts_in(source.options.get("media_columns")))
+        for column in self._image_columns[1:]:
+            if column not in names:
+                raise UnknownNameError("column of media_columns", column, names)
+        known = (*names, _IMAGE, "options") if self._has_images(names) else names
+        written = source.options.get("columns", {})
+        self._templates = ColumnTemplates(
+            {**_usual_columns(names), **written},
+            dict.fromkeys(known),
+            str(source.folder),
+        )
+
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256 of the files."""
+        sha256 = hashlib.sha256()
+        for file in self._files:
+            with open_plain(file.path) as stream:
+                sha256.update(hashlib.file_digest(stream, "sha256").digest())
+        return sha256.hexdigest()
+
+    def __len__(self) -> int:
+        return self._length
+
+    @cached_property
+    def _length(self) -> int:
+        return sum(1 for _ in self._rows())
+
+    def __iter__(self) -> Iterator[Sample]:
+        # unlike a generator, a map goes on after an error
+        return map(self._sample, self._rows(), count(1))
+
+    def _rows(self) -> Iterator[tuple[TsvFile, TsvRow]]:
+        for file in self._files:
+            for row in file.rows():
+                yield file, row
+
+    def _has_images(self, names: Mapping[str, Any]) -> bool:
+        return _IMAGE in names or _IMAGE_PATH in names
+
+    def _sample(self, placed: tuple[TsvFile, TsvRow], position: int) -> Sample:
+        file, row = placed
+        cells: Mapping[str, Any] | UsageError
+        try:
+            cells = row if isinstance(row, UsageError) else self._cells(file, row)
+        except UsageError as error:
+            cells = error
+        return self._templates.sample(
+            cells, position, lambda _column, value: value, self._media
+        )
+
+    def _cells(self, file: TsvFile, row: Mapping[str, str]) -> dict[str, Value]:
+        cells: dict[str, Value] = {**row}
+        for column in self._image_columns:
+            if row.get(column):
+                cells[column] = _content(self._pictures(file, row[column], column))
+        if row.get(_IMAGE_PATH) and not row.get(_IMAGE):
+            paths = _listed(row[_IMAGE_PATH], _IMAGE_PATH)
+            cells[_IMAGE] = _content([self._media(path, _IMAGE_PATH) for path in paths])
+        options = {
+            letter: row[letter] for letter in string.ascii_uppercase if row.get(letter)
+        }
+        if "options" not in row:
+            cells["options"] = options or None
+        return cells
+
+    def _pictures(self, file: TsvFile, cell: str, column: str) -> list[Media]:
+        """The pictures of a cell, or of the row whose index it is."""
+        if len(cell) <= _LONGEST_INDEX and (other := file.row_of(cell)):
+            cell = other.get(column, "")
+            if len(cell) <= _LONGEST_INDEX:
+                raise UsageError(
+                    f"{column} is the index of a row that has no picture of its own"
+                )
+        return [self._picture(text, column) for text in _listed(cell, column)]
+
+    def _picture(self, text: str, column: str) -> Media:
+        medium = embedded_medium(text)
+        if medium is not None:
+            return medium
+        try:
+            return self._media(text, column)
+        except UsageError:
+            raise UsageError(
+                f"{column} is {text[:_LONGEST_INDEX]!r}: neither base64 of a picture, "
+                "nor the index of a row, nor a path inside the data folder"
+            ) from None
+
+
+TsvRow: TypeAlias = Mapping[str, str] | UsageError
+"""A row by column; its fault, where it is none."""
+
+
+class TsvFile:
+    """A TSV file: its ``header``, its rows, and each row by its index."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.header: tuple[str, ...] = tuple(next(self._records(0))[1])
+
+    def rows(self) -> Iterator[TsvRow]:
+        """The rows by column. Raises UsageError for a file that cannot be read on."""
+        return (row for _, row in self._placed())
+
+    def row_of(self, index: str) -> Mapping[str, str] | None:
+        """The row of an index, the last of several; None without one."""
+        place = self._places.get(index)
+        if place is None:
+            return None
+        row = self._row(next(self._records(place))[1])
+        return None if isinstance(row, UsageError) else row
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        if _INDEX not in self.header:
+            return {}
+        places: dict[str, int] = {}
+        for place, row in self._placed():
+            if not isinstance(row, UsageError):
+                places[row[_INDEX]] = place
+        return places
+
+    def _placed(self) -> Iterator[tuple[int, TsvRow]]:
+        records = self._records(0)
+        next(records)
+        for place, cells in records:
+            if cells:
+                yield place, self._row(cells)
+
+    def _row(self, cells: Sequence[str]) -> TsvRow:
+        if len(cells) > len(self.header):
+            return UsageError(
+                f"has {len(cells)} cells, and the file has {len(self.header)} columns"
+            )
+        missing = [""] * (len(self.header) - len(cells))
+        return dict(zip(self.header, [*cells, *missing], strict=True))
+
+    def _records(self, start: int) -> Iterator[tuple[int, list[str]]]:
+        """The records from a place in the file on, each with its own place in bytes."""
+        # The library's limit is for the whole process, and a picture is larger.
+        csv.field_size_limit(max(csv.field_size_limit(), _MAX_LINE_BYTES))
+        place = start
+
+        def lines(stream: Any) -> Iterator[str]:
+            nonlocal place
+            while line := stream.readline(_MAX_LINE_BYTES + 1):
+                if len(line) > _MAX_LINE_BYTES:
+                    raise UsageError(
+                        f"{self.path}: a row is longer than {_MAX_LINE_BYTES >> 20} MiB"
+                    )
+                text = line.decode("utf-8-sig" if place == 0 else "utf-8")
+                place += len(line)
+                yield text
+
+        with open_plain(self.path) as stream:
+            stream.seek(start)
+            reader = csv.reader(lines(stream), delimiter="\t")
+            here = start
+            try:
+                for record in reader:
+                    yield here, record
+                    here = place
+            except (csv.Error, UnicodeDecodeError) as error:
+                raise UsageError(
+                    f"{self.path}: cannot be read as TSV in UTF-8 at byte {here} "
+                    f"({error}); fetch it again"
+                ) from None
+        if start == 0 and place == 0:
+            raise UsageError(f"{self.path}: is empty")
+
+
+def _listed(cell: str, column: str) -> list[str]:
+    """The texts of a cell that is a list as Python writes it, or a single text."""
+    try:
+        return list(texts_in(literal(cell)))
+    except TemplateError as error:
+        raise UsageError(f"{column}: {error}") from None
+
+
+def _content(pictures: Sequence[Media]) -> Interleaved:
+    return Interleaved(tuple(media_part(picture) for picture in pictures))
+
+
+def _usual_columns(names: Mapping[str, Any]) -> dict[str, Any]:
+    """The templates of the layout, of the columns that there are."""
+    pieces: list[str] = []
+    if _IMAGE in names or _IMAGE_PATH in names:
+        pieces.append("{{ image }}")
+    if "hint" in names:
+        pieces.append("{% if hint %}{{ hint }}\n{% endif %}")
+    if "question" in names:
+        pieces.append("{{ question }}")
+    for letter in string.ascii_uppercase:
+        if letter in names:
+            option = f"\n{letter}. {{{{ {letter} }}}}"
+            pieces.append(f"{{% if {letter} %}}{option}{{% endif %}}")
+    usual = {"input": "".join(pieces)} if "question" in names else {}
+    if _INDEX in names:
+        usual["id"] = "{{ index }}"
+    if "answer" in names:
+        usual["reference"] = "{{ answer }}"
+    return usual
+
+
+def _files(source: DataSource) -> list[Path]:
+    named = list(texts_in(source.options.get("data_file")))
+    inner = source.name or "."
+    names = named or [f"{inner}/{source.split}{SUFFIX}"]
+    files = [path_inside(source.folder.absolute(), name) for name in names]
+    for file in files:
+        if not file.is_file():
+            there = sorted(path.name for path in source.folder.glob(f"*{SUFFIX}"))
+            advice = f"; there is {some(there, 5)}" if there else ""
+            raise MissingDataError(
+                f"{file}: there is no such file; name it under test_split or in "
+                f"dataset_kwargs: {{data_file: NAME}}{advice}"
+            )
+    return files

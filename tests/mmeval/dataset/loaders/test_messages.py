@@ -1,0 +1,116 @@
+import base64
+from typing import Any
+
+import pytest
+
+from mmeval.content.media import Media
+from mmeval.content.written import ContentReader
+from mmeval.dataset.loaders.messages import is_messages, read_messages
+from mmeval.errors import UsageError
+from tests.support.tiny_media import picture, wav
+
+URI = f"data:image/png;base64,{base64.b64encode(picture()).decode()}"
+SOUND = base64.b64encode(wav()).decode()
+ASK: dict[str, Any] = {"role": "user", "content": "Which tree?"}
+
+
+def no_file(path: str, where: str) -> Media:
+    raise UsageError(f"{where} {path!r} is missing")
+
+
+def kinds(content: Any) -> list[str]:
+    return [part.text or part.kind for part in content.parts]
+
+
+def test_the_assistant_s_last_message_answers_the_others() -> None:
+    said = [ASK, {"role": "assistant", "content": "An oak."}]
+    found = read_messages(said, ContentReader(no_file), "messages")
+    assert [message.role for message in found.asked] == ["user"]
+    assert found.answer is not None
+    assert found.answer.text == "An oak."
+
+
+def test_messages_that_end_with_a_question_have_no_answer() -> None:
+    found = read_messages([ASK], ContentReader(no_file), "messages")
+    assert found.answer is None
+
+
+def test_an_answer_alone_is_a_fault() -> None:
+    said = [{"role": "assistant", "content": "An oak."}]
+    with pytest.raises(UsageError, match="no question"):
+        read_messages(said, ContentReader(no_file), "messages")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "image_url", "image_url": {"url": URI}},
+        {"type": "image_url", "image_url": URI},
+        {"type": "input_image", "image_url": URI},
+        {"type": "image", "image": picture()},
+        {"type": "image", "image": {"bytes": picture(), "path": None}},
+        {"type": "image", "source": {"type": "base64", "data": URI}},
+    ],
+    ids=["OpenAI", "an address", "responses", "bytes", "a cell", "a source"],
+)
+def test_pictures_in_parts_are_read_as_chat_data_have_them(part: Any) -> None:
+    said = [{"role": "user", "content": [part, {"type": "text", "text": "Which?"}]}]
+    found = read_messages(said, ContentReader(no_file), "messages")
+    assert kinds(found.asked[0].content) == ["image", "Which?"]
+
+
+def test_a_sound_in_a_part_is_read() -> None:
+    part = {"type": "input_audio", "input_audio": {"data": SOUND, "format": "wav"}}
+    said = [{"role": "user", "content": [part]}]
+    found = read_messages(said, ContentReader(no_file), "messages")
+    assert kinds(found.asked[0].content) == ["audio"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<image> or <image>?",
+        [{"type": "image"}, {"type": "text", "text": " or "}, {"type": "image"}],
+    ],
+    ids=["tags", "parts"],
+)
+def test_media_without_a_number_are_the_next_of_the_row(content: Any) -> None:
+    first = Media.from_bytes(picture())
+    second = Media.from_bytes(picture(size=(9, 9)))
+    reader = ContentReader(no_file, {"image1": first, "image2": second})
+    said = [{"role": "user", "content": content}]
+    found = read_messages(said, reader, "messages")
+    assert found.asked[0].content.media("image") == (first, second)
+
+
+def test_a_medium_that_no_message_names_is_a_fault() -> None:
+    reader = ContentReader(no_file, {"image1": Media.from_bytes(picture())})
+    with pytest.raises(UsageError, match="image1"):
+        read_messages([ASK], reader, "messages")
+
+
+def test_other_names_of_roles_are_known() -> None:
+    said = [{"from": "human", "value": "Which?"}, {"from": "gpt", "value": "An oak."}]
+    found = read_messages(said, ContentReader(no_file), "conversations")
+    assert (found.asked[0].role, found.answer is not None) == ("user", True)
+
+
+def test_a_web_address_is_not_fetched() -> None:
+    part = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+    said = [{"role": "user", "content": [part]}]
+    with pytest.raises(UsageError, match=r"messages\[0\]"):
+        read_messages(said, ContentReader(no_file), "messages")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ([ASK], True),
+        ([], False),
+        ([{"role": "user"}], False),
+        ("user: hello", False),
+        ([ASK, "x"], False),
+    ],
+)
+def test_a_list_of_roles_with_contents_is_messages(value: Any, expected: bool) -> None:
+    assert is_messages(value) is expected
