@@ -39,6 +39,14 @@ _FLAGS_INSTEAD = {
     "max_batch_size": "The largest batch is a flag of its own: --batch_size N",
 }
 """Arguments of backends in other harnesses, with the flags for them here."""
+_SAME = {
+    "pretrained": "model",
+    "model_name": "model",
+    "model": "pretrained",
+    "model_path": "pretrained",
+    "path": "pretrained",
+}
+"""Names for the same argument in other backends and harnesses."""
 _TEXT = (str, "str", str | None, "str | None")
 
 
@@ -59,10 +67,12 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
             takes = (
                 f"It takes: {', '.join(known)}." if known else "It takes no arguments."
             )
-            near, hint = (
-                ((), _FLAGS_INSTEAD[arg]) if arg in _FLAGS_INSTEAD else (known, takes)
-            )
-            raise UnknownNameError(f"{name} argument", arg, near, hint)
+            if arg in _FLAGS_INSTEAD:
+                raise UnknownNameError(f"{name} argument", arg, (), _FLAGS_INSTEAD[arg])
+            if _SAME.get(arg) in known:
+                hint = f"Write {_SAME[arg]}={args[arg]}"
+                raise UnknownNameError(f"{name} argument", arg, (), hint)
+            raise UnknownNameError(f"{name} argument", arg, known, takes)
     texts = {p.name for p in signature.parameters.values() if p.annotation in _TEXT}
     given = {
         arg: _text(name, arg, value)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mmeval.errors import MmevalError, PluginError, is_out_of_memory, raised_at
+from mmeval.metric.answer_filter import BALLOT
 from mmeval.metric.bound import BoundMetric
 from mmeval.metric.model_files_error import WeightsError
 from mmeval.metric.result import MetricScores, scores_of
@@ -42,7 +44,7 @@ def _not_asked(bound: BoundMetric, trial: Trial) -> MetricScores:
 def score_one(bound: BoundMetric, trial: Trial) -> MetricScores:
     """The scores of a trial. A metric that raises leaves it unscored, with the
     reason."""
-    if bound.metric.batch:
+    if bound.filters or bound.metric.batch:
         return score_all(bound, [trial])[0]
     return _not_asked(bound, trial) or _scores(bound, trial)
 
@@ -82,6 +84,8 @@ def score_all(
 ) -> list[MetricScores]:
     """The scores of each trial, in order; by a batched metric many at once.
     Where it raises, only the answer that makes it raise is unscored."""
+    if bound.unfiltered is not None:
+        return _filtered(bound, bound.unfiltered, trials, limit)
     if not bound.metric.batch:
         return [score_one(bound, trial) for trial in trials]
     unasked = [_not_asked(bound, trial) for trial in trials]
@@ -101,6 +105,34 @@ def score_all(
         ) as error:  # a metric may fail in any way; the reason is recorded
             found += _after(error, bound, piece, limit)
     return found
+
+
+def _filtered(
+    bound: BoundMetric,
+    unfiltered: BoundMetric,
+    trials: Sequence[Trial],
+    limit: TimeLimit,
+) -> list[MetricScores]:
+    """The scores of each trial, for each filter of answers."""
+    found: list[dict[str, Score]] = [{} for _ in trials]
+    for pipeline in bound.filters:
+        most = math.inf if pipeline.answers is None else pipeline.answers
+        read = [place for place, trial in enumerate(trials) if trial.repeat < most]
+        filtered = [pipeline.applied(trials[place]) for place in read]
+        scores = dict(zip(read, score_all(unfiltered, filtered, limit), strict=True))
+        left_out = Score.inapplicable(
+            f"the filter {pipeline.name} reads the first {most} of a sample's answers"
+        )
+        for place, trial in enumerate(trials):
+            words = "" if trial.output is None else trial.output.text
+            ballot = pipeline.ballot(words)
+            for output in unfiltered.metric.outputs:
+                score = scores[place][output] if place in scores else left_out
+                if ballot is not None and score.status == "scored":
+                    evidence = {**score.evidence, BALLOT: ballot}
+                    score = replace(score, evidence=evidence)
+                found[place][pipeline.output(output)] = score
+    return list(found)
 
 
 def _after(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from mmeval.errors import MissingExtraError, UnknownNameError, UsageError
-from mmeval.metric.contract import Metric
+from mmeval.metric.answer_filter import FILTERS, AnswerFilter, filters_of
+from mmeval.metric.contract import Metric, Range
 from mmeval.metric.model import bound_model, lacking, missing_model_message
 from mmeval.metric.model_files import file_mark
 from mmeval.metric.result import MetricScores
@@ -41,6 +42,10 @@ class BoundMetric:
     asks: Mapping[str, str] = field(default_factory=dict)
     """The role that it asks in place of one that its arguments name, where these
     differ."""
+    filters: tuple[AnswerFilter, ...] = ()
+    """The filters of answers; it gives its outputs for each."""
+    unfiltered: BoundMetric | None = None
+    """The metric that scores a filtered answer, where there are filters."""
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -71,6 +76,12 @@ class BoundMetric:
     @property
     def name(self) -> str:
         return self.metric.name
+
+    @property
+    def switches(self) -> dict[str, Any]:
+        """What ``bind`` takes to bind it again: its switches, and its filters."""
+        filters = [pipeline.to_json() for pipeline in self.filters]
+        return {**self.params, **({FILTERS: filters} if filters else {})}
 
     @property
     def comparable(self) -> bool:
@@ -104,7 +115,7 @@ class BoundMetric:
             for switch in self.models
         }
         prompts = {switch: prompt["sha256"] for switch, prompt in self.prompts.items()}
-        return {**self.params, **prompts, **models, **self.files}
+        return {**self.switches, **prompts, **models, **self.files}
 
     @cached_property
     def files(self) -> dict[str, str]:
@@ -145,7 +156,7 @@ class BoundMetric:
             switch: {"name": Path(self._paths[switch]).name, "fingerprint": mark}
             for switch, mark in self.files.items()
         }
-        return {**self.params, **short, **models, **files}
+        return {**self.switches, **short, **models, **files}
 
     @property
     def models(self) -> dict[str, Mapping[str, str]]:
@@ -309,12 +320,13 @@ def bind(
 ) -> BoundMetric:
     """A metric with its switches set: defaults, then the profile's, then ``params``.
     Prompts become ``{name, sha256, text}``; ``texts`` are words that replace those of
-    the metric's own prompts.
+    the metric's own prompts. ``filter_list`` in ``params`` are the filters of answers.
 
     Raises UnknownNameError for a switch or a prompt that the metric does not have,
     UsageError for a value of the wrong type and for a prompt that cannot be used.
     """
     given = dict(params or {})
+    filters = filters_of(given.pop(FILTERS, ()))
     for switch, value in given.items():
         if switch not in metric.switches:
             hint = (
@@ -341,4 +353,18 @@ def bind(
     metric = metric.ranged(switches)
     if metric.direction_of is not None:
         metric = replace(metric, higher_is_better=metric.direction_of(switches))
-    return BoundMetric(metric, {**switches, **prompts, **models}, profile)
+    bound = BoundMetric(metric, {**switches, **prompts, **models}, profile)
+    return _filtered(bound, filters) if filters else bound
+
+
+def _filtered(bound: BoundMetric, filters: Sequence[AnswerFilter]) -> BoundMetric:
+    """A metric that gives its outputs for each filter."""
+    outputs: list[str] = []
+    ranges: dict[str, Range] = {}
+    for pipeline in filters:
+        for output in bound.metric.outputs:
+            name = pipeline.output(output)
+            outputs.append(name)
+            ranges[name] = bound.metric.range_for(output)
+    metric = replace(bound.metric, outputs=tuple(outputs), ranges=ranges)
+    return replace(bound, metric=metric, filters=tuple(filters), unfiltered=bound)

@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 
 from mmeval import plugins
 from mmeval.content.parts import Interleaved, PartKind
-from mmeval.errors import PluginError, UsageError
+from mmeval.errors import PluginError, UnknownNameError, UsageError
 from mmeval.metric.model import HubModel, written_fault
 from mmeval.metric.signature import SCORES, signature_of
 from mmeval.program.prompt_file import JudgePrompt, prompt_kinds
@@ -282,8 +282,46 @@ def whole_range(found: Range | Mapping[str, Range]) -> Range:
 
 
 def load_metric(name: str) -> Metric:
-    """A registered metric. Raises PluginError if the entry point names something
-    else."""
+    """A registered metric. Raises UnknownNameError for a name that is not registered,
+    PluginError if the entry point names something else."""
+    if name in _ELSEWHERE and name not in plugins.names("mmeval.metrics"):
+        raise UnknownNameError("metric", name, (), _ELSEWHERE[name])
     return plugins.load_as(
         "mmeval.metrics", name, Metric, "decorate a function with @metric"
     )
+
+
+_CHOICE = "Use choice: it reads which option an answer names"
+_LIKELIHOOD = (
+    "It needs the likelihood of given texts, and models only answer here; choice reads "
+    "which option an answer names"
+)
+_ELSEWHERE: Mapping[str, str] = {
+    **dict.fromkeys(("acc", "accuracy", "acc_norm", "acc_bytes"), _CHOICE),
+    **dict.fromkeys(("exact", "em", "exact_match_hf"), "Use exact_match"),
+    **dict.fromkeys(("contains", "include", "match_any"), "Use includes"),
+    **{
+        name: f"Use hf_evaluate with name: {library}"
+        for name, library in (
+            ("bleu", "sacrebleu"),
+            ("chrf", "chrf"),
+            ("ter", "ter"),
+            ("rouge", "rouge"),
+            ("meteor", "meteor"),
+            ("bertscore", "bertscore"),
+        )
+    },
+    **dict.fromkeys(
+        (
+            "acc_mutual_info",
+            "bits_per_byte",
+            "brier_score",
+            "byte_perplexity",
+            "likelihood",
+            "perplexity",
+            "word_perplexity",
+        ),
+        _LIKELIHOOD,
+    ),
+}
+"""Metrics of other harnesses, and what to use here."""

@@ -20,6 +20,7 @@ from typing import Any
 
 from mmeval._version import __version__
 from mmeval.costs.bill import spent_json
+from mmeval.metric.answer_filter import name_and_filter
 from mmeval.records.score import FORMAT_VERSION, Result
 from mmeval.run.options import RunOutcome
 from mmeval.secrets import without_secrets
@@ -28,8 +29,6 @@ from mmeval.system.folders import write_atomic
 from mmeval.system.json_lines import sealed_document
 from mmeval.task.derived_entries import needs_with_pieces
 from mmeval.task.task import Task
-
-_FILTER = "none"
 
 
 @dataclass(frozen=True)
@@ -117,9 +116,9 @@ def results_document(
 def _numbers(
     results: tuple[Result, ...], aliases: Mapping[str, str], *, keep_empty: bool = True
 ) -> dict[str, Any]:
-    """``{name: {"alias", "metric,none", "metric_stderr,none"}}``, without slices. A
-    value that is unknown is null; its standard error is "N/A", as readers of this
-    layout expect."""
+    """``{name: {"alias", "metric,none", "metric_stderr,none"}}``, without slices; the
+    name of a filter of answers stands in place of ``none``. A value that is unknown is
+    null; its standard error is "N/A", as readers of this layout expect."""
     found: dict[str, dict[str, Any]] = {
         name: {"alias": alias} for name, alias in aliases.items()
     }
@@ -128,8 +127,9 @@ def _numbers(
             continue
         entry = found.setdefault(result.task, {"alias": result.task})
         entry["sample_len"] = max(result.n, entry.get("sample_len", 0))
-        entry[f"{result.metric},{_FILTER}"] = result.value
-        entry[f"{result.metric}_stderr,{_FILTER}"] = (
+        name, filter_name = name_and_filter(result.metric)
+        entry[f"{name},{filter_name}"] = result.value
+        entry[f"{name}_stderr,{filter_name}"] = (
             "N/A" if result.stderr is None else result.stderr
         )
     return {
@@ -140,7 +140,8 @@ def _numbers(
 def _directions(results: tuple[Result, ...]) -> dict[str, dict[str, bool]]:
     found: dict[str, dict[str, bool]] = {}
     for result in results:
-        found.setdefault(result.task, {})[result.metric] = result.higher_is_better
+        name, _ = name_and_filter(result.metric)
+        found.setdefault(result.task, {})[name] = result.higher_is_better
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from mmeval.metric.answer_filter import name_and_filter
 from mmeval.records.score import Key
 from mmeval.report.baseline import Column
 from mmeval.report.markdown import cell, table_lines
@@ -137,10 +138,11 @@ def _numbers(row: NumberRow, baseline: Column | None) -> list[str]:
     beside = (
         [] if baseline is None else ["N/A" if other is None else f"{other.value:.4f}"]
     )
+    name, filter_name = name_and_filter(row.metric)
     return [
-        "none",
+        cell(filter_name),
         "0",
-        cell(row.metric),
+        cell(name),
         arrow,
         *number_cells(row.results[0]),
         *beside,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.errors import MissingError
+from mmeval.metric.answer_filter import name_and_filter
 from mmeval.metric.contract import load_metric
 from mmeval.results.groups import tasks_inside
 from mmeval.system.yaml_document import Document
@@ -185,7 +186,7 @@ def _stored_file(
         keys["numbers"] = [
             number
             for number in config.get("numbers") or ()
-            if outputs.issuperset(number["of"])
+            if outputs.issuperset(name_and_filter(part)[0] for part in number["of"])
         ]
     return replace(
         parse_task(Document(Path(f"{OF_A_RUN}{name}"), keys)),

@@ -6,6 +6,7 @@ import json
 import logging
 from array import array
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ from typing import Any
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.scoring.score_set import FINISHED, ROWS, lines_so_far
 from mmeval.scoring.verdict_log import FILE as VERDICTS
+from mmeval.scoring.votes import with_votes
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted, every_trial, trial_key
@@ -270,12 +272,22 @@ def _keyed(rows: Iterator[tuple[int, TaskRow]]) -> Iterator[tuple[int, int, Task
 def _score_rows(folder: Path) -> Iterator[tuple[int, TaskRow]]:
     """A set's score rows, each with the place of its line, also of unfinished
     scoring."""
+    places: deque[int] = deque()
+    for row in with_votes(_placed_rows(folder, places)):
+        yield places.popleft(), row
+
+
+def _placed_rows(folder: Path, places: deque[int]) -> Iterator[dict[str, Any]]:
+    """A set's score rows; the place of each line joins ``places``."""
     if not (folder / ROWS).is_file():
-        yield from read_rows(folder / FINISHED)
+        for place, row in read_rows(folder / FINISHED):
+            places.append(place)
+            yield row
         return
     offset = 0
     for line in lines_so_far(folder):
-        yield offset, unsealed(line)
+        places.append(offset)
+        yield unsealed(line)
         offset += len(line)
 
 

@@ -205,7 +205,7 @@ def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
     judged = [m for m in task.metrics if m.bound.metric.judged and not m.unavailable]
     return ScoringPlan(
         task=task.name,
-        metrics=tuple((m.bound.name, m.bound.params, m.bound.profile) for m in plain),
+        metrics=tuple((m.bound.name, m.bound.switches, m.bound.profile) for m in plain),
         unavailable={
             name: m.unavailable
             for m in task.metrics

@@ -12,6 +12,7 @@ from typing import TypeVar
 from mmeval import plugins
 from mmeval.cluster.ray_cluster import RayCluster
 from mmeval.errors import MmevalError
+from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric
 from mmeval.records.score import Score
 from mmeval.scoring.trial_rows import ScoringPlan, score_row, trial_from
@@ -178,9 +179,9 @@ def _blamed(plans: Sequence[ScoringPlan], item: Item) -> bytes:
         "the scoring process died on this answer (out of memory, out of time, or a "
         "library crashed)"
     )
-    outputs = [
-        name for metric, _, _ in plan.metrics for name in load_metric(metric).outputs
-    ]
+    outputs: list[str] = []
+    for name, switches, profile in plan.metrics:
+        outputs += bind(load_metric(name), switches, profile).metric.outputs
     scores = {name: Score.unavailable(why) for name, why in plan.unavailable.items()}
     scores |= dict.fromkeys(outputs, Score.lost(reason))
     return score_row(row, trial_from(row, plan.media_root), plan, scores)

@@ -24,6 +24,7 @@ from mmeval.records.digests import digest
 from mmeval.records.score import ScoreStatus
 from mmeval.scoring.verdict_log import FILE as VERDICTS
 from mmeval.scoring.verdict_log import verdict_log
+from mmeval.scoring.votes import with_votes
 from mmeval.store.paths import Wanted, trial_key
 from mmeval.system.folders import write_atomic
 from mmeval.system.json_lines import (
@@ -200,9 +201,8 @@ def _as_it_is(line: bytes) -> bytes:
 
 def finished_rows(folder: Path, wanted: Wanted) -> Iterator[dict[str, Any]]:
     """A set's finished rows of the trials that are wanted, in the order of the data."""
-    for _, row in read_rows(folder / FINISHED):
-        if wanted(row["i"], row["n"]):
-            yield row
+    rows = (row for _, row in read_rows(folder / FINISHED))
+    yield from with_votes(row for row in rows if wanted(row["i"], row["n"]))
 
 
 def _merged(lines: list[bytes]) -> bytes:

@@ -40,6 +40,11 @@ KeyPath: TypeAlias = tuple[str | int, ...]
 Problem: TypeAlias = tuple[KeyPath, str]
 
 _TAG = "tag:yaml.org,2002:"
+_NO_FUNCTION = (
+    "!function is not supported: a task file runs no code. Register the function as a "
+    "plugin (an entry point in mmeval.loaders, mmeval.prompts, mmeval.protocols or "
+    "mmeval.metrics) and name it here"
+)
 _DECIMAL = re.compile(r"[-+]?(?:0|[1-9][0-9_]*)")
 _HEXADECIMAL = re.compile(r"[-+]?0x[0-9a-fA-F_]+")
 _FLOAT = re.compile(
@@ -91,6 +96,8 @@ class Document:
     data: Mapping[str, Any]
     places: Mapping[KeyPath, YamlPlace] = field(default_factory=dict)
     sources: frozenset[Path] = frozenset()
+    problems: tuple[Problem, ...] = ()
+    """What is wrong with values that were read as text all the same."""
 
     def place(self, path: KeyPath = ()) -> YamlPlace:
         """Where the value at ``path`` was written, or the nearest thing around it."""
@@ -132,7 +139,13 @@ class Document:
             for key, place in self.places.items()
             if key[: len(path)] == path
         }
-        return Document(self.file, value, {**inner, (): self.place(path)})
+        problems = tuple(
+            (where[len(path) :], message)
+            for where, message in self.problems
+            if where[: len(path)] == path
+        )
+        places = {**inner, (): self.place(path)}
+        return Document(self.file, value, places, problems=problems)
 
     def over(self, base: Document) -> Document:
         """This document with the top-level keys, as a whole, that only ``base`` has."""
@@ -142,8 +155,13 @@ class Document:
             if key and key[0] not in self.data
         }
         sources = self.sources | base.sources | {base.file}
+        of_base = (fault for fault in base.problems if fault[0][0] not in self.data)
         return Document(
-            self.file, {**base.data, **self.data}, {**kept, **self.places}, sources
+            self.file,
+            {**base.data, **self.data},
+            {**kept, **self.places},
+            sources,
+            (*of_base, *self.problems),
         )
 
     def without(self, name: str) -> Document:
@@ -156,6 +174,7 @@ class Document:
             self.file,
             {key: value for key, value in self.data.items() if key != name},
             places,
+            problems=tuple(fault for fault in self.problems if fault[0][0] != name),
         )
 
 
@@ -166,12 +185,14 @@ def spelt(path: KeyPath) -> str:
     ).removeprefix(".")
 
 
-def read_document(file: Path) -> Document:
-    """One YAML file. Raises TaskFileError, with line, for all but one plain mapping."""
-    return parse_document(_text(file), file)
+def read_document(file: Path, *, collect: bool = False) -> Document:
+    """One YAML file. Raises TaskFileError, with line, for all but one plain mapping.
+    With ``collect`` a value of ``!function`` is text, and a problem of the
+    document."""
+    return parse_document(_text(file), file, collect=collect)
 
 
-def parse_document(text: str, file: Path) -> Document:
+def parse_document(text: str, file: Path, *, collect: bool = False) -> Document:
     """The YAML in ``text``; ``file`` is only named in errors."""
     node = _composed(text, file)
     if node is None:
@@ -182,7 +203,11 @@ def parse_document(text: str, file: Path) -> Document:
         )
     reader = _Reader(file)
     data = reader.mapping(node, ())
-    return Document(file, data, reader.places)
+    document = Document(file, data, reader.places, problems=tuple(reader.problems))
+    if document.problems and not collect:
+        (place, message), *_ = document.problems
+        raise TaskFileError(message, file=file, line=document.place(place).line)
+    return document
 
 
 def _text(file: Path) -> str:
@@ -255,6 +280,7 @@ class _Reader:
     def __init__(self, file: Path) -> None:
         self.file = file
         self.places: dict[KeyPath, YamlPlace] = {(): YamlPlace(file, 1)}
+        self.problems: list[Problem] = []
         self._left = MAX_NODES
 
     def mapping(self, node: MappingNode, path: KeyPath) -> dict[str, Any]:
@@ -314,11 +340,10 @@ class _Reader:
         if self._left < 0:
             raise self._fault(node, f"holds more than {MAX_NODES} values")
         if isinstance(node, ScalarNode):
-            if (
-                len(path) == 1
-                and str(path[0]).startswith(_OF_OTHERS)
-                and node.tag.startswith("!function")
-            ):
+            if node.tag.startswith("!function"):
+                is_refused = len(path) == 1 and str(path[0]).startswith(_OF_OTHERS)
+                if not is_refused:
+                    self.problems.append((path, _NO_FUNCTION))
                 return f"{node.tag} {node.value}"
             return self._scalar(node)
         if isinstance(node, MappingNode) and node.tag == _TAG + "map":
@@ -395,13 +420,7 @@ class _Reader:
     def _tag_fault(self, node: Node) -> TaskFileError:
         tag = node.tag.removeprefix(_TAG)
         if tag.startswith("!function"):
-            return self._fault(
-                node,
-                "!function is not supported: a task file runs no code. Register the "
-                "function as a plugin (an entry "
-                "point in mmeval.loaders, mmeval.prompts, mmeval.protocols or "
-                "mmeval.metrics) and name it here",
-            )
+            return self._fault(node, _NO_FUNCTION)
         return self._fault(
             node, f"the YAML tag {tag} is not supported; write a plain value"
         )

@@ -42,6 +42,7 @@ from mmeval.task.key_faults import (
     plugin_at,
 )
 from mmeval.task.metric_list import (
+    answer_filters,
     check_outputs,
     metric_at,
     metrics_of,
@@ -189,6 +190,7 @@ def _faults(
         partial(_loader, file),
         partial(_protocol, file, overrides),
         partial(_prompt, file),
+        partial(answer_filters, file, overrides),
         *(
             partial(metric_at, file, position, overrides, roles)
             for position in positions_of(file, overrides)

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from mmeval.errors import did_you_mean
 from mmeval.system.yaml_document import Problem
-from mmeval.task.derived_entries import LEFT_OUT, made_unavailable, outputs_of
+from mmeval.task.derived_entries import LEFT_OUT, made_unavailable
 from mmeval.task.file import TaskFile
 from mmeval.task.key_faults import KeyFaultsError
+from mmeval.task.metric_list import numbers_of
 from mmeval.task.schema import NumberKeys
 from mmeval.task.task import CombinedNumber, TaskMetric
 
@@ -21,9 +22,8 @@ def combined_numbers(
     """The numbers of a task with these metrics. Raises KeyFaultsError with every
     fault."""
     listed = [entry.metric for entry in file.keys.metric_list]
-    outputs = list(
-        dict.fromkeys(output for metric in listed for output in outputs_of(metric))
-    )
+    given = (output for metric in listed for output in numbers_of(file, metric))
+    outputs = list(dict.fromkeys(given))
     parts = {
         output: metric for metric in metrics for output in metric.bound.metric.outputs
     }

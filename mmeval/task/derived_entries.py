@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from mmeval.errors import MmevalError, UsageError, did_you_mean
+from mmeval.metric.answer_filter import name_and_filter
 from mmeval.metric.bound import BoundMetric, Need
 from mmeval.metric.contract import load_metric
 from mmeval.metric.derived import with_range
@@ -39,6 +40,12 @@ def made_of(
             "mmeval score RUN"
         )
         return replace(derived, unavailable=f"{why} --metrics {bound.name} adds both")
+    for name, entry in entries.items():
+        if any(pipeline.chooses(name) for pipeline in entry.bound.filters):
+            raise UsageError(
+                f"{bound.name} is a score of each answer, and {name} counts one of "
+                "several (majority_vote); name another output"
+            )
     ranges = {
         name: entry.bound.metric.range_for(name) for name, entry in entries.items()
     }
@@ -144,8 +151,9 @@ def with_pieces(
             return
         visited.add(entry["metric"])
         for piece in _pieces({**entry, **metric_args.get(entry["metric"], {})}):
-            if piece in givers:
-                add(givers[piece])
+            output, _ = name_and_filter(str(piece))
+            if output in givers:
+                add(givers[output])
         found[entry["metric"]] = entry
 
     for entry in asked:

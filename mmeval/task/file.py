@@ -19,6 +19,7 @@ from mmeval.system.yaml_document import Document, KeyPath, Problem
 from mmeval.task.schema import (
     COLUMNS_OF,
     REFUSED,
+    AnswerFilterKeys,
     ByHandKeys,
     ExpectedKeys,
     FewerInputsKeys,
@@ -27,6 +28,7 @@ from mmeval.task.schema import (
     NumberKeys,
     TaskKeys,
     columns_for,
+    without_harmless,
 )
 
 OF_A_RUN = "run.json#"
@@ -39,6 +41,7 @@ _INNER: dict[str, type[BaseModel]] = {
     "expected": ExpectedKeys,
     "fewer_inputs": FewerInputsKeys,
     "by_hand": ByHandKeys,
+    "filter_list": AnswerFilterKeys,
     "numbers": NumberKeys,
 }
 """The schemas of the keys that hold mappings of their own."""
@@ -56,6 +59,7 @@ _WANTED = {
     "less_than_equal": "must be at most {le}",
     "literal_error": "must be {expected}",
     "too_short": "must not be empty",
+    "string_too_short": "must not be empty",
 }
 
 
@@ -180,13 +184,16 @@ def _validated(
     model: type[Keys], document: Document, problems: list[Problem], what: str
 ) -> Keys:
     keys: Keys | None = None
+    problems += document.problems
+    refused = {path for path, _ in document.problems}
     try:
-        keys = model.model_validate(dict(document.data))
+        keys = model.model_validate(without_harmless(document.data))
     except ValidationError as error:
-        problems += [
-            _problem(model, document, dict(fault))
-            for fault in error.errors(include_url=False)
-        ]
+        for fault in error.errors(include_url=False):
+            path, message = _problem(model, document, dict(fault))
+            # of a value that cannot be used, its type says nothing more
+            if path not in refused:
+                problems.append((path, message))
     problems += _metadata_problems(document, required=model is TaskKeys, what=what)
     if keys is None or problems:
         faults = document.errors(list(dict.fromkeys(problems)))

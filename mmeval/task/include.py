@@ -41,7 +41,7 @@ class TaskFiles:
     def own(self, file: Path) -> Document:
         """Read the file alone, without its includes."""
         if file not in self._read:
-            self._read[file] = read_document(file)
+            self._read[file] = read_document(file, collect=True)
         return self._read[file]
 
     def _resolved(self, document: Document, trail: tuple[Path, ...]) -> Document:

@@ -1,4 +1,5 @@
-"""The ``metric_list`` of a task file as metrics, and as a record."""
+"""The ``metric_list`` of a task file as metrics, and as a record; the ``filter_list``
+says what they read of an answer."""
 
 from __future__ import annotations
 
@@ -11,13 +12,14 @@ from typing import Any
 from mmeval.aggregate.scores import load_aggregator
 from mmeval.content.media import path_inside
 from mmeval.errors import UsageError, did_you_mean
+from mmeval.metric.answer_filter import FILTERS, STEPS, AnswerFilter
 from mmeval.metric.bound import BoundMetric, bind
 from mmeval.metric.contract import AGGREGATION, TRUST, Metric, load_metric
 from mmeval.metric.model import written_fault
 from mmeval.metric.signature import PIECES_SWITCH
 from mmeval.program.prompt import PromptError
 from mmeval.program.prompt_file import PromptTexts, is_prompt_path, read_prompt_folder
-from mmeval.system.yaml_document import KeyPath
+from mmeval.system.yaml_document import KeyPath, Problem
 from mmeval.task.derived_entries import made_of, outputs_of
 from mmeval.task.file import TaskFile, word_for
 from mmeval.task.key_faults import (
@@ -27,8 +29,17 @@ from mmeval.task.key_faults import (
     name_path,
     plugin_at,
 )
-from mmeval.task.schema import MetricKeys
+from mmeval.task.schema import AnswerFilterKeys, MetricKeys
 from mmeval.task.task import TaskMetric, TaskOverrides
+
+_FILTERS_ELSEWHERE = {
+    "multi_choice_regex": "the metric 'choice' reads which option an answer names",
+    "custom": "a task file runs no code; register a metric",
+    "decontaminate": "there is no decontamination",
+    "format_span": "register a metric that reads spans",
+    "regex_pos": "register a metric that reads tags",
+}
+"""Filters of lm-evaluation-harness that do not exist here, and what to use instead."""
 
 
 def positions_of(file: TaskFile, overrides: TaskOverrides) -> list[int]:
@@ -51,7 +62,7 @@ def metrics_of(
         for i, entry in enumerate(file.keys.metric_list)
         if i not in positions
     ]
-    skipped = [name for metric in left_out for name in outputs_of(metric)]
+    skipped = [name for metric in left_out for name in numbers_of(file, metric)]
     pieces = {
         name: entry
         for entry in found
@@ -99,6 +110,75 @@ def metric_at(
         unavailable=bound.unavailable(roles, word_for(file)),
         needs=bound.missing_needs(roles),
     )
+
+
+def answer_filters(
+    file: TaskFile, overrides: TaskOverrides
+) -> tuple[AnswerFilter, ...]:
+    """The pipelines of a task. Raises KeyFaultsError with every fault."""
+    repeats = overrides.repeats or file.keys.repeats
+    pipelines: list[AnswerFilter] = []
+    faults: list[Problem] = []
+    names: set[str] = set()
+    for position, keys in enumerate(file.keys.filter_list):
+        path = (FILTERS, position)
+        if keys.name in names:
+            faults.append(((*path, "name"), f"{keys.name!r} stands here twice"))
+        names.add(keys.name)
+        step_faults = _step_faults(keys, path, repeats)
+        faults += step_faults
+        if not step_faults:
+            steps = tuple(
+                {"function": step.function, **step.options} for step in keys.filter
+            )
+            pipelines.append(AnswerFilter(keys.name, steps))
+    if faults:
+        raise KeyFaultsError(*faults)
+    return tuple(pipelines)
+
+
+def reads_filtered(metric: Metric) -> bool:
+    """Whether a metric reads an answer as the filters leave it. A judge reads the whole
+    answer, and so does a metric of one kind of media."""
+    reads_text = metric.looks_at in (None, "text")
+    return reads_text and not (metric.judged or metric.derived)
+
+
+def numbers_of(file: TaskFile, metric: str) -> tuple[str, ...]:
+    """The names of the numbers that a metric gives in a task, one for each filter; none
+    of a metric that cannot be loaded."""
+    outputs = tuple(outputs_of(metric))
+    if not outputs or not reads_filtered(load_metric(metric)):
+        return outputs
+    filtered: list[str] = []
+    for keys in file.keys.filter_list:
+        filtered += [f"{output},{keys.name}" for output in outputs]
+    return tuple(filtered) or outputs
+
+
+def _step_faults(keys: AnswerFilterKeys, path: KeyPath, repeats: int) -> list[Problem]:
+    faults: list[Problem] = []
+    for position, step in enumerate(keys.filter):
+        where = (*path, "filter", position)
+        name = step.function
+        if name not in STEPS:
+            advice = (
+                f"is not supported here: {_FILTERS_ELSEWHERE[name]}"
+                if name in _FILTERS_ELSEWHERE
+                else f"unknown filter {name!r}{did_you_mean(name, STEPS)}"
+            )
+            faults.append(((*where, "function"), advice))
+            continue
+        try:
+            check_options(STEPS[name], step.options, where)
+            check_values(STEPS[name], step.options, where)
+        except KeyFaultsError as error:
+            faults += error.problems
+            continue
+        if name == "take_first_k" and step.options["k"] > repeats:
+            message = f"a sample has {repeats} answers; raise repeats, or lower k"
+            faults.append(((*where, "k"), message))
+    return faults
 
 
 def check_outputs(file: TaskFile, overrides: TaskOverrides) -> None:
@@ -210,6 +290,9 @@ def _bound(
     }
     if AGGREGATION in metric.switches:
         given[AGGREGATION] = keys.aggregation.name
+    filters = answer_filters(file, overrides)
+    if filters and reads_filtered(metric):
+        given[FILTERS] = [pipeline.to_json() for pipeline in filters]
     folder = overrides.judge_prompts
     texts = PromptTexts(
         given={} if folder is None else read_prompt_folder(folder),

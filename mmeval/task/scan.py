@@ -80,7 +80,7 @@ def scan_file(file: Path, files: TaskFiles) -> FileScan:
     from mmeval.system.yaml_document import read_document
 
     try:
-        document = read_document(file)
+        document = read_document(file, collect=True)
     except TaskFileError as problem:
         name = _probable_name(file)
         return FileScan(file, task=name, problem=problem if name else None)

@@ -41,6 +41,10 @@ def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
+def _empty_if_null(value: Any) -> Any:
+    return "" if value is None else value
+
+
 def _as_named(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
@@ -222,6 +226,19 @@ class MetricKeys(_Open):
         return self.options
 
 
+class FilterStepKeys(_Open):
+    """One step of a filter of answers; other keys are its options."""
+
+    function: str
+
+
+class AnswerFilterKeys(_Keys):
+    """One entry of ``filter_list``: a pipeline of steps, with a name."""
+
+    name: Annotated[str, Field(min_length=1)]
+    filter: Annotated[list[FilterStepKeys], Field(min_length=1)]
+
+
 class NumberKeys(_Keys):
     """One entry of ``numbers``: ``of`` are outputs of the task's metrics. ``missing``
     says what becomes of the number where one of them has nothing to be made of."""
@@ -280,7 +297,7 @@ class TaskKeys(_Keys):
     task_alias: str | None = None
     tag: NameList = []
     dataset_path: str = ""
-    dataset_name: str = ""
+    dataset_name: Annotated[str, BeforeValidator(_empty_if_null)] = ""
     dataset_kwargs: Annotated[dict[str, Any], AfterValidator(_is_loader_options)] = {}
     test_split: str = "test"
     revision: str = ""
@@ -314,6 +331,7 @@ class TaskKeys(_Keys):
     requires_mmeval: Annotated[str, AfterValidator(_is_specifier)] = ""
     generation_kwargs: dict[str, Any] = {}
     repeats: int = Field(default=1, ge=1, le=MAX_REPEATS)
+    filter_list: list[AnswerFilterKeys] = []
     metric_list: list[MetricKeys] = []
     numbers: list[NumberKeys] = []
     layout: str = ""
@@ -378,7 +396,6 @@ REFUSED: dict[str, str] = {
     "process_docs": 'use "filter" to choose rows, or a loader to change them',
     "custom_dataset": _ROWS,
     "process_results": 'register a metric and name it in "metric_list"',
-    "filter_list": "answers are read by the metrics: use a switch of the metric",
     "output_type": 'use "output_modalities"; every answer is generated',
     "num_fewshot": _SHOTS,
     "fewshot_split": _SHOTS,
@@ -405,6 +422,27 @@ REFUSED: dict[str, str] = {
     "weight_by_size": 'belongs into an entry of "aggregate_metric_list"',
 }
 """Keys of other harnesses that have no meaning here, and what to use instead."""
+
+
+_SHOTS_KEYS = (
+    "num_fewshot",
+    "fewshot_split",
+    "fewshot_config",
+    "fewshot_delimiter",
+    "target_delimiter",
+)
+
+
+def without_harmless(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A file without keys of lm-evaluation-harness that say what happens here anyway:
+    ``output_type: generate_until``, and what is said of examples where ``num_fewshot``
+    is 0."""
+    harmless: tuple[str, ...] = ()
+    if data.get("output_type") == "generate_until":
+        harmless = ("output_type",)
+    if data.get("num_fewshot") == 0 and not isinstance(data["num_fewshot"], bool):
+        harmless += _SHOTS_KEYS
+    return {key: value for key, value in data.items() if key not in harmless}
 
 
 def columns_for(data: Mapping[str, Any]) -> str:

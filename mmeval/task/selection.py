@@ -90,15 +90,15 @@ class ChosenTasks:
     def _numbers(self, name: str) -> set[str]:
         """The names of the numbers of a task, or of all tasks of a group."""
         from mmeval.metric.contract import load_metric
+        from mmeval.task.metric_list import numbers_of
 
         if name in self.tasks:
-            keys = self.tasks[name].keys
-            outputs = {
-                output
-                for entry in keys.metric_list
-                for output in load_metric(entry.metric).outputs
-            }
-            return outputs | {entry.number for entry in keys.numbers}
+            file = self.tasks[name]
+            outputs: set[str] = set()
+            for entry in file.keys.metric_list:
+                load_metric(entry.metric)  # raises for one that is not there
+                outputs.update(numbers_of(file, entry.metric))
+            return outputs | {entry.number for entry in file.keys.numbers}
         return {
             number
             for member in self.groups[name].members

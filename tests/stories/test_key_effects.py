@@ -252,6 +252,12 @@ TASK: dict[str, tuple[dict[str, Any], str, Seen, Any]] = {
         lambda left: (left.value, left.results["configs"]["tiny"]["profile"]),
         (1.0, "official"),
     ),
+    "task.filter_list": (
+        {"filter_list": [{"name": "large", "filter": [{"function": "uppercase"}]}]},
+        "",
+        lambda left: left.values["tiny.exact_match"],
+        0,
+    ),
     "task.missing_output": (
         {"missing_output": 0.25, "dataset_path": "silence"},
         "",

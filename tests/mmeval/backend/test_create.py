@@ -16,6 +16,8 @@ def test_an_unknown_name_is_refused_with_what_to_write() -> None:
         ("toy", {"modle": "x"}, "modle", "It takes: model, log, "),
         ("empty", {"model": "x"}, "model", "It takes no arguments."),
         ("openia", {}, "openia", '"openai"'),
+        ("openai", {"pretrained": "m"}, "pretrained", "Write model=m"),
+        ("hf", {"model": "m"}, "model", "Write pretrained=m"),
         ("local_completions", {}, "local_completions", ": --model openai "),
     )
     for backend, args, name, words in cases:

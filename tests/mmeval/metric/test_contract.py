@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 import pytest
 
-from mmeval.errors import PluginError
+from mmeval.errors import PluginError, UnknownNameError
 from mmeval.metric.apply import score_judged, score_one
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric, metric
@@ -174,3 +174,20 @@ def test_a_function_that_cannot_be_a_metric_is_refused(
     for right in (lambda trial: 1.0, lambda _trial: 1.0, lambda _: 1.0):
         made = metric(range=(0, 1), version="1", source="", name="even")(right)
         assert score_of(made, trial("x")).value == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("acc", "choice"),
+        ("acc_norm", "choice"),
+        ("bleu", "hf_evaluate"),
+        ("em", "exact_match"),
+        ("perplexity", "likelihood"),
+    ],
+)
+def test_a_metric_of_another_harness_points_to_one_of_here(
+    name: str, word: str
+) -> None:
+    with pytest.raises(UnknownNameError, match=word):
+        load_metric(name)

@@ -104,3 +104,33 @@ def test_a_task_that_a_run_has_recorded_goes_by_its_name() -> None:
     }
     recorded = parse_task(Document(Path(f"{OF_A_RUN}one"), keys))
     assert (word_for(recorded), recorded.version) == ("one", "1")
+
+
+def test_a_function_does_not_hide_the_other_faults() -> None:
+    lines = "repeats: 0\nfilter: {a: !function u.f}\nbreakdown: !function u.g\nx: 1\n"
+    with pytest.raises(SeveralFaultsError) as caught:
+        parse_task(parse_document(task("a", lines), FILE, collect=True))
+    faults = [(fault.line, fault.name) for fault in caught.value.faults]
+    assert faults == [(5, "repeats"), (6, "filter.a"), (7, "breakdown"), (8, "x")]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "output_type: generate_until",
+        "num_fewshot: 0",
+        "num_fewshot: 0\nfewshot_config: {sampler: first_n}\nfewshot_split: train",
+        "dataset_name: null",
+    ],
+)
+def test_a_key_that_says_what_happens_anyway_is_accepted(lines: str) -> None:
+    assert parsed(task("a", lines)).name == "a"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ["output_type: multiple_choice", "num_fewshot: 5", "fewshot_split: train"],
+)
+def test_a_key_that_would_change_what_is_asked_is_refused(lines: str) -> None:
+    with pytest.raises(TaskFileError, match="not supported"):
+        parsed(task("a", lines))

@@ -29,6 +29,9 @@ KEYS = (
         a: 010 | a: .nan | a: !function x.y | a: !!python/name:os.system | 7: x | a: [ | a: b: c | a: &a [*a] | a: no
         7
     """),
+    "filter_list: [{name: x, filter: [{function: regx}, {function: custom}]}]",
+    "filter_list: [{name: x, filter: []}]",
+    "filter_list: [{filter: [{function: take_first_k, k: 2}]}]",
     "include:\n  - 3",
     "prompt_fields: gone\nprompt: '{{ gone }}'",
     "repeats: 1\nrepeats: 2",

@@ -1,0 +1,191 @@
+"""Filters of answers, as lm-evaluation-harness has them: what metrics read of the
+answers to a sample.
+
+A pipeline has a name and steps. Each step is a function of a text (``regex``,
+``lowercase``, ...), or chooses among the answers to one sample (``take_first``,
+``majority_vote``, ...). A metric with pipelines gives a number for each: its output is
+called ``exact_match,strict-match``, as results files of lm-evaluation-harness spell it.
+
+Answers travel one by one to the processes that score. So each is scored alone, and its
+evidence holds what it votes for, under ``BALLOT``. Votes are counted where the scores
+of a sample are read together (``mmeval.scoring.votes``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, TypeAlias
+
+from mmeval.content.parts import Interleaved, text_part
+from mmeval.records.trial import Trial
+from mmeval.system.arguments import Checked, OneOrMore
+
+FILTERS = "filter_list"
+"""The switch of a metric under which its pipelines are recorded."""
+BALLOT = "majority_vote"
+"""The key of a score's evidence for the text that an answer votes for."""
+NO_FILTER = "none"
+"""The name that lm-evaluation-harness gives to answers as they are."""
+INVALID = "[invalid]"
+"""What a step makes of an answer in which it finds nothing."""
+
+
+def _regex_fault(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        return f"a regular expression ({error})"
+    return ""
+
+
+Pattern: TypeAlias = Annotated[str, Checked(_regex_fault)]
+
+
+def regex(
+    text: str,
+    *,
+    regex_pattern: Pattern = r"#### (\-?[0-9\.\,]+)",
+    group_select: int = 0,
+    fallback: str = INVALID,
+) -> str:
+    """The match of a number, from 0; its first group that is not empty, if it has
+    groups. ``fallback`` where there is no such match."""
+    matches = re.findall(regex_pattern, text)
+    try:
+        match = matches[group_select]
+    except IndexError:
+        return fallback
+    if isinstance(match, tuple):
+        groups = [group for group in match if group]
+        match = groups[0] if groups else fallback
+    return str(match).strip()
+
+
+def remove_whitespace(text: str) -> str:
+    """Without white space at both ends."""
+    return text.strip()
+
+
+def lowercase(text: str) -> str:
+    return text.lower()
+
+
+def uppercase(text: str) -> str:
+    return text.upper()
+
+
+def mapped(
+    text: str,
+    *,
+    mapping_dict: Mapping[str, Any],
+    default_value: str | int | float = INVALID,
+) -> str:
+    """The value of the text in a mapping."""
+    return str(mapping_dict.get(text, default_value))
+
+
+def take_first(text: str) -> str:
+    """Of the answers to a sample the first alone is read."""
+    return text
+
+
+def take_first_k(text: str, *, k: OneOrMore) -> str:  # noqa: ARG001
+    """Of the answers to a sample the first ``k`` are read."""
+    return text
+
+
+def majority_vote(text: str) -> str:
+    """Of the answers to a sample one counts that has the most frequent text; of several
+    such texts, that of the earliest answer."""
+    return text
+
+
+STEPS: Mapping[str, Callable[..., str]] = {
+    "regex": regex,
+    "remove_whitespace": remove_whitespace,
+    "lowercase": lowercase,
+    "uppercase": uppercase,
+    "map": mapped,
+    "take_first": take_first,
+    "take_first_k": take_first_k,
+    "majority_vote": majority_vote,
+}
+"""The functions of steps by the names that task files call them."""
+
+
+@dataclass(frozen=True)
+class AnswerFilter:
+    """A pipeline. Each of its ``steps`` is ``{"function": NAME, ...options}``."""
+
+    name: str
+    steps: tuple[Mapping[str, Any], ...]
+
+    @property
+    def answers(self) -> int | None:
+        """How many answers to a sample are read; None for all."""
+        limits = [step["k"] for step in self.steps if "k" in step]
+        names = [step["function"] for step in self.steps]
+        # After a vote, the first answer is the one that was chosen.
+        if "take_first" in names and "majority_vote" not in names:
+            limits.append(1)
+        return min(limits, default=None)
+
+    def text(self, text: str) -> str:
+        """A text after all steps."""
+        return _after(text, self.steps)
+
+    def ballot(self, text: str) -> str | None:
+        """The text with which an answer takes part in the vote; None without a vote."""
+        names = [step["function"] for step in self.steps]
+        if "majority_vote" not in names:
+            return None
+        return _after(text, self.steps[: names.index("majority_vote")])
+
+    def chooses(self, output: str) -> bool:
+        """Whether an output is that of one answer that a vote has chosen."""
+        names = [step["function"] for step in self.steps]
+        return "majority_vote" in names and name_and_filter(output)[1] == self.name
+
+    def applied(self, trial: Trial) -> Trial:
+        """A trial whose answer is the filtered text, with the answer's media behind
+        it."""
+        if trial.output is None:
+            return trial
+        text = self.text(trial.output.text)
+        media = [
+            replace(part, raw="", label="")
+            for part in trial.output.parts
+            if part.media is not None
+        ]
+        words = [text_part(text)] if text else []
+        return replace(trial, output=Interleaved((*words, *media)))
+
+    def output(self, name: str) -> str:
+        """The name of the number that a metric's output has with this filter."""
+        return f"{name},{self.name}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "filter": [dict(step) for step in self.steps]}
+
+
+def filters_of(written: Sequence[Mapping[str, Any]]) -> tuple[AnswerFilter, ...]:
+    """Pipelines as a task file has them, checked before."""
+    return tuple(
+        AnswerFilter(pipeline["name"], tuple(pipeline["filter"]))
+        for pipeline in written
+    )
+
+
+def name_and_filter(output: str) -> tuple[str, str]:
+    """A metric's output and the filter behind it, ``none`` without one."""
+    name, _, filter_name = output.partition(",")
+    return name, filter_name or NO_FILTER
+
+
+def _after(text: str, steps: Sequence[Mapping[str, Any]]) -> str:
+    for step in steps:
+        options = {key: value for key, value in step.items() if key != "function"}
+        text = STEPS[step["function"]](text, **options)
+    return text

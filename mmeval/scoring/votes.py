@@ -1,0 +1,66 @@
+"""Votes among the answers to one sample: the filter ``majority_vote``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+from mmeval.metric.answer_filter import BALLOT
+
+ScoreSetRow = dict[str, Any]
+
+
+def with_votes(rows: Iterable[ScoreSetRow]) -> Iterator[ScoreSetRow]:
+    """Rows of a score set, sorted by sample. Of the scores that have a ballot, the one
+    that a sample's answers have chosen stays, and the others are inapplicable.
+
+    A score that was lost has no ballot. It stays unscored, and moves the bounds.
+    """
+    for _, of_sample in groupby(rows, key=lambda row: row["i"]):
+        answers = list(of_sample)
+        names: dict[str, None] = {}
+        for row in answers:
+            names.update(dict.fromkeys(_scores(row)))
+        if len(answers) > 1:
+            for name in names:
+                _vote(answers, name)
+        yield from answers
+
+
+def _vote(answers: list[ScoreSetRow], name: str) -> None:
+    ballots: dict[int, str] = {}
+    for place, row in enumerate(answers):
+        ballot = _ballot(_scores(row).get(name))
+        if ballot is not None:
+            ballots[place] = ballot
+    if len(ballots) < 2:
+        return
+    # Of equally frequent texts the earliest comes first, as in lm-evaluation-harness.
+    chosen = Counter(ballots.values()).most_common(1)[0][0]
+    kept = next(place for place, ballot in ballots.items() if ballot == chosen)
+    for place in ballots:
+        if place != kept:
+            row = answers[place]
+            left_out = {
+                "value": None,
+                "status": "inapplicable",
+                "reason": "majority_vote chose another answer to the sample",
+                "evidence": row["scores"][name]["evidence"],
+            }
+            answers[place] = {**row, "scores": {**row["scores"], name: left_out}}
+
+
+def _scores(row: ScoreSetRow) -> Mapping[str, Any]:
+    """The scores of a row; none of a damaged one, which its reader reports."""
+    scores = row.get("scores")
+    return scores if isinstance(scores, Mapping) else {}
+
+
+def _ballot(score: Any) -> str | None:
+    if not isinstance(score, Mapping) or score.get("status") != "scored":
+        return None
+    evidence = score.get("evidence")
+    ballot = evidence.get(BALLOT) if isinstance(evidence, Mapping) else None
+    return ballot if isinstance(ballot, str) else None
