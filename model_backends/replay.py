@@ -12,7 +12,7 @@ from typing import Any
 from mmeval.backend import Capabilities, TaskAhead
 from mmeval.content import PART_KINDS
 from mmeval.errors import MissingDataError
-from mmeval.interchange import Absent, AnswerPlace, open_answers
+from mmeval.interchange import MEDIA_ROOT, Absent, AnswerPlace, open_answers
 from mmeval.records import Request, Response, Sample
 from mmeval.wording import counted
 
@@ -48,10 +48,13 @@ class ReplayBackend:
 
     @cached_property
     def identity(self) -> Mapping[str, Any]:
+        options = dict(self._options)
+        # the digest covers the media, wherever they are
+        options.pop(MEDIA_ROOT, None)
         return {
             "backend": "replay",
             "format": self._format,
-            **self._options,
+            **options,
             "answers": self._answers.digest,
         }
 

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
         Entry,
         EntryFile,
         files_of,
-        medium_of,
         read_entries,
     )
     from mmeval.interchange.contract import (
@@ -26,11 +25,19 @@ if TYPE_CHECKING:
         open_answers,
     )
     from mmeval.interchange.export_folder import ExportFolder, stem_of
+    from mmeval.interchange.media_paths import (
+        MEDIA_ROOT,
+        MediaPaths,
+        MediaRoot,
+        missing_remarks,
+        path_below,
+    )
     from mmeval.interchange.recorded import error_of, kinds_of
     from mmeval.interchange.sidecar import (
         DAMAGED,
         MAX_MEDIUM_BYTES,
         OWN,
+        exact_files,
         exact_part,
         exact_parts,
         files_digest,
@@ -46,6 +53,7 @@ __all__ = [
     "DAMAGED",
     "MANIFEST",
     "MAX_MEDIUM_BYTES",
+    "MEDIA_ROOT",
     "OWN",
     "Absent",
     "AnswerFormat",
@@ -58,10 +66,13 @@ __all__ = [
     "ExportFolder",
     "Exported",
     "KeptLines",
+    "MediaPaths",
+    "MediaRoot",
     "ScoredTrial",
     "Span",
     "StoredAnswer",
     "error_of",
+    "exact_files",
     "exact_part",
     "exact_parts",
     "files_digest",
@@ -71,10 +82,11 @@ __all__ = [
     "lines_of",
     "list_of",
     "medium_inside",
-    "medium_of",
+    "missing_remarks",
     "model_of",
     "open_answers",
     "own_of",
+    "path_below",
     "read_entries",
     "read_manifest",
     "stem_of",

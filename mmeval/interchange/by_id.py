@@ -6,16 +6,15 @@ an entry, which the scripts of benchmarks do not read: the parts of an answer th
 entry alone does not give back (``parts``, sealed to it by ``of``), a failure
 (``error``), and the kinds that the model was not asked for (``left_out``). Of an id
 that stands again the last entry counts. Paths start from the file, else from the
-working directory.
+working directory (:mod:`mmeval.interchange.media_paths`).
 """
 
 from __future__ import annotations
 
-import contextlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -23,10 +22,11 @@ from mmeval.content.media import Media, path_inside
 from mmeval.content.parts import Interleaved, PartKind
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import Absent, AnswerPlace, StoredAnswer
+from mmeval.interchange.media_paths import MediaPaths, missing_remarks
 from mmeval.interchange.recorded import error_of, kinds_of
 from mmeval.interchange.sidecar import (
+    exact_files,
     exact_part,
-    medium_inside,
     model_of,
     own_of,
     read_manifest,
@@ -112,7 +112,7 @@ class AnswersById(ABC, Generic[E]):
     methods of a layout are abstract.
 
     ``repeat`` is the name of a repeat's file, ``left_out`` the kinds that the model was
-    not asked for in any answer.
+    not asked for in any answer, ``media`` finds the media.
     """
 
     def __init__(
@@ -120,9 +120,11 @@ class AnswersById(ABC, Generic[E]):
         files: Mapping[int, EntryFile[E]],
         repeat: str,
         left_out: Iterable[PartKind] = (),
+        media: MediaPaths | None = None,
     ) -> None:
         self._files, self._repeat, self._left_out = files, repeat, tuple(left_out)
         self._folder = files[0].path.parent
+        self._media = MediaPaths() if media is None else media
 
     @abstractmethod
     def seal(self, answer: E) -> str:
@@ -137,8 +139,8 @@ class AnswersById(ABC, Generic[E]):
         self, answer: E, medium: Callable[[str], Media]
     ) -> tuple[Interleaved, tuple[str, ...]]:
         """The answer that an entry alone gives, and warnings about it; ``medium`` opens
-        a path. Raises MissingDataError for a missing medium, UsageError for an invalid
-        answer."""
+        a path, and raises MissingDataError for a missing file, which the layout may
+        pass on. Raises UsageError for an invalid answer."""
 
     def warnings(self, answer: E, sample: Sample) -> tuple[str, ...]:  # noqa: ARG002
         """Warnings about an entry as the answer to a sample."""
@@ -161,7 +163,8 @@ class AnswersById(ABC, Generic[E]):
 
     @property
     def remarks(self) -> list[str]:
-        return [remark for file in self._files.values() for remark in file.remarks]
+        own = [remark for file in self._files.values() for remark in file.remarks]
+        return [*own, *missing_remarks(self._missing())]
 
     def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:  # noqa: ARG002
         file = self._files.get(repeat)
@@ -182,11 +185,16 @@ class AnswersById(ABC, Generic[E]):
         """Nothing is held open."""
 
     def _response(self, file: Path, entry: Entry[E], sample: Sample) -> Response:
-        own, medium = entry.own, partial(medium_of, file)
+        own = entry.own
+        folders = _folders_of(file)
         odd: tuple[str, ...] = ()
+
+        def medium(name: str) -> Media:
+            return self._media.find(name, folders)
+
         if "error" in own:
             return error_of(own["error"])
-        if "parts" in own and own.get("of") == self.seal(entry.answer):
+        if self._is_exact(entry):
             output = Interleaved(
                 tuple(exact_part(part, medium) for part in own["parts"])
             )
@@ -201,34 +209,32 @@ class AnswersById(ABC, Generic[E]):
             warnings=(*self.warnings(entry.answer, sample), *odd),
         )
 
+    def _is_exact(self, entry: Entry[E]) -> bool:
+        """Whether our own key has the parts of this very answer."""
+        own = entry.own
+        return "parts" in own and own.get("of") == self.seal(entry.answer)
+
+    def _missing(self) -> Iterator[str]:
+        """The paths of all answers under which there is no file."""
+        for file in self._files.values():
+            folders = _folders_of(file.path)
+            for entry in file.entries.values():
+                exact = self._is_exact(entry)
+                names = exact_files(entry.own) if exact else self.paths(entry.answer)
+                for name in names:
+                    if not self._media.has(name, folders):
+                        yield name
+
     def _digests(self, file: EntryFile[E]) -> Iterator[str]:
         yield Media.from_path(file.path).sha256
+        folders = _folders_of(file.path)
         for entry in file.entries.values():
-            kept = (
-                part.get("file")
-                for part in entry.own.get("parts", ())
-                if isinstance(part, dict)
-            )
-            for name in dict.fromkeys(
-                (
-                    *self.paths(entry.answer),
-                    *(name for name in kept if isinstance(name, str)),
-                )
-            ):
-                with contextlib.suppress(MissingDataError, UsageError, OSError):
-                    yield medium_of(file.path, name).sha256
+            names = (*self.paths(entry.answer), *exact_files(entry.own))
+            for name in dict.fromkeys(names):
+                if digest_of_medium := self._media.sha256(name, folders):
+                    yield digest_of_medium
 
 
-def medium_of(file: Path, name: str) -> Media:
-    """The medium at a path from the file, else from the working directory. Raises
-    UsageError for a path that leads out of both, MissingDataError for a missing
-    file."""
-    root = next(
-        (
-            root
-            for root in (file.parent, Path.cwd())
-            if path_inside(root, name).is_file()
-        ),
-        file.parent,
-    )
-    return medium_inside(root, name)
+def _folders_of(file: Path) -> tuple[Path, Path]:
+    """The folders from which the paths of a file start."""
+    return file.parent, Path.cwd()

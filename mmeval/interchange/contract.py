@@ -49,7 +49,8 @@ class Absent(NamedTuple):
 
 
 class Answers(Protocol):
-    """Opened files of answers. Files outside of the named folder are never read."""
+    """Opened files of answers. Files outside of the named folder are never read, but
+    for media where ``media_root`` says that they are."""
 
     @property
     def model(self) -> str:
@@ -69,8 +70,8 @@ class Answers(Protocol):
         """Remarks about the files themselves."""
 
     def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:
-        """The answer of a trial. Raises UsageError for an unusable one (a file
-        outside)."""
+        """The answer of a trial. Raises UsageError for a damaged one. A medium that is
+        missing, or leads out of the folder, is no error."""
 
     def close(self) -> None: ...
 

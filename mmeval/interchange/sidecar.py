@@ -17,7 +17,7 @@ from mmeval.system.foreign_lines import document_of
 OWN = "mmeval"
 """The key of a line or record, which the benchmark's own scripts ignore."""
 MAX_MEDIUM_BYTES = MAX_MEDIA_BYTES
-"""A larger file is refused."""
+"""A larger file is not used."""
 DAMAGED = (
     f"its parts under {OWN!r} are damaged; export the answers again, or remove the key"
 )
@@ -50,16 +50,22 @@ def exact_part(row: object, medium: Callable[[str], Media | None]) -> Part:
 
 
 def medium_inside(folder: Path, name: str) -> Media:
-    """Open a medium below a folder. Raises UsageError for a file that is outside or too
-    large, MissingDataError for a missing one."""
+    """Open a medium below a folder. Raises UsageError for a path that leads out of it,
+    MissingDataError for a file that is missing or too large."""
     file = path_inside(folder, name)
-    if not file.is_file():
-        raise MissingDataError(f"its medium {name} is missing")
-    if file.stat().st_size > MAX_MEDIUM_BYTES:
-        raise UsageError(
+    medium = Media.from_path(file)
+    if medium.size > MAX_MEDIUM_BYTES:
+        raise MissingDataError(
             f"{file} is larger than {MAX_MEDIUM_BYTES >> 20} MiB, which no answer is"
         )
-    return Media.from_path(file)
+    return medium
+
+
+def exact_files(own: Mapping[str, Any]) -> list[str]:
+    """The files that the parts under our own key name, each once."""
+    rows = (row for row in own.get("parts", ()) if isinstance(row, dict))
+    names = (row.get("file") for row in rows)
+    return list(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 
 def own_of(row: Mapping[str, Any], *, parts: type = list) -> Mapping[str, Any]:

@@ -43,6 +43,9 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _SEED_TAIL = (1234, 1234, 1234)
 """The default seeds of numpy, torch and the few-shot sampler in
 lm-evaluation-harness."""
+_REPEATABLE = ("media_root",)
+"""Arguments that may be given several times, as of the formats of ``replay``: their
+values are a list. Of any other the last value counts."""
 
 
 def scalar(text: str) -> Any:
@@ -247,13 +250,15 @@ def words(value: Any) -> tuple[str, ...]:
 
 
 def arguments(value: Any) -> dict[str, Any]:
-    """``k=v,k2=v2`` (YAML scalars), JSON, a file, or a mapping; merged in order."""
+    """``k=v,k2=v2`` (YAML scalars), JSON, a file, or a mapping; merged in order.
+    ``media_root`` may be given several times."""
     if isinstance(value, Mapping):
         return {str(key): item for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         merged: dict[str, Any] = {}
         for item in value:
-            merged.update(arguments(item))
+            for name, argument in arguments(item).items():
+                _add_argument(merged, name, argument)
         return merged
     spelt = text(value).strip()
     if spelt.startswith("{"):
@@ -443,8 +448,20 @@ def _pairs(spelt: str) -> dict[str, Any]:
                 "texts in quotes"
             )
         last = key.strip()
-        found[last] = scalar(item)
+        _add_argument(found, last, scalar(item))
     return found
+
+
+def _add_argument(found: dict[str, Any], name: str, value: Any) -> None:
+    """Add an argument to those before it; ``Any``: each has its own type."""
+    if name in _REPEATABLE and name in found:
+        found[name] = [*_as_list(found[name]), *_as_list(value)]
+    else:
+        found[name] = value
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 def _backend(role: str, given: Any) -> tuple[str, dict[str, Any]]:

@@ -4,7 +4,7 @@ the same lines.
     {"id": "0000", "output": [{"type": "text", "content": "..."}, {"type": "image", "content": "outputs/0000_g1.png"}]}
 
 An ``output`` that is null or missing is an empty answer: the generation failed. A block
-whose file is not there keeps its place without a medium, and one of an unknown type is
+whose file is missing keeps its place without a medium, and one of an unknown type is
 a picture whose ``raw`` is that type; the answer says so. ``Query`` and ``Golden`` are
 those of the data set; where the texts of ``Query`` differ from them the answer says so.
 Further answers to the same questions are in ``outputs_repeat1.jsonl`` and so on. All
@@ -17,9 +17,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.content import PART_KINDS, Interleaved, Media, Part, media_part, text_part
+from mmeval.content import (
+    MEDIA_KINDS,
+    PART_KINDS,
+    Interleaved,
+    Media,
+    Part,
+    media_part,
+    text_part,
+)
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange import AnswersById, files_of, lines_of, read_entries
+from mmeval.interchange import (
+    AnswersById,
+    MediaPaths,
+    MediaRoot,
+    files_of,
+    lines_of,
+    read_entries,
+)
 from mmeval.records import Sample, digest
 from mmeval.wording import some
 
@@ -37,9 +52,11 @@ class OutputLine(NamedTuple):
     asked: tuple[str, ...] | None
 
 
-def read_output(path: Path) -> OutputAnswers:
+def read_output(path: Path, media_root: MediaRoot = ()) -> OutputAnswers:
     """The answers of a file, or of a folder with ``outputs.jsonl``.
-    Raises MissingDataError without answers, UsageError for a damaged file."""
+    ``media_root``: see :class:`mmeval.interchange.MediaPaths`. Raises MissingDataError
+    without answers, UsageError for a damaged file."""
+    media = MediaPaths(media_root)
     files = files_of(path, OUTPUTS, REPEAT).items()
     rows = {
         repeat: ((line.place, line.row) for line in lines_of(file))
@@ -48,6 +65,7 @@ def read_output(path: Path) -> OutputAnswers:
     return OutputAnswers(
         {repeat: read_entries(file, rows[repeat], _line) for repeat, file in files},
         REPEAT,
+        media=media,
     )
 
 
@@ -66,7 +84,7 @@ class OutputAnswers(AnswersById[OutputLine]):
         names = (
             block.get("content")
             for block in answer.blocks
-            if block.get("type") != "text"
+            if block.get("type") in MEDIA_KINDS
         )
         return (name for name in names if isinstance(name, str))
 
@@ -135,8 +153,11 @@ def _part(
         return text_part(words) if kind == "text" else Part(kind, text=words)
     if content is None:
         return Part(kind)
+    if not isinstance(content, str):
+        odd.append(f"{content!r:.80} is not a path")
+        return Part(kind)
     try:
         return media_part(medium(content), kind)
-    except (MissingDataError, UsageError, OSError, TypeError):
-        odd.append(f"{content!r:.80} is no file beside the answers")
+    except MissingDataError as error:
+        odd.append(str(error))
         return Part(kind)

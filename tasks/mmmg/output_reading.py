@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import Interleaved, Media, path_inside
+from mmeval.content import Interleaved, Media, TagKind, path_inside
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import (
     MANIFEST,
     Absent,
     AnswerPlace,
+    MediaPaths,
+    MediaRoot,
     StoredAnswer,
     error_of,
+    exact_files,
     exact_part,
     files_digest,
     kinds_of,
     line_at,
     lines_of,
-    medium_inside,
+    missing_remarks,
     model_of,
     own_of,
     read_manifest,
@@ -39,19 +42,25 @@ from mmeval.tasks.mmmg.rows import SUFFIXES, medium_file, numbers
 
 
 def read_output(
-    path: Path, generations: int | None = None, any_instruction: bool = False
+    path: Path,
+    generations: int | None = None,
+    any_instruction: bool = False,
+    media_root: MediaRoot = (),
 ) -> OutputAnswers:
     """The answers in ``output/<model>``. ``generations`` is the number of answers to
     each instruction; the default is in our note in the folder, else 4. With
     ``any_instruction`` an answer is accepted even if its line repeats another
-    instruction.
+    instruction. ``media_root``: see :class:`mmeval.interchange.MediaPaths`.
 
     Raises MissingDataError without answers, UsageError for damaged ones.
     """
     if generations is not None and generations < 1:
         raise UsageError(f"generations={generations}: must be at least 1")
     return OutputAnswers(
-        _model_folder(path), generations, any_instruction=any_instruction
+        _model_folder(path),
+        generations,
+        MediaPaths(media_root),
+        any_instruction=any_instruction,
     )
 
 
@@ -77,9 +86,14 @@ class OutputAnswers:
     """The answers of one model, checked on opening, and read again on demand."""
 
     def __init__(
-        self, folder: Path, generations: int | None, *, any_instruction: bool
+        self,
+        folder: Path,
+        generations: int | None,
+        media: MediaPaths,
+        *,
+        any_instruction: bool,
     ) -> None:
-        self._folder = folder
+        self._folder, self._media = folder, media
         self._generations = generations
         self._any_instruction = any_instruction
         self._manifest = read_manifest(
@@ -87,6 +101,8 @@ class OutputAnswers:
         )
         self._offsets: dict[str, array[int]] = {}
         self._counts: dict[str, int] = {}
+        self._missing: list[str] = []
+        self._moved: list[str] = []
         for file in sorted(folder.glob("*.jsonl")):
             self._index(path_inside(folder, file.name))
 
@@ -97,7 +113,11 @@ class OutputAnswers:
     @cached_property
     def digest(self) -> str:
         """The digest of the lines and all media."""
-        return files_digest(self._folder, self._names())
+        moved = (
+            f"{name}:{self._media.sha256(name, ())}\n".encode()
+            for name in dict.fromkeys(self._moved)
+        )
+        return files_digest(self._folder, self._names(), moved)
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -105,7 +125,7 @@ class OutputAnswers:
 
     @property
     def remarks(self) -> Sequence[str]:
-        return [
+        uneven = [
             f"{self._folder / file}.jsonl: {len(offsets)} lines are not "
             f"{self._repeats(file)} answers to each "
             "instruction; it was cut off, or holds another number of them: "
@@ -113,6 +133,7 @@ class OutputAnswers:
             for file, offsets in self._offsets.items()
             if len(offsets) % self._repeats(file)
         ]
+        return [*uneven, *missing_remarks(self._missing)]
 
     def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:  # noqa: ARG002
         place = place_of(sample)
@@ -164,18 +185,17 @@ class OutputAnswers:
         own = own_of(row)
         if "error" in own:
             return error_of(own["error"])
-        listed = {kind: numbers(row, f"{kind}_list") for kind in SUFFIXES}
-        parts, left_out = own.get("parts"), kinds_of(own.get("left_out"))
-        if parts is not None and own.get("of") == seal(row["response"], listed):
+        left_out = kinds_of(own.get("left_out"))
+        if _is_exact(row):
             return Response(
                 output=Interleaved(
-                    tuple(exact_part(part, self._medium) for part in parts)
+                    tuple(exact_part(part, self._medium) for part in own["parts"])
                 ),
                 left_out=left_out,
             )
         media = {
             kind: [self._medium(medium_file(kind, file, number)) for number in given]
-            for kind, given in listed.items()
+            for kind, given in _listed(row).items()
         }
         return Response(
             output=read_flat(Flat(row["response"], media)), left_out=left_out
@@ -197,7 +217,7 @@ class OutputAnswers:
         )
 
     def _medium(self, name: str) -> Media:
-        return medium_inside(self._folder, name)
+        return self._media.find(name, (self._folder,))
 
     def _index(self, file: Path) -> None:
         offsets, count = array("q"), 0
@@ -205,13 +225,20 @@ class OutputAnswers:
             try:
                 if not isinstance(line.row.get("response"), str):
                     raise UsageError("'response' must be a text")
-                for kind in SUFFIXES:
-                    numbers(line.row, f"{kind}_list")
+                _listed(line.row)
                 count += not own_of(line.row).get("absent")
             except UsageError as error:
                 raise UsageError(f"{line.place}: {error}") from None
             offsets.append(line.offset)
+            self._look_up(_files_named(file.stem, line.row))
         self._offsets[file.stem], self._counts[file.stem] = offsets, count
+
+    def _look_up(self, names: Iterable[str]) -> None:
+        for name in names:
+            if self._media.is_moved(name):
+                self._moved.append(name)
+            elif not self._media.has(name, (self._folder,)):
+                self._missing.append(name)
 
     def _repeats(self, file: str) -> int:
         if self._generations is not None:
@@ -225,9 +252,33 @@ class OutputAnswers:
         yield from (f"{file}.jsonl" for file in self._offsets)
         if (self._folder / MANIFEST).is_file():
             yield MANIFEST
+        inside = MediaPaths()
         for kind in (*SUFFIXES, OTHER):
-            yield from (
-                f"{kind}/{file.name}"
-                for file in sorted((self._folder / kind).glob("*"))
-                if file.is_file()
-            )
+            for file in sorted((self._folder / kind).glob("*")):
+                name = f"{kind}/{file.name}"
+                if inside.has(name, (self._folder,)):
+                    yield name
+
+
+def _listed(row: Mapping[str, Any]) -> dict[TagKind, list[int]]:
+    """The numbers of a line's media by kind. Raises UsageError for invalid ones."""
+    return {kind: numbers(row, f"{kind}_list") for kind in SUFFIXES}
+
+
+def _is_exact(row: Mapping[str, Any]) -> bool:
+    """Whether our own key has the parts of this very answer."""
+    own = own_of(row)
+    return "parts" in own and own.get("of") == seal(row["response"], _listed(row))
+
+
+def _files_named(file: str, row: Mapping[str, Any]) -> list[str]:
+    """The paths of an answer's media; none of a line that has no answer."""
+    own = own_of(row)
+    if "error" in own or own.get("absent"):
+        return []
+    if _is_exact(row):
+        return exact_files(own)
+    names: list[str] = []
+    for kind, given in _listed(row).items():
+        names += [medium_file(kind, file, number) for number in given]
+    return names

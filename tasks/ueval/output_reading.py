@@ -20,6 +20,8 @@ from mmeval.errors import UsageError
 from mmeval.interchange import (
     AnswersById,
     EntryFile,
+    MediaPaths,
+    MediaRoot,
     files_of,
     kinds_of,
     list_of,
@@ -39,11 +41,16 @@ class PlainAnswer(NamedTuple):
 
 
 def read_output(
-    path: Path, text_field: str = TEXT, image_field: str = IMAGE
+    path: Path,
+    text_field: str = TEXT,
+    image_field: str = IMAGE,
+    media_root: MediaRoot = (),
 ) -> OutputAnswers:
     """The answers of a file, or of a folder with ``answers.json``; the fields hold
-    texts and pictures. A model was not asked for the kind whose field is empty. Raises
-    MissingDataError without answers, UsageError for a damaged file."""
+    texts and pictures. A model was not asked for the kind whose field is empty.
+    ``media_root``: see :class:`mmeval.interchange.MediaPaths`. Raises MissingDataError
+    without answers, UsageError for a damaged file."""
+    media = MediaPaths(media_root)
     files = files_of(path, ANSWERS, REPEAT)
     left_out = kinds_of(
         [
@@ -55,7 +62,7 @@ def read_output(
     found = {
         repeat: _read(file, text_field, image_field) for repeat, file in files.items()
     }
-    return OutputAnswers(found, REPEAT, left_out)
+    return OutputAnswers(found, REPEAT, left_out, media)
 
 
 def seal(text: str, pictures: Sequence[str]) -> str:

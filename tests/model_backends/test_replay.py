@@ -8,6 +8,7 @@ import pytest
 from mmeval.backend.contract import TaskAhead
 from mmeval.model_backends.replay import ReplayBackend
 from mmeval.records import Request, Sample, user
+from tests.support.tiny_media import picture
 
 SAMPLES = [Sample(name, (user("?"),)) for name in "abc"]
 
@@ -74,3 +75,17 @@ def test_answers_that_are_missing_or_left_over_are_warned_of_before_the_run(
     assert [
         tuple(re.findall(r"\d+", message)[:2]) for message in caplog.messages
     ] == counts
+
+
+def test_the_place_of_media_is_no_part_of_the_identity(tmp_path: Path) -> None:
+    block = {"type": "image", "content": "/data/old/a.png"}
+    (tmp_path / "outputs.jsonl").write_text(json.dumps({"id": "1", "output": [block]}))
+    identities = []
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.png").write_bytes(picture())
+        moved = f"/data/old={tmp_path / name}"
+        backend = ReplayBackend(str(tmp_path), format="isg", media_root=moved)
+        identities.append(backend.identity)
+    lost = ReplayBackend(str(tmp_path), format="isg").identity
+    assert identities[0] == identities[1] != lost

@@ -16,6 +16,7 @@ import pytest
 
 from mmeval.tasks import mme_unify
 from mmeval.tasks.mme_unify.averages import TASKS
+from tests.support.answered import outcomes
 from tests.support.cli import QUIET, Ended, environment, mmeval, results, run_folder
 from tests.support.metric_models import weights_folder
 from tests.support.mock_openai_server import MockServer
@@ -202,6 +203,32 @@ def test_an_export_that_is_replayed_has_the_same_scores(
         assert values(tmp_path / "replayed", number=number) == values(
             tmp_path / "runs", number=number
         )
+
+
+def test_answers_of_another_machine_are_replayed_with_the_place_of_their_files(
+    tmp_path: Path,
+) -> None:
+    tasks = ("mme_unify_sipu", "mme_unify_tig", "mme_unify_csq")
+    run(",".join(tasks), tmp_path, "--model", "reference", "--predict_only")
+    made = run_folder(tmp_path, "reference")
+    mmeval("export", made, "--format", "mme_unify", "-o", tmp_path / "out")
+    answers = tmp_path / "out" / "reference"
+    for file in answers.rglob("*.json"):
+        file.write_text(file.read_text().replace('"media/', '"/data/old/media/'))
+
+    def replayed(name: str, **more: str) -> Ended:
+        given = {"path": answers, "format": "mme_unify", "name": name, **more}
+        words = ",".join(f"{key}={value}" for key, value in given.items())
+        model = ("--model", "replay", "--model_args", words)
+        return run(",".join(tasks), tmp_path, *model, "--predict_only")
+
+    lost = replayed("lost")
+    assert (lost.code, lost.err.count("missing: 2 files ")) == (0, 1), lost.err
+    found = replayed("found", media_root=f"/data/old={answers}")
+    assert (found.code, "missing" in found.err) == (0, False), found.err
+    for task in tasks:
+        again = outcomes(run_folder(tmp_path, "found"), task)
+        assert again == outcomes(made, task)
 
 
 VECTORS = {

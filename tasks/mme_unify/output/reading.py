@@ -8,8 +8,8 @@ follows from its own keys, so that files may have any name; all ``*.json`` of th
 folder, and of the released folders below it, are read. An answer is found by the
 question that stands in its row, since ids are not unique: by its id, and by its words
 and the names of its media as far as they are there. Paths start from the file, else
-from the named folder, else from the working directory. A row without a field for the
-answer, or with an ``error``, has an empty one: wrong in understanding and the unify
+from the named folder, else from the working directory; a missing file is a part without
+a medium. A row without a field for the answer, or with an ``error``, has an empty one: wrong in understanding and the unify
 tasks, whose scripts count all rows, and dropped in generation.
 
 What the layout has no place for is under our own key ``mmeval`` of a row, which the
@@ -21,7 +21,6 @@ scripts do not know, are in files ``*_repeat1.json`` and so on.
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -34,12 +33,15 @@ from mmeval.interchange import (
     MANIFEST,
     Absent,
     AnswerPlace,
+    MediaPaths,
+    MediaRoot,
     StoredAnswer,
     error_of,
+    exact_files,
     exact_part,
     kinds_of,
     list_of,
-    medium_inside,
+    missing_remarks,
     model_of,
     own_of,
     read_manifest,
@@ -64,9 +66,11 @@ class Entry(NamedTuple):
     own: Mapping[str, Any]
 
 
-def read_output(path: Path) -> OutputAnswers:
+def read_output(path: Path, media_root: MediaRoot = ()) -> OutputAnswers:
     """The answers of a file, or of all result files of a folder.
-    Raises MissingDataError without answers, UsageError for a damaged file."""
+    ``media_root``: see :class:`mmeval.interchange.MediaPaths`. Raises MissingDataError
+    without answers, UsageError for a damaged file."""
+    media = MediaPaths(media_root)
     folder = path.parent if path.is_file() else path
     files = [path] if path.is_file() else _files(path)
     if not files:
@@ -74,7 +78,7 @@ def read_output(path: Path) -> OutputAnswers:
             f"{path}: no result files of MME-Unify, such as Visual_CoT.json; name "
             "their folder with path="
         )
-    return OutputAnswers(folder, files)
+    return OutputAnswers(folder, files, media)
 
 
 def seal(row: Mapping[str, Any]) -> str:
@@ -86,11 +90,12 @@ def seal(row: Mapping[str, Any]) -> str:
 class OutputAnswers:
     """The answers of one model, in memory; media are read on demand."""
 
-    def __init__(self, folder: Path, files: Sequence[Path]) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, files: Sequence[Path], media: MediaPaths) -> None:
+        self._folder, self._media = folder, media
         self._found: dict[tuple[object, ...], list[Entry]] = {}
         self.remarks: list[str] = []
         self._files = {file: self._read(file) for file in files}
+        self.remarks += missing_remarks(self._missing())
 
     @property
     def model(self) -> str:
@@ -119,11 +124,7 @@ class OutputAnswers:
             response = self._response(entry)
         except UsageError as error:
             raise UsageError(f"{entry.file}, row {entry.number + 1}: {error}") from None
-        return (
-            Absent(response, place)
-            if isinstance(response, str)
-            else StoredAnswer(place, response)
-        )
+        return StoredAnswer(place, response)
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -163,58 +164,68 @@ class OutputAnswers:
             )
         return entries
 
-    def _response(self, entry: Entry) -> Response | str:
-        """The answer, or why there is none. Raises UsageError for an invalid one."""
+    def _response(self, entry: Entry) -> Response:
+        """The answer. Raises UsageError for an invalid one."""
         row, own = entry.row, entry.own
+        folders = self._folders_of(entry.file)
+        missing: list[str] = []
+
+        def medium(name: str) -> Media | None:
+            try:
+                return self._media.find(name, folders)
+            except MissingDataError as error:
+                missing.append(f"a file of the answer is missing: {error}")
+                return None
+
         if "error" in own:
             return error_of(own["error"])
         if row.get("error"):
             return Response(output=Interleaved(()))
-        left_out = kinds_of(own.get("left_out"))
-        if "parts" in own and own.get("of") == seal(row):
-            parts = (
-                exact_part(part, lambda name: self._medium(entry.file, name))
-                for part in own["parts"]
-            )
-            return Response(output=Interleaved(tuple(parts)), left_out=left_out)
-        output = answer_in(entry.task, row, lambda name: self._medium(entry.file, name))
-        return Response(output=output, left_out=left_out)
+        if _is_exact(entry):
+            parts = tuple(exact_part(part, medium) for part in own["parts"])
+            output = Interleaved(parts)
+        else:
+            output = answer_in(entry.task, row, medium)
+        return Response(
+            output=output,
+            left_out=kinds_of(own.get("left_out")),
+            warnings=tuple(missing),
+        )
 
-    def _medium(self, file: Path, name: str) -> Media | None:
-        """The medium at a path. Raises UsageError for a path that leads out of the
-        file's folder and the others."""
-        fault: UsageError | None = None
-        roots = (file.parent, self._folder, Path.cwd())
-        for root in roots:
-            inner = (
-                PurePath(name).relative_to(root.absolute())
-                if PurePath(name).is_relative_to(root.absolute())
-                else name
-            )
-            try:
-                return medium_inside(root, str(inner))
-            except MissingDataError:
-                fault = None
-            except UsageError as error:
-                fault = error
-        if fault is not None:
-            raise fault
-        return None
+    def _folders_of(self, file: Path) -> tuple[Path, ...]:
+        """The folders from which the paths of a file start."""
+        return file.parent, self._folder, Path.cwd()
+
+    def _missing(self) -> Iterator[str]:
+        """The paths of all answers under which there is no file."""
+        for file, entries in self._files.items():
+            folders = self._folders_of(file)
+            for entry in entries:
+                for name in _files_named(entry):
+                    if not self._media.has(name, folders):
+                        yield name
 
     def _digests(self, file: Path) -> Iterator[str]:
         yield Media.from_path(file).sha256
+        folders = self._folders_of(file)
         for entry in self._files[file]:
-            parts = (
-                part for part in entry.own.get("parts", ()) if isinstance(part, dict)
-            )
-            names = (
-                *paths_in(entry.task, entry.row),
-                *(str(part["file"]) for part in parts if "file" in part),
-            )
+            names = (*paths_in(entry.task, entry.row), *exact_files(entry.own))
             for name in dict.fromkeys(names):
-                with contextlib.suppress(UsageError):
-                    medium = self._medium(file, name)
-                    yield "" if medium is None else medium.sha256
+                yield self._media.sha256(name, folders)
+
+
+def _is_exact(entry: Entry) -> bool:
+    """Whether our own key has the parts of this very answer."""
+    return "parts" in entry.own and entry.own.get("of") == seal(entry.row)
+
+
+def _files_named(entry: Entry) -> list[str]:
+    """The paths of an answer's media; none of a row whose answer is not read."""
+    if "error" in entry.own or entry.row.get("error"):
+        return []
+    if _is_exact(entry):
+        return exact_files(entry.own)
+    return paths_in(entry.task, entry.row)
 
 
 def _files(folder: Path) -> list[Path]:

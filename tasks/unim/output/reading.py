@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -15,10 +14,13 @@ from mmeval.interchange import (
     Absent,
     AnswerPlace,
     KeptLines,
+    MediaPaths,
+    MediaRoot,
     Span,
     StoredAnswer,
     error_of,
     files_digest,
+    missing_remarks,
     model_of,
     read_manifest,
 )
@@ -43,16 +45,21 @@ from mmeval.wording import counted
 _SUFFIXES = (".jsonl", ".json")
 
 
-def read_output(path: Path, any_instruction: bool = False) -> OutputAnswers:
+def read_output(
+    path: Path, any_instruction: bool = False, media_root: MediaRoot = ()
+) -> OutputAnswers:
     """The answers of a folder with everything below it, or of one file. With
     ``any_instruction`` an answer is accepted even if its record repeats another
-    question.
+    question. ``media_root``: see :class:`mmeval.interchange.MediaPaths`.
 
     Raises MissingDataError without answers, UsageError for files that must not be read.
     """
+    media = MediaPaths(media_root)
     path = path.resolve()
     if path.is_file():
-        return OutputAnswers(path.parent, [path], any_instruction=any_instruction)
+        return OutputAnswers(
+            path.parent, [path], media, any_instruction=any_instruction
+        )
     folder = _one_export(path)
     files = sorted(
         found for found in folder.rglob("*") if _may_hold_answers(found, folder)
@@ -62,7 +69,7 @@ def read_output(path: Path, any_instruction: bool = False) -> OutputAnswers:
             f"{path}: no answers, <field>/<domain>/<name>.jsonl; name their folder "
             "with path="
         )
-    return OutputAnswers(folder, files, any_instruction=any_instruction)
+    return OutputAnswers(folder, files, media, any_instruction=any_instruction)
 
 
 def _may_hold_answers(file: Path, folder: Path) -> bool:
@@ -104,27 +111,27 @@ class OutputAnswers:
     """Answers of one model, checked on opening with their files, later read singly."""
 
     def __init__(
-        self, folder: Path, files: Sequence[Path], *, any_instruction: bool
+        self,
+        folder: Path,
+        files: Sequence[Path],
+        media: MediaPaths,
+        *,
+        any_instruction: bool,
     ) -> None:
-        self._folder, self._any_instruction = folder, any_instruction
+        self._folder, self._media = folder, media
+        self._any_instruction = any_instruction
         self._manifest = read_manifest(folder)
         self._records = KeptLines()
         self._kept: dict[_Key, _Kept] = {}
         self._broken: dict[_Key, tuple[str, int]] = {}
         self._failed: dict[_Key, tuple[Any, int]] = {}
         self._count = 0
-        self._lost: Counter[str] = Counter()
+        self._lost: list[str] = []
         self._remarks: list[str] = []
         for file in files:
             self._index(path_inside(folder, file.relative_to(folder).as_posix()))
         self._index_failures()
-        if self._lost:
-            self._remarks.append(
-                f"not there: {counted(self._lost.total(), 'file')} that answers name, "
-                "the first "
-                f"{next(iter(self._lost))[:200]!r}; these answers are kept, each such "
-                "tag without a medium"
-            )
+        self._remarks += missing_remarks(self._lost)
 
     @property
     def model(self) -> str:
@@ -176,7 +183,7 @@ class OutputAnswers:
                 "the same, say any_instruction=true"
             )
         try:
-            return StoredAnswer(place, record.response(self._folder))
+            return StoredAnswer(place, record.response(self._folder, self._media))
         except (UsageError, MissingDataError) as error:
             return Absent(f"{kept.where}: {error}", place)
 
@@ -186,6 +193,8 @@ class OutputAnswers:
     def _heads(self) -> Iterator[bytes]:
         for key in sorted(self._kept):
             yield to_line([*key[0], key[1]]) + self._records.line(self._kept[key].span)
+            for name in self._read(key).moved:
+                yield to_line([name, self._media.sha256(name, ())])
         for key, (error, _) in sorted(self._failed.items()):
             yield to_line([*key[0], key[1], error])
         for key, (reason, _) in sorted(self._broken.items()):
@@ -204,7 +213,7 @@ class OutputAnswers:
                     f"{record.where} answers what {self._kept[key].where} has answered"
                 )
                 continue
-            found = read_answer(record, place)
+            found = read_answer(record, place, self._media)
             if key is None or found.fault:
                 faults.append(
                     found.fault
@@ -234,7 +243,7 @@ class OutputAnswers:
         self._kept[key] = _Kept(
             span, self._next() if broken is None else broken[1], record.where
         )
-        self._lost.update(found.lost)
+        self._lost += found.lost
 
     def _next(self) -> int:
         self._count += 1

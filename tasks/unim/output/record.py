@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mmeval.content import Interleaved, Media, PartKind
 from mmeval.errors import MissingDataError, UsageError
@@ -14,10 +15,12 @@ from mmeval.interchange import (
     DAMAGED,
     MAX_MEDIUM_BYTES,
     OWN,
+    MediaPaths,
     exact_part,
     kinds_of,
     medium_inside,
     own_of,
+    path_below,
 )
 from mmeval.records import Response
 from mmeval.tasks.unim.data.concatenated_json import Record
@@ -34,6 +37,8 @@ from mmeval.tasks.unim.output.layout import (
 
 _TEXT_KEY = "text"
 _SHOWN = 120
+_MOVED = "/"
+"""The path of a file that ``media_root`` names: no file below a folder has it."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +46,9 @@ class AnswerRecord:
     """A record's question and answer; with a ``fault`` (no answer) all else is empty.
 
     ``paths`` are files below the folder of the answers by their names in the record,
-    None for a missing one. ``items`` are label, kind, the name of a file or text, and
-    whether it is a file.
+    None for a missing one; they say of others only that ``media_root`` names them, so
+    that a record does not depend on the place of its media. ``items`` are label, kind,
+    the name of a file or text, and whether it is a file.
     """
 
     fault: str = ""
@@ -59,9 +65,14 @@ class AnswerRecord:
         return [name for name, path in self.paths.items() if path is None]
 
     @property
-    def files(self) -> Iterator[str]:
-        """Every file that the answer depends on."""
-        return (path for path in self.paths.values() if path is not None)
+    def files(self) -> list[str]:
+        """Every file below the folder that the answer depends on."""
+        return [path for path in self.paths.values() if path not in (None, _MOVED)]
+
+    @property
+    def moved(self) -> list[str]:
+        """The names of the files that ``media_root`` names."""
+        return [name for name, path in self.paths.items() if path == _MOVED]
 
     def to_json(self) -> list[Any]:
         return [
@@ -82,38 +93,41 @@ class AnswerRecord:
         )
         return cls(fault, question, content, entries, paths, parts, tuple(left_out))
 
-    def response(self, root: Path) -> Response:
+    def response(self, root: Path, media: MediaPaths) -> Response:
         """The answer. Raises UsageError or MissingDataError for changed or damaged
         data."""
-        output = self._exact(root) if self.parts else self._flat(root)
+
+        def find(name: str) -> Media | None:
+            return self._medium(name, root, media)
+
+        output = self._exact(find) if self.parts else self._flat(find)
         warnings = tuple(
-            f"the answer names a file that is not there: {name[:_SHOWN]!r}"
-            for name in self.lost
+            f"a file of the answer is missing: {name[:_SHOWN]!r}" for name in self.lost
         )
         return Response(output=output, left_out=self.left_out, warnings=warnings)
 
-    def _flat(self, root: Path) -> Interleaved:
+    def _flat(self, find: Callable[[str], Media | None]) -> Interleaved:
         modal: dict[str, Media | str] = {}
         lost: dict[str, PartKind] = {}
         for label, kind, said, is_file in self.items:
-            item = self._medium(said, root) if is_file else said
+            item = find(said) if is_file else said
             if item is None:
                 lost[label] = kind
             else:
                 modal[label] = item
         return read_flat(Flat(self.content, modal), lost)
 
-    def _exact(self, root: Path) -> Interleaved:
-        return Interleaved(
-            tuple(
-                exact_part(row, lambda name: self._medium(name, root))
-                for row in _rows(self.parts)
-            )
-        )
+    def _exact(self, find: Callable[[str], Media | None]) -> Interleaved:
+        rows = _rows(self.parts)
+        return Interleaved(tuple(exact_part(row, find) for row in rows))
 
-    def _medium(self, name: str, root: Path) -> Media | None:
+    def _medium(self, name: str, root: Path, media: MediaPaths) -> Media | None:
         path = self.paths.get(name)
-        return None if path is None else medium_inside(root, path)
+        if path is None:
+            return None
+        if path == _MOVED:
+            return media.find(name, ())
+        return medium_inside(root, path)
 
 
 def read_key(record: Record, place: Place) -> tuple[AnswerKey, int] | None:
@@ -126,10 +140,10 @@ def read_key(record: Record, place: Place) -> tuple[AnswerKey, int] | None:
     return key_of(names, number), repeat
 
 
-def read_answer(record: Record, place: Place) -> AnswerRecord:
+def read_answer(record: Record, place: Place, media: MediaPaths) -> AnswerRecord:
     """The answer of a record; with a fault where it is invalid."""
     try:
-        return _read(record, place)
+        return _read(record, place, media)
     except UsageError as error:
         return AnswerRecord(fault=f"{record.where}: {error}")
 
@@ -144,7 +158,7 @@ def place_in(root: Path, file: Path) -> Place:
     return Place(root, root if below is None else below, file)
 
 
-def _read(record: Record, place: Place) -> AnswerRecord:
+def _read(record: Record, place: Place, media: MediaPaths) -> AnswerRecord:
     """A record's answer. Raises UsageError for one that is missing or invalid."""
     if record.fault:
         raise UsageError(record.fault)
@@ -162,9 +176,10 @@ def _read(record: Record, place: Place) -> AnswerRecord:
     own = own_of(record.row, parts=str)
     left_out = kinds_of(own.get("left_out"))
     folders = place.media_folders(names_of(record.row, place.folders, []))
+    search = _Search(place, folders, media)
     if own.get("parts") and own.get("of") == seal(block["content"], modal):
         named = {str(row["file"]) for row in _rows(own["parts"]) if "file" in row}
-        paths = {name: _found(name, OWN, place, folders) for name in sorted(named)}
+        paths = {name: search.path(name, OWN) for name in sorted(named)}
         return AnswerRecord(
             question=_question(record.row),
             paths=paths,
@@ -173,9 +188,7 @@ def _read(record: Record, place: Place) -> AnswerRecord:
         )
     items = tuple(_items(modal))
     paths = {
-        said: _found(said, label, place, folders)
-        for label, _, said, is_file in items
-        if is_file
+        said: search.path(said, label) for label, _, said, is_file in items if is_file
     }
     return AnswerRecord(
         "",
@@ -221,29 +234,33 @@ def _content(content: str, modal: Mapping[str, str]) -> str:
     )
 
 
-def _found(value: str, label: str, place: Place, folders: Sequence[str]) -> str | None:
-    """A file's path below the folder of answers; None if missing.
-    Raises UsageError for one that is elsewhere or too large."""
-    if "://" in value or value.startswith("data:"):
-        raise UsageError(
-            f"{label} is a web address ({value[:_SHOWN]}), and nothing is fetched "
-            "from there; fetch the file, and "
-            "write its path instead"
-        )
-    try:
-        medium = find_medium(value, place.root, folders)
-    except MissingDataError:
-        return None
-    except UsageError as error:
-        raise UsageError(f"{label}: {error}") from None
-    if medium is None or medium.path is None:
-        return None
-    if medium.path.stat().st_size > MAX_MEDIUM_BYTES:
-        raise UsageError(
-            f"{label}: {value[:_SHOWN]} is larger than {MAX_MEDIUM_BYTES >> 20} MiB, "
-            "which no answer is"
-        )
-    return medium.path.relative_to(place.root).as_posix()
+class _Search(NamedTuple):
+    """Where the files of a record are looked for."""
+
+    place: Place
+    folders: Sequence[str]
+    media: MediaPaths
+
+    def path(self, name: str, label: str) -> str | None:
+        """A file's path below the folder of answers; None for one that is missing or
+        leads out. Raises UsageError for one that is too large."""
+        if self.media.is_moved(name):
+            return _MOVED
+        root = self.place.root
+        try:
+            medium = find_medium(path_below(name.strip(), root), root, self.folders)
+        except (MissingDataError, UsageError):
+            return None
+        if medium is None or medium.path is None:
+            return None
+        if not os.access(medium.path, os.R_OK):
+            return None
+        if medium.path.stat().st_size > MAX_MEDIUM_BYTES:
+            raise UsageError(
+                f"{label}: {name[:_SHOWN]} is larger than {MAX_MEDIUM_BYTES >> 20} "
+                "MiB, which no answer is"
+            )
+        return medium.path.relative_to(root).as_posix()
 
 
 def _rows(parts: str) -> list[dict[str, Any]]:

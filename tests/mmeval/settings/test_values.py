@@ -106,6 +106,17 @@ def test_a_scalar_is_read_without_the_traps_of_old_yaml() -> None:
                 ('{"a": {"b": 1}}', {"a": {"b": 1}}),
             ],
         ),
+        (
+            values.arguments,
+            [
+                ("a=1,a=2", {"a": 2}),
+                ("media_root=/a=/b", {"media_root": "/a=/b"}),
+                (
+                    ["media_root=/a=/b,media_root=/c=/d", "media_root=[/e=/f]"],
+                    {"media_root": ["/a=/b", "/c=/d", "/e=/f"]},
+                ),
+            ],
+        ),
         (values.draws, [("0", 0), (100, 100)]),
         (
             values.words,

@@ -144,6 +144,23 @@ def test_an_answer_is_its_blocks(output: Any, found: list[Any], tmp_path: Path) 
     assert (len(answer(answers).warnings), len(answers.digest) > 0) == (int(odd), True)
 
 
+def test_missing_pictures_are_counted_and_named_before_a_run(tmp_path: Path) -> None:
+    names = ("/data/old/1.png", "gone.png", "b.png")
+    blocks = [{"type": "image", "content": name} for name in names]
+    code = {"type": "code", "content": "x = 1"}
+    answers = read_output(written(tmp_path, {"id": "0001", "output": [*blocks, code]}))
+    (remark,) = answers.remarks
+    assert ("2 files" in remark, "'/data/old/1.png'" in remark) == (True, True)
+
+
+def test_media_root_finds_the_pictures_of_another_machine(tmp_path: Path) -> None:
+    block = {"type": "image", "content": "/data/old/b.png"}
+    file = written(tmp_path, {"id": "0001", "output": [TEXT, block]})
+    answers = read_output(file, media_root=f"/data/old={tmp_path}")
+    assert parts(answer(answers)) == [("text", "t"), ("image", RED.read())]
+    assert (answer(answers).warnings, answers.remarks) == ((), [])
+
+
 def test_a_block_of_an_unknown_type_is_a_picture_for_the_released_script_alone(
     tmp_path: Path,
 ) -> None:

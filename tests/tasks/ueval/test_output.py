@@ -41,6 +41,7 @@ def sample(id: str = "1", **labels: Any) -> Sample:
 
 
 def written(folder: Path, *entries: Any, name: str = "answers.json") -> Path:
+    folder.mkdir(exist_ok=True)
     for shade in ("b", "c"):
         (folder / f"{shade}.png").write_bytes(picture(colour=ord(shade)))
     (folder / name).write_text(json.dumps(list(entries)))
@@ -166,16 +167,31 @@ def test_a_kind_whose_field_is_empty_was_not_asked_for(
     "name",
     ["../b.png", "/etc/hosts", "https://example.org/b.png", "link.png", "iVBOR" * 99],
 )
-def test_a_path_that_leads_out_or_is_none_is_refused(
+def test_a_path_that_leads_out_or_is_none_is_a_missing_file_of_its_answer_alone(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "b.png").write_bytes(picture())
     (tmp_path / "out" / "link.png").symlink_to(tmp_path / "b.png")
     monkeypatch.chdir(tmp_path / "out")
-    answers = read_output(written(tmp_path / "out", {"id": 1, "image_answer": [name]}))
-    with pytest.raises(UsageError, match="'1'"):
-        answer(answers)
+    lost = {"id": 1, "image_answer": [name]}
+    answers = read_output(
+        written(tmp_path / "out", lost, {"id": 2, "text_answer": "t"})
+    )
+    found = answers.answer("t", sample(), 0)
+    assert isinstance(found, Absent)
+    assert repr(name)[:200] in found.reason
+    assert answers.remarks[0].startswith("missing: 1 file ")
+    assert told(answer(answers, "2")) == ("t", [])
+
+
+def test_media_root_finds_the_pictures_of_another_machine(tmp_path: Path) -> None:
+    entry = {"id": 1, "image_answer": ["/data/old/b.png", "c.png"]}
+    file = written(tmp_path / "out", entry)
+    (tmp_path / "out" / "b.png").rename(tmp_path / "b.png")
+    answers = read_output(file, media_root=f"/data/old={tmp_path}")
+    assert told(answer(answers)) == ("", [B, C])
+    assert (answers.remarks, read_output(file).digest == answers.digest) == ([], False)
 
 
 @pytest.mark.parametrize("name", ["answers.json", "answers_repeat1.json", MANIFEST])
@@ -191,14 +207,15 @@ def test_a_file_that_is_a_link_out_of_the_folder_is_refused(
         read_output(folder).model  # noqa: B018
 
 
-def test_a_picture_that_is_too_large_to_be_read_is_refused_with_the_id(
+def test_a_picture_that_is_too_large_to_be_read_is_missing_with_the_reason(
     tmp_path: Path,
 ) -> None:
     answers = read_output(written(tmp_path, {"id": 1, "image_answer": ["b.png"]}))
     os.truncate(tmp_path / "b.png", MAX_MEDIA_BYTES + 1)
     assert answers.digest
-    with pytest.raises(UsageError, match="'1'"):
-        answer(answers)
+    found = answers.answer("t", sample(), 0)
+    assert isinstance(found, Absent)
+    assert "larger" in found.reason
 
 
 def test_a_picture_that_is_missing_is_absent_with_its_place(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def sample(row: Row, task: str, at: int = 0) -> Sample:
 
 
 def opened(folder: Path, *rows: Any, name: str = "results.json") -> OutputAnswers:
-    (folder / "gen").mkdir(exist_ok=True)
+    (folder / "gen").mkdir(exist_ok=True, parents=True)
     (folder / "gen" / "7.png").write_bytes(GEN)
     (folder / name).parent.mkdir(exist_ok=True, parents=True)
     (folder / name).write_text(json.dumps(rows))
@@ -262,18 +262,59 @@ def test_repeats_are_in_files_of_their_own(tmp_path: Path) -> None:
     assert isinstance(answers.answer("t", sample(SIPU, "sipu"), 1), Absent)
 
 
-def test_a_path_that_leads_out_is_refused_and_an_absolute_one_inside_is_read(
-    tmp_path: Path,
-) -> None:
+def test_an_absolute_path_that_leads_into_the_folder_is_read(tmp_path: Path) -> None:
     inside = str(tmp_path / "gen" / "7.png")
-    assert shown(
-        answer(opened(tmp_path, {**TIG, "output": inside}), sample(TIG, "tig"))
-    ) == ["<image>"]
-    for path in ("../7.png", "/etc/hostname", "iVBOR" * 99):
-        answers = opened(tmp_path, {**TIG, "output": path})
-        assert answers.digest
-        with pytest.raises(UsageError, match="row 1"):
-            answers.answer("t", sample(TIG, "tig"), 0)
+    answers = opened(tmp_path, {**TIG, "output": inside})
+    assert shown(answer(answers, sample(TIG, "tig"))) == ["<image>"]
+    assert answers.remarks == []
+
+
+@pytest.mark.parametrize(
+    "path", ["../7.png", "/etc/hostname", "https://host/7.png", "iVBOR" * 99]
+)
+def test_a_path_that_leads_out_is_the_missing_file_of_its_answer_alone(
+    path: str, tmp_path: Path
+) -> None:
+    answers = opened(tmp_path, {**TIG, "output": path}, {**SIPU, "output": "B"})
+    assert answers.digest
+    assert shown(answer(answers, sample(TIG, "tig"))) == ["<no image>"]
+    assert shown(answer(answers, sample(SIPU, "sipu"))) == ["B"]
+
+
+def test_missing_files_are_counted_and_named_before_a_run(tmp_path: Path) -> None:
+    rows = [
+        {**TIG, "output": "/data/old/1.png"},
+        {**CIVG, "output": "gen/gone.mp4", "output2": ["gen/7.png"]},
+        {**IEE, "output": "/data/old/1.png", "error": "timeout"},
+    ]
+    answers = opened(tmp_path, *rows)
+    (remark,) = answers.remarks
+    assert ("2 files" in remark, "'/data/old/1.png'" in remark) == (True, True)
+    found = answers.answer("t", sample(TIG, "tig"), 0)
+    assert isinstance(found, StoredAnswer)
+    assert "'/data/old/1.png'" in found.response.warnings[0]
+
+
+def test_media_root_finds_the_files_of_another_machine(tmp_path: Path) -> None:
+    opened(tmp_path / "mine", {**TIG, "output": "/data/old/7.png"})
+    moves = [f"/data/other={tmp_path}", f"/data/old={tmp_path / 'mine' / 'gen'}"]
+    answers = read_output(tmp_path / "mine", media_root=moves)
+    assert shown(answer(answers, sample(TIG, "tig"))) == ["<image>"]
+    assert answers.remarks == []
+
+
+def test_the_model_is_the_same_wherever_its_files_lie(tmp_path: Path) -> None:
+    opened(tmp_path / "mine", {**TIG, "output": "/data/old/7.png"})
+    lost = read_output(tmp_path / "mine").digest
+    first = read_output(
+        tmp_path / "mine", media_root=f"/data/old={tmp_path / 'mine' / 'gen'}"
+    ).digest
+    (tmp_path / "mine" / "gen").rename(tmp_path / "gen")
+    second = read_output(
+        tmp_path / "mine", media_root=f"/data/old={tmp_path / 'gen'}"
+    ).digest
+    assert lost != first
+    assert first == second
 
 
 def test_a_result_file_that_is_a_link_out_of_the_folder_is_refused(

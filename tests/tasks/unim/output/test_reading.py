@@ -199,33 +199,81 @@ def test_a_record_without_its_question_answers_nothing(
 
 
 @pytest.mark.parametrize(
-    ("value", "reason"),
+    "value",
     [
-        *((one, "web address") for one in ("https://host/a.png", "file:///etc/passwd")),
-        *((one, "leads") for one in ("/etc/passwd", "../secret.png", "image/out.png")),
-        ("image/huge.png", "larger"),
+        "https://host/a.png",
+        "file:///etc/passwd",
+        "data:image/png;base64,iVBOR",
+        "/etc/passwd",
+        "../secret.png",
+        "image/out.png",
     ],
 )
-def test_forbidden_files(
-    value: str,
-    reason: str,
-    place: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+def test_what_leads_out_of_the_folder_is_a_missing_file_of_its_answer(
+    value: str, place: Path, tmp_path: Path
+) -> None:
+    medium(tmp_path / "secret.png")
+    (place / "image").mkdir(parents=True)
+    (place / "image/out.png").symlink_to(tmp_path / "secret.png")
+    write_records(place / "out.jsonl", record(FIRST, {"image1": value}))
+    answers = read_output(tmp_path / "mine")
+    output = response_to(answers).output
+    assert output is not None
+    assert (output.raw, output.media()) == (FIRST, ())
+    assert repr(value) in response_to(answers).warnings[0]
+    assert answers.remarks[0].startswith("missing: 1 file ")
+    assert answers.digest
+
+
+def test_a_file_that_is_too_large_costs_its_record(
+    place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mmeval.tasks.unim.output.record.MAX_MEDIUM_BYTES", 5000)
-    medium(tmp_path / "secret.png")
     medium(place / "image/huge.png", b"x" * 5001)
-    (place / "image/out.png").symlink_to(tmp_path / "secret.png")
-    write_records(
-        place / "out.jsonl",
-        record(FIRST, {"image1": value}),
-        record("good", number="2"),
-    )
-    answers = read_output(tmp_path / "mine")
-    assert reason in why_absent(answers)
+    huge = record(FIRST, {"image1": "image/huge.png"})
+    write_records(place / "out.jsonl", huge, record("good", number="2"))
+    answers = read_output(place)
+    assert "larger" in why_absent(answers)
     assert response_to(answers, "2").text == "good"
-    assert answers.digest
+
+
+def test_an_absolute_path_that_leads_into_the_folder_is_read(
+    place: Path, tmp_path: Path
+) -> None:
+    inside = str(medium(place / "image/a.png"))
+    write_records(place / "out.jsonl", record(FIRST, {"image1": inside}))
+    answers = read_output(tmp_path / "mine")
+    assert response_to(answers).output == tagged(FIRST, image1=HARE)
+
+
+def test_media_root_finds_the_media_of_another_machine(
+    place: Path, tmp_path: Path
+) -> None:
+    modal = {"image1": "/data/old/a.png"}
+    write_records(place / "out.jsonl", record(FIRST, modal))
+    medium(tmp_path / "moved" / "a.png")
+    moved = f"/data/old={tmp_path / 'moved'}"
+    answers = read_output(tmp_path / "mine", media_root=moved)
+    assert response_to(answers).output == tagged(FIRST, image1=HARE)
+    assert (response_to(answers).warnings, answers.remarks) == ((), [])
+
+
+def test_the_digest_covers_moved_media_and_not_their_place(
+    place: Path, tmp_path: Path
+) -> None:
+    modal = {"image1": "/data/old/a.png"}
+    write_records(place / "out.jsonl", record(FIRST, modal))
+
+    def digest(name: str) -> str:
+        moved = f"/data/old={tmp_path / name}"
+        return read_output(tmp_path / "mine", media_root=moved).digest
+
+    medium(tmp_path / "moved" / "a.png")
+    first = digest("moved")
+    (tmp_path / "moved").rename(tmp_path / "again")
+    assert digest("again") == first
+    medium(tmp_path / "again" / "a.png", picture(colour=9))
+    assert digest("again") != first
 
 
 def test_folders_without_answers_of_one_model(tmp_path: Path) -> None:
