@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,8 +18,10 @@ from mmeval.dataset.hub_cache import size_on_disk
 from mmeval.decode.check import MediaLook, medium_problem
 from mmeval.errors import Caught, MmevalError, message_of
 from mmeval.records.digests import digest
+from mmeval.records.sample import Sample
 from mmeval.task.schema import ExpectedKeys
 from mmeval.task.task import Task
+from mmeval.wording import counted
 
 MAX_NAMED = 10
 """Faults of one kind that are named; the others are counted."""
@@ -31,8 +34,9 @@ Mark: TypeAlias = tuple[str, str]
 class Counts:
     """The contents of a data set; ``samples`` are those that each task's filter keeps.
     ``media`` are different files by kind, without those of rows that cannot be asked;
-    ``faults`` are rows that cannot be read or asked, and ``read`` is whether the data
-    were read to their end. ``totals`` are the sums of some labels.
+    ``faults`` are rows that cannot be read or asked, and media that are damaged or
+    missing, and ``read`` is whether the data were read to their end. ``totals`` are the
+    sums of some labels.
 
     ``row_marks`` and ``media_marks`` identify each different row, and each file with
     its kind, for comparison with other data sets; ``bad_marks`` are those of the rows
@@ -63,6 +67,7 @@ def count(
     found = Counts(
         samples={task.name: 0 for task in tasks}, totals=dict.fromkeys(totals, 0)
     )
+    candidates = _Candidates()
     seen: set[Mark] = set()
     rows = rows_of(dataset)
     while True:
@@ -75,6 +80,7 @@ def count(
             )
             found.read = False
         if failure or sample is None:
+            found.faults += candidates.faults()
             return found
         found.rows += 1
         mark = digest(
@@ -95,10 +101,42 @@ def count(
             found.faults.append(sample.fault)
             found.bad_marks.add(mark)
             continue  # its media may be the fault
+        candidates.add(sample)
         for content in sample.contents:
             for part in content.parts:
                 if part.media is not None:
                     _count_medium(part, part.media, seen, found, look)
+
+
+@dataclass
+class _Candidates:
+    """Counts the media among the candidates of samples. A loader may keep a row of
+    which some are missing, since only the metrics that compare them need them."""
+
+    wanted: Counter[str] = field(default_factory=Counter)
+    missing: Counter[str] = field(default_factory=Counter)
+    first: dict[str, str] = field(default_factory=dict)
+    """The first sample by the kind that it lacks."""
+
+    def add(self, sample: Sample) -> None:
+        for candidate in sample.candidates:
+            for part in candidate.parts:
+                # a tag in the text of a candidate announces a medium and is none
+                is_missing = part.dangling and not part.raw
+                if part.media is None and not is_missing:
+                    continue
+                self.wanted[part.kind] += 1
+                if is_missing:
+                    self.missing[part.kind] += 1
+                    self.first.setdefault(part.kind, sample.id)
+
+    def faults(self) -> Iterator[str]:
+        for kind, count in self.missing.items():
+            of = counted(self.wanted[kind], f"{kind} candidate")
+            yield (
+                f"{count:,} of {of} {'is' if count == 1 else 'are'} missing, the first "
+                f"in sample {self.first[kind]!r}; fetch the media of the data set"
+            )
 
 
 def unexpected(expected: ExpectedKeys, counts: Counts, task: str) -> Iterator[str]:

@@ -38,6 +38,7 @@ from mmeval.tasks.mme_unify.mme_unify_maze import (
     maze_fault,
 )
 from mmeval.tasks.mme_unify.turns import Turn, answer_of
+from mmeval.wording import some
 
 TASK = "mme_unify_task"
 KEY = "question_key"
@@ -164,6 +165,7 @@ class RowReader:
     mask: bool = False
     _find: SameStem = field(default_factory=SameStem)
     _logged: set[str] = field(default_factory=set)
+    """The tasks of which a row was logged."""
 
     def read(
         self, row: Mapping[str, Any], position: str, resolve: MediaFolder
@@ -189,15 +191,26 @@ class RowReader:
             raise RowError(str(error), id=sample_id, labels=labels) from None
         if one.odd:
             labels[IRREGULARITIES] = one.odd
-        if one.notable and sample_id not in self._logged:
-            self._logged.add(sample_id)
-            _log.info("%s: %s", sample_id, "; ".join(one.notable))
+        if one.notable:
+            self._log(task, sample_id, one.notable)
         return Sample(
             id=sample_id,
             input=(user(*content.asked),),
             references=() if content.reference is None else (content.reference,),
             metadata=labels,
             candidates=tuple(content.candidates),
+        )
+
+    def _log(self, task: str, sample_id: str, notable: Sequence[str]) -> None:
+        """Log what is odd about a row: of each task the first one for everybody."""
+        if task in self._logged:
+            _log.debug("%s: %s", sample_id, "; ".join(notable))
+            return
+        self._logged.add(task)
+        _log.info(
+            "%s: %s (--verbosity DEBUG logs other rows like it)",
+            sample_id,
+            some(notable, 1),
         )
 
 

@@ -205,6 +205,20 @@ def test_an_export_that_is_replayed_has_the_same_scores(
         )
 
 
+def test_data_without_the_pictures_to_choose_among_are_not_ready(
+    tmp_path: Path,
+) -> None:
+    data = shutil.copytree(BUNDLED, tmp_path / "data")
+    words = ("prepare", "mme_unify_csq", "--data_dir", data)
+    whole = mmeval(*words)
+    assert ("4 image files" in whole.out, "candidate" in whole.out) == (True, False)
+    shutil.rmtree(data / "media")
+    done = mmeval(*words)
+    assert (done.code, done.out.startswith("not ready  mme_unify_csq")) == (4, True)
+    assert "4 of 4 image candidates are missing" in done.out
+    assert done.err.count("csq/0") == 1
+
+
 def test_answers_of_another_machine_are_replayed_with_the_place_of_their_files(
     tmp_path: Path,
 ) -> None:

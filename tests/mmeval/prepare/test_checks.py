@@ -146,6 +146,28 @@ def test_damaged_media_are_named_each_once(tmp_path: Path) -> None:
     assert count(Rows([pictured(cut)]), []).faults == [], "nothing is decoded unasked"
 
 
+def candidates(*parts: Part, id: str = "s") -> Sample:
+    return Sample(id, (user("?"),), candidates=tuple(Interleaved((p,)) for p in parts))
+
+
+def test_candidates_whose_file_is_missing_are_counted_by_kind(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(picture())
+    there = Part("image", media=Media(path=tmp_path / "a.png"))
+    whole = candidates(there, there, id="whole")
+    torn = candidates(there, Part("image"), Part("image"), Part("video"), id="torn")
+    image, video = count(Rows([whole, torn, torn]), []).faults
+    assert image.startswith("4 of 8 image candidates are missing")
+    assert video.startswith("2 of 2 video candidates are missing")
+    assert "'torn'" in image
+    assert count(Rows([whole]), []).faults == []
+
+
+def test_a_tag_in_the_text_of_a_candidate_is_no_missing_file() -> None:
+    tag = Interleaved.from_text("not <<image1>>")
+    sample = Sample("s", (user("?"),), candidates=(tag,))
+    assert count(Rows([sample]), []).faults == []
+
+
 def test_a_label_is_summed_over_all_rows_and_compared() -> None:
     rows = [Sample(str(at), (user("?"),), metadata={"criteria": at}) for at in range(4)]
     odd = [

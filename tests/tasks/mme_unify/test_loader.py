@@ -1,4 +1,5 @@
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -300,6 +301,19 @@ def test_a_file_with_another_ending_is_found_and_a_missing_candidate_costs_itsel
             tmp_path, "csq", {**row, "data": {**row["data"], "image": "gone.jpg"}}
         ).references[0]
     ) == ["B"]
+
+
+def test_the_first_odd_row_of_a_task_is_logged_and_the_others_for_debugging(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    gone = {name: f"gone_{name}.png" for name in CSQ["data"]}
+    rows = [{**CSQ, "id": number, "data": gone} for number in range(3)]
+    with caplog.at_level(logging.DEBUG, "mmeval"):
+        samples(tmp_path, "csq", *rows)
+    levels = [record.levelname for record in caplog.records]
+    assert levels == ["INFO", "DEBUG", "DEBUG"]
+    assert caplog.messages[0].startswith("csq/0: ")
+    assert "gone_image.png" in caplog.messages[0]
 
 
 @pytest.mark.parametrize(
