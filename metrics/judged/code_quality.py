@@ -55,7 +55,9 @@ def released_share(overall: float) -> float:
     return overall / 100
 
 
-RELEASED = Scale(dimensions_form(OVERALL, DIMENSIONS), OVERALL, released_share)
+RELEASED = Scale(
+    dimensions_form(OVERALL, DIMENSIONS, quotable=True), OVERALL, released_share
+)
 
 
 @metric(

@@ -93,12 +93,14 @@ _SIX = Dimensions(tuple(WEIGHTS), 0, MOST_OF_A_DIMENSION)
 SCALES: Mapping[Rubric, Scale] = {
     "grade": GRADES,
     "overall": Scale(
-        dimensions_form(OVERALL_OF_ALL, Dimensions((), 0, MOST_OVERALL)),
+        dimensions_form(OVERALL_OF_ALL, Dimensions((), 0, MOST_OVERALL), quotable=True),
         OVERALL_OF_ALL,
         _of_hundred,
     ),
     "dimensions": Scale(
-        dimensions_form(OVERALL, _SIX, most=MOST_OVERALL, kind=WeightedForm),
+        dimensions_form(
+            OVERALL, _SIX, most=MOST_OVERALL, quotable=True, kind=WeightedForm
+        ),
         OVERALL,
         _of_hundred,
     ),

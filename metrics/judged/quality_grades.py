@@ -82,12 +82,14 @@ class DimensionsForm(ReplyForm):
     reported, unchecked against the dimensions or ``most``. ``absent`` counts where a
     reply lacks the number, and the vote says that it was not read; without ``absent``
     such a reply is refused. As in the release, so is a reply that is more than JSON,
-    such as one in a fence, and a number in quotes."""
+    such as one in a fence. ``quotable``: a number in quotes counts, where the release
+    hands it on as it stands; it is refused where the release computes with it."""
 
     overall: str
     dimensions: Dimensions
     most: float
     absent: float | None = None
+    quotable: bool = False
 
     @property
     def asked(self) -> str:
@@ -126,7 +128,7 @@ class DimensionsForm(ReplyForm):
                 raise ReplyError(f"the reply's JSON lacks {self.overall!r}")
             return self.absent
         value = found[self.overall]
-        if isinstance(value, str):
+        if isinstance(value, str) and not self.quotable:
             raise ReplyError(f"{self.overall} is {value!r:.80}, in quotes")
         try:
             return Number(self.overall, -_LARGEST, _LARGEST, whole=False).read(value)
@@ -140,6 +142,7 @@ def dimensions_form(
     *,
     most: float | None = None,
     absent: float | None = None,
+    quotable: bool = False,
     kind: type[DimensionsForm] = DimensionsForm,
 ) -> DimensionsForm:
     """A released scorer's reply; overall is at most ``most``, or a dimension's
@@ -153,6 +156,7 @@ def dimensions_form(
         dimensions=dimensions,
         most=best,
         absent=absent,
+        quotable=quotable,
         example=example,
     )
 

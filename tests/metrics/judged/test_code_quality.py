@@ -164,6 +164,11 @@ def test_what_was_fenced_is_unwrapped_whole(code: str, language: str) -> None:
     assert unwrapped(safely_fenced(code, language)) == (code, language)
 
 
+def test_the_official_profile_reads_a_number_in_quotes_as_the_release_does() -> None:
+    done = quality(of(ONE), '{"overall_score": "85"}', profile="official")
+    assert (done.score.value, len(done.calls["judge"])) == (0.85, 1)
+
+
 def test_the_official_profile_believes_the_overall_number_and_fences_again_what_has_a_fence() -> (
     None
 ):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mmeval.judge import Question, ReplyError, Verdict, combined
-from mmeval.metrics.judged import document_quality
+from mmeval.metrics.judged import code_quality, document_quality, text_quality
 from mmeval.metrics.judged import quality_grades as grades
 from mmeval.metrics.quality.items import ItemScore
 from mmeval.program import Reply, Role
@@ -110,8 +110,8 @@ def test_the_overall_number_is_believed_and_a_dimension_that_is_no_number_left_o
 
 @pytest.mark.parametrize(
     "text",
-    ['```json\n{"all": 4}\n```', 'So: {"all": 4}', '{"all": "4"}'],
-    ids=["fence", "words", "quotes"],
+    ['```json\n{"all": 4}\n```', 'So: {"all": 4}', '{"all": "much"}'],
+    ids=["fence", "words", "no number"],
 )
 def test_a_reply_that_the_release_cannot_read_has_no_number(text: str) -> None:
     for scale in (
@@ -122,6 +122,31 @@ def test_a_reply_that_the_release_cannot_read_has_no_number(text: str) -> None:
         found = said(text.replace("all", scale.key), scale)
         assert (found.quality, found.cause) == (None, "lost")
     assert said('```\n{"score": "4"}\n```', grades.GRADES).quality == 0.75
+
+
+@pytest.mark.parametrize(
+    "scale",
+    [
+        code_quality.RELEASED,
+        document_quality.SCALES["overall"],
+        document_quality.SCALES["dimensions"],
+    ],
+    ids=["code", "document", "document by six"],
+)
+def test_a_number_in_quotes_counts_where_the_release_hands_it_on_as_it_stands(
+    scale: grades.Scale,
+) -> None:
+    for number in ("85", " 85.0 "):
+        found = said(json.dumps({scale.key: number}), scale)
+        assert (found.quality, found.evidence[scale.key]) == (0.85, 85.0)
+    for words in ("85/100", "", "nan", "85 %"):
+        found = said(json.dumps({scale.key: words}), scale)
+        assert (found.quality, found.cause) == (None, "lost")
+
+
+def test_a_number_in_quotes_is_refused_where_the_release_computes_with_it() -> None:
+    found = said('{"overall": "4"}', text_quality.RELEASED)
+    assert (found.quality, found.cause) == (None, "lost")
 
 
 def test_all_items_are_asked_about_at_the_same_time_and_a_lost_verdict_leaves_bounds() -> (
