@@ -27,7 +27,7 @@ _WRITTEN: Mapping[PartKind, str] = {
 }
 
 
-@agent(takes=_KINDS, gives=_KINDS, version="1", by_kind={"receiver": "planner"})
+@agent(takes=_KINDS, gives=_KINDS, version="2", by_kind={"receiver": "planner"})
 def unima(
     request: Request,
     planner: Role,
@@ -54,11 +54,11 @@ def unima(
     """The agent of UniM, with its parts to switch off.
 
     ``tcdc=false``: plain captions, none conditioned on the task. ``ter=false``: the
-    plan is made of captions and the question in other words alone, in one step that
-    nobody checks. ``verification=false``: no check of the report. ``judger=false``: a
-    failed check begins again at step 1, instead of the step that the judger blames.
-    After ``max_cycles`` repairs the last report is used. ``max_items`` is how many
-    items an answer has at most.
+    plan is made of captions, conditioned on the task, and the question in other words
+    alone, in one step that nobody checks. ``verification=false``: no check of the
+    report. ``judger=false``: a failed check begins again at step 1, instead of the step
+    that the judger blames. After ``max_cycles`` repairs the last report is used.
+    ``max_items`` is how many items an answer has at most.
     """
     drawn = (text_to_image, image_edit)
     heard = (text_to_speech, clone_speech, text_to_sound, text_to_music)
@@ -90,7 +90,7 @@ def unima(
                 steps, code_interpreter, tcdc=tcdc, judger=judger, max_cycles=cycles
             )
         else:
-            yield from steps.condition(tcdc=False)
+            yield from steps.condition(tcdc=tcdc)
             yield from steps.plan("generate")
             report = steps.report()
         answer = yield from (

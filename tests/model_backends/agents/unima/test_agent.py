@@ -131,6 +131,11 @@ def test_each_step_reads_what_the_steps_before_it_found(ask: Any) -> None:
         ),
         (
             {"ter": False},
+            {"data", "plan", "check", "judge"},
+            (CAPTION, TCDC, PARAPHRASE, plan()),
+        ),
+        (
+            {"ter": False, "tcdc": False},
             {"tcdc", "data", "plan", "check", "judge"},
             (CAPTION, PARAPHRASE, plan()),
         ),
@@ -142,7 +147,7 @@ def test_each_step_reads_what_the_steps_before_it_found(ask: Any) -> None:
         ),
         ({}, set(), (*FIRST, plan(), FAIL, blame(3), plan(), PASS)),
     ],
-    ids=["tcdc", "ter", "verification", "judger", "none"],
+    ids=["tcdc", "ter", "both", "verification", "judger", "none"],
 )
 def test_a_switch_removes_its_own_steps_alone(
     ask: Any, switch: Any, gone: set[str], replies: Any
@@ -150,6 +155,17 @@ def test_a_switch_removes_its_own_steps_alone(
     result = ask(*replies, DOCUMENT, **switch)
     assert set(titles(result)) == {*FULL, "judge"} - gone
     assert (kinds(result), result["warnings"]) == (["image", "document"], [])
+
+
+def test_without_ter_the_conditioned_captions_go_straight_to_the_plan(
+    ask: Any,
+) -> None:
+    result = ask(CAPTION, TCDC, PARAPHRASE, plan(), DOCUMENT, ter=False)
+    planned = next(step for step in result["steps"] if step["title"] == "generate")
+    assert TCDC["tcdc"]["image1"] in planned["text"]
+    assert PARAPHRASE["paraphrased_question"] in planned["text"]
+    assert CAPTION not in planned["text"]
+    assert result["evidence"]["tcdc"] == TCDC["tcdc"]
 
 
 @pytest.mark.parametrize(
