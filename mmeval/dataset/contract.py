@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from mmeval.errors import UnknownNameError
 from mmeval.records.sample import Sample
@@ -76,6 +76,16 @@ class Dataset(Protocol):
         fault names file and row. A RowError is raised where no sample can be made of a
         row and the same iterator goes on with the next. Any other error ends the
         data."""
+        ...
+
+
+@runtime_checkable
+class CountsLabels(Protocol):
+    """What a data set may have besides: counts that it knows without making samples."""
+
+    def label_counts(self) -> Iterator[tuple[Mapping[str, Any], int]]:
+        """Groups of samples that share some labels, each with its number. Together they
+        are all samples; a label that is not in a group may have any value there."""
         ...
 
 

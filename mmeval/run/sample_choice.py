@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice
 
 from mmeval.dataset.bad_sample import in_words, rows_of
-from mmeval.dataset.contract import Dataset
+from mmeval.dataset.contract import CountsLabels, Dataset
 from mmeval.dataset.sampling import FEWER, Draw, Subset
 from mmeval.errors import Caught, UsageError
 from mmeval.records.sample import Sample
@@ -48,12 +48,37 @@ class SampleChoice:
     def size(self) -> int:
         """How many samples are chosen; an upper limit before a filter is applied."""
         # opened here at the latest: what it lacks is found before anything is asked
-        whole = len(self.dataset)
+        most = self._most
         if self._named is not None:
-            return len(set(self._named))
+            return min(most, len(set(self._named)))
         limit = self._limit
-        left = (whole if self._of is None else self._of) - self._options.offset
+        left = (most if self._of is None else self._of) - self._options.offset
         return max(0, left if limit is None else min(left, limit))
+
+    @cached_property
+    def _most(self) -> int:
+        """The most samples that the task can have, as far as is known without reading
+        them."""
+        rows = len(self.dataset)
+        if not self._task.filter:
+            return rows
+        bounds = [rows]
+        expected = self._task.expected
+        is_known = expected.rows is not None and rows <= expected.rows
+        if is_known and expected.samples is not None:
+            bounds.append(expected.samples)
+        with Caught():  # of the loader, which is told when it is the row's turn
+            bounds.append(self._most_by_labels())
+        return min(bounds)
+
+    def _most_by_labels(self) -> int:
+        if not isinstance(self.dataset, CountsLabels):
+            return len(self.dataset)
+        most = 0
+        for labels, count in self.dataset.label_counts():
+            if self._task.may_select(labels, unknown=True):
+                most += count
+        return most
 
     @property
     def counted(self) -> bool:

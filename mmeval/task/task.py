@@ -164,9 +164,14 @@ class Task:
         """Whether the ``filter`` keeps a sample: each label is as wanted, or in its
         list. A sample that cannot be asked may lack labels too. It is kept then, as it
         may belong here."""
+        return self.may_select(sample.metadata, unknown=bool(sample.fault))
+
+    def may_select(self, labels: Mapping[str, Any], *, unknown: bool) -> bool:
+        """Whether the ``filter`` keeps a sample with these labels. ``unknown``: a label
+        that is not among them may have any value."""
         for key, wanted in self.filter.items():
-            label = sample.metadata.get(key)
-            if label is None and sample.fault:
+            label = labels.get(key)
+            if label is None and unknown:
                 continue
             if label not in wanted if isinstance(wanted, list) else label != wanted:
                 return False

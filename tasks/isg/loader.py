@@ -66,7 +66,15 @@ def load(source: DataSource) -> InterleavedDataset:
     reader = RowReader(
         results, unpacked(root / ARCHIVE) if packed else None, questions=questions
     )
-    return InterleavedDataset(files=files, root=root, read=reader.read)
+    return InterleavedDataset(
+        files=files, root=root, read=reader.read, labels=known_labels
+    )
+
+
+def known_labels(row: Mapping[str, Any]) -> dict[str, str]:
+    """The label by which tasks choose among rows; empty for what is no category."""
+    category = row.get("Category")
+    return {CATEGORY: category if isinstance(category, str) else ""}
 
 
 @dataclass(frozen=True)
@@ -85,10 +93,7 @@ class RowReader:
     ) -> Sample:
         """One row as a sample. Raises UsageError for one that cannot be asked."""
         category, predict = row.get("Category"), row.get("predict")
-        labels = {
-            CATEGORY: category if isinstance(category, str) else "",
-            GRAPH: predict,
-        }
+        labels = {**known_labels(row), GRAPH: predict}
         odd: list[str] = (
             []
             if category in TASKS.values()

@@ -118,7 +118,11 @@ def load(source: DataSource) -> InterleavedDataset:
     root = source.folder.absolute()
     reader = RowReader(name, mask=bool(source.options.get("mask")))
     return InterleavedDataset(
-        files=(_file(root, name),), root=root, media_folder=root, read=reader.read
+        files=(_file(root, name),),
+        root=root,
+        media_folder=root,
+        read=reader.read,
+        labels=reader.known_labels,
     )
 
 
@@ -172,11 +176,7 @@ class RowReader:
     ) -> Sample:
         """One row as a sample. Raises UsageError for one that cannot be asked."""
         at = int(position) - 1
-        task = (
-            task_of(self.file, row.get("category"))
-            if self.file in CATEGORIES
-            else self.file
-        )
+        task = self._task(row)
         if not task:
             fault = (
                 f'"category" is {row.get("category")!r:.80}, which is no task of '
@@ -200,6 +200,16 @@ class RowReader:
             metadata=labels,
             candidates=tuple(content.candidates),
         )
+
+    def known_labels(self, row: Mapping[str, Any]) -> dict[str, str]:
+        """The label by which tasks choose among rows; empty where it is unknown."""
+        task = self._task(row)
+        return {TASK: task} if task else {}
+
+    def _task(self, row: Mapping[str, Any]) -> str:
+        if self.file in CATEGORIES:
+            return task_of(self.file, row.get("category"))
+        return self.file
 
     def _log(self, task: str, sample_id: str, notable: Sequence[str]) -> None:
         """Log what is odd about a row: of each task the first one for everybody."""

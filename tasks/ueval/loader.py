@@ -47,15 +47,25 @@ def load(source: DataSource) -> InterleavedDataset:
     source.check_options(OPTIONS)
     root = source.folder.absolute()
     return InterleavedDataset(
-        files=row_files(source), root=root, media={"image_ref": "images"}, read=read_row
+        files=row_files(source),
+        root=root,
+        media={"image_ref": "images"},
+        read=read_row,
+        labels=known_labels,
     )
+
+
+def known_labels(row: Mapping[str, Any]) -> dict[str, str]:
+    """The label by which tasks choose among rows; empty where it is unknown."""
+    task = task_of(row)
+    return {TASK: task} if task in TASKS else {}
 
 
 def read_row(row: Mapping[str, Any], position: str, resolve: MediaFolder) -> Sample:
     """One row as a sample. Raises UsageError for one that cannot be asked or judged."""
     labels = {key: value for key, value in row.items() if key not in _NOT_LABELS}
     task, prompt = task_of(labels), row.get("prompt")
-    known = {TASK: task} if task in TASKS else {}
+    known = known_labels(row)
     if fault := row_fault(labels):
         raise RowError(fault, labels=known)
     if not isinstance(prompt, str) or not prompt.strip():

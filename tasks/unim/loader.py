@@ -24,6 +24,7 @@ from mmeval.tasks.unim.data.files import Place
 from mmeval.tasks.unim.data.folders import (
     CAPTION_FOLDER,
     RECORD_FOLDER,
+    RecordKind,
     belongs,
     counts_of,
     may_hold,
@@ -67,13 +68,23 @@ class UnimDataset:
 
     @cached_property
     def _count(self) -> int:
-        held = (counts_of(self._place(file)).items() for file in self.files)
-        return sum(
-            count
-            for counts in held
-            for names, count in counts
-            if belongs(names, self.wanted)
-        )
+        return sum(count for _, count in self._counts())
+
+    def label_counts(self) -> Iterator[tuple[dict[str, str], int]]:
+        """The numbers of samples by the labels of their fields, domains and levels."""
+        for kind, count in self._counts():
+            labels = {
+                "field": kind.names.field,
+                "domain": kind.names.domain,
+                "difficulty": kind.difficulty,
+            }
+            yield {name: label for name, label in labels.items() if label}, count
+
+    def _counts(self) -> Iterator[tuple[RecordKind, int]]:
+        for file in self.files:
+            for kind, count in counts_of(self._place(file)).items():
+                if belongs(kind.names, self.wanted):
+                    yield kind, count
 
     def __iter__(self) -> Iterator[Sample]:
         """The samples; later ones with a repeated id get ``#2``, ``#3`` and so on

@@ -47,6 +47,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property, partial
@@ -120,7 +121,8 @@ class InterleavedDataset:
 
     ``read(row, position, resolve)`` makes a sample of a row, whose columns that
     ``media`` names are its ``media`` already (see ``with_media``). ``position`` is the
-    place of the row among all, from 1.
+    place of the row among all, from 1. ``labels(row)`` gives labels by which tasks
+    choose among rows; one that is unknown is left out.
     """
 
     def __init__(
@@ -132,10 +134,12 @@ class InterleavedDataset:
         spellings: tuple[str, ...] = DEFAULT_SPELLINGS,
         media: Mapping[str, str] | None = None,
         read: ReadRow | None = None,
+        labels: Callable[[Mapping[str, Any]], Mapping[str, str]] | None = None,
     ) -> None:
         self.files, self.root, self.media_folder = tuple(files), root, media_folder
         self._media = media or {}
         self._read = read or partial(read_sample, spellings=spellings)
+        self._row_labels = labels
 
     @property
     def fingerprint(self) -> str:
@@ -148,6 +152,21 @@ class InterleavedDataset:
     def __iter__(self) -> Iterator[Sample]:
         # unlike a generator, a map goes on after an error
         return map(self._sample, self._rows(), count(1))
+
+    def label_counts(self) -> Iterator[tuple[Mapping[str, str], int]]:
+        """The rows by their labels. Nothing is known of tables, which hold their media:
+        they would be read for a count."""
+        label_row = self._row_labels
+        is_table = any(file.suffix == ".parquet" for file in self.files)
+        if label_row is None or is_table:
+            yield {}, len(self)
+            return
+        counts = Counter[tuple[tuple[str, str], ...]]()
+        for row, _ in self._rows():
+            known = label_row(row.values) if isinstance(row.values, dict) else {}
+            counts[tuple(known.items())] += 1
+        for labels, number in counts.items():
+            yield dict(labels), number
 
     def _rows(self) -> Iterator[tuple[DataRow, MediaFolder]]:
         """Each row with the folder that its paths start from."""

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path, PurePath
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from mmeval.content import path_inside
 from mmeval.errors import MissingDataError
@@ -17,7 +17,7 @@ from mmeval.tasks.unim.data.concatenated_json import read_records
 from mmeval.tasks.unim.data.files import Place
 from mmeval.tasks.unim.data.sample import identity_of
 from mmeval.tasks.unim.domains import domain_of
-from mmeval.tasks.unim.labels import Names, field_of, word
+from mmeval.tasks.unim.labels import Names, difficulty_of, field_of, word
 
 RECORD_FOLDER = "qapairs_placeholder"
 CAPTION_FOLDER = "qapairs_caption"
@@ -92,8 +92,16 @@ def sha256_of(file: Path) -> str:
     return _read_once(_sha256, file)
 
 
-def counts_of(place: Place) -> Mapping[Names, int]:
-    """The numbers of records by field and domain in a file. Raises MissingDataError."""
+class RecordKind(NamedTuple):
+    """What records are counted by; ``difficulty`` is empty where it is unknown."""
+
+    names: Names
+    difficulty: str
+
+
+def counts_of(place: Place) -> Mapping[RecordKind, int]:
+    """The numbers of records in a file by field, domain and difficulty. Raises
+    MissingDataError."""
     return _read_once(_counts, place.file, place)
 
 
@@ -126,9 +134,10 @@ def _sha256(file: Path) -> str:
         raise _unreadable(file, error) from None
 
 
-def _counts(place: Place) -> Mapping[Names, int]:
+def _counts(place: Place) -> Mapping[RecordKind, int]:
     return Counter(
-        identity_of(record, place).names for record in read_records(place.file)
+        RecordKind(identity_of(record, place).names, difficulty_of(record.row, []))
+        for record in read_records(place.file)
     )
 
 

@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.run.sample_choice import SampleChoice
 from mmeval.task.task import Expected, Task
-from tests.support.toy import sample, task
+from tests.support.toy import Rows, sample, task
 
 
 def choice(of: Task, **options: Any) -> SampleChoice:
@@ -79,6 +80,75 @@ def test_a_look_at_the_first_samples_counts_those_of_a_filter_where_it_sees_all(
         made = choice(of)
         made.first(count)
         assert (made.counted, made.size) == expected
+
+
+@pytest.mark.parametrize(
+    ("expected", "options", "size"),
+    [
+        (Expected(rows=30, samples=10), {}, 10),
+        (Expected(rows=90, samples=25), {}, 25),
+        (Expected(rows=30, samples=10), {"limit": 4}, 4),
+        (Expected(rows=30, samples=10), {"offset": 8}, 2),
+        (Expected(rows=30, samples=10), {"samples": {"toy": range(15)}}, 10),
+        (Expected(rows=20, samples=10), {}, 30),
+        (Expected(samples=10), {}, 30),
+    ],
+    ids=[
+        "whole data",
+        "fewer data",
+        "a limit",
+        "an offset",
+        "named samples",
+        "other data",
+        "unknown data",
+    ],
+)
+def test_before_a_filter_is_run_the_task_file_says_how_many_samples_there_are_at_most(
+    expected: Expected, options: dict[str, Any], size: int
+) -> None:
+    of = leveled(30, filter={"level": "easy"}, expected=expected)
+    made = choice(of, **options)
+    assert (made.size, made.counted) == (size, False)
+
+
+class Counted(Rows):
+    """A data set that knows the levels of its samples, but for two."""
+
+    def label_counts(self) -> Iterator[tuple[dict[str, str], int]]:
+        yield {"level": "easy"}, 7
+        yield {"level": "hard"}, 21
+        yield {}, 2
+
+
+class Torn(Rows):
+    """A data set whose rows cannot be counted by their labels."""
+
+    def label_counts(self) -> Iterator[tuple[dict[str, str], int]]:
+        raise RuntimeError("row 3 is torn")
+
+
+def test_rows_that_a_loader_cannot_count_are_all_that_a_filter_may_keep() -> None:
+    rows = Torn([sample(f"s{i}", level=i % 3) for i in range(30)])
+    of = replace(task(filter={"level": 1}), dataset=lambda: rows)
+    assert choice(of).size == 30
+
+
+@pytest.mark.parametrize(
+    ("filter", "size"),
+    [
+        ({"level": "easy"}, 9),
+        ({"level": ["easy", "hard"]}, 30),
+        ({"level": "easy", "field": "art"}, 9),
+        ({}, 30),
+    ],
+    ids=str,
+)
+def test_before_a_filter_is_run_a_loader_says_how_many_samples_it_may_keep(
+    filter: dict[str, Any], size: int
+) -> None:
+    rows = Counted([sample(f"s{i}") for i in range(30)])
+    of = replace(task(filter=filter), dataset=lambda: rows)
+    assert choice(of).size == size
 
 
 EASY = {"filter": {"level": ["easy", "light"]}}

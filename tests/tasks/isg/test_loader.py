@@ -60,6 +60,16 @@ def odd(folder: Path, **changes: Any) -> list[str]:
     return found
 
 
+def test_the_rows_of_each_category_are_counted(tmp_path: Path) -> None:
+    samples(tmp_path, ROW, {**ROW, "Category": "Style"}, ROW, {**ROW, "Category": 7})
+    counts = load(DataSource("isg_howto", tmp_path)).label_counts()
+    assert list(counts) == [
+        ({"category": "HowTo"}, 2),
+        ({"category": "Style"}, 1),
+        ({"category": ""}, 1),
+    ]
+
+
 def test_a_row_is_asked_block_by_block_and_its_questions_are_labels(
     tmp_path: Path,
 ) -> None:

@@ -303,6 +303,18 @@ def test_a_file_with_another_ending_is_found_and_a_missing_candidate_costs_itsel
     ) == ["B"]
 
 
+def test_the_rows_of_each_task_are_counted_without_their_media(tmp_path: Path) -> None:
+    categories = ("Text-Image_Generation", "Text-Image_Editing", "Cooking")
+    rows = [{**GENERATION, "category": category} for category in categories]
+    samples(tmp_path, "generation", *rows, rows[0])
+    counts = load(DataSource("t", tmp_path, options={"file": "generation"}))
+    assert list(counts.label_counts()) == [
+        ({"mme_unify_task": "tig"}, 2),
+        ({"mme_unify_task": "tie"}, 1),
+        ({}, 1),
+    ]
+
+
 def test_the_first_odd_row_of_a_task_is_logged_and_the_others_for_debugging(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

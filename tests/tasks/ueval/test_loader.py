@@ -56,6 +56,16 @@ def read(folder: Path) -> Iterator[Sample]:
     return rows_of(load(DataSource("ueval_art", folder)))
 
 
+def test_the_rows_of_each_task_are_counted(tmp_path: Path) -> None:
+    samples(tmp_path, OLDER, NEWER, OLDER, {**OLDER, "task_type": "cooking"})
+    counts = load(DataSource("ueval_art", tmp_path)).label_counts()
+    assert list(counts) == [
+        ({"ueval_task": "art"}, 2),
+        ({"ueval_task": "life"}, 1),
+        ({}, 1),
+    ]
+
+
 @pytest.mark.parametrize("form", ["jsonl", "json"])
 @pytest.mark.parametrize(
     ("row", "id", "task"),

@@ -103,6 +103,24 @@ def test_a_file_is_counted_once_until_it_changes(
     ) == (2, True)
 
 
+def test_records_are_counted_by_their_labels_as_far_as_these_are_known(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        unim_row(id="1", difficulty_level=1),
+        unim_row(id="2", difficulty_level=3),
+        unim_row(id="3", difficulty_level=3),
+        unim_row(id="4", difficulty_level="?"),
+    ]
+    write_records(tmp_path, *rows)
+    math = {"field": "natural_science", "domain": "math"}
+    assert list(unim_dataset(tmp_path).label_counts()) == [
+        ({**math, "difficulty": "easy"}, 1),
+        ({**math, "difficulty": "hard"}, 2),
+        (math, 1),
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "ids", "files"),
     [

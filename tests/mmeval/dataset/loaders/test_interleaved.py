@@ -1,6 +1,7 @@
 import base64
 import json
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,22 @@ def picture(path: str) -> dict[str, Any]:
 
 def read(made: Sample) -> bytes:
     return made.input[0].content.media()[0].read()
+
+
+def test_rows_are_counted_by_the_labels_that_are_known_of_them(tmp_path: Path) -> None:
+    rows = [{"input": "?", "level": level} for level in ("easy", "hard", "hard", None)]
+    files = dataset(tmp_path, *rows, 7).files
+
+    def known(row: Mapping[str, Any]) -> dict[str, str]:
+        return {"level": row["level"]} if row["level"] else {}
+
+    counted = InterleavedDataset(files=files, root=tmp_path, labels=known)
+    assert list(counted.label_counts()) == [
+        ({"level": "easy"}, 1),
+        ({"level": "hard"}, 2),
+        ({}, 2),
+    ]
+    assert list(dataset(tmp_path, *rows).label_counts()) == [({}, 4)]
 
 
 def test_a_whole_row_becomes_a_sample(tmp_path: Path) -> None:
