@@ -222,7 +222,8 @@ def _shown_group(group: Together) -> Iterator[str]:
     state = "ready" if group.ready else "not ready"
     found = (
         group.uncounted
-        or f"{group.rows:,} different rows{_bad(group.bad)}{_media(group.media)}"
+        or f"{group.rows:,} different rows{_bad(group.bad)}{_torn(group.torn)}"
+        f"{_media(group.media)}"
     )
     yield f"{state}  {group.group} as a whole: {found}"
     yield from (f"  - {fault}" for fault in group.faults)
@@ -230,6 +231,10 @@ def _shown_group(group: Together) -> Iterator[str]:
 
 def _bad(count: int) -> str:
     return f", {count:,} of them cannot be asked" if count else ""
+
+
+def _torn(count: int) -> str:
+    return f", {count:,} of them lack candidates" if count else ""
 
 
 def _media(numbers: Mapping[str, int]) -> str:

@@ -40,7 +40,7 @@ class Counts:
 
     ``row_marks`` and ``media_marks`` identify each different row, and each file with
     its kind, for comparison with other data sets; ``bad_marks`` are those of the rows
-    that cannot be asked.
+    that cannot be asked, ``torn_marks`` of those that lack media of candidates.
     """
 
     rows: int = 0
@@ -52,6 +52,7 @@ class Counts:
     row_marks: set[str] = field(default_factory=set)
     media_marks: set[Mark] = field(default_factory=set)
     bad_marks: set[str] = field(default_factory=set)
+    torn_marks: set[str] = field(default_factory=set)
 
 
 def count(
@@ -101,7 +102,8 @@ def count(
             found.faults.append(sample.fault)
             found.bad_marks.add(mark)
             continue  # its media may be the fault
-        candidates.add(sample)
+        if candidates.add(sample):
+            found.torn_marks.add(mark)
         for content in sample.contents:
             for part in content.parts:
                 if part.media is not None:
@@ -118,7 +120,9 @@ class _Candidates:
     first: dict[str, str] = field(default_factory=dict)
     """The first sample by the kind that it lacks."""
 
-    def add(self, sample: Sample) -> None:
+    def add(self, sample: Sample) -> bool:
+        """Count those of a sample; True if it lacks one."""
+        before = self.missing.total()
         for candidate in sample.candidates:
             for part in candidate.parts:
                 # a tag in the text of a candidate announces a medium and is none
@@ -129,6 +133,7 @@ class _Candidates:
                 if is_missing:
                     self.missing[part.kind] += 1
                     self.first.setdefault(part.kind, sample.id)
+        return self.missing.total() > before
 
     def faults(self) -> Iterator[str]:
         for kind, count in self.missing.items():

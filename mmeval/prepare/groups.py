@@ -17,8 +17,9 @@ from mmeval.wording import counted
 @dataclass(frozen=True)
 class Together:
     """A group with the contents of its data: different ``rows``, ``media`` by kind.
-    ``bad`` rows cannot be asked, and their media do not count. ``uncounted``: why these
-    cannot be counted, else empty; ``faults``: differences from the expected numbers."""
+    ``bad`` rows cannot be asked, and their media do not count; ``torn`` rows lack media
+    of candidates. ``uncounted``: why these cannot be counted, else empty; ``faults``:
+    differences from the expected numbers."""
 
     group: str
     rows: int = 0
@@ -26,10 +27,12 @@ class Together:
     uncounted: str = ""
     faults: tuple[str, ...] = ()
     bad: int = 0
+    torn: int = 0
 
     @property
     def ready(self) -> bool:
-        return not self.uncounted and not self.faults and not self.bad
+        is_whole = not self.bad and not self.torn
+        return is_whole and not self.uncounted and not self.faults
 
 
 def together(chosen: ChosenTasks, states: Sequence[Readiness]) -> Iterator[Together]:
@@ -66,4 +69,5 @@ def _together(
     faults = different(
         {"rows": (expected.rows, rows)}, {} if bad else expected.media, media
     )
-    return Together(group, rows, media, faults=tuple(faults), bad=bad)
+    torn = len(set[str]().union(*(one.torn_marks for one in counts)))
+    return Together(group, rows, media, faults=tuple(faults), bad=bad, torn=torn)

@@ -155,10 +155,11 @@ def test_candidates_whose_file_is_missing_are_counted_by_kind(tmp_path: Path) ->
     there = Part("image", media=Media(path=tmp_path / "a.png"))
     whole = candidates(there, there, id="whole")
     torn = candidates(there, Part("image"), Part("image"), Part("video"), id="torn")
-    image, video = count(Rows([whole, torn, torn]), []).faults
+    found = count(Rows([whole, torn, torn]), [])
+    image, video = found.faults
     assert image.startswith("4 of 8 image candidates are missing")
     assert video.startswith("2 of 2 video candidates are missing")
-    assert "'torn'" in image
+    assert ("'torn'" in image, len(found.torn_marks)) == (True, 1)
     assert count(Rows([whole]), []).faults == []
 
 

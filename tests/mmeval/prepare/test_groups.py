@@ -84,6 +84,17 @@ def test_where_data_are_missing_there_is_no_number_of_the_whole(tmp_path: Path) 
     assert ("1 of its 2" in whole.uncounted, whole.ready) == (True, False)
 
 
+def test_a_group_whose_rows_lack_candidates_is_not_ready(tmp_path: Path) -> None:
+    group = write(tmp_path, "expected: {rows: 2}", one="data", two=HARD)
+    chosen = choose([str(group)], TaskIndex())
+    states = list(readiness(wanted(chosen, TaskOverrides()), {}, weights=False))
+    for state in states:
+        assert state.counts is not None
+        state.counts.torn_marks.add("the second row")
+    (whole,) = together(chosen, states)
+    assert (whole.torn, whole.ready) == (1, False)
+
+
 def test_rows_that_cannot_be_asked_are_counted_once_beside_the_others(
     tmp_path: Path,
 ) -> None:
