@@ -159,5 +159,5 @@ def _part(
     try:
         return media_part(medium(content), kind)
     except MissingDataError as error:
-        odd.append(str(error))
+        odd.append(f"a file of the answer is missing: {error}")
         return Part(kind)
