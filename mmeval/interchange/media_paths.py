@@ -141,7 +141,7 @@ def _read_move(text: str) -> _Move:
             "that the answers name and the folder where its files are now",
             name=MEDIA_ROOT,
         )
-    folder = Path(new.strip()).expanduser()
+    folder = Path(new.strip()).expanduser().absolute()
     if not folder.is_dir():
         raise MissingDataError(
             f"{MEDIA_ROOT}: {folder} is not a folder; name the one where the files of "
