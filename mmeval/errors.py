@@ -33,7 +33,9 @@ MmevalError                   1   something unexpected; the message still has an
 ├── ContentError              1   a medium that cannot be read, or is larger than its
 │                                 limit
 │   ├── CorruptMediaError
-│   └── MediaLimitError
+│   ├── MediaLimitError
+│   └── UnsupportedMediaError     a format, codec, depth or password that mmeval does
+│                                 not read; the fault is not the model's
 ├── StorageError              1   the run folder cannot be written: disk full, read-only
 ├── Interrupted             130   the user stopped the run; everything that was answered
 │                                 is kept
@@ -218,6 +220,10 @@ class CorruptMediaError(ContentError):
 
 class MediaLimitError(ContentError):
     pass
+
+
+class UnsupportedMediaError(ContentError):
+    """A sound medium that mmeval does not read: no score, and never 0."""
 
 
 class StorageError(MmevalError):
