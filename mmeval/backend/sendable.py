@@ -28,6 +28,7 @@ from mmeval.errors import (
     MediaLimitError,
     MissingError,
     MissingExtraError,
+    UnsupportedMediaError,
 )
 from mmeval.program.calls import Call
 from mmeval.program.route import Route
@@ -220,7 +221,7 @@ class _Conversion:
             return self._made(part, part.media)
         except CorruptMediaError as error:
             raise _damaged(part.media, error) from None
-        except MediaLimitError as error:
+        except (MediaLimitError, UnsupportedMediaError) as error:
             raise _MediaError("unsupported", str(error)) from None
         except MissingError as error:
             raise _MediaError("internal", str(error)) from None
@@ -302,7 +303,7 @@ def _check(media: Media, limits: DecodeLimits) -> None:
             decode.video_info(media, limits=limits)
         elif media.kind == "3d":
             decode.mesh_arrays(media, limits=limits)
-    except (MissingExtraError, MediaLimitError):
+    except (MissingExtraError, MediaLimitError, UnsupportedMediaError):
         return
 
 

@@ -4,10 +4,11 @@ What a model or a data set delivers is hostile until it is decoded. Every functi
 reads one medium, relies neither on its name nor on what it declares, follows no
 reference out of its bytes, and raises one of
 
-    CorruptMediaError   it cannot be decoded: which medium, and why
-    MediaLimitError     it is larger than a limit: which limit, its value, what was found
-    MissingExtraError   the package that decodes it is not installed: the command that installs it
-    MissingDataError    its file has gone
+    CorruptMediaError      it cannot be decoded: which medium, and why
+    MediaLimitError        it is larger than a limit: which limit, its value, what was found
+    UnsupportedMediaError  its format, codec, depth or extension is not one that mmeval reads
+    MissingExtraError      the package that decodes it is not installed: the command that installs it
+    MissingDataError       its file has gone
 
 Metrics share what is decoded: a picture, a sound, a mesh and the words of a document
 are decoded once for a medium and its limits, and kept with the medium (see ``memo``).

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import asdict
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -30,7 +30,12 @@ from typing import Any, NamedTuple
 
 from mmeval.content.media import Media
 from mmeval.decode.limits import DecodeLimits
-from mmeval.errors import ContentError, CorruptMediaError, MediaLimitError
+from mmeval.errors import (
+    ContentError,
+    CorruptMediaError,
+    MediaLimitError,
+    UnsupportedMediaError,
+)
 
 IDLE_SECONDS = 60.0
 """After so long without a request a process ends."""
@@ -55,6 +60,14 @@ _START = (
     "mmeval.decode.apart_worker import work; "
     "work(int(sys.argv[2]), int(sys.argv[3]))"
 )
+
+
+ERRORS: Mapping[str, type[ContentError]] = {
+    "corrupt": CorruptMediaError,
+    "limit": MediaLimitError,
+    "unsupported": UnsupportedMediaError,
+}
+"""What the other process reports, by the name of it on the line."""
 
 
 class Step(NamedTuple):
@@ -176,9 +189,7 @@ class _Worker:
         if "facts" in reply:
             return Step(reply["facts"], buffers)
         if "error" in reply:
-            raise (MediaLimitError if reply["error"] == "limit" else CorruptMediaError)(
-                reply["words"]
-            )
+            raise ERRORS[reply["error"]](reply["words"])
         return None
 
     def _fallen(self, media: Media, seconds: float, size: int) -> ContentError:

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.content.media import Media
-from mmeval.decode.apart import IDLE_SECONDS, Step
+from mmeval.decode.apart import ERRORS, IDLE_SECONDS, Step
 from mmeval.decode.guard import decoding, quiet
 from mmeval.decode.limits import DecodeLimits
-from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.errors import ContentError
 from mmeval.system.processes import is_orphan
 
 _PACKAGE = "mmeval.decode."
@@ -64,9 +64,11 @@ def _decode(line: Connection, parent: int, job: dict[str, Any], data: bytes) -> 
                     quiet(),
                 ):
                     step = next(steps, None)
-            except (CorruptMediaError, MediaLimitError) as error:
-                kind = "limit" if isinstance(error, MediaLimitError) else "corrupt"
-                _send(line, {"error": kind, "words": str(error)})
+            except ContentError as error:
+                name = next(
+                    name for name, kind in ERRORS.items() if isinstance(error, kind)
+                )
+                _send(line, {"error": name, "words": str(error)})
                 return
             if step is None:
                 _send(line, {})

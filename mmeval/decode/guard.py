@@ -8,10 +8,16 @@ import re
 import warnings
 from collections.abc import Iterator
 
-from mmeval.content.media import Media
+from mmeval.content.media import Media, MediaKind
 from mmeval.decode.container_header import missing_bytes
 from mmeval.decode.limits import DecodeLimits, within
-from mmeval.errors import CorruptMediaError, MediaLimitError, MmevalError
+from mmeval.errors import (
+    ContentError,
+    CorruptMediaError,
+    MediaLimitError,
+    MmevalError,
+    UnsupportedMediaError,
+)
 
 _ADDRESS = re.compile(r"(?:\bimage )?(?:\bfile )?<[^<>]* at 0x[0-9a-fA-F]+>")
 
@@ -28,6 +34,22 @@ def whole_bytes(media: Media, limits: DecodeLimits) -> bytes:
             f"{media.label}: it is cut short, {missing} bytes are missing at its end"
         )
     return data
+
+
+def without_decoder(media: Media, kind: MediaKind, what: str) -> ContentError:
+    """The error for a medium whose type has no decoder as ``what``.
+
+    A medium of that ``kind`` is in a format that mmeval does not read; any other is the
+    fault of whoever gave it.
+    """
+    if media.kind == kind:
+        return UnsupportedMediaError(
+            f"{media.label}: it is {media.mime}, {what} that mmeval does not read; "
+            "store it in another format"
+        )
+    return CorruptMediaError(
+        f"{media.label}: it is {media.mime}, which is not decoded as {what}"
+    )
 
 
 @contextlib.contextmanager

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from mmeval.content.media import Media
-from mmeval.decode.guard import decoding, quiet, whole_bytes
+from mmeval.decode.guard import decoding, quiet, whole_bytes, without_decoder
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
 from mmeval.decode.picture_header import PICTURE_FORMATS, check_pieces
-from mmeval.errors import Caught, CorruptMediaError, MediaLimitError
+from mmeval.errors import Caught, MediaLimitError, UnsupportedMediaError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,6 +29,13 @@ _READERS = {"AVIF": 6, "WEBP": 8, "TIFF": 3}
 coefficients."""
 _FRAME = 4
 """Bytes a pixel for the canvas of an animation."""
+
+
+_UNREAD = re.compile(
+    r"unknown pixel mode|unknown data organization|cannot handle \d+-(?:bit|layer)"
+    r"|Unsupported BMP (?:pixel depth|compression|header type|bitfields layout)"
+)
+"""Pillow's words about a picture that may be sound."""
 
 
 def _kept_size(picture: Image) -> int:
@@ -65,9 +72,7 @@ def _decoded(media: Media, limits: DecodeLimits, *, upright: bool) -> Image:
 
         data, kind = drawn(media, data, limits), "PNG"
     if kind is None:
-        raise CorruptMediaError(
-            f"{media.label}: it is {media.mime}, which is not decoded as a picture"
-        )
+        raise without_decoder(media, "image", "a picture")
     with decoding(media, "a picture"), quiet():
         check_pieces(data, kind)
         try:
@@ -84,6 +89,14 @@ def _decoded(media: Media, limits: DecodeLimits, *, upright: bool) -> Image:
                 return (
                     _upright(media, limits, _rgb(picture)) if upright else _rgb(picture)
                 )
+        except OSError as error:
+            reason = _unread(data, kind)
+            if not reason:
+                raise
+            raise UnsupportedMediaError(
+                f"{media.label}: mmeval does not read such a picture ({reason}); store "
+                "it with 8 bits a colour"
+            ) from error
         except PIL.Image.DecompressionBombError as error:
             pixels = re.search("[0-9]+", str(error))
             within(
@@ -95,6 +108,21 @@ def _decoded(media: Media, limits: DecodeLimits, *, upright: bool) -> Image:
             )
             # Pillow's own limit, when ours is set above it.
             raise MediaLimitError(f"{media.label}: {error}") from None
+
+
+def _unread(data: bytes, kind: str) -> str:
+    """Pillow's words about a depth or compression that it does not read; empty for a
+    picture that is damaged."""
+    import PIL.Image
+
+    reader, _ = PIL.Image.OPEN[kind]
+    try:
+        # ``open`` does not pass on why a reader has refused
+        reader(io.BytesIO(data), "")
+    except Exception as error:  # a hostile picture may raise anything
+        words = _UNREAD.search(str(error))
+        return words[0] if words else ""
+    return ""
 
 
 def _loading(picture: Image, kind: str) -> int:

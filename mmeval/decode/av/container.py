@@ -7,11 +7,12 @@ from typing import Any
 
 from mmeval.content.media import Media
 from mmeval.decode.container_header import check_tables
-from mmeval.decode.guard import decoding
+from mmeval.decode.guard import decoding, without_decoder
 from mmeval.decode.limits import DecodeLimits
-from mmeval.errors import CorruptMediaError
+from mmeval.errors import UnsupportedMediaError
 
 AV_FORMATS = {
+    "audio/wav": "wav",
     "audio/mp4": "mp4",
     "audio/aac": "aac",
     "audio/flac": "flac",
@@ -22,6 +23,7 @@ AV_FORMATS = {
     "video/x-matroska": "matroska",
     "video/x-msvideo": "avi",
     "video/mpeg": "mpeg",
+    "video/mp2t": "mpegts",
     "video/ogg": "ogg",
     "video/x-flv": "flv",
     "image/gif": "gif",
@@ -36,13 +38,14 @@ def opened(media: Media, data: bytes, limits: DecodeLimits) -> Any:
     """An opened PyAV container, a context (untyped: the package is optional).
 
     No picture far above ``max_video_pixels`` is decoded, even where the codec declares
-    another size than the container. Raises CorruptMediaError, and what PyAV raises.
+    another size than the container. Raises CorruptMediaError, UnsupportedMediaError,
+    and what PyAV raises.
     """
     import av
 
     name = AV_FORMATS.get(media.mime)
     if name is None:
-        raise CorruptMediaError(f"{media.label}: it is {media.mime}, not a video")
+        raise without_decoder(media, "video", "a video")
     if name in ("mp4", "mov"):
         with decoding(media, "a film or a sound"):
             check_tables(data)
@@ -52,5 +55,16 @@ def opened(media: Media, data: bytes, limits: DecodeLimits) -> Any:
         io.BytesIO(data), format=name, metadata_errors="replace", options=options
     )
     for stream in container.streams.video:
-        stream.codec_context.options = most
+        # there is none for a codec without a decoder
+        if stream.codec_context is not None:
+            stream.codec_context.options = most
     return container
+
+
+def check_codec(media: Media, stream: Any) -> None:
+    """Raises UnsupportedMediaError for a track in a codec that has no decoder here."""
+    if stream.codec_context is None:
+        raise UnsupportedMediaError(
+            f"{media.label}: mmeval does not read the codec of its {stream.type} "
+            "track; store it in another codec"
+        )

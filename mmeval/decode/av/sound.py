@@ -10,8 +10,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from mmeval.content.media import Media
-from mmeval.decode.av.container import AV_FORMATS, opened
-from mmeval.decode.guard import decoding, quiet, whole_bytes
+from mmeval.decode.av.container import AV_FORMATS, check_codec, opened
+from mmeval.decode.guard import decoding, quiet, whole_bytes, without_decoder
 from mmeval.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
 from mmeval.errors import CorruptMediaError
@@ -142,7 +142,7 @@ def _blocks(
         return _sound_file_blocks(media, data, limits, whole=whole)
     if media.mime in AV_FORMATS:
         return _sound_track_blocks(media, data, limits)
-    raise CorruptMediaError(f"{media.label}: it is {media.mime}, which holds no sound")
+    raise without_decoder(media, "audio", "a sound")
 
 
 class _Joined:
@@ -220,6 +220,7 @@ def _sound_track_blocks(
         if not container.streams.audio:
             raise CorruptMediaError(f"{media.label}: it has no sound track")
         stream = container.streams.audio[0]
+        check_codec(media, stream)
         _check_audio_size(media, limits, 0, stream.channels, stream.rate)
         resampler = av.AudioResampler(
             format="flt", layout=stream.layout, rate=stream.rate

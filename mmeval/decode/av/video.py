@@ -10,7 +10,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from mmeval.content.media import Media
-from mmeval.decode.av.container import opened
+from mmeval.decode.av.container import check_codec, opened
 from mmeval.decode.guard import decoding, quiet, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
 from mmeval.errors import CorruptMediaError
@@ -223,6 +223,7 @@ def _video_stream(media: Media, container: Any, limits: DecodeLimits) -> Any:
     if not container.streams.video:
         raise CorruptMediaError(f"{media.label}: it has no pictures")
     stream = container.streams.video[0]
+    check_codec(media, stream)
     within(
         media,
         "max_video_pixels",

@@ -8,7 +8,7 @@ import pytest
 from mmeval import decode
 from mmeval.content.media import Media
 from mmeval.decode import DecodeLimits, VideoInfo
-from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.errors import CorruptMediaError, MediaLimitError, UnsupportedMediaError
 from tests.support import tiny_media as tiny
 from tests.support.clips import clip_of, greys
 from tests.support.decoders import every_frame
@@ -151,6 +151,29 @@ def test_a_change_is_the_mean_over_pixels() -> None:
         clip_of([before, after]), lambda _, change: 19.5 < change < 20.5
     )
     assert frame.index == 1
+
+
+def test_a_transport_stream_is_read_as_a_video() -> None:
+    plain = tiny.clip("mpegts", "mpeg2video")
+    packets = [plain[start : start + 188] for start in range(0, len(plain), 188)]
+    timed = b"".join(bytes(4) + packet for packet in packets)
+    for data in (plain, timed):
+        media = Media.from_bytes(data)
+        assert media.mime == "video/mp2t"
+        assert decode.frame_count(media) == 20
+
+
+def test_a_codec_without_a_decoder_is_unsupported() -> None:
+    film = tiny.clip("matroska", "ffv1").replace(b"FFV1", b"zzzz")
+    silent = Media.from_bytes(film)
+    with pytest.raises(UnsupportedMediaError, match="codec"):
+        decode.video_info(silent)
+    with pytest.raises(UnsupportedMediaError, match="codec"):
+        decode.frame_count(silent)
+    sound = tiny.sound_clip("matroska").replace(b"A_AAC", b"A_ZZZ")
+    heard = Media.from_bytes(sound)
+    with pytest.raises(UnsupportedMediaError, match="codec"):
+        decode.audio(heard)
 
 
 def test_a_clip_without_a_frame_has_no_picture() -> None:
