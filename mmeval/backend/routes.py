@@ -52,8 +52,6 @@ MAX_PAGES = 64
 """Pages of a document that is shown as pictures; a longer one is given as text."""
 _VIDEO = "av:video"
 _MATERIAL = "model/mtl"
-_LOOSE_GLTF = "model/gltf+json"
-"""Its geometry is in other files."""
 
 
 def checked_routes(names: Sequence[str]) -> tuple[str, ...]:
@@ -265,9 +263,7 @@ ROUTES: Mapping[str, Route] = {
         reads=is_read,
         items=MAX_DOCUMENT_CHARS,
     ),
-    "3d->renders": Route(
-        "3d", "image", _renders, reads=lambda media: media.mime != _LOOSE_GLTF
-    ),
+    "3d->renders": Route("3d", "image", _renders, version=2),
     "audio->excerpt": Route("audio", "audio", sound_excerpt, due=is_long),
     "image->smaller": Route("image", "image", smaller, due=is_large),
 }

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mmeval.content.media import Media
 from mmeval.decode.apart import Step, steps_apart
-from mmeval.decode.guard import decoding, whole_bytes
+from mmeval.decode.guard import decoding, whole_bytes, without_decoder
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
+from mmeval.decode.three_d.gltf import plain_glb
+from mmeval.decode.three_d.headers import check_off, plain_ply
 from mmeval.errors import CorruptMediaError
 
 if TYPE_CHECKING:
@@ -24,7 +26,11 @@ _MESH_TYPES = {
     "model/ply": "ply",
     "model/stl": "stl",
     "model/gltf-binary": "glb",
+    "model/gltf+json": "gltf",
 }
+
+
+_MATERIAL = "model/mtl"
 
 
 class MeshArrays(NamedTuple):
@@ -36,12 +42,13 @@ class MeshArrays(NamedTuple):
 
 
 def mesh_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> MeshArrays:
-    """The geometry of an obj, off, ply, stl or glb: a mesh; without faces, points.
+    """The geometry of an obj, off, ply, stl, glb or gltf; without faces, points.
 
     Materials, textures and colours are left out, references to other files are not
     followed, the parts of a scene are put together where it places them, vertices at
     one place are merged. Read-only arrays, made without importing trimesh into this
-    process. Raises the errors of this package.
+    process. Raises the errors of this package; what a file requires and mmeval does not
+    read (packed geometry, buffers in other files) is unsupported.
     """
     return _arrays(media, limits)
 
@@ -74,11 +81,10 @@ def _arrays(media: Media, limits: DecodeLimits, **options: bool) -> MeshArrays:
 
     data = whole_bytes(media, limits)
     kind = _MESH_TYPES.get(media.mime)
+    if media.mime == _MATERIAL:
+        raise CorruptMediaError(f"{media.label}: it is a material without geometry")
     if kind is None:
-        raise CorruptMediaError(
-            f"{media.label}: it is {media.mime}, not one of "
-            f"{', '.join(_MESH_TYPES.values())}"
-        )
+        raise without_decoder(media, "3d", "a 3D model")
     with decoding(media, "a mesh"):
         for step in steps_apart(
             "mmeval.decode.mesh:mesh_steps", media, data, limits, kind=kind, **options
@@ -108,16 +114,13 @@ def mesh_steps(
     import trimesh
 
     _import_readers()
-    bare: Any = {"skip_materials": True} if kind in ("obj", "glb") else {}
+    file_type = "glb" if kind == "gltf" else kind
+    bare: Any = {"skip_materials": True} if file_type in ("obj", "glb") else {}
 
     def build() -> Iterator[Step]:
-        data = (
-            _with_wide_numbers(media.read())
-            if plain and kind == "ply"
-            else media.read()
-        )
+        data = _readable(media, kind, exact=plain)
         scene = trimesh.load_scene(
-            io.BytesIO(data), file_type=kind, resolver={}, process=False, **bare
+            io.BytesIO(data), file_type=file_type, resolver={}, process=False, **bare
         )
         vertices, faces = _one_geometry(
             media, scene, merged=not plain, with_faces=with_faces
@@ -137,6 +140,19 @@ def mesh_steps(
         yield Step({}, tuple(array.tobytes() for array in kept))
 
     return build()
+
+
+def _readable(media: Media, kind: str, *, exact: bool) -> bytes:
+    """The file in the form that trimesh reads; ``exact``: with all digits."""
+    data = media.read()
+    if kind in ("glb", "gltf"):
+        return plain_glb(media, data)
+    if kind == "off":
+        check_off(media, data)
+    if kind == "ply":
+        data = plain_ply(data)
+        return _with_wide_numbers(data) if exact else data
+    return data
 
 
 def _with_wide_numbers(data: bytes) -> bytes:
