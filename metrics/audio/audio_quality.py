@@ -57,7 +57,7 @@ def _power_fault(value: float | None) -> str:
 
 @metric(
     range=(0, 1),
-    version="3",
+    version="4",
     source="UniM, quality of audio (section 4.1); official: released quality scorer, "
     "audio v4.7",
     profiles={

@@ -70,7 +70,7 @@ def nearest_mean(clip: Vectors, references: Vectors, nearest: int = NEAREST) -> 
 
 @metric(
     range=(-1, 1),
-    version="2",
+    version="3",
     source="MMMG, the similarity behind its sound and music tasks; official: audio "
     "evaluators 54527db8",
     needs=MODEL_NEEDS,

@@ -43,7 +43,7 @@ def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",
     source="MMMG, task Music Intensity; official: audio evaluators 54527db8",
     profiles={"official": {"short_end": "whole"}},
     check=_sample_fault,

@@ -11,7 +11,7 @@ from mmeval.system import AboveZero, OneOrMore
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",
     source="MMMG, task Sound Silence, its segments; official: audio evaluators "
     "54527db8",
 )

@@ -74,7 +74,7 @@ def _fractions(value: Any) -> tuple[float, float] | None:
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",
     source="MMMG, the sound tasks and instrument inclusion and exclusion; official: "
     "audio evaluators 54527db8",
     needs=MODEL_NEEDS,

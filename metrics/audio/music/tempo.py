@@ -31,7 +31,7 @@ def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",
     source="MMMG, task Music Tempo; official: audio evaluators 54527db8",
     needs=lambda switches: (
         ("librosa:librosa",) if switches["tracker"] == "librosa" else MODEL_NEEDS

@@ -43,7 +43,7 @@ def _gender_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",
     source="MMMG, tasks Voice Attribution and Multi-Lingual Speech; official: audio "
     "evaluators 54527db8",
     needs=MODEL_NEEDS,
@@ -105,7 +105,7 @@ def _voice_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",
     source="MMMG, tasks Voice Replication and Conversation; official: audio evaluators "
     "54527db8",
     needs=MODEL_NEEDS,

@@ -41,7 +41,7 @@ def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",
     source="MMMG, tasks Voice Attribution and Multi-Lingual Speech; official: audio "
     "evaluators 54527db8",
     needs=MODEL_NEEDS,

@@ -63,7 +63,7 @@ def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="3",
+    version="4",
     source="MMMG, Transcript Editing, Transcript Generation, Conversation; official: "
     "audio evaluators 54527db8",
     needs=MODEL_NEEDS,

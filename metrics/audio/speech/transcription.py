@@ -110,7 +110,7 @@ def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",
     source="MMMG, the speech tasks; official: audio evaluators 54527db8",
     needs=MODEL_NEEDS,
     profiles={"official": {"blanks": "drop_wanted"}},

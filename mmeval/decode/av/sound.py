@@ -4,25 +4,40 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Generator
+from collections.abc import Collection, Generator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from mmeval.content.media import Media
 from mmeval.decode.av.container import AV_FORMATS, check_codec, opened
+from mmeval.decode.container_header import wave_format, whole_wave
 from mmeval.decode.guard import decoding, quiet, whole_bytes, without_decoder
 from mmeval.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
-from mmeval.errors import CorruptMediaError
+from mmeval.errors import CorruptMediaError, UnsupportedMediaError
 from mmeval.system.extras import need
 
 if TYPE_CHECKING:
     import numpy as np
 
 _SOUND_FILE_MIMES = frozenset(
-    ("audio/wav", "audio/flac", "audio/ogg", "audio/mpeg", "audio/aiff")
+    (
+        "audio/wav",
+        "audio/x-w64",
+        "audio/flac",
+        "audio/ogg",
+        "audio/mpeg",
+        "audio/aiff",
+    )
 )
+_WAVE = "audio/wav"
+_WHOLE_NUMBERS_OF_64_BITS = (1, 64)
+"""Code and bits of a WAV that libsndfile does not read, and PyAV does."""
+_WAVE_BITS: Mapping[int, Collection[int]] = {1: range(1, 33), 3: (32, 64)}
+"""Bits a sample that libsndfile reads, of whole numbers and of floats."""
+_WAVE_CODECS = (0x02, 0x06, 0x07, 0x11, 0x31, 0x40, 0x55)
+"""Codecs in WAV that libsndfile reads: of ADPCM, A-law, mu-law, GSM, G.721, MP3."""
 _UNKNOWN_LENGTH = 1 << 62
 """Frames that libsndfile reports when a FLAC stream does not say how long it is; it
 cannot read those to the end."""
@@ -138,6 +153,10 @@ def _blocks(
 ) -> Generator[Audio, None, None]:
     """The sound block by block; ``whole`` checks its declared size by the limits."""
     data = whole_bytes(media, limits)
+    if media.mime == _WAVE:
+        data = whole_wave(data)
+        if wave_format(data) == _WHOLE_NUMBERS_OF_64_BITS:
+            return _sound_track_blocks(media, data, limits)
     if media.mime in _SOUND_FILE_MIMES:
         return _sound_file_blocks(media, data, limits, whole=whole)
     if media.mime in AV_FORMATS:
@@ -189,9 +208,7 @@ def _check_audio_size(
 def _sound_file_blocks(
     media: Media, data: bytes, limits: DecodeLimits, *, whole: bool
 ) -> Generator[Audio, None, None]:
-    import soundfile
-
-    with soundfile.SoundFile(io.BytesIO(data)) as file:
+    with _opened_sound(media, data) as file:
         declared = file.frames
         if declared >= _UNKNOWN_LENGTH:
             yield from _sound_track_blocks(media, data, limits)
@@ -210,6 +227,26 @@ def _sound_file_blocks(
                 f"{media.label}: it is cut short, {count} of {declared} frames could "
                 "be read"
             )
+
+
+def _opened_sound(media: Media, data: bytes) -> Any:
+    """An opened sound file (untyped: so is the library), a context.
+
+    Raises UnsupportedMediaError for a WAV in a codec or depth that is not read, and
+    what the library raises.
+    """
+    import soundfile
+
+    try:
+        return soundfile.SoundFile(io.BytesIO(data))
+    except soundfile.LibsndfileError:
+        code, bits = wave_format(data) if media.mime == _WAVE else (0, 0)
+        if not code or code in _WAVE_CODECS or bits in _WAVE_BITS.get(code, ()):
+            raise
+        raise UnsupportedMediaError(
+            f"{media.label}: mmeval does not read a WAV in the format {code:#06x} of "
+            f"{bits} bits; store it in whole numbers of 16 bits"
+        ) from None
 
 
 def _sound_track_blocks(
