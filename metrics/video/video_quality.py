@@ -49,7 +49,7 @@ def fused(technical: float, aesthetic: float) -> float:
 
 @metric(
     range=(0, 1),
-    version="1",
+    version="2",
     source="UniM, section 4.1 and appendix (videos): DOVER; official: released quality "
     "scorer",
     needs=("av:video", "torch:hf"),

@@ -43,7 +43,7 @@ def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(-1, 1),
-    version="1",
+    version="2",
     source="MME-Unify, section 3.2 and the released scripts",
     needs=_needs,
     check=_fault,

@@ -42,7 +42,7 @@ Tvg = Literal["first_ref_frame", "none"]
 
 @metric(
     range=RANGE,
-    version="1",
+    version="2",
     source="MME-Unify, section 3.2 and the released scripts",
     needs=NEEDS,
     profiles={"official": {"tvg_fid": "none"}},

@@ -36,7 +36,7 @@ _NETWORK = Network(resnet50, resnet50_features, SIDE)
 
 @metric(
     range=RANGE,
-    version="1",
+    version="2",
     source="MME-Unify, section 3.2 and the released scripts",
     needs=NEEDS,
 )
