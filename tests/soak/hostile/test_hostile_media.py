@@ -20,7 +20,12 @@ SECONDS = 3.0
 other half."""
 BYTES = 200 * 2**20
 KINDS = sorted({case.name.partition(":")[0] for case in corpus()})
-TYPED = ("decoded", "CorruptMediaError", "MediaLimitError")
+TYPED = (
+    "decoded",
+    "CorruptMediaError",
+    "MediaLimitError",
+    "UnsupportedMediaError",
+)
 
 
 def rows_of(module: str, *arguments: str) -> list[list[Any]]:
