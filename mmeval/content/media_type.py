@@ -180,13 +180,13 @@ _SUFFIX_BY_MIME: Mapping[str, str] = {
     _EXCEL: ".xls",
 }
 _OBJ_LINE = re.compile(r"(?:#|(?:v|vn|vt|vp|f|l|p|o|g|s|mtllib|usemtl)(?:\s|$))")
-_OBJ_VERTEX = re.compile(r"v(?:\s+[-+0-9.eE]+){3,}\s*$")
+_OBJ_VERTEX = re.compile(r"v(?:\s+[-+0-9.eE]+){3,}\s*(?:#.*)?$")
 _SVG = re.compile(
     r"(?:(?:<\?xml[^>]*>|<!--(?:(?!-->).)*-->|<!DOCTYPE "
     r"svg[^>]*>)\s*)*+<(?:svg|svg:svg)[\s>/]",
     re.DOTALL,
 )
-_GLTF = re.compile(r'\{.*"asset"\s*:\s*\{[^{}]*"version"\s*:\s*"[0-9]', re.DOTALL)
+_GLTF = re.compile(r'\A\{.*"asset"\s*:\s*\{[^{}]*"version"\s*:\s*"[0-9]', re.DOTALL)
 """glTF without a name: an object with an asset of a version, near its beginning."""
 _HTML = re.compile(r"<(?:!doctype html|html)[\s>]", re.IGNORECASE)
 

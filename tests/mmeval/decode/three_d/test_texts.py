@@ -42,17 +42,38 @@ def test_the_bytes_after_the_header_of_a_ply_are_kept(end: bytes) -> None:
 @pytest.mark.parametrize(
     "start",
     [
-        b"\n \nOFF\n",
-        b"# made\n\n# here\nOFF \n\n",
-        b"OFF # a\n",
-        b"\xef\xbb\xbfOFF\r\n",
+        b"\n \nOFF\n3 1 0\n",
+        b"# made\n\n# here\nOFF \n\n 3\t1  0\n\n",
+        b"OFF # a\n3 1 0 # b\n# c\n",
+        b"\xef\xbb\xbfOFF\r\n3 1 0\r\n",
+        b"OFF3 1 0\n",
+        b"OFF 3 1\n",
+        b"OFF\n3\n1\n0\n",
     ],
 )
-def test_blanks_and_comments_around_the_keyword_of_an_off_change_nothing(
-    start: bytes,
-) -> None:
-    data = tiny.PLAIN_OFF.replace(b"OFF\n", start)
-    assert vertices(data) == vertices(tiny.PLAIN_OFF)
+def test_blanks_and_comments_of_an_off_change_nothing(start: bytes) -> None:
+    data = tiny.PLAIN_OFF.replace(b"OFF\n3 1 0\n", start)
+    arrays = decode.raw_mesh_arrays(Media.from_bytes(data))
+    assert arrays.vertices.tolist() == vertices(tiny.PLAIN_OFF)
+    assert arrays.faces.tolist() == [[0, 1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"v ", b" \tv "),
+        (b"0\n", b"0 # a corner\n"),
+        (b"f ", b"  f "),
+        (b"\n", b"\n\n# made\n"),
+        (b"\n", b"\r"),
+    ],
+    ids=["indented", "comments behind", "indented face", "comments between", "cr"],
+)
+def test_blanks_and_comments_of_an_obj_change_nothing(old: bytes, new: bytes) -> None:
+    data = tiny.PLAIN_OBJ.replace(old, new)
+    arrays = decode.raw_mesh_arrays(Media.from_bytes(data))
+    assert arrays.vertices.tolist() == vertices(tiny.PLAIN_OBJ)
+    assert arrays.faces.tolist() == [[0, 1, 2]]
 
 
 @pytest.mark.parametrize("keyword", [b"4OFF", b"nOFF\n4", b"OFF BINARY"])
