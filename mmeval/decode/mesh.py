@@ -13,6 +13,7 @@ from mmeval.decode.guard import decoding, whole_bytes, without_decoder
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
 from mmeval.decode.three_d.gltf import plain_glb
+from mmeval.decode.three_d.ply_faces import with_triangles
 from mmeval.decode.three_d.texts import plain_obj, plain_off, plain_ply
 from mmeval.errors import CorruptMediaError
 
@@ -152,7 +153,7 @@ def _readable(media: Media, kind: str, *, exact: bool) -> bytes:
     if kind == "obj":
         return plain_obj(data)
     if kind == "ply":
-        data = plain_ply(data)
+        data = with_triangles(plain_ply(data))
         return _with_wide_numbers(data) if exact else data
     return data
 
