@@ -122,7 +122,7 @@ def quality_3d(
 ) -> Score:
     """How sound 3D items are: the mean of topology (T), geometry (G), sampling (S).
 
-    Range 0 to 1, higher is better. Meshes and point clouds (obj, off, ply, stl, glb;
+    Range 0 to 1, higher is better. Meshes and point clouds (obj, off, ply, stl, glTF;
     without faces: a cloud), moved and scaled to a box whose largest side is 1. For a
     mesh, T measures that it is closed, in one piece and without self-intersections, G
     that its angles and triangles are even, S that areas, valences and spacing are; for

@@ -180,14 +180,27 @@ def routes_to_fewer(
     if "video" not in capabilities.inputs and is_single:
         found.append(
             Route(
-                "video", "image", _first_frame, name="video->first_frame", needs=_VIDEO
+                "video",
+                "image",
+                _first_frame,
+                version=2,
+                name="video->first_frame",
+                needs=_VIDEO,
             )
         )
     elif "video" not in capabilities.inputs and video_frames:
         frames = partial(_frames, count=video_frames)
         name = f"video->{video_frames}_frames"
         found.append(
-            Route("video", "image", frames, items=video_frames, name=name, needs=_VIDEO)
+            Route(
+                "video",
+                "image",
+                frames,
+                version=2,
+                items=video_frames,
+                name=name,
+                needs=_VIDEO,
+            )
         )
     if is_single:
         found.append(
@@ -248,6 +261,7 @@ ROUTES: Mapping[str, Route] = {
         "video",
         "image",
         _frames,
+        version=2,
         due=lambda media, _limits: media.size > MAX_VIDEO_BYTES,
         items=FRAMES,
         needs=_VIDEO,
@@ -261,7 +275,7 @@ ROUTES: Mapping[str, Route] = {
         version=3,
         items=MAX_DOCUMENT_CHARS,
     ),
-    "3d->renders": Route("3d", "image", _renders),
+    "3d->renders": Route("3d", "image", _renders, version=2),
     "audio->excerpt": Route("audio", "audio", sound_excerpt, due=is_long),
     "image->smaller": Route("image", "image", smaller, due=is_large),
 }

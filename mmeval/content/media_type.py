@@ -22,6 +22,12 @@ MAX_BOXES = 10_000
 """Boxes of an MP4 file that are inspected; a file that hides its tracks behind more of
 them is hostile."""
 OLD_OFFICE = "application/msword"
+_TS_PACKETS = ((188, 0), (192, 4), (204, 0))
+"""Bytes of a packet of an MPEG transport stream, and where in it its mark stands: as it
+is sent, with a time before it (Blu-ray), with a check after it."""
+_TS_MARK = b"G"
+_TS_LEAST = 3
+"""Packets with their mark: the tables of programs and tracks, and one of a track."""
 _TO_HANDLER = (b"moov", b"trak", b"mdia", b"hdlr")
 """The boxes, one inside the other, that lead to the handler of a track."""
 
@@ -32,9 +38,10 @@ _MAGIC: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         (rb"\xff\xd8\xff", "image/jpeg"),
         (rb"GIF8[79]a", "image/gif"),
         (rb"BM.{4}\0\0\0\0.{4}[\x0c\x10\x28\x34\x38\x40\x6c\x7c]\0\0\0", "image/bmp"),
-        (rb"II\*\0|MM\0\*", "image/tiff"),
+        # 43 in place of 42: offsets of 64 bits (BigTIFF)
+        (rb"II[*+]\0|MM\0[*+]", "image/tiff"),
         (rb"RIFF.{4}WEBP", "image/webp"),
-        (rb"(?:RIFF|RIFX|RF64).{4}WAVE", "audio/wav"),
+        (rb"(?:RIFF|RIFX|RF64|BW64).{4}WAVE", "audio/wav"),
         (rb"RIFF.{4}AVI ", "video/x-msvideo"),
         (rb"FORM.{4}AIF[FC]", "audio/aiff"),
         (rb"fLaC", "audio/flac"),
@@ -53,12 +60,17 @@ _MAGIC: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         # or another old office file, Excel's aside
         (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", OLD_OFFICE),
         (rb"glTF[\x01\x02]\0\0\0", "model/gltf-binary"),
-        (rb"ply[ \t]*(?:\r\n?|\n)(?:comment[^\n]*\n)*format ", "model/ply"),
         (
-            rb"(?:ST)?C?N?4?n?OFF(?: BINARY\s|\s*(?:#[^\n]*\n\s*)*[0-9]+\s+[0-9]+\s)",
+            rb"ply[ \t]*[\r\n](?:\s++|(?:comment|obj_info)\b[^\r\n]*+)*+format\s",
+            "model/ply",
+        ),
+        (
+            rb"\A(?:\xef\xbb\xbf)?(?:\s++|#[^\r\n]*+)*+(?:ST)?C?N?4?n?OFF"
+            rb"(?:[ \t]+BINARY\s|(?:\s++|#[^\r\n]*+)*+[0-9]+\s+[0-9]+\s)",
             "model/off",
         ),
         (rb"solid\b[^\n\0]*\n\s*(?:facet\s|endsolid)", "model/stl"),
+        (rb"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb", "audio/x-w64"),
     )
 )
 _MP4_BRANDS: tuple[tuple[bytes, str], ...] = (
@@ -99,7 +111,13 @@ _SUFFIX_BY_MIME: Mapping[str, str] = {
     "image/svg+xml": ".svg",
     "image/avif": ".avif",
     "image/heic": ".heic",
+    "image/jxl": ".jxl",
+    "image/jp2": ".jp2",
+    "image/vnd.adobe.photoshop": ".psd",
+    "image/x-exr": ".exr",
+    "image/vnd.radiance": ".hdr",
     "audio/wav": ".wav",
+    "audio/x-w64": ".w64",
     "audio/flac": ".flac",
     "audio/ogg": ".ogg",
     "audio/mpeg": ".mp3",
@@ -107,12 +125,17 @@ _SUFFIX_BY_MIME: Mapping[str, str] = {
     "audio/aac": ".aac",
     "audio/aiff": ".aiff",
     "audio/webm": ".weba",
+    "audio/amr": ".amr",
+    "audio/basic": ".au",
+    "audio/x-caf": ".caf",
+    "audio/midi": ".mid",
     "video/mp4": ".mp4",
     "video/webm": ".webm",
     "video/quicktime": ".mov",
     "video/x-msvideo": ".avi",
     "video/x-matroska": ".mkv",
     "video/mpeg": ".mpg",
+    "video/mp2t": ".ts",
     "video/ogg": ".ogv",
     "video/x-flv": ".flv",
     "application/pdf": ".pdf",
@@ -133,12 +156,14 @@ _SUFFIX_BY_MIME: Mapping[str, str] = {
     **UNREAD_SUFFIXES,
 }
 _OBJ_LINE = re.compile(r"(?:#|(?:v|vn|vt|vp|f|l|p|o|g|s|mtllib|usemtl)(?:\s|$))")
-_OBJ_VERTEX = re.compile(r"v(?:\s+[-+0-9.eE]+){3,}\s*$")
+_OBJ_VERTEX = re.compile(r"v(?:\s+[-+0-9.eE]+){3,}\s*(?:#.*)?$")
 _SVG = re.compile(
     r"(?:(?:<\?xml[^>]*>|<!--(?:(?!-->).)*-->|"
     r"<!DOCTYPE svg[^>\[]*(?:\[[^\]]*\]\s*)?>)\s*)*+<(?:svg|svg:svg)[\s>/]",
     re.DOTALL,
 )
+_GLTF = re.compile(r'\A\{.*"asset"\s*:\s*\{[^{}]*"version"\s*:\s*"[0-9]', re.DOTALL)
+"""glTF without a name: an object with an asset of a version, near its beginning."""
 _HTML = re.compile(r"<(?:!doctype html|html)[\s>]", re.IGNORECASE)
 
 
@@ -256,12 +281,21 @@ def _by_brand(head: bytes) -> str:
     return next(found, "image/heic" if any_heif else "video/mp4")
 
 
+def _is_transport_stream(head: bytes) -> bool:
+    """Whether each packet of an MPEG transport stream begins with its mark."""
+    for length, lead in _TS_PACKETS:
+        marks = head[lead::length]
+        if len(marks) >= _TS_LEAST and marks == _TS_MARK * len(marks):
+            return True
+    return False
+
+
 def _sniff_text(head: bytes, name: str) -> str:
     named = _TEXT_BY_SUFFIX.get(PurePosixPath(name).suffix.lower())
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return named or "text/plain"
     if b"\x00" in head:
-        return UNKNOWN_MIME
+        return "video/mp2t" if _is_transport_stream(head) else UNKNOWN_MIME
     is_whole = len(head) < SNIFF_BYTES
     try:
         # A character cut by the end of the window is no sign of binary content.
@@ -283,7 +317,8 @@ def _sniff_text(head: bytes, name: str) -> str:
         and any(map(_OBJ_VERTEX.match, lines))
     ):
         return "model/obj"
-    return named or unread_text_mime(text) or "text/plain"
+    by_words = "model/gltf+json" if _GLTF.match(text) else unread_text_mime(text)
+    return named or by_words or "text/plain"
 
 
 def _handlers(

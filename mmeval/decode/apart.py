@@ -46,7 +46,7 @@ up."""
 _WALL_FACTOR, _WALL_LEAST = 20.0, 60.0
 """Wall time is a second limit, for a decoder that waits without working; a busy machine
 must not reach it."""
-_ERRORS = {
+ERRORS = {
     kind.__name__: kind
     for kind in (CorruptMediaError, MediaLimitError, UnsupportedMediaError)
 }
@@ -186,7 +186,7 @@ class _Worker:
         if "facts" in reply:
             return Step(reply["facts"], buffers)
         if "error" in reply:
-            raise _ERRORS[reply["error"]](reply["words"])
+            raise ERRORS[reply["error"]](reply["words"])
         return None
 
     def _fallen(self, media: Media, seconds: float, size: int) -> ContentError:

@@ -6,8 +6,9 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice, takewhile
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from mmeval.content.media import MAX_MEDIA_BYTES
 from mmeval.content.media_type import Box, boxes
 
 _MOST_PIECES = 100_000
@@ -38,8 +39,16 @@ _STREAMED_SIZES = (
     0x7FFFFFFF + 36,
     0x7FFFFFFF - 36,
 )
-"""What writers that cannot seek back put where a size belongs: the chunk goes on to the
-end of the file."""
+"""What writers that cannot seek back put where the size of a list belongs: it goes on
+to the end of the file."""
+_WIDE_WAVES = (b"RF64", b"BW64")
+"""WAV with sizes of 64 bits in a chunk of their own."""
+_WIDE = 0xFFFFFFFF
+"""In place of a size of 32 bits: it is in the chunk of wide sizes."""
+_FORMAT_BYTES = 16
+_EXTENSIBLE = 0xFFFE
+"""The format is stated behind the others."""
+_CHUNK_NAME = re.compile(rb"[ -~]{4}")
 
 MAX_EDITS = 1000
 """Entries of a list of edits. Files have one or two; each may play everything again."""
@@ -88,21 +97,122 @@ def check_tables(data: bytes) -> None:
             )
 
 
-def _riff(data: bytes) -> int:
-    order: Literal["big", "little"] = "big" if data.startswith(b"RIFX") else "little"
-    at = 12
-    for _ in range(_MOST_PIECES):
-        if at + 8 > len(data):
-            break
-        name, size = data[at : at + 4], int.from_bytes(data[at + 4 : at + 8], order)
-        if name in (b"data", b"LIST") and size in _STREAMED_SIZES:
-            return 0
-        if data[8:12] == b"AVI " and name not in _AVI_CHUNKS:
-            break
+class _WaveData(NamedTuple):
+    """The samples of a WAV: their place, their declared bytes, and whether these were
+    left open, so that they go on to the end of the file."""
+
+    start: int
+    size: int
+    is_open: bool
+
+
+def whole_wave(data: bytes) -> bytes:
+    """A WAV whose sizes are stated, in 32 bits, where its writer left them open.
+
+    Writers that cannot seek back leave 0 or a huge number where the sizes belong, which
+    readers take at its word. Others are returned as they are.
+    """
+    samples = _wave_data(data)
+    if samples is None or not (samples.is_open or data.startswith(b"BW64")):
+        return data
+    order = _byte_order(data)
+    size = len(data) - samples.start if samples.is_open else samples.size
+    plain = bytearray(data)
+    if data[:4] in _WIDE_WAVES:
+        plain[:4] = b"RIFF"
+    plain[4:8] = (len(data) - 8).to_bytes(4, order)
+    plain[samples.start - 4 : samples.start] = size.to_bytes(4, order)
+    return bytes(plain)
+
+
+def wave_format(data: bytes) -> tuple[int, int]:
+    """The code of a WAV's format, and its bits a sample; (0, 0) where none is stated.
+
+    The code is that of Microsoft's registry: 1 whole numbers, 3 floats, others codecs.
+    """
+    order = _byte_order(data)
+    for name, start, size in _chunks(data):
+        if name == b"fmt " and size >= _FORMAT_BYTES:
+            code = int.from_bytes(data[start : start + 2], order)
+            bits = int.from_bytes(data[start + 14 : start + 16], order)
+            if code == _EXTENSIBLE:
+                code = int.from_bytes(data[start + 24 : start + 26], order)
+            return code, bits
+    return 0, 0
+
+
+def _byte_order(data: bytes) -> Literal["big", "little"]:
+    return "big" if data.startswith(b"RIFX") else "little"
+
+
+def _wave_data(data: bytes) -> _WaveData | None:
+    """The samples of a WAV; None where it has no such chunk."""
+    order = _byte_order(data)
+    wide_size = 0
+    for name, start, size in _chunks(data):
+        if name == b"ds64":
+            wide_size = int.from_bytes(data[start + 8 : start + 16], "little")
         if name == b"data":
-            return at + 8 + size
-        at += 8 + size + size % 2
-    return at if data[8:12] == b"AVI " else 0
+            is_wide = data[:4] in _WIDE_WAVES and size == _WIDE
+            declared = wide_size if is_wide else size
+            end = 8 + int.from_bytes(data[4:8], order)
+            return _WaveData(start, declared, _is_open(data, start, declared, end))
+    return None
+
+
+def _is_open(data: bytes, start: int, size: int, declared_end: int) -> bool:
+    """Whether the size of a WAV's samples was left open by its writer.
+
+    ``declared_end`` is that of the whole file. No cut explains more than a medium may
+    have, nor samples that go on behind the end of the whole.
+    """
+    if size == 0:
+        return not _is_chunks_alone(data, start)
+    end = start + size
+    return size > MAX_MEDIA_BYTES or (end > len(data) and declared_end < end)
+
+
+def _is_chunks_alone(data: bytes, start: int) -> bool:
+    """Whether whole chunks, and nothing else, follow up to the end of the file."""
+    end = start
+    for name, content, size in _chunks(data, start):
+        if not _CHUNK_NAME.fullmatch(name):
+            return False
+        end = content + size
+    return end <= len(data) <= end + 1
+
+
+def _chunks(data: bytes, start: int = 12) -> Iterator[tuple[bytes, int, int]]:
+    """The chunks of a RIFF file: name, start of the content, declared bytes."""
+    order = _byte_order(data)
+    for _ in range(_MOST_PIECES):
+        if start + 8 > len(data):
+            return
+        size = int.from_bytes(data[start + 4 : start + 8], order)
+        yield data[start : start + 4], start + 8, size
+        start += 8 + size + size % 2
+
+
+def _wave(data: bytes) -> int:
+    samples = _wave_data(data)
+    return 0 if samples is None or samples.is_open else samples.start + samples.size
+
+
+def _wave64(data: bytes) -> int:
+    """Sony's WAV of 64-bit sizes: its own one, if it was not left open."""
+    size = int.from_bytes(data[16:24], "little")
+    return 0 if size > MAX_MEDIA_BYTES else size
+
+
+def _avi(data: bytes) -> int:
+    end = 12
+    for name, start, size in _chunks(data):
+        if name == b"LIST" and size in _STREAMED_SIZES:
+            return 0
+        if name not in _AVI_CHUNKS:
+            break
+        end = start + size + size % 2
+    return end
 
 
 def _iso(data: bytes) -> int:
@@ -156,8 +266,9 @@ def _mpeg(data: bytes) -> int:
 
 
 _DECLARED: Mapping[str, Callable[[bytes], int]] = {
-    "audio/wav": _riff,
-    "video/x-msvideo": _riff,
+    "audio/wav": _wave,
+    "audio/x-w64": _wave64,
+    "video/x-msvideo": _avi,
     "audio/mp4": _iso,
     "video/mp4": _iso,
     "video/quicktime": _iso,

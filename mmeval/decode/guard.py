@@ -41,7 +41,7 @@ _UNSUPPORTED_CLASSES = (
 """Errors of PyAV, by name: the package is optional."""
 _UNSUPPORTED_WORDS = re.compile(
     r"\b(?:unsupported|not (?:yet )?(?:supported|implemented|available)|"
-    r"unknown (?:pixel mode|raw mode|compression)|cannot handle)\b",
+    r"unknown (?:pixel mode|raw mode|compression|data organization)|cannot handle)\b",
     re.IGNORECASE,
 )
 """How Pillow and trimesh say that they do not read something: they have neither classes

@@ -12,6 +12,9 @@ from mmeval.decode.apart import Step, steps_apart
 from mmeval.decode.guard import decoding, not_read, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
+from mmeval.decode.three_d.gltf import plain_glb
+from mmeval.decode.three_d.ply_faces import with_triangles
+from mmeval.decode.three_d.texts import plain_obj, plain_off, plain_ply
 from mmeval.errors import CorruptMediaError
 
 if TYPE_CHECKING:
@@ -24,10 +27,11 @@ _MESH_TYPES = {
     "model/ply": "ply",
     "model/stl": "stl",
     "model/gltf-binary": "glb",
+    "model/gltf+json": "gltf",
 }
 
-_UNREAD_OFF = re.compile(rb"(?:ST)?C?N?(?:OFF BINARY|4n?OFF|nOFF)\s")
-"""Binary, or of other than three dimensions."""
+
+_MATERIAL = "model/mtl"
 
 
 class MeshArrays(NamedTuple):
@@ -39,12 +43,13 @@ class MeshArrays(NamedTuple):
 
 
 def mesh_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> MeshArrays:
-    """The geometry of an obj, off, ply, stl or glb: a mesh; without faces, points.
+    """The geometry of an obj, off, ply, stl, glb or gltf; without faces, points.
 
     Materials, textures and colours are left out, references to other files are not
     followed, the parts of a scene are put together where it places them, vertices at
     one place are merged. Read-only arrays, made without importing trimesh into this
-    process. Raises the errors of this package.
+    process. Raises the errors of this package; what a file requires and mmeval does not
+    read (packed geometry, buffers in other files) is unsupported.
     """
     return _arrays(media, limits)
 
@@ -77,6 +82,8 @@ def _arrays(media: Media, limits: DecodeLimits, **options: bool) -> MeshArrays:
 
     data = whole_bytes(media, limits)
     kind = _MESH_TYPES.get(media.mime)
+    if media.mime == _MATERIAL:
+        raise CorruptMediaError(f"{media.label}: it is a material without geometry")
     if kind is None:
         raise not_read(media, ["3d"], f"not one of {', '.join(_MESH_TYPES.values())}")
     with decoding(media, "a mesh"):
@@ -108,20 +115,13 @@ def mesh_steps(
     import trimesh
 
     _import_readers()
-    bare: Any = {"skip_materials": True} if kind in ("obj", "glb") else {}
+    file_type = "glb" if kind == "gltf" else kind
+    bare: Any = {"skip_materials": True} if file_type in ("obj", "glb") else {}
 
     def build() -> Iterator[Step]:
-        if kind == "off" and _UNREAD_OFF.match(media.read()):
-            raise NotImplementedError(
-                "an OFF that is binary or not of three dimensions"
-            )
-        data = (
-            _with_wide_numbers(media.read())
-            if plain and kind == "ply"
-            else media.read()
-        )
+        data = _readable(media, kind, exact=plain)
         scene = trimesh.load_scene(
-            io.BytesIO(data), file_type=kind, resolver={}, process=False, **bare
+            io.BytesIO(data), file_type=file_type, resolver={}, process=False, **bare
         )
         vertices, faces = _one_geometry(
             media, scene, merged=not plain, with_faces=with_faces
@@ -141,6 +141,21 @@ def mesh_steps(
         yield Step({}, tuple(array.tobytes() for array in kept))
 
     return build()
+
+
+def _readable(media: Media, kind: str, *, exact: bool) -> bytes:
+    """The file in the form that trimesh reads; ``exact``: with all digits."""
+    data = media.read()
+    if kind in ("glb", "gltf"):
+        return plain_glb(media, data)
+    if kind == "off":
+        return plain_off(media, data)
+    if kind == "obj":
+        return plain_obj(data)
+    if kind == "ply":
+        data = with_triangles(plain_ply(data))
+        return _with_wide_numbers(data) if exact else data
+    return data
 
 
 def _with_wide_numbers(data: bytes) -> bytes:

@@ -17,9 +17,12 @@ def clip_of(
     form: str = "matroska",
     codec: str = "ffv1",
     pixels: str = "yuv420p",
+    turned: int = 0,
+    mirrored: bool = False,
 ) -> Media:
     """By default without loss of brightness; ten frames a second. Without pictures it
-    has a track and no frame."""
+    has a track and no frame. Players turn it by degrees, against the clock, and then
+    exchange left and right where it is ``mirrored``."""
     import av
 
     file = io.BytesIO()
@@ -28,6 +31,8 @@ def clip_of(
         stream: Any = out.add_stream(codec, rate=10)
         stream.height, stream.width = frames[0].shape[:2] if frames else (32, 32)
         stream.pix_fmt = pixels
+        if turned or mirrored:
+            stream.set_display_rotation(turned, hflip=mirrored)
         for number, one in enumerate(frames):
             frame = av.VideoFrame.from_ndarray(one, format="rgb24")
             frame.pts = number

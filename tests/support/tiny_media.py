@@ -1,6 +1,7 @@
 """Tiny media of every kind, made when a test asks: real files of a few hundred
 bytes."""
 
+import base64
 import io
 import json
 import struct
@@ -147,7 +148,27 @@ def sound_clip(form: str = "mp4", **options: str) -> bytes:
 def glb(**changes: Any) -> bytes:
     """One triangle; ``changes`` replace entries of its JSON, ``blob`` its bytes."""
     blob: bytes = changes.pop("blob", _TRIANGLE)
-    tree: dict[str, Any] = {
+    words = json.dumps(_gltf_tree(changes)).encode()
+    words += b" " * (-len(words) % 4)
+    body = (
+        struct.pack("<II", len(words), 0x4E4F534A)
+        + words
+        + struct.pack("<II", len(blob), 0x004E4942)
+        + blob
+    )
+    return b"glTF" + struct.pack("<II", 2, 12 + len(body)) + body
+
+
+def gltf(**changes: Any) -> bytes:
+    """As ``glb``, in JSON alone; ``uri`` names its bytes, a data URI by default."""
+    blob: bytes = changes.pop("blob", _TRIANGLE)
+    uri = f"data:application/octet-stream;base64,{base64.b64encode(blob).decode()}"
+    buffer = {"byteLength": len(blob), "uri": changes.pop("uri", uri)}
+    return json.dumps(_gltf_tree({"buffers": [buffer], **changes})).encode()
+
+
+def _gltf_tree(changes: Mapping[str, Any]) -> dict[str, Any]:
+    return {
         **{"asset": {"version": "2.0"}, "buffers": [{"byteLength": 36}]},
         **{
             "bufferViews": [{"buffer": 0, "byteLength": 36}],
@@ -163,15 +184,6 @@ def glb(**changes: Any) -> bytes:
             **changes,
         },
     }
-    words = json.dumps(tree).encode()
-    words += b" " * (-len(words) % 4)
-    body = (
-        struct.pack("<II", len(words), 0x4E4F534A)
-        + words
-        + struct.pack("<II", len(blob), 0x004E4942)
-        + blob
-    )
-    return b"glTF" + struct.pack("<II", 2, 12 + len(body)) + body
 
 
 def binary_stl(triangles: int = 1) -> bytes:

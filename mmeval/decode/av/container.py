@@ -11,6 +11,7 @@ from mmeval.decode.guard import decoding, not_read
 from mmeval.decode.limits import DecodeLimits
 
 AV_FORMATS = {
+    "audio/wav": "wav",
     "audio/mp4": "mp4",
     "audio/aac": "aac",
     "audio/flac": "flac",
@@ -21,6 +22,7 @@ AV_FORMATS = {
     "video/x-matroska": "matroska",
     "video/x-msvideo": "avi",
     "video/mpeg": "mpeg",
+    "video/mp2t": "mpegts",
     "video/ogg": "ogg",
     "video/x-flv": "flv",
     "image/gif": "gif",
@@ -52,6 +54,7 @@ def opened(media: Media, data: bytes, limits: DecodeLimits) -> Any:
         io.BytesIO(data), format=name, metadata_errors="replace", options=options
     )
     for stream in container.streams.video:
+        # there is none for a codec without a decoder
         if stream.codec_context is not None:
             stream.codec_context.options = most
     return container

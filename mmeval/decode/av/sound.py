@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mmeval.content.media import Media
 from mmeval.decode.av.container import AV_FORMATS, opened, require_codec
 from mmeval.decode.av.unread_sound import is_unread
+from mmeval.decode.container_header import wave_format, whole_wave
 from mmeval.decode.guard import decoding, not_read, quiet, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
@@ -22,8 +23,18 @@ if TYPE_CHECKING:
     import numpy as np
 
 _SOUND_FILE_MIMES = frozenset(
-    ("audio/wav", "audio/flac", "audio/ogg", "audio/mpeg", "audio/aiff")
+    (
+        "audio/wav",
+        "audio/x-w64",
+        "audio/flac",
+        "audio/ogg",
+        "audio/mpeg",
+        "audio/aiff",
+    )
 )
+_WAVE = "audio/wav"
+_WHOLE_NUMBERS_OF_64_BITS = (1, 64)
+"""Code and bits of a WAV that libsndfile does not read, and PyAV does."""
 _UNKNOWN_LENGTH = 1 << 62
 """Frames that libsndfile reports when a FLAC stream does not say how long it is; it
 cannot read those to the end."""
@@ -139,6 +150,10 @@ def _blocks(
 ) -> Generator[Audio, None, None]:
     """The sound block by block; ``whole`` checks its declared size by the limits."""
     data = whole_bytes(media, limits)
+    if media.mime == _WAVE:
+        data = whole_wave(data)
+        if wave_format(data) == _WHOLE_NUMBERS_OF_64_BITS:
+            return _sound_track_blocks(media, data, limits)
     if media.mime in _SOUND_FILE_MIMES:
         return _sound_file_blocks(media, data, limits, whole=whole)
     if media.mime in AV_FORMATS:

@@ -6,20 +6,15 @@ short unimplemented. So the header is read here.
 
 from __future__ import annotations
 
-import re
-from typing import Literal
+from collections.abc import Collection, Mapping
 
-_FMT = re.compile(rb"fmt .{4}(..).{12}(..)", re.DOTALL)
-"""The number of the codec, and the bits of a sample."""
-_HEAD_BYTES = 4096
-_FLOAT = 0x0003
-_WAV_CODECS = frozenset(
-    (0x0001, 0x0002, 0x0006, 0x0007, 0x0011, 0x0031, 0x0038, 0x0040, 0x0055, 0xFFFE)
-)
-"""Numbers of the codecs in WAV that libsndfile reads besides floats: integers,
-Microsoft's ADPCM, A-law, mu-law, IMA's ADPCM, GSM, NMS, G.721, MP3, and the one that
-names the codec elsewhere."""
-_FLOAT_DEPTHS = (32, 64)
+from mmeval.decode.container_header import wave_format
+
+_WAV_BITS: Mapping[int, Collection[int]] = {1: range(1, 33), 3: (32, 64)}
+"""Bits a sample that libsndfile reads, of whole numbers and of floats."""
+_WAV_CODECS = (0x02, 0x06, 0x07, 0x11, 0x31, 0x38, 0x40, 0x55)
+"""Other codecs in WAV that libsndfile reads: Microsoft's ADPCM, A-law, mu-law, IMA's
+ADPCM, GSM, NMS, G.721, MP3."""
 _FLAC_DEPTHS = (8, 16, 24)
 _STREAM_INFO = b"\0\0\0\x22"
 _OGG_CODECS = (b"Speex   ", b"CELT    ", b"PCM     ", b"\x80theora", b"fishead\0")
@@ -50,12 +45,6 @@ def _flac_depth(data: bytes) -> int:
 
 
 def _is_foreign_wav(data: bytes) -> bool:
-    order: Literal["big", "little"] = "big" if data.startswith(b"RIFX") else "little"
-    found = _FMT.search(data, 12, _HEAD_BYTES)
-    if found is None:
-        return False
-    codec = int.from_bytes(found[1], order)
-    bits = int.from_bytes(found[2], order)
-    if codec == _FLOAT:
-        return bits not in _FLOAT_DEPTHS
-    return codec not in _WAV_CODECS
+    code, bits = wave_format(data)
+    is_read = code in _WAV_CODECS or bits in _WAV_BITS.get(code, ())
+    return code != 0 and not is_read

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from mmeval.content.media import Media
 from mmeval.decode.av.container import opened, require_codec
@@ -21,12 +21,16 @@ if TYPE_CHECKING:
 
     Grey: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
     """Of shape (height, width)."""
+    Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
+    """Of shape (height, width, 3)."""
 
 T = TypeVar("T")
 
 _SEEK_SECONDS = 2.0
 """Below this distance, decoding the frames between is cheaper than seeking to a key
 frame."""
+_FIRST_PACKETS = 100
+"""Packets in which a video's first frame is looked for, to learn how it is turned."""
 _BRIGHTNESS_FIRST = frozenset(
     f"yuv{full}{how}p" for full in ("", "j") for how in ("420", "422", "444")
 ) | {"nv12"}
@@ -38,18 +42,21 @@ _FULL_RANGE = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """A frame: place in decoding order, time (s), pixels (height, width, 3) uint8."""
+    """A frame: place in decoding order, time (s), pixels (height, width, 3) uint8.
+
+    It is upright, turned and mirrored as the container or the stream says.
+    """
 
     index: int
     time: float
-    rgb: np.ndarray[Any, np.dtype[np.uint8]]
+    rgb: Pixels
 
 
 @dataclass(frozen=True, slots=True)
 class VideoInfo:
     """What a video declares; ``seconds`` is 0 where its length is not declared.
 
-    Width and height are in pixels, ``rate`` in frames per second.
+    Width and height are in pixels of the upright frame, ``rate`` in frames per second.
     """
 
     width: int
@@ -88,7 +95,7 @@ def frames_at(
         ):
             if index in wanted:
                 with decoding(media, "video"), warnings.catch_warnings(action="ignore"):
-                    rgb = frame.to_ndarray(format="rgb24")
+                    rgb = _upright(frame)
                 yield Frame(index, moment, rgb)
 
 
@@ -111,7 +118,7 @@ def frames_by_change(
         for index, (moment, frame) in enumerate(frames):
             with decoding(media, "video"), warnings.catch_warnings(action="ignore"):
                 chosen = wanted(index, changes.of(frame))
-                rgb = frame.to_ndarray(format="rgb24") if chosen else None
+                rgb = _upright(frame) if chosen else None
             if rgb is not None:
                 yield Frame(index, moment, rgb)
     if index < 0:
@@ -162,6 +169,45 @@ def _shades(frame: Any) -> tuple[Grey, float]:
     return rows[: frame.height, : frame.width], 1.0 if full else 255 / 219
 
 
+class _Turn(NamedTuple):
+    """How stored pixels are shown: rows and columns are exchanged, then mirrored."""
+
+    is_quarter: bool
+    mirrors_columns: bool
+    mirrors_rows: bool
+
+
+def _turn_of(frame: Any) -> _Turn:
+    """How a frame is turned, by its display matrix; to the nearest quarter of a
+    circle."""
+    import numpy as np
+
+    matrix = frame.side_data.get("DISPLAYMATRIX")
+    if matrix is None:
+        return _Turn(False, False, False)
+    # (a b u, c d v, x y w): a pixel (column, row) is shown at (a*column + c*row,
+    # b*column + d*row)
+    a, b, _, c, d, *_ = np.frombuffer(matrix, np.int32).tolist()
+    if abs(b) > abs(a):
+        return _Turn(True, c < 0, b < 0)
+    return _Turn(False, a < 0, d < 0)
+
+
+def _upright(frame: Any) -> Pixels:
+    """A frame's pixels as they are shown."""
+    import numpy as np
+
+    pixels: Pixels = frame.to_ndarray(format="rgb24")
+    turn = _turn_of(frame)
+    if turn.is_quarter:
+        pixels = pixels.swapaxes(0, 1)
+    if turn.mirrors_columns:
+        pixels = pixels[:, ::-1]
+    if turn.mirrors_rows:
+        pixels = pixels[::-1]
+    return np.ascontiguousarray(pixels)
+
+
 def frame_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
     """The number of frames, counted by decoding: a container's count may be wrong.
     Raises the errors of this package."""
@@ -201,7 +247,11 @@ def _passed(
 
 
 def video_info(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> VideoInfo:
-    """What the container declares, no frame decoded. Raises this package's errors."""
+    """What the container declares. Raises this package's errors.
+
+    The first frame is decoded to learn how it is turned; one that is damaged is taken
+    as upright.
+    """
     need("av", "video")
     data = whole_bytes(media, limits)
     with decoding(media, "video"), quiet(), opened(media, data, limits) as container:
@@ -211,12 +261,28 @@ def video_info(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> VideoI
             if stream.duration
             else (container.duration or 0) / 1e6
         )
+        width, height = stream.width, stream.height
+        if _is_on_its_side(container, stream):
+            width, height = height, width
         return VideoInfo(
-            stream.width,
-            stream.height,
+            width,
+            height,
             float(stream.average_rate or 0),
             max(0.0, float(length)),
         )
+
+
+def _is_on_its_side(container: Any, stream: Any) -> bool:
+    """Whether the first frame is turned by a quarter; PyAV knows it of frames alone."""
+    import av
+
+    try:
+        for packet in islice(container.demux(stream), _FIRST_PACKETS):
+            for frame in packet.decode():
+                return _turn_of(frame).is_quarter
+    except av.FFmpegError:
+        return False
+    return False
 
 
 def _video_stream(media: Media, container: Any, limits: DecodeLimits) -> Any:
@@ -244,7 +310,7 @@ def _video_frames(
         frames = track.frames() if times is None else _at_times(track, times)
         index = -1
         for index, (moment, frame) in enumerate(frames):
-            yield Frame(index, moment, frame.to_ndarray(format="rgb24"))
+            yield Frame(index, moment, _upright(frame))
         if index < 0 and times is None:
             raise CorruptMediaError(f"{media.label}: no picture in it can be decoded")
 

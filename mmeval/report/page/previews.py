@@ -44,7 +44,14 @@ NO_TIME = "not drawn: the time at the end of the run was up; mmeval report makes
 
 _DRAWN = ("image/svg+xml", "image/tiff")
 """Pictures that browsers do not show, or that could hold scripts."""
-_MESHES = ("model/obj", "model/off", "model/ply", "model/stl", "model/gltf-binary")
+_MESHES = (
+    "model/obj",
+    "model/off",
+    "model/ply",
+    "model/stl",
+    "model/gltf-binary",
+    "model/gltf+json",
+)
 
 
 class Previews:

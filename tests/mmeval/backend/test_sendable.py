@@ -243,10 +243,14 @@ def test_a_file_that_has_changed_or_gone_is_no_fault_of_the_medium(
             == "internal"
         )
         path.unlink(missing_ok=True)
-    # which cannot be read here
-    gltf = Media.from_bytes(b'{"asset": {"version": "2.0"}}', "a.gltf")
-    kind, message = error_of(of_medium(gltf, "3d"), SEEING)
-    assert (kind, "model/gltf+json" in message) == ("unsupported", True)
+
+
+def test_a_sound_medium_that_is_not_read_here_is_unsupported_or_sent_as_it_is() -> None:
+    elsewhere = Media.from_bytes(tiny_media.gltf(uri="cube.bin"))
+    kind, message = error_of(of_medium(elsewhere, "3d"), SEEING)
+    assert (kind, "cube.bin" in message) == ("unsupported", True)
+    asked = of_medium(elsewhere, "3d")
+    assert sendable(asked, ALL) == (asked.request, (), None)
 
 
 def test_only_routes_that_may_be_gone_are_part_of_the_name_of_a_call(
@@ -256,7 +260,7 @@ def test_only_routes_that_may_be_gone_are_part_of_the_name_of_a_call(
     assert route_mark(call("3d", routes=()), SEEING) == ""
     drawn = route_mark(call("3d"), SEEING)
     assert (len(drawn), drawn != route_mark(call("document"), SEEING)) == (8, True)
-    newer = {**ROUTES, "3d->renders": replace(ROUTES["3d->renders"], version=2)}
+    newer = {**ROUTES, "3d->renders": replace(ROUTES["3d->renders"], version=3)}
     monkeypatch.setattr(module, "ROUTES", newer)
     # without its memory
     monkeypatch.setattr(module, "_of_inputs", module._of_inputs.__wrapped__)

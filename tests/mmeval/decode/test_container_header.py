@@ -3,13 +3,22 @@ from collections.abc import Callable
 
 import pytest
 
+from mmeval import decode
 from mmeval.content.media import Media
-from mmeval.decode.container_header import MAX_EDITS, check_tables, missing_bytes
+from mmeval.decode.container_header import (
+    MAX_EDITS,
+    check_tables,
+    missing_bytes,
+    whole_wave,
+)
+from mmeval.errors import CorruptMediaError
 from tests.support import tiny_media as tiny
 
 CONTAINERS = {
     **{
         "wav": tiny.wav(),
+        "rf64": tiny.sound("RF64"),
+        "w64": tiny.sound("W64"),
         "aiff": tiny.sound("AIFF"),
         "vorbis": tiny.sound("OGG", "VORBIS"),
     },
@@ -51,6 +60,67 @@ def test_an_mp3_lacks_what_its_first_frame_counts_and_a_stream_with_open_sizes_n
     for size in (b"\xff\xff\xff\xff", bytes(4)):
         assert missing_bytes(data[:40] + size + data[44:], "audio/wav") == 0
     assert missing_bytes(b"wo", "text/plain") == 0
+
+
+WAVE = tiny.wav()
+MORE = b"LIST\x04\0\0\0INFO"
+WIDE = (
+    b"\xff\xff\xff\xffWAVEds64\x1c\0\0\0" + bytes(8) + (1600).to_bytes(8, "little")
+) + bytes(12)
+
+
+def with_sizes(whole: int, samples: int, data: bytes = WAVE) -> bytes:
+    """A WAV of 800 samples, 1,600 bytes, that declares other sizes."""
+    sizes = [size.to_bytes(4, "little") for size in (whole, samples)]
+    return data[:4] + sizes[0] + data[8:40] + sizes[1] + data[44:]
+
+
+def wide(form: bytes, samples: int, declared: int = 1600) -> bytes:
+    """A WAV with sizes of 64 bits."""
+    sizes = WIDE.replace((1600).to_bytes(8, "little"), declared.to_bytes(8, "little"))
+    return form + sizes + WAVE[12:40] + b"\xff\xff\xff\xff" + WAVE[44 : 44 + samples]
+
+
+OPEN = {
+    "nothing": with_sizes(0, 0),
+    "no samples": with_sizes(len(WAVE) - 8, 0),
+    "the most of 32 bits": with_sizes(0xFFFFFFFF, 0xFFFFFFFF),
+    "the most, less a head": with_sizes(0x7FFFFFFF, 0x7FFFFFFF - 44),
+    "a round number": with_sizes(0, 0x7FFFF000),
+    "more than the whole": with_sizes(len(WAVE) - 8, 5000),
+    "the size of the file, twice": with_sizes(len(WAVE), len(WAVE)),
+    "nothing, and some": with_sizes(0, 400_000_000),
+    "wide, nothing": wide(b"RF64", 1600, 0),
+    "wide, the most": wide(b"RF64", 1600, 2**64 - 1),
+}
+
+
+@pytest.mark.parametrize("data", OPEN.values(), ids=OPEN)
+def test_samples_whose_size_was_left_open_reach_to_the_end(data: bytes) -> None:
+    assert missing_bytes(data, "audio/wav") == 0
+    sound = decode.audio(Media.from_bytes(data))
+    assert sound.samples.shape == (800, 1)
+    assert set(sound.samples.flat) == {0.5}
+
+
+def test_samples_of_64_bit_sizes_are_read_and_missed() -> None:
+    for form in (b"RF64", b"BW64"):
+        assert len(decode.audio(Media.from_bytes(wide(form, 1600))).samples) == 800
+        assert missing_bytes(wide(form, 1000), "audio/wav") == 600
+
+
+@pytest.mark.parametrize("size", [4, 4000, 400_000_000])
+def test_a_wav_whose_samples_end_early_is_cut_short(size: int) -> None:
+    cut = with_sizes(36 + 1600 + size, 1600 + size)
+    assert missing_bytes(cut, "audio/wav") == size
+
+
+def test_a_wav_without_samples_before_other_chunks_holds_none() -> None:
+    for more in (b"", MORE, MORE + MORE):
+        empty = with_sizes(36 + len(more), 0)[:44] + more
+        assert whole_wave(empty) == empty
+        with pytest.raises(CorruptMediaError, match="no samples"):
+            decode.audio(Media.from_bytes(empty))
 
 
 def box(name: bytes, *inner: bytes) -> bytes:

@@ -58,6 +58,47 @@ def test_the_limits_are_inclusive_and_damage_is_a_typed_error(decoder: Any) -> N
         decoder(Media.from_bytes(tiny.picture()[:40]))
 
 
+BITS_OF_TIFF = bytes.fromhex("0201 0300 0300 0000")
+"""The head of the entry for the bits of three colours."""
+
+
+def of_another_depth(form: str) -> bytes:
+    """A picture that declares a depth which Pillow does not read."""
+    data = bytearray(tiny.picture(form))
+    if form == "BMP":
+        data[28] = 12
+    if form == "JPEG":
+        data[data.index(b"\xff\xc0") + 4] = 12
+    if form == "TIFF":
+        place = data.index(BITS_OF_TIFF) + len(BITS_OF_TIFF)
+        start = int.from_bytes(data[place : place + 4], "little")
+        data[start : start + 6] = (12).to_bytes(2, "little") * 3
+    return bytes(data)
+
+
+@pytest.mark.parametrize("form", ["BMP", "JPEG", "TIFF"])
+def test_a_depth_that_is_not_read_is_unsupported(form: str) -> None:
+    with pytest.raises(UnsupportedMediaError):
+        decode.image(Media.from_bytes(of_another_depth(form)))
+
+
+@pytest.mark.parametrize(
+    "start",
+    [b"\0\0\0\x1cftypheic\0\0\0\0", b"8BPS\0\x01" + bytes(8)],
+    ids=["heic", "psd"],
+)
+def test_a_format_without_a_decoder_is_unsupported(start: bytes) -> None:
+    media = Media.from_bytes(start + bytes(100))
+    with pytest.raises(UnsupportedMediaError, match=media.mime):
+        decode.image(media)
+    with pytest.raises(CorruptMediaError, match=media.mime):
+        decode.audio(media)
+
+
+def test_a_picture_with_offsets_of_64_bits_is_read() -> None:
+    assert decode.image(medium("TIFF", big_tiff=True)).size == (8, 4)
+
+
 ANIMATED = medium(
     "WEBP", save_all=True, append_images=[Image.new("RGB", (8, 4), "red")]
 )

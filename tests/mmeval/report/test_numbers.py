@@ -58,7 +58,14 @@ def test_tasks_stand_below_groups_slices_below_both_and_a_number_that_a_run_lack
             ["1", "0.2500", "0.5000"],
         ),
     ],
-    ids=["subset", "of an unknown number", "all of them", "unfinished", "no option", "missing"],
+    ids=[
+        "subset",
+        "of an unknown number",
+        "all of them",
+        "unfinished",
+        "no option",
+        "missing",
+    ],
 )
 def test_a_row_has_the_notes_of_its_run(
     given: dict[str, Any], ours: dict[str, Any], numbers: list[str]

@@ -452,6 +452,9 @@ _MESHES: Makers = {
         tiny.PLAIN_OBJ + b"f" + b" 1" * 1_000_000
     ),
     "ply without an end": lambda: b"ply\nformat ascii 1.0\n" + b"comment a\n" * 500_000,
+    "ply of remarks alone": lambda: (
+        b"ply\nformat ascii 1.0\n" + b"obj_info a\n" * 500_000 + b"end_header\n"
+    ),
     "stl of a million solids": lambda: (
         b"solid a\nfacet normal 0 0 1\nendsolid a\n" * 200_000
     ),
@@ -459,6 +462,16 @@ _MESHES: Makers = {
         accessors=[_accessor(count=100_000)]
     ),
     "glb that shows a large mesh often": _shown_large,
+    "gltf of a million escapes": lambda: tiny.gltf(uri="data:," + "%41" * 1_000_000),
+    "gltf of a hundred thousand fans": lambda: tiny.gltf(
+        meshes=[{"primitives": [{"attributes": {"POSITION": 0}, "mode": 6}] * 100_000}]
+    ),
+    "glb whose numbers overlap": lambda: tiny.glb(
+        blob=bytes(2_000_012),
+        buffers=[{"byteLength": 2_000_012}],
+        bufferViews=[{"buffer": 0, "byteLength": 2_000_012, "byteStride": 1}],
+        accessors=[_accessor(count=1_999_998)],
+    ),
     "glb whose json is a bomb of arrays": lambda: _json(b"[" * 3_000_000),
     "glb whose json is of wrong types": lambda: tiny.glb(
         meshes={"a": "b"}, nodes="none"

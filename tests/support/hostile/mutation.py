@@ -41,6 +41,8 @@ def media() -> Iterator[Whole]:
         yield Whole(form, ("image",), tiny.picture(form, size=(33, 17)))
     for form, coding in (
         ("WAV", None),
+        ("W64", None),
+        ("RF64", None),
         ("FLAC", None),
         ("OGG", "VORBIS"),
         ("MP3", None),
@@ -52,6 +54,7 @@ def media() -> Iterator[Whole]:
         ("webm", "vp9"),
         ("avi", "mpeg4"),
         ("flv", "flv"),
+        ("mpegts", "mpeg2video"),
     ):
         yield Whole(form, ("video", "video_info"), tiny.clip(form, codec, frames=5))
     yield Whole(
@@ -69,6 +72,7 @@ def media() -> Iterator[Whole]:
         **plain,
         "binary stl": tiny.binary_stl(3),
         "glb": tiny.glb(),
+        "gltf": tiny.gltf(),
     }.items():
         yield Whole(name, ("mesh",), mesh)
     for name, office in {

@@ -1,4 +1,5 @@
 import math
+import struct
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from mmeval import decode
 from mmeval.content.media import Media
 from mmeval.decode import DecodeLimits, sound_start
-from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.errors import CorruptMediaError, MediaLimitError, UnsupportedMediaError
 from tests.support import tiny_media as tiny
 
 NO_SOUND = (tiny.wav(0), tiny.clip())
@@ -40,6 +41,46 @@ def test_sound_of_every_common_format_is_decoded_with_its_channels_and_values() 
         assert set(sound_start(loud, 0.1).samples) == {math.copysign(1, value)}
     track = decode.audio(Media.from_bytes(tiny.clip(with_sound=True)))
     assert (track.rate, track.samples.shape[1]) == (16000, 2)
+
+
+@pytest.mark.parametrize("depth", ["PCM_24", "PCM_32", "FLOAT", "DOUBLE"])
+@pytest.mark.parametrize("form", ["WAV", "WAVEX", "W64", "RF64"])
+def test_sounds_of_24_to_64_bits_a_sample_are_read(form: str, depth: str) -> None:
+    media = Media.from_bytes(tiny.sound(form, depth))
+    assert media.kind == "audio"
+    assert decode.audio(media).samples == pytest.approx(np.full((9600, 1), 0.5))
+
+
+def wave(code: int, bits: int, samples: bytes) -> Media:
+    """A WAV of 16 kHz in one channel, in any format."""
+    size = bits // 8
+    head = struct.pack("<HHIIHH", code, 1, 16000, 16000 * size, size, bits)
+    chunks = [
+        b"fmt " + struct.pack("<I", len(head)) + head,
+        b"data" + struct.pack("<I", len(samples)) + samples,
+    ]
+    body = b"WAVE" + b"".join(chunks)
+    return Media.from_bytes(b"RIFF" + struct.pack("<I", len(body)) + body)
+
+
+def test_whole_numbers_of_64_bits_are_read() -> None:
+    sound = decode.audio(wave(1, 64, struct.pack("<2q", 2**62, -(2**62))))
+    assert sound.samples.tolist() == [[0.5], [-0.5]]
+
+
+@pytest.mark.parametrize(
+    ("code", "bits"),
+    [(3, 16), (1, 48), (0x161, 16)],
+    ids=["half floats", "48 bits", "wma"],
+)
+def test_a_format_of_wav_that_is_not_read_is_unsupported(code: int, bits: int) -> None:
+    with pytest.raises(UnsupportedMediaError):
+        decode.audio(wave(code, bits, bytes(960)))
+
+
+def test_a_wav_with_a_damaged_head_is_damaged() -> None:
+    with pytest.raises(CorruptMediaError):
+        decode.audio(Media.from_bytes(b"RIFF\x08\0\0\0WAVEfmt " + bytes(20)))
 
 
 def test_samples_that_are_no_numbers_and_a_file_without_sound_are_corrupt() -> None:

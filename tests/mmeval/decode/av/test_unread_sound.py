@@ -15,7 +15,9 @@ def refused(data: bytes, mime: str) -> bool:
     return is_unread(data, mime, caught.value.code)
 
 
-@pytest.mark.parametrize("codec", [b"\x61\1", b"\xff\0", b"\0\x20", b"\x42\0"])
+@pytest.mark.parametrize(
+    "codec", [b"\x61\1", b"\xff\0", b"\0\x20", b"\x42\0"], ids=bytes.hex
+)
 def test_a_wav_of_a_codec_that_is_not_read_is_not_damaged(codec: bytes) -> None:
     assert refused(patched(tiny.wav(), 20, codec), "audio/wav")
 
@@ -45,6 +47,7 @@ def test_a_depth_or_a_codec_that_is_not_read_is_not_damaged(
         (tiny.sound("FLAC")[:10], "audio/flac"),
         (tiny.sound("OGG", "VORBIS")[:40], "audio/ogg"),
     ],
+    ids=["cut WAV", "no format", "cut FLAC", "marks alone", "cut OGG"],
 )
 def test_a_sound_whose_header_is_damaged_is_damaged(data: bytes, mime: str) -> None:
     assert not refused(data, mime)

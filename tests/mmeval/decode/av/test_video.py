@@ -8,7 +8,7 @@ import pytest
 from mmeval import decode
 from mmeval.content.media import Media
 from mmeval.decode import DecodeLimits, VideoInfo
-from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.errors import CorruptMediaError, MediaLimitError, UnsupportedMediaError
 from tests.support import tiny_media as tiny
 from tests.support.clips import clip_of, greys
 from tests.support.decoders import every_frame
@@ -151,6 +151,85 @@ def test_a_change_is_the_mean_over_pixels() -> None:
         clip_of([before, after]), lambda _, change: 19.5 < change < 20.5
     )
     assert frame.index == 1
+
+
+RED_CORNER = np.zeros((32, 48, 3), np.uint8)
+RED_CORNER[:16, :24, 0] = 255
+READINGS: dict[str, Callable[[Media], Any]] = {
+    "all": decode.video,
+    "by time": lambda media: decode.video(media, times=[0.1]),
+    "by place": lambda media: decode.frames_at(media, [1]),
+    "by change": lambda media: decode.frames_by_change(media, lambda at, _: at == 1),
+}
+
+
+def red_corner(pixels: Any) -> str:
+    """The corner that is red, of a picture that has one."""
+    height, width = pixels.shape[0] // 2, pixels.shape[1] // 2
+    reds = {
+        "top left": pixels[:height, :width, 0].mean(),
+        "top right": pixels[:height, width:, 0].mean(),
+        "bottom left": pixels[height:, :width, 0].mean(),
+        "bottom right": pixels[height:, width:, 0].mean(),
+    }
+    return max(reds, key=lambda corner: float(reds[corner]))
+
+
+@pytest.mark.parametrize(
+    ("turned", "mirrored", "corner", "size"),
+    [
+        (0, False, "top left", (48, 32)),
+        (90, False, "bottom left", (32, 48)),
+        (180, False, "bottom right", (48, 32)),
+        (-90, False, "top right", (32, 48)),
+        (0, True, "top right", (48, 32)),
+        (180, True, "bottom left", (48, 32)),
+        (90, True, "bottom right", (32, 48)),
+        (-90, True, "top left", (32, 48)),
+    ],
+)
+def test_frames_are_turned_and_mirrored_as_the_container_says(
+    turned: int, mirrored: bool, corner: str, size: tuple[int, int]
+) -> None:
+    clip = clip_of(
+        [RED_CORNER] * 2, form="mp4", codec="mpeg4", turned=turned, mirrored=mirrored
+    )
+    frame = next(decode.video(clip))
+    assert red_corner(frame.rgb) == corner
+    assert frame.rgb.shape == (size[1], size[0], 3)
+    info = decode.video_info(clip)
+    assert (info.width, info.height) == size
+
+
+@pytest.mark.parametrize("read", READINGS.values(), ids=READINGS)
+def test_every_reading_of_frames_turns_them(read: Callable[[Media], Any]) -> None:
+    clip = clip_of([RED_CORNER] * 2, form="mp4", codec="mpeg4", turned=-90)
+    for frame in read(clip):
+        assert red_corner(frame.rgb) == "top right"
+        assert frame.rgb.flags.c_contiguous
+
+
+def test_a_transport_stream_is_read_as_a_video() -> None:
+    plain = tiny.clip("mpegts", "mpeg2video")
+    packets = [plain[start : start + 188] for start in range(0, len(plain), 188)]
+    timed = b"".join(bytes(4) + packet for packet in packets)
+    for data in (plain, timed):
+        media = Media.from_bytes(data)
+        assert media.mime == "video/mp2t"
+        assert decode.frame_count(media) == 20
+
+
+def test_a_codec_without_a_decoder_is_unsupported() -> None:
+    film = tiny.clip("matroska", "ffv1").replace(b"FFV1", b"zzzz")
+    silent = Media.from_bytes(film)
+    with pytest.raises(UnsupportedMediaError, match="codec"):
+        decode.video_info(silent)
+    with pytest.raises(UnsupportedMediaError, match="codec"):
+        decode.frame_count(silent)
+    sound = tiny.sound_clip("matroska").replace(b"A_AAC", b"A_ZZZ")
+    heard = Media.from_bytes(sound)
+    with pytest.raises(UnsupportedMediaError, match="codec"):
+        decode.audio(heard)
 
 
 def test_a_clip_without_a_frame_has_no_picture() -> None:

@@ -93,6 +93,12 @@ def test_svg_pages_and_meshes_are_drawn_before_the_browser(tmp_path: Path) -> No
     )
 
 
+def test_a_mesh_in_json_is_drawn_like_a_binary_one(tmp_path: Path) -> None:
+    shown = part(tmp_path, "3d", tiny_media.gltf(), "a.gltf")
+    _, mesh = called(tmp_path / "new" / shown["mesh"], "mesh")
+    assert mesh["box"] == [[0, 0, 0], [1, 1, 0]]
+
+
 def test_the_first_pages_of_a_document_are_pictures_which_the_next_report_takes_over(
     tmp_path: Path,
 ) -> None:

@@ -1,0 +1,168 @@
+"""The faces of a binary PLY that differ in their number of corners."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_NUMBERS = {
+    "char": "b",
+    "int8": "b",
+    "uchar": "B",
+    "uint8": "B",
+    "short": "h",
+    "int16": "h",
+    "ushort": "H",
+    "uint16": "H",
+    "int": "i",
+    "int32": "i",
+    "uint": "I",
+    "uint32": "I",
+    "int64": "q",
+    "uint64": "Q",
+    "float16": "e",
+    "float": "f",
+    "float32": "f",
+    "double": "d",
+    "float64": "d",
+}
+"""The code of ``struct`` for a type."""
+_END = b"\nend_header\n"
+_TRIANGLE = 3
+
+
+class _Property(NamedTuple):
+    """A number of an element; in a list, ``length`` is the type of its count."""
+
+    name: str
+    number: str
+    length: str = ""
+
+
+class _Element(NamedTuple):
+    name: str
+    rows: int
+    properties: list[_Property]
+
+
+class _Faces(NamedTuple):
+    """The layout of a face: the numbers before and behind its list of corners."""
+
+    before: struct.Struct
+    corners: _Property
+    behind: struct.Struct
+    order: str
+
+
+def with_triangles(data: bytes) -> bytes:
+    """A binary PLY whose polygons are cut into triangles, if they differ in corners.
+
+    trimesh takes the number of corners of the first face for that of all. ``data`` has
+    a header without remarks. All other files are returned as they are; a file that ends
+    within a face raises ``struct.error``.
+    """
+    head, end, _ = data.partition(_END)
+    lines = head.decode("latin-1").split("\n")
+    elements = _elements(lines)
+    names = [element.name for element in elements]
+    if not end or "binary" not in lines[1] or "face" not in names:
+        return data
+    order = ">" if "big" in lines[1] else "<"
+    place = names.index("face")
+    faces = _layout(elements[place], order)
+    start = len(head) + len(end)
+    for element in elements[:place]:
+        if faces is None or any(item.length for item in element.properties):
+            return data
+        codes = "".join(item.number for item in element.properties)
+        start += element.rows * struct.calcsize(order + codes)
+    if faces is None or len(data) == _even_end(data, start, elements[place], faces):
+        return data
+    polygons = _polygons(data, start, elements[place].rows, faces)
+    triangles = _triangles(polygons)
+    header = [
+        *_lines_before(lines, "face"),
+        f"element face {len(triangles)}",
+        f"property list uchar int {faces.corners.name}",
+    ]
+    vertices = data[len(head) + len(end) : start]
+    row = struct.Struct(f"{order}B{_TRIANGLE}i")
+    rows = [row.pack(_TRIANGLE, *triangle) for triangle in triangles]
+    return "\n".join(header).encode("latin-1") + _END + vertices + b"".join(rows)
+
+
+def _elements(lines: Sequence[str]) -> list[_Element]:
+    elements: list[_Element] = []
+    for line in lines:
+        words = line.split()
+        if words[:1] == ["element"]:
+            elements.append(_Element(words[1], int(words[2]), []))
+        elif words[:2] == ["property", "list"]:
+            listed = _Property(words[4], _NUMBERS[words[3]], _NUMBERS[words[2]])
+            elements[-1].properties.append(listed)
+        elif words[:1] == ["property"]:
+            elements[-1].properties.append(_Property(words[2], _NUMBERS[words[1]]))
+    return elements
+
+
+def _lines_before(lines: Sequence[str], name: str) -> list[str]:
+    """The lines of a header before those of an element."""
+    kept: list[str] = []
+    for line in lines:
+        if line.split()[:2] == ["element", name]:
+            break
+        kept.append(line)
+    return kept
+
+
+def _layout(element: _Element, order: str) -> _Faces | None:
+    """None for faces with another number of lists than one."""
+    lists = [place for place, item in enumerate(element.properties) if item.length]
+    if len(lists) != 1:
+        return None
+    codes = [item.number for item in element.properties]
+    return _Faces(
+        struct.Struct(order + "".join(codes[: lists[0]])),
+        element.properties[lists[0]],
+        struct.Struct(order + "".join(codes[lists[0] + 1 :])),
+        order,
+    )
+
+
+def _even_end(data: bytes, start: int, element: _Element, faces: _Faces) -> int:
+    """The end of the faces if all have as many corners as the first one."""
+    if not element.rows:
+        return start
+    length = struct.Struct(faces.order + faces.corners.length)
+    (corners,) = length.unpack_from(data, start + faces.before.size)
+    number = struct.calcsize(faces.order + faces.corners.number)
+    each = faces.before.size + length.size + corners * number + faces.behind.size
+    return start + element.rows * int(each)
+
+
+def _polygons(
+    data: bytes, start: int, count: int, faces: _Faces
+) -> list[tuple[int, ...]]:
+    length = struct.Struct(faces.order + faces.corners.length)
+    layouts: dict[int, struct.Struct] = {}
+    polygons: list[tuple[int, ...]] = []
+    for _ in range(count):
+        start += faces.before.size
+        (corners,) = length.unpack_from(data, start)
+        start += length.size
+        if corners not in layouts:
+            form = f"{faces.order}{corners}{faces.corners.number}"
+            layouts[corners] = struct.Struct(form)
+        polygons.append(layouts[corners].unpack_from(data, start))
+        start += layouts[corners].size + faces.behind.size
+    return polygons
+
+
+def _triangles(polygons: Sequence[tuple[int, ...]]) -> list[tuple[int, int, int]]:
+    """Fans around the first corner of each polygon, as of polygons in text."""
+    triangles: list[tuple[int, int, int]] = []
+    for corners in polygons:
+        for place in range(1, len(corners) - 1):
+            triangles.append((corners[0], corners[place], corners[place + 1]))
+    return triangles
