@@ -44,7 +44,7 @@ class MediaLook:
     """The packages that are not installed, with the kinds of media that were not
     decoded for lack of them."""
     unsupported: list[str] = field(default_factory=list)
-    """Why media are not read here. A model may read them, so that this is no fault."""
+    """Why media are not read here. It is not a fault, as a model may read them."""
 
     def fault(self, media: Media) -> str:
         """Why a medium cannot be decoded; empty where it can, or was not decoded."""

@@ -32,7 +32,7 @@ def test_a_medium_that_is_cut_short_has_a_fault_and_when_the_seconds_are_over_th
     assert look.remark().startswith("1 of 2 media")
 
 
-def test_a_medium_that_is_not_read_here_is_no_fault_but_noted() -> None:
+def test_a_medium_that_is_not_read_here_is_noted_without_being_a_fault() -> None:
     look = MediaLook()
     names = ("heic", "amr", "pdf with a password")
     assert [look.fault(UNREAD[name].media) for name in names] == [""] * 3
