@@ -237,6 +237,7 @@ def test_files_and_doors_that_pages_name_are_there() -> None:
     assert set(re.findall(r"^\| `mmeval\.(\w+)` \|", section, re.M)) == doors | {
         "errors",
         "plugins",
+        "secrets",
         "wording",
     }
 
