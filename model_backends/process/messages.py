@@ -10,6 +10,7 @@ import math
 import reprlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, NoReturn, get_args
 
 from mmeval.backend import Capabilities, OutputMode
@@ -18,6 +19,7 @@ from mmeval.content import (
     Media,
     Part,
     PartKind,
+    find,
     may_be,
     media_part,
     suffix_for,
@@ -257,7 +259,7 @@ class AnswerReader:
             parts.extend(given)
             room -= sum(part.media.size for part in given if part.media is not None)
             if len(parts) > MAX_PARTS:
-                raise MediaFaultError(f"it has more than {MAX_PARTS:,} parts")
+                raise _too_many_parts()
         return parts
 
     def _parts(self, row: object, room: int) -> Sequence[Part]:
@@ -296,9 +298,20 @@ def _words(kind: PartKind, text: object) -> Sequence[Part]:
     if not isinstance(text, str):
         raise MediaFaultError(f"a part of the kind {kind} has no text")
     if kind == "text":
-        # with placeholders that it may hold
+        # with placeholders that it may hold: each would become a part
+        if len(text) > MAX_PARTS and _tags(text) > MAX_PARTS:
+            raise _too_many_parts()
         return Interleaved.from_text(text).parts
     return (Part(kind, text=text, raw="" if kind == "reasoning" else text),)
+
+
+def _tags(text: str) -> int:
+    """The placeholders of a text, counted to one more than an answer may have parts."""
+    return sum(1 for _ in islice(find(text), MAX_PARTS + 1))
+
+
+def _too_many_parts() -> MediaFaultError:
+    return MediaFaultError(f"it has more than {MAX_PARTS:,} parts")
 
 
 def _inline(row: Mapping[str, Any]) -> bytes:

@@ -102,6 +102,14 @@ def test_an_answer_has_at_most_so_many_parts(
     assert "more than 2 parts" in fault(reader, [part] * 3)
 
 
+def test_the_placeholders_of_a_text_are_parts_too(
+    reader: AnswerReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(messages, "MAX_PARTS", 10)
+    text = "<image1>" * 11
+    assert "more than 10 parts" in fault(reader, [{"kind": "text", "text": text}])
+
+
 def test_the_media_of_an_answer_are_bounded_together(
     reader: AnswerReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
