@@ -11,6 +11,11 @@ from typing import Any
 _NAMES = "(?:api)?keys?|token|secret|password|passwd|credentials?|authorization"
 _SECRET = re.compile(rf"(^|[_-])({_NAMES})$", re.IGNORECASE)
 
+_WORD_NAME = re.compile(
+    r"(?!.*(?:api|auth|access|hf|hub|private|secret))(?:.*keys?|.+token)"
+)
+"""A name such as ``answer_key`` or ``stop_token``, whose value may be a plain word; the
+names of variables are in capitals."""
 _WRITTEN_SECRET = re.compile(
     rf"""((?:^|[^A-Za-z0-9])(?:{_NAMES})"?\s*[=:]\s*"?)[^\s,;"'}}]+""",
     re.IGNORECASE,
@@ -41,10 +46,12 @@ def secret_values(values: Mapping[str, Any]) -> frozenset[str]:
     """The values that are secret by their names, at any depth, or by the option before
     them in a command (``--api-key V``, ``--api-key=V``, ``API_KEY=V``).
 
-    Left out are values that could be words of a text: shorter ones than ``MIN_CHARS``,
-    and plain words such as ``reference``, unless they are long.
+    Left out are values that could be words of an answer: shorter ones than
+    ``MIN_CHARS``, and plain words such as the ``reference`` of an ``answer_key``.
     """
-    return frozenset(value for value in _secrets_in(values) if _is_telling(value))
+    return frozenset(
+        value for name, value in _secrets_in(values) if _is_telling(name, value)
+    )
 
 
 def hidden_names(values: Mapping[str, Any], path: str = "") -> Iterator[str]:
@@ -97,7 +104,8 @@ def _by_name(name: str, value: Any) -> Any:
     return value
 
 
-def _secrets_in(values: Any, name: str = "") -> Iterator[str]:
+def _secrets_in(values: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """The secret values at any depth, each after its name."""
     if isinstance(values, Mapping):
         for inner, value in values.items():
             yield from _secrets_in(value, str(inner))
@@ -107,14 +115,15 @@ def _secrets_in(values: Any, name: str = "") -> Iterator[str]:
         for value in values:
             yield from _secrets_in(value)
     elif _SECRET.search(name) and isinstance(values, str | int):
-        yield str(values)
+        yield name, str(values)
 
 
-def _is_telling(value: str) -> bool:
+def _is_telling(name: str, value: str) -> bool:
     """Whether a value is a secret wherever it stands."""
     if len(value) < MIN_CHARS or _NOT_OF_A_KEY.search(value):
         return False
-    return len(value) >= _LONG_CHARS or _PLAIN_WORD.fullmatch(value) is None
+    may_be_a_word = _WORD_NAME.fullmatch(name) and _PLAIN_WORD.fullmatch(value)
+    return len(value) >= _LONG_CHARS or not may_be_a_word
 
 
 # --- commands
@@ -134,15 +143,16 @@ def _words(command: Any) -> list[str]:
         return command.split()
 
 
-def _secret_words(words: Sequence[str]) -> Iterator[str]:
-    """The secrets of a command; a word of it may be a command itself (``sh -c``)."""
+def _secret_words(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The secrets of a command, each after its option or variable; a word of it may be
+    a command itself (``sh -c``)."""
     before = ""
     for word in words:
         name, equals, value = word.partition("=")
         if equals and _SECRET.search(name):
-            yield value
+            yield name, value
         elif before.startswith("-") and _SECRET.search(before):
-            yield word
+            yield before, word
         elif " " in word:
             yield from _secret_words(_words(word))
         before = word
@@ -151,8 +161,9 @@ def _secret_words(words: Sequence[str]) -> Iterator[str]:
 def _without_secret_words(command: Any) -> Any:
     """A command with its secrets hidden, also plain words and short ones."""
     words = _words(command)
-    secrets = [value for value in _secret_words(words) if len(value) >= _LEAST_CHARS]
-    return without_values(command, secrets)
+    secrets = [value for _, value in _secret_words(words)]
+    long = [value for value in secrets if len(value) >= _LEAST_CHARS]
+    return without_values(command, long)
 
 
 def _holds_hidden(command: Any) -> bool:

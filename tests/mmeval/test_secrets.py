@@ -41,6 +41,16 @@ def test_what_may_be_a_word_of_an_answer_is_not_hidden_wherever_it_stands(
     assert secret_values({"answer_key": value}) == frozenset()
 
 
+@pytest.mark.parametrize("name", ["api_key", "token", "HF_TOKEN", "MY_KEY", "password"])
+def test_a_plain_word_is_a_secret_by_a_name_that_words_do_not_have(name: str) -> None:
+    assert secret_values({name: "supersecret"}) == {"supersecret"}
+
+
+@pytest.mark.parametrize("name", ["key", "answer_key", "stop_token", "sort-key"])
+def test_a_plain_word_is_not_a_secret_by_the_name_of_a_word(name: str) -> None:
+    assert secret_values({name: "Observation"}) == frozenset()
+
+
 def test_a_secret_is_hidden_wherever_it_stands_in_the_settings() -> None:
     given = {"env": {"TOKEN": KEY}, "command": ["curl", f"http://a?t={KEY}"], "n": 2}
     assert without_secrets(given) == {
