@@ -55,6 +55,8 @@ def embedded_medium(text: str, name: str = "") -> Media | None:
 def medium_inside(text: str) -> str:
     """The kind of the first medium that a text holds as base64 or as a data URI; empty
     without any."""
+    if len(text) < _LEAST_CHARS:
+        return ""
     uri = _URI_IN_TEXT.search(text)
     if uri is not None:
         return kind_for(uri["mime"].lower())

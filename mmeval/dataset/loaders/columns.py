@@ -43,6 +43,8 @@ class ColumnTemplates:
     ) -> None:
         self._place = place
         self._names = self._names_of(known)
+        if "input" not in columns and "messages" in self._names:
+            columns = {**columns, "input": "messages"}
         if "input" not in columns:
             raise UsageError(
                 f"{place}: columns: input is missing; its template may read "

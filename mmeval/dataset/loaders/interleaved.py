@@ -65,7 +65,6 @@ from mmeval.dataset.contract import DataSource
 from mmeval.dataset.loaders.media_columns import media_names, with_media
 from mmeval.dataset.loaders.messages import (
     Conversation,
-    is_messages,
     read_message,
     read_messages,
 )
@@ -257,7 +256,7 @@ def read_sample(
     row: dict[str, Any], position: str, resolve: MediaFolder, spellings: Sequence[str]
 ) -> Sample:
     """One row as a sample, with ``position`` for a missing id. Raises UsageError."""
-    is_chat = row.get("input") is None and is_messages(row.get("messages"))
+    is_chat = row.get("input") is None and isinstance(row.get("messages"), list)
     if row.get("input") is None and not is_chat:
         near = [
             str(key) for key in row if key != "input" and _nearest(str(key), ("input",))

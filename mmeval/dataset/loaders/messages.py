@@ -46,6 +46,8 @@ def _is_message(value: Any) -> bool:
 def read_messages(written: Any, reader: ContentReader, where: str) -> Conversation:
     """Messages as ``{"role": ..., "content": ...}``, or ``{"from": ..., "value":
     ...}``. ``<image>`` in a text is the next picture of the row. Raises UsageError."""
+    if not written:
+        raise UsageError(f"{where} is empty")
     counts: dict[str, int] = {}
     messages = [
         read_message(_with_numbers(item, reader, counts), reader, f"{where}[{i}]")

@@ -29,14 +29,14 @@ KEYS = (
         a: 010 | a: .nan | a: !function x.y | a: !!python/name:os.system | 7: x | a: [ | a: b: c | a: &a [*a] | a: no
         7
     """),
-    "filter_list: [{name: x, filter: [{function: regx}, {function: custom}]}]",
-    "filter_list: [{name: x, filter: []}]",
-    "filter_list: [{filter: [{function: take_first_k, k: 2}]}]",
     "include:\n  - 3",
     "prompt_fields: gone\nprompt: '{{ gone }}'",
     "repeats: 1\nrepeats: 2",
     f"a: {'[' * 999}",
     *(f"{key}: x" for key in sorted(REFUSED)),
+    "filter_list: [{name: x, filter: [{function: regx}, {function: custom}]}]",
+    "filter_list: [{name: x, filter: []}]",
+    "filter_list: [{filter: [{function: take_first_k, k: 2}]}]",
 )
 ENTRIES = listed("""
     {metric: exact_mach} | {metric: exact_match, ignore_cas: true} | {metric: strict_structure, mode: uniqe}

@@ -588,3 +588,9 @@ def test_messages_that_are_written_as_a_text_are_read(tmp_path: Path) -> None:
     columns = {"input": "{{ messages | literal }}"}
     sample = single(tmp_path, {"messages": said}, columns)
     assert sample.input[0].content.text == "Which?"
+
+
+def test_messages_are_the_input_where_columns_name_no_other(tmp_path: Path) -> None:
+    said = [{"role": "user", "content": "Which?"}]
+    sample = single(tmp_path, {"messages": said, "answer": "oak"}, {"id": "q{{ 1 }}"})
+    assert (sample.id, sample.input[0].content.text) == ("q1", "Which?")

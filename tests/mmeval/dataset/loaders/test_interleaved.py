@@ -331,3 +331,18 @@ def test_messages_beside_an_input_are_a_label(tmp_path: Path) -> None:
     said = [{"role": "user", "content": "Which?"}]
     made = sample(tmp_path, {"input": "q", "messages": said})
     assert made.metadata == {"messages": said}
+
+
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        ([], "messages is empty"),
+        ([{"role": "user"}], r"messages\[0\] is no message"),
+        ([{"role": "usr", "content": "x"}], "'usr'"),
+    ],
+)
+def test_what_is_wrong_with_messages_is_named(
+    tmp_path: Path, said: Any, word: str
+) -> None:
+    with pytest.raises(RowError, match=word):
+        sample(tmp_path, {"messages": said})
