@@ -119,9 +119,16 @@ def _as_bracket(braces: re.Match[str]) -> str:
     return f"({inner})" if len(inner) == 1 else f" {inner} "
 
 
-def json_answers(text: str) -> list[str] | None:
-    """The texts that a reply of JSON names as its answer; None where the text is not
-    JSON, or has no key for an answer."""
+def is_json(text: str) -> bool:
+    """Whether a text begins and ends as JSON does, perhaps in a fence."""
+    bare = _FENCE.sub("", text).strip()
+    return bare[:1] in ("{", "[", '"') and bare[-1:] in ("}", "]", '"')
+
+
+def json_answers(text: str) -> list[str]:
+    """The texts that the JSON of an answer names as its answer; empty without JSON, and
+    where no key of it is for an answer. The only key of a text that is JSON alone
+    is."""
     bare = _FENCE.sub("", text).strip()
     value = strict_json(bare)
     if isinstance(value, str | list):
@@ -129,15 +136,15 @@ def json_answers(text: str) -> list[str] | None:
     try:
         found = read_object(bare)
     except ReplyError:
-        return None
-    return _answers_of(found) or None
+        return []
+    return _answers_of(found, any_key=is_json(bare))
 
 
-def _answers_of(found: Mapping[str, Any]) -> list[str]:
-    if all(isinstance(value, bool) for value in found.values()):
+def _answers_of(found: Mapping[str, Any], *, any_key: bool) -> list[str]:
+    if any_key and all(isinstance(value, bool) for value in found.values()):
         # {"A": false, "B": true} names the options that are true
         return [key for key, value in found.items() if value]
-    if len(found) == 1:
+    if any_key and len(found) == 1:
         ((key, value),) = found.items()
         # {"C": "oak"} names an option by its key
         is_letter = len(key) == 1 and key.isalpha()
@@ -158,19 +165,20 @@ def _written(value: Any) -> str:
     if isinstance(value, list):
         return " and ".join(str(item) for item in value)
     if isinstance(value, dict):
-        inner = _answers_of(value) if len(value) > 1 else [*map(str, value.values())]
-        return "\n".join(inner)
+        return "\n".join(_answers_of(value, any_key=True))
     return "" if value is None or isinstance(value, bool) else str(value)
 
 
-def tagged_answers(text: str) -> Iterator[str]:
-    """What stands in tags such as ``<answer>``, the last one first, none blank."""
+def tagged_answer(text: str) -> str:
+    """What stands in the last tag such as ``<answer>`` that is not blank; else
+    empty."""
     end = len(text)
     for mark in reversed(list(_ANSWER_TAG.finditer(text))):
         content = text[mark.end() : end].strip()
         if content and not mark["closes"]:
-            yield content
+            return content
         end = mark.start()
+    return ""
 
 
 def boxed_answers(text: str) -> Iterator[str]:

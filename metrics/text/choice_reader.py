@@ -15,10 +15,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from mmeval.metrics.text.choice_markup import (
     boxed_answers,
+    is_json,
     json_answers,
     plain_characters,
     prose,
-    tagged_answers,
+    tagged_answer,
     without_thinking,
 )
 from mmeval.metrics.text.choice_words import any_of
@@ -69,11 +70,13 @@ def find_choice(answer: str, options: Options) -> ChosenOption:
     reader = _Reader(options)
     text = plain_characters(without_thinking(answer))
     in_json = json_answers(text)
-    if in_json is not None:
-        pieces = [reader.in_prose(piece).letter for piece in in_json]
-        return _chosen("json", [letter for letter in pieces if letter])
-    for piece in tagged_answers(text):
-        return reader.in_markup(piece)._replace(rule="tag")
+    chosen = [reader.in_prose(piece).letter for piece in in_json]
+    letters = [letter for letter in chosen if letter]
+    if letters or (in_json and is_json(text)):
+        return _chosen("json", letters)
+    tagged = tagged_answer(text)
+    if tagged:
+        return reader.in_markup(tagged)._replace(rule="tag")
     return reader.in_markup(text)
 
 

@@ -106,6 +106,7 @@ LINES = [
     "C. oak\n\nThe others, fir, yew and elm, have no acorns.",
     "Oak\n\nIt is no fir, as a fir has cones.",
     "A. fir\nB. yew\nC. oak\nD. elm\n\nC",
+    'The answer is C. {"confidence": 0.9}',
     "A and B have needles.\n### Answer\nC",
     "A fir has needles (A).\nA yew has berries (B).\nTherefore: C",
     "**Final Answer**\n\n(C)",
