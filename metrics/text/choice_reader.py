@@ -2,8 +2,8 @@
 
 One reader for all benchmarks: rules in a fixed order, of which the first that finds
 something decides. Texts of options are replaced by a character each before the prose is
-read, so that letters inside of them are no choices, and "not a cat but a dog" is read
-as "not A but B" is.
+read. So letters inside of them do not count as choices, and "not a cat but a dog" is
+read as "not A but B" is.
 """
 
 from __future__ import annotations
@@ -190,11 +190,12 @@ _STATED = re.compile(
     rf"(?:{_OPENS}|{_SIGNS}|\s){{0,12}}{_FILLER}{{0,4}}(?:{_OPENS}|{_SIGNS}){{0,6}}"
     rf"(?:(?P<text>{_OPTION})"
     rf"|(?P<capital>[A-HJ-Z]|I(?!['’]| [a-z]))(?![{_INSIDE_WORD}])"
-    # Small letters that are no word of a language, and others before a mark.
+    # Small letters that are not words of a language, and others before a mark.
     rf"|(?P<small>[b-df-hj-np-tv-xz](?![{_INSIDE_WORD}'’-])"
     rf"|[a-z](?=[.,;:!?)\]\"'”’»\n]|$)))"
 )
-_ARTICLE_BEHIND = re.compile(rf" (?:(?!(?:because|since|due|as|for)\b)[a-z]|{_OPTION})")
+_BEHIND_LETTER = r"(?:because|since|due|as|for|remains|fits|it is|is(?=[.!\n]|$))\b"
+_ARTICLE_BEHIND = re.compile(rf" (?:(?!{_BEHIND_LETTER})[a-z]|{_OPTION})")
 """What follows the article "A", and not the letter."""
 _FURTHER = re.compile(
     # After a comma the letter may begin a clause ("it is C, A has none").
@@ -453,8 +454,8 @@ def _bare(text: str) -> str:
 
 
 def _whole_words(text: str) -> re.Pattern[str]:
-    """A pattern for a text that is no part of a longer word or number. Scripts that are
-    written without blanks have no such edges."""
+    """A pattern for a text that is not part of a longer word or number. Scripts without
+    blanks have no such edges."""
     starts = r"(?<!\w)(?<!\d[.,])" if _has_edges(text[0]) else ""
     ends = r"(?!\w|[.,]\d)" if _has_edges(text[-1]) else ""
     words = re.escape(text).replace(r"\ ", r"\s")

@@ -283,7 +283,7 @@ def test_a_longer_text_hides_a_shorter_one_inside_it() -> None:
     assert find_choice("That must be a hot dog!", ANIMALS).letter == "C"
 
 
-def test_a_letter_inside_the_text_of_an_option_is_no_choice() -> None:
+def test_a_letter_inside_the_text_of_an_option_is_not_a_choice() -> None:
     vitamins = {"A": "Vitamin D", "B": "Vitamin C", "C": "zinc"}
     assert find_choice("It lacks Vitamin C.", vitamins).letter == "B"
 
@@ -314,6 +314,18 @@ def test_the_first_of_two_letters_that_stand_apart_counts() -> None:
 def test_a_letter_without_known_texts_is_read() -> None:
     letters = dict.fromkeys("ABCDEFGHIJ", "")
     assert find_choice("I think it is (J)", letters).letter == "J"
+
+
+@pytest.mark.parametrize(
+    "answer", ["A", "A because it meows", "A it is", "B is not the answer. A is."]
+)
+def test_a_capital_a_is_the_letter_where_no_article_could_stand(answer: str) -> None:
+    assert find_choice(answer, ANIMALS).letter == "A"
+
+
+@pytest.mark.parametrize("answer", ["A good question", "A bird has wings"])
+def test_a_capital_a_before_other_words_is_an_article(answer: str) -> None:
+    assert find_choice(answer, ANIMALS).letter is None
 
 
 @pytest.mark.parametrize("label", ["B", "(b)", "B. a dog", "A dog"])
