@@ -172,6 +172,97 @@ def test_a_lease_is_touched_while_it_is_held(
         assert lease.stat().st_mtime > 2
 
 
+@pytest.mark.usefixtures("without_locks")
+def test_a_starter_that_inspected_a_stale_lease_too_late_puts_the_new_one_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease_of(tmp_path, process=ended_process(), host="another", age=100.0)
+    file = tmp_path / "run.lock"
+    faster: list[Lock] = []
+    rename = Path.rename
+
+    def after_another_starter(path: Path, target: Path) -> Path:
+        monkeypatch.setattr(Path, "rename", rename)
+        faster.append(Lock(file))
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", after_another_starter)
+    with pytest.raises(HeldError, match=f"pid {os.getpid()}"):
+        Lock(file)
+    with closing(faster[0]) as lock:
+        assert lock.lasts
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.lock"]
+
+
+@pytest.mark.usefixtures("without_locks")
+def test_a_lease_whose_holder_gave_a_sign_meanwhile_is_not_taken_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease = lease_of(tmp_path, process=7, host="another", age=100.0)
+    rename = Path.rename
+
+    def after_a_sign(path: Path, target: Path) -> Path:
+        os.utime(lease)
+        monkeypatch.setattr(Path, "rename", rename)
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", after_a_sign)
+    with pytest.raises(HeldError, match="pid 7 on another"):
+        Lock(tmp_path / "run.lock")
+    assert lease.exists()
+
+
+@pytest.mark.usefixtures("without_locks")
+def test_no_lease_is_taken_while_that_of_a_process_at_work_is_aside(
+    tmp_path: Path,
+) -> None:
+    lease = lease_of(tmp_path, process=7, host="another", age=0.0)
+    lease.rename(tmp_path / "run.lock.lease.0a.aside")
+    with pytest.raises(HeldError, match="pid 7 on another"):
+        Lock(tmp_path / "run.lock")
+    assert not lease.exists()
+
+
+@pytest.mark.usefixtures("without_locks")
+def test_a_stale_lease_that_a_killed_process_left_aside_is_removed(
+    tmp_path: Path,
+) -> None:
+    lease = lease_of(tmp_path, process=7, host="another", age=100.0)
+    lease.rename(tmp_path / "run.lock.lease.0a.aside")
+    Lock(tmp_path / "run.lock").close()
+    assert [path.name for path in tmp_path.iterdir()] == ["run.lock"]
+
+
+@pytest.mark.usefixtures("without_locks")
+def test_a_lease_lasts_while_another_starter_has_it_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(Lock(tmp_path / "run.lock")) as lock:
+        aside = tmp_path / "run.lock.lease.0a.aside"
+        lease = (tmp_path / "run.lock.lease").rename(aside)
+
+        def put_back(_seconds: float) -> None:
+            if aside.exists():
+                aside.rename(tmp_path / "run.lock.lease")
+
+        monkeypatch.setattr("mmeval.store.lock.time.sleep", put_back)
+        assert lock.lasts
+        assert not lease.exists()
+
+
+@pytest.mark.usefixtures("without_locks")
+def test_a_lease_is_put_back_where_the_file_system_has_no_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_links(_self: Path, _target: Path) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(Path, "hardlink_to", no_links)
+    test_a_starter_that_inspected_a_stale_lease_too_late_puts_the_new_one_back(
+        tmp_path, monkeypatch
+    )
+
+
 def test_another_fault_of_the_disk_is_no_process_at_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
