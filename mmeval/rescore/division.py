@@ -9,14 +9,17 @@ earlier division has left.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.errors import IdentityChangedError, MissingDataError, UsageError
 from mmeval.scoring.score_set import PLAN
+from mmeval.store.paths import trial_key
 from mmeval.store.run_folder import RunFolder, differences
-from mmeval.store.shard import Shard, shards_of
+from mmeval.store.shard import Shard, from_progressions, in_words, shards_of
 from mmeval.system.json_lines import from_line, unsealed_document
+from mmeval.task.task import Task
 from mmeval.wording import file_name, some
 
 CHOOSING = ("limit", "offset", "samples", "sample_shuffle", "stratify", "predict_only")
@@ -46,6 +49,16 @@ class StoredShard(NamedTuple):
         settings = self.record["settings"]
         chosen = {name: settings[name] for name in CHOOSING if name in settings}
         return {"tasks": sorted(self.record["tasks"]), "settings": chosen}
+
+    def share(self, task: Task) -> list[int]:
+        """The keys of the trials of a task that it had when it was finished."""
+        chosen = self.of_whole.get("chosen", {}).get(task.name, [])
+        places = self.shard.share_of(from_progressions(chosen))
+        return [
+            trial_key(place, repeat)
+            for place in places
+            for repeat in range(task.repeats)
+        ]
 
     def definition(self, task: str) -> dict[str, Any]:
         """What its score rows of a task depend on; empty where it has none. Raises
@@ -90,11 +103,14 @@ class Division(NamedTuple):
 
 def stored_shards(run: Path) -> list[StoredShard]:
     """The shards of a run that have begun, the one that was started last at the end.
-    Raises MissingDataError without any."""
+    Raises MissingDataError without any, and UsageError for a folder with the records of
+    another shard."""
     found = [
         StoredShard(shard, path, RunFolder.read_record(path))
         for shard, path in shards_of(run).items()
     ]
+    for one in found:
+        _check_name(one)
     begun = sorted(
         (one for one in found if one.record), key=lambda one: (one.started, one.shard)
     )
@@ -105,6 +121,22 @@ def stored_shards(run: Path) -> list[StoredShard]:
             "command was given with --shard I/N"
         )
     return begun
+
+
+def _check_name(stored: StoredShard) -> None:
+    """Raises UsageError for a folder that holds the records of another shard, as where
+    one was copied under another name."""
+    record = stored.record
+    name = record.get("options", {}).get("shard")
+    if name is None:  # a record of an earlier mmeval
+        name = record.get("settings", {}).get("shard")
+    recorded = Shard.named(name)
+    if recorded is not None and recorded != stored.shard:
+        raise UsageError(
+            f"{stored.path}: holds the trials of shard {recorded}, not of "
+            f"{stored.shard}. Put the folder of shard {stored.shard} in its place, or "
+            "move this one away"
+        )
 
 
 def division_of(run: Path, shards: Sequence[StoredShard], *, partial: bool) -> Division:
@@ -128,11 +160,22 @@ def division_of(run: Path, shards: Sequence[StoredShard], *, partial: bool) -> D
 
 
 def _lacking(of: int, members: Mapping[int, StoredShard]) -> Iterator[str]:
-    for number in range(1, of + 1):
-        if number not in members:
-            yield f"shard {number}/{of} is missing"
-        elif not members[number].is_finished:
-            yield f"shard {number}/{of} is not finished"
+    unfinished = [
+        members[number].shard
+        for number in sorted(members)
+        if not members[number].is_finished
+    ]
+    if unfinished:
+        yield f"{in_words(unfinished)} {_is(len(unfinished))} not finished"
+    missing = of - len(members)
+    if missing:
+        numbers = (number for number in range(1, of + 1) if number not in members)
+        first = [Shard(of, number) for number in islice(numbers, 3)]
+        yield f"{in_words(first, missing)} {_is(missing)} missing"
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def check_alike(run: Path, shards: Sequence[StoredShard], division: Division) -> None:

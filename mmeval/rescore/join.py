@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from mmeval.errors import StorageError
@@ -23,15 +24,20 @@ from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import trial_key
 from mmeval.store.segment import INBOX
 from mmeval.system.folders import link_or_copy
-from mmeval.system.json_lines import read_lines
+from mmeval.system.json_lines import read_lines, unsealed
+from mmeval.wording import file_name
 
 Row = Mapping[str, Any]
 ADVICE = "The shards are as they were: free space, then run the same command"
 
 
-def join(run: Path, shards: Sequence[Path]) -> None:
-    """Bring what shards hold into their run, the newest shard last. Raises
-    StorageError."""
+def join(
+    run: Path,
+    shards: Sequence[Path],
+    made_again: Mapping[str, Sequence[bytes]] = MappingProxyType({}),
+) -> None:
+    """Bring what shards hold into their run, the newest shard last; ``made_again`` are
+    lines of trials by task that none of them has any more. Raises StorageError."""
     try:
         for shard in shards:
             if any((shard / "journal" / INBOX).glob("*.receipt")):
@@ -42,9 +48,17 @@ def join(run: Path, shards: Sequence[Path]) -> None:
             _link(run, shard, "journal/*.jsonl")
         for name in _names(shards, "samples/*.jsonl"):
             _add(run / name, [shard / name for shard in shards])
-        for name in _names(shards, "trials/*.jsonl"):
+        more = {f"{file_name(task)}.jsonl": rows for task, rows in made_again.items()}
+        trial_files = {path.name for path in _names(shards, "trials/*.jsonl")}
+        for file in sorted({*trial_files, *more}):
+            name = Path("trials", file)
             latest = _Latest()
-            _add(run / name, [shard / name for shard in shards], latest.takes)
+            _add(
+                run / name,
+                [shard / name for shard in shards],
+                latest.takes,
+                more=more.get(file, ()),
+            )
             for scores in _names(shards, f"scores/{Path(name).stem}/*"):
                 _join_scores(run / scores, [shard / scores for shard in shards], latest)
     except OSError as error:
@@ -100,9 +114,11 @@ def _add(
     sources: Iterable[Path],
     takes: Callable[[Row], bool] = lambda _: True,
     known: Path | None = None,
+    more: Iterable[bytes] = (),
 ) -> None:
-    """Add to a file the lines of others that neither it nor ``known`` has, and that it
-    ``takes``, as a whole or not at all. Its own lines are shown to ``takes`` first."""
+    """Add to a file the lines of others, and ``more``, that neither it nor ``known``
+    has, and that it ``takes``, as a whole or not at all. Its own lines are shown to
+    ``takes`` first."""
     seen = (
         {hash(line) for _, line, _ in read_lines(known)} if known is not None else set()
     )
@@ -115,7 +131,10 @@ def _add(
                 takes(row)
                 seen.add(hash(line))
                 out.write(line)
-            for _, line, row in chain.from_iterable(map(read_lines, sources)):
+            read = chain.from_iterable(map(read_lines, sources))
+            others = ((line, row) for _, line, row in read)
+            last = ((line, unsealed(line)) for line in more)
+            for line, row in chain(others, last):
                 if hash(line) not in seen and takes(row):
                     seen.add(hash(line))
                     added = True

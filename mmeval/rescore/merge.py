@@ -15,7 +15,7 @@ from typing import Any
 
 from mmeval.broker.broker import Broker
 from mmeval.dataset.sampling import Subset
-from mmeval.errors import EXIT_INCOMPLETE
+from mmeval.errors import EXIT_INCOMPLETE, UsageError
 from mmeval.records.response import ErrorInfo
 from mmeval.rescore.division import (
     Division,
@@ -26,6 +26,7 @@ from mmeval.rescore.division import (
 )
 from mmeval.rescore.join import join
 from mmeval.rescore.selection import stored_selection
+from mmeval.rescore.whole import checked
 from mmeval.results.stored_run import newest_results
 from mmeval.run.backends import Backends
 from mmeval.run.complaints import lost_complaints, unasked_complaints
@@ -46,7 +47,19 @@ from mmeval.store.shard import MERGED, from_progressions, shards_of, state, unme
 from mmeval.store.task_records import TaskRecords, trial_rows
 from mmeval.system.json_lines import read_rows
 from mmeval.task.task import Selection, Task, TaskOverrides
-from mmeval.wording import counted
+from mmeval.wording import counted, some
+
+
+@dataclass(frozen=True, slots=True)
+class HeldTrials:
+    """One task's chosen trials without those that are lost."""
+
+    chosen: ChosenTrials
+    lost: frozenset[int]
+
+    def __call__(self, index: int, repeat: int) -> bool:
+        is_lost = trial_key(index, repeat) in self.lost
+        return self.chosen(index, repeat) and not is_lost
 
 
 @dataclass(frozen=True)
@@ -91,26 +104,41 @@ def merge(
     run: Path, options: RunOptions, *, progress: Progress, partial: bool
 ) -> Merged:
     """Join the shards of a run into it and make its results. Raises RunLockedError
-    while one of them is at work, and what ``division_of`` and ``check_alike`` raise."""
+    while one of them is at work, what ``division_of`` and ``check_alike`` raise, and
+    UsageError for trials that are lost, unless ``partial``."""
     with ExitStack() as locked:
         for path in shards_of(run).values():
             locked.enter_context(closing(RunFolder(path)))
         shards = stored_shards(run)
         division = division_of(run, shards, partial=partial)
         check_alike(run, shards, division)
-        with closing(RunFolder(run)):
-            join(run, [one.path for one in shards])
-        states = {
-            shard.folder_name: state(path) for shard, path in shards_of(run).items()
-        }
         selection = stored_selection(
             division.shards[-1].record, TaskOverrides(), frozenset(options.roles)
         )
+        with closing(RunFolder(run)):
+            whole = checked(run, shards, division, selection.tasks)
+            if whole.lacking and not partial:
+                raise UsageError(
+                    f"{run}: {some(whole.lacking, 3)}. Copy these shards again or run "
+                    "their commands again, or give --partial for results without the "
+                    "rest"
+                )
+            join(run, [one.path for one in shards], whole.made_again)
+        division = division._replace(lacking=(*division.lacking, *whole.lacking))
+        states = {
+            shard.folder_name: state(path) for shard, path in shards_of(run).items()
+        }
         selection = replace(
             selection, tasks=tuple(_as_scored(task, division) for task in selection)
         )
         outcome = _MergedTrials(
-            run, selection, options, progress, shards=shards, division=division
+            run,
+            selection,
+            options,
+            progress,
+            shards=shards,
+            division=division,
+            lost=whole.lost,
         ).run()
     return Merged(outcome, states)
 
@@ -147,12 +175,14 @@ class _MergedTrials(Runner):
         *,
         shards: Sequence[StoredShard],
         division: Division,
+        lost: Mapping[str, frozenset[int]],
     ) -> None:
         first = division.shards[-1]
         super().__init__(
             run, first.record["options"]["model_name"], selection, options, progress
         )
         self._shards, self._division, self._first = shards, division, first
+        self._lost = lost
         whole = [one.of_whole for one in division.shards if one.of_whole]
         self._whole: Mapping[str, Any] = whole[-1] if whole else {}
         self.data = first.record["data"]
@@ -180,7 +210,11 @@ class _MergedTrials(Runner):
             tasks=record["tasks"],
             groups=record["groups"],
             data=record["data"],
-            options=record["options"],
+            options={
+                name: value
+                for name, value in record["options"].items()
+                if name != "shard"
+            },
             settings=self.options.settings,
             command=self.options.command,
         )
@@ -223,9 +257,10 @@ class _MergedTrials(Runner):
                     )
             self._made[run.task.name] = {key >> 16 for key in latest}
             self._trials[run.task.name] = len(latest)
-            if run.scores is not None and run.task.metrics:
+            if self.scores and run.task.metrics:
                 answered = {key for key, (error, _) in latest.items() if error is None}
-                if lost := len(answered - run.scores.trials()):
+                scored = set() if run.scores is None else run.scores.trials()
+                if lost := len(answered - scored):
                     self._without_row[run.task.name] = lost
             for _, (error, left_out) in sorted(
                 latest.items(), key=lambda trial: trial[0]
@@ -243,8 +278,23 @@ class _MergedTrials(Runner):
                             )
                         ]
                     )
-        shards = ", ".join(str(one.shard) for one in sorted(self._division.shards))
-        self.progress.note(f"{sum(self._trials.values()):,} trials of shards {shards}")
+        shards = sorted(one.shard for one in self._division.shards)
+        named = some([str(shard) for shard in shards], 3)
+        self.progress.note(f"{self._how_many()} trials of shards {named}")
+
+    def _how_many(self) -> str:
+        """The trials that there are, ``of`` how many where some are missing."""
+        made = sum(self._trials.values())
+        wanted = [self._wanted(task.name) for task in self.selection]
+        known = [count for count in wanted if count is not None]
+        if len(known) < len(wanted) or made >= sum(known):
+            return f"{made:,}"
+        return f"{made:,} of {sum(known):,}"
+
+    def _wanted(self, task: str) -> int | None:
+        """How many trials of a task the whole run has, as far as that is known."""
+        trials: int | None = self.data[task].get("trials")
+        return trials
 
     def so_far(self) -> str:
         return ""
@@ -257,7 +307,10 @@ class _MergedTrials(Runner):
         if known is None:
             return [every_trial] * len(self.selection.tasks)
         return [
-            ChosenTrials(task.repeats, from_progressions(known.get(task.name, [])))
+            HeldTrials(
+                ChosenTrials(task.repeats, from_progressions(known.get(task.name, []))),
+                self._lost.get(task.name, frozenset()),
+            )
             for task in self.selection
         ]
 
@@ -293,11 +346,12 @@ class _MergedTrials(Runner):
             outcome,
             exit_code=EXIT_INCOMPLETE,
             unfinished={
-                name: Unfinished(made, self.data[name].get("trials"))
+                name: Unfinished(made, self._wanted(name))
                 for name, made in self._trials.items()
+                if made != self._wanted(name)
             },
             complaints=(
-                f"{', '.join(self._division.lacking)}: these are results without the "
+                f"{some(self._division.lacking, 3)}: these are results without the "
                 "rest; run what is left, which "
                 f"keeps what is answered, then mmeval merge {self.path}",
                 *outcome.complaints,

@@ -30,8 +30,8 @@ from mmeval.run.progress import Progress, RunTally, left_to_judge
 from mmeval.run.suspension import Suspension
 from mmeval.run.task_run import TaskRun
 from mmeval.scoring.scorer import Scorer, left_to_models
+from mmeval.scoring.stored_trials import trial_row
 from mmeval.scoring.trial_rows import trial_line
-from mmeval.store.segment import forget_store
 from mmeval.wording import either
 
 log = logging.getLogger(__name__)
@@ -301,29 +301,5 @@ class Generation:
 
 def _record(job: Job, run: TaskRun, trial: Trial, scope: Scope, *, digest: str) -> None:
     run.records.keep_sample(job.index, job.sample, job.sample_line)
-    row: dict[str, object] = {
-        "x": [
-            [e.path, e.role, key]
-            for e, key in zip(trial.exchanges, scope.keys, strict=True)
-        ]
-    }
-    if trial.error is not None:
-        row["error"] = trial.error.to_json()
-    elif trial.output is not None and not _is_only_answer(trial):
-        row["output"] = written = trial.output.to_json()
-        forget_store(written, run.plan.media_root)
-    if failed := {
-        e.path: {"d": e.request_digest, "r": e.response.to_json()}
-        for e in trial.exchanges
-        if e.response.error is not None and e.response.trace is not None
-    }:
-        row["failed"] = failed
-    if trial.left_out:
-        row["left_out"] = list(trial.left_out)
+    row = trial_row(trial, scope.keys, [run.plan.media_root])
     run.records.keep_trial(job.index, job.repeat, digest, row)
-
-
-def _is_only_answer(trial: Trial) -> bool:
-    return (
-        len(trial.exchanges) == 1 and trial.output is trial.exchanges[0].response.output
-    )

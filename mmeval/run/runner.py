@@ -61,7 +61,7 @@ from mmeval.scoring.scorer import Scorer
 from mmeval.scoring.trial_rows import ScoringPlan
 from mmeval.store.journal import ASKED_AGAIN, Journal
 from mmeval.store.media_store import MediaStore
-from mmeval.store.paths import Wanted
+from mmeval.store.paths import Wanted, trial_key
 from mmeval.store.response_cache import ResponseCache
 from mmeval.store.run_folder import (
     RunFolder,
@@ -70,7 +70,15 @@ from mmeval.store.run_folder import (
     provenance,
     set_aside,
 )
-from mmeval.store.shard import as_progressions, beside, shard_path, unmerged
+from mmeval.store.shard import (
+    Shard,
+    as_progressions,
+    beside,
+    in_words,
+    shard_path,
+    unmerged,
+)
+from mmeval.store.task_records import recorded_trials, tally
 from mmeval.system import collector
 from mmeval.system.json_lines import damage_notes
 from mmeval.task.task import Selection, Task
@@ -369,10 +377,11 @@ def check_merged(options: RunOptions, record: Mapping[str, Any]) -> None:
     if (
         options.shard is None
         and not options.fresh
-        and (left := [str(shard) for shard in unmerged(path, record)])
+        and (left := list(unmerged(path, record)))
     ):
+        was, is_ = ("was", "is") if len(left) == 1 else ("were", "are")
         raise UsageError(
-            f"{path}: shard {', '.join(left)} was started and is not merged since; "
+            f"{path}: {in_words(left)} {was} started and {is_} not merged since; "
             f"'mmeval merge --partial {path}' "
             "joins its answers, then the same command asks what is left"
         )
@@ -521,6 +530,7 @@ class _NewTrials(Runner):
                 "model": options.model.name,
                 "model_name": self.model,
                 "limit": options.limit,
+                **({} if options.shard is None else {"shard": str(options.shard)}),
             },
             settings=options.settings,
             command=options.command,
@@ -585,8 +595,11 @@ class _NewTrials(Runner):
         if shard is None:
             return {}
         chosen = zip(self.selection, self._jobs.chosen, strict=True)
+        segments = (self.path / "journal").glob("*.jsonl")
         return {
             "shard": {
+                "trials": dict(self._tallies(shard)),
+                "journal": {file.name: file.stat().st_size for file in segments},
                 "chosen": {
                     task.name: as_progressions(sorted(trials.taken))
                     for task, trials in chosen
@@ -604,6 +617,18 @@ class _NewTrials(Runner):
                 else self.scorer.device_of_models(),
             }
         }
+
+    def _tallies(self, shard: Shard) -> Iterator[tuple[str, dict[str, Any]]]:
+        """By task, what names the trials that a shard has."""
+        for run, chosen in zip(self.runs, self._jobs.chosen, strict=True):
+            run.records.flush()
+            own = frozenset(shard.share_of(chosen.taken))
+            latest = {
+                trial_key(row["i"], row["n"]): row["d"]
+                for row in recorded_trials(self.path, run.task.name)
+                if row["i"] in own and row["n"] < chosen.repeats
+            }
+            yield run.task.name, tally(latest)
 
     def chosen(self) -> Sequence[Wanted]:
         return self._jobs.chosen

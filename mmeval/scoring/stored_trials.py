@@ -1,9 +1,11 @@
-"""Trials of a run folder, put together again from its records and its journal."""
+"""Trials of a run folder: their rows, and trials put together again from these and the
+journal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from mmeval.content.parts import Interleaved
@@ -11,7 +13,47 @@ from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange, Trial
 from mmeval.store.journal import Journal
+from mmeval.store.segment import forget_store
 from mmeval.system.json_lines import to_line
+
+
+def trial_row(
+    trial: Trial, keys: Sequence[str], stores: Sequence[Path]
+) -> dict[str, Any]:
+    """What is recorded of a trial besides its place and digest (see TaskRecords).
+
+    ``keys`` name its exchanges in the journal. Media below ``stores`` are written
+    without their path, as they are found by their content.
+    """
+    calls = zip(trial.exchanges, keys, strict=True)
+    row: dict[str, Any] = {
+        "x": [[exchange.path, exchange.role, key] for exchange, key in calls]
+    }
+    if trial.error is not None:
+        row["error"] = trial.error.to_json()
+    elif trial.output is not None and not _is_only_answer(trial):
+        row["output"] = written = trial.output.to_json()
+        for store in stores:
+            forget_store(written, store)
+    failed = {
+        exchange.path: {
+            "d": exchange.request_digest,
+            "r": exchange.response.to_json(),
+        }
+        for exchange in trial.exchanges
+        if exchange.response.error is not None and exchange.response.trace is not None
+    }
+    if failed:
+        row["failed"] = failed
+    if trial.left_out:
+        row["left_out"] = list(trial.left_out)
+    return row
+
+
+def _is_only_answer(trial: Trial) -> bool:
+    return (
+        len(trial.exchanges) == 1 and trial.output is trial.exchanges[0].response.output
+    )
 
 
 def stored_trial(row: Mapping[str, Any], sample: Sample, journal: Journal) -> Trial:

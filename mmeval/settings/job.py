@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mmeval.errors import UsageError
-from mmeval.store.shard import Shard
+from mmeval.store.shard import MOST_SHARDS, Shard
 
 _PLACES = (("SLURM_PROCID", "SLURM_NTASKS"), ("RANK", "WORLD_SIZE"))
 """Variables of the place of a process, from 0, and of how many there are."""
@@ -48,10 +48,20 @@ def _of_array(environ: Mapping[str, str]) -> Shard:
     return _shard(str((task - first) // step), said[3], "the SLURM array")
 
 
+def shard_at(number: int, of: int) -> Shard:
+    """A shard by its number from 1. Raises UsageError where there are too many."""
+    if of > MOST_SHARDS:
+        raise UsageError(
+            f"a run has at most {MOST_SHARDS:,} shards, not {of:,}; write I/N with a "
+            "smaller N"
+        )
+    return Shard(of, number)
+
+
 def _shard(place: str, count: str, named: str) -> Shard:
     if not (place.isdecimal() and count.isdecimal() and int(place) < int(count)):
         raise UsageError(
             f"auto: place {place} of {count} by {named}; places are counted from 0. "
             "Write I/N"
         )
-    return Shard(int(count), int(place) + 1)
+    return shard_at(int(place) + 1, int(count))

@@ -18,9 +18,9 @@ from mmeval.backend.batch_size import BatchSize
 from mmeval.cluster.engine import LOCAL, RAY, RayEngine
 from mmeval.errors import MissingDataError, UsageError, did_you_mean
 from mmeval.metric.device import device_fault
-from mmeval.settings.job import shard_of_job
+from mmeval.settings.job import shard_at, shard_of_job
 from mmeval.store.shard import Shard
-from mmeval.wording import split_names
+from mmeval.wording import shortened, split_names
 
 Reader = Callable[[Any], Any]
 """Reads one flag; ``Any`` because a configuration file may hold any YAML value."""
@@ -319,11 +319,14 @@ def shard(value: Any) -> Shard:
     if value == "auto":
         return shard_of_job(os.environ)
     number, _, of = str(value).partition("/")
-    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+    is_short = max(len(number), len(of)) < 20
+    is_number = is_short and number.isdecimal() and of.isdecimal()
+    if not is_number or not 1 <= int(number) <= int(of):
         raise UsageError(
-            f"I/N with I from 1 to N is expected, as in 1/8, or auto, not {value!r}"
+            "I/N with I from 1 to N is expected, as in 1/8, or auto, not "
+            f"{shortened(repr(value), 60)}"
         )
-    return Shard(int(of), int(number))
+    return shard_at(int(number), int(of))
 
 
 def switches(value: Any) -> dict[str, dict[str, Any]]:

@@ -9,13 +9,17 @@ answered, whatever their number.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 SHARDS = "shards"
+MOST_SHARDS = 10_000
+"""Of one run. Each of them reads what all others have answered."""
+_NAMED = 3
+"""So many shards are named where there are more."""
 MERGED = "merged"
 """In ``run.json``: the state of each shard when it was merged, and the exit code of
 that."""
@@ -45,6 +49,29 @@ class Shard:
     def share(self, samples: int) -> int:
         """How many of so many chosen samples of a task it has."""
         return len(range(self.number - 1, samples, self.of))
+
+    def share_of(self, places: Iterable[int]) -> list[int]:
+        """Those that it has of the chosen samples of a task, by their places in the
+        data set."""
+        return sorted(places)[self.number - 1 :: self.of]
+
+    @classmethod
+    def named(cls, name: object) -> Shard | None:
+        """The shard that ``I/N`` names; None for another name."""
+        number, _, of = str(name).partition("/")
+        is_number = number.isdecimal() and of.isdecimal()
+        return cls(int(of), int(number)) if is_number else None
+
+
+def in_words(shards: Sequence[Shard], count: int | None = None) -> str:
+    """``shard 1/2``, or ``64 shards (1/64, 2/64, 3/64 and 61 more)``. ``count`` is how
+    many there are, where these are the first of them."""
+    total = len(shards) if count is None else count
+    if total == 1:
+        return f"shard {shards[0]}"
+    named = ", ".join(str(shard) for shard in shards[:_NAMED])
+    more = total - len(shards[:_NAMED])
+    return f"{total:,} shards ({named}{f' and {more:,} more' if more else ''})"
 
 
 def shard_path(run: Path, shard: Shard) -> Path:

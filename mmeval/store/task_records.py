@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -104,6 +105,25 @@ class TaskRecords:
         self.flush()
         for found in trial_rows(self._folder, self._task):
             yield found.trial, found.sample["sample"]
+
+
+def recorded_trials(folder: Path, task: str) -> Iterator[dict[str, Any]]:
+    """The rows of a task's trials as they were recorded: later ones of a trial stand
+    for it."""
+    return (row for _, row in read_rows(_files(folder, task)[1]))
+
+
+def sample_rows(folder: Path, task: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The recorded samples of a task, each with its place in the data set."""
+    return ((row["i"], row["sample"]) for _, row in read_rows(_files(folder, task)[0]))
+
+
+def tally(digests: Mapping[int, str]) -> dict[str, Any]:
+    """What names a set of trials, given by key and digest: how many there are, and a
+    digest of all."""
+    lines = "".join(f"{key} {digests[key]}\n" for key in sorted(digests))
+    whole = blake2b(lines.encode(), digest_size=16).hexdigest()
+    return {"count": len(digests), "digest": whole}
 
 
 class TrialRows(NamedTuple):

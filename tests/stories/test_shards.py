@@ -388,6 +388,112 @@ def test_an_answer_whose_row_of_scores_was_lost_is_reported(shards: Shards) -> N
     ) == (3, True), merged.err
 
 
+def cut(file: Path, lines: int = 2) -> None:
+    """Keep the first lines of a file, as a copy that was interrupted does."""
+    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:lines]))
+
+
+def test_trials_that_a_shard_has_lost_are_made_again_of_its_journal(
+    shards: Shards,
+) -> None:
+    whole = shards.whole()
+    shards.ask("1/2", "2/2")
+    cut(shards.path("1/2") / "trials" / "ask.jsonl")
+    (shards.path("2/2") / "trials" / "ask.jsonl").unlink()
+    merged = shards.merge()
+    assert merged.code == 0, merged.err
+    assert document(shards.run)["results"] == document(whole)["results"]
+    assert shards.scores() == score_files(whole)
+
+
+@pytest.mark.parametrize(
+    ("lost", "lines", "held"),
+    [("journal/*.jsonl", 0, 0), ("samples/ask.jsonl", 2, 4)],
+    ids=["answers", "samples"],
+)
+def test_a_merge_of_a_shard_that_was_copied_in_part_is_refused_with_its_numbers(
+    lost: str, lines: int, held: int, shards: Shards
+) -> None:
+    shards.ask("1/2", "2/2")
+    (file,) = shards.path("1/2").glob(lost)
+    cut(file, lines)
+    refused = shards.merge()
+    assert refused.code == 2
+    assert f"shard 1/2 has {held} of its 20 trials of ask" in refused.error
+
+
+def test_results_without_lost_trials_state_how_many_there_are(shards: Shards) -> None:
+    shards.ask("1/2", "2/2")
+    for kind in ("trials", "samples"):
+        cut(shards.path("1/2") / kind / "ask.jsonl", lines=3)
+    partial = shards.merge("--partial")
+    assert partial.code == 3, partial.err
+    assert results(shards.run)["mmeval"]["results"][0]["n"] == 23
+    assert "23 of 40 trials of shards 1/2, 2/2" in partial.err
+    assert results(shards.run)["mmeval"]["unfinished"] == {
+        "ask": {"made": 23, "of": 40}
+    }
+
+
+def test_lost_trials_are_there_again_after_their_shard_was_run_again(
+    shards: Shards,
+) -> None:
+    shards.ask("1/2", "2/2")
+    cut(shards.path("1/2") / "samples" / "ask.jsonl")
+    assert shards.merge().code == 2
+    assert (shards.ask("1/2"), shards.merge().code) == ([0], 0)
+    assert shards.server.stats()["requests"] == 40
+
+
+def test_media_of_answers_that_were_not_copied_are_lost_trials(shards: Shards) -> None:
+    file = shards.folder / "tasks" / "ask.yaml"
+    file.write_text(file.read_text().replace("[text]", "[text, image]"))
+    more = ("--model_args", "outputs=text+image", "--gen_kwargs", "image.size=64x64")
+    shards.ask("1/2", "2/2", more=more)
+    shutil.rmtree(shards.path("1/2") / "media")
+    refused = shards.merge()
+    assert refused.code == 2
+    assert "shard 1/2 has 0 of its 20 trials" in refused.error
+
+
+@pytest.mark.parametrize("flags", [(), ("--partial",)], ids=["whole", "partial"])
+@pytest.mark.parametrize("name", ["2-of-2", "1-of-99999999"])
+def test_a_folder_that_holds_another_shard_is_refused(
+    name: str, flags: tuple[str, ...], shards: Shards
+) -> None:
+    shards.ask("1/2")
+    shutil.copytree(shards.path("1/2"), shards.run / "shards" / name)
+    refused = shards.merge(*flags)
+    assert refused.code == 2
+    assert f"{name}: holds the trials of shard 1/2" in refused.error
+
+
+def test_a_shard_that_is_run_in_a_copy_of_another_is_merged(shards: Shards) -> None:
+    whole = shards.whole()
+    shards.ask("1/2")
+    shutil.copytree(shards.path("1/2"), shards.path("2/2"))
+    codes, merged = shards.ask("2/2"), shards.merge()
+    assert (codes, merged.code) == ([0], 0), merged.err
+    assert document(shards.run)["results"] == document(whole)["results"]
+
+
+def test_a_run_has_at_most_ten_thousand_shards(shards: Shards) -> None:
+    refused = mmeval(*shards.command("--shard", "1/99999999"))
+    assert refused.code == 2
+    assert "at most 10,000 shards" in refused.error
+
+
+def test_all_score_rows_of_all_shards_that_were_lost_are_reported(
+    shards: Shards,
+) -> None:
+    shards.ask("1/2", "2/2")
+    for shard in ("1/2", "2/2"):
+        shutil.rmtree(shards.path(shard) / "scores")
+    merged = shards.merge()
+    assert merged.code == 3
+    assert "40 answers of the shards without a row of scores" in merged.err
+
+
 def test_judged_shards_are_merged_without_a_key_and_with_the_whole_judgement(
     shards: Shards, tmp_path: Path
 ) -> None:

@@ -42,6 +42,7 @@ def test_the_place_in_a_job_is_the_shard(case: str) -> None:
         ({**ARRAY, "SLURM_ARRAY_TASK_COUNT": "3"}, "array"),
         ({**ARRAY, "SLURM_ARRAY_TASK_STEP": "3"}, "plain range"),
         ({"SLURM_ARRAY_TASK_ID": "7"}, "SLURM_ARRAY_TASK_COUNT"),
+        ({"RANK": "1", "WORLD_SIZE": "10001"}, "at most 10,000 shards"),
     ],
     ids=[
         "nothing",
@@ -50,6 +51,7 @@ def test_the_place_in_a_job_is_the_shard(case: str) -> None:
         "an array with gaps",
         "off the steps",
         "no count",
+        "too many",
     ],
 )
 def test_a_job_that_says_no_place_is_refused(

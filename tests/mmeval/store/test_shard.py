@@ -8,6 +8,7 @@ from mmeval.store.shard import (
     as_progressions,
     beside,
     from_progressions,
+    in_words,
     shard_path,
     shards_of,
     state,
@@ -26,6 +27,7 @@ def test_shards_take_every_sample_once(of: int, samples: int) -> None:
     assert [len(places) for places in taken] == [
         shard.share(samples) for shard in every
     ]
+    assert [shard.share_of(range(samples)) for shard in every] == taken
 
 
 def test_the_folders_of_shards_are_found_by_their_names_alone(tmp_path: Path) -> None:
@@ -65,3 +67,16 @@ def test_progressions_hold_the_places_they_are_made_of(places: list[int]) -> Non
 
 def test_regular_places_are_one_progression() -> None:
     assert as_progressions(list(range(3, 1000, 64))) == [[3, 963, 64]]
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (1, "shard 1/64"),
+        (3, "3 shards (1/64, 2/64, 3/64)"),
+        (64, "64 shards (1/64, 2/64, 3/64 and 61 more)"),
+    ],
+)
+def test_three_of_many_shards_are_named(count: int, words: str) -> None:
+    shards = [Shard(64, number) for number in range(1, count + 1)]
+    assert in_words(shards) == words

@@ -2,7 +2,7 @@ from contextlib import closing
 from pathlib import Path
 
 from mmeval.records.sample import Sample
-from mmeval.store.task_records import TaskRecords
+from mmeval.store.task_records import TaskRecords, tally
 from mmeval.system.json_lines import to_line
 from tests.support.toy import sample
 
@@ -55,3 +55,11 @@ def test_a_trial_whose_sample_was_not_written_before_a_kill_is_left_out(
     assert kept(tmp_path) == [(0, 0, "a", "s0")]
     file.unlink()
     assert kept(tmp_path) == []
+
+
+def test_a_tally_counts_trials_and_changes_with_each_of_them() -> None:
+    trials = {1: "a", 2: "b"}
+    assert tally(trials)["count"] == 2
+    assert tally(trials) == tally({2: "b", 1: "a"})
+    assert tally(trials) != tally({1: "a", 2: "c"})
+    assert tally(trials) != tally({1: "a", 3: "b"})

@@ -31,6 +31,29 @@ CASES = {
             folder / "runs/reference/default/shards/2-of-2",
         ),
     ),
+    "too many shards": Case(f"{RUN} --shard 1/99999999"),
+    "a shard under the name of another": Case(
+        MERGE,
+        before=(ONE,),
+        meanwhile=lambda folder: shutil.copytree(
+            folder / "runs/reference/default/shards/1-of-2",
+            folder / "runs/reference/default/shards/2-of-2",
+        ),
+    ),
+    "a shard that was copied in part": Case(
+        MERGE,
+        before=(ONE, TWO),
+        meanwhile=lambda folder: shutil.rmtree(
+            folder / "runs/reference/default/shards/1-of-2/samples"
+        ),
+    ),
+    "a shard that was copied in part, in part": Case(
+        f"{MERGE} --partial",
+        before=(ONE, TWO),
+        meanwhile=lambda folder: shutil.rmtree(
+            folder / "runs/reference/default/shards/1-of-2/samples"
+        ),
+    ),
     "a score before the merge": Case("score runs/reference/default", before=(ONE,)),
     "a folder without a run": Case("merge nothing"),
     "no folder": Case("merge"),
