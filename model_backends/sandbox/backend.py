@@ -20,7 +20,7 @@ from mmeval.model_backends.sandbox.program import Program, program_of
 from mmeval.records import Request, Response
 from mmeval.system import OwnThread
 
-VERSION = 2
+VERSION = 3
 """Raised whenever the same program could be answered otherwise."""
 TAIL_CHARS = 4000
 """How much of a program's errors an answer holds: the end, where a traceback says what

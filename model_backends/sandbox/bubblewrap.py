@@ -18,6 +18,7 @@ from mmeval.errors import MissingDataError
 from mmeval.model_backends.sandbox.filter import filter_for
 from mmeval.model_backends.sandbox.interpreter import Interpreter
 from mmeval.model_backends.sandbox.limits import MIB, Limits
+from mmeval.model_backends.sandbox.memory_group import MemoryGroup, parent_group
 from mmeval.model_backends.sandbox.program import Program
 from mmeval.model_backends.sandbox.runtime import (
     ENVIRONMENT,
@@ -27,7 +28,7 @@ from mmeval.model_backends.sandbox.runtime import (
     Load,
     received,
 )
-from mmeval.model_backends.sandbox.watch import load_below
+from mmeval.model_backends.sandbox.watch import load_below, slow_down_below
 
 NOBODY = 65534
 LEAST = (0, 8)
@@ -52,6 +53,9 @@ _ISOLATED = (
     "--unshare-net",
     "--unshare-uts",
     "--unshare-cgroup-try",
+    # the front program, which closes itself to the user's; bubblewrap's own process 1
+    # can be written to
+    "--as-pid-1",
     "--die-with-parent",
     "--new-session",
     "--clearenv",
@@ -112,6 +116,11 @@ class Bubblewrap:
                 (
                     "there is no filter of system calls for this kind of processor",
                     filter_for() is None,
+                ),
+                (
+                    "memory is measured and not limited by the kernel, as mmeval "
+                    "cannot make control groups (cgroup v2)",
+                    parent_group() is None,
                 ),
             )
             if applies
@@ -186,8 +195,6 @@ class Bubblewrap:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                # process 1 of the sandbox shows the one that bubblewrap was started
-                # with
                 env={},
                 cwd="/",
             )
@@ -271,19 +278,37 @@ class _BwrapCell:
         self._reported = b""
         self._used: dict[tuple[int, str], int] = {}
         self._handle = self._first = 0
+        self._own_memory = 0
+        """What process 1 has before the program begins."""
+        self._group: MemoryGroup | None = None
         os.set_blocking(info, False)
         line.setblocking(False)
 
     def receive(self) -> list[int]:
-        self._found()  # while the program is yet to begin, its process 1 is there
-        return received(self.line)
+        # while the program is yet to begin, its process 1 is there
+        is_known = self._found()
+        folders = received(self.line)
+        if folders and is_known:
+            self._own_memory = self._measured().memory
+            most = self._limits.memory_mb * MIB + self._own_memory
+            self._group = MemoryGroup.around(self._first, most)
+        if folders:
+            with contextlib.suppress(OSError):  # it was ended meanwhile
+                self.line.send(b"1")
+        return folders
 
     def load(self) -> Load | None:
-        return (
-            load_below(self._first, self._limits.memory_mb * MIB, self._used)
-            if self._found()
-            else None
-        )
+        if not self._found():
+            return None
+        load = self._measured()
+        return load._replace(memory=max(0, load.memory - self._own_memory))
+
+    def slow_down(self) -> None:
+        slow_down_below(self._first)
+
+    def _measured(self) -> Load:
+        most = self._limits.memory_mb * MIB + self._own_memory
+        return load_below(self._first, most, self._used)
 
     def end(self) -> bool:
         """Kill process 1 of the namespace: the kernel ends the others before it.
@@ -302,9 +327,11 @@ class _BwrapCell:
         os.close(self._info)
         if self._handle:
             os.close(self._handle)
+        if self._group is not None:
+            self._group.close()
 
-    def reached_memory(self, status: int) -> bool:  # noqa: ARG002  the watch knows
-        return False
+    def reached_memory(self, status: int) -> bool:  # noqa: ARG002  the kernel counts
+        return self._group is not None and self._group.has_ended_some
 
     def _found(self) -> bool:
         """Whether it is known which process is the first of the namespace, as

@@ -46,6 +46,7 @@ must_fail("the root can be written to", lambda: open("/probe", "w"))
 in_python = os.path.join(sys.base_prefix, "probe")
 must_fail("Python can be written to", lambda: open(in_python, "w"))
 must_fail("/dev can be written to", lambda: open("/dev/probe", "w"))
+must_fail("process 1 can be written to", lambda: open("/proc/1/mem", "r+b"))
 listed = os.listdir("/proc") if os.path.isdir("/proc") else []
 own = [name for name in listed if name.isdigit()]
 holes += ["other processes can be seen"] if len(own) > 8 else []

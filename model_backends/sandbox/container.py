@@ -190,6 +190,9 @@ class _ContainerCell:
     def load(self) -> Load | None:
         return None
 
+    def slow_down(self) -> None:
+        """The engine keeps the bounds."""
+
     def end(self) -> bool:
         if self.process.poll() is not None:
             return True

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import platform
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
+from mmeval.decode import DEFAULT_LIMITS, DecodeLimits
 from mmeval.errors import UsageError
 
 Reason = Literal["time", "memory", "processes", "output", "files"]
@@ -16,6 +17,8 @@ MIB = 2**20
 INODES = 4096
 """Files, folders and links that may exist at once in the sandbox; the kernel's own
 bound is in the millions."""
+_BYTES_A_SAMPLE = 8
+"""While the blocks of a sound are joined."""
 OPEN_FILES = 128
 """Of one process. What waits in pipes is memory that no process shows."""
 
@@ -45,6 +48,22 @@ class Limits:
         """What the files of each of its folders may hold together; those of all count
         as memory."""
         return min(self.files * self.file_mb, self.memory_mb) * MIB
+
+    def of_decoding(self, size: int, seconds: float) -> DecodeLimits:
+        """What may be spent on one of its files here, by its bytes: no more than the
+        program itself may use, and ``seconds`` of it."""
+        usual = DEFAULT_LIMITS
+        memory = self.memory_mb * MIB
+        # what a step has more for a larger file
+        more_memory = usual.step_bytes(size) - usual.step_bytes(0)
+        more_seconds = usual.step_seconds(size) - usual.step_seconds(0)
+        return replace(
+            usual,
+            max_audio_samples=min(usual.max_audio_samples, memory // _BYTES_A_SAMPLE),
+            max_seconds=min(usual.max_seconds, seconds),
+            max_step_seconds=min(usual.max_step_seconds, seconds - more_seconds),
+            max_step_bytes=min(usual.max_step_bytes, memory - more_memory),
+        )
 
     def of_process(self, *, own_namespace: bool) -> dict[str, int]:
         """The limits of each process, by their names in ``resource``: a second fence,

@@ -1,22 +1,36 @@
 """The files that a program has left in ``output/``, read by descriptor: no link is
-followed, no name is kept."""
+followed, no name is kept.
+
+Whether they can be decoded is tried here, within the memory and the time of the
+program: a file of some bytes may hold more than that.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+import stat
+import time
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from mmeval.content import UNKNOWN_MIME, Media, Part, media_part
-from mmeval.decode import audio, image, mesh_arrays, page_count, video_info
+from mmeval.decode import (
+    DecodeLimits,
+    Decoder,
+    audio,
+    image,
+    mesh_arrays,
+    page_count,
+    video_info,
+)
 from mmeval.errors import ContentError, MissingExtraError
 from mmeval.model_backends.sandbox.limits import MIB, Limits
 from mmeval.system import open_plain
 
 # Any: each decoder has its own result, of which nothing is wanted here.
-_DECODERS: Mapping[str, Callable[[Media], Any]] = {
+_DECODERS: Mapping[str, Decoder[Any]] = {
     "image": image,
     "audio": audio,
     "video": video_info,
@@ -36,11 +50,12 @@ class Outputs(NamedTuple):
 
 def outputs_of(folder: int, limits: Limits) -> Outputs:
     """The regular files of an open folder as parts, by name. Nothing of the program
-    runs any more."""
+    runs any more. Decoding them takes the program's seconds at most, all together."""
     names = sorted(os.listdir(folder))
     parts: list[Part] = []
     left_out: list[str] = []
     files = 0
+    until = time.monotonic() + limits.seconds
     for name in names:
         if files == limits.files:
             left_out.append(
@@ -53,7 +68,14 @@ def outputs_of(folder: int, limits: Limits) -> Outputs:
             left_out.append("an entry of output/ that is no readable regular file")
             continue
         files += 1
-        part, fault = _part(data, name, files)
+        left = until - time.monotonic()
+        if left <= 0:
+            left_out.append(
+                f"files of output/ from number {files} on: decoding took more than "
+                f"{limits.seconds:g} seconds"
+            )
+            break
+        part, fault = _part(data, name, files, limits.of_decoding(len(data), left))
         if part is not None:
             parts.append(part)
         else:
@@ -61,20 +83,23 @@ def outputs_of(folder: int, limits: Limits) -> Outputs:
     return Outputs(tuple(parts), tuple(dict.fromkeys(left_out)))
 
 
-def _part(data: bytes, name: str, number: int) -> tuple[Part | None, str]:
+def _part(
+    data: bytes, name: str, number: int, limits: DecodeLimits
+) -> tuple[Part | None, str]:
     """The part of a file; None with why there is none. Of its name the suffix says what
     kind of text it is."""
     suffix = PurePath(name).suffix
-    media = Media.from_bytes(
-        data, f"file{number}{suffix if _SUFFIX.fullmatch(suffix) else ''}"
-    )
+    label = f"file{number}{suffix if _SUFFIX.fullmatch(suffix) else ''}"
+    media = Media.from_bytes(data, label)
     if not data or media.mime == UNKNOWN_MIME:
         return None, "it is empty" if not data else "it is of no known type"
+    # what is decoded stays with its medium: another one leaves the answer's without
+    tried = Media.from_bytes(data, label)
     try:
         if media.mime == "application/pdf":
-            page_count(media)
+            page_count(tried, limits=limits)
         elif decoder := _DECODERS.get(media.kind):
-            decoder(media)
+            decoder(tried, limits=limits)
     except ContentError as error:
         return None, str(error)
     except MissingExtraError:  # what opens it later is missing then, too

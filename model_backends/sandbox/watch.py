@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mmeval.model_backends.sandbox.runtime import Load
 
 _PROC = Path("/proc")
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
+_LOWEST = 19
+_SCANS = 3
+"""How often processes are looked at where some come and go all the time."""
 _SOCKET = 320 * 1024
 """What can wait in one socket at most: the kernel's usual buffer, and the message that
 no longer fitted."""
+_HELD = re.compile(r"^(?:RssAnon|VmSwap|VmPTE|HugetlbPages):\s*(\d+) kB$", re.MULTILINE)
+"""The lines of memory that belongs to no file: in use, swapped out, the tables of
+pages, large pages of the machine."""
+_PROPORTIONAL = re.compile(r"^(?:Pss_Anon|SwapPss):\s*(\d+) kB$", re.MULTILINE)
 
 
 def load_below(first: int, most_memory: int, used: dict[tuple[int, str], int]) -> Load:
-    """The load of all processes below ``first``, which is process 1 of a namespace:
-    orphans come back to it.
+    """The load of ``first``, which is process 1 of a namespace, and of all processes
+    below it: orphans come back to it. Process 1 itself counts as no thread.
 
     Memory is what is no file's, summed. Processes share it after a fork; where the sum
     is above ``most_memory``, each page counts once. A socket counts as full, for
@@ -29,45 +36,113 @@ def load_below(first: int, most_memory: int, used: dict[tuple[int, str], int]) -
     and start. The kernel forgets that of a process that ends while none waits for it;
     what it has used since the last measurement is missing.
     """
+    processes = _processes(first)
+    for _ in range(_SCANS):
+        load = _scanned(processes, most_memory, used)
+        before, processes = processes, _processes(first)
+        # else one that has ended may have left its memory to one that is new
+        if processes == before:
+            break
+    return load._replace(memory=load.memory + _sockets(first) * _SOCKET)
+
+
+def _scanned(
+    processes: Sequence[Path], most_memory: int, used: dict[tuple[int, str], int]
+) -> Load:
+    """The load by one look at each process, of which process 1 is the first."""
     memory = threads = ticks = 0
-    pids = list(_below(first))
-    for pid in pids:
+    for process in processes:
         # it has ended meanwhile
         with contextlib.suppress(OSError, ValueError, IndexError):
-            resident, shared = map(
-                int, (_PROC / f"{pid}/statm").read_text().split()[1:3]
-            )
-            fields = (_PROC / f"{pid}/stat").read_text().rpartition(")")[2].split()
-            memory += (resident - shared) * _PAGE
+            fields = (process / "stat").read_text().rpartition(")")[2].split()
+            memory += _held(process)
             threads += int(fields[17])
-            # with those of children that it has waited for
-            ticks += sum(map(int, fields[11:15]))
-            if own := sum(map(int, fields[11:13])):
-                used[pid, fields[19]] = own
-    with contextlib.suppress(OSError, IndexError):
-        ticks += sum(
-            map(
-                int,
-                (_PROC / f"{first}/stat").read_text().rpartition(")")[2].split()[13:15],
-            )
-        )
+            waited_for = sum(map(int, fields[13:15]))
+            own = sum(map(int, fields[11:13]))
+            if process == processes[0]:
+                ticks += waited_for
+                continue
+            ticks += own + waited_for
+            if own:
+                used[int(process.name), fields[19]] = own
     if memory > most_memory:
-        memory = min(memory, sum(map(_proportional, pids)) or memory)
-    return Load(
-        memory + _sockets(first) * _SOCKET,
-        threads,
-        max(ticks, sum(used.values())) / _TICKS,
-    )
+        memory = min(memory, sum(map(_proportional, processes)) or memory)
+    return Load(memory, max(0, threads - 1), max(ticks, sum(used.values())) / _TICKS)
+
+
+def _processes(first: int) -> list[Path]:
+    """The folders of a namespace's processes, that of process 1 at the beginning.
+
+    Its own ``/proc`` lists them by their numbers, also one that has just lost its
+    parent. Where it has none, they are searched by their parents.
+    """
+    own = _PROC / f"{first}/root/proc"
+    with contextlib.suppress(OSError):
+        # that of this process until the sandbox is made
+        is_own = own.stat().st_dev != _PROC.stat().st_dev
+        names = os.listdir(own) if is_own else []  # noqa: PTH208
+        found = sorted(int(name) for name in names if name.isdecimal())
+        if found[:1] == [1]:
+            return [own / str(number) for number in found]
+    return [_PROC / str(pid) for pid in (first, *_below(first))]
+
+
+def slow_down_below(first: int) -> None:
+    """Give the processes below one the lowest priority. What they start has it, too."""
+    for pid in _below(first):
+        for task in _threads(_PROC / str(pid)):
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                os.setpriority(os.PRIO_PROCESS, int(task.name), _LOWEST)
 
 
 def _below(pid: int) -> Iterator[int]:
     """The processes that descend from one, itself left out."""
+    for task in _threads(_PROC / str(pid)):
+        with contextlib.suppress(OSError):
+            for child in map(int, (task / "children").read_text().split()):
+                yield child
+                yield from _below(child)
+
+
+def _threads(process: Path) -> list[Path]:
+    """The folders of a process's threads."""
+    folder = process / "task"
     with contextlib.suppress(OSError):
-        for task in (_PROC / f"{pid}/task").iterdir():
-            with contextlib.suppress(OSError):
-                for child in map(int, (task / "children").read_text().split()):
-                    yield child
-                    yield from _below(child)
+        # not iterdir, which stays open where the process ends meanwhile
+        return [folder / name for name in os.listdir(folder)]  # noqa: PTH208
+    return []
+
+
+def _held(process: Path) -> int:
+    """The bytes of a process that are no file's; 0 for one that has ended."""
+    return _kilobytes(process / "status", _HELD) or _first_of_threads(
+        process, "status", _HELD
+    )
+
+
+def _proportional(process: Path) -> int:
+    """The bytes of a process that are no file's, those that several share divided among
+    them; 0 where unknown."""
+    return _kilobytes(process / "smaps_rollup", _PROPORTIONAL) or (
+        _first_of_threads(process, "smaps_rollup", _PROPORTIONAL)
+    )
+
+
+def _first_of_threads(process: Path, name: str, wanted: re.Pattern[str]) -> int:
+    """The bytes that a thread shows. A first thread that has ended shows none, while
+    the others go on with the same memory."""
+    for task in _threads(process):
+        held = _kilobytes(task / name, wanted)
+        if held:
+            return held
+    return 0
+
+
+def _kilobytes(file: Path, wanted: re.Pattern[str]) -> int:
+    """The sum of a file's lines, in bytes; 0 where it cannot be read."""
+    with contextlib.suppress(OSError):
+        return 1024 * sum(map(int, wanted.findall(file.read_text())))
+    return 0
 
 
 def _sockets(pid: int) -> int:
@@ -75,14 +150,4 @@ def _sockets(pid: int) -> int:
     between processes included."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         return int((_PROC / f"{pid}/net/sockstat").read_text().split()[2])
-    return 0
-
-
-def _proportional(pid: int) -> int:
-    """The bytes of a process that are no file's, those that several share divided among
-    them; 0 where unknown."""
-    with contextlib.suppress(OSError):
-        for line in (_PROC / f"{pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss_Anon:"):
-                return int(line.split()[1]) * 1024
     return 0

@@ -111,6 +111,36 @@ def test_memory_that_processes_share_counts_once() -> None:
     assert run_code(f"{shared}{forked}print('done')", memory_mb=300).text == "done\n"
 
 
+def test_a_thread_whose_first_one_has_ended_is_ended_at_the_limit_of_memory() -> None:
+    code = (
+        "import ctypes, os, threading, time\n"
+        "def grow():\n"
+        "    held = [b'x' * (1 << 24) for _ in range(20) if not time.sleep(0.02)]\n"
+        "    print('ESCAPED', len(held), flush=True)\n"
+        "threading.Thread(target=grow).start()\n"
+        "end = 60 if os.uname().machine == 'x86_64' else 93\n"
+        "ctypes.CDLL(None).syscall(end, 0)\n"
+    )
+    response = run_code(code, memory_mb=128)
+    assert response.warnings == ("the program reached the limit of memory: 128 MiB",)
+
+
+def test_process_1_is_closed_to_the_program() -> None:
+    code = (
+        "for name in ('mem', 'maps', 'environ', 'fd/0', 'task/1/mem'):\n"
+        "    try:\n"
+        "        open(f'/proc/1/{name}', 'rb')\n"
+        "    except PermissionError:\n"
+        "        print('closed')\n"
+    )
+    assert run_code(code).text == "closed\n" * 5
+
+
+def test_process_1_does_not_end_by_a_signal_of_the_program() -> None:
+    code = "import os\nfor number in range(1, 32): os.kill(1, number)\nprint('held')"
+    assert run_code(code).text == "held\n"
+
+
 def test_processor_time_of_children_that_nobody_waits_for_is_kept() -> None:
     code = (
         "import os, signal, time\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
