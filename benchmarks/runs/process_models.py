@@ -217,7 +217,8 @@ def _growth(worker: Path, rows: int) -> Iterator[Figure]:
         resident = Path("/proc/self/statm").read_text().split()[1]
         sizes.append(int(resident) * os.sysconf("SC_PAGE_SIZE") / 2**10)
     assert backend._program is not None
-    left = sum(item.is_file() for item in backend._program._scratch.rglob("*"))
+    folders = backend._program._folders
+    left = sum(len(list(folder.path.iterdir())) for folder in folders)
     yield Figure(
         f"memory that {rows:,} rows with pictures add to a tenth of them",
         sizes[1] - sizes[0],

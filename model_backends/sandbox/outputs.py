@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import time
 from collections.abc import Mapping
 from pathlib import PurePath
