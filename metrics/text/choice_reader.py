@@ -122,7 +122,7 @@ _FILLER = rf"(?:(?:{_ARTICLE}|{_OPTION_NOUN})[ :]{{0,2}})"
 # --- what is rejected
 
 _LISTED = (
-    rf"{_ONE}{_CLOSES}{{0,3}}(?:(?:, ?{_OPENS}{{0,3}}{_ONE}{_CLOSES}{{0,3}}){{0,24}}"
+    rf"{_ONE}{_CLOSES}{{0,3}}(?:(?:, ?{_OPENS}{{0,3}}{_ONE}{_CLOSES}{{0,3}}){{0,8}}"
     rf",? ?{_JOINS} ?{_OPENS}{{0,3}}{_ONE}{_CLOSES}{{0,3}})?"
 )
 _NOT_ONLY = r"(?! (?:only|just|merely|solely|nur|solo|sólo|seulement|apenas|только)\b)"
@@ -168,7 +168,7 @@ def _without_rejected(text: str) -> str:
 # --- what is chosen
 
 _ALONE_ON_LINE = re.compile(
-    rf"(?:{_MARK}{{0,12}}{_OPTION_NOUN})?{_MARK}{{0,12}}"
+    rf"\A(?:{_MARK}{{0,12}}{_OPTION_NOUN})?{_MARK}{{0,12}}"
     rf"(?:(?P<letter>[A-Za-z])|(?P<text>{_OPTION})"
     rf"|(?P<letter_before>[A-Za-z]){_MARK}{{1,6}}(?P<text_behind>{_OPTION})"
     rf"|(?P<text_before>{_OPTION}){_MARK}{{1,6}}(?P<letter_behind>[A-Za-z]))"
@@ -184,7 +184,9 @@ _CONCLUDES = re.compile(
     r" ?(?:[.,;:!\n]|$))"
 )
 _NAMED_OPTION = re.compile(_OPTION_NOUN)
-_UP_TO_STATED = re.compile(rf"[^.:=\n。;!?]{{0,60}}?(?:{_STATES}|{_SIGNS})")
+_UP_TO_STATED = re.compile(rf"\A[^.:=\n。;!?]{{0,60}}?(?:{_STATES}|{_SIGNS})")
+_GAP_CHARS = 100
+"""Characters behind "the answer" in which it is stated."""
 _CALLED_RIGHT = re.compile(rf"({_ONE}){_CLOSES}{{0,3}} ?(?i:{any_of('right')})")
 _STATED = re.compile(
     rf"(?:{_OPENS}|{_SIGNS}|\s){{0,12}}{_FILLER}{{0,4}}(?:{_OPENS}|{_SIGNS}){{0,6}}"
@@ -317,9 +319,9 @@ class _Reader:
             statements.append((match.start(), self._named(match[1])))
         for noun in _ANSWER.finditer(text):
             letters = self._next(text, noun.end(), is_stated=False)
-            gap = _UP_TO_STATED.match(text, noun.end())
+            gap = _UP_TO_STATED.match(text[noun.end() : noun.end() + _GAP_CHARS])
             if not letters and gap:
-                letters = self._next(text, gap.end())
+                letters = self._next(text, noun.end() + gap.end())
             statements.append((noun.start(), letters))
         for pattern in (_OPTION_IS, _CHOOSES, _CONCLUDES):
             for match in pattern.finditer(text):
