@@ -162,7 +162,7 @@ def test_what_cannot_be_read_is_known_without_asking(tmp_path: Path) -> None:
     files = {
         "broken.pdf": b"%PDF-1.4 nothing",
         "empty.txt": b"  \n ",
-        "old.doc": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100),
+        "old.doc": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(1000),
         "scan.png": tiny_media.picture(),
         "scan.pdf": documents.scan(documents.drawn_table([["x"]])),
     }

@@ -707,7 +707,7 @@ async def test_a_renderer_that_draws_in_another_way_asks_anew(
     monkeypatch.setattr(
         sendable,
         "ROUTES",
-        {**ROUTES, "3d->renders": replace(ROUTES["3d->renders"], version=2)},
+        {**ROUTES, "3d->renders": replace(ROUTES["3d->renders"], version=99)},
     )
     monkeypatch.setattr(sendable, "_of_inputs", sendable._of_inputs.__wrapped__)
 
