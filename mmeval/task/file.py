@@ -28,6 +28,7 @@ from mmeval.task.schema import (
     NumberKeys,
     TaskKeys,
     columns_for,
+    with_columns,
     without_harmless,
 )
 
@@ -187,7 +188,10 @@ def _validated(
     problems += document.problems
     refused = {path for path, _ in document.problems}
     try:
-        keys = model.model_validate(without_harmless(document.data))
+        data: Mapping[str, Any] = without_harmless(document.data)
+        if model is TaskKeys:
+            data = with_columns(data)
+        keys = model.model_validate(data)
     except ValidationError as error:
         for fault in error.errors(include_url=False):
             path, message = _problem(model, document, dict(fault))

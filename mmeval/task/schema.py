@@ -445,6 +445,38 @@ def without_harmless(data: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in data.items() if key not in harmless}
 
 
+_WORDS_OF_ROWS = {"doc_to_text": "input", "doc_to_target": "reference"}
+
+
+def with_columns(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A task file of lm-evaluation-harness with the ``columns`` that say the same.
+
+    Only where question and answer, ``doc_to_text`` and ``doc_to_target``, are templates
+    or names of columns and there is nothing else to make of a row: pictures, choices
+    and code stay, and are refused with the columns to write."""
+    others = COLUMNS_OF.keys() - _WORDS_OF_ROWS.keys() | {"loader", "columns"}
+    if others & data.keys():
+        return data
+    columns: dict[str, str] = {}
+    for key, column in _WORDS_OF_ROWS.items():
+        template = _as_template(data.get(key))
+        if not template:
+            return data
+        columns[column] = template
+    kept = {key: value for key, value in data.items() if key not in _WORDS_OF_ROWS}
+    return {**kept, "loader": "datasets", "columns": columns}
+
+
+def _as_template(written: object) -> str:
+    """The template that a text of ``doc_to_*`` stands for: itself, or that of the
+    column it names; empty for code and other values."""
+    if not isinstance(written, str):
+        return ""
+    if "{{" in written or "{%" in written:
+        return written
+    return f"{{{{ {written} }}}}" if written.isidentifier() else ""
+
+
 def columns_for(data: Mapping[str, Any]) -> str:
     """The YAML that says what the ``doc_to_*`` keys of a file say; empty without any.
     Templates and names of columns are taken over; in place of code stands an
@@ -461,14 +493,7 @@ def columns_for(data: Mapping[str, Any]) -> str:
         if column == "options" and isinstance(data[key], list):
             found[column] = written
             continue
-        texts = [
-            item
-            if "{{" in item
-            else f"{{{{ {item} }}}}"
-            if item.isidentifier()
-            else example
-            for item in written
-        ]
+        texts = [_as_template(item) or example for item in written]
         found[column] = " ".join(filter(None, (found.get(column), *texts)))
     return (
         f'write "loader: datasets" and columns: {json.dumps(found, ensure_ascii=False)}'

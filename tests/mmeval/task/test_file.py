@@ -75,6 +75,15 @@ def test_keys_of_other_harnesses_are_answered_with_the_columns_that_say_the_same
     assert caught.value.how_to_fix in caught.value.message
 
 
+def test_questions_and_answers_of_the_harness_are_the_columns_that_say_the_same() -> (
+    None
+):
+    keys = "doc_to_text: 'Q: {{question}}'\ndoc_to_target: answer"
+    written = "loader: datasets\ncolumns: {input: 'Q: {{question}}', reference: '{{ answer }}'}"
+    read, expected = (parsed(task("a", lines)).keys for lines in (keys, written))
+    assert (read.loader, read.columns) == (expected.loader, expected.columns)
+
+
 def test_a_version_is_kept_as_it_is_written_and_must_be_usable() -> None:
     for written, version in (("1.10", "1.10"), ("2", "2"), ("'3.0b'", "3.0b")):
         assert parsed(f"task: a\nmetadata: {{version: {written}}}").version == version
