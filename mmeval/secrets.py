@@ -59,8 +59,16 @@ def hidden_names(values: Mapping[str, Any], path: str = "") -> Iterator[str]:
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield from hidden_names(value, f"{path}{name}.")
-        elif value == HIDDEN or (name == COMMAND and _holds_hidden(value)):
+        elif _is_hidden(value) or (name == COMMAND and _holds_hidden(value)):
             yield f"{path}{name}"
+
+
+def _is_hidden(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(hidden_names(value))
+    if isinstance(value, list | tuple):
+        return any(_is_hidden(item) for item in value)
+    return bool(value == HIDDEN)
 
 
 def text_without_secrets(text: str, values: Collection[str] = ()) -> str:
@@ -92,15 +100,19 @@ def without_values(item: Any, values: Collection[str]) -> Any:
 
 
 def _by_name(name: str, value: Any) -> Any:
-    """A value with what is secret by a name hidden in it."""
+    """A value with what is secret by a name hidden in it; below a secret name, that is
+    each text of a list or mapping."""
     if isinstance(value, str) and value and _SECRET.search(name):
         return HIDDEN
     if name == COMMAND:
         return _without_secret_words(value)
     if isinstance(value, Mapping):
-        return {inner: _by_name(str(inner), item) for inner, item in value.items()}
+        return {
+            inner: _by_name(_name_below(name, inner), item)
+            for inner, item in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [_by_name("", item) for item in value]
+        return [_by_name(name, item) for item in value]
     return value
 
 
@@ -108,14 +120,20 @@ def _secrets_in(values: Any, name: str = "") -> Iterator[tuple[str, str]]:
     """The secret values at any depth, each after its name."""
     if isinstance(values, Mapping):
         for inner, value in values.items():
-            yield from _secrets_in(value, str(inner))
+            yield from _secrets_in(value, _name_below(name, inner))
     elif name == COMMAND:
         yield from _secret_words(_words(values))
     elif isinstance(values, list | tuple):
         for value in values:
-            yield from _secrets_in(value)
+            yield from _secrets_in(value, name)
     elif _SECRET.search(name) and isinstance(values, str | int):
         yield name, str(values)
+
+
+def _name_below(outer: str, inner: object) -> str:
+    """The name that decides on a value in a mapping: ``api_key`` in
+    ``{"api_key": {"value": V}}``."""
+    return outer if _SECRET.search(outer) else str(inner)
 
 
 def _is_telling(name: str, value: str) -> bool:

@@ -18,6 +18,8 @@ KEY = "sk-0123456789"
         {"args": {"inner": [{"api_key": KEY}]}},
         {"env": {"HF_TOKEN": KEY}},
         {"apikey": KEY},
+        {"api_keys": [KEY]},
+        {"api_key": {"value": [KEY]}},
         {"command": f"serve --api-key {KEY}"},
         {"command": ["serve", "--api-key", KEY]},
         {"command": ["serve", f"--api-key={KEY}"]},
@@ -58,6 +60,19 @@ def test_a_secret_is_hidden_wherever_it_stands_in_the_settings() -> None:
         "command": ["curl", "http://a?t=***"],
         "n": 2,
     }
+
+
+def test_all_texts_below_a_secret_name_are_hidden() -> None:
+    given = {"api_keys": ["a", {"value": "b"}], "token": {"file": ["c"]}}
+    assert without_secrets(given) == {
+        "api_keys": ["***", {"value": "***"}],
+        "token": {"file": ["***"]},
+    }
+
+
+def test_a_list_whose_keys_were_hidden_is_known_as_such() -> None:
+    recorded = {"api_keys": ["***"], "args": [{"key": "***"}], "names": ["a"]}
+    assert [*hidden_names(recorded)] == ["api_keys", "args"]
 
 
 @pytest.mark.parametrize(
