@@ -16,8 +16,11 @@ _WORD_NAME = re.compile(
 )
 """A name such as ``answer_key`` or ``stop_token``, whose value may be a plain word; the
 names of variables are in capitals."""
+_SCHEMES = r"(?:Bearer|Basic|Token)\s+"
+"""What stands before the key in a header ``Authorization``."""
+_SCHEME = re.compile(rf"^{_SCHEMES}", re.IGNORECASE)
 _WRITTEN_SECRET = re.compile(
-    rf"""((?:^|[^A-Za-z0-9])(?:{_NAMES})"?\s*[=:]\s*"?)[^\s,;"'}}]+""",
+    rf"""((?:^|[^A-Za-z0-9])(?:{_NAMES})"?\s*[=:]\s*"?(?:{_SCHEMES})?)[^\s,;"'}}]+""",
     re.IGNORECASE,
 )
 
@@ -30,6 +33,7 @@ _LEAST_CHARS = 4
 """Of a value that is hidden in the words of its own command."""
 _LONG_CHARS = 16
 """A plain word of this length is a secret, and no word of an answer."""
+_ASSIGNMENT = re.compile(r"(?P<name>[^\s=:]+)(?:=|:\s*)(?P<value>.+)", re.DOTALL)
 _PLAIN_WORD = re.compile(r"[A-Za-z_]+")
 _NOT_OF_A_KEY = re.compile(r"[\s<>|]")
 
@@ -44,7 +48,7 @@ def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def secret_values(values: Mapping[str, Any]) -> frozenset[str]:
     """The values that are secret by their names, at any depth, or by the option before
-    them in a command (``--api-key V``, ``--api-key=V``, ``API_KEY=V``).
+    them in a command (``--api-key V``, ``--api-key=V``, ``API_KEY=V``, ``API-Key: V``).
 
     Left out are values that could be words of an answer: shorter ones than
     ``MIN_CHARS``, and plain words such as the ``reference`` of an ``answer_key``.
@@ -127,7 +131,7 @@ def _secrets_in(values: Any, name: str = "") -> Iterator[tuple[str, str]]:
         for value in values:
             yield from _secrets_in(value, name)
     elif _SECRET.search(name) and isinstance(values, str | int):
-        yield name, str(values)
+        yield name, _without_scheme(str(values))
 
 
 def _name_below(outer: str, inner: object) -> str:
@@ -166,14 +170,25 @@ def _secret_words(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     a command itself (``sh -c``)."""
     before = ""
     for word in words:
-        name, equals, value = word.partition("=")
-        if equals and _SECRET.search(name):
-            yield name, value
+        name, value = _assignment(word)
+        if _SECRET.search(name):
+            yield name, _without_scheme(value)
         elif before.startswith("-") and _SECRET.search(before):
-            yield before, word
+            yield before, _without_scheme(word)
         elif " " in word:
             yield from _secret_words(_words(word))
         before = word
+
+
+def _assignment(word: str) -> tuple[str, str]:
+    """Name and value of ``NAME=VALUE`` or of a header ``NAME: VALUE``; empty ones of
+    another word."""
+    match = _ASSIGNMENT.fullmatch(word)
+    return (match["name"], match["value"]) if match else ("", "")
+
+
+def _without_scheme(value: str) -> str:
+    return _SCHEME.sub("", value)
 
 
 def _without_secret_words(command: Any) -> Any:

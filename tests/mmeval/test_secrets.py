@@ -25,6 +25,12 @@ KEY = "sk-0123456789"
         {"command": ["serve", f"--api-key={KEY}"]},
         {"command": ["env", f"MY_TOKEN={KEY}", "serve"]},
         {"command": ["sh", "-c", f"serve -token {KEY} | tee log"]},
+        {"command": ["sh", "-c", f"serve --api-key={KEY} | tee log"]},
+        {"command": ["curl", "-H", f"Authorization: Bearer {KEY}"]},
+        {"command": ["curl", "-H", f"X-API-Key:{KEY}"]},
+        {"command": f"sh -c \"curl -H 'Authorization: Token {KEY}'\""},
+        {"headers": {"Authorization": f"Bearer {KEY}"}},
+        {"headers": {"authorization": f"basic {KEY}"}},
     ],
     ids=str,
 )
@@ -98,3 +104,10 @@ def test_a_command_whose_key_was_hidden_is_known_as_such() -> None:
 def test_a_command_line_is_without_secrets_that_the_settings_name() -> None:
     words = f'mmeval --model_args \'{{"command": "serve --api-key {KEY}"}}\''
     assert KEY not in text_without_secrets(words, {KEY})
+
+
+@pytest.mark.parametrize(
+    "text", ["Authorization: Bearer {}", '{{"authorization": "token {}"}}']
+)
+def test_a_key_is_hidden_behind_the_scheme_of_a_header(text: str) -> None:
+    assert text_without_secrets(text.format(KEY)) == text.format("***")
