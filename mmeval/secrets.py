@@ -8,7 +8,15 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-_NAMES = "(?:api)?keys?|token|secret|password|passwd|credentials?|authorization"
+_NOT_OF_A_VOCABULARY = "".join(
+    rf"(?<!(?<![A-Za-z]){word}[_-])"
+    for word in ("bos", "eos", "pad", "stop", "special", "image", "mask")
+)
+"""A ``bos_token`` is a word of the model, and no secret."""
+_NAMES = (
+    rf"(?:api)?keys?|{_NOT_OF_A_VOCABULARY}token|secret|password|passwd"
+    "|credentials?|authorization"
+)
 _SECRET = re.compile(rf"(^|[_-])({_NAMES})$", re.IGNORECASE)
 
 _WORD_NAME = re.compile(
@@ -34,6 +42,9 @@ _LEAST_CHARS = 4
 _LONG_CHARS = 16
 """A plain word of this length is a secret, and no word of an answer."""
 _ASSIGNMENT = re.compile(r"(?P<name>[^\s=:]+)(?:=|:\s*)(?P<value>.+)", re.DOTALL)
+_PATH = re.compile(r".*/.*|.+\.[A-Za-z]\w{0,9}", re.DOTALL)
+_BASE64 = re.compile(r"(?=.*\d)(?=.*[A-Z])[A-Za-z0-9+/]{16,}=*")
+"""A key may hold a ``/`` too, such as those of AWS."""
 _PLAIN_WORD = re.compile(r"[A-Za-z_]+")
 _NOT_OF_A_KEY = re.compile(r"[\s<>|]")
 
@@ -144,8 +155,15 @@ def _is_telling(name: str, value: str) -> bool:
     """Whether a value is a secret wherever it stands."""
     if len(value) < MIN_CHARS or _NOT_OF_A_KEY.search(value):
         return False
+    if name.startswith("-") and _is_path(value):
+        # the option may be a switch, and the next word a file
+        return False
     may_be_a_word = _WORD_NAME.fullmatch(name) and _PLAIN_WORD.fullmatch(value)
     return len(value) >= _LONG_CHARS or not may_be_a_word
+
+
+def _is_path(value: str) -> bool:
+    return bool(_PATH.fullmatch(value)) and not _BASE64.fullmatch(value)
 
 
 # --- commands
@@ -173,11 +191,15 @@ def _secret_words(words: Sequence[str]) -> Iterator[tuple[str, str]]:
         name, value = _assignment(word)
         if _SECRET.search(name):
             yield name, _without_scheme(value)
-        elif before.startswith("-") and _SECRET.search(before):
+        elif _takes_a_secret(before) and not word.startswith("-"):
             yield before, _without_scheme(word)
         elif " " in word:
             yield from _secret_words(_words(word))
         before = word
+
+
+def _takes_a_secret(option: str) -> bool:
+    return option.startswith("-") and bool(_SECRET.search(option))
 
 
 def _assignment(word: str) -> tuple[str, str]:

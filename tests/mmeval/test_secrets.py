@@ -17,6 +17,7 @@ KEY = "sk-0123456789"
     [
         {"args": {"inner": [{"api_key": KEY}]}},
         {"env": {"HF_TOKEN": KEY}},
+        {"env": {"LAUNCHPAD_TOKEN": KEY}},
         {"apikey": KEY},
         {"api_keys": [KEY]},
         {"api_key": {"value": [KEY]}},
@@ -38,6 +39,38 @@ def test_the_value_of_a_secret_is_found_by_the_name_beside_it(
     given: dict[str, Any],
 ) -> None:
     assert secret_values(given) == {KEY}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "serve.py --use-token --model-path /m/x",
+        "serve.py --add-bos-token weights-v2",
+        "serve.py --use-token weights-v2.bin",
+        "serve.py --use-token org/weights-v2",
+    ],
+)
+def test_the_word_after_a_switch_is_not_hidden_wherever_it_stands(command: str) -> None:
+    assert secret_values({"command": command}) == frozenset()
+
+
+@pytest.mark.parametrize(
+    "key", ["eyJhbGci.eyJzdWIi.Sf1KxwRJSMeKKF2Q", "wJalr/K7MDENGbPxR"]
+)
+def test_a_key_with_the_signs_of_a_path_is_a_secret(key: str) -> None:
+    assert secret_values({"command": ["serve", "--token", key]}) == {key}
+
+
+def test_an_option_after_a_switch_is_shown() -> None:
+    given = {"command": "serve.py --use-token --model-path weights"}
+    assert without_secrets(given) == given
+
+
+@pytest.mark.parametrize(
+    "name", ["bos_token", "eos-token", "stop_token", "image_token", "MASK_TOKEN"]
+)
+def test_a_token_of_a_vocabulary_is_no_secret(name: str) -> None:
+    assert without_secrets({name: "<|image-0|>"}) == {name: "<|image-0|>"}
 
 
 @pytest.mark.parametrize(
