@@ -19,11 +19,6 @@ _NAMES = (
 )
 _SECRET = re.compile(rf"(^|[_-])({_NAMES})$", re.IGNORECASE)
 
-_WORD_NAME = re.compile(
-    r"(?!.*(?:api|auth|access|hf|hub|private|secret))(?:.*keys?|.+token)"
-)
-"""A name such as ``answer_key`` or ``stop_token``, whose value may be a plain word; the
-names of variables are in capitals."""
 _SCHEMES = r"(?:Bearer|Basic|Token)\s+"
 """What stands before the key in a header ``Authorization``."""
 _SCHEME = re.compile(rf"^{_SCHEMES}", re.IGNORECASE)
@@ -38,14 +33,14 @@ COMMAND = "command"
 MIN_CHARS = 8
 """Shorter values are hidden by their names alone: they stand in other words too."""
 _LEAST_CHARS = 4
-"""Of a value that is hidden in the words of its own command."""
+"""Shorter values are not hidden even in their own command."""
 _LONG_CHARS = 16
 """A plain word of this length is a secret, and no word of an answer."""
 _ASSIGNMENT = re.compile(r"(?P<name>[^\s=:]+)(?:=|:\s*)(?P<value>.+)", re.DOTALL)
 _PATH = re.compile(r".*/.*|.+\.[A-Za-z]\w{0,9}", re.DOTALL)
 _BASE64 = re.compile(r"(?=.*\d)(?=.*[A-Z])[A-Za-z0-9+/]{16,}=*")
 """A key may hold a ``/`` too, such as those of AWS."""
-_PLAIN_WORD = re.compile(r"[A-Za-z_]+")
+_PLAIN_WORD = re.compile(r"[A-Za-z_-]+")
 _NOT_OF_A_KEY = re.compile(r"[\s<>|]")
 
 
@@ -62,7 +57,7 @@ def secret_values(values: Mapping[str, Any]) -> frozenset[str]:
     them in a command (``--api-key V``, ``--api-key=V``, ``API_KEY=V``, ``API-Key: V``).
 
     Left out are values that could be words of an answer: shorter ones than
-    ``MIN_CHARS``, and plain words such as the ``reference`` of an ``answer_key``.
+    ``MIN_CHARS``, and plain words such as the ``placeholder`` of an ``api_key``.
     """
     return frozenset(
         value for name, value in _secrets_in(values) if _is_telling(name, value)
@@ -158,8 +153,7 @@ def _is_telling(name: str, value: str) -> bool:
     if name.startswith("-") and _is_path(value):
         # the option may be a switch, and the next word a file
         return False
-    may_be_a_word = _WORD_NAME.fullmatch(name) and _PLAIN_WORD.fullmatch(value)
-    return len(value) >= _LONG_CHARS or not may_be_a_word
+    return len(value) >= _LONG_CHARS or not _PLAIN_WORD.fullmatch(value)
 
 
 def _is_path(value: str) -> bool:
