@@ -52,6 +52,9 @@ MAX_REASON_CHARS = 2000
 _MODES: tuple[OutputMode, ...] = get_args(OutputMode)
 """From the narrowest to the widest."""
 _KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
+_KEY_REPLACED = "key_replaced"
+"""The field of a message in whose parts a key is hidden."""
+KEY_WARNING = "a key was replaced in this answer"
 _WORDS = ("text", "code", "reasoning")
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
@@ -71,12 +74,19 @@ class Hello:
 
 
 def read_line(line: bytes, *, hidden: Collection[str] = ()) -> dict[str, Any]:
-    """A message, in which the texts ``hidden`` are replaced. Raises ValueError for a
-    line that is none, RecursionError for one that is nested too deep."""
+    """A message, in which the texts ``hidden`` are replaced; one whose parts held some
+    says so. Raises ValueError for a line that is none, RecursionError for one that is
+    nested too deep."""
     row: Any = json.loads(line, parse_constant=_refuse_constant)
     if not isinstance(row, dict) or not isinstance(row.get("type"), str):
         raise ValueError("it is no object with a type")
-    message: dict[str, Any] = without_values(row, hidden) if hidden else row
+    # only what is found here makes a warning, whatever the worker writes
+    row.pop(_KEY_REPLACED, None)
+    if not hidden:
+        return row
+    message: dict[str, Any] = without_values(row, hidden)
+    if message.get("parts") != row.get("parts"):
+        message[_KEY_REPLACED] = True
     return message
 
 
@@ -247,7 +257,8 @@ class AnswerReader:
                 "internal", f"the worker's answer cannot be used: {fault}"
             )
         counts = tokens[:2] if isinstance(tokens, list) else ()
-        return replace(answered(parts), usage=Usage(*counts))
+        warnings = (KEY_WARNING,) if _KEY_REPLACED in row else ()
+        return replace(answered(parts), usage=Usage(*counts), warnings=warnings)
 
     def _all_parts(self, rows: object) -> Sequence[Part]:
         if not isinstance(rows, list):

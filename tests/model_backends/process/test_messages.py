@@ -142,6 +142,21 @@ def test_a_key_that_a_worker_repeats_is_hidden_however_it_is_spelt() -> None:
     assert message["text"] == "my key is ***"
 
 
+@pytest.mark.parametrize(
+    ("text", "warnings"),
+    [
+        ("my key is sk-12345678", ("a key was replaced in this answer",)),
+        ("*** is a line", ()),
+    ],
+)
+def test_an_answer_warns_of_a_key_that_was_replaced_in_it(
+    text: str, warnings: tuple[str, ...], reader: AnswerReader
+) -> None:
+    answer = {"type": "answer", "parts": [{"kind": "text", "text": text}]}
+    message = read_line(json.dumps(answer).encode(), hidden=["sk-12345678"])
+    assert reader.response(message).warnings == warnings
+
+
 def test_a_line_is_read_as_it_is_where_nothing_is_hidden() -> None:
     message = {"type": "log", "text": "a", "more": [1, {"b": None}]}
     assert read_line(json.dumps(message).encode()) == message
