@@ -14,9 +14,9 @@ from mmeval.system import empty_folder, open_plain
 from mmeval.wording import printable
 
 MAX_ANSWER_BYTES = 2**29
-"""Of all media of one answer together: they are in memory at once."""
+"""Limit of all media of one answer together, in bytes: they are in memory at once."""
 MAX_PATH_BYTES = 4096
-"""Of the path of a medium; the system knows no longer ones."""
+"""Limit of the path of a medium, in bytes: the system supports no longer ones."""
 _FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _SHOWN_CHARS = 200
 

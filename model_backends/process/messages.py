@@ -42,13 +42,14 @@ MAX_BATCH = 4096
 worth of samples in memory."""
 MAX_NAME_CHARS = 200
 MAX_ABOUT_BYTES = 2**16
-"""Of the identity and of the options: they are recorded with the run."""
+"""Limit of the identity, and of the options, in bytes: both are recorded with the
+run."""
 MAX_INTEGER = 2**63 - 1
-"""Of the identity: larger ones are not read back as they were written."""
+"""Largest integer of an identity: larger ones are not read back as written."""
 MAX_PARTS = 10_000
-"""Of an answer."""
+"""Maximum number of parts of an answer."""
 MAX_REASON_CHARS = 2000
-"""Of a failure: it is recorded with the row."""
+"""Limit of the reason of a failure, in characters: it is recorded with the row."""
 _MODES: tuple[OutputMode, ...] = get_args(OutputMode)
 """From the narrowest to the widest."""
 _KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)

@@ -30,7 +30,7 @@ from mmeval.system import Leash, ending, last_lines, to_line
 from mmeval.wording import printable
 
 MAX_LINE_BYTES = 2**26
-"""Of a message. Media that are larger go by path."""
+"""Limit of a message, in bytes. Larger media are sent by path."""
 END_SECONDS = 3.0
 """How long a program may take to end when it is asked to."""
 _LOOK_SECONDS = 0.5

@@ -20,7 +20,7 @@ from mmeval.wording import shortened
 
 MediaTravel = Literal["path", "inline"]
 _SHOWN_CHARS = 200
-"""Of a path in a message."""
+"""Limit of a path in a message, in characters."""
 _MACHINE_CODE = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 """How programs begin that no author writes, such as the interpreter."""
 
