@@ -69,7 +69,11 @@ def join(
 
 def _link(run: Path, shard: Path, pattern: str) -> None:
     for source in sorted(shard.glob(pattern)):
-        link_or_copy(source, run / source.relative_to(shard))
+        target = run / source.relative_to(shard)
+        # a shard that was copied in part must not replace what the run has in full
+        if target.is_file() and target.stat().st_size >= source.stat().st_size:
+            continue
+        link_or_copy(source, target)
 
 
 def _names(shards: Sequence[Path], pattern: str) -> list[Path]:

@@ -93,3 +93,29 @@ def test_a_disk_that_is_full_is_named_and_leaves_nothing_half_done(
         with pytest.raises(StorageError, match=os.strerror(errno.ENOSPC)):
             join(shard.parent.parent, [shard])
     assert list((shard.parent.parent / "trials").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["journal/host-1-a.jsonl", "media/ab/abcd.png"])
+def test_a_shard_that_is_copied_in_part_after_its_merge_takes_nothing_from_the_run(
+    name: str, shard: Path
+) -> None:
+    run = shard.parent.parent
+    source = shard / name
+    source.parent.mkdir(parents=True)
+    source.write_bytes(b"all that was answered")
+    join(run, [shard])
+    source.unlink()  # a copy is another file, not a shorter one in the same place
+    source.write_bytes(b"all that")
+    join(run, [shard])
+    assert (run / name).read_bytes() == b"all that was answered"
+
+
+def test_what_a_shard_has_written_since_its_merge_joins_the_run(shard: Path) -> None:
+    run = shard.parent.parent
+    source = shard / "journal" / "host-1-a.jsonl"
+    lines(source, {"k": "one"})
+    join(run, [shard])
+    source.unlink()
+    lines(source, {"k": "one"}, {"k": "two"})
+    join(run, [shard])
+    assert rows(run / "journal" / source.name) == [{"k": "one"}, {"k": "two"}]
