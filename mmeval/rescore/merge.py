@@ -65,10 +65,11 @@ class HeldTrials:
 @dataclass(frozen=True)
 class Merged:
     """What came of merging: the results, and the states of the shards that went into
-    them."""
+    them. ``has_lost``: recorded trials of these shards were not there."""
 
     outcome: RunOutcome
     states: Mapping[str, str]
+    has_lost: bool
 
     def note(self) -> None:
         """Record it once the results are written: merging again has nothing to do
@@ -79,6 +80,7 @@ class Merged:
                     MERGED: {
                         "shards": dict(self.states),
                         "exit_code": self.outcome.exit_code,
+                        "has_lost": self.has_lost,
                     }
                 }
             )
@@ -87,11 +89,11 @@ class Merged:
 def is_merged(run: Path) -> bool:
     """Whether the run has all that its shards hold, and results of it."""
     record = RunFolder.read_record(run)
-    return (
-        bool(record.get(MERGED))
-        and not any(unmerged(run, record))
-        and newest_results(run, record) is not None
-    )
+    merged = record.get(MERGED)
+    if not merged or merged.get("has_lost"):
+        # media are no part of a shard's state: they may have been copied since
+        return False
+    return not any(unmerged(run, record)) and newest_results(run, record) is not None
 
 
 def check_at_rest(run: Path) -> None:
@@ -140,7 +142,7 @@ def merge(
             division=division,
             lost=whole.lost,
         ).run()
-    return Merged(outcome, states)
+    return Merged(outcome, states, has_lost=bool(whole.lacking))
 
 
 def _as_scored(task: Task, division: Division) -> Task:

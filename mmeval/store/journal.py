@@ -20,7 +20,7 @@ import logging
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -90,17 +90,10 @@ class Journal:
         self._readers: dict[int, BinaryIO] = {}
         with contextlib.ExitStack() as unread:
             unread.callback(self.close)
-            for path in sorted(folder.glob("*.jsonl")):
-                self._read_segment(path)
-            # a merged segment lies in the run, too
-            own = {path.name for path in self._segments}
-            for path in {
-                path.name: path
-                for run in others
-                for path in sorted(run.glob("journal/*.jsonl"))
-            }.values():
-                if path.name not in own:
-                    self._read_segment(path, spent=False)
+            own_names = {path.name for path in folder.glob("*.jsonl")}
+            folders = [*(run / "journal" for run in others), folder]
+            for path in _fullest_segments(folders):
+                self._read_segment(path, spent=path.name in own_names)
             self._first_own = len(self._segments)
             if writable:
                 self._finish_receipts()
@@ -380,6 +373,19 @@ class Journal:
                 f"{file.name}: a line was changed while the run read it ({error}); "
                 "run again"
             ) from None
+
+
+def _fullest_segments(folders: Sequence[Path]) -> Collection[Path]:
+    """The segments in folders, each name once: a merged segment lies in the run and in
+    its shard, and one of them may have been copied in part. Of equal ones the last
+    stands."""
+    fullest: dict[str, Path] = {}
+    for folder in folders:
+        for path in sorted(folder.glob("*.jsonl")):
+            known = fullest.get(path.name)
+            if known is None or path.stat().st_size >= known.stat().st_size:
+                fullest[path.name] = path
+    return fullest.values()
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:

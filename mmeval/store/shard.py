@@ -21,8 +21,8 @@ MOST_SHARDS = 10_000
 _NAMED = 3
 """So many shards are named where there are more."""
 MERGED = "merged"
-"""In ``run.json``: the state of each shard when it was merged, and the exit code of
-that."""
+"""In ``run.json``: the state of each shard when it was merged, the exit code of that,
+and whether recorded trials were lost."""
 _NAME = re.compile(r"([1-9][0-9]*)-of-([1-9][0-9]*)")
 
 
@@ -99,7 +99,8 @@ def beside(shard: Path) -> list[Path]:
 
 def state(shard: Path) -> str:
     """What names the content of a shard's folder: it changes with whatever is written
-    there."""
+    there. Media are not inspected: there may be very many, and the journal has a line
+    for each."""
     patterns = (
         "run.json",
         "journal/*.jsonl",

@@ -456,6 +456,27 @@ def test_media_of_answers_that_were_not_copied_are_lost_trials(shards: Shards) -
     assert "shard 1/2 has 0 of its 20 trials" in refused.error
 
 
+@pytest.mark.parametrize("kind", ["media", "journal"])
+def test_what_was_lost_in_partial_results_is_merged_once_it_is_copied_again(
+    kind: str, shards: Shards
+) -> None:
+    file = shards.folder / "tasks" / "ask.yaml"
+    file.write_text(file.read_text().replace("[text]", "[text, image]"))
+    more = ("--model_args", "outputs=text+image", "--gen_kwargs", "image.size=64x64")
+    shards.ask("1/2", "2/2", more=more)
+    lost = shards.path("1/2") / kind
+    kept = shards.folder / "kept"
+    shutil.copytree(lost, kept)
+    for copied in lost.rglob("*.*"):
+        cut(copied)
+    partial = shards.merge("--partial")
+    shutil.rmtree(lost)
+    shutil.copytree(kept, lost)
+    merged = shards.merge()
+    assert (partial.code, merged.code) == (3, 0), merged.err
+    assert results(shards.run)["mmeval"]["results"][0]["n"] == 40
+
+
 @pytest.mark.parametrize("flags", [(), ("--partial",)], ids=["whole", "partial"])
 @pytest.mark.parametrize("name", ["2-of-2", "1-of-99999999"])
 def test_a_folder_that_holds_another_shard_is_refused(
