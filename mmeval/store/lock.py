@@ -97,10 +97,12 @@ def is_free(file: Path) -> bool:
     try:
         if _flock(descriptor, fcntl.LOCK_EX):
             return True
-        for path in file.parent.glob(f"{file.name}*.lease"):
-            if not _is_free_lease(path, descriptor):
-                return False
-        return True
+        leases = [
+            *file.parent.glob(f"{file.name}*.lease"),
+            # one that is aside is put back where its holder is at work
+            *file.parent.glob(f"{file.name}*.lease.*.{ASIDE}"),
+        ]
+        return all(_is_free_lease(path, descriptor) for path in leases)
     except HeldError:
         return False
     finally:

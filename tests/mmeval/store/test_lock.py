@@ -224,6 +224,18 @@ def test_no_lease_is_taken_while_that_of_a_process_at_work_is_aside(
 
 
 @pytest.mark.usefixtures("without_locks")
+@pytest.mark.parametrize(("age", "free"), [(0.0, False), (100.0, True)])
+def test_a_lock_is_not_free_while_the_lease_of_a_process_at_work_is_aside(
+    age: float, free: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / "run.lock"
+    file.touch()
+    lease = lease_of(tmp_path, process=7, host="another", age=age)
+    lease.rename(tmp_path / "run.lock.0b.lease.0a.aside")
+    assert is_free(file) is free
+
+
+@pytest.mark.usefixtures("without_locks")
 def test_a_stale_lease_that_a_killed_process_left_aside_is_removed(
     tmp_path: Path,
 ) -> None:
