@@ -161,7 +161,12 @@ class _StoredTask:
         calls = [call for path, _, call in row["x"] if path not in failed]
         lines = [self._journal.row(call) for call in calls]
         answers = [line["r"] for line in lines if line is not None]
-        failures = [call for call in calls if self._journal.failures(call)]
+        # tries of a call may have failed before the one that was answered
+        lost = [
+            call
+            for call, line in zip(calls, lines, strict=True)
+            if line is None and not self._journal.failures(call)
+        ]
         outputs = [answer.get("output", ()) for answer in answers]
         outputs.append(row.get("output", ()))
         has_media = all(self._has_media(part) for output in outputs for part in output)
@@ -169,7 +174,7 @@ class _StoredTask:
             row["d"],
             has_failed=False,
             is_held=has_sample and has_media and (bool(answers) or not calls),
-            is_full=len(answers) + len(failures) >= len(calls),
+            is_full=not lost,
         )
 
     def _has_media(self, part: Row) -> bool:

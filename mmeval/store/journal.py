@@ -158,7 +158,8 @@ class Journal:
         return self._refused[key_hash(key)] if self._refused else 0
 
     def failures(self, key: str) -> int:
-        """How many tries of a call without an answer failed, over all processes."""
+        """How many tries of a call failed, over all processes; a later one may have
+        been answered."""
         return self._failed[key_hash(key)] if self._failed else 0
 
     def append(
