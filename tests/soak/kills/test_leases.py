@@ -32,9 +32,12 @@ def test_of_two_starters_on_a_stale_lease_one_holds_the_run_in_each_of_1000_race
     ]
     for starter in starters:
         starter.start()
-    (first, first_lasts), (second, second_lasts) = (results.get() for _ in starters)
     for starter in starters:
-        starter.join()
+        starter.join(RACES * PATIENCE)
+    # Without a result ``get`` would wait for ever. Both fit into the pipe of the queue,
+    # so that a starter ends before they are read.
+    assert [starter.exitcode for starter in starters] == [0, 0]
+    (first, first_lasts), (second, second_lasts) = (results.get() for _ in starters)
     holders = [int(one) + int(other) for one, other in zip(first, second, strict=True)]
     assert holders == [1] * RACES
     assert first_lasts and second_lasts
