@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 from mmeval.content.media import stored_path
 from mmeval.dataset.bad_sample import error_of
-from mmeval.errors import Caught
 from mmeval.program.calls import Call, Reply, followed
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange, Trial
@@ -148,10 +147,11 @@ class _StoredTask:
 
     def _stored(self, folder: Path) -> dict[int, _Stored]:
         """The latest row of each trial in a folder."""
-        latest: dict[int, _Stored] = {}
-        for row in recorded_trials(folder, self._task.name):
-            latest[trial_key(row["i"], row["n"])] = self._state(row)
-        return latest
+        latest = {
+            trial_key(row["i"], row["n"]): row
+            for row in recorded_trials(folder, self._task.name)
+        }
+        return {key: self._state(row) for key, row in latest.items()}
 
     def _state(self, row: Row) -> _Stored:
         has_sample = row["i"] in self._samples
@@ -213,10 +213,13 @@ class _StoredTask:
         for task_run in self._ways():
             rows: dict[int, Row] = {}
             for key in keys:
-                # whatever it is, it cannot be made again
-                with Caught():
+                try:
                     sample = samples[key >> 16]
                     rows[key] = self._row_again(key, sample, task_run, answers)
+                except (Exception, SystemExit):
+                    # A protocol may raise anything on answers that are not its own.
+                    # The trial is not made again then, and is reported as lost.
+                    break
             digests = {key: row["d"] for key, row in rows.items()}
             if tally({**known, **digests}) == recorded:
                 return {key: sealed(to_line(row)) for key, row in rows.items()}
