@@ -26,6 +26,7 @@ from mmeval.scoring.stored_trials import trial_row
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import trial_key
+from mmeval.store.shard import Shard
 from mmeval.store.task_records import TaskRecords, recorded_trials, sample_rows, tally
 from mmeval.system.json_lines import read_rows, sealed, to_line
 from mmeval.system.number_set import NumberSet
@@ -71,10 +72,19 @@ def checked(
         for task in tasks:
             stored = _StoredTask(run, task, folders, journal)
             for shard in division.shards:
+                if not shard.is_finished:
+                    continue
                 keys = shard.share(task)
-                gone = stored.check(shard, keys) if shard.is_finished else frozenset()
-                if gone:
-                    lost[task.name] = lost.get(task.name, frozenset()) | gone
+                gone = stored.check(shard, keys)
+                if not gone:
+                    continue
+                lost[task.name] = lost.get(task.name, frozenset()) | gone
+                if shard.shard in stored.with_others:
+                    lacking.append(
+                        f"shard {shard.shard} holds other trials of {task.name} than "
+                        "it recorded"
+                    )
+                else:
                     lacking.append(
                         f"shard {shard.shard} has {len(keys) - len(gone):,} of its "
                         f"{counted(len(keys), 'trial')} of {task.name}"
@@ -103,6 +113,8 @@ class _StoredTask:
         self, run: Path, task: Task, folders: Sequence[Path], journal: Journal
     ) -> None:
         self.made_again: list[bytes] = []
+        self.with_others: set[Shard] = set()
+        """The shards that hold other trials than they recorded."""
         self._run, self._task, self._folders = run, task, folders
         self._journal = journal
         self._samples = NumberSet()
@@ -123,8 +135,10 @@ class _StoredTask:
         recorded = shard.of_whole.get("trials", {}).get(self._task.name)
         own = self._by_folder[shard.path]
         digests = {key: own[key].digest for key in keys if key in own}
-        if recorded and len(digests) == len(keys) and tally(digests) != recorded:
-            return frozenset(keys)  # these are the records of another run
+        has_rows = len(digests) == len(keys)
+        if recorded and has_rows and not self._has_answers(own, digests, recorded):
+            self.with_others.add(shard.shard)
+            return frozenset(keys)
         is_cut = self._has_cut_journal(shard)
         lost = {key for key in keys if not self._is_held(key, is_cut=is_cut)}
         without_row = [key for key in sorted(lost) if key not in self._any]
@@ -136,6 +150,30 @@ class _StoredTask:
         again = self._again(without_row, digests, recorded)
         self.made_again += again.values()
         return frozenset(lost - again.keys())
+
+    def _has_answers(
+        self, own: Mapping[int, _Stored], known: Mapping[int, str], recorded: Row
+    ) -> bool:
+        """Whether a shard with a row for each trial has what it recorded; ``known`` are
+        the digests of these rows.
+
+        A trial that failed first and was answered later has two rows, and a copy may
+        have lost the second one. It is taken from another folder, or made again.
+        """
+        if tally(known) == recorded:
+            return True
+        digests = dict(known)
+        failed = [key for key in sorted(known) if own[key].has_failed]
+        for key in failed:
+            digests[key] = self._any[key].digest
+        if tally(digests) == recorded:
+            return True
+        without_answer = [key for key in failed if self._any[key].has_failed]
+        if not without_answer:
+            return False
+        again = self._again(without_answer, digests, recorded)
+        self.made_again += again.values()
+        return bool(again)
 
     def _is_held(self, key: int, *, is_cut: bool) -> bool:
         """Whether a trial is there; ``is_cut``: its shard's journal is shorter than it
@@ -202,7 +240,7 @@ class _StoredTask:
         self, keys: Sequence[int], known: Mapping[int, str], recorded: Row
     ) -> dict[int, bytes]:
         """The lines of trials, made again of the journal; none unless all of them are
-        as ``recorded``. ``known`` are the digests of the shard's other trials."""
+        as ``recorded``. ``known`` are the digests of the rows that the shard has."""
         answers = _Answers(self._journal, self._folders)
         wanted = {key >> 16 for key in keys}
         samples: dict[int, Sample] = {}
@@ -218,8 +256,10 @@ class _StoredTask:
                     rows[key] = self._row_again(key, sample, task_run, answers)
                 except (Exception, SystemExit):
                     # A protocol may raise anything on answers that are not its own.
-                    # The trial is not made again then, and is reported as lost.
-                    break
+                    # The trial is not made again then: one that failed stays so, and
+                    # one without a row is lost.
+                    if key not in known:
+                        break
             digests = {key: row["d"] for key, row in rows.items()}
             if tally({**known, **digests}) == recorded:
                 return {key: sealed(to_line(row)) for key, row in rows.items()}

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.system.json_lines import read_rows, sealed, to_line
 from tests.support.bad_disks import file_limit
 from tests.support.cli import (
     QUIET,
@@ -404,6 +405,32 @@ def test_trials_that_a_shard_has_lost_are_made_again_of_its_journal(
     assert merged.code == 0, merged.err
     assert document(shards.run)["results"] == document(whole)["results"]
     assert shards.scores() == score_files(whole)
+
+
+def test_answers_after_a_failure_that_a_shard_has_lost_are_made_again(
+    shards: Shards,
+) -> None:
+    shards.server.state.settings.poison = "question 7"
+    shards.ask("1/2", "2/2", more=("--retry_on_error", "0"))
+    shards.server.state.settings.poison = ""
+    shards.ask("2/2")
+    cut(shards.path("2/2") / "trials" / "ask.jsonl", lines=20)
+    merged = shards.merge()
+    assert merged.code == 0, merged.err
+    assert results(shards.run)["mmeval"]["results"][0]["n"] == 40
+
+
+def test_a_shard_that_holds_other_trials_than_it_recorded_is_refused(
+    shards: Shards,
+) -> None:
+    shards.ask("1/2", "2/2")
+    trials = shards.path("1/2") / "trials" / "ask.jsonl"
+    rows = [row for _, row in read_rows(trials)]
+    rows[0]["d"] = "of another run"
+    trials.write_bytes(b"".join(sealed(to_line(row)) for row in rows))
+    refused = shards.merge()
+    assert refused.code == 2
+    assert "shard 1/2 holds other trials of ask than it recorded" in refused.error
 
 
 @pytest.mark.parametrize(
