@@ -50,6 +50,9 @@ _WORDS = ("text/", "model/mtl")
 """Types that are read as words alone."""
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 """Bytes that no text has, whatever its encoding."""
+_PANIC = "PanicException"
+"""Of libraries in Rust, by name: no package exports it. It is not an Exception, and
+would end the process of the decoder."""
 _ADDRESS = re.compile(r"(?:\bimage )?(?:\bfile )?<[^<>]* at 0x[0-9a-fA-F]+>")
 
 
@@ -105,15 +108,18 @@ def decoding(media: Media, what: str) -> Iterator[None]:
         raise MediaLimitError(
             f"{media.label}: decoding it as {what} needs more memory than there is"
         ) from None
-    except Exception as error:  # decoders of hostile bytes raise what they like
+    except BaseException as error:  # decoders of hostile bytes raise what they like
+        is_panic = type(error).__name__ == _PANIC
+        if not is_panic and not isinstance(error, Exception):
+            raise
         words = f"{media.label}: it cannot be decoded as {what} ({_reason(error)})"
         if _is_unsupported(error):
             raise UnsupportedMediaError(words) from error
         raise CorruptMediaError(words) from error
 
 
-def _is_unsupported(error: Exception) -> bool:
-    """Whether an error says that the library, not the file, is at its end."""
+def _is_unsupported(error: BaseException) -> bool:
+    """Whether an error says that the library does not read this kind of file."""
     return (
         isinstance(error, NotImplementedError)
         or type(error).__name__ in _UNSUPPORTED_CLASSES
@@ -121,7 +127,7 @@ def _is_unsupported(error: Exception) -> bool:
     )
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     """A message's first line without memory addresses: same file, same reason."""
     words = _ADDRESS.sub("the file", str(error)).strip().partition("\n")[0]
     return words[:300] or type(error).__name__

@@ -192,6 +192,9 @@ DAMAGED: Mapping[str, Unread] = {
     "half an old workbook": Unread(
         "document", documents.OLD_WORKBOOK.read_bytes()[:3000]
     ),
+    "an old workbook that its reader panics at": Unread(
+        "document", patched(documents.OLD_WORKBOOK.read_bytes(), 1489, b"\0")
+    ),
     "noise as a document": Unread("document", bytes(range(256))),
 }
 """What is the model's fault, beside it."""
