@@ -87,10 +87,14 @@ _ANY_HEIF_BRANDS = (b"mif1", b"msf1", b"miaf")
 _EXCEL = "application/vnd.ms-excel"
 _BOOKS = tuple(name.encode("utf-16-le") for name in ("Workbook", "Book"))
 """The names that the content of an old Excel file has in its directory."""
-LOCKED_OFFICE = "application/x-tika-ooxml-protected"
+_LOCKED_OFFICE = "application/x-tika-ooxml-protected"
 """An office document with a password; the name is Apache Tika's."""
 _LOCKED = "EncryptedPackage".encode("utf-16-le")
 """The name of its encrypted content in its directory."""
+_ROOT_NAME = b"R\0"
+_ROOT_TYPE = b"\x05"
+_ROOT_TYPE_PLACE = 66
+"""In an entry of that directory, behind its name and the length of this."""
 _TEXT_BY_SUFFIX: Mapping[str, str] = {
     ".csv": "text/csv",
     ".md": "text/markdown",
@@ -111,11 +115,6 @@ _SUFFIX_BY_MIME: Mapping[str, str] = {
     "image/svg+xml": ".svg",
     "image/avif": ".avif",
     "image/heic": ".heic",
-    "image/jxl": ".jxl",
-    "image/jp2": ".jp2",
-    "image/vnd.adobe.photoshop": ".psd",
-    "image/x-exr": ".exr",
-    "image/vnd.radiance": ".hdr",
     "audio/wav": ".wav",
     "audio/x-w64": ".w64",
     "audio/flac": ".flac",
@@ -125,10 +124,6 @@ _SUFFIX_BY_MIME: Mapping[str, str] = {
     "audio/aac": ".aac",
     "audio/aiff": ".aiff",
     "audio/webm": ".weba",
-    "audio/amr": ".amr",
-    "audio/basic": ".au",
-    "audio/x-caf": ".caf",
-    "audio/midi": ".mid",
     "video/mp4": ".mp4",
     "video/webm": ".webm",
     "video/quicktime": ".mov",
@@ -218,6 +213,17 @@ def old_office_directory(head: bytes) -> int:
     return (int.from_bytes(head[48:52], "little") + 1) << sector_bits
 
 
+def has_old_directory(data: bytes) -> bool:
+    """Whether the directory of an old office file begins with its root, as it has to.
+
+    The type of the entry is checked and one letter of its name: some programs for the
+    Mac write "R" in place of "Root Entry".
+    """
+    start = old_office_directory(data[:64])
+    is_named = data.startswith(_ROOT_NAME, start)
+    return is_named and data.startswith(_ROOT_TYPE, start + _ROOT_TYPE_PLACE)
+
+
 def suffix_for(mime: str) -> str:
     """The file suffix of a MIME type, with its dot; ``.bin`` when there is none."""
     return _SUFFIX_BY_MIME.get(mime, ".bin")
@@ -259,7 +265,7 @@ def boxes(file: BinaryIO, at: int, end: int) -> Iterator[Box]:
 def _by_content(mime: str, head: bytes, tail: bytes) -> str:
     """The type of a container, which depends on what is inside."""
     if mime == OLD_OFFICE and _LOCKED in tail:
-        return LOCKED_OFFICE
+        return _LOCKED_OFFICE
     if mime == OLD_OFFICE and any(name in tail for name in _BOOKS):
         return _EXCEL
     # Matroska holds sound alone as often as video; the names of its codecs are near the
@@ -301,24 +307,32 @@ def _sniff_text(head: bytes, name: str) -> str:
         # A character cut by the end of the window is no sign of binary content.
         text = codecs.getincrementaldecoder("utf-8")().decode(head, final=is_whole)
     except UnicodeDecodeError:
-        return UNKNOWN_MIME
+        # Comments and names of an OBJ are in any encoding; its words are ASCII.
+        is_obj = _is_obj(head.decode("latin-1"), is_whole)
+        return "model/obj" if is_obj else UNKNOWN_MIME
     text = text.lstrip("\ufeff \t\r\n")
-    if _SVG.match(text) or _HTML.match(text):
-        return "image/svg+xml" if _SVG.match(text) else "text/html"
-    # OBJ has no mark: every line starts with one of its words, and there is a vertex.
-    lines = [
-        line.strip()
-        for line in text.splitlines()[: None if is_whole else -1]
-        if line.strip()
-    ]
-    if (
-        named is None
-        and all(map(_OBJ_LINE.match, lines))
-        and any(map(_OBJ_VERTEX.match, lines))
-    ):
-        return "model/obj"
-    by_words = "model/gltf+json" if _GLTF.match(text) else unread_text_mime(text)
+    if _SVG.match(text):
+        return "image/svg+xml"
+    if _HTML.match(text):
+        return "text/html"
+    if _is_obj(text, is_whole):
+        by_words = "model/obj"
+    elif _GLTF.match(text):
+        by_words = "model/gltf+json"
+    else:
+        by_words = unread_text_mime(text)
     return named or by_words or "text/plain"
+
+
+def _is_obj(text: str, is_whole: bool) -> bool:
+    """Whether every line starts with a word of OBJ, and one is a vertex: it has no
+    mark. The last line may be cut where the text is not whole."""
+    lines = [line.strip() for line in text.splitlines()]
+    if not is_whole:
+        lines = lines[:-1]
+    filled = [line for line in lines if line]
+    has_vertex = any(map(_OBJ_VERTEX.match, filled))
+    return has_vertex and all(map(_OBJ_LINE.match, filled))
 
 
 def _handlers(

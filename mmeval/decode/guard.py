@@ -18,7 +18,7 @@ from mmeval.content.media_type import (
     OLD_OFFICE,
     SNIFF_BYTES,
     UNKNOWN_MIME,
-    old_office_directory,
+    has_old_directory,
 )
 from mmeval.content.zip_type import ZIP, has_directory
 from mmeval.decode.container_header import missing_bytes
@@ -90,8 +90,10 @@ def not_read(media: Media, kinds: Iterable[MediaKind], what: str) -> ContentErro
         )
     if media.mime == ZIP and not has_directory(io.BytesIO(data)):
         return CorruptMediaError(f"{media.label}: it is a zip without a directory")
-    if media.mime == OLD_OFFICE and old_office_directory(data[:64]) >= len(data):
-        return CorruptMediaError(f"{media.label}: it is cut short ({media.mime})")
+    if media.mime == OLD_OFFICE and not has_old_directory(data):
+        return CorruptMediaError(
+            f"{media.label}: its directory is cut off or damaged ({media.mime})"
+        )
     return UnsupportedMediaError(words)
 
 

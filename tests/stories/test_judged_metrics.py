@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import documents, tiny_media
+from tests.support import documents, tiny_media, unread_media
 from tests.support.cli import QUIET, Ended, mmeval
 from tests.support.judges import judge, judge_server
 from tests.support.mock_openai_server import MockServer
@@ -162,7 +162,7 @@ def test_what_cannot_be_read_is_known_without_asking(tmp_path: Path) -> None:
     files = {
         "broken.pdf": b"%PDF-1.4 nothing",
         "empty.txt": b"  \n ",
-        "old.doc": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(1000),
+        "old.doc": unread_media.old_office("WordDocument"),
         "scan.png": tiny_media.picture(),
         "scan.pdf": documents.scan(documents.drawn_table([["x"]])),
     }

@@ -84,12 +84,25 @@ def locked_pdf() -> bytes:
     return file.getvalue()
 
 
+def old_office(*names: str) -> bytes:
+    """An old office file: a head, and a directory of its root and other names."""
+    head = OLD_OFFICE + bytes(22) + b"\x09\0" + bytes(16) + struct.pack("<I", 0)
+    root = "Root Entry".encode("utf-16-le").ljust(66, b"\0") + b"\5"
+    directory = root.ljust(128, b"\0")
+    for name in names:
+        directory += name.encode("utf-16-le").ljust(128, b"\0")
+    return head.ljust(512, b"\0") + directory.ljust(512, b"\0")
+
+
 def locked_office() -> bytes:
     """What a program of office writes for a document with a password: an old office
     file that holds the encrypted new one."""
-    head = OLD_OFFICE + bytes(22) + b"\x09\0" + bytes(16) + struct.pack("<I", 0)
-    directory = "EncryptedPackage".encode("utf-16-le")
-    return head.ljust(512, b"\0") + directory.ljust(512, b"\0")
+    return old_office("EncryptedPackage")
+
+
+def lost_directory() -> bytes:
+    """An old Word file whose head names another place for its directory."""
+    return patched(old_office("WordDocument").ljust(2048, b"\0"), 48, b"\1")
 
 
 def locked_workbook() -> bytes:
@@ -155,7 +168,7 @@ UNREAD: Mapping[str, Unread] = {
     "pdf with a password": Unread("document", locked_pdf()),
     "office with a password": Unread("document", locked_office()),
     "entries with a password": Unread("document", locked_entries()),
-    "old word": Unread("document", OLD_OFFICE + bytes(600)),
+    "old word": Unread("document", old_office("WordDocument")),
     "odt": Unread(
         "document",
         tiny.packed({"mimetype": "application/vnd.oasis.opendocument.text"}, 0),
@@ -192,6 +205,10 @@ DAMAGED: Mapping[str, Unread] = {
     "half an old workbook": Unread(
         "document", documents.OLD_WORKBOOK.read_bytes()[:3000]
     ),
+    "an old word without its root": Unread(
+        "document", patched(old_office("WordDocument"), 512, b"\xad")
+    ),
+    "an old word whose directory is lost": Unread("document", lost_directory()),
     "an old workbook that its reader panics at": Unread(
         "document", patched(documents.OLD_WORKBOOK.read_bytes(), 1489, b"\0")
     ),

@@ -49,6 +49,7 @@ MADE = [
     ("model/ply", tiny.PLAIN_PLY),
     ("model/stl", tiny.PLAIN_STL),
     ("model/stl", tiny.binary_stl()),
+    ("model/obj", b"# caf\xe9\no stra\xdfe\n" + tiny.PLAIN_OBJ),
     ("model/gltf-binary", tiny.glb()),
     ("model/ply", tiny.PLAIN_PLY.replace(b"ply\n", b"ply\nobj_info a\n")),
     (DOCX, tiny.zipped("[Content_Types].xml", "word/document.xml")),

@@ -76,6 +76,14 @@ def test_blanks_and_comments_of_an_obj_change_nothing(old: bytes, new: bytes) ->
     assert arrays.faces.tolist() == [[0, 1, 2]]
 
 
+@pytest.mark.parametrize("line", [b"# caf\xe9", b"o caf\xe9", b"g stra\xdfe"])
+def test_an_obj_with_a_name_in_another_encoding_than_utf_8_is_read(
+    line: bytes,
+) -> None:
+    media = Media.from_bytes(line + b"\n" + tiny.PLAIN_OBJ)
+    assert decode.raw_mesh_arrays(media).faces.tolist() == [[0, 1, 2]]
+
+
 @pytest.mark.parametrize("keyword", [b"4OFF", b"nOFF\n4", b"OFF BINARY"])
 def test_an_off_of_other_coordinates_or_bytes_is_unsupported(keyword: bytes) -> None:
     with pytest.raises(UnsupportedMediaError, match="OFF"):
