@@ -31,16 +31,6 @@ _ISO_BOXES = frozenset(
 )
 _AVI_CHUNKS = frozenset((b"LIST", b"JUNK", b"idx1", b"RIFF"))
 """Known names only: what else follows a whole file is a left-over of its writer."""
-_STREAMED_SIZES = (
-    0,
-    0xFFFFFFFF,
-    0x7FFFFFFF,
-    0xFFFFFFFF - 36,
-    0x7FFFFFFF + 36,
-    0x7FFFFFFF - 36,
-)
-"""What writers that cannot seek back put where the size of a list belongs: it goes on
-to the end of the file."""
 _WIDE_WAVES = (b"RF64", b"BW64")
 """WAV with sizes of 64 bits in a chunk of their own."""
 _WIDE = 0xFFFFFFFF
@@ -132,7 +122,8 @@ def wave_format(data: bytes) -> tuple[int, int]:
     """
     order = _byte_order(data)
     for name, start, size in _chunks(data):
-        if name == b"fmt " and size >= _FORMAT_BYTES:
+        is_whole = _FORMAT_BYTES <= size <= len(data) - start
+        if name == b"fmt " and is_whole:
             code = int.from_bytes(data[start : start + 2], order)
             bits = int.from_bytes(data[start + 14 : start + 16], order)
             if code == _EXTENSIBLE:
@@ -207,7 +198,8 @@ def _wave64(data: bytes) -> int:
 def _avi(data: bytes) -> int:
     end = 12
     for name, start, size in _chunks(data):
-        if name == b"LIST" and size in _STREAMED_SIZES:
+        # left open by a writer that cannot seek back: it goes on to the end
+        if name == b"LIST" and (size == 0 or size > MAX_MEDIA_BYTES):
             return 0
         if name not in _AVI_CHUNKS:
             break

@@ -34,6 +34,8 @@ def is_unread(data: bytes, mime: str, code: int) -> bool:
         return data.startswith(_OGG_CODECS, _OGG_CODEC_PLACE)
     if mime == "audio/wav" and code in _REFUSED_HEADER:
         return _is_foreign_wav(data)
+    if mime == "audio/wav" and wave_format(data)[0] == 0:
+        return False  # its header is cut off
     return code in _UNIMPLEMENTED
 
 

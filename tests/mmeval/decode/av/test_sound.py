@@ -83,6 +83,16 @@ def test_a_wav_with_a_damaged_head_is_damaged() -> None:
         decode.audio(Media.from_bytes(b"RIFF\x08\0\0\0WAVEfmt " + bytes(20)))
 
 
+@pytest.mark.parametrize("subtype", ["PCM_16", "FLOAT"])
+@pytest.mark.parametrize("form", ["WAV", "WAVEX"])
+def test_no_cut_of_a_wav_is_unsupported(form: str, subtype: str) -> None:
+    whole = tiny.sound(form, subtype)
+    for end in range(12, 80):
+        cut = Media(data=whole[:end], mime="audio/wav", name="cut")
+        with pytest.raises(CorruptMediaError):
+            decode.audio(cut)
+
+
 def test_samples_that_are_no_numbers_and_a_file_without_sound_are_corrupt() -> None:
     endless = [
         tiny.sound("WAV", "FLOAT", value=value)
