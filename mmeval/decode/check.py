@@ -11,6 +11,7 @@ from mmeval import decode
 from mmeval.content.media import Media, MediaKind, may_be
 from mmeval.content.media_type import UNKNOWN_MIME
 from mmeval.content.parts import Part
+from mmeval.decode.document import TEXT_MIMES
 from mmeval.errors import (
     ContentError,
     MissingError,
@@ -116,7 +117,7 @@ def medium_problem(part: Part, media: Media) -> str:
     if mime == UNKNOWN_MIME:
         return f"{media.path or media.name} is of no known type"
     if not may_be(part.kind, mime) and not (
-        part.kind == "code" and mime.startswith(("text/", "application/json"))
+        part.kind == "code" and mime.startswith(TEXT_MIMES)
     ):
         return (
             f"{media.path or media.name} is announced as {part.kind}, its content is "

@@ -32,6 +32,7 @@ number."""
 TEXT_MIMES = (
     "text/",
     "application/json",
+    "model/gltf+json",
     "model/obj",
     "model/mtl",
     "image/svg+xml",

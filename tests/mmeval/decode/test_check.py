@@ -45,6 +45,8 @@ def test_a_medium_of_another_kind_than_its_part_is_a_problem() -> None:
         ("image", tiny.picture(), ""),
         ("document", tiny.picture(), ""),
         ("code", b"x = 1", ""),
+        ("code", b"#VRML V2.0 utf8\n", ""),
+        ("code", b'{"asset": {"version": "2.0"}}', ""),
         ("image", b"", "is empty"),
         ("image", b"\0\1", "no known type"),
         ("code", tiny.picture(), "image/png"),

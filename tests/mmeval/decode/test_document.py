@@ -41,6 +41,11 @@ def test_text_files_are_read_in_their_encoding_up_to_a_limit() -> None:
             document_text(media, limits=DecodeLimits(max_text_chars=4))
 
 
+def test_a_mesh_in_words_is_read_as_text() -> None:
+    for text in ('{"asset": {"version": "2.0"}}', "#VRML V2.0 utf8", "v 1 2 3"):
+        assert document_text(Media.from_bytes(text.encode())) == text
+
+
 def test_pages_above_a_limit_are_refused() -> None:
     assert (
         every_page(
