@@ -86,7 +86,7 @@ _TEXT: tuple[tuple[str, str, str], ...] = (
     (r"# \.PCD v", "model/x-pcd", ".pcd"),
     (r"# vtk DataFile Version", "model/x-vtk", ".vtk"),
 )
-"""As ``_BINARY``, for text: words that no decoder of meshes reads."""
+"""The same for formats whose content is text."""
 _BINARY_PATTERNS = tuple(
     (re.compile(pattern, re.DOTALL), mime) for pattern, mime, _ in _BINARY
 )

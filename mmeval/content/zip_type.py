@@ -58,7 +58,7 @@ def zip_mime(file: BinaryIO) -> str:
 
 
 def has_directory(file: BinaryIO) -> bool:
-    """Whether a zip's directory can be read, or is too large to be looked at. A zip
+    """Whether a zip's directory can be read, or is too large to be read. A zip
     that is cut short has none: it stands at the end."""
     try:
         with zipfile.ZipFile(_InPieces(file)):

@@ -190,8 +190,8 @@ class _Worker:
         return None
 
     def _fallen(self, media: Media, seconds: float, size: int) -> ContentError:
-        """Why the process ended. Nobody knows that the medium is damaged, so that it
-        is never called so."""
+        """Why the process ended. The medium may be sound, so it is never reported as
+        damaged."""
         code = self._process.wait()
         if code == -signal.SIGPROF:
             return MediaLimitError(

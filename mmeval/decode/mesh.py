@@ -31,9 +31,6 @@ _MESH_TYPES = {
 }
 
 
-_MATERIAL = "model/mtl"
-
-
 class MeshArrays(NamedTuple):
     """Coordinates of vertices (n x 3), vertices of faces (m x 3; none: a point
     cloud)."""
@@ -82,8 +79,6 @@ def _arrays(media: Media, limits: DecodeLimits, **options: bool) -> MeshArrays:
 
     data = whole_bytes(media, limits)
     kind = _MESH_TYPES.get(media.mime)
-    if media.mime == _MATERIAL:
-        raise CorruptMediaError(f"{media.label}: it is a material without geometry")
     if kind is None:
         raise not_read(media, ["3d"], f"not one of {', '.join(_MESH_TYPES.values())}")
     with decoding(media, "a mesh"):
