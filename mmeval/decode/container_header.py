@@ -47,6 +47,12 @@ _DEEPEST = 12
 _OPAQUE = frozenset((b"mdat", b"free", b"skip"))
 _ENCRYPTED = (b"encv", b"enca")
 """What stands in place of the codec of an encrypted track."""
+_TO_DESCRIPTION = (b"mdia", b"minf", b"stbl", b"stsd")
+"""The boxes, one inside the other, that lead from a track to its description."""
+_ENTRY_HEAD = 16
+"""Bytes that every description of a codec has at its beginning."""
+_CODEC_NAME = re.compile(rb"[ -~]{4}|ms..", re.DOTALL)
+"""Four letters, or a number of Microsoft's registry in QuickTime."""
 _TABLES = frozenset((b"stsz", b"stz2", b"trun", b"elst", b"cmov"))
 _TABLE_NAME = re.compile(b"|".join(sorted(_TABLES)))
 _OFFSETS = {b"meta": (0, 4)}
@@ -85,6 +91,50 @@ def check_tables(data: bytes) -> None:
             raise ValueError(
                 f"its tables promise {promised} samples in {len(data)} bytes"
             )
+
+
+def has_descriptions(data: bytes) -> bool:
+    """Whether each track of an MP4 file has a description of its codec that is whole.
+
+    It is asked only of a file whose codec is unknown to the decoder: data beside sound
+    and pictures may be described in any way.
+    """
+    file = io.BytesIO(data)
+    for film in boxes(file, 0, len(data)):
+        if film.name != b"moov":
+            continue
+        for track in boxes(file, film.start, min(film.end, len(data))):
+            if track.name != b"trak":
+                continue
+            box = _description(file, track)
+            if box is None or not _is_description(data, box):
+                return False
+    return True
+
+
+def _description(file: io.BytesIO, track: Box) -> Box | None:
+    """The description of a track; None where a box on the way is missing or ends
+    behind the one around it."""
+    outer = track
+    for name in _TO_DESCRIPTION:
+        inner = None
+        for box in boxes(file, outer.start, outer.end):
+            if box.name == name:
+                inner = box
+                break
+        if inner is None or inner.end > outer.end:
+            return None
+        outer = inner
+    return outer
+
+
+def _is_description(data: bytes, box: Box) -> bool:
+    """Whether a description has an entry, which ends inside of it and names a codec."""
+    entries = _number(data, box.start + 4)
+    size = _number(data, box.start + 8)
+    name = data[box.start + 12 : box.start + 16]
+    is_inside = _ENTRY_HEAD <= size <= box.end - box.start - 8
+    return entries > 0 and is_inside and _CODEC_NAME.fullmatch(name) is not None
 
 
 class _WaveData(NamedTuple):

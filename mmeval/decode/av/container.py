@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from typing import Any
 
 from mmeval.content.media import Media
-from mmeval.decode.container_header import check_tables
+from mmeval.decode.container_header import check_tables, has_descriptions
 from mmeval.decode.guard import decoding, not_read
 from mmeval.decode.limits import DecodeLimits
+from mmeval.errors import CorruptMediaError
 
 AV_FORMATS = {
     "audio/wav": "wav",
@@ -29,6 +31,8 @@ AV_FORMATS = {
 }
 """The reader is named, never guessed: a guess may find a playlist, and playlists open
 other files."""
+_BOXED = ("mp4", "mov")
+"""The readers of MP4 and what is built alike."""
 _FAR_ABOVE = 4
 """A smaller excess is decoded, so that the error can state the size."""
 
@@ -45,7 +49,7 @@ def opened(media: Media, data: bytes, limits: DecodeLimits) -> Any:
     name = AV_FORMATS.get(media.mime)
     if name is None:
         raise not_read(media, ["video"], "which is not decoded as a video")
-    if name in ("mp4", "mov"):
+    if name in _BOXED:
         with decoding(media, "a film or a sound"):
             check_tables(data)
     most = {"max_pixels": str(_FAR_ABOVE * limits.max_video_pixels)}
@@ -60,7 +64,32 @@ def opened(media: Media, data: bytes, limits: DecodeLimits) -> Any:
     return container
 
 
-def require_codec(stream: Any) -> None:
-    """Raises NotImplementedError for a stream whose codec is unknown to PyAV."""
-    if stream.codec_context is None:
-        raise NotImplementedError("its codec is not known")
+def require_codec(stream: Any, media: Media, data: bytes) -> None:
+    """Raises NotImplementedError for a stream whose codec is unknown to PyAV, and
+    CorruptMediaError where that is because its description is damaged."""
+    if stream.codec_context is not None:
+        return
+    is_boxed = AV_FORMATS.get(media.mime) in _BOXED
+    if is_boxed and not has_descriptions(data):
+        raise CorruptMediaError(
+            f"{media.label}: the description of one of its tracks is damaged"
+        )
+    raise NotImplementedError("its codec is not known")
+
+
+def decoded(container: Any, stream: Any, *, has_begun: bool = False) -> Iterator[Any]:
+    """The frames of a stream from where the reader stands.
+
+    Once there was one, the decoder reads the codec, and what it then reports as not
+    implemented is damage: raises ValueError.
+    """
+    import av
+
+    try:
+        for frame in container.decode(stream):
+            has_begun = True
+            yield frame
+    except av.error.PatchWelcomeError as error:
+        if has_begun:
+            raise ValueError("what follows its first frames is damaged") from error
+        raise

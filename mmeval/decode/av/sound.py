@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from mmeval.content.media import Media
-from mmeval.decode.av.container import AV_FORMATS, opened, require_codec
+from mmeval.decode.av.container import AV_FORMATS, decoded, opened, require_codec
 from mmeval.decode.av.unread_sound import is_unread
 from mmeval.decode.container_header import wave_format, whole_wave
 from mmeval.decode.guard import decoding, not_read, quiet, whole_bytes
@@ -247,13 +247,13 @@ def _sound_track_blocks(
         if not container.streams.audio:
             raise CorruptMediaError(f"{media.label}: it has no sound track")
         stream = container.streams.audio[0]
-        require_codec(stream)
+        require_codec(stream, media, data)
         _check_audio_size(media, limits, 0, stream.channels, stream.rate)
         resampler = av.AudioResampler(
             format="flt", layout=stream.layout, rate=stream.rate
         )
         # None empties the resampler
-        for frame in chain(container.decode(stream), (None,)):
+        for frame in chain(decoded(container, stream), (None,)):
             for part in resampler.resample(frame):
                 yield Audio(
                     part.to_ndarray().reshape(-1, len(part.layout.channels)),

@@ -10,7 +10,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from mmeval.content.media import Media
-from mmeval.decode.av.container import opened, require_codec
+from mmeval.decode.av.container import decoded, opened, require_codec
 from mmeval.decode.guard import decoding, quiet, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
 from mmeval.errors import CorruptMediaError
@@ -240,10 +240,10 @@ def _passed(
     media: Media, limits: DecodeLimits
 ) -> Generator[tuple[float, Any], None, None]:
     """The frames of a video as the library has them, without their pixels."""
-    with opened(media, whole_bytes(media, limits), limits) as container:
-        yield from _Track(
-            media, container, _video_stream(media, container, limits), limits
-        ).frames()
+    data = whole_bytes(media, limits)
+    with opened(media, data, limits) as container:
+        stream = _video_stream(media, data, container, limits)
+        yield from _Track(media, container, stream, limits).frames()
 
 
 def video_info(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> VideoInfo:
@@ -255,7 +255,7 @@ def video_info(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> VideoI
     need("av", "video")
     data = whole_bytes(media, limits)
     with decoding(media, "video"), quiet(), opened(media, data, limits) as container:
-        stream = _video_stream(media, container, limits)
+        stream = _video_stream(media, data, container, limits)
         length = (
             float(stream.duration * stream.time_base)
             if stream.duration
@@ -285,11 +285,13 @@ def _is_on_its_side(container: Any, stream: Any) -> bool:
     return False
 
 
-def _video_stream(media: Media, container: Any, limits: DecodeLimits) -> Any:
+def _video_stream(
+    media: Media, data: bytes, container: Any, limits: DecodeLimits
+) -> Any:
     if not container.streams.video:
         raise CorruptMediaError(f"{media.label}: it has no pictures")
     stream = container.streams.video[0]
-    require_codec(stream)
+    require_codec(stream, media, data)
     within(
         media,
         "max_video_pixels",
@@ -303,10 +305,10 @@ def _video_stream(media: Media, container: Any, limits: DecodeLimits) -> Any:
 def _video_frames(
     media: Media, limits: DecodeLimits, times: Sequence[float] | None
 ) -> Generator[Frame, None, None]:
-    with opened(media, whole_bytes(media, limits), limits) as container:
-        track = _Track(
-            media, container, _video_stream(media, container, limits), limits
-        )
+    data = whole_bytes(media, limits)
+    with opened(media, data, limits) as container:
+        stream = _video_stream(media, data, container, limits)
+        track = _Track(media, container, stream, limits)
         frames = track.frames() if times is None else _at_times(track, times)
         index = -1
         for index, (moment, frame) in enumerate(frames):
@@ -330,7 +332,8 @@ class _Track:
 
     def frames(self) -> Iterator[tuple[float, Any]]:
         """The frames from where the reader stands."""
-        for frame in self._container.decode(self._stream):
+        frames = decoded(self._container, self._stream, has_begun=self._decoded > 0)
+        for frame in frames:
             self._decoded += 1
             within(
                 self._media,

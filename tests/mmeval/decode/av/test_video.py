@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,8 @@ import pytest
 from mmeval import decode
 from mmeval.content.media import Media
 from mmeval.decode import DecodeLimits, VideoInfo
+from mmeval.decode.av.container import decoded
+from mmeval.decode.guard import decoding
 from mmeval.errors import CorruptMediaError, MediaLimitError, UnsupportedMediaError
 from tests.support import tiny_media as tiny
 from tests.support.clips import clip_of, greys
@@ -230,6 +232,39 @@ def test_a_codec_without_a_decoder_is_unsupported() -> None:
     heard = Media.from_bytes(sound)
     with pytest.raises(UnsupportedMediaError, match="codec"):
         decode.audio(heard)
+
+
+@pytest.mark.parametrize("place", [-65, -8, 0, 11, 16])
+def test_a_damaged_description_of_a_track_is_not_an_unknown_codec(place: int) -> None:
+    """Places in the boxes minf, stbl and stsd, in the count and in the name."""
+    clip = bytearray(tiny.clip("mp4", "libx264"))
+    clip[clip.index(b"stsd") + place] ^= 0xFF
+    with pytest.raises(CorruptMediaError):
+        decode.frame_count(Media.from_bytes(bytes(clip)))
+
+
+class StandInContainer:
+    """Gives some frames, then reports as PyAV does that something is missing in it."""
+
+    def __init__(self, frames: int) -> None:
+        self.frames = frames
+
+    def decode(self, _stream: None) -> Iterator[int]:
+        import av
+
+        yield from range(self.frames)
+        raise av.error.PatchWelcomeError(1, "not yet implemented")
+
+
+@pytest.mark.parametrize(
+    ("frames", "kind"), [(0, UnsupportedMediaError), (2, CorruptMediaError)]
+)
+def test_what_is_not_implemented_behind_a_first_frame_is_damage(
+    frames: int, kind: type[Exception]
+) -> None:
+    media = Media.from_bytes(b"x")
+    with pytest.raises(kind), decoding(media, "a video"):
+        list(decoded(StandInContainer(frames), None))
 
 
 def test_a_clip_without_a_frame_has_no_picture() -> None:
