@@ -21,11 +21,13 @@ _URI_IN_TEXT = re.compile(
     re.IGNORECASE,
 )
 _LEAST_CHARS = 64
-"""The shortest base64 that is taken for a medium: a smaller one is hardly a file."""
+"""The shortest base64 that is treated as a medium; files are longer."""
 _HEAD_CHARS = 512
 """Of base64, what is decoded to see whether it is a medium."""
 _RUN = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_LEAST_CHARS},}}")
 _OTHER_LETTERS = str.maketrans("-_", "+/")
+_FULL_SCALE = 2**15
+"""The whole number of 16 bits that stands for a sample of 1."""
 SOUND_KEYS = frozenset(("array", "sampling_rate"))
 """The keys of a sound as the library ``datasets`` decodes it; ``path`` may be
 another."""
@@ -79,8 +81,9 @@ def is_sound(value: Any) -> bool:
 
 def sound_medium(value: Mapping[str, Any]) -> Media:
     """A sound of numbers as WAV of 16 bits. ``array`` has samples from -1 to 1, or
-    whole numbers of 16 bits, for one channel or (the shorter side) several. Raises
-    UsageError for what is not such a sound."""
+    whole numbers of 16 bits, for one channel or (the shorter side) several. A plain
+    list whose whole numbers are all -1, 0 or 1 is read as samples from -1 to 1. Raises
+    UsageError for what is not such a sound, and for whole numbers of more bits."""
     import numpy
 
     rate = value["sampling_rate"]
@@ -90,8 +93,13 @@ def sound_medium(value: Mapping[str, Any]) -> Media:
             raise ValueError(f"sampling_rate is {rate!r}")
         if samples.dtype.kind not in "fiu":
             raise ValueError("array holds something else than numbers")
-        if samples.dtype.kind in "iu" and samples.size and abs(samples).max() > 1:
-            samples = samples / 2**15
+        if samples.dtype.kind in "iu" and samples.size:
+            # not of abs(samples): the least number of a type has no positive one in it
+            largest = max(int(samples.max()), -int(samples.min()))
+            if largest > _FULL_SCALE:
+                raise ValueError("array holds whole numbers of more than 16 bits")
+            if largest > 1 or samples.dtype == numpy.int16:
+                samples = samples / _FULL_SCALE
         if samples.ndim == 2 and samples.shape[0] < samples.shape[1]:
             samples = samples.T
         return wav(samples, int(rate))

@@ -1,6 +1,7 @@
 import base64
 from typing import Any
 
+import numpy
 import pytest
 
 from mmeval.content.embedded import (
@@ -90,6 +91,31 @@ def test_numbers_with_a_rate_are_a_sound(
     medium = sound_medium(given)
     # 44 bytes of head, 2 for each sample
     assert (medium.mime, medium.size) == ("audio/wav", 44 + 2 * frames * channels)
+
+
+@pytest.mark.parametrize(
+    ("array", "samples"),
+    [
+        ([0, 16384, -16384], [0, 16384, -16384]),
+        ([0, 1, -1], [0, 32767, -32767]),
+        (numpy.array([0, 1, -1], dtype="int16"), [0, 1, -1]),
+        (numpy.array([0, -(2**15)], dtype="int16"), [0, -32767]),
+    ],
+)
+def test_whole_numbers_of_a_sound_keep_their_level(
+    array: Any, samples: list[int]
+) -> None:
+    data = sound_medium({"array": array, "sampling_rate": 16000}).data
+    assert data is not None
+    # The head of the file has 44 bytes.
+    heard = numpy.frombuffer(data[44:], dtype="<i2")
+    assert abs(heard - numpy.array(samples)).max() <= 1
+
+
+def test_whole_numbers_of_more_than_16_bits_are_a_fault() -> None:
+    given = {"array": [0, 2**20, -(2**20)], "sampling_rate": 16000}
+    with pytest.raises(UsageError, match="more than 16 bits"):
+        sound_medium(given)
 
 
 @pytest.mark.parametrize(
