@@ -7,14 +7,21 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
-_DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,400}(?!\d))"
+_ENDS = r"(?![.,]?\d)"
+_GROUPED = r"[1-9]\d{0,2}(?:,\d{3})+(?!,?\d)(?:\.\d{1,400})?"
+_WITH_COMMA = (
+    # Groups of three have the other sign here, as in "1.234,56". Of a list such as
+    # "1,2,3" no two numbers are one.
+    r"(?<!\d,)(?:[1-9]\d{0,2}(?:\.\d{3})+|\d{1,400}),\d{1,400}" + _ENDS
+)
+_PLAIN = r"\d{1,400}(?!\d)(?:\.\d{1,400})?|\.\d{1,400}"
 _NUMBER = re.compile(
     # The digits of "H2O", of "v1.2" and of "3.4.5" are parts of a name. Other scripts
     # write a number without a blank before it.
     r"(?<![A-Za-z0-9_])(?<!\d\.)"
     # A hyphen behind a word or a number is not a sign: "1990-5".
     r"(?P<sign>(?<![\w)])[-+−])?"
-    rf"(?P<whole>{_DIGITS}(?:\.\d{{1,400}})?|\.\d{{1,400}})"
+    rf"(?:(?P<grouped>{_GROUPED})|(?P<with_comma>{_WITH_COMMA})|(?P<plain>{_PLAIN}))"
     r"(?P<power>[eE][-+]?\d{1,3}(?![\d.]))?",
     re.ASCII,
 )
@@ -39,6 +46,10 @@ def last_number(text: str) -> WrittenNumber | None:
     A fraction is one number: ``3/4``, ``\\frac{3}{4}``. A date such as ``3/4/2024`` is
     not a fraction. A sign of per cent, a currency and a unit are not read.
 
+    A comma before groups of three digits separates thousands: ``1,200``. One comma
+    before other digits is a decimal comma, also in ``0,125`` and ``1.234,56``. Of more
+    commas, as in ``1,2,3``, each separates two numbers.
+
     >>> last_number("Of 1,200 trees, $1,150.50 were paid.")
     WrittenNumber(text='1150.50', value=Fraction(2301, 2))
     """
@@ -55,7 +66,7 @@ def _numbers(text: str) -> Iterator[WrittenNumber]:
             continue
         sign = "-" if match["sign"] in ("-", "−") else ""
         power = match["power"] or ""
-        written = f"{sign}{match['whole'].replace(',', '')}{power}"
+        written = f"{sign}{_with_point(match)}{power}"
         value = Fraction(written)
         before = text[max(0, match.start() - _BLANKS_AROUND_OVER) : match.start()]
         # The second number of a date, "3/4/2024", has the sign on both sides.
@@ -66,3 +77,12 @@ def _numbers(text: str) -> Iterator[WrittenNumber]:
             value /= int(divisor[1])
             behind_fraction = divisor.end()
         yield WrittenNumber(written, value)
+
+
+def _with_point(match: re.Match[str]) -> str:
+    """A number as plain ASCII, without its sign and its power."""
+    if match["with_comma"]:
+        return match["with_comma"].replace(".", "").replace(",", ".")
+    if match["grouped"]:
+        return match["grouped"].replace(",", "")
+    return match["plain"]

@@ -40,9 +40,10 @@ def numeric(
     """1 when the last number of the answer equals that of any reference, else 0.
 
     Range 0 to 1, higher is better. ``1,000``, ``1000.0`` and ``1e3`` are equal, as are
-    ``3/4`` and ``0.75``. Currencies, units and a sign of per cent are not read: ``50%``
-    is 50. An answer without a number scores 0. Unscored without references, or where
-    none holds a number.
+    ``3/4`` and ``0.75``. A comma before groups of three digits separates thousands; one
+    comma before other digits is a decimal comma, so ``3,5`` equals ``3.5``. Currencies,
+    units and a sign of per cent are not read: ``50%`` is 50. An answer without a number
+    scores 0. Unscored without references, or where none holds a number.
 
     Switches: ``extract`` finds the answer in a text first, as that of ``exact_match``.
     Numbers are equal that differ by ``tolerance`` at most, or by
