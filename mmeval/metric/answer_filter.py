@@ -92,7 +92,8 @@ def take_first(text: str) -> str:
 
 
 def take_first_k(text: str, *, k: OneOrMore) -> str:  # noqa: ARG001
-    """Of the answers to a sample the first ``k`` are read."""
+    """Of the answers to a sample the first ``k`` are read. Behind a vote it changes
+    nothing."""
     return text
 
 
@@ -124,11 +125,10 @@ class AnswerFilter:
 
     @property
     def answers(self) -> int | None:
-        """How many answers to a sample are read; None for all."""
-        limits = [step["k"] for step in self.steps if "k" in step]
-        names = [step["function"] for step in self.steps]
-        # After a vote, the first answer is the one that was chosen.
-        if "take_first" in names and "majority_vote" not in names:
+        """How many answers to a sample are read; None for all. Steps behind a vote
+        limit nothing: they see only the answer that the vote has chosen."""
+        limits = [step["k"] for step in self._before_vote if "k" in step]
+        if any(step["function"] == "take_first" for step in self._before_vote):
             limits.append(1)
         return min(limits, default=None)
 
@@ -138,15 +138,11 @@ class AnswerFilter:
 
     def ballot(self, text: str) -> str | None:
         """The text with which an answer takes part in the vote; None without a vote."""
-        names = [step["function"] for step in self.steps]
-        if "majority_vote" not in names:
-            return None
-        return _after(text, self.steps[: names.index("majority_vote")])
+        return _after(text, self._before_vote) if self._has_vote else None
 
     def chooses(self, output: str) -> bool:
         """Whether an output is that of one answer that a vote has chosen."""
-        names = [step["function"] for step in self.steps]
-        return "majority_vote" in names and name_and_filter(output)[1] == self.name
+        return self._has_vote and name_and_filter(output)[1] == self.name
 
     def applied(self, trial: Trial) -> Trial:
         """A trial whose answer is the filtered text, with the answer's media behind
@@ -168,6 +164,21 @@ class AnswerFilter:
 
     def to_json(self) -> dict[str, Any]:
         return {"name": self.name, "filter": [dict(step) for step in self.steps]}
+
+    @property
+    def _names(self) -> list[str]:
+        return [step["function"] for step in self.steps]
+
+    @property
+    def _has_vote(self) -> bool:
+        return "majority_vote" in self._names
+
+    @property
+    def _before_vote(self) -> tuple[Mapping[str, Any], ...]:
+        """The steps before the vote; all without one."""
+        if not self._has_vote:
+            return self.steps
+        return self.steps[: self._names.index("majority_vote")]
 
 
 def filters_of(written: Sequence[Mapping[str, Any]]) -> tuple[AnswerFilter, ...]:

@@ -47,6 +47,7 @@ PIPELINES: dict[str, Steps] = {
         FIRST,
     ),
     "a vote that is cleaned": (CLEAN, VOTE, LOWER, FIRST),
+    "the first of a vote": (LETTER, VOTE, {"function": "take_first_k", "k": 1}, FIRST),
 }
 ANSWERS: dict[str, Sequence[str]] = {
     "letters": ["(A) or (B)", "the answer is B", "(B)", "(C)", "(C)"],
