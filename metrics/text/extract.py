@@ -7,22 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, TypeAlias
 
 from mmeval.metrics.text.numbers import last_number
-from mmeval.system import Checked
+from mmeval.system import Checked, regex_fault
 
 _BRACES = re.compile(r"(?P<box>\\(?:boxed|fbox)\s*\{)|\\.|[{}]", re.DOTALL)
 _FORMS = (
     "'last_number', 'boxed', {after: MARK}, or a regular expression such as 'answer "
     "is (.*)'"
 )
-
-
-def regex_fault(pattern: Any) -> str:
-    """What a regular expression must be; empty where it is one."""
-    try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
-        return f"a regular expression ({error})"
-    return ""
 
 
 def _regexes_fault(patterns: Any) -> str:

@@ -20,7 +20,7 @@ from typing import Annotated, Any, TypeAlias
 
 from mmeval.content.parts import Interleaved, text_part
 from mmeval.records.trial import Trial
-from mmeval.system.arguments import Checked, OneOrMore
+from mmeval.system.arguments import Checked, OneOrMore, regex_fault
 
 FILTERS = "filter_list"
 """The switch of a metric under which its pipelines are recorded."""
@@ -32,15 +32,7 @@ INVALID = "[invalid]"
 """What a step makes of an answer in which it finds nothing."""
 
 
-def _regex_fault(pattern: str) -> str:
-    try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
-        return f"a regular expression ({error})"
-    return ""
-
-
-Pattern: TypeAlias = Annotated[str, Checked(_regex_fault)]
+Pattern: TypeAlias = Annotated[str, Checked(regex_fault)]
 
 
 def regex(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         PathOrName,
         Share,
         ZeroOrMore,
+        regex_fault,
     )
     from mmeval.system.extras import need
     from mmeval.system.folders import own_cache, write_atomic
@@ -40,6 +41,7 @@ __all__ = [
     "need",
     "open_plain",
     "own_cache",
+    "regex_fault",
     "to_line",
     "write_atomic",
 ]

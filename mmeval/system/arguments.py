@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
@@ -58,6 +59,15 @@ class Checked:
 
     def __init__(self, fault: Callable[[Any], str]) -> None:
         self.fault = fault
+
+
+def regex_fault(pattern: str) -> str:
+    """What a regular expression must be; empty where it is one."""
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        return f"a regular expression ({error})"
+    return ""
 
 
 def _share_fault(value: float | None) -> str:
