@@ -287,7 +287,9 @@ class _Reader:
         with_text = self._letters_of[option]
         if not letter:
             return with_text
-        return named if named[:1] == [one for one in with_text if one in named] else []
+        # A letter beside a text counts where both name the same option.
+        is_same = bool(named) and named[0] in with_text
+        return named if is_same else []
 
     def last_line(self, text: str) -> list[str]:
         lines = text.rsplit("\n", 2)[-2:]
