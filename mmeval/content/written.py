@@ -100,6 +100,16 @@ class ContentReader:
         """Labels of the row's media that no text read so far has named."""
         return [label for label in self.shared if label not in self._named]
 
+    def check_all_named(self) -> None:
+        """Raises UsageError for a medium of the row that no text has named."""
+        unnamed = self.unnamed()
+        if unnamed:
+            label = unnamed[0]
+            raise UsageError(
+                f'media "{label}" is named by no text; put the tag <<{label}>> where '
+                "it belongs"
+            )
+
     def _text(self, text: str, own: Mapping[str, Media | str]) -> Interleaved:
         if not self.shared:
             return Interleaved.from_text(text, own, spellings=self.spellings)

@@ -28,10 +28,10 @@ ReadCell = Callable[[str, Any], Value]
 
 _CONTENTS = ("input", "reference")
 _WORDS = ("False", "None", "True", "false", "none", "not", "self", "true")
-"""Names that are no values in Jinja."""
+"""Words that Jinja reserves."""
 _NAMED_ALONE = re.compile(r"\{\{\s*(\w+)\s*(\|\s*literal\s*)?\}\}")
 _NO_MEDIA = (UNKNOWN_MIME, "text/plain")
-"""The types of bytes that are no medium."""
+"""The types of bytes that are not a medium."""
 
 
 class ColumnTemplates:
@@ -111,6 +111,7 @@ class ColumnTemplates:
         if column:
             reader = ContentReader(resolve, _shared_media(cells))
             conversation = read_messages(literal(cells[column]), reader, column)
+            reader.check_all_named()
             asked = conversation.asked
             if conversation.answer is not None and not self._has_references:
                 references.append(conversation.answer)
@@ -227,14 +228,14 @@ def _check_texts(
     cells: Mapping[str, Value],
 ) -> None:
     """Raises UsageError for a text that holds a medium as base64, and for bytes that
-    are no medium: nobody can read them."""
+    are not a medium: nobody can read them."""
     contents = [message.content for message in asked]
     for content in (*contents, *references):
         for medium in content.media("document"):
             if medium.data is not None and medium.mime in _NO_MEDIA:
                 raise UsageError(
-                    "a column holds bytes that are no medium; write texts as texts, or "
-                    "name the files in dataset_kwargs: {media_columns: [COLUMN]}"
+                    "a column holds bytes that are not a medium; write texts as texts, "
+                    "or name the files in dataset_kwargs: {media_columns: [COLUMN]}"
                 )
         kind = medium_inside(content.words)
         if not kind:

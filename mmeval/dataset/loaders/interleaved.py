@@ -283,11 +283,7 @@ def read_sample(
             for i, item in enumerate(_candidates(row))
         ),
     )
-    if unnamed := reader.unnamed():
-        raise UsageError(
-            f'media "{unnamed[0]}" is named by no text; put the tag <<{unnamed[0]}>> '
-            "where it belongs"
-        )
+    reader.check_all_named()
     for content in sample.contents:
         if kind := medium_inside(content.words):
             raise UsageError(

@@ -53,11 +53,6 @@ def read_messages(written: Any, reader: ContentReader, where: str) -> Conversati
         read_message(_with_numbers(item, reader, counts), reader, f"{where}[{i}]")
         for i, item in enumerate(written)
     ]
-    if unnamed := reader.unnamed():
-        raise UsageError(
-            f'media "{unnamed[0]}" is named by no text; put the tag <<{unnamed[0]}>> '
-            "where it belongs"
-        )
     if messages[-1].role != "assistant":
         return Conversation(tuple(messages))
     if len(messages) == 1:
@@ -69,7 +64,7 @@ def read_message(written: Any, reader: ContentReader, where: str) -> Message:
     """One message. Raises UsageError."""
     form = _form_of(written) if isinstance(written, Mapping) else None
     if form is None:
-        raise UsageError(f'{where} is no message with "role" and "content"')
+        raise UsageError(f'{where} is not a message with "role" and "content"')
     written_role = written.get(form[0])
     role = _SAME_ROLES.get(str(written_role), written_role)
     if not isinstance(role, str) or role not in _ROLES:

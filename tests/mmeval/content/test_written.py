@@ -22,6 +22,8 @@ def test_a_text_borrows_media_by_its_tags_and_those_of_the_content_itself_win() 
     found = [(part.kind, part.media) for part in content.parts]
     assert found == [("text", None), ("image", PNG), ("text", None), ("audio", None)]
     assert reader.unnamed() == ["image2"]
+    with pytest.raises(UsageError, match='"image2" is named by no text'):
+        reader.check_all_named()
     reader = ContentReader(only_png, {"code1": "shared"})
     content = reader.read(
         {"text": "<<code1>>", "media": {"code1": "own", "image7": "a.png"}}, "input"

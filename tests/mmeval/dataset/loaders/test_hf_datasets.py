@@ -503,6 +503,15 @@ def test_the_pictures_of_a_column_stand_where_messages_name_them(
     assert parts == ["text", "image", "text", "image", "text"]
 
 
+def test_a_picture_of_a_column_that_no_message_names_is_a_fault(
+    tmp_path: Path,
+) -> None:
+    said = [{"role": "user", "content": "Compare <image> with another."}]
+    row = {"images": [CODE, CODE], "messages": said}
+    with pytest.raises(UsageError, match="image2"):
+        single(tmp_path, row, {"input": "messages"}, media_columns=["images"])
+
+
 def test_a_sound_of_numbers_is_a_sound(tmp_path: Path) -> None:
     cell = {"array": [0.0, 0.5] * 400, "sampling_rate": 8000, "path": None}
     pq.write_table(pa.table({"sound": [cell]}), tmp_path / "test.parquet")

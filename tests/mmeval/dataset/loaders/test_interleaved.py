@@ -327,6 +327,15 @@ def test_a_reference_of_the_row_goes_before_the_assistant_s_message(
     assert [reference.raw for reference in made.references] == ["An oak."]
 
 
+def test_a_reference_may_name_a_medium_that_no_message_names(tmp_path: Path) -> None:
+    said = [{"role": "user", "content": "Which picture?"}]
+    row = {"messages": said, "media": {"image1": "img/a.png"}}
+    made = sample(tmp_path, {**row, "reference": "<<image1>>"})
+    assert len(made.references[0].media("image")) == 1
+    with pytest.raises(RowError, match="image1"):
+        sample(tmp_path, row)
+
+
 def test_messages_beside_an_input_are_a_label(tmp_path: Path) -> None:
     said = [{"role": "user", "content": "Which?"}]
     made = sample(tmp_path, {"input": "q", "messages": said})
@@ -337,7 +346,7 @@ def test_messages_beside_an_input_are_a_label(tmp_path: Path) -> None:
     ("said", "word"),
     [
         ([], "messages is empty"),
-        ([{"role": "user"}], r"messages\[0\] is no message"),
+        ([{"role": "user"}], r"messages\[0\] is not a message"),
         ([{"role": "usr", "content": "x"}], "'usr'"),
     ],
 )

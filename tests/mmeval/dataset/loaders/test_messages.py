@@ -83,12 +83,6 @@ def test_media_without_a_number_are_the_next_of_the_row(content: Any) -> None:
     assert found.asked[0].content.media("image") == (first, second)
 
 
-def test_a_medium_that_no_message_names_is_a_fault() -> None:
-    reader = ContentReader(no_file, {"image1": Media.from_bytes(picture())})
-    with pytest.raises(UsageError, match="image1"):
-        read_messages([ASK], reader, "messages")
-
-
 def test_other_names_of_roles_are_known() -> None:
     said = [{"from": "human", "value": "Which?"}, {"from": "gpt", "value": "An oak."}]
     found = read_messages(said, ContentReader(no_file), "conversations")
