@@ -75,7 +75,7 @@ _ANSWER_KEY = re.compile(
 """A key of JSON with the answer, its parts separated by blanks: not ``options`` or
 ``answer explanation``."""
 _MOST_BOXES = 10
-"""Boxes that are looked at, from the last one on."""
+"""Number of boxes that are read, from the last one back."""
 
 
 def without_thinking(answer: str) -> str:
