@@ -5,6 +5,9 @@ Between this process and the program stands a keeper, which runs this file as a 
 by the standard library alone. On Linux every process below the keeper that loses its
 parent becomes a child of the keeper, so that the keeper finds and ends it also in a
 session of its own. The keeper ends as the program has ended.
+
+If the keeper itself is killed, the system ends the program, and this process ends what
+is in the keeper's group. What has left that group then goes on.
 """
 
 from __future__ import annotations
@@ -35,6 +38,16 @@ _KEEPER_SECONDS = _KILL_SECONDS + 5.0
 """How long the keeper itself is waited for."""
 _PARENT_DEATH_SIGNAL, _CHILD_SUBREAPER = 1, 36
 """PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER of Linux's prctl."""
+_GROUP_SIGNALS = (
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGTERM,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+)
+"""Signals that a program may send to its group. The keeper is in it and ignores
+them."""
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHUNK = 1 << 16
 
@@ -59,7 +72,9 @@ class Leash:
         hidden: Sequence[str] = (),
     ) -> None:
         import subprocess
+        import threading
 
+        self._ending = threading.Lock()
         self._scratch = scratch
         self._folder = -1 if scratch is None else os.open(scratch, _OPEN_FOLDER)
         self._line, theirs = socket.socketpair()
@@ -121,27 +136,37 @@ class Leash:
             self.stdin.close()
         if by is not None:
             self._send(by)
-        until = time.monotonic() + seconds
-        while not self.has_ended and (left := until - time.monotonic()) > 0:
-            time.sleep(min(0.01, left))
+        self._wait_for_end(seconds)
         return self.kill()
 
     def kill(self) -> int:
         """End the program and all that it has started, at once. Returns the exit
         status."""
-        import subprocess
-
-        self._send(signal.SIGKILL)
-        try:
-            status = self._process.wait(_KEEPER_SECONDS)
-        except subprocess.TimeoutExpired:  # something has stopped the keeper
-            self._process.kill()
+        # Another thread must not take the exit status while the group is killed.
+        with self._ending:
+            self._send(signal.SIGKILL)
+            self._wait_for_end(_KEEPER_SECONDS)
+            self._kill_group()
             status = self._process.wait()
         for pipe in (self.stdin, self.stdout):
             with contextlib.suppress(OSError):
                 pipe.close()
         self._release()
         return status
+
+    def _wait_for_end(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while not self.has_ended and (left := until - time.monotonic()) > 0:
+            time.sleep(min(0.01, left))
+
+    def _kill_group(self) -> None:
+        """Kill what is in the keeper's group: something may have killed or stopped the
+        keeper."""
+        # The number of the group may name another one as soon as the keeper is waited
+        # for.
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def _release(self) -> None:
         """Let go of the line and the folder, which is removed here as well: something
@@ -213,11 +238,14 @@ def _keep(
     signal.signal(signal.SIGCHLD, lambda *_: None)
 
     keeper = os.getpid()
+    handlers = {
+        number: signal.signal(number, signal.SIG_IGN) for number in _GROUP_SIGNALS
+    }
     program = os.fork()
     if program == 0:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         _become(command, keeper, veil)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
     # who reads the program's pipes waits for the end of all that hold them
     os.closerange(0, 2)
     if veil is not None:
@@ -229,6 +257,9 @@ def _keep(
         veil.close()
     if folder >= 0:
         _remove(folder, scratch)
+    if os.getppid() != parent:
+        # Nobody else kills what is left of the group, and nobody reads the exit status.
+        os.killpg(0, signal.SIGKILL)
     _end_like(status)
 
 
@@ -275,8 +306,10 @@ def _read_hidden(holder: socket.socket) -> list[str]:
 
 
 def _become(command: list[str], keeper: int, veil: _Veil | None) -> NoReturn:
-    """Become the program, in a session of its own. It ends with the keeper."""
-    os.setsid()
+    """Become the program, in the keeper's group. It ends with the keeper."""
+    if not _children_file().exists():
+        # Only by the number of a group can the keeper find what the program starts.
+        os.setpgid(0, 0)
     _set_for_process(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != keeper:
         os._exit(1)
@@ -340,12 +373,16 @@ def _killed(program: int) -> int:
 
 def _children() -> list[int]:
     """The children of this process, as Linux lists them; empty elsewhere."""
-    own = os.getpid()
     try:
-        with open(f"/proc/{own}/task/{own}/children") as listed:  # noqa: PTH123
-            return [int(number) for number in listed.read().split()]
+        listed = _children_file().read_text()
     except OSError:
         return []
+    return [int(number) for number in listed.split()]
+
+
+def _children_file() -> Path:
+    own = os.getpid()
+    return Path(f"/proc/{own}/task/{own}/children")
 
 
 def _end_like(status: int) -> NoReturn:

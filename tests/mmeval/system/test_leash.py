@@ -78,6 +78,21 @@ def test_a_program_ends_with_its_keeper() -> None:
     assert (gone({program}), leash.kill()) == (True, -signal.SIGKILL)
 
 
+def test_the_children_of_a_program_whose_keeper_is_killed_are_ended() -> None:
+    leash = held(FAMILY)
+    program, child, escaped = map(int, leash.stdout.readline().split())
+    leash._process.kill()
+    status = leash.kill()
+    os.kill(escaped, signal.SIGKILL)  # it has left the group, so nothing finds it
+    assert (gone({program, child}), status) == (True, -signal.SIGKILL)
+
+
+def test_a_signal_that_a_program_sends_to_its_group_does_not_end_the_keeper() -> None:
+    leash = held(f"{FAMILY.replace('wait', 'kill -TERM 0')}; wait")
+    family = {int(word) for word in leash.stdout.readline().split()}
+    assert (leash.end(60), gone(family)) == (-signal.SIGTERM, True)
+
+
 def test_a_signal_reaches_the_program() -> None:
     leash = held("trap 'exit 5' TERM; echo ready; sleep 1000 & wait")
     leash.stdout.readline()
