@@ -330,7 +330,8 @@ def _passed_on(holder: socket.socket, program: int) -> bool:
     for number in numbers:
         if number == signal.SIGKILL:
             return False
-        with contextlib.suppress(ProcessLookupError):
+        # A wrapper such as sudo runs as another user, which may not be signalled.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(program, number)
     return bool(numbers)
 
@@ -419,7 +420,8 @@ class _Veil:
         text = self._held + data
         for hidden in self._hidden:
             text = text.replace(hidden, b"***")
-        begun = max(_begun(text, hidden) for hidden in self._hidden)
+        # There is no hidden text if the other process has ended before it sent them.
+        begun = max((_begun(text, hidden) for hidden in self._hidden), default=0)
         self._held = text[len(text) - begun :]
         self._write(text[: len(text) - begun])
         return bool(data)

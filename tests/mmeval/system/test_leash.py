@@ -1,5 +1,6 @@
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.system.leash import Leash, empty_folder
+from mmeval.system.leash import Leash, _passed_on, _Veil, empty_folder
 from tests.support.cli import wait_for
 from tests.support.processes import gone
 
@@ -99,8 +100,46 @@ def test_a_signal_reaches_the_program() -> None:
     assert leash.end(60, signal.SIGTERM) == 5
 
 
-def test_texts_that_are_hidden_do_not_reach_the_error_stream_in_pieces_either() -> None:
-    words = "printf 'key sk-1234' >&2; sleep 0.1; printf '5678, sk-' >&2"
+@pytest.mark.parametrize("refusal", [ProcessLookupError, PermissionError])
+def test_a_signal_that_the_program_cannot_get_leaves_the_keeper_at_work(
+    refusal: type[OSError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: int) -> None:
+        raise refusal
+
+    monkeypatch.setattr(os, "kill", refuse)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.send(bytes([signal.SIGTERM]))
+        assert _passed_on(theirs, 2**30)
+
+
+def test_a_hidden_text_that_arrives_in_pieces_is_hidden(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    pipe = _Veil(["sk-12345678"])
+    for piece in (b"key sk-1234", b"5678, sk-"):
+        os.write(pipe.entry, piece)
+        pipe.pass_on()
+    os.close(pipe.entry)
+    pipe.close()
+    os.close(pipe.exit)
+    assert capfd.readouterr().err == "key ***, sk-"
+
+
+def test_an_error_stream_without_hidden_texts_is_passed_on(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    pipe = _Veil([])
+    os.write(pipe.entry, b"no key")
+    pipe.pass_on()
+    for end in (pipe.entry, pipe.exit):
+        os.close(end)
+    assert capfd.readouterr().err == "no key"
+
+
+def test_hidden_texts_do_not_reach_the_error_stream() -> None:
+    words = "printf 'key sk-12345678, sk-' >&2"
     with tempfile.TemporaryFile() as errors:
         Leash(
             ["sh", "-c", words], errors=errors, env=os.environ, hidden=["sk-12345678"]
