@@ -315,6 +315,9 @@ def _become(command: list[str], keeper: int, veil: _Veil | None) -> NoReturn:
         os._exit(1)
     if veil is not None:
         os.dup2(veil.entry, 2)
+    # Python ignores these signals, and a program would inherit that.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
     try:
         os.execvp(command[0], command)
     except OSError as error:

@@ -94,6 +94,11 @@ def test_a_signal_that_a_program_sends_to_its_group_does_not_end_the_keeper() ->
     assert (leash.end(60), gone(family)) == (-signal.SIGTERM, True)
 
 
+@pytest.mark.parametrize("number", [signal.SIGPIPE, signal.SIGXFSZ])
+def test_a_signal_that_python_ignores_ends_the_program(number: signal.Signals) -> None:
+    assert held(f"kill -{number} $$; exit 3").end(60) == -number
+
+
 def test_a_signal_reaches_the_program() -> None:
     leash = held("trap 'exit 5' TERM; echo ready; sleep 1000 & wait")
     leash.stdout.readline()
