@@ -53,7 +53,7 @@ def expressions() -> list[Expression]:
                 Expression(
                     f"{module.__name__}.{name}",
                     pattern.pattern,
-                    pattern.flags & ~(re.DEBUG | re.TEMPLATE),
+                    pattern.flags & ~re.DEBUG,
                     method_of(used),
                 ),
             )
