@@ -8,6 +8,9 @@ session of its own. The keeper ends as the program has ended.
 
 If the keeper itself is killed, the system ends the program, and this process ends what
 is in the keeper's group. What has left that group then goes on.
+
+A keeper below another keeper may be killed by that one before it has removed its
+scratch folder. The folder then stays.
 """
 
 from __future__ import annotations
@@ -219,7 +222,7 @@ def _keep(
 ) -> NoReturn:
     """Start the program, wait for its end, or for a reason to end it, and end like
     it."""
-    _set_for_process(_CHILD_SUBREAPER, 1)
+    _prctl(_CHILD_SUBREAPER, 1)
     for inherited in (line, folder):
         if inherited >= 0:
             os.set_inheritable(inherited, False)
@@ -230,7 +233,7 @@ def _keep(
     if os.getppid() != parent:
         os._exit(1)
     holder = socket.socket(fileno=line)
-    veil = _Veil(_read_hidden(holder)) if hides else None
+    hiding_pipe = _HidingPipe(_read_hidden(holder)) if hides else None
     woken, waker = os.pipe()
     for end in (woken, waker):
         os.set_blocking(end, False)
@@ -245,16 +248,23 @@ def _keep(
     if program == 0:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        _become(command, keeper, veil)
+        _become(command, keeper, hiding_pipe)
     # who reads the program's pipes waits for the end of all that hold them
     os.closerange(0, 2)
-    if veil is not None:
-        os.close(veil.entry)
+    if hiding_pipe is not None:
+        os.close(hiding_pipe.entry)
 
-    _wait(program, parent, watched=watched, woken=woken, holder=holder, veil=veil)
+    _wait(
+        program,
+        parent,
+        watched=watched,
+        woken=woken,
+        holder=holder,
+        hiding_pipe=hiding_pipe,
+    )
     status = _killed(program)
-    if veil is not None:
-        veil.close()
+    if hiding_pipe is not None:
+        hiding_pipe.close()
     if folder >= 0:
         _remove(folder, scratch)
     if os.getppid() != parent:
@@ -270,11 +280,11 @@ def _wait(
     watched: int,
     woken: int,
     holder: socket.socket,
-    veil: _Veil | None,
+    hiding_pipe: _HidingPipe | None,
 ) -> None:
     """Return when the program has ended, or its parent, or when that asks for it."""
     poll = select.poll()
-    errors = -1 if veil is None else veil.exit
+    errors = -1 if hiding_pipe is None else hiding_pipe.exit
     for source in (woken, holder.fileno(), watched, errors):
         if source >= 0:
             poll.register(source, select.POLLIN)
@@ -283,7 +293,7 @@ def _wait(
         if woken in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(woken, _CHUNK)
-        if veil is not None and errors in ready and not veil.pass_on():
+        if hiding_pipe is not None and errors in ready and not hiding_pipe.pass_on():
             poll.unregister(errors)
         if watched in ready or os.getppid() != parent:
             return
@@ -291,7 +301,7 @@ def _wait(
             return
 
 
-def _set_for_process(option: int, value: int) -> None:
+def _prctl(option: int, value: int) -> None:
     """Set an attribute of this process, where the system is Linux."""
     with contextlib.suppress(ImportError, AttributeError, OSError):
         import ctypes
@@ -305,16 +315,18 @@ def _read_hidden(holder: socket.socket) -> list[str]:
     return texts
 
 
-def _become(command: list[str], keeper: int, veil: _Veil | None) -> NoReturn:
+def _become(
+    command: list[str], keeper: int, hiding_pipe: _HidingPipe | None
+) -> NoReturn:
     """Become the program, in the keeper's group. It ends with the keeper."""
     if not _children_file().exists():
         # Only by the number of a group can the keeper find what the program starts.
         os.setpgid(0, 0)
-    _set_for_process(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    _prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != keeper:
         os._exit(1)
-    if veil is not None:
-        os.dup2(veil.entry, 2)
+    if hiding_pipe is not None:
+        os.dup2(hiding_pipe.entry, 2)
     # Python ignores these signals, and a program would inherit that.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
@@ -340,8 +352,8 @@ def _passed_on(holder: socket.socket, program: int) -> bool:
 
 
 def _has_ended(program: int) -> bool:
-    """Whether the program itself has ended. It is not waited for yet, so that its group
-    can be named; others that have ended are."""
+    """Whether the program itself has ended. It is not waited for yet: its number must
+    still name it when it is killed. Other children that have ended are reaped here."""
     while True:
         ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if ended is None:
@@ -403,7 +415,7 @@ def _end_like(status: int) -> NoReturn:
     os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
 
-class _Veil:
+class _HidingPipe:
     """A pipe into this process's error stream in which texts are hidden."""
 
     def __init__(self, hidden: list[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.system.leash import Leash, _passed_on, _Veil, empty_folder
+from mmeval.system.leash import Leash, _HidingPipe, _passed_on, empty_folder
 from tests.support.cli import wait_for
 from tests.support.processes import gone
 
@@ -122,7 +122,7 @@ def test_a_signal_that_the_program_cannot_get_leaves_the_keeper_at_work(
 def test_a_hidden_text_that_arrives_in_pieces_is_hidden(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    pipe = _Veil(["sk-12345678"])
+    pipe = _HidingPipe(["sk-12345678"])
     for piece in (b"key sk-1234", b"5678, sk-"):
         os.write(pipe.entry, piece)
         pipe.pass_on()
@@ -135,7 +135,7 @@ def test_a_hidden_text_that_arrives_in_pieces_is_hidden(
 def test_an_error_stream_without_hidden_texts_is_passed_on(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    pipe = _Veil([])
+    pipe = _HidingPipe([])
     os.write(pipe.entry, b"no key")
     pipe.pass_on()
     for end in (pipe.entry, pipe.exit):

@@ -28,7 +28,7 @@ KILLS = 50
 AGAIN = (-signal.SIGKILL, 1, 3)
 """Codes after which the same command goes on: it was killed, its model while it was
 loaded, or rows met two kills."""
-VICTIMS = ("mmeval", "copy", "program", "wrapper")
+VICTIMS = ("mmeval", "copy", "program", "wrapper", "keeper")
 
 
 def wrapped(runs: ProcessRuns) -> list[str]:
@@ -51,6 +51,13 @@ def copies(runs: ProcessRuns) -> list[int]:
     )
 
 
+def wrapper(program: int) -> int:
+    """The oldest child of the keeper, which leads the group of the program."""
+    keeper = os.getpgid(program)
+    children = Path(f"/proc/{keeper}/task/{keeper}/children").read_text()
+    return int(children.split()[0])
+
+
 def kill(victim: str, runs: ProcessRuns, running: Running) -> None:
     """One of the processes that are there now; nothing where it is gone."""
     with contextlib.suppress(OSError, IndexError):
@@ -59,9 +66,10 @@ def kill(victim: str, runs: ProcessRuns, running: Running) -> None:
             "mmeval": running.process.pid,
             "copy": copies(runs)[-1],
             "program": program,
-        }.get(victim)
-        # the wrapper leads the group, and is not always the parent
-        os.kill(pid or os.getpgid(program), signal.SIGKILL)
+            "wrapper": wrapper(program),
+            "keeper": os.getpgid(program),
+        }[victim]
+        os.kill(pid, signal.SIGKILL)
 
 
 def all_gone(runs: ProcessRuns) -> bool:
