@@ -28,7 +28,7 @@ from mmeval.model_backends.sandbox.runtime import (
     Load,
     received,
 )
-from mmeval.model_backends.sandbox.watch import load_below, slow_down_below
+from mmeval.model_backends.sandbox.watch import load_below
 
 NOBODY = 65534
 LEAST = (0, 8)
@@ -302,9 +302,6 @@ class _BwrapCell:
             return None
         load = self._measured()
         return load._replace(memory=max(0, load.memory - self._own_memory))
-
-    def slow_down(self) -> None:
-        slow_down_below(self._first)
 
     def _measured(self) -> Load:
         most = self._limits.memory_mb * MIB + self._own_memory

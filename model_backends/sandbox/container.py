@@ -190,9 +190,6 @@ class _ContainerCell:
     def load(self) -> Load | None:
         return None
 
-    def slow_down(self) -> None:
-        """The engine keeps the bounds."""
-
     def end(self) -> bool:
         if self.process.poll() is not None:
             return True

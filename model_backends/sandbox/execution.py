@@ -20,8 +20,6 @@ START_SECONDS = 60.0
 """How long a sandbox may take until its program begins, on a machine that is busy."""
 _CHUNK = 1 << 16
 _LEAST_TICK = TICK / 10
-_SOON = 0.15
-"""Seconds."""
 _FASTEST = 8 * 2**30
 """Bytes a second that a program can fill by one processor. The nearer it is to its
 limit, the sooner it is measured again."""
@@ -100,10 +98,6 @@ class _Running:
     _seconds: float = 0.0
     _pause: float = TICK
     """Seconds until the next measurement at the latest."""
-    _last: tuple[int, float] = (0, 0.0)
-    """The memory at the last measurement, and its time."""
-    _slow: int = 0
-    """How many threads there were when they were slowed down last."""
 
     def follow(self, stop: threading.Event) -> None:
         """Read what comes, and end the program when it reaches a bound, until all of
@@ -173,21 +167,9 @@ class _Running:
             return "memory"
         processors = len(os.sched_getaffinity(0))
         self._pause = min(TICK, max(_LEAST_TICK, room / (_FASTEST * processors)))
-        if self._is_soon_full(load.memory + held, room) and load.threads > self._slow:
-            self._slow = load.threads
-            self.cell.slow_down()
         if load.threads > self.limits.processes:
             return "processes"
         return "time" if self._seconds > self.limits.seconds else None
-
-    def _is_soon_full(self, memory: int, room: int) -> bool:
-        """Whether the program reaches its limit in moments if it goes on as since the
-        last measurement: on a busy machine the next one may come late."""
-        last, then = self._last
-        now = time.monotonic()
-        self._last = (memory, now)
-        growth = (memory - last) / max(now - then, _LEAST_TICK)
-        return growth * _SOON > room
 
     def folders_are_full(self) -> bool:
         """Whether there is no room left in one, or too many files, folders and links in

@@ -12,7 +12,6 @@ from mmeval.model_backends.sandbox.runtime import Load
 
 _PROC = Path("/proc")
 _TICKS = os.sysconf("SC_CLK_TCK")
-_LOWEST = 19
 _SCANS = 3
 """How often processes are looked at where some come and go all the time."""
 _SOCKET = 320 * 1024
@@ -85,14 +84,6 @@ def _processes(first: int) -> list[Path]:
         if found[:1] == [1]:
             return [own / str(number) for number in found]
     return [_PROC / str(pid) for pid in (first, *_below(first))]
-
-
-def slow_down_below(first: int) -> None:
-    """Give the processes below one the lowest priority. What they start has it, too."""
-    for pid in _below(first):
-        for task in _threads(_PROC / str(pid)):
-            with contextlib.suppress(OSError):  # it has ended meanwhile
-                os.setpriority(os.PRIO_PROCESS, int(task.name), _LOWEST)
 
 
 def _below(pid: int) -> Iterator[int]:

@@ -125,6 +125,18 @@ def test_a_thread_whose_first_one_has_ended_is_ended_at_the_limit_of_memory() ->
     assert response.warnings == ("the program reached the limit of memory: 128 MiB",)
 
 
+def test_a_program_that_stays_below_its_limit_keeps_its_priority() -> None:
+    """Else its time would depend on what else runs on the machine."""
+    code = (
+        "import os, time\n"
+        "held = bytearray(b'1') * (400 << 20)\n"
+        "time.sleep(0.1)\n"
+        "print(os.nice(0))"
+    )
+    response = run_code(code, memory_mb=512)
+    assert response.text == f"{os.nice(0)}\n"
+
+
 def test_process_1_is_closed_to_the_program() -> None:
     code = (
         "for name in ('mem', 'maps', 'environ', 'fd/0', 'task/1/mem'):\n"

@@ -1,11 +1,10 @@
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mmeval.model_backends.sandbox.watch import load_below, slow_down_below
+from mmeval.model_backends.sandbox.watch import load_below
 from tests.support.cli import wait_for
 
 MIB = 2**20
@@ -53,28 +52,6 @@ def test_such_memory_counts_where_each_page_counts_once() -> None:
     assert load.memory > 64 * MIB
 
 
-def test_a_process_below_is_slowed_down_with_its_threads() -> None:
-    forks = (
-        "child = os.fork()\n"
-        "if not child:\n"
-        "    threading.Thread(target=os.read, args=(0, 1)).start()\n"
-        "    print(os.getpid(), flush=True)\n"
-        "os.read(0, 1)"
-    )
-    with process(forks) as first:
-        [child] = _children(first)
-        slow_down_below(first)
-        threads = [int(name) for name in os.listdir(f"/proc/{child}/task")]  # noqa: PTH208
-        priorities = [os.getpriority(os.PRIO_PROCESS, thread) for thread in threads]
-        os.kill(child, 9)
-    assert priorities == [19, 19]
-
-
 def _is_zombie(pid: int) -> bool:
     stat = Path(f"/proc/{pid}/stat").read_text()
     return stat.rpartition(")")[2].split()[0] == "Z"
-
-
-def _children(pid: int) -> list[int]:
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return [int(number) for number in children.split()]
