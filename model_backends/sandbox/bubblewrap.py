@@ -18,7 +18,7 @@ from mmeval.errors import MissingDataError
 from mmeval.model_backends.sandbox.filter import filter_for
 from mmeval.model_backends.sandbox.interpreter import Interpreter
 from mmeval.model_backends.sandbox.limits import MIB, Limits
-from mmeval.model_backends.sandbox.memory_group import MemoryGroup, parent_group
+from mmeval.model_backends.sandbox.memory_group import MemoryGroup, kernel_limits_memory
 from mmeval.model_backends.sandbox.program import Program
 from mmeval.model_backends.sandbox.runtime import (
     ENVIRONMENT,
@@ -120,7 +120,7 @@ class Bubblewrap:
                 (
                     "memory is measured and not limited by the kernel, as mmeval "
                     "cannot make control groups (cgroup v2)",
-                    parent_group() is None,
+                    not kernel_limits_memory(),
                 ),
             )
             if applies

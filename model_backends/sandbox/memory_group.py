@@ -13,7 +13,7 @@ import os
 import socket
 import time
 import uuid
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 log = logging.getLogger(__name__)
@@ -24,6 +24,8 @@ first unless a program is faster than it."""
 _PREFIX = "mmeval-"
 _TRIES, _PAUSE = 50, 0.01
 """The kernel removes a group some moments after its last process has ended."""
+_refusals: set[str] = set()
+"""Why groups could not be made. Each reason is reported once, not for each program."""
 
 
 class MemoryGroup:
@@ -35,7 +37,8 @@ class MemoryGroup:
     @classmethod
     def around(cls, process: int, most: int) -> MemoryGroup | None:
         """A group with a process that has no children yet, whose memory is limited to
-        about ``most`` bytes. None where no group can be had: it is a second fence."""
+        about ``most`` bytes. None where no group can be had: it is a second fence.
+        None as well if the process has ended already."""
         parent = parent_group()
         if parent is None:
             return None
@@ -44,12 +47,17 @@ class MemoryGroup:
         try:
             group._folder.mkdir()
             group._set("memory.max", int(most * SLACK))
-            group._set("memory.swap.max", 0)
+            # a kernel that does not count swap has no such file
+            with contextlib.suppress(OSError):
+                group._set("memory.swap.max", 0)
             group._set("memory.oom.group", 1)
             group._set("cgroup.procs", process)
+        except ProcessLookupError:
+            group.close()
+            return None
         except OSError as error:
             group.close()
-            _warn(f"{parent}: no control group can be made ({error.strerror})")
+            _report(f"{parent}: no control group can be made ({error.strerror})")
             return None
         return group
 
@@ -79,10 +87,17 @@ class MemoryGroup:
                 return
 
 
-@cache
-def _warn(reason: str) -> None:
-    """Report a reason once, and not for each program."""
-    log.warning("%s; the memory of programs is measured alone", reason)
+def _report(refusal: str) -> None:
+    if refusal in _refusals:
+        return
+    _refusals.add(refusal)
+    log.warning("%s; the memory of programs is only measured", refusal)
+
+
+def kernel_limits_memory() -> bool:
+    """True if programs get control groups. Only the first program shows whether the
+    kernel refuses them, such as that of the probe."""
+    return parent_group() is not None and not _refusals
 
 
 @lru_cache(maxsize=1)

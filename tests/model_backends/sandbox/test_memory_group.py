@@ -12,7 +12,11 @@ from pathlib import Path
 import pytest
 
 from mmeval.model_backends.sandbox import memory_group
-from mmeval.model_backends.sandbox.memory_group import MemoryGroup, parent_group
+from mmeval.model_backends.sandbox.memory_group import (
+    MemoryGroup,
+    kernel_limits_memory,
+    parent_group,
+)
 
 
 @pytest.fixture
@@ -26,6 +30,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (folder / "cgroup.subtree_control").write_text("\n")
     monkeypatch.setattr(memory_group, "_own_group", lambda: folder)
     monkeypatch.setattr(memory_group, "_TRIES", 1)
+    monkeypatch.setattr(memory_group, "_refusals", set())
     parent_group.cache_clear()
     yield folder
     parent_group.cache_clear()
@@ -52,6 +57,16 @@ def test_a_group_has_the_process_and_the_limit(own: Path) -> None:
     }
 
 
+def test_a_group_is_made_where_the_kernel_does_not_count_swap(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse_to_write(monkeypatch, "memory.swap.max", errno.EACCES)
+    assert MemoryGroup.around(4711, 1000) is not None
+    [group] = own.parent.glob("mmeval-*")
+    assert (group / "cgroup.procs").read_text() == "4711"
+    assert kernel_limits_memory()
+
+
 @pytest.mark.parametrize(("kills", "has_ended"), [(0, False), (2, True)])
 def test_a_process_that_the_kernel_ended_is_noticed(
     kills: int, has_ended: bool, own: Path
@@ -71,14 +86,41 @@ def test_no_group_is_made_where_the_limit_cannot_be_set(own: Path) -> None:
 def test_a_group_that_the_kernel_refuses_is_reported_once(
     own: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def refused(_self: Path, _text: str) -> int:
-        raise OSError(errno.EBUSY, "Device or resource busy")
-
-    monkeypatch.setattr(Path, "write_text", refused)
+    refuse_to_write(monkeypatch, "memory.max", errno.EBUSY)
     groups = [MemoryGroup.around(os.getpid(), 1000) for _ in range(2)]
     assert groups == [None, None]
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert list(own.parent.glob("mmeval-*")) == []
+
+
+def test_the_kernel_does_not_limit_memory_where_it_has_refused_a_group(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert parent_group() == own.parent
+    refuse_to_write(monkeypatch, "cgroup.procs", errno.EBUSY)
+    MemoryGroup.around(os.getpid(), 1000)
+    assert not kernel_limits_memory()
+
+
+@pytest.mark.usefixtures("own")
+def test_a_process_that_has_ended_is_not_a_refusal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    refuse_to_write(monkeypatch, "cgroup.procs", errno.ESRCH)
+    assert MemoryGroup.around(4711, 1000) is None
+    assert kernel_limits_memory()
+
+
+def refuse_to_write(monkeypatch: pytest.MonkeyPatch, name: str, number: int) -> None:
+    """Let the kernel refuse to write to one file of each group."""
+    write_text = Path.write_text
+
+    def write_or_refuse(self: Path, text: str) -> int:
+        if self.name == name:
+            raise OSError(number, os.strerror(number))
+        return write_text(self, text)
+
+    monkeypatch.setattr(Path, "write_text", write_or_refuse)
 
 
 def test_groups_that_a_killed_run_has_left_are_removed(own: Path) -> None:
