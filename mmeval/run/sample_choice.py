@@ -67,7 +67,7 @@ class SampleChoice:
         is_known = expected.rows is not None and rows <= expected.rows
         if is_known and expected.samples is not None:
             bounds.append(expected.samples)
-        with Caught():  # of the loader, which is told when it is the row's turn
+        with Caught():  # A loader's error is reported when its row is read.
             bounds.append(self._most_by_labels())
         return min(bounds)
 
@@ -158,7 +158,7 @@ class SampleChoice:
         Empty where one can be, or the data cannot be read so far. Reads up to the first
         that can be asked."""
         first = ""
-        with Caught():  # of the loader, which is told when it is the row's turn
+        with Caught():  # A loader's error is reported when its row is read.
             for _, sample in self._chosen():
                 if not sample.fault:
                     return ""
@@ -169,7 +169,7 @@ class SampleChoice:
     def ahead(self, count: int) -> list[Sample]:
         """The first samples that are chosen; fewer if a row is unreadable."""
         found: list[Sample] = []
-        with Caught():  # of the loader, which is told when it is the row's turn
+        with Caught():  # A loader's error is reported when its row is read.
             found.extend(sample for _, sample in islice(self._chosen(), count))
         return found
 
@@ -177,7 +177,7 @@ class SampleChoice:
         """The first samples the filter keeps, chosen or not; fewer if a row is
         unreadable."""
         found: list[Sample] = []
-        with Caught():  # of the loader, which is told when it is the row's turn
+        with Caught():  # A loader's error is reported when its row is read.
             found.extend(sample for _, sample in islice(self._kept(), count))
             if len(found) < count:
                 self._counted = len(found)

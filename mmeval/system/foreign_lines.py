@@ -209,7 +209,7 @@ def _too_deep() -> LineFault:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number; write null")
+    raise ValueError(f"{name} is not a JSON number; write null")
 
 
 def _reason(error: BaseException | None) -> str:

@@ -76,11 +76,11 @@ class Hello:
 
 def read_line(line: bytes, *, hidden: Collection[str] = ()) -> dict[str, Any]:
     """A message, in which the texts ``hidden`` are replaced; one whose parts held some
-    says so. Raises ValueError for a line that is none, RecursionError for one that is
-    nested too deep."""
+    says so. Raises ValueError for a line that is not a message, RecursionError for one
+    that is nested too deep."""
     row: Any = json.loads(line, parse_constant=_refuse_constant)
     if not isinstance(row, dict) or not isinstance(row.get("type"), str):
-        raise ValueError("it is no object with a type")
+        raise ValueError("it is not an object with a type")
     # only what is found here makes a warning, whatever the worker writes
     row.pop(_KEY_REPLACED, None)
     if not hidden:
@@ -92,7 +92,7 @@ def read_line(line: bytes, *, hidden: Collection[str] = ()) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number; write null")
+    raise ValueError(f"{name} is not a JSON number; write null")
 
 
 def shown(value: object) -> str:

@@ -144,7 +144,8 @@ class Program:
                 message = read_line(line, hidden=self._secrets)
             except (ValueError, RecursionError) as error:
                 raise self.bad(
-                    f"it wrote a line that is no message ({error}): {self._shown(line)}"
+                    f"it wrote a line that is not a message ({error}): "
+                    f"{self._shown(line)}"
                 ) from None
             if message["type"] == "log":
                 level = _LEVELS.get(str(message.get("level")).lower(), logging.INFO)
