@@ -12,7 +12,7 @@ order, in one empty folder.
 | any, with `run-by=TEST` | left to that test, which takes the commands from the page (``blocks_run_by``)   |
 
 A line ``...`` stands for any lines but ``[exit N]``, which is shown for an exit code
-other than 0. Where a line ``^C`` is shown, the command is interrupted once it has
+other than 0. A line that ends with `` ...`` may go on in any way. Where a line ``^C`` is shown, the command is interrupted once it has
 printed what stands before and its requests are under way. Times, seconds (``3.1 s``),
 hashes and line numbers of log lines differ from run to run and are not compared.
 ``http://localhost:8000/v1`` is the mock server, ``http://localhost:8001/v1`` one that
@@ -317,11 +317,15 @@ class Reader:
 def matches(shown: str, found: str) -> bool:
     """Whether a page shows what was printed, as far as that is the same from run to
     run."""
-    lines = [
-        _LEFT_OUT if line == "..." else re.escape(f"{line}\n")
-        for line in _steady(shown).splitlines()
-    ]
-    return re.fullmatch("".join(lines), _steady(found)) is not None
+    pattern = ""
+    for line in _steady(shown).splitlines():
+        if line == "...":
+            pattern += _LEFT_OUT
+        elif line.endswith(" ..."):
+            pattern += re.escape(line.removesuffix(" ...")) + ".*\n"
+        else:
+            pattern += re.escape(f"{line}\n")
+    return re.fullmatch(pattern, _steady(found)) is not None
 
 
 def check_yaml(block: Block, folder: Path) -> None:

@@ -40,6 +40,9 @@ def test_the_examples_of_a_page_do_what_they_show(
     ("shown", "found", "same"),
     [
         ("a\n...\nd\n", "a\nb\nc\nd\n", True),
+        ("a ...\n", "a; and more\n", True),
+        ("a ...\n", "b a\n", False),
+        ("a ...\n", "a\nb\n", False),
         ("at 2026-01-31 10:00:00\n", "at 2026-11-20 11:54:38\n", True),
         ("[exit 2]\n", "[exit 3]\n", False),
         ("...\n", "a\n[exit 3]\n", False),
