@@ -41,10 +41,10 @@ class Load(NamedTuple):
 class Cell(Protocol):
     """A program that is being run.
 
-    ``line`` can be read when all is set in the sandbox; ``receive`` then gives
-    descriptors of its folders, else none. ``load`` is None where the runtime itself
-    keeps the bounds, or nothing can be seen yet. ``end`` kills all processes, and is
-    true when none is left.
+    ``line`` becomes readable when the sandbox is set up. From then on ``receive``
+    returns descriptors of its folders, before that an empty list. ``load`` is None if
+    the runtime itself enforces the limits, or if the processes are not known yet.
+    ``end`` kills all processes, and returns True when none is left.
     """
 
     process: subprocess.Popen[bytes]

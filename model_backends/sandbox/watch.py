@@ -27,9 +27,9 @@ def load_below(first: int, most_memory: int, used: dict[tuple[int, str], int]) -
     """The load of ``first``, which is process 1 of a namespace, and of all processes
     below it: orphans come back to it. Process 1 itself counts as no thread.
 
-    Memory is what is no file's, summed. Processes share it after a fork; where the sum
-    is above ``most_memory``, each page counts once. A socket counts as full, for
-    nothing shows what waits in it.
+    Memory is the sum of what belongs to no file. Processes share it after a fork; where
+    the sum is above ``most_memory``, each page counts once. A socket counts as full,
+    for nothing shows what waits in it.
 
     ``used`` is kept by the caller: the processor time of each process, by its number
     and start. The kernel forgets that of a process that ends while none waits for it;
@@ -105,15 +105,15 @@ def _threads(process: Path) -> list[Path]:
 
 
 def _held(process: Path) -> int:
-    """The bytes of a process that are no file's; 0 for one that has ended."""
+    """The bytes of a process that belong to no file; 0 if it has ended."""
     return _kilobytes(process / "status", _HELD) or _first_of_threads(
         process, "status", _HELD
     )
 
 
 def _proportional(process: Path) -> int:
-    """The bytes of a process that are no file's, those that several share divided among
-    them; 0 where unknown."""
+    """The bytes of a process that belong to no file; 0 if unknown. Bytes that several
+    processes share are divided among them."""
     return _kilobytes(process / "smaps_rollup", _PROPORTIONAL) or (
         _first_of_threads(process, "smaps_rollup", _PROPORTIONAL)
     )
