@@ -41,28 +41,12 @@ class ChosenOption(NamedTuple):
 
 
 def find_choice(answer: str, options: Options) -> ChosenOption:
-    r"""The option that an answer chooses.
+    """The option that an answer chooses.
 
-    Thinking blocks are left out, and characters are folded (NFKC). The first of these
-    rules that finds an option of the question decides:
-
-    1. ``json``, ``tag``, ``box``: what an object of JSON has as its answer, what stands
-       in a tag such as ``<answer>``, or in TeX's ``\boxed``;
-    2. ``whole``: the answer is a letter, or an option's text, and nothing else. A
-       letter that no option has ends the search;
-    3. ``last line``: the same of the last line;
-    4. ``stated``: the last statement (``Answer: B``, ``the answer is a dog``, ``B is
-       correct``, ``I choose B``), in the languages of ``choice_words``;
-    5. ``first line``: as the last line;
-    6. ``option``: the last ``option B``;
-    7. ``line``: what opens a line before a mark (``B. because``);
-    8. ``brackets``, ``letter``: a capital in brackets, else one that stands alone and
-       is neither an article nor a pronoun;
-    9. ``text``: the text of an option, as whole words; longer texts hide shorter ones.
-
-    What an answer rejects (``not A but B``, ``A is wrong``, ``A? No.``) is not read.
-    Options that are listed together (``B or C``) are several, and so are three or more.
-    Of two letters that stand apart the first counts, as MME-Unify has it.
+    The first of these rules that finds an option of the question decides: ``json``,
+    ``tag``, ``box``, ``whole``, ``last line``, ``stated``, ``first line``, ``option``,
+    ``line``, ``brackets``, ``letter``, ``text``. Each is described in
+    ``docs/metrics.md``, under "How some of them read".
 
     >>> find_choice("I think the answer is (B).", {"A": "a cat", "B": "a dog"})
     ChosenOption(letter='B', rule='stated')
