@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mmeval.metric import metric
-from mmeval.metrics.text.choice_reader import (
+from mmeval.metrics.text.choices.reader import (
     Options,
     choice_score,
     find_choice,
@@ -28,7 +28,7 @@ def choice(
 
     Range 0 to 1, higher is better. An answer that names no option, or several, is
     wrong, not unscored; results count such answers. How an answer is read:
-    ``mmeval.metrics.text.choice_reader.find_choice``.
+    ``mmeval.metrics.text.choices.reader.find_choice``.
 
     The options are the sample's metadata under ``options_key``: a list of texts
     (lettered from A) or a mapping from letters to texts; without them any letter can be

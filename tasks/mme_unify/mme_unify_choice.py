@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from mmeval.metric import metric
-from mmeval.metrics.text.choice_reader import choice_score, find_choice
+from mmeval.metrics.text.choices.reader import choice_score, find_choice
 from mmeval.records import Sample, Score, Trial
 
 Script: TypeAlias = Literal["understanding", "csq", "al", "sd"]

@@ -16,7 +16,7 @@ from mmeval.content.placeholders import SPELLINGS, find
 from mmeval.judge.json_reply import MAX_CHARS, ReplyError, read_object
 from mmeval.metric.contract import load_metric
 from mmeval.metrics.judged.code_quality import unwrapped
-from mmeval.metrics.text.choice_reader import find_choice
+from mmeval.metrics.text.choices.reader import find_choice
 from mmeval.metrics.text.constraints import all_met, constraints_of
 from mmeval.metrics.text.words import count_words
 from tests.support.picture_judging import trial_of

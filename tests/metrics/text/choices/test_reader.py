@@ -2,7 +2,7 @@
 
 import pytest
 
-from mmeval.metrics.text.choice_reader import (
+from mmeval.metrics.text.choices.reader import (
     choice_score,
     find_choice,
     named_option,

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from mmeval.metrics.text.choice_markup import (
+from mmeval.metrics.text.choices.markup import (
     boxed_answers,
     is_json,
     json_answers,
@@ -22,7 +22,7 @@ from mmeval.metrics.text.choice_markup import (
     tagged_answer,
     without_thinking,
 )
-from mmeval.metrics.text.choice_words import any_of
+from mmeval.metrics.text.choices.words import any_of
 from mmeval.records import NO_OPTION, Score
 
 Options = Mapping[str, str]

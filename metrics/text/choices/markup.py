@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mmeval.judge import ReplyError, read_object, strict_json
-from mmeval.metrics.text.choice_words import any_of
+from mmeval.metrics.text.choices.words import any_of
 
 _THINKING = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 

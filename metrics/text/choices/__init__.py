@@ -1,0 +1,1 @@
+"""Reads which option an answer names: its words, its marks, its languages."""
