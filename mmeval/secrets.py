@@ -160,8 +160,7 @@ def _is_path(value: str) -> bool:
     return bool(_PATH.fullmatch(value)) and not _BASE64.fullmatch(value)
 
 
-# --- commands
-# --------------------------------------------------------------------------------------
+# --- commands -------------------------------------------------------------------------
 
 
 def _words(command: Any) -> list[str]:
