@@ -34,7 +34,7 @@ VICTIMS = ("mmeval", "copy", "program", "wrapper", "keeper")
 def wrapped(runs: ProcessRuns) -> list[str]:
     """The flags of a run whose program is under a shell, as it is under ``conda
     run``."""
-    words = runs.command(seconds=0.1)
+    words = runs.command(seconds=0.3)
     return [
         word.replace('command="', 'command="sh -c \'"$@"; exit $?\' sh ')
         for word in words
