@@ -1,4 +1,4 @@
-"""The regular expressions of the product, and lines of 1 MiB that are hard for each.
+"""The regular expressions of the product, and lines that are hard for each.
 
 As a script it searches those lines with every expression, and names each one before.
 """
@@ -6,6 +6,7 @@ As a script it searches those lines with every expression, and names each one be
 import ast
 import importlib
 import re
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,6 +16,11 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 TREES = ("mmeval", "tasks", "metrics", "model_backends")
 SIZE = 2**20
+"""Characters of the lines that no expression may need more than a moment for."""
+TRIED = 2**16
+QUICK_SECONDS = 0.05
+"""A line of ``TRIED`` characters that takes no longer is not searched at full size:
+there it takes at most 256 times as long, even where time grows with the square."""
 SEARCHES = frozenset(("findall", "finditer", "search", "split", "sub", "subn"))
 """Methods that begin at every place of a text; the others begin at the first."""
 CHARACTERS = " a0A_\t\n<>\"'`-.,:;/\\{}[]()*#=é\x01"
@@ -153,17 +159,31 @@ def _written_out(tree: ast.Module) -> Iterator[ast.Call]:
                 yield node
 
 
-def hard_lines(expression: Expression) -> list[str]:
-    """Lines in which much of a match stands again and again, and which end without
-    one."""
+@dataclass(frozen=True)
+class HardLine:
+    """A line of one text again and again behind another one, which ends as no match
+    does."""
+
+    before: str
+    repeated: str
+
+    def of(self, size: int) -> str:
+        """The line with about ``size`` characters."""
+        return self.before + self.repeated * (size // len(self.repeated)) + "\0"
+
+
+def hard_lines(expression: Expression) -> list[HardLine]:
+    """Lines in which much of a match stands again and again."""
     tokens = list(PARSER.parse(expression.pattern, expression.flags))
-    units = dict.fromkeys(unit for unit in _units(tokens) if unit)
-    lines = [unit * (SIZE // len(unit)) + "\0" for unit in units]
-    for before, run in dict.fromkeys(_runs(tokens)):
-        lines.append(before + run * (SIZE // len(run)) + "\0")
+    lines = [HardLine("", unit) for unit in _units(tokens) if unit]
+    lines += [HardLine(before, run) for before, run in _runs(tokens)]
     # blanks are most often the ends of lines
-    broken = [line.replace(" ", "\n") for line in lines if line.count(" ") > SIZE // 2]
-    return lines + broken
+    broken = [
+        HardLine(line.before, line.repeated.replace(" ", "\n"))
+        for line in lines
+        if 2 * line.repeated.count(" ") > len(line.repeated)
+    ]
+    return list(dict.fromkeys(lines + broken))
 
 
 def _units(tokens: list[Any]) -> Iterator[str]:
@@ -257,16 +277,22 @@ def _has(member: tuple[Any, Any], character: str) -> bool:
 
 def exhaust(expression: Expression) -> None:
     """Search all of its hard lines as the product does."""
-    pattern = re.compile(expression.pattern, expression.flags)
-    method = getattr(pattern, expression.method)
     for line in hard_lines(expression):
-        text: Any = line
-        if isinstance(expression.pattern, bytes):
-            text = line.encode("latin-1", "replace")
-        found = method(text)
-        if expression.method == "finditer":
-            for _ in found:
-                pass
+        began = time.perf_counter()
+        search(expression, line.of(TRIED))
+        if time.perf_counter() - began > QUICK_SECONDS:
+            search(expression, line.of(SIZE))
+
+
+def search(expression: Expression, line: str) -> None:
+    pattern = re.compile(expression.pattern, expression.flags)
+    text: Any = line
+    if isinstance(expression.pattern, bytes):
+        text = line.encode("latin-1", "replace")
+    found = getattr(pattern, expression.method)(text)
+    if expression.method == "finditer":
+        for _ in found:
+            pass
 
 
 if __name__ == "__main__":
