@@ -336,53 +336,68 @@ class ColumnsDataset:
     def _cell(self, column: str, value: Any) -> Value:
         """A cell, or a value in it, as templates see it: its media as content, else as
         JSON."""
+        medium = self._medium(column, value)
+        if medium is None:
+            return self._plain_cell(column, value)
+        return Interleaved((media_part(medium, self._kinds.get(column)),))
+
+    def _medium(self, column: str, value: Any) -> Media | None:
+        """The medium that a value is or names; None for any other value."""
+        if is_sound(value) and value["array"] is not None:
+            return sound_medium(value)
+        if _is_file(value):
+            return self._file_medium(column, value.get("bytes"), value.get("path"))
+        if isinstance(value, bytes):
+            return Media.from_bytes(value)
+        if isinstance(value, str) and value and column in self._paths:
+            return self._named_medium(column, value)
+        return None
+
+    def _file_medium(self, column: str, content: Any, path: Any) -> Media | None:
+        """The medium of a file that is in its cell or has a path; None for a text in
+        place of its bytes, and for neither of both."""
+        if isinstance(content, bytes):
+            return Media.from_bytes(content)
+        if content is None and isinstance(path, str) and path:
+            return self._named_medium(column, path)
+        return None
+
+    def _plain_cell(self, column: str, value: Any) -> Value:
+        """A value without a medium of its own as JSON."""
         if column in self._classes and isinstance(value, int):
             return str(self._classes[column][value]) if value >= 0 else None
-        is_medium = column in self._paths
-        if is_sound(value):
-            if value["array"] is not None:
-                return Interleaved((media_part(sound_medium(value), "audio"),))
-            value = {"bytes": value.get("bytes"), "path": value.get("path")}
-        if isinstance(value, Mapping) and value.keys() == {"bytes", "path"}:
-            is_medium = value["bytes"] is None
-            value = value["path"] if value["bytes"] is None else value["bytes"]
-        if isinstance(value, bytes) or (isinstance(value, str) and value and is_medium):
-            medium = (
-                Media.from_bytes(value)
-                if isinstance(value, bytes)
-                else embedded_medium(value) or self._named_file(column, value)
-            )
-            return Interleaved((media_part(medium, self._kinds.get(column)),))
+        if _is_file(value):
+            content, path = value.get("bytes"), value.get("path")
+            return self._json_cell(column, path if content is None else content)
         if isinstance(value, Mapping):
             return {str(key): self._cell(column, item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [self._cell(column, item) for item in value]
-        if hasattr(value, "isoformat") and any(
-            ".json" in PurePosixPath(file).name for file in self._files
-        ):
+        return self._json_cell(column, value)
+
+    def _json_cell(self, column: str, value: Any) -> Value:
+        is_json = any(".json" in PurePosixPath(file).name for file in self._files)
+        if is_json and hasattr(value, "isoformat"):
             raise UsageError(
                 f"{column!r}: datasets reads a text in JSON as a date; write the rows "
                 "as parquet"
             )
         return cast("Value", json_value(value))
 
-    def _named_file(self, column: str, value: str) -> Media:
-        """The file of a cell; in a TSV also the medium of the row whose index it is.
-        Raises UsageError as ``_file``."""
-        try:
-            return self._file(value)
-        except UsageError:
-            medium = self._medium_of_index(column, value)
-            if medium is None:
-                raise
+    def _named_medium(self, column: str, text: str) -> Media:
+        """The medium that a text is, or the file of its path; in a TSV also the medium
+        of the row whose index it is. Raises UsageError as ``_file``."""
+        medium = embedded_medium(text)
+        if medium is not None:
             return medium
-
-    def _medium_of_index(self, column: str, index: str) -> Media | None:
-        for file in self._tsv_files:
-            row = file.row_of(index)
-            if row is not None:
-                return embedded_medium(row.get(column, ""))
-        return None
+        try:
+            return self._file(text)
+        except UsageError:
+            for file in self._tsv_files:
+                cell = file.cell_of_index(text, column)
+                if cell is not None:
+                    return embedded_medium(cell) or self._file(cell)
+            raise
 
     @cached_property
     def _tsv_files(self) -> tuple[TsvFile, ...]:
@@ -424,6 +439,13 @@ class ColumnsDataset:
                 "MiB"
             )
         return Media.from_bytes(data, name=PurePosixPath(member or file).name)
+
+
+def _is_file(value: Any) -> bool:
+    """Whether a value is a file as the library ``datasets`` holds it."""
+    if is_sound(value):
+        return True
+    return isinstance(value, Mapping) and value.keys() == {"bytes", "path"}
 
 
 def _kind_of(feature: Any) -> PartKind | None:

@@ -147,13 +147,9 @@ class TsvDataset:
 
     def _pictures(self, file: TsvFile, cell: str, column: str) -> list[Media]:
         """The pictures of a cell, or of the row whose index it is."""
-        if len(cell) <= _LONGEST_INDEX and (other := file.row_of(cell)):
-            cell = other.get(column, "")
-            if len(cell) <= _LONGEST_INDEX:
-                raise UsageError(
-                    f"{column} is the index of a row that has no picture of its own"
-                )
-        return [self._picture(text, column) for text in _listed(cell, column)]
+        other = file.cell_of_index(cell, column)
+        texts = _listed(cell if other is None else other, column)
+        return [self._picture(text, column) for text in texts]
 
     def _picture(self, text: str, column: str) -> Media:
         medium = embedded_medium(text)
@@ -183,13 +179,22 @@ class TsvFile:
         """The rows by column. Raises UsageError for a file that cannot be read on."""
         return (row for _, row in self._placed())
 
-    def row_of(self, index: str) -> Mapping[str, str] | None:
-        """The row of an index, the last of several; None without one."""
-        place = self._places.get(index)
+    def cell_of_index(self, index: str, column: str) -> str | None:
+        """The picture that a column has in the row of an index, the last of several;
+        None for a text that is not an index. Raises UsageError for a row that has no
+        picture of its own."""
+        place = self._places.get(index) if len(index) <= _LONGEST_INDEX else None
         if place is None:
             return None
         row = self._row(next(self._records(place))[1])
-        return None if isinstance(row, UsageError) else row
+        if isinstance(row, UsageError):
+            return None
+        cell = row.get(column, "")
+        if len(cell) <= _LONGEST_INDEX:
+            raise UsageError(
+                f"{column} is the index of a row that has no picture of its own"
+            )
+        return cell
 
     @cached_property
     def _places(self) -> dict[str, int]:

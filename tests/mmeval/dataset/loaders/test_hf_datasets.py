@@ -581,6 +581,23 @@ def test_an_index_in_a_tsv_stands_for_the_picture_of_its_row(tmp_path: Path) -> 
     assert "404" in third.fault
 
 
+def test_an_index_of_a_row_without_a_picture_in_a_tsv_is_a_fault(
+    tmp_path: Path,
+) -> None:
+    write_files(tmp_path, {"test.tsv": "index\timage\n2\t1\n1\t\n"})
+    dataset = opened(tmp_path, {"input": "image"}, media_columns=["image"])
+    assert "no picture of its own" in next(iter(rows_of(dataset))).fault
+
+
+@pytest.mark.parametrize("paths", [[], ["cell"]], ids=["a column", "of media"])
+def test_a_text_in_place_of_the_bytes_of_a_file_stays_a_text(
+    tmp_path: Path, paths: list[str]
+) -> None:
+    row = {"cell": {"bytes": "words", "path": "a.png"}}
+    sample = single(tmp_path, row, {"input": "{{ cell }}"}, media_columns=paths)
+    assert sample.input[0].content.text == "words"
+
+
 @pytest.mark.parametrize("cell", [b"\x00\x01\x02", b"a text"])
 def test_bytes_that_are_no_medium_are_not_written_into_a_text(
     tmp_path: Path, cell: bytes
