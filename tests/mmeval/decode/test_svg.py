@@ -148,20 +148,9 @@ def test_a_drawing_without_end_ends_the_drawing_process_at_most(inner: str) -> N
     assert decode.image(svg(RED)).size == (9, 6)
 
 
-@pytest.mark.parametrize(
-    "drawing",
-    [
-        b'<!DOCTYPE a SYSTEM "a" [<!ENTITY a "b">]>' + data("&a;"),
-        data('<image href="https://a.example/a.png"/>'),
-        data("<foreignObject><p>words</p></foreignObject>"),
-    ],
-    ids=["an entity", "a file elsewhere", "a page inside"],
-)
-def test_a_drawing_that_needs_more_than_is_drawn_here_is_not_damaged(
-    drawing: bytes,
-) -> None:
+def test_a_drawing_with_a_page_inside_is_not_damaged() -> None:
     with pytest.raises(UnsupportedMediaError):
-        decode.image(Media(data=drawing, mime="image/svg+xml", size=len(drawing)))
+        decode.image(svg("<foreignObject><p>words</p></foreignObject>"))
 
 
 def test_a_drawing_that_is_damaged_or_above_a_limit_is_a_typed_error() -> None:
