@@ -120,7 +120,8 @@ def test_no_process_is_left_of_a_run_that_is_ended_in_the_middle_of_a_batch(
 ) -> None:
     runs = ProcessRuns(tmp_path, ROWS[:8])
     with started(*runs.command("silence")) as running:
-        wait_for(lambda: len(runs.asked()) == 8, "a batch")
+        # not for all of them: on a busy machine the first ones go without the others
+        wait_for(lambda: len(runs.asked()) > 0, "a batch")
         running.signal(number)
         if number != signal.SIGKILL:
             running.read_until("Ctrl-C again")
