@@ -36,7 +36,10 @@ _SAID_FIELDS = (
     "audio",
     "reasoning_content",
     "reasoning",
+    "tool_calls",
 )
+"""A message has one of these at least. One with ``tool_calls`` alone is an empty
+answer."""
 
 
 class ChatEndpoint:

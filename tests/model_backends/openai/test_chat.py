@@ -124,6 +124,7 @@ def text(words: str) -> dict[str, str]:
     [
         ({"content": "x", "audio": None, "refusal": None, "images": None}, ["x"]),
         ({"content": None}, []),
+        ({"tool_calls": [{"type": "function", "function": {"name": "f"}}]}, []),
         ({"content": "x", "images": [IMAGE, IMAGE]}, ["x", "image", "image"]),
         ({"content": "a <image1> b", "images": [IMAGE]}, ["a ", "image", " b"]),
         ({"content": [text("a <image1> b"), IMAGE]}, ["a ", "image", " b"]),
