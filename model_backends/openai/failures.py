@@ -34,9 +34,12 @@ _TOO_LONG = re.compile(
     r"(?:model|sequence|input) length"
     r"|too many (?:input |prompt )?tokens|(?:prompt|input|request) (?:is |was )?too "
     r"(?:long|large)"
+    r"|token count [^.]{0,40}exceeds|tokens \+ [^.]{0,40}must be <="
     r"|string_above_max_length|reduce the length",
     re.IGNORECASE,
 )
+_TOO_LONG_STATUSES = (400, 422, 500)
+"""Servers report a request that is too long with one of these."""
 _KIND_BY_STATUS: Mapping[int, ErrorKind] = {
     401: "auth",
     402: "auth",
@@ -123,7 +126,7 @@ def http_error(
     text = f"HTTP {status}: {message}" if message else f"HTTP {status}"
     return CallError(
         _kind(status, message, codes),
-        text + _hint(status, headers, keyed=keyed),
+        text + (_hint(status, headers, keyed=keyed) or _field_hint(status, message)),
         retry_after(headers),
     )
 
@@ -140,7 +143,7 @@ def error_in_body(error: object) -> CallError:
 def _kind(status: int, message: str, codes: frozenset[str]) -> ErrorKind:
     if status == 429 and codes & _QUOTA_CODES:
         return "auth"  # waiting does not help: the account needs credit
-    if status in (400, 422) and (
+    if status in _TOO_LONG_STATUSES and (
         "context_length_exceeded" in codes or _TOO_LONG.search(message)
     ):
         return "too_long"
@@ -159,6 +162,17 @@ def _hint(status: int, headers: Mapping[str, str], *, keyed: bool) -> str:
             f" (redirected to {headers.get('Location', 'nowhere')!r}; give the final "
             "address as base_url)"
         )
+    return ""
+
+
+def _field_hint(status: int, message: str) -> str:
+    """The argument of the backend that keeps a field away that the server refuses."""
+    if status not in (400, 422):
+        return ""
+    if "max_completion_tokens" in message:
+        return " (give max_tokens_field=max_completion_tokens)"
+    if '"seed"' in message or "'seed'" in message:
+        return " (give send_seed=false)"
     return ""
 
 
@@ -193,6 +207,8 @@ def _described(body: bytes) -> tuple[str, frozenset[str]]:
         data: Any = json.loads(text)
     except (ValueError, RecursionError):
         return text, frozenset()
+    if isinstance(data, list) and len(data) == 1:  # as Gemini wraps it
+        data = data[0]
     return _message_and_codes(
         data.get("error", data) if isinstance(data, dict) else data
     )

@@ -23,6 +23,8 @@ def body(**error: Any) -> bytes:
 
 
 LONG = body(message="the context length is 4096")
+COUNT = body(message="The input token count (9) exceeds the maximum number of tokens")
+SUM = body(message="`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000")
 PAY = body(message="pay", type="insufficient_quota")
 
 
@@ -44,6 +46,7 @@ PAY = body(message="pay", type="insufficient_quota")
             ],
         ),
         ("too_long", [(422, b'{"detail": [{"msg": "prompt is too long"}]}')]),
+        ("too_long", [(500, LONG), (400, COUNT), (422, SUM)]),
         ("auth", [(401, body(message="bad key")), (402, b""), (403, b""), (429, PAY)]),
         ("auth", [(429, body(code="insufficient_quota"))]),
         ("timeout", [(408, b"")]),
@@ -107,6 +110,29 @@ def test_an_error_has_its_kind_and_advice_where_the_user_can_mend_it() -> None:
     ]
     copy = pickle.loads(pickle.dumps(CallError("rate_limit", "busy", 2.0)))
     assert (copy.kind, copy.text, copy.retry_after) == ("rate_limit", "busy", 2.0)
+
+
+@pytest.mark.parametrize(
+    ("content", "argument"),
+    [
+        (
+            body(message="Use 'max_completion_tokens' instead."),
+            "max_tokens_field=max_completion_tokens",
+        ),
+        (b'[{"error": {"message": "Unknown name \\"seed\\""}}]', "send_seed=false"),
+        (b'{"detail": [{"loc": ["body", "seed"]}]}', "send_seed=false"),
+    ],
+)
+def test_a_field_that_a_server_refuses_points_to_its_argument(
+    content: bytes, argument: str
+) -> None:
+    assert argument in http_error(400, {}, content).text
+    assert argument not in http_error(500, {}, content).text
+
+
+def test_an_error_that_is_alone_in_a_list_is_described() -> None:
+    error = http_error(400, {}, b'[{"error": {"message": "the reason"}}]')
+    assert error.text == "HTTP 400: the reason"
 
 
 def test_retry_after_is_seconds_or_a_date_and_carried_by_the_error() -> None:
