@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from mmeval.aggregate.scores import Scores
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.comparison.pairing import TrialName
 from mmeval.comparison.run_pair import Compared, ComparedRun, Piece
-from mmeval.comparison.statistics import ranks
 from mmeval.records.score import Key
 from mmeval.report.numbers import NumberRow
 
@@ -26,6 +25,36 @@ two."""
 
 def key_of(row: NumberRow) -> Key:
     return Key(row.task, row.metric)
+
+
+class Rank(NamedTuple):
+    """A place among some runs, 1 the best, and its 95 % interval."""
+
+    rank: int
+    ci95: tuple[int, int]
+
+
+def ranks(values: Sequence[float], draws: Values) -> list[Rank]:
+    """The rank of each run by its value (higher is better), from joint draws of all: a
+    row a draw, a column a run.
+
+    A run is before another where its difference from it is beyond what the draws make
+    likely, at once for all others: the interval leaves out the places of those that are
+    surely before, and surely behind.
+    """
+    found, seen = [], np.asarray(values, dtype=float)
+    for own in range(len(values)):
+        apart = seen - seen[own]
+        drawn = draws - draws[:, [own]] - apart
+        errors = drawn.std(axis=0, ddof=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            largest = np.nan_to_num(np.abs(drawn) / errors).max(axis=1)
+        reach = float(np.quantile(largest, 0.95)) * errors
+        before, behind = int((apart > reach).sum()), int((apart < -reach).sum())
+        found.append(
+            Rank(1 + int((apart > 0).sum()), (1 + before, len(values) - behind))
+        )
+    return found
 
 
 @dataclass(frozen=True)

@@ -466,33 +466,3 @@ def levels(
         return [own] * count
     turns = {place: min(turn, found) for turn, place in enumerate(order)}
     return [alpha / max(1, count - turns[place]) for place in range(count)]
-
-
-class Rank(NamedTuple):
-    """A place among some runs, 1 the best, and its 95 % interval."""
-
-    rank: int
-    ci95: tuple[int, int]
-
-
-def ranks(values: Sequence[float], draws: Values) -> list[Rank]:
-    """The rank of each run by its value (higher is better), from joint draws of all: a
-    row a draw, a column a run.
-
-    A run is before another where its difference from it is beyond what the draws make
-    likely, at once for all others: the interval leaves out the places of those that are
-    surely before, and surely behind.
-    """
-    found, seen = [], np.asarray(values, dtype=float)
-    for own in range(len(values)):
-        apart = seen - seen[own]
-        drawn = draws - draws[:, [own]] - apart
-        errors = drawn.std(axis=0, ddof=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            largest = np.nan_to_num(np.abs(drawn) / errors).max(axis=1)
-        reach = float(np.quantile(largest, 0.95)) * errors
-        before, behind = int((apart > reach).sum()), int((apart < -reach).sum())
-        found.append(
-            Rank(1 + int((apart > 0).sum()), (1 + before, len(values) - behind))
-        )
-    return found

@@ -18,7 +18,6 @@ from mmeval.comparison.statistics import (
     compare_means,
     corrected,
     mcnemar,
-    ranks,
     sign_flip,
 )
 
@@ -194,14 +193,3 @@ def test_medians_are_drawn_together() -> None:
     same = compare_by_draws(a, a, median, {}, 1.0)
     assert same is not None and same.ci95 is not None
     assert same.ci95[0] < 0 < same.ci95[1]
-
-
-def test_ranks_are_as_sure_as_their_draws() -> None:
-    draws = np.array([3.0, 1.0, 1.1]) + 0.2 * np.random.default_rng(0).normal(
-        size=(1000, 3)
-    )
-    assert [tuple(one) for one in ranks([3.0, 1.0, 1.1], draws)] == [
-        (1, (1, 1)),
-        (3, (2, 3)),
-        (2, (2, 3)),
-    ]
