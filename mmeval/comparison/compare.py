@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from mmeval.comparison.changes import Changes, changes_between
 from mmeval.comparison.gates import Gate, Margins, gate_of
 from mmeval.comparison.number import Number, Verdict
-from mmeval.comparison.ranking import Place, Ranking, key_of, ranking_of
+from mmeval.comparison.ranking import Place, Ranking, key_of, rankings_of
 from mmeval.comparison.run_pair import Compared, ComparedRun, RunPair
 from mmeval.comparison.statistics import Correction, corrected, levels
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_WORSE, UsageError, did_you_mean
@@ -248,11 +248,7 @@ def _compare(stored: Sequence[StoredRun], options: Options) -> Comparison:
             for place, one in slices.items()
             if place[0]._replace(slice="") == key
         ]
-    rankings = (
-        [ranking_of(row, runs, found, family.adjusted, options.alpha) for row in rows]
-        if len(runs) > 2
-        else []
-    )
+    rankings = rankings_of(rows, runs, found, family.adjusted) if len(runs) > 2 else ()
     gate = gate_of(options.margins, numbers, options.correction, options.alpha)
     cannot = any(number.verdict in ("unlike", "no_pairs") for number in numbers)
     code = (
@@ -267,7 +263,7 @@ def _compare(stored: Sequence[StoredRun], options: Options) -> Comparison:
         names=tuple(names),
         changes=changes_between(runs, rows),
         numbers=tuple(numbers),
-        rankings=tuple(one for one in rankings if one is not None),
+        rankings=rankings,
         gate=gate,
         exit_code=code,
         options=options,

@@ -1,26 +1,36 @@
 """Several runs in their order, how sure each place is, and which of them cannot be told
-apart."""
+apart.
+
+One rule stands behind places and groups: a run is surely before another one where their
+corrected difference is beyond chance.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from mmeval.aggregate.resampling import Values, distribution, drawn_statistic
 from mmeval.aggregate.scores import Scores
-from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.comparison.pairing import TrialName
-from mmeval.comparison.run_pair import Compared, ComparedRun, Piece
+from mmeval.comparison.run_pair import ONE_SIDED, Compared, ComparedRun, Piece
+from mmeval.comparison.statistics import Paired, corrected, levels
+from mmeval.errors import Caught
 from mmeval.records.score import Key
 from mmeval.report.numbers import NumberRow
+from mmeval.wording import counted
 
 Place = tuple[Key, int, int]
 """A number between two runs, by their places; the first one is the reference of the
 two."""
+Order = tuple[int, int]
+"""Two runs by their places, of which the first is surely before the second."""
+
+ALPHA = 0.05
+"""The intervals of ranks hold in 95 %, all together. So they and the groups are
+corrected by Holm at this level, whatever correction and level the verdicts have."""
 
 
 def key_of(row: NumberRow) -> Key:
@@ -28,52 +38,68 @@ def key_of(row: NumberRow) -> Key:
 
 
 class Rank(NamedTuple):
-    """A place among some runs, 1 the best, and its 95 % interval."""
+    """A place among some runs, 1 the best, and the places that it may have."""
 
     rank: int
     ci95: tuple[int, int]
 
 
-def ranks(values: Sequence[float], draws: Values) -> list[Rank]:
-    """The rank of each run by its value (higher is better), from joint draws of all: a
-    row a draw, a column a run.
+def ranks(values: Sequence[float], surely: Collection[Order]) -> list[Rank]:
+    """The rank of each run by its value (higher is better), and the places that are
+    left by the runs that are surely before it, and surely behind it."""
+    count = len(values)
+    places = []
+    for run, value in enumerate(values):
+        rank = 1 + sum(other > value for other in values)
+        first = 1 + sum(behind == run for _, behind in surely)
+        last = count - sum(before == run for before, _ in surely)
+        # Values are over the trials of all runs, tests over those of two. Where trials
+        # are lost they may disagree, and the interval then holds both.
+        places.append(Rank(rank, (min(first, rank), max(last, rank))))
+    return places
 
-    A run is before another where its difference from it is beyond what the draws make
-    likely, at once for all others: the interval leaves out the places of those that are
-    surely before, and surely behind.
-    """
-    found, seen = [], np.asarray(values, dtype=float)
-    for own in range(len(values)):
-        apart = seen - seen[own]
-        drawn = draws - draws[:, [own]] - apart
-        errors = drawn.std(axis=0, ddof=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            largest = np.nan_to_num(np.abs(drawn) / errors).max(axis=1)
-        reach = float(np.quantile(largest, 0.95)) * errors
-        before, behind = int((apart > reach).sum()), int((apart < -reach).sum())
-        found.append(
-            Rank(1 + int((apart > 0).sum()), (1 + before, len(values) - behind))
-        )
+
+def groups(order: Sequence[int], surely: Collection[Order]) -> list[list[int]]:
+    """The largest sets of neighbours of which no two are surely apart; ``order`` has
+    the runs from the best to the worst."""
+    found: list[list[int]] = []
+    covered = 0
+    for start in range(len(order)):
+        group: list[int] = []
+        for run in order[start:]:
+            if any((run, one) in surely or (one, run) in surely for one in group):
+                break
+            group.append(run)
+        # A group that ends no later than the one before is a part of it.
+        if start + len(group) > covered:
+            covered = start + len(group)
+            found.append(group)
     return found
 
 
 @dataclass(frozen=True)
 class RankedRun:
-    """A run's place; ``ci95`` are the places that it may have."""
+    """A run's place; ``ci95`` are the places that it may have.
+
+    ``ci95`` is None where no test could have told the run from another one. All three
+    are None where the runs are not ranked. ``why`` then says why.
+    """
 
     run: str
-    value: float
-    rank: int
-    ci95: tuple[int, int]
+    value: float | None
+    rank: int | None
+    ci95: tuple[int, int] | None
+    why: str = ""
 
 
 @dataclass(frozen=True)
 class Ranking:
     """The runs by one number, over the trials that have a score in all of them.
 
-    ``groups`` are the largest ones within which no corrected difference is seen.
-    ``differences`` has a row and a column for each run, in the order of the runs: the
-    column's minus the row's, None on the diagonal.
+    ``groups`` are the largest ones within which no two runs are surely apart; none
+    where the runs are not ranked. ``differences`` has a row and a column for each run,
+    in the order of the runs: the column's minus the row's, None on the diagonal and
+    where nothing is tested.
     """
 
     task: str
@@ -83,131 +109,192 @@ class Ranking:
     groups: tuple[tuple[str, ...], ...]
     differences: tuple[tuple[Mapping[str, float | None] | None, ...], ...]
 
+    @property
+    def is_ranked(self) -> bool:
+        return all(run.rank is not None for run in self.runs)
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def ranking_of(
-    row: NumberRow,
+def rankings_of(
+    rows: Sequence[NumberRow],
     runs: Sequence[ComparedRun],
     found: Mapping[Place, Compared],
     adjusted: Mapping[Place, float],
-    alpha: float,
-) -> Ranking | None:
-    """None where not every two of the runs compare, or a number is no mean of
-    scores."""
+) -> tuple[Ranking, ...]:
+    """The rankings by all numbers that every run has; ``adjusted`` has the corrected p
+    that are shown with the differences."""
+    tested = {}
+    for place, compared in found.items():
+        if compared.test is not None and compared.test.p is not None:
+            tested[place] = compared.test.p
+    p = list(tested.values())
+    holm = dict(zip(tested, corrected(p, "holm"), strict=True))
+    level = dict(zip(tested, levels(p, "holm", ALPHA), strict=True))
+    rankings = []
+    for row in rows:
+        key = key_of(row)
+        pairs = {(i, j): found[key, i, j] for i, j in combinations(range(len(runs)), 2)}
+        if any(compared.why == ONE_SIDED for compared in pairs.values()):
+            continue
+        finds = _finds(row, pairs, holm, level)
+        rankings.append(_ranking(row, runs, pairs, finds, adjusted))
+    return tuple(rankings)
+
+
+class _Finds(NamedTuple):
+    """What the tests between all runs say: which are ``surely`` apart, and of which
+    runs a test could have found anything."""
+
+    surely: set[Order]
+    seen: set[int]
+
+
+def _finds(
+    row: NumberRow,
+    pairs: Mapping[tuple[int, int], Compared],
+    holm: Mapping[Place, float],
+    level: Mapping[Place, float],
+) -> _Finds:
+    """``holm`` are corrected p, ``level`` is the p below which a test is a find."""
+    finds = _Finds(set(), set())
+    for (i, j), compared in pairs.items():
+        place = (key_of(row), i, j)
+        test = compared.test
+        if test is None or place not in holm:
+            continue
+        is_apart = holm[place] < ALPHA and test.difference != 0
+        if is_apart:
+            is_better = (test.difference > 0) == row.higher_is_better
+            finds.surely.add((j, i) if is_better else (i, j))
+        if is_apart or _sees(test, level[place]):
+            finds.seen.update((i, j))
+    return finds
+
+
+def _sees(test: Paired, level: float) -> bool:
+    """Whether the test could have found anything: clusters that all differ in one
+    direction do so by chance in one of 2 ** (clusters - 1) cases."""
+    return 2.0 ** (1 - test.clusters) < level
+
+
+def _ranking(
+    row: NumberRow,
+    runs: Sequence[ComparedRun],
+    pairs: Mapping[tuple[int, int], Compared],
+    finds: _Finds,
+    adjusted: Mapping[Place, float],
+) -> Ranking:
     count = len(runs)
-    tests = {
-        (i, j): found[key_of(row), i, j]
+    differences = tuple(
+        tuple(_cell(i, j, pairs, adjusted, row) for j in range(count))
         for i in range(count)
-        for j in range(i + 1, count)
-    }
-    if any(
-        one.test is None or one.test.method == "bootstrap" for one in tests.values()
-    ):
-        return None
-    joint = _joint(row, runs)
-    if joint is None:
-        return None
-    values, draws, trials = joint
+    )
+    values: list[float] | None = None
+    trials = 0
+    why = _untested(runs, pairs)
+    if not why:
+        # an aggregator of a plugin
+        with Caught() as failure:
+            values, trials, why = _joint(row, runs)
+        if failure:
+            why = f"its aggregator cannot be used ({failure.reason})"
+    if values is None:
+        unranked = tuple(RankedRun(run.name, None, None, None, why) for run in runs)
+        return Ranking(row.task, row.metric, trials, unranked, (), differences)
     sign = 1 if row.higher_is_better else -1
-    places = ranks([sign * value for value in values], sign * draws)
+    places = ranks([sign * value for value in values], finds.surely)
     order = sorted(range(count), key=lambda run: (places[run].rank, run))
-    seen = {pair for pair in tests if adjusted.get((key_of(row), *pair), 1.0) < alpha}
+    ranked = []
+    for run in order:
+        rank, ci95 = places[run]
+        if run in finds.seen:
+            ranked.append(RankedRun(runs[run].name, values[run], rank, ci95))
+        else:
+            why = _unseen(run, pairs)
+            ranked.append(RankedRun(runs[run].name, values[run], rank, None, why))
     return Ranking(
         task=row.task,
         metric=row.metric,
         pairs=trials,
-        runs=tuple(
-            RankedRun(runs[run].name, values[run], *places[run]) for run in order
-        ),
+        runs=tuple(ranked),
         groups=tuple(
-            tuple(runs[run].name for run in group) for group in _groups(order, seen)
+            tuple(runs[run].name for run in group)
+            for group in groups(order, finds.surely)
         ),
-        differences=tuple(
-            tuple(
-                None if i == j else _cell(i, j, tests, adjusted, row)
-                for j in range(count)
-            )
-            for i in range(count)
-        ),
+        differences=differences,
     )
+
+
+def _untested(
+    runs: Sequence[ComparedRun], pairs: Mapping[tuple[int, int], Compared]
+) -> str:
+    """Why two of the runs do not compare; empty where all do."""
+    for (i, j), compared in pairs.items():
+        if compared.test is None:
+            names = f"{runs[i].name} and {runs[j].name}"
+            return f"runs {names} do not compare: {compared.why}"
+    return ""
+
+
+def _unseen(run: int, pairs: Mapping[tuple[int, int], Compared]) -> str:
+    """Why no test could have told the run from another one."""
+    clusters = []
+    for pair, compared in pairs.items():
+        if run in pair and compared.test is not None and compared.test.p is not None:
+            clusters.append(compared.test.clusters)
+    if not clusters:
+        return "its differences from other runs cannot be tested"
+    return f"too few samples to rank: {counted(max(clusters), 'cluster')}"
 
 
 def _cell(
     i: int,
     j: int,
-    tests: Mapping[tuple[int, int], Compared],
+    pairs: Mapping[tuple[int, int], Compared],
     adjusted: Mapping[Place, float],
     row: NumberRow,
-) -> Mapping[str, float | None]:
+) -> Mapping[str, float | None] | None:
+    if i == j:
+        return None
     low, high = min(i, j), max(i, j)
-    test = tests[low, high].test
-    assert test is not None
-    difference = test.difference if i < j else test.a - test.b
+    test = pairs[low, high].test
+    if test is None:
+        return None
     return {
-        "difference": difference,
+        "difference": test.difference if i < j else test.a - test.b,
         "p_adjusted": adjusted.get((key_of(row), low, high)),
     }
 
 
-def _groups(order: Sequence[int], seen: set[tuple[int, int]]) -> list[list[int]]:
-    """Neighbours in the ranking of which no two differ; a group inside of another one
-    is left out."""
-    found: list[list[int]] = []
-    last = -1
-    for start in range(len(order)):
-        end = start
-        while end + 1 < len(order) and not any(
-            (min(one, order[end + 1]), max(one, order[end + 1])) in seen
-            for one in order[start : end + 1]
-        ):
-            end += 1
-        if end > last:
-            found.append(list(order[start : end + 1]))
-            last = end
-    return found
-
-
 def _joint(
     row: NumberRow, runs: Sequence[ComparedRun]
-) -> tuple[list[float], Values, int] | None:
-    """Each run's value, joint draws of clusters (a row a draw), and how many trials all
-    runs have scored."""
-    by_task: dict[str, list[tuple[Piece, list[Scores]]]] = {}
+) -> tuple[list[float] | None, int, str]:
+    """Each run's value over the trials that all runs have scored, how many those are,
+    and why there are no values."""
+    pieces: list[tuple[Piece, list[Scores]]] = []
     for piece in runs[0].pieces(row.task, row.metric):
-        if shared := _shared(piece, runs):
-            by_task.setdefault(piece.task, []).append((piece, shared))
-    total = math.fsum(piece.share for parts in by_task.values() for piece, _ in parts)
+        shared = _shared(piece, runs)
+        if shared:
+            pieces.append((piece, shared))
+    total = math.fsum(piece.share for piece, _ in pieces)
     if not total:
-        return None
-    values, draws = np.zeros(len(runs)), np.zeros((BOOTSTRAP_ITERS, len(runs)))
-    for parts in by_task.values():
-        clusters = list(
-            dict.fromkeys(
-                cluster
-                for _, sides in parts
-                for side in sides
-                for cluster in side.clusters
-            )
-        )
-        for piece, sides in parts:
-            aggregator, _ = runs[0].aggregator(piece.task, piece.number)
-            for run, side in enumerate(sides):
-                value = aggregator(side).value
-                if value is None:  # a weighted mean without any weight
-                    return None
-                values[run] += piece.share / total * value
-                # All runs and pieces have the same draws, as their seed is. One of no
-                # trial of a piece adds nothing.
-                drawn = distribution(
-                    drawn_statistic(side, aggregator, {}, clusters),
-                    len(clusters),
-                    BOOTSTRAP_ITERS,
-                )
-                draws[:, run] += piece.share / total * np.nan_to_num(drawn)
-    trials = sum(max(len(sides[0]) for _, sides in parts) for parts in by_task.values())
-    return values.tolist(), draws, trials
+        return None, 0, "no trial has a score in all runs"
+    # several numbers of one task are about the same trials: the largest counts
+    by_task: dict[str, int] = {}
+    for piece, sides in pieces:
+        by_task[piece.task] = max(by_task.get(piece.task, 0), len(sides[0]))
+    trials = sum(by_task.values())
+    values = [0.0] * len(runs)
+    for piece, sides in pieces:
+        aggregator, options = runs[0].aggregator(piece.task, piece.number)
+        for run, side in enumerate(sides):
+            value = aggregator(side, **options).value
+            if value is None:  # a weighted mean without any weight
+                return None, trials, "it has no value over the trials of all runs"
+            values[run] += piece.share / total * value
+    return values, trials, ""
 
 
 def _shared(piece: Piece, runs: Sequence[ComparedRun]) -> list[Scores]:

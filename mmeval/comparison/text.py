@@ -6,10 +6,10 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from mmeval.comparison.compare import Comparison
+from mmeval.comparison.compare import Comparison, Options
 from mmeval.comparison.number import Number
 from mmeval.comparison.pairing import ASKED_OTHERWISE, NOT_ASKED
-from mmeval.comparison.ranking import Ranking
+from mmeval.comparison.ranking import ALPHA, RankedRun, Ranking
 from mmeval.comparison.run_pair import ONE_SIDED
 from mmeval.report.short_table import number_text
 from mmeval.results.layout import Cell, Table
@@ -37,7 +37,7 @@ def comparison_text(found: Comparison, width: int) -> str:
         *(
             line
             for one in found.rankings
-            for line in ("", *_ranking(one, found.names, found.options.alpha, width))
+            for line in ("", *_ranking(one, found.names, found.options, width))
         ),
     ]
     return "".join(f"{line}\n" for line in lines)
@@ -268,34 +268,61 @@ def _of_number(number: Number) -> Iterator[str]:
 
 
 def _ranking(
-    ranking: Ranking, names: Sequence[str], alpha: float, width: int
+    ranking: Ranking, names: Sequence[str], options: Options, width: int
 ) -> Iterator[str]:
-    yield from textwrap.wrap(
-        printable(
-            f"{ranking.task}, {ranking.metric}: {counted(ranking.pairs, 'trial')} of "
-            "all runs",
-            limit=200,
-        ),
-        width,
+    trials = (
+        f"{counted(ranking.pairs, 'trial')} of all runs"
+        if ranking.is_ranked
+        else "not ranked"
     )
+    title = f"{ranking.task}, {ranking.metric}: {trials}"
+    yield from textwrap.wrap(printable(title, limit=200), width)
+    notes = _ranking_notes(ranking)
+    if not ranking.is_ranked:
+        for note in notes:
+            yield from _folded(printable(note, limit=2_000), width)
+        return
     longest = max(len(one.run) for one in ranking.runs)
     name_width = min(longest, width - 30)
     for one in ranking.runs:
-        place = (
-            str(one.ci95[0])
-            if one.ci95[0] == one.ci95[1]
-            else f"{one.ci95[0]} to {one.ci95[1]}"
-        )
         yield (
             f"{one.rank:>4}  "
             f"{printable(one.run, limit=name_width):{name_width}}"
-            + (f"  {number_text(one.value):>8}  rank {place}")
+            f"  {number_text(one.value):>8}  rank {_rank_interval(one)}"
         )
-    together = [group for group in ranking.groups if len(group) > 1]
+    if (options.correction, options.alpha) != ("holm", ALPHA):
+        notes.append(
+            f"Ranks hold for all runs at once: by Holm at {ALPHA:g}, whatever "
+            "--correction and --alpha are."
+        )
+    for note in notes:
+        yield from _folded(printable(note, limit=2_000), width)
+    yield from _matrix(ranking, names, options.alpha, width)
+
+
+def _rank_interval(run: RankedRun) -> str:
+    if run.ci95 is None:
+        return "-"
+    first, last = run.ci95
+    return str(first) if first == last else f"{first} to {last}"
+
+
+def _ranking_notes(ranking: Ranking) -> list[str]:
+    """Why runs have no rank or no interval of it, and which are not told apart."""
+    by_why: dict[str, list[str]] = {}
+    for run in ranking.runs:
+        if run.why:
+            by_why.setdefault(run.why, []).append(run.run)
+    notes = []
+    for why, those in by_why.items():
+        if len(those) == len(ranking.runs):
+            notes.append(f"{why[0].upper()}{why[1:]}.")
+            return notes  # of groups nothing is known
+        notes.append(f"{', '.join(those)}: {why}.")
+    together = [", ".join(group) for group in ranking.groups if len(group) > 1]
     if together:
-        alike = "; ".join(", ".join(group) for group in together)
-        yield from _folded(printable(f"Not told apart: {alike}.", limit=2_000), width)
-    yield from _matrix(ranking, names, alpha, width)
+        notes.append(f"Not told apart: {'; '.join(together)}.")
+    return notes
 
 
 def _matrix(
@@ -359,21 +386,17 @@ def tables_of_comparison(found: Comparison) -> list[Table]:
     ]
     for one in found.rankings:
         title = f"{one.task}, {one.metric}"
-        ranked = tuple(
-            (run.run, run.value, str(run.rank), str(run.ci95[0]), str(run.ci95[1]))
-            for run in one.runs
-        )
-        groups = tuple(
-            f"Not told apart: {', '.join(group)}."
-            for group in one.groups
-            if len(group) > 1
-        )
+        ranked = []
+        for run in one.runs:
+            places = (run.rank, *(run.ci95 or (None, None)))
+            cells = ["" if place is None else str(place) for place in places]
+            ranked.append((run.run, run.value, *cells))
         tables.append(
             Table(
                 f"Ranking by {title}",
                 ("run", "value", "rank", "from", "to"),
-                ranked,
-                groups,
+                tuple(ranked),
+                tuple(_ranking_notes(one)),
                 digits=4,
             )
         )
