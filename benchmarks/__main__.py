@@ -8,10 +8,11 @@
 
 Each benchmark is a module of benchmarks/runs/, reports/, scale/, statistics/ or
 metrics/ with a function ``figures(quick)``, run in a process of its own; those of
-metrics/ have one thread. The exit code is 1 when a figure misses its goal or a benchmark
-fails. The column ``others`` has the processors that other programs took while a figure
-was made: most goals are of ratios and of processor time, but a machine whose processors
-are all taken is slower in these, too. Those of statistics/ are shares of simulated cases.
+metrics/ have one thread. The exit code is 1 when a figure misses its goal or a
+benchmark fails. The column ``others`` has the processors that other programs took
+while a figure was made: most goals are of ratios and of processor time, but a machine
+whose processors are all taken is slower in these, too. The figures of statistics/ are
+shares of simulated evaluations.
 """
 
 from __future__ import annotations
