@@ -49,7 +49,8 @@ def shares(random: Random, truth: Values, clusters: int) -> Answers:
     own = random.random((clusters, len(truth)))
     is_alike = random.random((clusters, len(truth))) < 0.5
     chance = np.where(is_alike, luck, own)
-    return Answers((chance < 0.7 + 0.2 * truth) * 1.0, _names(clusters))
+    is_right = chance < 0.7 + 0.2 * truth
+    return Answers(is_right.astype(np.float64), _names(clusters))
 
 
 def means(random: Random, truth: Values, clusters: int) -> Answers:
@@ -89,8 +90,8 @@ def truth_of(name: Truth, runs: int) -> Values:
     if name == "equal":
         return np.zeros(runs)
     if name == "two levels":
-        return (np.arange(runs) % 2) * 1.0
-    return np.linspace(-1, 1, runs)
+        return np.arange(runs, dtype=np.float64) % 2
+    return np.linspace(-1, 1, runs, dtype=np.float64)
 
 
 def ranked(answers: Answers) -> list[Rank]:
