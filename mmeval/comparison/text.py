@@ -277,7 +277,7 @@ def _ranking(
     )
     title = f"{ranking.task}, {ranking.metric}: {trials}"
     yield from textwrap.wrap(printable(title, limit=200), width)
-    notes = _ranking_notes(ranking)
+    notes = _ranking_notes(ranking, options)
     if not ranking.is_ranked:
         for note in notes:
             yield from _folded(printable(note, limit=2_000), width)
@@ -289,11 +289,6 @@ def _ranking(
             f"{one.rank:>4}  "
             f"{printable(one.run, limit=name_width):{name_width}}"
             f"  {number_text(one.value):>8}  rank {_rank_interval(one)}"
-        )
-    if (options.correction, options.alpha) != ("holm", ALPHA):
-        notes.append(
-            f"Ranks hold for all runs at once: by Holm at {ALPHA:g}, whatever "
-            "--correction and --alpha are."
         )
     for note in notes:
         yield from _folded(printable(note, limit=2_000), width)
@@ -307,8 +302,9 @@ def _rank_interval(run: RankedRun) -> str:
     return str(first) if first == last else f"{first} to {last}"
 
 
-def _ranking_notes(ranking: Ranking) -> list[str]:
-    """Why runs have no rank or no interval of it, and which are not told apart."""
+def _ranking_notes(ranking: Ranking, options: Options) -> list[str]:
+    """Why runs have no rank or no interval of it, which are not told apart, and by
+    what."""
     by_why: dict[str, list[str]] = {}
     for run in ranking.runs:
         if run.why:
@@ -322,6 +318,11 @@ def _ranking_notes(ranking: Ranking) -> list[str]:
     together = [", ".join(group) for group in ranking.groups if len(group) > 1]
     if together:
         notes.append(f"Not told apart: {'; '.join(together)}.")
+    if (options.correction, options.alpha) != ("holm", ALPHA):
+        notes.append(
+            f"Ranks hold for all runs at once: by Holm at {ALPHA:g}, whatever "
+            "--correction and --alpha are."
+        )
     return notes
 
 
@@ -396,7 +397,7 @@ def tables_of_comparison(found: Comparison) -> list[Table]:
                 f"Ranking by {title}",
                 ("run", "value", "rank", "from", "to"),
                 tuple(ranked),
-                tuple(_ranking_notes(one)),
+                tuple(_ranking_notes(one, found.options)),
                 digits=4,
             )
         )

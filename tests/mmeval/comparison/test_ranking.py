@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from mmeval.comparison.compare import compare
 from mmeval.comparison.ranking import ALPHA, Order, Rank, Ranking, groups, ranks
 from mmeval.comparison.text import comparison_text, tables_of_comparison
+from mmeval.report.table_formats.layouts import RENDERED
 from tests.support.stored_run import Told, text, write_run
 
 
@@ -253,7 +254,9 @@ def test_ranks_hold_together_whatever_the_verdicts_are_corrected_by(
     found = compare(*folders, **options)
     assert {number.verdict for number in found.numbers} == {"better"}
     assert intervals(found.rankings[0]) == dict.fromkeys(runs, (1, 3))
-    assert "Ranks hold for all runs at once" in comparison_text(found, 80)
+    note = "Ranks hold for all runs at once"
+    assert note in comparison_text(found, 80)
+    assert note in RENDERED["markdown"](tables_of_comparison(found))
 
 
 @pytest.mark.parametrize(
@@ -267,5 +270,5 @@ def test_what_is_not_known_of_ranks_is_a_note_of_text_and_table(
     found = compare(*written(tmp_path, runs))
     why = found.rankings[0].runs[0].why
     assert why[1:] in comparison_text(found, 80)
-    table = tables_of_comparison(found)[1]
-    assert why[1:] in table.notes[0]
+    for name in ("markdown", "latex"):
+        assert why[1:] in RENDERED[name](tables_of_comparison(found))
