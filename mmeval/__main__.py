@@ -9,6 +9,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from importlib.machinery import ExtensionFileLoader
 from types import FrameType
 
 from mmeval import errors
@@ -18,6 +19,11 @@ from mmeval.report.terminal import print_text, steady, write_line
 from mmeval.system import signals
 from mmeval.system.collector import settle
 
+_INTERRUPTED = "interrupted; what was answered is saved, and the same command continues"
+_EXTENSION_IMPORTS = (
+    ExtensionFileLoader.create_module.__code__,
+    ExtensionFileLoader.exec_module.__code__,
+)
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 
@@ -42,10 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             ending.code = code
         except KeyboardInterrupt:
             code = ending.code = errors.EXIT_INTERRUPTED
-            write_line(
-                "interrupted; what was answered is saved, and the same command "
-                "continues"
-            )
+            write_line(_INTERRUPTED)
         if argv is None:
             handled.pop_all()
             _leave_work_behind(code, interrupted=ending.has_come)
@@ -57,17 +60,33 @@ def main(argv: Sequence[str] | None = None) -> int:
 class _Ending:
     """What a signal does: the first interrupts the command, the second ends the
     process. Once all is written and the exit ``code`` is known, each ends the process
-    with that."""
+    with that.
+
+    While an extension is imported, the first one ends the process as well: several
+    extensions crash where an import of their own raises an error.
+    """
 
     def __init__(self) -> None:
         self.has_come = False
         self.code: int | None = None
 
-    def __call__(self, _signal: int, _frame: FrameType | None) -> None:
+    def __call__(self, _signal: int, frame: FrameType | None) -> None:
         if self.has_come or self.code is not None:
             os._exit(errors.EXIT_INTERRUPTED if self.code is None else self.code)
         self.has_come = True
+        if _imports_extension(frame):
+            write_line(_INTERRUPTED)
+            os._exit(errors.EXIT_INTERRUPTED)
         raise KeyboardInterrupt
+
+
+def _imports_extension(frame: FrameType | None) -> bool:
+    """Whether a frame, or one that has called it, imports an extension module."""
+    while frame is not None:
+        if frame.f_code in _EXTENSION_IMPORTS:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _leave_work_behind(code: int, *, interrupted: bool) -> None:

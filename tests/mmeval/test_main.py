@@ -1,6 +1,7 @@
 import errno
 import gc
 import os
+import subprocess
 import sys
 
 import pytest
@@ -93,6 +94,31 @@ def test_debugging_shows_the_traceback(
             traced,
             not traced or code == 2,
         )
+
+
+SIGNALLED = """
+import os, signal, sys
+
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "uuid":  # which an extension imports, and crashes without
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+from mmeval.__main__ import main
+
+sys.meta_path.insert(0, Finder())
+sys.argv = ["mmeval", "report", "nothing"]
+sys.exit(main())
+"""
+
+
+def test_a_signal_while_an_extension_is_imported_ends_the_process() -> None:
+    words = [sys.executable, "-c", SIGNALLED]
+    ended = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert ended.returncode == errors.EXIT_INTERRUPTED, ended.stderr
+    assert ended.stderr.startswith("interrupted; ")
 
 
 @pytest.fixture
