@@ -9,7 +9,6 @@ as it is.
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -126,7 +125,8 @@ def _add(
     seen = (
         {hash(line) for _, line, _ in read_lines(known)} if known is not None else set()
     )
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    # the run is locked: what is there under this name is of a merge that was killed
+    temporary = target.with_name(f".{target.name}.new")
     target.parent.mkdir(parents=True, exist_ok=True)
     added = False
     try:

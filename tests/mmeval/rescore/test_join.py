@@ -1,5 +1,7 @@
 import errno
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,23 @@ def test_a_failure_does_not_replace_an_answer_and_an_answer_replaces_a_failure(
         added = rows(run / "scores" / "t" / "set" / "rows.jsonl")
         assert rows(run / "trials" / "t.jsonl")[-1] == ANSWERED
         assert added == ([] if trial is ANSWERED else [SCORED])
+
+
+def test_joining_removes_what_a_killed_merge_has_left(shard: Path) -> None:
+    run = shard.parent.parent
+    lines(shard / "trials" / "t.jsonl", ANSWERED)
+    killed = """if True:
+        import os, sys
+        from pathlib import Path
+        from mmeval.rescore.join import join
+
+        Path.replace = lambda *_: os._exit(9)
+        join(Path(sys.argv[1]), [Path(sys.argv[2])])
+    """
+    words = [sys.executable, "-c", killed, str(run), str(shard)]
+    assert subprocess.run(words, check=False).returncode == 9
+    join(run, [shard])
+    assert [file.name for file in (run / "trials").iterdir()] == ["t.jsonl"]
 
 
 def test_joining_twice_adds_nothing(shard: Path) -> None:
