@@ -4,7 +4,8 @@ also by ``kill -9``.
 Between this process and the program stands a keeper, which runs this file as a script,
 by the standard library alone. On Linux every process below the keeper that loses its
 parent becomes a child of the keeper, so that the keeper finds and ends it also in a
-session of its own. The keeper ends as the program has ended.
+session of its own. The keeper ends as the program has ended. The time of its imports is
+added to the start of every program, so most of them stand where they are needed.
 
 If the keeper itself is killed, the system ends the program, and this process ends what
 is in the keeper's group. What has left that group then goes on.
@@ -16,20 +17,19 @@ scratch folder. The folder then stays.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import select
-import shutil
 import signal
-import socket
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NoReturn
 
+TYPE_CHECKING = False
+"""In place of the one of ``typing``, whose import takes longer than the rest."""
 if TYPE_CHECKING:
     import subprocess
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from typing import IO, Any, NoReturn
 
 _LOOK_SECONDS = 0.5
 """How often the keeper looks for this process where the system cannot report its
@@ -74,6 +74,7 @@ class Leash:
         scratch: Path | None = None,
         hidden: Sequence[str] = (),
     ) -> None:
+        import socket
         import subprocess
         import threading
 
@@ -84,16 +85,16 @@ class Leash:
         inherited = [theirs.fileno()]
         if self._folder >= 0:
             inherited.append(self._folder)
-        words = {
-            "parent": os.getpid(),
-            "line": theirs.fileno(),
-            "scratch": str(scratch or ""),
-            "folder": self._folder,
-            "hides": bool(hidden),
-        }
+        words = [
+            str(os.getpid()),
+            str(theirs.fileno()),
+            str(scratch or ""),
+            str(self._folder),
+            str(int(bool(hidden))),
+        ]
         try:
             self._process: subprocess.Popen[bytes] = subprocess.Popen(
-                [sys.executable, "-I", "-S", __file__, json.dumps(words), *command],
+                [sys.executable, "-I", "-S", __file__, *words, *command],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -113,6 +114,8 @@ class Leash:
         self.stdout = self._process.stdout
         if hidden:
             # not by its command line, which all users of the machine can read
+            import json
+
             with contextlib.suppress(OSError):
                 self._line.sendall(json.dumps(list(hidden)).encode() + b"\n")
 
@@ -193,6 +196,8 @@ def empty_folder(folder: int) -> None:
             # a link, or a folder that is nested too deep or has just gone
             with contextlib.suppress(OSError, RecursionError):
                 if entry.is_dir(follow_symlinks=False):
+                    import shutil
+
                     shutil.rmtree(entry.name, ignore_errors=True, dir_fd=folder)
                 else:
                     os.unlink(entry.name, dir_fd=folder)
@@ -231,8 +236,7 @@ def _keep(
         watched = os.pidfd_open(parent)
     if os.getppid() != parent:
         os._exit(1)
-    holder = socket.socket(fileno=line)
-    hiding_pipe = _HidingPipe(_read_hidden(holder)) if hides else None
+    hiding_pipe = _HidingPipe(_read_hidden(line)) if hides else None
     woken, waker = os.pipe()
     for end in (woken, waker):
         os.set_blocking(end, False)
@@ -258,7 +262,7 @@ def _keep(
         parent,
         watched=watched,
         woken=woken,
-        holder=holder,
+        line=line,
         hiding_pipe=hiding_pipe,
     )
     status = _killed(program)
@@ -278,13 +282,13 @@ def _wait(
     *,
     watched: int,
     woken: int,
-    holder: socket.socket,
+    line: int,
     hiding_pipe: _HidingPipe | None,
 ) -> None:
     """Return when the program has ended, or its parent, or when that asks for it."""
     poll = select.poll()
     errors = -1 if hiding_pipe is None else hiding_pipe.exit
-    for source in (woken, holder.fileno(), watched, errors):
+    for source in (woken, line, watched, errors):
         if source >= 0:
             poll.register(source, select.POLLIN)
     while not _has_ended(program):
@@ -296,7 +300,7 @@ def _wait(
             poll.unregister(errors)
         if watched in ready or os.getppid() != parent:
             return
-        if holder.fileno() in ready and not _passed_on(holder, program):
+        if line in ready and not _passed_on(line, program):
             return
 
 
@@ -308,8 +312,11 @@ def _prctl(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def _read_hidden(holder: socket.socket) -> list[str]:
-    with holder.makefile("rb", buffering=0) as lines:
+def _read_hidden(line: int) -> list[str]:
+    import json
+
+    # without a buffer: signals come after these texts
+    with open(line, "rb", buffering=0, closefd=False) as lines:
         texts: list[str] = json.loads(lines.readline() or b"[]")
     return texts
 
@@ -318,7 +325,7 @@ def _become(
     command: list[str], keeper: int, hiding_pipe: _HidingPipe | None
 ) -> NoReturn:
     """Become the program, in the keeper's group. It ends with the keeper."""
-    if not _children_file().exists():
+    if not os.path.exists(_children_file()):  # noqa: PTH110
         # Only by the number of a group can the keeper find what the program starts.
         os.setpgid(0, 0)
     _prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
@@ -337,10 +344,10 @@ def _become(
         os._exit(127)
 
 
-def _passed_on(holder: socket.socket, program: int) -> bool:
+def _passed_on(line: int, program: int) -> bool:
     """Send the program the signals that are asked for. False where it should end at
     once, or nobody holds it any more."""
-    numbers = holder.recv(_CHUNK)
+    numbers = os.read(line, _CHUNK)
     for number in numbers:
         if number == signal.SIGKILL:
             return False
@@ -389,15 +396,16 @@ def _killed(program: int) -> int:
 def _children() -> list[int]:
     """The children of this process, as Linux lists them; empty elsewhere."""
     try:
-        listed = _children_file().read_text()
+        with open(_children_file(), encoding="ascii") as file:  # noqa: PTH123
+            listed = file.read()
     except OSError:
         return []
     return [int(number) for number in listed.split()]
 
 
-def _children_file() -> Path:
+def _children_file() -> str:
     own = os.getpid()
-    return Path(f"/proc/{own}/task/{own}/children")
+    return f"/proc/{own}/task/{own}/children"
 
 
 def _end_like(status: int) -> NoReturn:
@@ -464,5 +472,18 @@ def _begun(text: bytes, hidden: bytes) -> int:
     return 0
 
 
+def _main(
+    parent: str, line: str, scratch: str, folder: str, hides: str, *command: str
+) -> NoReturn:
+    _keep(
+        list(command),
+        parent=int(parent),
+        line=int(line),
+        scratch=scratch,
+        folder=int(folder),
+        hides=hides == "1",
+    )
+
+
 if __name__ == "__main__":
-    _keep(sys.argv[2:], **json.loads(sys.argv[1]))
+    _main(*sys.argv[1:])

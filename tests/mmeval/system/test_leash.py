@@ -1,3 +1,4 @@
+import inspect
 import os
 import signal
 import socket
@@ -54,6 +55,20 @@ def test_a_program_that_does_not_end_is_killed_with_its_children() -> None:
     leash = held(FAMILY)
     family = {int(word) for word in leash.stdout.readline().split()}
     assert (leash.end(0.1), gone(family)) == (-signal.SIGKILL, True)
+
+
+def test_the_keeper_imports_little() -> None:
+    """What it imports is added to the start of every program."""
+    script = """if True:
+        import sys
+        with open(sys.argv[1]) as file:
+            exec(file.read(), {"__name__": "keeper"})
+        print(*sys.modules)
+    """
+    words = [sys.executable, "-I", "-S", "-c", script, inspect.getfile(Leash)]
+    modules = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    slow = {"json", "pathlib", "re", "shutil", "socket", "typing"}
+    assert slow.isdisjoint(modules.split())
 
 
 @pytest.mark.parametrize("session", ["", "setsid "])
@@ -116,7 +131,7 @@ def test_a_signal_that_the_program_cannot_get_leaves_the_keeper_at_work(
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.send(bytes([signal.SIGTERM]))
-        assert _passed_on(theirs, 2**30)
+        assert _passed_on(theirs.fileno(), 2**30)
 
 
 def test_a_hidden_text_that_arrives_in_pieces_is_hidden(
