@@ -143,11 +143,13 @@ MOMENTS: Mapping[str, tuple[str, str, int]] = {
 """What comes when, and the exit code: hangup is 1, Ctrl-C 2, SIGTERM 15. What is
 registered first runs last at exit."""
 SCRIPT = """
-import atexit, os, sys, threading, time
+import atexit, os, signal, sys, threading, time
 from concurrent.futures import process
 import mmeval.__main__, mmeval.report.publish, mmeval.run.runner, mmeval.store.journal, mmeval.task.selection
 from tests.support.dying import after
 
+# as in a terminal, also where the tests run under nohup
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 numbers = [int(number) for number in sys.argv.pop(1).split(",")]
 
 def come():

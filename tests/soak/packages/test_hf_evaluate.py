@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 SCRIPT = """
 import datasets
 import evaluate
@@ -90,6 +92,8 @@ def test_a_metric_of_a_local_folder_is_computed_and_an_unreachable_one_unavailab
     assert (open_field["status"], unreachable["status"]) == ("unscored", "unavailable")
 
 
+# two runs, in processes that import all of datasets and evaluate
+@pytest.mark.timeout(900)
 def test_all_answers_of_a_run_are_computed_in_one_call_and_again_when_it_is_scored_again(
     tmp_path: Path,
 ) -> None:
