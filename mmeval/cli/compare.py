@@ -39,6 +39,7 @@ OPTIONS = (
     "detect",
     "fail_if_worse",
     "fail_unless_within",
+    "failed",
 )
 """The flags that are arguments of ``mmeval.compare``."""
 
@@ -48,8 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "folders",
         nargs="+",
         metavar="RUN",
-        type=Path,
-        help="the folder of a run; the first is the reference",
+        help="the folder of a run; the first is the reference. NAME=RUN,RUN are runs "
+        "of one model that count as its repeats",
     )
     for name, shown, text in (
         (
@@ -62,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         (
             "across",
             "ASPECT",
-            "judge, definition, protocol: compare numbers although this differs",
+            "judge, definition, protocol, prompts: compare although this differs",
         ),
     ):
         parser.add_argument(
@@ -106,6 +107,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="end with 5 where a run is worse by more than this margin (0), beyond "
         "doubt",
+    )
+    parser.add_argument(
+        "--failed",
+        metavar="HOW",
+        default="lost",
+        help="what a failed answer is: lost, in no pair; or zero, the worst score "
+        "there is (lost)",
     )
     parser.add_argument(
         "--format",
@@ -163,7 +171,9 @@ def run(args: argparse.Namespace) -> int:
         print_text(json.dumps(found.to_json(), indent=1, ensure_ascii=False) + "\n")
     else:
         print_text(RENDERED[args.format](tables_of_comparison(found)))
-    if page is not None:
+    if page is not None and any(found.repeats):
+        log.warning("no page is written of runs that count as repeats")
+    elif page is not None:
         _write_page(found, page, is_text=args.format == "text")
     return found.exit_code
 

@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from mmeval.comparison.changes import Changes, changes_between
 from mmeval.comparison.gates import Gate, Margins, gate_of
+from mmeval.comparison.named_runs import NamedRuns, named_runs
 from mmeval.comparison.number import Number, Verdict
 from mmeval.comparison.ranking import Place, Ranking, key_of, rankings_of
 from mmeval.comparison.run_pair import Compared, ComparedRun, RunPair
@@ -29,13 +30,15 @@ from mmeval.records.score import Key
 from mmeval.report.headline import headline_rows
 from mmeval.report.numbers import NumberRow, number_rows
 from mmeval.report.page.writer import names_of
-from mmeval.results.stored_run import StoredRun, run_folder
+from mmeval.results.stored_run import StoredRun
 from mmeval.wording import split_names
 
-Across = Literal["judge", "definition", "protocol"]
+Across = Literal["judge", "definition", "protocol", "prompts"]
+Failed = Literal["lost", "zero"]
 ALL = "all"
 CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
 ACROSS: tuple[Across, ...] = get_args(Across)
+FAILED: tuple[Failed, ...] = get_args(Failed)
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,8 @@ class Comparison:
     ``exit_code`` is 0, 3 where something asked cannot be compared, or 5 where a gate is
     shut. ``tests`` are those that are corrected together: of whole numbers between
     every two runs, and of slices. ``rows`` are the compared numbers, ``pairs`` the
-    reference with each other run.
+    reference with each other run. ``repeats`` are further runs of each model that count
+    as its repeats.
     """
 
     runs: tuple[StoredRun, ...]
@@ -60,6 +64,7 @@ class Comparison:
     tests: tuple[int, int]
     rows: tuple[NumberRow, ...] = field(repr=False)
     pairs: tuple[RunPair, ...] = field(repr=False)
+    repeats: tuple[tuple[StoredRun, ...], ...]
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -69,11 +74,19 @@ class Comparison:
                     "model": run.model,
                     "folder": str(run.folder),
                     "results": str(run.results_file),
+                    **(
+                        {"repeats": [str(more.folder) for more in repeats]}
+                        if repeats
+                        else {}
+                    ),
                 }
-                for run, name in zip(self.runs, self.names, strict=True)
+                for run, name, repeats in zip(
+                    self.runs, self.names, self.repeats, strict=True
+                )
             ],
             "same": list(self.changes.same),
             "changed": [asdict(change) for change in self.changes.changed],
+            "counted": list(self.changes.counted),
             "ranking": [one.to_json() for one in self.rankings],
             "gate": None if self.gate is None else asdict(self.gate),
             "exit_code": self.exit_code,
@@ -87,7 +100,8 @@ class Comparison:
 @dataclass(frozen=True)
 class Options:
     """What is compared, and how sure it has to be. ``metrics`` may be ``("all",)``;
-    empty is the first of each task."""
+    empty is the first of each task. ``failed`` says what a failed answer is: without a
+    score, or the worst one."""
 
     metrics: tuple[str, ...]
     tasks: tuple[str, ...]
@@ -98,12 +112,14 @@ class Options:
     power: float
     detect: float | None
     margins: Margins
+    failed: Failed = "lost"
 
     def __post_init__(self) -> None:
         """Raises UsageError for what means nothing."""
         for name, value, known in (
             *(("across", one, ACROSS) for one in self.across),
             ("correction", self.correction, CORRECTIONS),
+            ("failed", self.failed, FAILED),
         ):
             if value not in known:
                 raise UsageError(
@@ -163,9 +179,10 @@ def compare(
     detect: float | None = None,
     fail_if_worse: float | None = None,
     fail_unless_within: float | None = None,
+    failed: Failed = "lost",
 ) -> Comparison:
     """Compare runs from their folders, the first of which is the reference, as ``mmeval
-    compare`` does.
+    compare`` does. ``NAME=RUN,RUN`` are runs of one model that count as repeats.
 
     Raises MissingDataError where there is no run, UsageError for one that has no
     results, and for what cannot be meant.
@@ -176,29 +193,42 @@ def compare(
     ]
     margins = Margins(fail_if_worse, fail_unless_within)
     options = Options(
-        names[0], names[1], by, names[2], correction, alpha, power, detect, margins
+        metrics=names[0],
+        tasks=names[1],
+        by=by,
+        across=names[2],
+        correction=correction,
+        alpha=alpha,
+        power=power,
+        detect=detect,
+        margins=margins,
+        failed=failed,
     )
     if len(runs) < 2:
         raise UsageError("name two runs or more: the first is the reference")
-    stored = [StoredRun(run_folder(Path(run))) for run in runs]
-    for run in stored:
-        if not run.results:
-            raise UsageError(
-                f"{run.folder} has no results yet: mmeval score {run.folder} gives "
-                "its numbers"
-            )
+    given = [named_runs(run) for run in runs]
     try:
-        return _compare(stored, options)
+        return _compare(given, options)
     finally:
-        for run in stored:
-            run.close()
+        for one in given:
+            for run in one.runs:
+                run.close()
 
 
-def _compare(stored: Sequence[StoredRun], options: Options) -> Comparison:
-    names = _distinct(stored)
+def _compare(given: Sequence[NamedRuns], options: Options) -> Comparison:
+    stored = [one.runs[0] for one in given]
+    names = [
+        one.name or name for one, name in zip(given, _distinct(stored), strict=True)
+    ]
     runs = [
-        ComparedRun(run, name, options.by)
-        for run, name in zip(stored, names, strict=True)
+        ComparedRun(
+            one.runs[0],
+            name,
+            options.by,
+            repeats=one.runs[1:],
+            failed_is_worst=options.failed == "zero",
+        )
+        for one, name in zip(given, names, strict=True)
     ]
     rows = _chosen([run.results for run in stored], names, options)
     wanted: dict[str, set[str]] = {}
@@ -209,7 +239,9 @@ def _compare(stored: Sequence[StoredRun], options: Options) -> Comparison:
     for run in runs:
         run.wanted.update(wanted)
     pairs = {
-        (i, j): RunPair(runs[i], runs[j], options.across)
+        (i, j): RunPair(
+            runs[i], runs[j], options.across, with_worst=options.margins.is_asked
+        )
         for i, j in combinations(range(len(runs)), 2)
     }
     found = {
@@ -258,10 +290,13 @@ def _compare(stored: Sequence[StoredRun], options: Options) -> Comparison:
         if cannot or not numbers
         else EXIT_OK
     )
+    of_first = [pair for (i, _), pair in pairs.items() if i == 0]
     return Comparison(
         runs=tuple(stored),
         names=tuple(names),
-        changes=changes_between(runs, rows),
+        changes=changes_between(
+            of_first, rows, failed_is_worst=options.failed == "zero"
+        ),
         numbers=tuple(numbers),
         rankings=rankings,
         gate=gate,
@@ -269,7 +304,8 @@ def _compare(stored: Sequence[StoredRun], options: Options) -> Comparison:
         options=options,
         tests=(len(family.adjusted), len(slice_family.adjusted)),
         rows=tuple(rows),
-        pairs=tuple(pair for (i, _), pair in pairs.items() if i == 0),
+        pairs=tuple(of_first),
+        repeats=tuple(one.runs[1:] for one in given),
     )
 
 
@@ -359,12 +395,16 @@ def _number(
         else test.smallest_seen(level, options.power),
         bounds=found.bounds,
         left_out=found.left_out,
+        lacking={"a": dict(found.lacking[0]), "b": dict(found.lacking[1])},
         judge_shift=found.shift,
         verdict="unlike" if found.is_unlike else "no_pairs",
         why=found.why,
         alias=row.alias,
         higher_is_better=row.higher_is_better,
         test=test,
+        worst=found.worst,
+        lost=found.lost,
+        lacks_trials=found.lacks_trials,
     )
     if test is None:
         return number
@@ -376,7 +416,7 @@ def _number(
             if clusters is None
             else math.ceil(clusters * found.samples / test.clusters)
         )
-    why = "; ".join(_remarks(number))
+    why = "; ".join(_remarks(number, options))
     return replace(
         number, verdict=_verdict(number, options), why=why, samples_needed=needed
     )
@@ -396,9 +436,16 @@ def _verdict(number: Number, options: Options) -> Verdict:
     return "within" if options.margins.is_within(number) else "not_seen"
 
 
-def _remarks(number: Number) -> Iterator[str]:
+def _remarks(number: Number, options: Options) -> Iterator[str]:
     """What a reader has to know before the difference is used."""
     assert number.test is not None
+    if (
+        number.ci95 is not None
+        and not number.ci95[0] <= 0 <= number.ci95[1]
+        and number.p_adjusted is not None
+        and number.p_adjusted >= options.alpha
+    ):
+        yield "its interval leaves out 0, but it is one of several tests"
     if (
         number.bounds is not None
         and number.bounds[0] < 0 < number.bounds[1]

@@ -1,16 +1,21 @@
 """Gates: whether a run may pass, by how much worse than the reference it is or might
-be."""
+be, and by what it lacks."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from mmeval.comparison.number import Number
-from mmeval.comparison.statistics import Correction, corrected
+from mmeval.comparison.statistics import Correction, Paired, corrected, mcnemar
 from mmeval.errors import UsageError
+
+Reason = Literal["worse", "not_shown", "lost", "untested"]
+"""Why a number fails a gate: it is worse over the pairs; it is not shown to be within
+the margin over the pairs; it is not once the lost trials are at their worst; it could
+not be tested."""
 
 
 @dataclass(frozen=True)
@@ -36,24 +41,32 @@ class Margins:
                 "--fail_if_worse and --fail_unless_within are two gates: choose one"
             )
 
+    @property
+    def is_asked(self) -> bool:
+        return self.fail_if_worse is not None or self.fail_unless_within is not None
+
     def is_within(self, number: Number) -> bool:
-        """Whether a number is shown to be no worse than the margin, by the end of its
-        95 % interval."""
+        """Whether the whole 95 % interval of a number lies within the margin."""
         if self.fail_unless_within is None or number.ci95 is None:
             return False
-        worst = number.ci95[0] if number.higher_is_better else -number.ci95[1]
-        return worst >= -self.fail_unless_within
+        margin = self.fail_unless_within
+        return -margin <= number.ci95[0] and number.ci95[1] <= margin
 
 
 @dataclass(frozen=True)
 class Gate:
-    """A gate: its name and margin, whether it is passed, which numbers fail it, and for
-    which ones it is ``too_weak``: it could not have seen a difference as large as its
-    margin, so that they pass, or fail, for want of samples."""
+    """A gate: its name and margin, whether it is passed, how many numbers were
+    ``tested``, and which ones fail it, each with its ``reason``. Where nothing could be
+    tested it is not passed.
+
+    For the numbers in ``too_weak`` it could not have seen a difference as large as its
+    margin, so that they pass, or fail, for want of samples.
+    """
 
     name: str
     margin: float
     passed: bool
+    tested: int
     failed: tuple[dict[str, Any], ...]
     too_weak: tuple[dict[str, Any], ...]
 
@@ -61,49 +74,122 @@ class Gate:
 def gate_of(
     margins: Margins, numbers: Sequence[Number], correction: Correction, alpha: float
 ) -> Gate | None:
-    """The gate that was asked for, over all numbers that could be compared; None
-    without one."""
-    tested = [number for number in numbers if number.test is not None]
+    """The gate that was asked for, over all compared numbers; None without one."""
     if margins.fail_unless_within is not None:
-        margin = margins.fail_unless_within
-        failed = [number for number in tested if not margins.is_within(number)]
-        return _gate("fail_unless_within", margin, failed, failed)
-    if margins.fail_if_worse is None:
+        name, margin = "fail_unless_within", margins.fail_unless_within
+        reasons = [_why_not_within(number, margin) for number in numbers]
+        unsure = [
+            number
+            for number, reason in zip(numbers, reasons, strict=True)
+            if reason == "not_shown"
+        ]
+    elif margins.fail_if_worse is not None:
+        name, margin = "fail_if_worse", margins.fail_if_worse
+        reasons = _why_worse(numbers, margin, correction, alpha)
+        unsure = [
+            number
+            for number, reason in zip(numbers, reasons, strict=True)
+            if reason is None and margin
+        ]
+    else:
         return None
-    margin = margins.fail_if_worse
-    if not margin:
-        return _gate(
-            "fail_if_worse",
-            margin,
-            [one for one in tested if one.verdict == "worse"],
-            (),
-        )
-    values = corrected([2 * _doubt(number, margin) for number in tested], correction)
-    failed = [number for number, p in zip(tested, values, strict=True) if p < alpha]
-    return _gate(
-        "fail_if_worse",
-        margin,
-        failed,
-        [number for number in tested if number not in failed],
-    )
-
-
-def _doubt(number: Number, margin: float) -> float:
-    """The one-sided p against a number that is worse by no more than the margin."""
-    assert number.test is not None
-    up = number.higher_is_better
-    return number.test.doubt(-margin if up else margin, above=up)
-
-
-def _gate(
-    name: str, margin: float, failed: Sequence[Number], unsure: Sequence[Number]
-) -> Gate:
-    weak = [
-        one for one in unsure if one.smallest_seen is None or one.smallest_seen > margin
+    failed = [
+        {**_place(number), "reason": reason}
+        for number, reason in zip(numbers, reasons, strict=True)
+        if reason is not None
     ]
-    return Gate(
-        name, margin, not failed, tuple(map(_place, failed)), tuple(map(_place, weak))
+    weak = [
+        _place(number)
+        for number in unsure
+        if number.smallest_seen is None or number.smallest_seen > margin
+    ]
+    tested = sum(number.test is not None for number in numbers)
+    passed = tested > 0 and not failed
+    return Gate(name, margin, passed, tested, tuple(failed), tuple(weak))
+
+
+def _why_not_within(number: Number, margin: float) -> Reason | None:
+    """Why a number is not shown to be no worse than the margin; None where it is."""
+    if number.test is None:
+        return "untested"
+    if not _is_no_worse(number.test, margin, higher=number.higher_is_better):
+        return "not_shown"
+    if not number.lacks_trials:
+        return None
+    worst = number.worst
+    if worst is None:  # it could be anything
+        return "lost"
+    is_within = _is_no_worse(worst, margin, higher=number.higher_is_better)
+    return None if is_within else "lost"
+
+
+def _is_no_worse(test: Paired, margin: float, *, higher: bool) -> bool:
+    """Whether the worse end of the 95 % interval is within the margin."""
+    if test.ci95 is None:
+        return False
+    worst = test.ci95[0] if higher else -test.ci95[1]
+    return worst >= -margin
+
+
+def _why_worse(
+    numbers: Sequence[Number], margin: float, correction: Correction, alpha: float
+) -> list[Reason | None]:
+    """Why each number is worse by more than the margin, beyond doubt; None where it is
+    not. The tests of the numbers are corrected together, and so are those with what is
+    lost at its worst."""
+    over_pairs: list[float] = []
+    at_worst: list[float] = []
+    for number in numbers:
+        if number.test is None:
+            continue
+        over_pairs.append(_p_of_worse(number.test, margin, number.higher_is_better))
+        if not number.lacks_trials:
+            at_worst.append(over_pairs[-1])
+        elif number.worst is not None:
+            at_worst.append(_p_of_worse(number.worst, margin, number.higher_is_better))
+        else:
+            at_worst.append(_p_of_losing(number))
+    adjusted = iter(
+        zip(
+            corrected(over_pairs, correction),
+            corrected(at_worst, correction),
+            strict=True,
+        )
     )
+    reasons: list[Reason | None] = []
+    for number in numbers:
+        if number.test is None:
+            reasons.append("untested")
+            continue
+        of_pairs, of_worst = next(adjusted)
+        is_worse = of_pairs < alpha if margin else number.verdict == "worse"
+        reasons.append(
+            "worse"
+            if is_worse
+            else "lost"
+            if of_worst < alpha and number.lacks_trials
+            else None
+        )
+    return reasons
+
+
+def _p_of_worse(test: Paired, margin: float, is_higher_better: bool) -> float:
+    """The p against a number that is worse by no more than the margin; 1 for one that
+    is not worse."""
+    difference = test.difference if is_higher_better else -test.difference
+    if difference >= 0:
+        return 1.0
+    if not margin:
+        return 1.0 if test.p is None else test.p
+    limit = -margin if is_higher_better else margin
+    return min(1.0, 2 * test.doubt(limit, above=is_higher_better))
+
+
+def _p_of_losing(number: Number) -> float:
+    """Where nobody knows how bad a lost score may be: the p against a run that loses
+    trials no more often than the reference."""
+    in_a, in_b = number.lost
+    return mcnemar(in_a, in_b) if in_b > in_a else 1.0
 
 
 def _place(number: Number) -> dict[str, Any]:

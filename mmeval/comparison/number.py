@@ -18,8 +18,12 @@ class Number:
 
     ``a`` and ``b`` are the values over the pairs, ``bounds`` those of the difference.
     ``p_adjusted`` is corrected for all tests of its family, and so is
-    ``smallest_seen``. ``samples_needed`` is there where a difference to detect was
-    named.
+    ``smallest_seen``. ``left_out`` counts trials in no pair by reason, and ``lacking``
+    by reason what each of the two runs lacks. ``samples_needed`` is there where a
+    difference to detect was named.
+
+    ``worst`` is the test with lost trials at their worst, where a gate was asked for
+    and that is known; ``lost`` counts those of the reference and those of the run.
     """
 
     task: str
@@ -38,6 +42,7 @@ class Number:
     smallest_seen: float | None
     bounds: tuple[float, float] | None
     left_out: Mapping[str, int]
+    lacking: Mapping[str, Mapping[str, int]]
     judge_shift: Mapping[str, Any] | None
     verdict: Verdict
     why: str
@@ -45,6 +50,9 @@ class Number:
     alias: str = field(default="", repr=False)
     higher_is_better: bool = field(default=True, repr=False)
     test: Paired | None = field(default=None, repr=False, compare=False)
+    worst: Paired | None = field(default=None, repr=False, compare=False)
+    lost: tuple[int, int] = field(default=(0, 0), repr=False)
+    lacks_trials: bool = field(default=False, repr=False)
 
     def to_json(self, *, needed: bool) -> dict[str, Any]:
         """Its public fields; whether the samples are among them that a difference

@@ -1,36 +1,59 @@
 """Pairs the trials of two runs, by the name of their sample and by what was asked.
 
 Only a trial that has a score in both runs is in a pair. The others are counted by
-reason, and those that might have had one make the bounds of a difference wider.
+reason and by run, and those that might have had one make the bounds of a difference
+wider.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from mmeval.aggregate.resampling import Values
-from mmeval.aggregate.scores import Aggregator, Scores
+from mmeval.aggregate.scores import Aggregator, ScoreRow, Scores
 from mmeval.aggregate.statistics import Interval
+from mmeval.records.digests import digest
 from mmeval.results.stored_run import StoredRun, StoredTask, TaskRow, counted_by
-from mmeval.results.task_results import fill
+from mmeval.results.task_results import fill, is_faulty
+from mmeval.store.paths import Wanted
 
 TrialName = tuple[str, int]
 """A sample and a repeat."""
 
-NOT_ASKED, ASKED_OTHERWISE = "not_asked", "asked_otherwise"
-"""Why a trial is in no pair, besides the statuses of its scores: one run lacks it, or
-it was asked something else."""
+NOT_ASKED, ASKED_OTHERWISE, DAMAGED = "not_asked", "asked_otherwise", "damaged"
+"""Why a trial is in no pair, besides the statuses of its scores: one run lacks it, it
+was asked something else, or its record is damaged in one run."""
+PROMPTS = "prompts"
+"""The aspect across which trials are paired that were asked in other words."""
 _REASONS = ("failed", "unscored", "unsupported", "unavailable", "inapplicable")
 """Of the statuses of a trial in two runs the first of these is the reason."""
 _MIGHT_SCORE = frozenset(("scored", "unscored", "failed"))
 _ALL_LABELS = ""
-_ENDS: tuple[Literal[0, 1], ...] = (0, 1)
+End: TypeAlias = Literal[0, 1]
+"""The lowest value (0) or the highest (1)."""
+_APART: tuple[tuple[End, End], ...] = ((1, 0), (0, 1))
+
+
+Alike = Callable[[int, int], bool]
+"""Whether a trial of one run was asked the same as one of another, by their places."""
+_ASKED_BY_CONTENT = re.compile(r"model(?:\+[^/]*)?/([0-9a-f]+)/\d+(?:/\d+)?")
+"""The key of an answer that is named by its request, of the model under test."""
+_BESIDES_THE_QUESTION = ("references", "candidates", "metadata", "fault")
+
+
+class Part(NamedTuple):
+    """A task in one run folder. Of several that count as one run, the repeats of each
+    follow those of the one before."""
+
+    run: StoredRun
+    task: StoredTask
 
 
 class TaskScores:
@@ -38,42 +61,33 @@ class TaskScores:
     in the data and its digest.
 
     ``label`` is one of the sample's by which slices are made; its values are in
-    ``levels``, a list for each trial.
+    ``levels``, a list for each trial. ``offsets`` are the first repeat of each of the
+    ``parts``. ``worst`` is the value by number that a failed
+    answer counts as; without one it has no score. ``damaged`` counts damaged records by
+    what they hold.
     """
 
     def __init__(
         self,
-        run: StoredRun,
-        task: StoredTask,
+        parts: Sequence[Part],
         numbers: Mapping[str, Interval],
         label: str = _ALL_LABELS,
+        worst: Mapping[str, float] | None = None,
     ) -> None:
         self.columns = {name: Scores(range=spread) for name, spread in numbers.items()}
-        digests: dict[int, str] = {}
-        of_samples: dict[int, Any] = {}
-        for row in task.sample_rows():
-            digests[row["i"]] = row["d"]
-            if label:
-                of_samples[row["i"]] = row["sample"]["metadata"].get(label)
         self.names: list[TrialName] = []
         self.digests: list[str] = []
         self.indexes: list[int] = []
         self.levels: list[Any] = []
-        counts = counted_by(run.ours.get("asked", {}).get(task.name))
-
-        def noted(rows: Iterable[TaskRow]) -> Iterator[TaskRow]:
-            for row in rows:
-                if counts(row["i"], row["n"]):
-                    self.indexes.append(row["i"])
-                    self.names.append((row["s"], row["n"]))
-                    self.digests.append(digests.get(row["i"], ""))
-                    if label:
-                        self.levels.append(
-                            row.get("labels", {}).get(label, of_samples.get(row["i"]))
-                        )
-                    yield row
-
-        fill(self.columns, noted(task.score_rows()))
+        self.damaged: Counter[str] = Counter()
+        self.parts, self._label, self._worst = parts, label, worst or {}
+        self.offsets: list[int] = []
+        self._recorded: set[int] = set()
+        self._counts: list[Wanted] = []
+        offset = 0
+        for part in parts:
+            self.offsets.append(offset)
+            offset += self._add(part, offset)
         self.statuses: dict[str, list[str]] = {}
         self.values: dict[str, list[float | None]] = {}
         for name, column in self.columns.items():
@@ -82,9 +96,116 @@ class TaskScores:
                 self.statuses[name].append(score.status)
                 self.values[name].append(score.value)
 
+    def _add(self, part: Part, offset: int) -> int:
+        """Read the trials of a folder; how many repeats it has."""
+        lines: dict[str, list[int]] = {"samples": [], "scores": []}
+        digests: dict[int, str] = {}
+        of_samples: dict[int, Any] = {}
+        for row in part.task.sample_rows(lines["samples"]):
+            digests[row["i"]] = row["d"]
+            if self._label:
+                of_samples[row["i"]] = row["sample"]["metadata"].get(self._label)
+        first = len(self.indexes)
+        counts = counted_by(part.run.ours.get("asked", {}).get(part.task.name))
+        repeats = 1
+
+        def noted(rows: Iterable[TaskRow]) -> Iterator[TaskRow]:
+            nonlocal repeats
+            for row in rows:
+                if not counts(row["i"], row["n"]):
+                    continue
+                repeats = max(repeats, row["n"] + 1)
+                self.indexes.append(row["i"])
+                self.names.append((row["s"], row["n"] + offset))
+                self.digests.append(digests.get(row["i"], ""))
+                if self._label:
+                    own = row.get("labels", {})
+                    self.levels.append(own.get(self._label, of_samples.get(row["i"])))
+                yield {**row, "n": row["n"] + offset} if offset else row
+
+        rows = noted(part.task.score_rows(lines["scores"]))
+        fill(self.columns, self._with_failed(rows) if self._worst else rows)
+        # 'mmeval score' takes damaged lines out: their samples have no record since
+        unread = len(set(self.indexes[first:]) - digests.keys())
+        self.damaged["samples"] += max(unread, len(lines["samples"]))
+        self.damaged["scores"] += len(lines["scores"])
+        self._recorded |= digests.keys()
+        self._counts.append(counts)
+        return repeats
+
+    def _with_failed(self, rows: Iterable[TaskRow]) -> Iterator[TaskRow]:
+        """Rows in which a failed answer has the worst score there is. Nobody knows how
+        much would have stood behind it, so it has the greatest weight."""
+        known = list(rows)
+        weights: dict[str, float] = {}
+        for row in known:
+            for name, score in row["scores"].items():
+                weight = score.get("weight", 1.0)
+                weights[name] = max(weight, weights.get(name, 1.0))
+        for row in known:
+            if row["status"] != "failed" or is_faulty(row):
+                yield row
+                continue
+            scores: dict[str, Any] = {
+                name: {"status": "failed"} for name in self.columns
+            }
+            for name, value in self._worst.items():
+                scores[name] = {
+                    "status": "scored",
+                    "value": value,
+                    "weight": weights.get(name, 1.0),
+                }
+            yield {**row, "status": "ok", "scores": scores}
+
     @cached_property
     def places(self) -> dict[TrialName, int]:
         return {name: at for at, name in enumerate(self.names)}
+
+    @cached_property
+    def by_sample(self) -> dict[str, str]:
+        """The digest of each sample by its name; empty where its record is damaged."""
+        return {
+            name: found
+            for (name, _), found in zip(self.names, self.digests, strict=True)
+        }
+
+    @cached_property
+    def requests(self) -> Mapping[tuple[int, int], str]:
+        """The digest of the first request of each trial, by its sample's place and its
+        repeat. Answers that were not asked for by their request have none, such as
+        replayed ones."""
+        found: dict[tuple[int, int], str] = {}
+        for part, offset in zip(self.parts, self.offsets, strict=True):
+            for row in part.task.trial_rows():
+                key = row["x"][0][2] if row["x"] else ""
+                if asked := _ASKED_BY_CONTENT.fullmatch(key):
+                    found[row["i"], row["n"] + offset] = asked[1]
+        return found
+
+    def request(self, at: int) -> str:
+        return self.requests.get((self.indexes[at], self.names[at][1]), "")
+
+    @cached_property
+    def _rests(self) -> Mapping[int, str]:
+        return {
+            row["i"]: digest(
+                [row["sample"].get(name) for name in _BESIDES_THE_QUESTION]
+            )
+            for part in self.parts
+            for row in part.task.sample_rows()
+        }
+
+    def rest(self, at: int) -> str:
+        """The digest of a sample without what is asked: its right answers and what
+        else it is scored by."""
+        return self._rests.get(self.indexes[at], "")
+
+    def lost_by_damage(self, index: int, repeat: int) -> bool:
+        """Whether a trial that this run lacks may have stood in a damaged line."""
+        if not any(counts(index, repeat) for counts in self._counts):
+            return False
+        what = "scores" if index in self._recorded else "samples"
+        return self.damaged[what] > 0
 
     def slices(self, label: str) -> dict[str, set[TrialName]]:
         """The trials of each value of the label; one whose label is a list belongs to
@@ -99,50 +220,80 @@ class TaskScores:
 
 class Matched(NamedTuple):
     """Trials that two runs were asked alike, by their places in both, and those that
-    only one was asked."""
+    only one was asked. ``damaged_a`` and ``damaged_b`` are those whose record is
+    damaged in that run; the other run's place is there, their own may be missing."""
 
     both: Sequence[tuple[int, int]]
-    only_a: Sequence[int]
-    only_b: Sequence[int]
-    otherwise: int
+    only_a: Sequence[int] = ()
+    only_b: Sequence[int] = ()
+    otherwise: int = 0
+    damaged_a: Sequence[tuple[int | None, int]] = ()
+    damaged_b: Sequence[tuple[int, int | None]] = ()
 
     @classmethod
     def of(
-        cls, a: TaskScores, b: TaskScores, within: set[TrialName] | None = None
+        cls,
+        a: TaskScores,
+        b: TaskScores,
+        alike: Alike,
+        within: set[TrialName] | None = None,
     ) -> Matched:
         """Trials paired by name; ``within`` are those of a slice, None for all."""
-        both, only_a, otherwise = [], [], 0
+        both: list[tuple[int, int]] = []
+        damaged_a: list[tuple[int | None, int]] = []
+        damaged_b: list[tuple[int, int | None]] = []
+        otherwise = 0
+        only_a, unread_b = _missing(a, b, within)
+        only_b, unread_a = _missing(b, a, within)
         for at, name in enumerate(a.names):
-            if within is not None and name not in within:
-                continue
             other = b.places.get(name)
-            if other is None:
-                only_a.append(at)
-            elif a.digests[at] != b.digests[other]:
-                otherwise += 1
-            else:
+            if other is None or (within is not None and name not in within):
+                continue
+            if not b.digests[other]:
+                damaged_b.append((at, other))
+            elif not a.digests[at]:
+                damaged_a.append((at, other))
+            elif alike(at, other):
                 both.append((at, other))
-        only_b = [
-            at
-            for at, name in enumerate(b.names)
-            if name not in a.places and (within is None or name in within)
-        ]
-        return cls(both, only_a, only_b, otherwise)
+            else:
+                otherwise += 1
+        damaged_a += [(None, at) for at in unread_a]
+        damaged_b += [(at, None) for at in unread_b]
+        return cls(both, only_a, only_b, otherwise, damaged_a, damaged_b)
+
+
+def _missing(
+    there: TaskScores, other: TaskScores, within: set[TrialName] | None
+) -> tuple[list[int], list[int]]:
+    """The trials of a run that another one lacks, and those of which a record there is
+    damaged."""
+    lacking: list[int] = []
+    unread: list[int] = []
+    for at, name in enumerate(there.names):
+        if name in other.places or (within is not None and name not in within):
+            continue
+        is_damaged = other.lost_by_damage(there.indexes[at], name[1])
+        (unread if is_damaged else lacking).append(at)
+    return lacking, unread
 
 
 class Pairs(NamedTuple):
     """The paired scores of one number, the rows of both runs in one order, and what is
-    in no pair."""
+    in no pair: by reason, and by reason what each run lacks."""
 
     a: Scores
     b: Scores
     left_out: Counter[str]
+    of_a: Counter[str]
+    of_b: Counter[str]
     lost: Sequence[tuple[int | None, int | None]]
 
     @classmethod
     def of(cls, a: TaskScores, b: TaskScores, number: str, matched: Matched) -> Pairs:
         first, second = a.statuses[number], b.statuses[number]
         left_out: Counter[str] = Counter()
+        of_a: Counter[str] = Counter()
+        of_b: Counter[str] = Counter()
         places: list[tuple[int, int]] = []
         lost: list[tuple[int | None, int | None]] = []
         for at, other in matched.both:
@@ -151,17 +302,33 @@ class Pairs(NamedTuple):
                 places.append((at, other))
                 continue
             left_out[next(reason for reason in _REASONS if reason in found)] += 1
+            for status, counts in zip(found, (of_a, of_b), strict=True):
+                if status != "scored":
+                    counts[status] += 1
             if _MIGHT_SCORE.issuperset(found):
                 lost.append((at, other))
-        lost += [(at, None) for at in matched.only_a if first[at] in _MIGHT_SCORE]
-        lost += [(None, at) for at in matched.only_b if second[at] in _MIGHT_SCORE]
-        left_out[NOT_ASKED] += len(matched.only_a) + len(matched.only_b)
+        for reason, lacking_a, lacking_b in (
+            (
+                NOT_ASKED,
+                [(None, at) for at in matched.only_b],
+                [(at, None) for at in matched.only_a],
+            ),
+            (DAMAGED, matched.damaged_a, matched.damaged_b),
+        ):
+            left_out[reason] += len(lacking_a) + len(lacking_b)
+            of_a[reason] += len(lacking_a)
+            of_b[reason] += len(lacking_b)
+            for mine, others in (*lacking_a, *lacking_b):
+                if (mine is None or first[mine] in _MIGHT_SCORE) and (
+                    others is None or second[others] in _MIGHT_SCORE
+                ):
+                    lost.append((mine, others))
         left_out[ASKED_OTHERWISE] += matched.otherwise
         own = (
             a.columns[number].at([at for at, _ in places]),
             b.columns[number].at([at for _, at in places]),
         )
-        return cls(*own, +left_out, lost)
+        return cls(*own, +left_out, +of_a, +of_b, lost)
 
     @property
     def trials(self) -> int:
@@ -179,6 +346,37 @@ class Pairs(NamedTuple):
     def weights(self) -> tuple[Values, Values]:
         return np.asarray(self.a.weights), np.asarray(self.b.weights)
 
+    def completed(
+        self, columns: tuple[Scores, Scores], ends: tuple[End, End]
+    ) -> Pairs | None:
+        """The pairs with the lost trials too, those of each run at one end of what
+        they may be. None where that is not known: the metric has no finite range, and a
+        trial no bounds of its own."""
+        sides = (self.a.at(range(self.trials)), self.b.at(range(self.trials)))
+        of_a = _rows(columns[0].filled(ends[0]), [at for at, _ in self.lost])
+        of_b = _rows(columns[1].filled(ends[1]), [at for _, at in self.lost])
+        for rows in zip(of_a, of_b, strict=True):
+            known = next(row for row in rows if row is not None)
+            for side, column, row, end in zip(sides, columns, rows, ends, strict=True):
+                value = column.range[end] if row is None else row.value
+                if value is None or not math.isfinite(value):
+                    return None
+                side.add_value(
+                    known.sample,
+                    known.repeat,
+                    value,
+                    cluster=known.cluster,
+                    labels=known.labels,
+                    weight=known.weight if row is None else row.weight,
+                )
+        return Pairs(*sides, self.left_out, self.of_a, self.of_b, ())
+
+
+def _rows(column: Scores, places: Sequence[int | None]) -> Sequence[ScoreRow | None]:
+    """The rows at some places, None where there is no place."""
+    found = iter(column.at([at for at in places if at is not None]))
+    return [None if at is None else next(found) for at in places]
+
 
 def bounds_of(
     columns: tuple[Scores, Scores],
@@ -191,49 +389,17 @@ def bounds_of(
 
     None where the metric has no finite range and a trial no bounds of its own.
     """
-    column, other = columns
-    if not pairs.lost and not all(map(math.isfinite, column.range)):
+    if not pairs.lost and not all(map(math.isfinite, columns[0].range)):
         return None
-    of_a, of_b = [at for at, _ in pairs.lost], [at for _, at in pairs.lost]
     found = []
-    for end in _ENDS:
-        first = _completed(pairs.a, column, of_a, 1 if end == 0 else 0)
-        second = _completed(pairs.b, other, of_b, end)
-        values = [
-            None if side is None else aggregator(side, **options).value
-            for side in (first, second)
-        ]
-        if (
-            values[0] is None
-            or values[1] is None
-            or not math.isfinite(values[1] - values[0])
-        ):
+    for ends in _APART:
+        whole = pairs.completed(columns, ends)
+        if whole is None:
+            return None
+        values = [aggregator(side, **options).value for side in (whole.a, whole.b)]
+        if values[0] is None or values[1] is None:
+            return None
+        if not math.isfinite(values[1] - values[0]):
             return None
         found.append(values[1] - values[0])
     return (min(found), max(found))
-
-
-def _completed(
-    paired: Scores, column: Scores, lost: Sequence[int | None], end: Literal[0, 1]
-) -> Scores | None:
-    """Paired rows and the lost ones at one end; None where an end is not finite."""
-    whole, filled = paired.at(range(len(paired))), column.filled(end)
-    rows = list(filled.at([at for at in lost if at is not None]))
-    values = [row.value for row in rows] + [filled.range[end]] * (len(lost) - len(rows))
-    if not all(value is not None and math.isfinite(value) for value in values):
-        return None
-    for number, value in enumerate(values):
-        row = rows[number] if number < len(rows) else None
-        assert value is not None
-        if row is None:
-            whole.add_value(f"lost {number}", 0, value)
-        else:
-            whole.add_value(
-                row.sample,
-                row.repeat,
-                value,
-                cluster=row.cluster,
-                labels=row.labels,
-                weight=row.weight,
-            )
-    return whole

@@ -19,19 +19,29 @@ from mmeval.comparison.answers import answers_of
 from mmeval.comparison.pairing import (
     ASKED_OTHERWISE,
     NOT_ASKED,
+    PROMPTS,
+    Alike,
+    End,
     Matched,
     Pairs,
     TaskScores,
     TrialName,
     bounds_of,
 )
+from mmeval.comparison.pairing import Part as Folder
 from mmeval.comparison.statistics import Paired, Part, compare_by_draws, compare_means
 from mmeval.errors import Caught
 from mmeval.records.score import Key
 from mmeval.report.numbers import NumberRow, groups_of, results_of
-from mmeval.results.compare import differences, metric_of, range_of, unlike
+from mmeval.results.compare import (
+    JUDGE_PARAMETERS,
+    differences,
+    metric_of,
+    range_of,
+    unlike,
+)
 from mmeval.results.groups import tasks_inside
-from mmeval.results.stored_run import StoredRun
+from mmeval.results.stored_run import StoredRun, TaskRow
 
 _MEANS: Mapping[str, Aggregator] = {
     "mean": mean,
@@ -62,20 +72,38 @@ class Found(NamedTuple):
     pairs: Pairs
 
 
+class Lost(NamedTuple):
+    """How many trials have no score in one run though they might have had one, and have
+    one in the other."""
+
+    in_a: int = 0
+    in_b: int = 0
+
+
+_NOTHING = Lost()
+
+
 @dataclass(frozen=True)
 class Compared:
     """A number of two runs. ``test`` is None where nothing is tested, and ``why`` says
     why.
 
-    ``left_out`` counts trials in no pair by reason. ``shift`` is that of the judge, as
-    its JSON has it.
+    ``left_out`` counts trials in no pair by reason, ``lacking`` what each of the two
+    runs lacks of them. ``lacks_trials``: some that might have had a score are in no
+    pair. ``worst`` is the test with the lost trials at their worst for
+    the second run, None where that is not known. ``shift`` is that of the judge, as its
+    JSON has it.
     """
 
     pairs: int = 0
     samples: int = 0
     test: Paired | None = None
+    worst: Paired | None = None
     bounds: Interval | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
+    lacking: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
+    lost: Lost = _NOTHING
+    lacks_trials: bool = False
     shift: Mapping[str, Any] | None = None
     is_unlike: bool = False
     why: str = ""
@@ -83,10 +111,25 @@ class Compared:
 
 class ComparedRun:
     """A run with what its numbers are made of. The scores of a task are read when they
-    are first needed: those of the numbers in ``wanted``."""
+    are first needed: those of the numbers in ``wanted``.
 
-    def __init__(self, run: StoredRun, name: str, label: str) -> None:
+    ``repeats`` are further runs of the same model, each of which counts as more repeats
+    of every sample. With ``failed_is_worst`` a failed answer has the worst score there
+    is.
+    """
+
+    def __init__(
+        self,
+        run: StoredRun,
+        name: str,
+        label: str,
+        *,
+        repeats: Sequence[StoredRun] = (),
+        failed_is_worst: bool = False,
+    ) -> None:
         self.run, self.name, self._label = run, name, label
+        self.runs = (run, *repeats)
+        self._failed_is_worst = failed_is_worst
         self.tasks = {task.name: task for task in run.tasks}
         self.results = results_of(run.results)
         self.members = groups_of([run.results])
@@ -117,14 +160,65 @@ class ComparedRun:
             self._scores[task] = (
                 None
                 if found is None
-                else TaskScores(self.run, found, ranges, self._label)
+                else TaskScores(
+                    self.folders(task), ranges, self._label, self._worst(task, ranges)
+                )
             )
         return self._scores[task]
 
+    def folders(self, task: str) -> list[Folder]:
+        """The task in each of the run's folders that has it."""
+        found = []
+        for run in self.runs:
+            for one in run.tasks:
+                if one.name == task:
+                    found.append(Folder(run, one))
+        return found
+
+    def _worst(self, task: str, ranges: Mapping[str, Interval]) -> dict[str, float]:
+        """By number what a failed answer counts as, where that is finite."""
+        if not self._failed_is_worst:
+            return {}
+        found = {}
+        for name, (low, high) in ranges.items():
+            result = self.results.get(Key(task, name))
+            is_higher_better = result is None or result.higher_is_better
+            worst = low if is_higher_better else high
+            if math.isfinite(worst):
+                found[name] = worst
+        return found
+
     def answers(self, task: str) -> Mapping[TrialName, str]:
         if task not in self._answers:
-            self._answers[task] = answers_of(self.run, self.tasks[task])
+            found: dict[TrialName, str] = {}
+            scores = self.scores(task)
+            assert scores is not None
+            for part, offset in zip(scores.parts, scores.offsets, strict=True):
+                for (name, repeat), answer in answers_of(*part).items():
+                    found[name, repeat + offset] = answer
+            self._answers[task] = found
         return self._answers[task]
+
+    def template(self, task: str) -> Mapping[str, Any]:
+        """What the task file says of the words that are asked."""
+        config = self.tasks[task].config
+        prompt = config.get("prompt") or {}
+        protocol = config.get("protocol")
+        return {
+            **({"user": prompt} if isinstance(prompt, str) else prompt),
+            **({"protocol": protocol} if isinstance(protocol, Mapping) else {}),
+        }
+
+    def manner(self, task: str) -> Sequence[Any]:
+        """What else stands in a request besides the words of the task."""
+        config = self.tasks[task].config
+        model = self.run.record.get("identity", {}).get("model", {})
+        names = ("generation_kwargs", "system_instruction", "output_modalities")
+        return [
+            model.get("outputs"),
+            self.run.ours.get("protocols", {}).get(task),
+            *(config.get(name) for name in names),
+        ]
 
     def pieces(self, task: str, number: str, share: float = 1.0) -> Iterator[Piece]:
         """The single numbers of tasks that a number is the mean of."""
@@ -197,24 +291,81 @@ class ComparedRun:
 class RunPair:
     """Two runs, whose trials are matched once for each task."""
 
-    def __init__(self, a: ComparedRun, b: ComparedRun, across: Collection[str]) -> None:
+    def __init__(
+        self,
+        a: ComparedRun,
+        b: ComparedRun,
+        across: Collection[str],
+        *,
+        with_worst: bool = False,
+    ) -> None:
+        """``with_worst``: numbers are also tested with what is lost at its worst."""
         self.a, self.b, self._across = a, b, across
+        self._with_worst = with_worst
         self._matched: dict[str, Matched | None] = {}
+        self._plans: dict[str, tuple[TaskRow, TaskRow]] = {}
+
+    def plans(self, task: str) -> tuple[TaskRow, TaskRow]:
+        """The definitions of the score sets of a task in both runs."""
+        if task not in self._plans:
+            first, second = self.a.tasks.get(task), self.b.tasks.get(task)
+            self._plans[task] = (
+                {} if first is None else first.plan,
+                {} if second is None else second.plan,
+            )
+        return self._plans[task]
 
     def matched(self, task: str) -> Matched | None:
         if task not in self._matched:
             first, second = self.a.scores(task), self.b.scores(task)
             self._matched[task] = (
-                None if first is None or second is None else Matched.of(first, second)
+                None
+                if first is None or second is None
+                else Matched.of(first, second, self._alike(task, first, second))
             )
         return self._matched[task]
+
+    def _alike(self, task: str, a: TaskScores, b: TaskScores) -> Alike:
+        """Whether trials were asked the same: their samples, and what a task makes of
+        them. The wire form does not count, nor do parameters and a system instruction:
+        models differ in them."""
+
+        def same_sample(at: int, other: int) -> bool:
+            return a.digests[at] == b.digests[other]
+
+        if PROMPTS in self._across:
+            return lambda at, other: (
+                same_sample(at, other) or a.rest(at) == b.rest(other) != ""
+            )
+        templates = [run.template(task) for run in (self.a, self.b)]
+        has_same_words = templates[0] == templates[1]
+        is_asked_alike = self.a.manner(task) == self.b.manner(task)
+        is_partial = any(
+            run.tasks[task].config.get("partial_output") for run in (self.a, self.b)
+        )
+        if has_same_words and (is_partial or not is_asked_alike):
+            # requests differ, but not in the words of the task
+            return same_sample
+        follow_ups = [one.get("protocol") for one in templates]
+
+        def same_request(at: int, other: int) -> bool:
+            if not same_sample(at, other):
+                return False
+            asked = (a.request(at), b.request(other))
+            if not all(asked):
+                return True
+            return asked[0] == asked[1] and follow_ups[0] == follow_ups[1]
+
+        return same_request
 
     def compare(self, row: NumberRow, within: set[TrialName] | None = None) -> Compared:
         """A number between both runs; of a slice, ``within`` are its trials."""
         first, other = self.a.run.results, self.b.run.results
         inside = tasks_inside(row.task, {**self.b.members, **self.a.members})
         asked = sorted(inside & self.a.asked & self.b.asked)
-        why = unlike(first, other, asked, row.metric, across=self._across)
+        why = unlike(
+            first, other, asked, row.metric, across=self._across, plans=self.plans
+        )
         pieces = list(self.a.pieces(row.task, row.metric))
         found = [
             one for piece in pieces if (one := self._find(piece, within)) is not None
@@ -224,6 +375,8 @@ class RunPair:
         for piece, _, pairs in sorted(found, key=lambda one: one.pairs.trials):
             by_task[piece.task] = pairs
         left_out = sum((pairs.left_out for pairs in by_task.values()), Counter[str]())
+        of_a = sum((pairs.of_a for pairs in by_task.values()), Counter[str]())
+        of_b = sum((pairs.of_b for pairs in by_task.values()), Counter[str]())
         left_out[TASKS] = (
             len({piece.task for piece in pieces} - by_task.keys())
             if row.is_group
@@ -233,18 +386,22 @@ class RunPair:
             pairs=sum(pairs.trials for pairs in by_task.values()),
             samples=sum(pairs.samples for pairs in by_task.values()),
             left_out=+left_out,
+            lacking=(of_a, of_b),
+            lost=self._lost(pieces, found),
+            lacks_trials=len(found) < len(pieces)
+            or any(one.pairs.lost for one in found),
         )
         paired = [one for one in found if one.pairs.trials]
         aspects = {
             one.aspect
             for task in asked
-            for one in differences(first, other, task, row.metric)
+            for one in differences(first, other, task, row.metric, self.plans)
         }
         # an aggregator of a plugin, which may not be installed
         with Caught() as failure:
             if (
-                "judge" in aspects
-                and {"judge", "protocol"}.issuperset(aspects)
+                not aspects.isdisjoint(("judge", JUDGE_PARAMETERS))
+                and {"judge", JUDGE_PARAMETERS, "protocol"}.issuperset(aspects)
                 and within is None
             ):
                 known = replace(known, shift=self._shift(paired))
@@ -253,9 +410,16 @@ class RunPair:
             if paired:
                 test = self._test(paired)
                 bounds = None if test is None else self._bounds(paired)
+                is_whole = len(found) == len(pieces)
+                worst = (
+                    self._worst(found, row)
+                    if self._with_worst and test and is_whole
+                    else None
+                )
                 return replace(
                     known,
                     test=test,
+                    worst=worst,
                     bounds=bounds,
                     why="" if test else "it has no value over the pairs",
                 )
@@ -273,7 +437,8 @@ class RunPair:
             return replace(
                 known,
                 is_unlike=True,
-                why="every sample was asked in other words, or is answered otherwise",
+                why="every sample was asked in other words, or has other right answers "
+                "(--across prompts compares other words)",
             )
         return replace(known, why="no trial has a score in both runs")
 
@@ -287,7 +452,9 @@ class RunPair:
         ):
             return None
         matched = (
-            Matched.of(a, b, within) if within is not None else self.matched(piece.task)
+            Matched.of(a, b, self._alike(piece.task, a, b), within)
+            if within is not None
+            else self.matched(piece.task)
         )
         return (
             None
@@ -321,6 +488,42 @@ class RunPair:
         return compare_by_draws(
             found[0].pairs.a, found[0].pairs.b, aggregator, options, widths[0]
         )
+
+    def _worst(self, found: Sequence[Found], row: NumberRow) -> Paired | None:
+        """The test with lost trials at their worst for the second run."""
+        ends: tuple[End, End] = (1, 0) if row.higher_is_better else (0, 1)
+        whole = []
+        for one in found:
+            a, b = self.a.scores(one.piece.task), self.b.scores(one.piece.task)
+            assert a is not None and b is not None
+            number = one.piece.number
+            pairs = one.pairs.completed((a.columns[number], b.columns[number]), ends)
+            if pairs is None:
+                return None
+            if pairs.trials:
+                whole.append(one._replace(pairs=pairs))
+        return self._test(whole)
+
+    def _lost(self, pieces: Sequence[Piece], found: Sequence[Found]) -> Lost:
+        """What is lost in one run only, of the piece of which the second run lacks the
+        most."""
+        pairs = {one.piece: one.pairs for one in found}
+        counts = [_NOTHING]
+        for piece in pieces:
+            a, b = self.a.scores(piece.task), self.b.scores(piece.task)
+            first = [] if a is None else a.statuses.get(piece.number, [])
+            second = [] if b is None else b.statuses.get(piece.number, [])
+            if piece not in pairs:
+                counts.append(Lost(second.count("scored"), first.count("scored")))
+                continue
+            in_a = in_b = 0
+            for at, other in pairs[piece].lost:
+                has_a = at is not None and first[at] == "scored"
+                has_b = other is not None and second[other] == "scored"
+                in_a += has_b and not has_a
+                in_b += has_a and not has_b
+            counts.append(Lost(in_a, in_b))
+        return max(counts, key=lambda one: one.in_b)
 
     def _bounds(self, found: Sequence[Found]) -> Interval | None:
         low = high = 0.0
@@ -360,7 +563,7 @@ class RunPair:
                     answer is not None and answer == second.get(b.names[other])
                 ].append((at, other))
             for into, both in zip((others, alike), sorted_out, strict=True):
-                kept = Matched(both, (), (), 0)
+                kept = Matched(both)
                 pairs = Pairs.of(a, b, piece.number, kept)
                 if pairs.trials:
                     into.append(Found(piece, kept, pairs))

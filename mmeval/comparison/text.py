@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from mmeval.comparison.compare import Comparison, Options
+from mmeval.comparison.gates import Gate
 from mmeval.comparison.number import Number
 from mmeval.comparison.pairing import ASKED_OTHERWISE, NOT_ASKED
 from mmeval.comparison.ranking import ALPHA, RankedRun, Ranking
-from mmeval.comparison.run_pair import ONE_SIDED
+from mmeval.comparison.run_pair import ONE_SIDED, TASKS
 from mmeval.report.short_table import number_text
 from mmeval.results.layout import Cell, Table
 from mmeval.wording import counted, printable, some
@@ -18,10 +19,16 @@ from mmeval.wording import counted, printable, some
 _LABEL = 10
 _MOST_NAMED = 3
 _WIDEST_CELL = 9
-_REASONS = {
-    NOT_ASKED: "asked in one run only",
+_OF_BOTH = {
     ASKED_OTHERWISE: "asked differently",
-    "tasks": "tasks of a group without pairs",
+    TASKS: "tasks of a group without pairs",
+}
+"""The reasons that concern no run more than the other."""
+_WHY_FAILED = {
+    "worse": "worse",
+    "not_shown": "not shown to be within it",
+    "lost": "lost trials might hide it",
+    "untested": "not tested",
 }
 
 
@@ -31,6 +38,11 @@ def comparison_text(found: Comparison, width: int) -> str:
     lines = [
         *_wrapped("same", ", ".join(found.changes.same) or "nothing", width),
         *_wrapped("changed", "; ".join(changed) or "nothing", width),
+        *(
+            line
+            for text in found.changes.counted
+            for line in _wrapped("counted", text, width)
+        ),
         "",
         *_table(found),
         *(line for note in _notes(found) for line in _folded(note, width)),
@@ -175,7 +187,9 @@ def _notes(found: Comparison) -> Iterator[str]:
         )
     alike: dict[str, list[str]] = {}
     for number in found.numbers:
-        if not _one_sided(number) and (note := "; ".join(_of_number(number))):
+        if not _one_sided(number) and (
+            note := "; ".join(_of_number(number, found.names[0]))
+        ):
             alike.setdefault(note, []).append(_named(number))
     for note, those in alike.items():
         more = (
@@ -191,22 +205,30 @@ def _notes(found: Comparison) -> Iterator[str]:
             )
             yield f"{_named(number)}: to see {options.detect:g}: {needed}."
     if found.gate is not None:
-        gate = found.gate
-        yield (
-            f"--{gate.name} {gate.margin:g}: "
-            + (
-                "passed"
-                if gate.passed
-                else f"failed by {_places([_place(one) for one in gate.failed])}"
-            )
-            + "."
+        yield from _of_gate(found.gate)
+
+
+def _of_gate(gate: Gate) -> Iterator[str]:
+    by_reason: dict[str, list[str]] = {}
+    for row in gate.failed:
+        by_reason.setdefault(str(row["reason"]), []).append(_place(row))
+    lead = f"--{gate.name} {gate.margin:g}"
+    if gate.passed:
+        yield f"{lead}: passed."
+    elif not gate.tested:
+        yield f"{lead}: failed, as nothing could be tested."
+    else:
+        failed = (
+            f"{_places(places)} ({_WHY_FAILED[reason]})"
+            for reason, places in by_reason.items()
         )
-        if gate.too_weak:
-            yield (
-                f"Too weak to see {gate.margin:g}: "
-                f"{_places([_place(one) for one in gate.too_weak])}. More samples are "
-                "needed."
-            )
+        yield f"{lead}: failed by {'; '.join(failed)}."
+    if gate.too_weak:
+        yield (
+            f"Too weak to see {gate.margin:g}: "
+            f"{_places([_place(one) for one in gate.too_weak])}. More samples are "
+            "needed."
+        )
 
 
 def _place(row: dict[str, object]) -> str:
@@ -227,17 +249,9 @@ def _one_sided(number: Number) -> bool:
     return number.why == ONE_SIDED
 
 
-def _of_number(number: Number) -> Iterator[str]:
+def _of_number(number: Number, reference: str) -> Iterator[str]:
     if number.left_out and not number.slice:
-        reasons = Counter(
-            {
-                _REASONS.get(reason, reason): count
-                for reason, count in number.left_out.items()
-            }
-        )
-        yield "no pair: " + ", ".join(
-            f"{count:,} {reason}" for reason, count in reasons.items()
-        )
+        yield "no pair: " + ", ".join(_lacking(number, reference))
         if number.bounds is not None and number.bounds != (
             number.difference,
             number.difference,
@@ -265,6 +279,23 @@ def _of_number(number: Number) -> Iterator[str]:
             f"over {shift['pairs']:,} answers "
             f"that are the same{others}"
         )
+
+
+def _lacking(number: Number, reference: str) -> Iterator[str]:
+    """Why trials are in no pair, by reason and by the run that it concerns."""
+    sides = (
+        (number.lacking["a"], reference, number.run),
+        (number.lacking["b"], number.run, reference),
+    )
+    for lacking, run, other in sides:
+        for reason, count in lacking.items():
+            if reason == NOT_ASKED:
+                yield f"{count:,} asked in {other} only"
+            else:
+                yield f"{count:,} {reason} in {run}"
+    for reason, words in _OF_BOTH.items():
+        if number.left_out.get(reason):
+            yield f"{number.left_out[reason]:,} {words}"
 
 
 def _ranking(
@@ -375,7 +406,8 @@ def tables_of_comparison(found: Comparison) -> list[Table]:
     rows = [_row(number) for number in found.numbers]
     same = f"Same: {', '.join(found.changes.same) or 'nothing'}."
     changed = "; ".join(_change(found, at) for at in range(len(found.changes.changed)))
-    notes = (same, f"Changed: {changed or 'nothing'}.", *_notes(found))
+    counted_so = (f"Counted: {text}." for text in found.changes.counted)
+    notes = (same, f"Changed: {changed or 'nothing'}.", *counted_so, *_notes(found))
     tables = [
         Table(
             f"Compared with {found.names[0]}",

@@ -4,18 +4,46 @@ protocol, the definition of the metric, and its judges."""
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, Final, Literal, NamedTuple
 
 from mmeval.wording import some
 
-Aspect = Literal["version", "data", "protocol", "definition", "judge"]
+Aspect = Literal[
+    "version", "data", "protocol", "definition", "judge", "judge parameters"
+]
+Plans = Callable[[str], tuple[Mapping[str, Any], Mapping[str, Any]]]
+"""The definitions of the score sets of a task in both runs, empty where a run has
+none."""
+
+JUDGE_PARAMETERS: Final = "judge parameters"
+_OF_A_JUDGE: tuple[Aspect, Aspect] = ("judge", JUDGE_PARAMETERS)
+_NOT_WHO_JUDGES = ("model", "base_url", "backend")
+"""What an identity says besides who judges: the name, which is compared as it was
+served, and where the model runs."""
+_PARAMETERS = frozenset(
+    (
+        "chat_template",
+        "chat_template_args",
+        "convert",
+        "dtype",
+        "endpoint",
+        "image_detail",
+        "image_response_format",
+        "max_length",
+        "max_tokens_field",
+        "outputs",
+        "response_format",
+        "send_seed",
+    )
+)
+"""What an identity says of how a model is asked, and not of which one it is."""
 
 
 class Difference(NamedTuple):
-    """One way in which two numbers were made differently, and the reason in words. Of a
-    definition ``before`` and ``now`` hold what differs: the version, the aggregation,
-    switches by name."""
+    """One way in which two numbers were made differently, and the reason in words.
+    ``before`` and ``now`` hold what differs of a definition (the version, the
+    aggregation, switches by name) and of who judges and how."""
 
     aspect: Aspect
     reason: str
@@ -30,19 +58,29 @@ def unlike(
     output: str,
     *,
     across: Collection[str] = (),
+    plans: Plans = lambda _task: ({}, {}),
 ) -> str:
     """Why a number of a results file does not compare with a later file's; else empty.
     The files are given as their content, the number by its tasks and its name. A
     derived number compares if all of its pieces do. The aspects in ``across`` may
-    differ."""
-    found = (one for task in tasks for one in differences(first, other, task, output))
-    return next((one.reason for one in found if one.aspect not in across), "")
+    differ; that of the judge is also that of its parameters."""
+    allowed = {*across, *(_OF_A_JUDGE if "judge" in across else ())}
+    for task in tasks:
+        for one in differences(first, other, task, output, plans):
+            if one.aspect not in allowed:
+                return one.reason
+    return ""
 
 
 def differences(
-    first: Mapping[str, Any], other: Mapping[str, Any], task: str, output: str
+    first: Mapping[str, Any],
+    other: Mapping[str, Any],
+    task: str,
+    output: str,
+    plans: Plans = lambda _task: ({}, {}),
 ) -> Iterator[Difference]:
-    """All ways in which a task's number was made differently, its pieces included."""
+    """All ways in which a task's number was made differently, its pieces included.
+    Without ``plans`` a judge is known by its name alone."""
     before, now = first.get("mmeval", {}), other.get("mmeval", {})
     versions = [document.get("versions", {}).get(task) for document in (first, other)]
     if versions[0] != versions[1]:
@@ -80,24 +118,87 @@ def differences(
             "definition", f"the metric differs in {some(changed, 3)}", *sides
         )
     judged_now = judges_of(now, task, new)
-    if judged_now is not None and judged_now != (judges_of(before, task, old) or set()):
-        yield Difference("judge", "it was judged by another judge")
+    is_named_alike = judged_now == (judges_of(before, task, old) or set())
+    if judged_now is not None:
+        if not is_named_alike:
+            yield Difference("judge", "it was judged by another judge")
+        for one in _judged_differently(plans(task), _name_of(now, task, output)):
+            if is_named_alike or one.aspect != "judge":
+                yield one
     for piece in new.get("pieces", ()):
         if piece != output:
-            yield from differences(first, other, task, piece)
+            yield from differences(first, other, task, piece, plans)
+
+
+def _judged_differently(
+    plans: tuple[Mapping[str, Any], Mapping[str, Any]], metric: str
+) -> Iterator[Difference]:
+    """How judges of one name differ all the same, as the score sets know them."""
+    sides = [judging_roles(plan, metric) for plan in plans]
+    if not all(sides):
+        return
+    for which, aspect in enumerate(_OF_A_JUDGE):
+        before, now = (
+            {
+                f"{role} {name}" if role != "judge" else name: value
+                for role, known in side.items()
+                for name, value in known[which].items()
+            }
+            for side in sides
+        )
+        changed = [
+            name for name in {**before, **now} if before.get(name) != now.get(name)
+        ]
+        if not changed:
+            continue
+        reason = (
+            "the judge of this name is another one"
+            if aspect == "judge"
+            else "its judge was asked in another way"
+        )
+        yield Difference(
+            aspect,
+            f"{reason}: {some(changed, 3)}",
+            {name: before.get(name) for name in changed},
+            {name: now.get(name) for name in changed},
+        )
+
+
+def judging_roles(
+    plan: Mapping[str, Any], metric: str
+) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+    """By role of a metric: which model judges, besides its name, and its
+    parameters."""
+    found = {}
+    for entry in plan.get("metrics", ()):
+        if entry.get("metric") != metric:
+            continue
+        for role, identity in entry.get("roles", {}).items():
+            model, parameters = {}, dict(plan.get("role_params", {}).get(role, {}))
+            for name, value in identity.items():
+                if name in _PARAMETERS:
+                    parameters[name] = value
+                elif name not in _NOT_WHO_JUDGES and value not in ("", None):
+                    model[name] = value
+            found[role] = (model, parameters)
+    return found
+
+
+def _name_of(ours: Mapping[str, Any], task: str, output: str) -> str:
+    """The name of the metric that gives a number."""
+    metrics: Mapping[str, Mapping[str, Any]] = ours.get("metrics", {}).get(task, {})
+    for name, metric in metrics.items():
+        if output in metric.get("outputs", (name,)):
+            return name
+    return ""
 
 
 def metric_of(ours: Mapping[str, Any], task: str, output: str) -> Mapping[str, Any]:
     """The metric of a number, as the results file defines it."""
-    metrics: Mapping[str, Mapping[str, Any]] = ours.get("metrics", {}).get(task, {})
-    return next(
-        (
-            metric
-            for name, metric in metrics.items()
-            if output in metric.get("outputs", (name,))
-        ),
-        {},
+    found: Mapping[str, Any] = (
+        ours.get("metrics", {}).get(task, {}).get(_name_of(ours, task, output), {})
     )
+    return found
 
 
 def range_of(metric: Mapping[str, Any]) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.scoring.score_set import FINISHED, ROWS, lines_so_far
+from mmeval.scoring.score_set import FINISHED, PLAN, ROWS, lines_so_far
 from mmeval.scoring.verdict_log import FILE as VERDICTS
 from mmeval.scoring.votes import with_votes
 from mmeval.store.journal import Journal
@@ -22,7 +22,7 @@ from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted, every_trial, trial_key
 from mmeval.store.run_folder import RunFolder
 from mmeval.store.shard import shards_of
-from mmeval.store.task_records import trial_rows
+from mmeval.store.task_records import recorded_trials, trial_rows
 from mmeval.system.json_lines import line_at, read_rows, unsealed, unsealed_document
 from mmeval.wording import file_name, some
 
@@ -66,26 +66,38 @@ class StoredTask:
         names = self.config.get("breakdown") or ()
         return (names,) if isinstance(names, str) else tuple(map(str, names))
 
-    def score_rows(self) -> Iterator[TaskRow]:
+    @property
+    def plan(self) -> TaskRow:
+        """The definition of the score set; empty where there is none, or a damaged
+        one."""
+        if self.score_set is None:
+            return {}
+        try:
+            return unsealed_document(json.loads((self.score_set / PLAN).read_bytes()))
+        except (OSError, ValueError):
+            return {}
+
+    def score_rows(self, damaged: list[int] | None = None) -> Iterator[TaskRow]:
         """Each trial's score rows, also of unfinished scoring; none if nothing is
-        scored."""
+        scored. ``damaged`` gets the numbers of damaged lines of a finished set."""
         if self.score_set is not None:
-            yield from (row for _, row in _score_rows(self.score_set))
+            yield from (row for _, row in _score_rows(self.score_set, damaged))
 
     def samples(self) -> Iterator[TaskRow]:
         """The samples as recorded, in no order; one that changed meanwhile appears
         again."""
         return (row["sample"] for row in self.sample_rows())
 
-    def sample_rows(self) -> Iterator[TaskRow]:
+    def sample_rows(self, damaged: list[int] | None = None) -> Iterator[TaskRow]:
         """The samples, each with its place in the data set (``i``) and its digest
-        (``d``)."""
-        return (
-            row
-            for _, row in read_rows(
-                self.folder / "samples" / f"{file_name(self.name)}.jsonl"
-            )
-        )
+        (``d``). ``damaged`` gets the numbers of damaged lines."""
+        file = self.folder / "samples" / f"{file_name(self.name)}.jsonl"
+        return (row for _, row in read_rows(file, damaged))
+
+    def trial_rows(self) -> Iterator[TaskRow]:
+        """The rows of trials as they were recorded: later ones of a trial stand for
+        it."""
+        return recorded_trials(self.folder, self.name)
 
     def trials(self, wanted: Wanted = every_trial) -> Iterator[StoredTrial | None]:
         """Each wanted trial in its latest form in data set order, then None for each
@@ -269,18 +281,22 @@ def _keyed(rows: Iterator[tuple[int, TaskRow]]) -> Iterator[tuple[int, int, Task
     return ((trial_key(row["i"], row["n"]), offset, row) for offset, row in rows)
 
 
-def _score_rows(folder: Path) -> Iterator[tuple[int, TaskRow]]:
+def _score_rows(
+    folder: Path, damaged: list[int] | None = None
+) -> Iterator[tuple[int, TaskRow]]:
     """A set's score rows, each with the place of its line, also of unfinished
     scoring."""
     places: deque[int] = deque()
-    for row in with_votes(_placed_rows(folder, places)):
+    for row in with_votes(_placed_rows(folder, places, damaged)):
         yield places.popleft(), row
 
 
-def _placed_rows(folder: Path, places: deque[int]) -> Iterator[dict[str, Any]]:
+def _placed_rows(
+    folder: Path, places: deque[int], damaged: list[int] | None = None
+) -> Iterator[dict[str, Any]]:
     """A set's score rows; the place of each line joins ``places``."""
     if not (folder / ROWS).is_file():
-        for place, row in read_rows(folder / FINISHED):
+        for place, row in read_rows(folder / FINISHED, damaged):
             places.append(place)
             yield row
         return

@@ -143,7 +143,7 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
                     status,
                     cluster=cluster,
                     labels=labels,
-                    faulty=_is_faulty(row),
+                    faulty=is_faulty(row),
                 )
             elif score is None:
                 column.add(
@@ -174,7 +174,7 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
                 column.add(sample, repeat, known, cluster=cluster, labels=labels)
 
 
-def _is_faulty(row: Mapping[str, Any]) -> bool:
+def is_faulty(row: Mapping[str, Any]) -> bool:
     """Whether a trial could not be asked because of its sample's own data."""
     return bool(row.get("error", {}).get("kind") == "bad_sample")
 

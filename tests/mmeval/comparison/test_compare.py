@@ -439,7 +439,7 @@ def test_what_changed_is_named_and_the_rest_is_the_same(tmp_path: Path) -> None:
         (
             {"identity": {"model": {"weights": "b"}}},
             "weights",
-            ("weights a", "weights b"),
+            ("a", "b"),
         ),
         (
             {"identity": {"model": {"weights": "a"}, "seed": 1}},
@@ -451,7 +451,11 @@ def test_what_changed_is_named_and_the_rest_is_the_same(tmp_path: Path) -> None:
             "generation",
             ("none", "temperature"),
         ),
-        ({"config": {"prompt": "Well: {{ input }}"}}, "prompts", ("", "")),
+        (
+            {"config": {"prompt": "Well: {{ input }}"}},
+            "prompts",
+            ("none", "Well: {{ input }}"),
+        ),
         ({"config": {"dataset_path": "other"}}, "data", ("none", "other")),
         (
             {
@@ -461,7 +465,7 @@ def test_what_changed_is_named_and_the_rest_is_the_same(tmp_path: Path) -> None:
                 }
             },
             "judge",
-            ("none", "judge j-2"),
+            ("none", "j-2"),
         ),
         (
             {

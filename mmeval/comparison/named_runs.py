@@ -1,0 +1,98 @@
+"""Runs as a command names them: a folder, or several that count as repeats of one
+model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.errors import UsageError
+from mmeval.results.compare import judges_in
+from mmeval.results.stored_run import StoredRun, run_folder
+from mmeval.wording import some
+
+_MAY_DIFFER = frozenset(("seed", "base_url", "answers"))
+"""What an identity says of one repeat: its seed, where it was made, and the answers of
+a run that replays some."""
+
+
+class NamedRuns(NamedTuple):
+    """A run, or several runs of one model, and the name they were given; empty for
+    none."""
+
+    name: str
+    runs: tuple[StoredRun, ...]
+
+
+def named_runs(given: str | Path) -> NamedRuns:
+    """The runs of ``RUN`` or ``NAME=RUN,RUN``.
+
+    Raises MissingDataError where there is no run, UsageError for one that has no
+    results, and for runs that are no repeats of each other.
+    """
+    name, equals, rest = str(given).partition("=")
+    is_one_folder = not equals or Path(given).exists()
+    if is_one_folder:
+        return NamedRuns("", (_with_results(Path(given)),))
+    folders = [folder for folder in rest.split(",") if folder]
+    if not name or not folders:
+        raise UsageError(f"{given}: write NAME=RUN,RUN for the repeats of one model")
+    runs = tuple(_with_results(Path(folder)) for folder in folders)
+    places = [run.folder.resolve() for run in runs]
+    for folder, place in zip(folders, places, strict=True):
+        if places.count(place) > 1:
+            raise UsageError(f"{name}: {folder} is named twice; it counts once")
+    for run in runs[1:]:
+        if apart := _unlike(runs[0], run):
+            raise UsageError(
+                f"{name}: {run.folder} is no repeat of {runs[0].folder}: they differ "
+                f"in {some(apart, 4)}"
+            )
+    return NamedRuns(name, runs)
+
+
+def _with_results(folder: Path) -> StoredRun:
+    run = StoredRun(run_folder(folder))
+    if not run.results:
+        raise UsageError(
+            f"{run.folder} has no results yet: mmeval score {run.folder} gives "
+            "its numbers"
+        )
+    return run
+
+
+def _unlike(first: StoredRun, other: StoredRun) -> list[str]:
+    """What differs between two runs besides their seed and their answers."""
+    sides = [_setting(run) for run in (first, other)]
+    names = {**sides[0], **sides[1]}
+    return [name for name in names if sides[0].get(name) != sides[1].get(name)]
+
+
+def _setting(run: StoredRun) -> dict[str, Any]:
+    """All by which the answers and scores of a run are made, by name."""
+    identity: Mapping[str, Any] = run.record.get("identity", {})
+    found: dict[str, Any] = dict(_of_all_repeats(identity))
+    found["name of the model"] = run.model
+    found["judges"] = judges_in(run.ours, run.ours.get("judges", ()))
+    found["tasks"] = sorted(run.ours.get("protocols", {}))
+    for task in run.tasks:
+        found[f"task file of {task.name}"] = task.config
+        found[f"version of {task.name}"] = run.results.get("versions", {}).get(
+            task.name
+        )
+        found[f"scoring of {task.name}"] = _of_all_repeats(task.plan)
+        found[f"samples of {task.name}"] = run.ours.get("asked", {}).get(task.name)
+    return found
+
+
+def _of_all_repeats(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {
+            name: _of_all_repeats(item)
+            for name, item in value.items()
+            if name not in _MAY_DIFFER
+        }
+    if isinstance(value, list):
+        return [_of_all_repeats(item) for item in value]
+    return value
