@@ -4,6 +4,7 @@ as was and is."""
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ SHOWN = 60
 DAMAGE = "damaged records"
 """An aspect that is named only where there is something to say of it."""
 _MOST_NAMED = 3
+_DIGEST, _DIGEST_SHOWN = re.compile("[0-9a-f]{32,}"), 12
+"""A digest tells that something differs, and its first characters do."""
 
 
 @dataclass(frozen=True)
@@ -379,6 +382,7 @@ def _cut(text: str) -> str:
 def _word(value: Any) -> str:
     if value in _NOTHING:
         return "none"
-    if isinstance(value, str):
-        return " ".join(value.split())
-    return json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    words = " ".join(value.split())
+    return words[:_DIGEST_SHOWN] if _DIGEST.fullmatch(words) else words

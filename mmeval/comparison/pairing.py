@@ -176,10 +176,9 @@ class TaskScores:
         replayed ones."""
         found: dict[tuple[int, int], str] = {}
         for part, offset in zip(self.parts, self.offsets, strict=True):
-            for row in part.task.trial_rows():
-                key = row["x"][0][2] if row["x"] else ""
+            for index, repeat, key in part.task.first_calls():
                 if asked := _ASKED_BY_CONTENT.fullmatch(key):
-                    found[row["i"], row["n"] + offset] = asked[1]
+                    found[index, repeat + offset] = asked[1]
         return found
 
     def request(self, at: int) -> str:
@@ -287,6 +286,7 @@ class Pairs(NamedTuple):
     of_a: Counter[str]
     of_b: Counter[str]
     lost: Sequence[tuple[int | None, int | None]]
+    samples: int
 
     @classmethod
     def of(cls, a: TaskScores, b: TaskScores, number: str, matched: Matched) -> Pairs:
@@ -328,15 +328,12 @@ class Pairs(NamedTuple):
             a.columns[number].at([at for at, _ in places]),
             b.columns[number].at([at for _, at in places]),
         )
-        return cls(*own, +left_out, +of_a, +of_b, lost)
+        samples = len({a.names[at][0] for at, _ in places})
+        return cls(*own, +left_out, +of_a, +of_b, lost, samples)
 
     @property
     def trials(self) -> int:
         return len(self.a)
-
-    @property
-    def samples(self) -> int:
-        return len({row.sample for row in self.a})
 
     @property
     def values(self) -> tuple[Values, Values]:
@@ -369,7 +366,7 @@ class Pairs(NamedTuple):
                     labels=known.labels,
                     weight=known.weight if row is None else row.weight,
                 )
-        return Pairs(*sides, self.left_out, self.of_a, self.of_b, ())
+        return self._replace(a=sides[0], b=sides[1], lost=())
 
 
 def _rows(column: Scores, places: Sequence[int | None]) -> Sequence[ScoreRow | None]:

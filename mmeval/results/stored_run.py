@@ -22,7 +22,7 @@ from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted, every_trial, trial_key
 from mmeval.store.run_folder import RunFolder
 from mmeval.store.shard import shards_of
-from mmeval.store.task_records import recorded_trials, trial_rows
+from mmeval.store.task_records import first_calls, trial_rows
 from mmeval.system.json_lines import line_at, read_rows, unsealed, unsealed_document
 from mmeval.wording import file_name, some
 
@@ -94,10 +94,10 @@ class StoredTask:
         file = self.folder / "samples" / f"{file_name(self.name)}.jsonl"
         return (row for _, row in read_rows(file, damaged))
 
-    def trial_rows(self) -> Iterator[TaskRow]:
-        """The rows of trials as they were recorded: later ones of a trial stand for
-        it."""
-        return recorded_trials(self.folder, self.name)
+    def first_calls(self) -> Iterator[tuple[int, int, str]]:
+        """Sample, repeat and the key in the journal of the first call of each recorded
+        trial; later ones of a trial stand for it."""
+        return first_calls(self.folder, self.name)
 
     def trials(self, wanted: Wanted = every_trial) -> Iterator[StoredTrial | None]:
         """Each wanted trial in its latest form in data set order, then None for each

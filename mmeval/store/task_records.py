@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from pathlib import Path
@@ -21,6 +22,11 @@ from mmeval.system.json_lines import (
 )
 from mmeval.system.number_set import NumberSet
 from mmeval.wording import file_name
+
+_FIRST_CALL = re.compile(
+    rb'\{"i":(\d+),"n":(\d+),"d":"[0-9a-f]*","x":\[\["[^"]*","[^"]*","([^"\\]*)"'
+)
+"""The beginning of a trial's line, as ``keep_trial`` writes it."""
 
 
 class TaskRecords:
@@ -111,6 +117,22 @@ def recorded_trials(folder: Path, task: str) -> Iterator[dict[str, Any]]:
     """The rows of a task's trials as they were recorded: later ones of a trial stand
     for it."""
     return (row for _, row in read_rows(_files(folder, task)[1]))
+
+
+def first_calls(folder: Path, task: str) -> Iterator[tuple[int, int, str]]:
+    """Sample, repeat and the key in the journal of the first call of each recorded
+    trial; later ones of a trial stand for it.
+
+    Lines are not parsed, as that would take most of the time of a reader that wants
+    nothing else of them.
+    """
+    trial_file = _files(folder, task)[1]
+    if not trial_file.is_file():
+        return
+    with trial_file.open("rb") as lines:
+        for line in lines:
+            if found := _FIRST_CALL.match(line):
+                yield int(found[1]), int(found[2]), found[3].decode()
 
 
 def sample_rows(folder: Path, task: str) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -9,7 +9,7 @@ import pytest
 from mmeval.comparison.compare import Comparison, compare
 from mmeval.comparison.number import Number
 from mmeval.errors import MissingDataError, UsageError
-from tests.support.stored_run import Json, Told, text, write_run
+from tests.support.stored_run import Json, Told, rewritten, text, write_run
 
 METRIC: Json = {
     "outputs": ["right"],
@@ -365,6 +365,168 @@ def test_a_gate_that_could_not_see_its_margin_says_so(tmp_path: Path) -> None:
     assert passed.gate is not None and passed.gate.too_weak == ()
 
 
+GATES: list[dict[str, float]] = [{"fail_if_worse": 0.0}, {"fail_unless_within": 0.3}]
+
+
+def reasons(found: Comparison) -> list[str]:
+    assert found.gate is not None
+    return [row["reason"] for row in found.gate.failed]
+
+
+@pytest.mark.parametrize("gate", GATES, ids=["worse", "within"])
+def test_a_run_that_lost_half_of_its_trials_passes_no_gate(
+    gate: dict[str, Any], tmp_path: Path
+) -> None:
+    whole = run(tmp_path / "a", values([1.0] * 100))
+    half = run(
+        tmp_path / "b", [*values([1.0] * 50), *(failed(at) for at in range(50, 100))]
+    )
+    found = compare(whole, half, **gate)
+    assert (found.exit_code, reasons(found)) == (5, ["lost"])
+
+
+@pytest.mark.parametrize("gate", GATES, ids=["worse", "within"])
+def test_a_reference_that_lost_half_of_its_trials_is_no_excuse(
+    gate: dict[str, Any], tmp_path: Path
+) -> None:
+    half = run(
+        tmp_path / "a", [*values([0.0] * 50), *(failed(at) for at in range(50, 100))]
+    )
+    found = compare(half, run(tmp_path / "b", values([0.0] * 100)), **gate)
+    assert (found.exit_code, reasons(found)) == (5, ["lost"])
+
+
+@pytest.mark.parametrize("gate", GATES, ids=["worse", "within"])
+def test_one_lost_verdict_of_a_thousand_fails_no_gate(
+    gate: dict[str, Any], tmp_path: Path
+) -> None:
+    whole = run(tmp_path / "a", values([1.0] * 1_000))
+    other = run(tmp_path / "b", [told(None, 0), *values([1.0] * 1_000)[1:]])
+    found = compare(whole, other, **gate)
+    assert (found.exit_code, one(found).left_out) == (0, {"unscored": 1})
+
+
+@pytest.mark.parametrize("gate", GATES, ids=["worse", "within"])
+@pytest.mark.parametrize(("lost", "code"), [(1, (0, 5)), (50, (5, 5))])
+def test_lost_scores_without_a_range_are_counted(
+    gate: dict[str, Any], lost: int, code: tuple[int, int], tmp_path: Path
+) -> None:
+    scores = values([float(at % 2) for at in range(100)])
+    whole = run(tmp_path / "a", scores, metric={"range": None})
+    part = [*(failed(at) for at in range(lost)), *scores[lost:]]
+    found = compare(whole, run(tmp_path / "b", part, metric={"range": None}), **gate)
+    assert found.exit_code == code["fail_unless_within" in gate]
+
+
+def test_a_lost_trial_with_bounds_of_its_own_is_within_them(tmp_path: Path) -> None:
+    scores = values([0.5] * 40)
+    known = told(None, 0)
+    known.scores["right"]["bounds"] = [0.5, 0.5]
+    runs = (
+        run(tmp_path / "a", scores, metric={"range": None}),
+        run(tmp_path / "b", [known, *scores[1:]], metric={"range": None}),
+    )
+    found = compare(*runs, fail_if_worse=0.0)
+    assert (found.exit_code, reasons(found)) == (0, [])
+
+
+def test_where_a_lower_value_is_better_the_worst_one_is_the_highest(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        {
+            "task": "told",
+            "metric": "right",
+            "value": 0.5,
+            "n": 40,
+            "scored": 40,
+            "higher_is_better": False,
+        }
+    ]
+    whole = run(tmp_path / "a", values([0.0] * 40), results=rows)
+    half = [*values([0.0] * 20), *(failed(at) for at in range(20, 40))]
+    other = run(tmp_path / "b", half, results=rows)
+    assert reasons(compare(whole, other, fail_if_worse=0.0)) == ["lost"]
+    zero = one(compare(whole, other, failed="zero"))
+    assert (zero.difference, zero.verdict) == (0.5, "worse")
+
+
+@pytest.mark.parametrize("gate", GATES, ids=["worse", "within"])
+def test_a_gate_over_nothing_is_not_passed(
+    gate: dict[str, Any], tmp_path: Path
+) -> None:
+    whole = run(tmp_path / "a", values([1.0] * 8))
+    nothing = run(tmp_path / "b", [failed(at) for at in range(8)])
+    found = compare(whole, nothing, **gate)
+    assert found.gate is not None
+    assert (found.exit_code, found.gate.passed, found.gate.tested) == (5, False, 0)
+    assert reasons(found) == ["untested"]
+
+
+def test_what_is_worse_over_the_pairs_is_not_called_lost(tmp_path: Path) -> None:
+    whole = run(tmp_path / "a", values([1.0] * 40))
+    worse = run(tmp_path / "b", [failed(0), *values([0.0] * 40)[1:]])
+    assert reasons(compare(whole, worse, fail_if_worse=0.0)) == ["worse"]
+    within = compare(whole, worse, fail_unless_within=0.1)
+    assert reasons(within) == ["not_shown"]
+
+
+def test_a_failed_answer_counts_as_the_lowest_score_where_it_is_said_so(
+    tmp_path: Path,
+) -> None:
+    whole = run(tmp_path / "a", values([1.0] * 10))
+    part = run(tmp_path / "b", [failed(0), *values([1.0] * 10)[1:]])
+    found = compare(whole, part, failed="zero")
+    assert (one(found).pairs, one(found).difference) == (10, pytest.approx(-0.1))
+    assert one(found).left_out == {}
+    assert found.changes.counted
+    assert not compare(whole, part).changes.counted
+
+
+def test_a_sample_that_could_not_be_asked_is_no_failure_of_the_model(
+    tmp_path: Path,
+) -> None:
+    whole = run(tmp_path / "a", values([1.0]))
+    other = run(tmp_path / "b", [failed(0)])
+    assert one(compare(whole, other, failed="zero")).pairs == 1
+    (scores,) = other.rglob("scores.jsonl")
+    rewritten(scores, error={"kind": "bad_sample", "message": "no file"})
+    assert one(compare(whole, other, failed="zero")).pairs == 0
+
+
+def test_an_interval_that_leaves_out_0_without_a_find_says_why(tmp_path: Path) -> None:
+    metric = {"range": [0, 1], "version": "1", "aggregation": "mean"}
+    names = ("right", "other", "third", "fourth", "fifth")
+
+    def trials(wins: int) -> list[Told]:
+        found = values([0.0] * 40)
+        for at, trial in enumerate(found):
+            for name in names:
+                value = float(name == "right" and at < wins)
+                trial.scores[name] = {"value": value, "status": "scored"}
+        return found
+
+    rows = [
+        {"task": "told", "metric": name, "value": 0.5, "n": 40, "scored": 40}
+        for name in names
+    ]
+    metrics = {"told": {name: {**metric, "outputs": [name]} for name in names}}
+    runs = [
+        write_run(
+            tmp_path / name,
+            trials(wins),
+            results={"metrics": metrics, "results": rows},
+            model=name,
+        )
+        for name, wins in (("a", 0), ("b", 6))
+    ]
+    alone = one(compare(*runs, metrics="right"))
+    assert (alone.verdict, alone.why) == ("better", "")
+    found = compare(*runs, metrics="all").numbers[0]
+    assert found.ci95 is not None and found.ci95[0] > 0
+    assert (found.verdict, "several tests" in found.why) == ("not_seen", True)
+
+
 def test_two_gates_at_once_are_refused(tmp_path: Path) -> None:
     runs = [run(tmp_path / name, values([1.0])) for name in "ab"]
     with pytest.raises(UsageError, match="choose one"):
@@ -499,6 +661,68 @@ def test_each_thing_that_changed_has_its_name(
     )
 
 
+def test_no_word_stands_for_itself_and_nothing_for_nothing(tmp_path: Path) -> None:
+    runs = [
+        write_run(
+            tmp_path / name,
+            values([1.0]),
+            results={"metrics": {"told": {"right": METRIC}}},
+            config={"generation_kwargs": options},
+            model="m",
+            identity={"model": {"weights": weights}},
+        )
+        for name, weights, options in (("a", "", {}), ("b", "0123456789", None))
+    ]
+    (change,) = compare(*runs).changes.changed
+    assert (change.what, change.before, change.now) == (
+        "weights",
+        "none",
+        "0123456789",
+    )
+
+
+def test_long_prompts_are_shown_from_the_first_word_that_differs(
+    tmp_path: Path,
+) -> None:
+    before, now = (f"{'Look at the picture. ' * 20}Say {word}." for word in ("a", "b"))
+    runs = [
+        write_run(
+            tmp_path / name,
+            values([1.0]),
+            results={"metrics": {"told": {"right": METRIC}}},
+            config={"prompt": prompt},
+            model="m",
+        )
+        for name, prompt in (("a", before), ("b", now))
+    ]
+    (change,) = compare(*runs).changes.changed
+    assert (change.what, change.before, change.now) == ("prompts", "…a.", "…b.")
+
+
+def test_a_reason_names_the_run_that_it_concerns(tmp_path: Path) -> None:
+    a = [told(1.0, 0), failed(1), told(None, 2), told(1.0, 3), told(1.0, 5)]
+    b = [told(1.0, 0), failed(1), told(1.0, 2), failed(3), told(1.0, 4)]
+    number = compared(tmp_path, a, b)
+    assert number.left_out == {"failed": 2, "unscored": 1, "not_asked": 2}
+    assert number.lacking == {
+        "a": {"failed": 1, "unscored": 1, "not_asked": 1},
+        "b": {"failed": 2, "not_asked": 1},
+    }
+
+
+def test_other_words_are_compared_only_across_the_prompts(tmp_path: Path) -> None:
+    a = values([1.0] * 4)
+    b = [
+        replace(one, digest=f"{at + 9:032x}", asked=[text("Well?")])
+        for at, one in enumerate(a)
+    ]
+    b[0] = replace(b[0], references=[[text("another right answer")]])
+    runs = (run(tmp_path / "a", a), run(tmp_path / "b", b))
+    assert one(compare(*runs)).left_out == {"asked_otherwise": 4}
+    across = one(compare(*runs, across=["prompts"]))
+    assert (across.pairs, across.left_out) == (3, {"asked_otherwise": 1})
+
+
 def test_several_runs_are_ranked_and_what_is_not_told_apart_stands_together(
     tmp_path: Path,
 ) -> None:
@@ -544,6 +768,7 @@ def test_the_samples_needed_are_there_where_a_difference_is_to_be_seen(
         {"alpha": 5},
         {"detect": 0},
         {"fail_if_worse": -1},
+        {"failed": "one"},
         {"fail_unless_within": math.nan},
     ],
     ids=str,

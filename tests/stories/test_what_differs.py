@@ -1,0 +1,274 @@
+"""Runs that differ in something besides their model: each difference has its own word,
+with the run that it concerns."""
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cli import QUIET, mmeval, openai
+from tests.support.judges import judge, judge_server
+from tests.support.mock_openai_server import MockServer
+from tests.support.task_folder import write_rows
+
+ROWS = 12
+TASK = """\
+task: greet
+dataset_path: data
+{more}metric_list:
+  - metric: {metric}
+metadata: {{version: 1}}
+"""
+JUDGE = """\
+import json, sys
+
+def say(kind, **fields):
+    print(json.dumps({{"type": kind, **fields}}), flush=True)
+
+say("hello", protocol=1, name="j", takes=["text"], gives=["text"], mode="single")
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "load":
+        say("ready")
+    elif message["type"] == "generate":
+        for row, _ in enumerate(message["rows"]):
+            text = json.dumps({{"reason": "so", "met": "{met}"}})
+            parts = [{{"kind": "text", "text": text}}]
+            say("answer", id=message["id"], row=row, parts=parts)
+        say("done", id=message["id"])
+    else:
+        break
+"""
+
+
+class Runs:
+    """Runs of the task ``greet`` in a folder, by the model of a server."""
+
+    def __init__(self, folder: Path, *, metric: str = "exact_match") -> None:
+        self.folder, self._metric = folder, metric
+        write_rows(
+            folder / "data",
+            *(
+                {
+                    "id": f"{number}",
+                    "input": f"Greet guest {number % 2}{number}.",
+                    "reference": "Hello",
+                    "rubric": ["It greets."],
+                }
+                for number in range(ROWS)
+            ),
+        )
+
+    def run(self, server: MockServer, name: str, *flags: str, more: str = "") -> Path:
+        """Ask the task once; ``more`` is added to its file."""
+        task = self.folder / "greet.yaml"
+        task.write_text(TASK.format(metric=self._metric, more=more))
+        done = mmeval(
+            *("--tasks", task, "--output_path", self.folder / "runs"),
+            *("--run_id", name, *openai(server), *QUIET, *flags),
+            *("--retry_on_error", "0"),
+        )
+        assert done.code in (0, 3), done.err
+        return self.folder / "runs/m" / name
+
+
+@contextmanager
+def model(folder: Path, **options: Any) -> Iterator[MockServer]:
+    """A model that greets."""
+    folder.mkdir(exist_ok=True)
+    file = folder / "model.jsonl"
+    file.write_text(json.dumps({"reply": "Hello"}) + "\n")
+    with MockServer(replies=str(file), **options) as server:
+        yield server
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    return Runs(tmp_path)
+
+
+def compared(*words: str | Path) -> dict[str, Any]:
+    done = mmeval("compare", *words, "--report", "false", "--format", "json")
+    found: dict[str, Any] = json.loads(done.out)
+    return found
+
+
+def changed(found: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    return {row["what"]: (row["before"], row["now"]) for row in found["changed"]}
+
+
+def text(*words: str | Path) -> str:
+    done = mmeval("compare", *words, "--report", "false")
+    return " ".join(done.out.split())
+
+
+def test_a_failed_half_shuts_both_gates_and_is_pinned_on_the_run_that_failed(
+    runs: Runs,
+) -> None:
+    with model(runs.folder) as sound, model(runs.folder, poison="guest 1") as poisoned:
+        whole = runs.run(sound, "whole")
+        half = runs.run(poisoned, "half")
+    for gate in (("--fail_if_worse", "0"), ("--fail_unless_within", "0.5")):
+        found = compared(whole, half, *gate)
+        (failed,) = found["gate"]["failed"]
+        assert (found["exit_code"], failed["reason"]) == (5, "lost")
+    assert found["numbers"][0]["lacking"] == {"a": {}, "b": {"failed": 6}}
+    assert "6 failed in m (half)" in text(whole, half)
+    assert "6 failed in m (half)" in text(half, whole)
+
+
+def test_a_failed_half_counts_as_wrong_where_it_is_said_so(runs: Runs) -> None:
+    with model(runs.folder) as sound, model(runs.folder, poison="guest 1") as poisoned:
+        whole = runs.run(sound, "whole")
+        half = runs.run(poisoned, "half")
+    found = compared(whole, half, "--failed", "zero")
+    (number,) = found["numbers"]
+    assert (number["pairs"], number["difference"]) == (ROWS, -0.5)
+    assert "worst score" in text(whole, half, "--failed", "zero")
+
+
+def test_another_judge_behind_one_name_is_not_blamed_on_the_model(
+    tmp_path: Path,
+) -> None:
+    runs = Runs(tmp_path, metric="rubric_judge")
+    folders = []
+    with model(tmp_path) as server:
+        for met in ("yes", "no"):
+            worker = tmp_path / met / "judge.py"
+            worker.parent.mkdir()
+            worker.write_text(JUDGE.format(met=met))
+            command = f'process,command="{sys.executable} {worker}",name=j'
+            folders.append(runs.run(server, met, "--judge", command))
+    found = compared(*folders)
+    (number,) = found["numbers"]
+    assert (number["verdict"], "judge" in number["why"]) == ("unlike", True)
+    assert changed(found).keys() == {"judge"}
+    assert compared(*folders, "--across", "judge")["numbers"][0]["verdict"] == "worse"
+
+
+def test_another_temperature_of_a_judge_is_a_change_of_its_parameters(
+    tmp_path: Path,
+) -> None:
+    runs = Runs(tmp_path, metric="rubric_judge")
+    with model(tmp_path) as server, judge_server(tmp_path / "judge") as kind:
+        cold = runs.run(server, "cold", *judge(kind))
+        warm = runs.run(server, "warm", *judge(kind, **{"gen.temperature": "0.7"}))
+    found = compared(cold, warm)
+    assert changed(found) == {
+        "judge parameters": ("temperature none", "temperature 0.7")
+    }
+    assert found["numbers"][0]["verdict"] == "unlike"
+    across = compared(cold, warm, "--across", "judge")["numbers"][0]
+    assert (across["verdict"], across["pairs"]) == ("not_seen", ROWS)
+
+
+def test_another_template_leaves_no_pair_and_shows_its_first_words(
+    runs: Runs,
+) -> None:
+    with model(runs.folder) as server:
+        plain = runs.run(server, "plain", more='prompt: "Please: {{ input }}"\n')
+        other = runs.run(server, "other", more='prompt: "Please do: {{ input }}"\n')
+    found = compared(plain, other)
+    (number,) = found["numbers"]
+    assert changed(found) == {
+        "prompts": ("Please: {{ input }}", "Please do: {{ input }}")
+    }
+    assert (number["pairs"], number["verdict"]) == (0, "unlike")
+    assert number["left_out"] == {"asked_otherwise": ROWS}
+    across = compared(plain, other, "--across", "prompts")["numbers"][0]
+    assert across["pairs"] == ROWS
+
+
+def test_a_template_of_the_same_words_leaves_all_pairs(runs: Runs) -> None:
+    with model(runs.folder) as server:
+        plain = runs.run(server, "plain")
+        other = runs.run(server, "other", more='prompt: "{{ input }}"\n')
+    assert compared(plain, other)["numbers"][0]["pairs"] == ROWS
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--gen_kwargs", "temperature=0.7"),
+        ("--system_instruction", "Be kind."),
+        ("--seed", "7"),
+    ],
+    ids=["parameters", "system instruction", "seed"],
+)
+def test_what_differs_between_models_leaves_all_pairs(
+    flags: tuple[str, ...], runs: Runs
+) -> None:
+    with model(runs.folder) as server:
+        plain = runs.run(server, "plain")
+        other = runs.run(server, "other", *flags)
+    assert compared(plain, other)["numbers"][0]["pairs"] == ROWS
+
+
+@pytest.mark.parametrize("what", ["samples", "scores"])
+def test_a_damaged_line_is_named_with_its_run(what: str, runs: Runs) -> None:
+    with model(runs.folder) as server:
+        whole = runs.run(server, "whole")
+    torn = whole.with_name("torn")
+    shutil.copytree(whole, torn)
+    (file,) = (file for file in torn.rglob("*.jsonl") if what in str(file))
+    lines = file.read_bytes().splitlines(keepends=True)
+    lines[3] = lines[3].replace(b'"i":', b'"i": ')
+    file.write_bytes(b"".join(lines))
+    for folders, lacking in (((whole, torn), "b"), ((torn, whole), "a")):
+        found = compared(*folders)
+        (number,) = found["numbers"]
+        assert number["left_out"] == {"damaged": 1}
+        assert number["lacking"][lacking] == {"damaged": 1}
+        assert changed(found).keys() == {"damaged records"}
+    assert f"damaged records none -> 1 of {what}" in text(whole, torn)
+
+
+def test_a_limit_is_another_subset_of_the_same_data(runs: Runs) -> None:
+    with model(runs.folder) as server:
+        whole = runs.run(server, "whole")
+        part = runs.run(server, "part", "--limit", "5")
+    found = compared(whole, part)
+    assert changed(found) == {"subset": ("all samples", "5 of 12 samples (limit)")}
+    assert "data" in found["same"]
+    assert "7 asked in m (whole) only" in text(whole, part)
+    assert "7 asked in m (whole) only" in text(part, whole)
+
+
+def test_nothing_tested_is_never_passed(runs: Runs) -> None:
+    with model(runs.folder) as sound, model(runs.folder, poison="Greet") as dead:
+        whole = runs.run(sound, "whole")
+        nothing = runs.run(dead, "nothing")
+    found = compared(whole, nothing, "--fail_if_worse")
+    assert (found["exit_code"], found["gate"]["passed"]) == (5, False)
+    assert [row["reason"] for row in found["gate"]["failed"]] == ["untested"]
+    assert "nothing could be tested" in text(whole, nothing, "--fail_if_worse")
+
+
+def test_runs_of_several_seeds_count_as_one_run_of_more_repeats(runs: Runs) -> None:
+    with model(runs.folder) as server:
+        sides = [
+            [runs.run(server, f"{side}{seed}", "--seed", seed) for seed in "123"]
+            for side in "ab"
+        ]
+    words = [
+        f"{name}={','.join(map(str, folders))}"
+        for name, folders in zip(("old", "new"), sides, strict=True)
+    ]
+    found = compared(*words)
+    (number,) = found["numbers"]
+    assert (number["pairs"], number["clusters"]) == (3 * ROWS, ROWS)
+    assert [row["name"] for row in found["runs"]] == ["old", "new"]
+
+
+def test_runs_of_other_settings_are_no_repeats(runs: Runs) -> None:
+    with model(runs.folder) as server:
+        first = runs.run(server, "first")
+        other = runs.run(server, "other", "--gen_kwargs", "temperature=0.7")
+    refused = mmeval("compare", first, f"new={first},{other}", "--report", "false")
+    assert refused.code == 2
+    assert "task file of greet" in refused.error
