@@ -207,6 +207,9 @@ def compare(
     if len(runs) < 2:
         raise UsageError("name two runs or more: the first is the reference")
     given = [named_runs(run) for run in runs]
+    for one in given:
+        if one.name and [other.name for other in given].count(one.name) > 1:
+            raise UsageError(f"{one.name} names two runs; give each a name of its own")
     try:
         return _compare(given, options)
     finally:
@@ -405,6 +408,7 @@ def _number(
         worst=found.worst,
         lost=found.lost,
         lacks_trials=found.lacks_trials,
+        is_extra=found.is_extra,
     )
     if test is None:
         return number

@@ -89,7 +89,7 @@ def gate_of(
         unsure = [
             number
             for number, reason in zip(numbers, reasons, strict=True)
-            if reason is None and margin
+            if reason is None and margin and number.test is not None
         ]
     else:
         return None
@@ -111,7 +111,7 @@ def gate_of(
 def _why_not_within(number: Number, margin: float) -> Reason | None:
     """Why a number is not shown to be no worse than the margin; None where it is."""
     if number.test is None:
-        return "untested"
+        return _why_untested(number)
     if not _is_no_worse(number.test, margin, higher=number.higher_is_better):
         return "not_shown"
     if not number.lacks_trials:
@@ -121,6 +121,11 @@ def _why_not_within(number: Number, margin: float) -> Reason | None:
         return "lost"
     is_within = _is_no_worse(worst, margin, higher=number.higher_is_better)
     return None if is_within else "lost"
+
+
+def _why_untested(number: Number) -> Reason | None:
+    """A number that the reference does not have cannot be worse than it."""
+    return None if number.is_extra else "untested"
 
 
 def _is_no_worse(test: Paired, margin: float, *, higher: bool) -> bool:
@@ -159,7 +164,7 @@ def _why_worse(
     reasons: list[Reason | None] = []
     for number in numbers:
         if number.test is None:
-            reasons.append("untested")
+            reasons.append(_why_untested(number))
             continue
         of_pairs, of_worst = next(adjusted)
         is_worse = of_pairs < alpha if margin else number.verdict == "worse"

@@ -24,6 +24,7 @@ class Number:
 
     ``worst`` is the test with lost trials at their worst, where a gate was asked for
     and that is known; ``lost`` counts those of the reference and those of the run.
+    ``is_extra``: the reference has no such number.
     """
 
     task: str
@@ -53,6 +54,7 @@ class Number:
     worst: Paired | None = field(default=None, repr=False, compare=False)
     lost: tuple[int, int] = field(default=(0, 0), repr=False)
     lacks_trials: bool = field(default=False, repr=False)
+    is_extra: bool = field(default=False, repr=False)
 
     def to_json(self, *, needed: bool) -> dict[str, Any]:
         """Its public fields; whether the samples are among them that a difference

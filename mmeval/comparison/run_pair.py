@@ -90,9 +90,9 @@ class Compared:
 
     ``left_out`` counts trials in no pair by reason, ``lacking`` what each of the two
     runs lacks of them. ``lacks_trials``: some that might have had a score are in no
-    pair. ``worst`` is the test with the lost trials at their worst for
-    the second run, None where that is not known. ``shift`` is that of the judge, as its
-    JSON has it.
+    pair. ``worst`` is the test with the lost trials at their worst for the second run,
+    None where that is not known. ``is_extra``: the first run has no such number.
+    ``shift`` is that of the judge, as its JSON has it.
     """
 
     pairs: int = 0
@@ -106,6 +106,7 @@ class Compared:
     lacks_trials: bool = False
     shift: Mapping[str, Any] | None = None
     is_unlike: bool = False
+    is_extra: bool = False
     why: str = ""
 
 
@@ -391,6 +392,9 @@ class RunPair:
             lacks_trials=len(found) < len(pieces)
             or any(one.pairs.lost for one in found),
         )
+        if not found:
+            is_extra = Key(row.task, row.metric) not in self.a.results
+            return replace(known, why=ONE_SIDED, is_extra=is_extra)
         paired = [one for one in found if one.pairs.trials]
         aspects = {
             one.aspect
@@ -429,8 +433,6 @@ class RunPair:
                 is_unlike=True,
                 why=f"its aggregator cannot be used ({failure.reason})",
             )
-        if not found:
-            return replace(known, why=ONE_SIDED)
         if left_out[ASKED_OTHERWISE] and {ASKED_OTHERWISE, NOT_ASKED}.issuperset(
             +left_out
         ):

@@ -179,9 +179,20 @@ def judging_roles(
                 if name in _PARAMETERS:
                     parameters[name] = value
                 elif name not in _NOT_WHO_JUDGES and value not in ("", None):
-                    model[name] = value
+                    model[name] = _without_address(value)
             found[role] = (model, parameters)
     return found
+
+
+def _without_address(value: Any) -> Any:
+    """What an agent says of the roles that it asks, without where they run."""
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        name: _without_address(item)
+        for name, item in value.items()
+        if name != "base_url"
+    }
 
 
 def _name_of(ours: Mapping[str, Any], task: str, output: str) -> str:

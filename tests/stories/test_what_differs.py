@@ -272,3 +272,12 @@ def test_runs_of_other_settings_are_no_repeats(runs: Runs) -> None:
     refused = mmeval("compare", first, f"new={first},{other}", "--report", "false")
     assert refused.code == 2
     assert "task file of greet" in refused.error
+
+
+def test_two_runs_of_one_name_are_refused(runs: Runs) -> None:
+    with model(runs.folder) as server:
+        first = runs.run(server, "first")
+        other = runs.run(server, "other")
+    words = (f"m={first}", f"m={other}")
+    refused = mmeval("compare", *words, "--report", "false")
+    assert (refused.code, "m names two runs" in refused.error) == (2, True)

@@ -463,6 +463,31 @@ def test_a_gate_over_nothing_is_not_passed(
     assert reasons(found) == ["untested"]
 
 
+@pytest.mark.parametrize("gate", GATES, ids=["worse", "within"])
+def test_a_number_fails_a_gate_that_the_run_lacks_and_none_that_only_it_has(
+    gate: dict[str, Any], tmp_path: Path
+) -> None:
+    def of(folder: str, *names: str) -> Path:
+        trials = values([1.0] * 200)
+        for trial in trials:
+            trial.scores = {name: {"value": 1.0, "status": "scored"} for name in names}
+        counts = {"value": 1.0, "n": 200, "scored": 200}
+        results = {
+            "metrics": {
+                "told": {name: {**METRIC, "outputs": [name]} for name in names}
+            },
+            "results": [{"task": "told", "metric": name, **counts} for name in names],
+        }
+        return write_run(tmp_path / folder, trials, results=results, model=folder)
+
+    fewer, more = of("a", "right"), of("b", "right", "other")
+    wanted: dict[str, Any] = {"metrics": "right,other", **gate}
+    lacking = compare(more, fewer, **wanted)
+    assert (lacking.exit_code, reasons(lacking)) == (5, ["untested"])
+    extra = compare(fewer, more, **wanted)
+    assert (extra.exit_code, reasons(extra)) == (3, [])
+
+
 def test_what_is_worse_over_the_pairs_is_not_called_lost(tmp_path: Path) -> None:
     whole = run(tmp_path / "a", values([1.0] * 40))
     worse = run(tmp_path / "b", [failed(0), *values([0.0] * 40)[1:]])

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.results.compare import unlike
+from mmeval.results.compare import differences, unlike
 
 METRIC = {
     "version": "1",
@@ -71,3 +71,63 @@ def test_a_model_of_a_metric_is_its_files_whatever_it_is_called() -> None:
         for fingerprint in ("f1", "f2")
     ]
     assert [reason == "" for reason in found] == [True, False]
+
+
+JUDGE: dict[str, Any] = {
+    "backend": "hf",
+    "model": "j",
+    "weights": "w1",
+    "dtype": "bf16",
+}
+
+
+def plan(params: dict[str, Any] | None = None, **identity: Any) -> dict[str, Any]:
+    """The definition of a score set whose metric asks a judge."""
+    roles = {"judge": {**JUDGE, **identity}}
+    return {
+        "metrics": [{"metric": "m", "roles": roles}],
+        "role_params": {"judge": params or {}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("other", "aspects"),
+    [
+        (plan(), []),
+        (plan(base_url="http://elsewhere/v1"), []),
+        (plan(model="another name of it"), []),
+        (plan(weights="w2"), ["judge"]),
+        (plan(dtype="float32"), ["judge parameters"]),
+        (plan({"temperature": 0.7}), ["judge parameters"]),
+        (plan({"max_tokens": 9}, weights="w2"), ["judge", "judge parameters"]),
+        ({}, []),
+    ],
+    ids=[
+        "alike",
+        "elsewhere",
+        "other name",
+        "weights",
+        "dtype",
+        "temperature",
+        "both",
+        "unknown",
+    ],
+)
+def test_a_judge_is_known_by_more_than_its_name(
+    other: dict[str, Any], aspects: list[str]
+) -> None:
+    found = differences(document(), document(), "t", "n", lambda _: (plan(), other))
+    assert [one.aspect for one in found] == aspects
+
+
+def test_across_the_judge_is_also_across_its_parameters() -> None:
+    plans = (plan(), plan({"temperature": 0.7}, weights="w2"))
+    documents = (document(), document())
+    assert unlike(*documents, ["t"], "n", plans=lambda _: plans)
+    assert not unlike(*documents, ["t"], "n", across=["judge"], plans=lambda _: plans)
+
+
+def test_a_number_that_no_judge_gave_rests_on_none() -> None:
+    plain = document(**metric(judged=False))
+    plans = (plan(), plan(weights="w2"))
+    assert not list(differences(plain, plain, "t", "n", lambda _: plans))
