@@ -183,11 +183,19 @@ def _other_samples(
 
 
 def _asked(run: ComparedRun, task: str) -> Any:
-    return run.run.ours.get("asked", {}).get(task, {}).get("samples")
+    """Which samples of a task a run has asked; None: all there are."""
+    unfinished = run.run.ours.get("unfinished", {}).get(task)
+    spans = run.run.ours.get("asked", {}).get(task, {}).get("samples")
+    return spans if unfinished is None else [spans, unfinished]
 
 
 def _subset(run: ComparedRun, task: str) -> str:
     """Which samples of a task were asked, in words."""
+    unfinished = run.run.ours.get("unfinished", {}).get(task)
+    if unfinished:
+        of = unfinished.get("of")
+        made = f"{unfinished.get('made'):,}"
+        return f"{made} of {of:,} trials so far" if of else f"{made} trials so far"
     chosen = run.run.ours.get("subset", {}).get(task)
     if chosen:
         how = ", ".join(map(str, chosen.get("how", ())))

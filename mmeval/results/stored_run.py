@@ -70,11 +70,13 @@ class StoredTask:
     def plan(self) -> TaskRow:
         """The definition of the score set; empty where there is none, or a damaged
         one."""
-        if self.score_set is None:
+        file = None if self.score_set is None else self.score_set / PLAN
+        if file is None or not file.is_file():
             return {}
         try:
-            return unsealed_document(json.loads((self.score_set / PLAN).read_bytes()))
-        except (OSError, ValueError):
+            return unsealed_document(json.loads(file.read_bytes()))
+        except (OSError, ValueError) as error:
+            log.warning("%s is damaged (%s): a judge is known by name", file, error)
             return {}
 
     def score_rows(self, damaged: list[int] | None = None) -> Iterator[TaskRow]:

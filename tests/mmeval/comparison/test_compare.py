@@ -706,6 +706,49 @@ def test_no_word_stands_for_itself_and_nothing_for_nothing(tmp_path: Path) -> No
     )
 
 
+@pytest.mark.parametrize(
+    ("ours", "words"),
+    [
+        ({"unfinished": {"told": {"made": 3, "of": 4}}}, "3 of 4 trials so far"),
+        ({"unfinished": {"told": {"made": 3, "of": None}}}, "3 trials so far"),
+        ({"asked": {"told": {"repeats": 1, "samples": [[0, 2]]}}}, "3 samples"),
+        (
+            {
+                "asked": {"told": {"repeats": 1, "samples": [[0, 2]]}},
+                "subset": {"told": {"chosen": 3, "of": 4, "how": ["limit"]}},
+            },
+            "3 of 4 samples (limit)",
+        ),
+    ],
+    ids=["unfinished", "unfinished of unknown", "named", "limit"],
+)
+def test_a_part_of_the_samples_is_no_change_of_the_data(
+    ours: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    asked = {"told": {"repeats": 1, "samples": None}}
+    whole = run(tmp_path / "a", values([1.0] * 4), asked=asked)
+    part = run(tmp_path / "b", values([1.0] * 3), **{"asked": asked, **ours})
+    _, change = compare(whole, part).changes.changed
+    assert (change.what, change.before, change.now) == (
+        "subset",
+        "all samples",
+        words,
+    )
+
+
+def test_samples_that_a_whole_run_lacks_are_a_change_of_the_data(
+    tmp_path: Path,
+) -> None:
+    more = run(tmp_path / "a", values([1.0] * 4))
+    fewer = run(tmp_path / "b", values([1.0] * 3))
+    _, change = compare(more, fewer).changes.changed
+    assert (change.what, change.before, change.now) == (
+        "data",
+        "4 samples",
+        "3 samples",
+    )
+
+
 def test_long_prompts_are_shown_from_the_first_word_that_differs(
     tmp_path: Path,
 ) -> None:
