@@ -10,13 +10,14 @@ Reduction in Standard Errors for Linear Regression with Multi-Stage Samples, 200
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 
 def effective_clusters(shares: Sequence[float]) -> float:
     """How many clusters of one size would tell as much. ``shares`` are those of all
     trials (or weights) that each cluster holds; they sum to 1."""
-    return 1 / math.fsum(share * share for share in shares)
+    return 1 / _power_sum(Counter(shares), 2)
 
 
 def freedom(shares: Sequence[float]) -> float:
@@ -27,25 +28,23 @@ def freedom(shares: Sequence[float]) -> float:
     that are all the same. With C equal clusters both are C - 1. ``shares`` as for
     ``effective_clusters``, each below 1.
     """
-    return min(_if_unlike(shares), _if_same(shares))
+    sizes = Counter(shares)  # of thousands of clusters most have one of few sizes
+    return min(_if_unlike(sizes), _if_same(sizes))
 
 
-def _if_unlike(shares: Sequence[float]) -> float:
-    adjusted = [share * share / (1 - share) for share in shares]
-    off_diagonal = math.fsum(adjusted) ** 2 - math.fsum(one * one for one in adjusted)
-    return 1 / (math.fsum(share * share for share in shares) + off_diagonal)
+def _if_unlike(sizes: Mapping[float, int]) -> float:
+    diagonal = math.fsum(
+        count * (share * share / (1 - share)) ** 2 for share, count in sizes.items()
+    )
+    off_diagonal = _adjusted_sum(sizes, 0) ** 2 - diagonal
+    return 1 / (_power_sum(sizes, 2) + off_diagonal)
 
 
-def _if_same(shares: Sequence[float]) -> float:
+def _if_same(sizes: Mapping[float, int]) -> float:
     """With the matrix G of the covariances of the adjusted residuals: the square of its
     trace over the sum of its squares, both written out."""
-    squares = math.fsum(share * share for share in shares)
-    adjusted = [share * share / (1 - share) for share in shares]
-    zeroth = math.fsum(adjusted)
-    first = math.fsum(one * share for one, share in zip(adjusted, shares, strict=True))
-    second = math.fsum(
-        one * share * share for one, share in zip(adjusted, shares, strict=True)
-    )
+    squares = _power_sum(sizes, 2)
+    zeroth, first, second = (_adjusted_sum(sizes, power) for power in range(3))
     trace = zeroth * (1 + squares) - 2 * first
     everywhere = (
         (squares * zeroth) ** 2
@@ -54,7 +53,18 @@ def _if_same(shares: Sequence[float]) -> float:
         + 2 * first * first
     )
     on_diagonal = math.fsum(
-        one * one * (1 + 2 * squares - 4 * share)
-        for one, share in zip(adjusted, shares, strict=True)
+        count * (share * share / (1 - share)) ** 2 * (1 + 2 * squares - 4 * share)
+        for share, count in sizes.items()
     )
     return trace * trace / (everywhere + on_diagonal)
+
+
+def _power_sum(sizes: Mapping[float, int], power: int) -> float:
+    return math.fsum(count * share**power for share, count in sizes.items())
+
+
+def _adjusted_sum(sizes: Mapping[float, int], power: int) -> float:
+    """The sum over clusters of share² / (1 - share), times the share to a power."""
+    return math.fsum(
+        count * share ** (2 + power) / (1 - share) for share, count in sizes.items()
+    )

@@ -1,0 +1,58 @@
+"""Beside the matrices that the formulas were written out from."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mmeval.aggregate.leverage import effective_clusters, freedom
+
+SIZES = {
+    "two": [1, 1],
+    "equal": [5] * 12,
+    "1 to 20": list(range(1, 21)),
+    "one holds half": [19] + [1] * 19,
+    "nearly all in one": [20, 1, 1],
+}
+
+
+def shares_of(sizes: list[int]) -> list[float]:
+    return [size / sum(sizes) for size in sizes]
+
+
+def of_covariances(covariances: NDArray[np.float64]) -> float:
+    """Satterthwaite's degrees of freedom of a sum of squares."""
+    return float(np.trace(covariances) ** 2 / (covariances**2).sum())
+
+
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES.keys())
+def test_the_degrees_of_freedom_are_the_fewer_of_unlike_and_of_equal_trials(
+    sizes: list[int],
+) -> None:
+    shares = np.asarray(shares_of(sizes))
+    adjusted = shares / np.sqrt(1 - shares)
+
+    # The residual of a cluster's sum, where trials are independent and where all trials
+    # of a cluster are the same.
+    from_mean = np.eye(len(shares)) - shares
+    unlike = np.outer(1 / np.sqrt(1 - shares), 1 / np.sqrt(1 - shares)) * (
+        np.diag(shares) - np.outer(shares, shares)
+    )
+    same = (adjusted[:, None] * from_mean) @ (adjusted[:, None] * from_mean).T
+
+    expected = min(of_covariances(unlike), of_covariances(same))
+    assert freedom(shares.tolist()) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("clusters", [2, 3, 20, 5000])
+def test_equal_clusters_have_one_degree_of_freedom_less_than_there_are(
+    clusters: int,
+) -> None:
+    shares = [1 / clusters] * clusters
+    assert freedom(shares) == pytest.approx(clusters - 1, rel=1e-9)
+    assert effective_clusters(shares) == pytest.approx(clusters, rel=1e-12)
+
+
+def test_a_cluster_with_half_of_all_trials_counts_for_little() -> None:
+    shares = shares_of(SIZES["one holds half"])
+    assert effective_clusters(shares) == pytest.approx(1 / (0.25 + 19 / 38**2))
+    assert freedom(shares) < 3
