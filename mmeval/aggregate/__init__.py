@@ -15,15 +15,18 @@ if TYPE_CHECKING:
         spread,
         weighted_mean,
     )
-    from mmeval.aggregate.scores import Estimate, ScoreRow, Scores
-    from mmeval.aggregate.statistics import known_mean, weighted_mean_stderr
+    from mmeval.aggregate.scores import ClusterSums, Estimate, ScoreRow, Scores
+    from mmeval.aggregate.statistics import known_mean
     from mmeval.aggregate.summary import combine, summarise
+    from mmeval.aggregate.terms import Term, term_of_residuals
 
 __all__ = [
+    "ClusterSums",
     "Estimate",
     "ScoreRow",
     "Scores",
     "Spread",
+    "Term",
     "combine",
     "known_mean",
     "macro_mean",
@@ -33,8 +36,8 @@ __all__ = [
     "repeats",
     "spread",
     "summarise",
+    "term_of_residuals",
     "weighted_mean",
-    "weighted_mean_stderr",
 ]
 
 __getattr__, __dir__ = door(__name__)

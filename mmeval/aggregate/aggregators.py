@@ -13,13 +13,16 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from mmeval.aggregate import statistics
-from mmeval.aggregate.scores import ClusterSums, Estimate, Scores, cluster_sums
+from mmeval.aggregate.intervals import median_share, sureness_of_terms
+from mmeval.aggregate.scores import Estimate, Scores
+from mmeval.aggregate.terms import Term, scaled, term_of_mean
 
 NORMAL_95 = 1.96
 """Half the width of a 95 % interval over repeats in standard errors, as papers round
 it. Over four repeats Student's t would be 3.18: the interval is too narrow, and kept so
 that numbers can be compared."""
+
+FEW_FOR_A_MEDIAN = "too few clusters for the interval of a median"
 
 
 class Spread(NamedTuple):
@@ -43,7 +46,7 @@ def mean(
     independent evidence. With one cluster there is no standard error. ``interval:
     bootstrap`` leaves it to be bootstrapped.
     """
-    return _mean(cluster_sums(scores), interval)
+    return _mean(term_of_mean(scores), interval)
 
 
 def weighted_mean(
@@ -55,51 +58,54 @@ def weighted_mean(
     That is the mean over the things that stand behind the scores, such as the steps of
     all mazes. Without any it has no value.
     """
-    return _mean(cluster_sums(scores, weighted=True), interval)
+    return _mean(term_of_mean(scores, weighted=True), interval)
 
 
-def _mean(sums: ClusterSums, interval: Literal["analytic", "bootstrap"]) -> Estimate:
-    n = sum(sums.counts)
-    if not n:
+def _mean(term: Term | None, interval: Literal["analytic", "bootstrap"]) -> Estimate:
+    if term is None:
         return Estimate(None)
-    value = math.fsum(sums.totals) / n
-    if len(sums.totals) < 2 or interval == "bootstrap":
-        return Estimate(value)
-    return Estimate(value, statistics.mean_stderr(sums.totals, sums.counts))
+    if interval == "bootstrap":
+        return Estimate(term.value)
+    return Estimate(term.value, term.stderr, terms=(term,))
 
 
 def median(scores: Scores) -> Estimate:
     """The median of existing values: the middle one, or the mean of the middle two.
-    Its standard error is bootstrapped."""
+
+    Its interval lies between two of the values: those below which the shares of values
+    lie that the interval of one half ends at. Source: Woodruff, Confidence Intervals
+    for Medians and Other Position Measures, 1952. Its standard error is bootstrapped.
+    """
     values = sorted(scores.values)
     if not values:
         return Estimate(None)
     middle = len(values) // 2
-    return Estimate(
+    value = (
         values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
     )
+    found = median_share(scores, value)
+    if found is None:
+        return Estimate(value, no_interval=FEW_FOR_A_MEDIAN)
+    low, high = (math.ceil(share * len(values) - 1e-9) for share in found)
+    ends = (values[max(low, 1) - 1], values[min(high, len(values)) - 1])
+    return Estimate(value, ci95=(min(ends[0], value), max(ends[1], value)))
 
 
 def macro_mean(scores: Scores, *, by: str) -> Estimate:
     """The unweighted mean of the means by label ``by``, which ``breakdown`` names.
 
     A value of which nothing is scored is left out. Standard error: that of a mean of
-    independent means, each clustered as usual; None where one of them has less than two
-    clusters. Without any such label it is the mean.
+    means, each clustered as usual; clusters that have several of the labels count once.
+    None where all trials of a label are one cluster. Without any such label it is the
+    mean.
     """
-    parts = [part for part in scores.by_level(by).values() if part.values] or [scores]
-    means = [mean(part) for part in parts]
-    values = [found.value for found in means if found.value is not None]
-    if not values:
-        return Estimate(None)
-    errors = [found.stderr for found in means if found.stderr is not None]
-    shares = [1 / len(values)] * len(values)
-    stderr = (
-        statistics.weighted_mean_stderr(errors, shares)
-        if len(errors) == len(values)
-        else None
-    )
-    return Estimate(math.fsum(values) / len(values), stderr)
+    levels = [term_of_mean(level) for level in scores.by_level(by).values()]
+    means = [level for level in levels if level is not None]
+    if not means:
+        return mean(scores)
+    terms = scaled(means, 1 / len(means))
+    value = math.fsum(level.value for level in means) / len(means)
+    return Estimate(value, sureness_of_terms(value, terms).stderr, terms=terms)
 
 
 def spread(means: Sequence[float]) -> Spread:
@@ -136,7 +142,7 @@ def repeats(scores: Scores) -> Estimate:
     value = math.fsum(values) / len(values)
     found = spread(repeat_means(scores))
     if found.half_width is None:
-        return Estimate(value, resample=False)
+        return Estimate(value, resample=False, no_interval="one repeat")
     return Estimate(
         value, found.stderr, (value - found.half_width, value + found.half_width)
     )

@@ -8,12 +8,15 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import compress
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mmeval import plugins
 from mmeval.records.score import Result, Score, ScoreStatus
+
+if TYPE_CHECKING:
+    from mmeval.aggregate.terms import Term
 
 TrialStatus = Literal["ok", "failed", "unsupported"]
 """``failed``: the model gave no answer; ``unsupported``: it cannot take or give what is
@@ -57,15 +60,19 @@ class ScoreRow(NamedTuple):
 class Estimate:
     """The result of an aggregator: a value, None where there are too few scores.
 
-    An aggregator that knows a standard error gives it, and also a 95 % interval where
-    it knows a better one than the standard error gives. Without a standard error the
-    value is bootstrapped, unless ``resample`` is False: then the error is not known.
+    A weighted sum of means gives them as ``terms``, from which standard error and
+    interval are made. Another aggregator that knows a standard error gives it, and also
+    a 95 % interval where it knows a better one than the standard error gives, or the
+    reason why there is none (``no_interval``). Without a standard error the value is
+    bootstrapped, unless ``resample`` is False: then the error is not known.
     """
 
     value: float | None
     stderr: float | None = None
     ci95: tuple[float, float] | None = None
     resample: bool = True
+    no_interval: str = ""
+    terms: tuple[Term, ...] | None = field(default=None, compare=False, repr=False)
 
 
 Aggregator = Callable[..., Estimate]
@@ -391,17 +398,26 @@ class ClusterSums(NamedTuple):
     """Each cluster's sum and number of values, for a mean and its standard error.
     Of ``weighted`` values the sums of the products and of the weights."""
 
+    clusters: Sequence[str]
     totals: array[float]
     counts: array[float]
 
 
 def cluster_sums(scores: Scores, *, weighted: bool = False) -> ClusterSums:
     values, clusters = array("d", scores.values), scores.clusters
-    weights = array("d", scores.weights) if weighted else array("d", [1]) * len(values)
-    if weighted:
-        values = array("d", map(operator.mul, values, weights))
+    if not weighted:
+        return sums_by_cluster(clusters, values, array("d", [1]) * len(values))
+    weights = array("d", scores.weights)
+    products = array("d", map(operator.mul, values, weights))
+    return sums_by_cluster(clusters, products, weights)
+
+
+def sums_by_cluster(
+    clusters: Sequence[str], values: array[float], weights: array[float]
+) -> ClusterSums:
+    """The sums of values, and of weights, that each of the clusters has."""
     if len(set(clusters)) == len(values):  # as nearly always: each is a single sample
-        return ClusterSums(values, weights)
+        return ClusterSums(clusters, values, weights)
     places: dict[str, int] = {}
     # a cluster is often a single sample: its sums should not be objects
     totals, counts = (array("d"), array("d"))
@@ -412,7 +428,7 @@ def cluster_sums(scores: Scores, *, weighted: bool = False) -> ClusterSums:
             counts.append(0.0)
         totals[place] += value
         counts[place] += weight
-    return ClusterSums(totals, counts)
+    return ClusterSums(list(places), totals, counts)
 
 
 def _plain(values: Iterable[Any]) -> list[str | int | float]:

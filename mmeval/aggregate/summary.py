@@ -3,16 +3,60 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from mmeval.aggregate import statistics
-from mmeval.aggregate.aggregators import mean, weighted_mean
+from mmeval.aggregate.aggregators import mean
+from mmeval.aggregate.intervals import (
+    ONE_CLUSTER,
+    bounds_tail,
+    sureness,
+    sureness_of_terms,
+)
+from mmeval.aggregate.leverage import effective_clusters
 from mmeval.aggregate.scores import Aggregator, Estimate, Scores
-from mmeval.aggregate.statistics import Sureness
+from mmeval.aggregate.statistics import Interval, Sureness
+from mmeval.aggregate.terms import (
+    Evidence,
+    Term,
+    component_of,
+    term_of_mean,
+    terms_of,
+)
 from mmeval.records.score import Result
+
+NOT_DRAWN = "not bootstrapped"
+UNKNOWN_DRAW = "some draws of the bootstrap have no value"
+NOT_GIVEN = "the aggregator gives none"
+
+
+class Aggregation(NamedTuple):
+    """How scores become a number, and how often they are drawn again for its error."""
+
+    aggregator: Aggregator
+    options: Mapping[str, Any]
+    bootstrap_iters: int
+
+    def estimate(self, scores: Scores) -> Estimate:
+        """The aggregator's number, with None for NaN and infinity."""
+        found: Estimate = self.aggregator(scores, **self.options)
+        if found.value is None or not math.isfinite(found.value):
+            return Estimate(None)
+        if found.ci95 is not None and not all(map(math.isfinite, found.ci95)):
+            found = replace(found, ci95=None)
+        if found.stderr is not None and not math.isfinite(found.stderr):
+            found = replace(found, stderr=None)
+        return found
+
+
+class Completed(NamedTuple):
+    """The scores where each lost trial has its lowest, or highest, value, and what they
+    come to."""
+
+    scores: Scores
+    estimate: Estimate
 
 
 def summarise(
@@ -30,20 +74,20 @@ def summarise(
     An estimate without a standard error is bootstrapped ``bootstrap_iters`` times; 0
     leaves it without. Where scoring was ``suspended`` there are only counts and bounds.
     """
-    options = options or {}
-    estimate = _sound(aggregator, options)(scores)
-    # The bounds need the value alone, for which a mean need not compute its standard
-    # error.
-    quick = (
-        {**options, "interval": "bootstrap"}
-        if aggregator in (mean, weighted_mean)
-        else options
-    )
-    clusters = len(set(scores.clusters))
-    sure = Sureness()
-    if estimate.value is not None and clusters > 1 and not suspended:
-        resampled = partial(_resampled, scores, aggregator, options, bootstrap_iters)
-        sure = _sureness(scores, estimate.value, estimate, clusters, resampled)
+    aggregation = Aggregation(aggregator, options or {}, bootstrap_iters)
+    estimate = aggregation.estimate(scores)
+    is_known = estimate.value is not None and not suspended
+    sure = _sureness(scores, estimate, aggregation) if is_known else Sureness()
+    has_lost = bool(scores.count("failed") + scores.count("unscored"))
+    ends = completed(scores, aggregation) if has_lost else None
+    bounds = bounds_ci95 = None
+    if ends is not None:
+        bounds = _bounds(ends)
+        if is_known:
+            bounds_ci95 = _bounds_ci95(ends, aggregation)
+    elif not has_lost and is_finite(scores.range) and estimate.value is not None:
+        bounds = (estimate.value, estimate.value)
+        bounds_ci95 = sure.ci95
     return Result(
         task=task,
         metric=metric,
@@ -56,98 +100,155 @@ def summarise(
         unsupported=scores.count("unsupported"),
         stderr=sure.stderr,
         ci95=sure.ci95,
-        bounds=_bounds(scores, estimate.value, _sound(aggregator, quick)),
+        bounds=bounds,
         higher_is_better=scores.higher_is_better,
         suspended=suspended,
-        clusters=clusters,
+        clusters=_clusters(scores, estimate),
         bootstrap_iters=sure.bootstrap_iters,
         faulty=scores.faulty,
         inapplicable=scores.count("inapplicable"),
         no_option=len(scores.no_option),
+        bounds_ci95=bounds_ci95,
+        no_interval=sure.no_interval,
+        effective_clusters=sure.effective_clusters,
+        evidence=_evidence(estimate, ends, has_lost=has_lost),
     )
 
 
-def _sound(
-    aggregator: Aggregator, options: Mapping[str, Any]
-) -> Callable[[Scores], Estimate]:
-    """The aggregator with its options, with None for NaN and infinity."""
-
-    def estimate(scores: Scores) -> Estimate:
-        found: Estimate = aggregator(scores, **options)
-        if found.value is None or not math.isfinite(found.value):
-            return Estimate(None)
-        if found.ci95 is not None and not all(map(math.isfinite, found.ci95)):
-            found = replace(found, ci95=None)
-        if found.stderr is not None and not math.isfinite(found.stderr):
-            found = replace(found, stderr=None)
-        return found
-
-    return estimate
+def _clusters(scores: Scores, estimate: Estimate) -> int:
+    if estimate.terms is not None and len(estimate.terms) == 1:
+        return len(estimate.terms[0].clusters)
+    return len(set(scores.clusters))
 
 
-def _sureness(
-    scores: Scores,
-    value: float,
-    estimate: Estimate,
-    clusters: int,
-    resampled: Callable[[], Sureness],
-) -> Sureness:
-    """The uncertainty of a value: its aggregator's, else a formula's, else
-    resampled."""
-    if estimate.ci95 is not None:
-        return Sureness(estimate.stderr, estimate.ci95)
+def _sureness(scores: Scores, estimate: Estimate, aggregation: Aggregation) -> Sureness:
+    """The uncertainty of a value: a formula's, its aggregator's, or resampled."""
+    value = estimate.value
+    assert value is not None
+    if estimate.terms is not None:
+        return sureness_of_terms(value, estimate.terms)
+    design = term_of_mean(scores)
+    if design is None or not design.is_known:
+        return Sureness(no_interval=ONE_CLUSTER)
     found = Sureness(estimate.stderr)
-    if found.stderr is None and estimate.resample:
-        # Draws of one and the same value have nothing to tell.
-        found = Sureness(0.0) if set(scores.values) == {value} else resampled()
-    if found.stderr is None:
-        return found
-    if alike(found.stderr, value, scores.range):
+    if estimate.stderr is None and estimate.resample:
+        found = _resampled(scores, value, aggregation)
+    if estimate.ci95 is not None or estimate.no_interval:
         return found._replace(
-            stderr=0.0,
-            ci95=statistics.same_value_interval(value, clusters, scores.range),
+            ci95=estimate.ci95,
+            no_interval="" if estimate.ci95 else estimate.no_interval,
+            effective_clusters=effective_clusters(design.sizes),
         )
-    if found.ci95 is None:
-        found = found._replace(
-            ci95=statistics.interval(value, found.stderr, clusters, scores.range)
-        )
-    return found
+    if found.stderr is None:
+        reason = found.no_interval or NOT_GIVEN
+        return found._replace(no_interval=reason)
+    return widened(found, value, [design])
 
 
-def alike(stderr: float, value: float, range: tuple[float, float]) -> bool:
-    """Whether all clusters have the same value, up to rounding, in a finite range.
-    Neither formula nor resampling can give an interval then, and the values not seen so
-    far bound it."""
-    low, high = range
-    within = math.isfinite(low) and math.isfinite(high) and low <= value <= high
-    return within and math.isclose(stderr, 0.0, abs_tol=1e-12 * max(1.0, abs(value)))
-
-
-def _resampled(
-    scores: Scores, aggregator: Aggregator, options: Mapping[str, Any], iterations: int
-) -> Sureness:
-    if not iterations:
-        return Sureness()
+def _resampled(scores: Scores, value: float, aggregation: Aggregation) -> Sureness:
+    if set(scores.values) == {value}:  # draws of one and the same value tell nothing
+        return Sureness(0.0)
+    if not aggregation.bootstrap_iters:
+        return Sureness(no_interval=NOT_DRAWN)
     # numpy and scipy.stats, which few numbers need
     from mmeval.aggregate.resampling import resample
 
-    return resample(scores, aggregator, options, iterations)
+    found = resample(scores, *aggregation)
+    return found if found.ci95 else Sureness(no_interval=UNKNOWN_DRAW)
 
 
-def _bounds(
-    scores: Scores, value: float | None, aggregator: Aggregator
-) -> tuple[float, float] | None:
-    """The value if each failed or unscored trial had its lowest, or highest, value."""
-    if not scores.count("failed") + scores.count("unscored"):
-        finite = all(map(math.isfinite, scores.range))
-        return (value, value) if finite and value is not None else None
-    ends = [scores.filled(0), scores.filled(1)]
-    if not all(all(map(math.isfinite, end.values)) for end in ends):
+def widened(drawn: Sureness, value: float, means: Sequence[Term]) -> Sureness:
+    """The interval by the standard error alone, and by what was drawn, if anything was.
+
+    Quantiles of draws are too near to each other where clusters are few, or the value
+    is near to an end of the range. ``means`` are those of the same trials.
+    """
+    assert drawn.stderr is not None
+    found = sureness(value, [component_of(drawn.stderr, value, means)])
+    interval = found.ci95
+    if interval and drawn.ci95 and found.stderr:
+        interval = (
+            min(interval[0], drawn.ci95[0]),
+            max(interval[1], drawn.ci95[1]),
+        )
+    return found._replace(ci95=interval, bootstrap_iters=drawn.bootstrap_iters)
+
+
+def is_finite(range: Interval) -> bool:
+    return all(map(math.isfinite, range))
+
+
+def completed(scores: Scores, aggregation: Aggregation) -> list[Completed] | None:
+    """The lowest and the highest number there could be; None where lost trials have no
+    lowest or highest value, or the number has none."""
+    ends = []
+    for end in (0, 1):
+        filled = scores.filled(end)
+        if not is_finite_column(filled):
+            return None
+        ends.append(Completed(filled, aggregation.estimate(filled)))
+    if any(end.estimate.value is None for end in ends):
         return None
-    found = [aggregator(end).value for end in ends]
-    if found[0] is None or found[1] is None:
+    # a number may fall where its scores rise
+    return sorted(ends, key=lambda end: end.estimate.value or 0.0)
+
+
+def is_finite_column(scores: Scores) -> bool:
+    return all(map(math.isfinite, scores.values))
+
+
+def _bounds(ends: Sequence[Completed]) -> Interval:
+    low, high = (end.estimate.value for end in ends)
+    assert low is not None
+    assert high is not None
+    return (low, high)
+
+
+def _bounds_ci95(
+    ends: Sequence[Completed], aggregation: Aggregation
+) -> Interval | None:
+    """The 95 % interval of the number, whatever its lost trials would have been."""
+    low, high = (end.estimate.terms for end in ends)
+    if low is not None and high is not None:
+        return bounds_interval(_bounds(ends), low, high)
+    intervals = [_sureness(end.scores, end.estimate, aggregation).ci95 for end in ends]
+    if intervals[0] is None or intervals[1] is None:
         return None
-    return (min(found[0], found[1]), max(found[0], found[1]))
+    return (intervals[0][0], intervals[1][1])
+
+
+def bounds_interval(
+    bounds: Interval, low: Sequence[Term], high: Sequence[Term]
+) -> Interval | None:
+    """The same for a number with ``low`` terms at its lowest and ``high`` ones at its
+    highest."""
+    known = [
+        sureness_of_terms(bound, terms)
+        for bound, terms in zip(bounds, (low, high), strict=True)
+    ]
+    if known[0].stderr is None or known[1].stderr is None:
+        return None
+    tail = bounds_tail(bounds[1] - bounds[0], max(known[0].stderr, known[1].stderr))
+    lowest, highest = (
+        sureness_of_terms(bound, terms, tail).ci95
+        for bound, terms in zip(bounds, (low, high), strict=True)
+    )
+    if lowest is None or highest is None:
+        return None
+    return (lowest[0], highest[1])
+
+
+def _evidence(
+    estimate: Estimate, ends: Sequence[Completed] | None, *, has_lost: bool
+) -> Evidence | None:
+    """What a group needs of the number; None where it is no sum of means."""
+    if estimate.value is not None and estimate.terms is None:
+        return None
+    terms = estimate.terms or ()
+    if not has_lost:
+        return Evidence(terms, terms, terms)
+    low, high = (end.estimate.terms for end in ends) if ends else (None, None)
+    return Evidence(terms, low, high)
 
 
 _ZERO: Mapping[str, Any] = {
@@ -155,6 +256,8 @@ _ZERO: Mapping[str, Any] = {
     "stderr": 0.0,
     "ci95": (0.0, 0.0),
     "bounds": (0.0, 0.0),
+    "bounds_ci95": (0.0, 0.0),
+    "evidence": Evidence((), (), ()),
 }
 
 
@@ -179,9 +282,9 @@ def combine(
     counts 0, with the trials that it would have, and one of which nothing is known
     (unavailable, inapplicable, faulty, not asked) leaves the group without a value.
 
-    Standard error and interval take the members as independent: they are, unless tasks
-    share samples. Both are those of the same weighted mean; None when a member has
-    none.
+    Standard error and interval are those of the same weighted mean; None when a member
+    has none. Clusters of the same name in several members are the same clusters. Where
+    a member is no mean, all members are taken as independent.
     """
     if counts_absent:
         members = [replace(m, **_ZERO) if cannot_be_done(m) else m for m in members]
@@ -196,7 +299,7 @@ def combine(
         [size for size in sizes if counts_absent or size], weight_by_size=weight_by_size
     )
     value = _weighted([m.value for m in counted], shares)
-    sure = Sureness() if value is None else _group_sureness(counted, shares)
+    sure = Sureness() if value is None else _group_sureness(value, counted, shares)
     with_faulty = [size + m.faulty for m, size in zip(members, sizes, strict=True)]
     bounded = [
         m for m, size in zip(members, with_faulty, strict=True) if counts_absent or size
@@ -207,6 +310,14 @@ def combine(
     )
     low = _weighted([m.bounds and m.bounds[0] for m in bounded], bound_shares)
     high = _weighted([m.bounds and m.bounds[1] for m in bounded], bound_shares)
+    bounds = None if low is None or high is None else (low, high)
+    bounds_ci95 = None
+    if value is not None and bounds is not None:
+        has_lost = any(m.failed + m.unscored for m in bounded)
+        bounds_ci95 = (
+            _group_bounds_ci95(bounds, bounded, bound_shares) if has_lost else sure.ci95
+        )
+    evidence = _group_evidence(counted, shares, bounded, bound_shares)
     return Result(
         task=task,
         metric=metric,
@@ -219,29 +330,92 @@ def combine(
         unsupported=sum(m.unsupported for m in members),
         stderr=sure.stderr,
         ci95=sure.ci95,
-        bounds=None if low is None or high is None else (low, high),
+        bounds=bounds,
         higher_is_better=all(m.higher_is_better for m in members),
         suspended=any(m.suspended for m in members),
-        clusters=sum(m.clusters for m in members),
+        clusters=_group_clusters(members, evidence),
         weights={m.task: share for m, share in zip(counted, shares, strict=True)},
         faulty=sum(m.faulty for m in members),
         inapplicable=sum(m.inapplicable for m in members),
         no_option=sum(m.no_option for m in members),
+        bounds_ci95=bounds_ci95,
+        no_interval=sure.no_interval,
+        effective_clusters=sure.effective_clusters,
+        evidence=evidence,
     )
 
 
-def _group_sureness(members: Sequence[Result], shares: Sequence[float]) -> Sureness:
+def _group_sureness(
+    value: float, members: Sequence[Result], shares: Sequence[float]
+) -> Sureness:
+    terms = terms_of([m.evidence and m.evidence.terms for m in members], shares)
+    if terms is not None:
+        lacking = [m for m in members if m.stderr is None]
+        if not lacking:
+            return sureness_of_terms(value, terms)
+        return Sureness(no_interval=_named_reason(lacking[0]))
     errors = [m.stderr for m in members if m.stderr is not None]
     values = [m.value for m in members if m.value is not None]
     intervals = [m.ci95 for m in members if m.ci95 is not None]
+    lacking = [m for m in members if m.ci95 is None]
     return Sureness(
         statistics.weighted_mean_stderr(errors, shares)
         if len(errors) == len(members)
         else None,
-        statistics.weighted_mean_interval(values, intervals, shares)
-        if len(intervals) == len(members)
-        else None,
+        None
+        if lacking
+        else statistics.weighted_mean_interval(values, intervals, shares),
+        no_interval=_named_reason(lacking[0]) if lacking else "",
     )
+
+
+def _named_reason(member: Result) -> str:
+    """Why a group has no interval: its member has none."""
+    if not member.no_interval:
+        return f"{member.task} has none"
+    return f"{member.task}: {member.no_interval}"
+
+
+def _group_evidence(
+    counted: Sequence[Result],
+    shares: Sequence[float],
+    bounded: Sequence[Result],
+    bound_shares: Sequence[float],
+) -> Evidence | None:
+    terms = terms_of([m.evidence and m.evidence.terms for m in counted], shares)
+    if terms is None:
+        return None
+    low, high = (
+        terms_of([m.evidence and m.evidence[end] for m in bounded], bound_shares)
+        for end in (1, 2)
+    )
+    return Evidence(terms, low, high)
+
+
+def _group_bounds_ci95(
+    bounds: Interval, members: Sequence[Result], shares: Sequence[float]
+) -> Interval | None:
+    low, high = (
+        terms_of([m.evidence and m.evidence[end] for m in members], shares)
+        for end in (1, 2)
+    )
+    if low is not None and high is not None:
+        return bounds_interval(bounds, low, high)
+    # as the intervals of independent members, each side by itself
+    below, above = [], []
+    for member, share in zip(members, shares, strict=True):
+        if member.bounds is None or member.bounds_ci95 is None:
+            return None
+        below.append(share * (member.bounds[0] - member.bounds_ci95[0]))
+        above.append(share * (member.bounds_ci95[1] - member.bounds[1]))
+    return (bounds[0] - math.hypot(*below), bounds[1] + math.hypot(*above))
+
+
+def _group_clusters(members: Sequence[Result], evidence: Evidence | None) -> int:
+    """Those that several members share count once, as far as they are known."""
+    if evidence is None:
+        return sum(m.clusters for m in members)
+    return len(set[str]().union(*(part.clusters for part in evidence.terms)))
 
 
 def askable(result: Result) -> int:

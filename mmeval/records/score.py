@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from mmeval.aggregate.terms import Evidence
 
 FORMAT_VERSION = 2
 """Version of the JSON form of all records; unknown fields of a newer one are kept,
@@ -127,17 +130,21 @@ def _pair(values: Sequence[float] | None) -> tuple[float, float] | None:
 class Result:
     """One number of a report: a metric over a task's trials, or over one slice.
 
-    ``stderr`` is the standard error of ``value``, ``ci95`` its 95 % interval;
-    ``bounds`` are those it would have if everything failed or unscored were lowest, or
-    highest (None when the metric has no finite range). Where ``value`` is None nothing
+    ``stderr`` is the standard error of ``value``, ``ci95`` its 95 % interval, and
+    ``no_interval`` the reason why there is none; ``bounds`` are the values it would
+    have if everything failed or unscored were lowest, or highest (None when the metric
+    has no finite range), and ``bounds_ci95`` is the interval that covers these as
+    well. Where ``value`` is None nothing
     could be scored, or scoring was ``suspended`` during the run, and what was scored
     until then is no fair part of the whole. ``clusters`` counts the independent groups
-    of trials behind the value, ``bootstrap_iters`` the resamples behind its standard
-    error (0: it comes from a formula). ``weights`` are the shares of a group's members,
+    of trials behind the value, ``effective_clusters`` how many of one size would tell
+    as much, ``bootstrap_iters`` the resamples behind its standard error (0: it comes
+    from a formula). ``weights`` are the shares of a group's members,
     or of the parts of a number that is made of others. ``faulty`` are those of the
     ``failed`` that could not be asked because of their own data; ``inapplicable`` are
     the answers that hold nothing for the metric. ``no_option`` are those of the
-    ``scored`` that are wrong because they name no option.
+    ``scored`` that are wrong because they name no option. ``evidence`` is what a group
+    needs of its members; it is not stored.
     """
 
     task: str
@@ -161,6 +168,16 @@ class Result:
     faulty: int = 0
     inapplicable: int = 0
     no_option: int = 0
+    bounds_ci95: tuple[float, float] | None = None
+    no_interval: str = ""
+    effective_clusters: float | None = None
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval to show: where trials were lost, that which covers whatever
+        they would have been."""
+        return self.ci95 if self.bounds_ci95 is None else self.bounds_ci95
 
     @property
     def has_nothing_to_score(self) -> bool:
@@ -170,17 +187,19 @@ class Result:
         )
 
     def to_json(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        names = (f.name for f in fields(self) if f.name != "evidence")
+        return {name: getattr(self, name) for name in names}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Result:
-        known = {f.name for f in fields(cls)}
+        known = {f.name for f in fields(cls)} - {"evidence"}
         values = {name: value for name, value in row.items() if name in known}
         return cls(
             **{
                 **values,
                 "ci95": _pair(row.get("ci95")),
                 "bounds": _pair(row.get("bounds")),
+                "bounds_ci95": _pair(row.get("bounds_ci95")),
             }
         )
 

@@ -213,7 +213,7 @@ def _results(
                 bootstrap_iters=bootstrap_iters,
                 suspended=suspended,
             )
-        yield replace(result, slice=name)
+        yield replace(result, slice=name, evidence=None if name else result.evidence)
 
 
 def _combined(
@@ -252,12 +252,11 @@ def _combined(
                 made.name,
                 parts,
                 skip=made.missing != "unknown",
-                range=made.range,
                 higher_is_better=made.higher_is_better,
                 unavailable=bool(made.unavailable),
                 bootstrap_iters=bootstrap_iters,
             )
-        yield replace(result, slice=name)
+        yield replace(result, slice=name, evidence=None if name else result.evidence)
 
 
 @contextmanager

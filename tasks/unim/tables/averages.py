@@ -13,10 +13,18 @@ because of its own data counts nowhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
-from mmeval.aggregate import Estimate, Scores, known_mean, weighted_mean_stderr
+from mmeval.aggregate import (
+    ClusterSums,
+    Estimate,
+    Scores,
+    Term,
+    known_mean,
+    term_of_residuals,
+)
 
 
 class Sums(NamedTuple):
@@ -94,16 +102,22 @@ def unim(
     if value is None:
         return Estimate(None)
     known = [part for part in clustered if part.value(kind) is not None]
-    errors = [error for part in known if (error := part.stderr(kind)) is not None]
-    if len(errors) < len(known):
-        return Estimate(value, resample=False)
-    return Estimate(value, weighted_mean_stderr(errors, [1 / len(known)] * len(known)))
+    terms = tuple(
+        part.term(kind, scores.range)._replace(share=1 / len(known))
+        for part in known
+        if part.whole.scored
+    )
+    errors = [term.stderr for term in terms]
+    stderr = None
+    if None not in errors:
+        stderr = math.hypot(*(term.share * (term.stderr or 0.0) for term in terms))
+    return Estimate(value, stderr, resample=False, terms=terms)
 
 
 class _Part(NamedTuple):
     """A part of the scores by clusters: the repeats of a sample are not independent."""
 
-    clusters: Sequence[Sums]
+    clusters: Mapping[str, Sums]
     means: Means
     whole: Sums
 
@@ -119,39 +133,41 @@ class _Part(NamedTuple):
             found[row.cluster] = (
                 found[row.cluster].plus(one) if row.cluster in found else one
             )
-        clusters = tuple(found.values())
-        whole = (
-            Sums(*(math.fsum(column) for column in zip(*clusters, strict=True)))
-            if clusters
-            else Sums()
-        )
-        return cls(clusters, micro(whole), whole)
+        columns = zip(*found.values(), strict=True)
+        whole = Sums(*(math.fsum(column) for column in columns)) if found else Sums()
+        return cls(found, micro(whole), whole)
 
     def value(self, kind: Literal["absolute", "relative"]) -> float | None:
         return self.means.absolute if kind == "absolute" else self.means.relative
 
-    def stderr(self, kind: Literal["absolute", "relative"]) -> float | None:
-        """The standard error, linearised over clusters. Without losses, unsupported
-        instances are 0 in the relative one. With no supported one its mean is 0 by
-        rule."""
-        tau, absolute, whole = self.means.tau, self.means.absolute, self.whole
-        if tau is None or absolute is None:
-            return 0.0
+    def term(
+        self, kind: Literal["absolute", "relative"], range: tuple[float, float]
+    ) -> Term:
+        """The mean as it is linear in what each cluster adds to it. Without losses,
+        unsupported instances are 0 in the relative one.
+
+        It is that of a part with scored instances. With no supported one the relative
+        mean is 0 by rule, whatever the clusters are.
+        """
+        tau, absolute = self.means.tau or 0.0, self.means.absolute or 0.0
+        whole, clusters = self.whole, self.clusters
         if kind == "absolute":
-            shifts = [
-                (one.total - absolute * one.scored) / whole.scored
-                for one in self.clusters
-                if one.scored
-            ]
-        else:
-            shifts = [
-                absolute * (one.supported - tau * one.asked) / whole.asked
-                + tau * (one.total - absolute * one.scored) / whole.scored
-                for one in self.clusters
-            ]
-        count = len(shifts)
-        return (
-            math.sqrt(count / (count - 1) * math.fsum(shift**2 for shift in shifts))
-            if count > 1
-            else None
+            clusters = {name: sums for name, sums in clusters.items() if sums.scored}
+        counts = array("d")
+        residuals = []
+        for sums in clusters.values():
+            of_scored = (sums.total - absolute * sums.scored) / whole.scored
+            if kind == "absolute":
+                counts.append(sums.scored)
+                residuals.append(of_scored)
+            else:
+                counts.append(sums.asked)
+                of_supported = (sums.supported - tau * sums.asked) / whole.asked
+                residuals.append(absolute * of_supported + tau * of_scored)
+        totals = array("d", [sums.total for sums in clusters.values()])
+        return term_of_residuals(
+            residuals,
+            ClusterSums(list(clusters), totals, counts),
+            value=self.value(kind) or 0.0,
+            range=range,
         )

@@ -34,12 +34,8 @@ def part(
     )
 
 
-def made(
-    *parts: Averaged, skip: bool = False, range: Any = (0, 1), **more: Any
-) -> Result:
-    return mean_of(
-        "t", "both", parts, skip=skip, range=range, bootstrap_iters=400, **more
-    )
+def made(*parts: Averaged, skip: bool = False, **more: Any) -> Result:
+    return mean_of("t", "both", parts, skip=skip, bootstrap_iters=400, **more)
 
 
 def test_each_part_is_averaged_over_its_own_trials() -> None:
@@ -139,13 +135,14 @@ def test_no_trial_at_all_and_one_cluster_have_no_interval() -> None:
     assert (alone.value, alone.clusters, alone.ci95) == (0.75, 1, None)
 
 
-def test_the_same_clusters_are_drawn_for_all_parts() -> None:
+def test_the_same_clusters_stand_behind_all_parts() -> None:
     rows = [i % 5 / 4 for i in range(40)]
     alike = made(part("a", *rows), part("b", *rows))
     single = part("a", *rows).result
     # of independent parts it would be 0.71 of that
-    assert alike.stderr == pytest.approx(single.stderr, rel=0.1)
-    assert alike.bootstrap_iters == 400
+    assert alike.stderr == pytest.approx(single.stderr)
+    assert alike.ci95 == pytest.approx(single.ci95)
+    assert alike.bootstrap_iters == 0
     against = made(part("a", *rows), part("b", *(1 - row for row in rows)))
     assert (against.value, against.stderr) == (pytest.approx(0.5), 0.0)
     assert against.ci95 == pytest.approx(
@@ -171,9 +168,30 @@ def test_rows_of_a_cluster_go_together_and_other_aggregators_have_their_part() -
 
 def test_a_draw_without_a_part_is_that_of_the_others_or_unknown() -> None:
     rare = [NONE] * 7 + [1]  # a third of the draws are without the last trial
-    parts = part("a", *([0, 1] * 4)), part("b", *rare)
+    parts = part("a", *([0, 1] * 4), by=median), part("b", *rare)
     assert made(*parts, skip=True).ci95 is not None
-    assert (made(*parts).value, made(*parts).ci95) == (0.75, None)
+    unknown = made(*parts)
+    assert (unknown.value, unknown.ci95) == (0.75, None)
+    assert unknown.no_interval == "some draws of the bootstrap have no value"
+
+
+def test_a_mean_of_one_trial_leaves_the_whole_without_an_interval() -> None:
+    found = made(part("a", *([0, 1] * 4)), part("b", *[NONE] * 7, 1), skip=True)
+    assert (found.value, found.ci95, found.no_interval) == (0.75, None, "one cluster")
+
+
+@pytest.mark.parametrize("by", [mean, median])
+def test_the_interval_of_bounds_covers_what_any_part_has_lost(by: Aggregator) -> None:
+    rows = [i % 5 / 4 for i in range(40)]
+    found = made(
+        part("a", *rows, *[LOST] * 4, by=by), part("b", *rows, *[1] * 4, by=by)
+    )
+    assert found.ci95 is not None
+    assert found.bounds_ci95 is not None
+    chance = 0.01 if by is median else 0.0  # each end has draws of its own
+    assert found.bounds_ci95[0] <= found.ci95[0] + chance
+    assert found.bounds_ci95[1] >= found.ci95[1] - chance
+    assert found.bounds_ci95 != found.ci95
 
 
 def strict(scores: Scores) -> Estimate:
@@ -190,5 +208,5 @@ def test_an_aggregator_that_is_no_mean_is_drawn_with_all_rows() -> None:
 
 
 def test_a_range_without_ends_gives_no_bounds() -> None:
-    found = made(part("a", 3, LOST, range=FAR), part("b", 1, 1), range=FAR)
+    found = made(part("a", 3, LOST, range=FAR), part("b", 1, 1))
     assert (found.value, found.bounds) == (2.0, None)

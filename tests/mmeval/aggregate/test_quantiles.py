@@ -1,7 +1,12 @@
 import pytest
-from scipy.special import betainc, betaincinv, stdtrit
+from scipy.special import betainc, betaincinv, ndtri, stdtrit
 
-from mmeval.aggregate.quantiles import beta_quantile, beta_share, student_quantile
+from mmeval.aggregate.quantiles import (
+    beta_quantile,
+    beta_share,
+    normal_quantile,
+    student_quantile,
+)
 
 TAILS = (0.025, 0.05, 0.5, 0.975)
 
@@ -27,7 +32,7 @@ def test_a_share_of_the_beta_distribution_is_that_of_scipy() -> None:
     assert found == pytest.approx([betainc(2.5, 7, value) for value in values])
 
 
-@pytest.mark.parametrize("freedom", [0.5, 1, 1.7, 2, 3, 29, 99.5, 500])
+@pytest.mark.parametrize("freedom", [0.5, 1, 1.7, 2, 3, 29, 99.5, 399, 400, 5000])
 def test_quantiles_of_student_are_those_of_scipy(freedom: float) -> None:
     found = [student_quantile(freedom, tail) for tail in (0.95, 0.975)]
     expected = [stdtrit(freedom, tail) for tail in (0.95, 0.975)]
@@ -36,3 +41,9 @@ def test_quantiles_of_student_are_those_of_scipy(freedom: float) -> None:
 
 def test_the_quantile_of_many_clusters_is_the_normal_one() -> None:
     assert student_quantile(1e9, 0.975) == pytest.approx(1.959963984540054, rel=1e-6)
+
+
+@pytest.mark.parametrize("probability", [1e-12, 0.025, 0.05, 0.5, 0.8, 0.975])
+def test_normal_quantiles_are_those_of_scipy(probability: float) -> None:
+    found = normal_quantile(probability)
+    assert found == pytest.approx(ndtri(probability), rel=1e-12, abs=1e-14)

@@ -7,7 +7,7 @@ import pytest
 
 from mmeval.aggregate import resampling
 from mmeval.aggregate.aggregators import mean, median, weighted_mean
-from mmeval.aggregate.resampling import resample, resample_together
+from mmeval.aggregate.resampling import bootstrap, resample, resample_together
 from mmeval.aggregate.scores import Aggregator, Estimate, Scores
 from mmeval.aggregate.statistics import FEWEST_DRAWS, Sureness
 from mmeval.records.score import Score
@@ -135,3 +135,11 @@ def test_a_draw_without_a_value_of_a_median_is_that_of_the_other_number() -> Non
     assert found.ci95 == (1.0, 2.0), (
         "1 where the sample of the median is not drawn, else (3 + 1) / 2"
     )
+
+
+def test_a_bootstrapped_interval_leaves_out_two_and_a_half_percent_of_the_draws_a_side() -> (
+    None
+):
+    found: Any = bootstrap(lambda drawn: drawn[:, 0].astype(float), 1000, 20_000)
+    assert found.ci95 == pytest.approx((25, 975), abs=3)
+    assert found.stderr == pytest.approx(1000 / math.sqrt(12), rel=0.01)

@@ -52,8 +52,9 @@ def partly(low: float, high: float) -> Score:
         # Clusters (1, 1) and (0, 0): deviations of the sums are +1 and -1, sqrt(2/1 *
         # 2) / 4.
         (column(1, 1, 0, 0, clusters="aabb"), Estimate(0.5, 0.5)),
-        # Mean 0.75; a: 3 - 3 * 0.75 = 0.75, b: 0 - 0.75: sqrt(2 * 2 * 0.75**2) / 4.
-        (column(1, 1, 1, 0, clusters="aaab"), Estimate(0.75, 0.375)),
+        # Mean 0.75; a: 3 - 3 * 0.75 = 0.75, b: 0 - 0.75. Their squares are divided by
+        # the share of trials that the other one has: 0.75**2 * (4 + 4 / 3) / 4**2.
+        (column(1, 1, 1, 0, clusters="aaab"), Estimate(0.75, 0.75 / math.sqrt(3))),
         (column(0.5), Estimate(0.5)),
         (column(0, 1, clusters="aa"), Estimate(0.5)),
         (column(), Estimate(None)),
@@ -74,7 +75,9 @@ def partly(low: float, high: float) -> Score:
 def test_the_mean_has_the_standard_error_of_independent_clusters(
     scores: Scores, expected: Estimate
 ) -> None:
-    assert mean(scores) == expected
+    found = mean(scores)
+    assert found.value == expected.value
+    assert found.stderr == (expected.stderr and pytest.approx(expected.stderr))
 
 
 def test_the_median_is_the_middle_or_between_the_two_in_the_middle() -> None:
@@ -85,9 +88,33 @@ def test_the_median_is_the_middle_or_between_the_two_in_the_middle() -> None:
         (),
         (None,),
     ]
-    assert [median(column(*rows)) for rows in given] == [
-        Estimate(value) for value in (2, 2.5, 7, None, None)
-    ]
+    found = [median(column(*rows)).value for rows in given]
+    assert found == [2, 2.5, 7, None, None]
+
+
+@pytest.mark.parametrize(
+    ("count", "lower", "upper"),
+    # the ends of the sign test, and of four values the reason for none
+    [(10, 2, 9), (20, 6, 15), (100, 40, 61)],
+)
+def test_the_interval_of_a_median_lies_between_two_of_the_values(
+    count: int, lower: int, upper: int
+) -> None:
+    values = [float(place) for place in range(1, count + 1)]
+    assert median(column(*values)).ci95 == (lower, upper)
+
+
+def test_repeats_of_a_sample_count_once_in_the_interval_of_a_median() -> None:
+    values = [float(place) for place in range(1, 21) for _ in range(4)]
+    clusters = [str(place) for place in range(1, 21) for _ in range(4)]
+    assert median(column(*values, clusters=clusters)).ci95 == (6, 15)
+
+
+def test_of_four_clusters_the_median_has_no_interval() -> None:
+    found = summarise("t", "m", column(1, 2, 3, 4), median, bootstrap_iters=100)
+    assert found.ci95 is None
+    assert found.no_interval == "too few clusters for the interval of a median"
+    assert found.stderr is not None
 
 
 def test_everything_that_was_lost_is_counted_and_widens_the_bounds() -> None:
@@ -119,19 +146,15 @@ def test_everything_that_was_lost_is_counted_and_widens_the_bounds() -> None:
 @pytest.mark.parametrize(
     ("scores", "clusters", "expected"),
     [
-        # The 97.5 % quantile of t with 3 degrees of freedom is 3.1824, with 1 it is
-        # 12.7062.
+        # The 97.5 % quantile of t with 19 degrees of freedom is 2.0930.
         (
-            column(0, 1, 1, 1, range=ANY),
-            4,
-            (0.75 - 3.1824 * 0.25, 0.75 + 3.1824 * 0.25),
+            column(*[0, 2] * 10, range=ANY),
+            20,
+            (1 - 2.0930 * math.sqrt(1 / 19), 1 + 2.0930 * math.sqrt(1 / 19)),
         ),
-        (
-            column(1, 1, 0, 0, clusters="aabb", range=(-99, 99)),
-            2,
-            (0.5 - 12.7062 * 0.5, 0.5 + 12.7062 * 0.5),
-        ),
-        (column(0, 1, 1, 1), 4, (0, 1)),
+        # Clopper and Pearson, of 4 and of 2
+        (column(0, 1, 1, 1), 4, (0.1941, 0.9937)),
+        (column(1, 1, 0, 0, clusters="aabb"), 2, (0.0126, 0.9874)),
         # Twenty right answers in a row happen once in twenty times when 86 % are right:
         # 0.8609 ** 20 = 0.05.
         (column(*[1.0] * 20), 20, (0.8609, 1)),
@@ -140,15 +163,13 @@ def test_everything_that_was_lost_is_counted_and_widens_the_bounds() -> None:
             20,
             (0, 1 - 0.8609),
         ),
-        (column(3, 3, 3, range=OPEN), 3, (3, 3)),
     ],
     ids=[
         "student",
+        "right or wrong",
         "repeats",
-        "cut at the range",
         "all right",
         "all wrong",
-        "one value without a range",
     ],
 )
 def test_the_interval_of_a_mean(
@@ -158,7 +179,8 @@ def test_the_interval_of_a_mean(
     assert (found.clusters, found.ci95) == (clusters, pytest.approx(expected, abs=1e-4))
 
 
-HALF = (pytest.approx(0.2907, abs=1e-4), pytest.approx(0.7093, abs=1e-4))
+# 1 + 0.25 / 0.1**2 = 26 trials, by the quantile of 19 degrees of freedom 25.18
+HALF = (pytest.approx(0.2961, abs=1e-4), pytest.approx(0.7039, abs=1e-4))
 
 
 @pytest.mark.parametrize(
@@ -169,7 +191,7 @@ HALF = (pytest.approx(0.2907, abs=1e-4), pytest.approx(0.7093, abs=1e-4))
             Estimate(50.0, 5.0),
             50.0,
             5.0,
-            pytest.approx((50 - 2.093 * 5, 50 + 2.093 * 5), abs=1e-2),
+            None,
         ),
         (Estimate(NAN, 0.1, (0.0, 1.0)), None, None, None),
         (Estimate(math.inf), None, None, None),
@@ -195,14 +217,168 @@ def test_what_an_aggregator_knows_is_kept_and_what_is_no_number_is_unknown(
 
 def test_a_number_without_a_formula_is_bootstrapped_when_that_is_asked_for() -> None:
     scores = column(*[i / 100 for i in range(100)])
+
+    def middle(scores: Scores) -> Estimate:
+        return Estimate(median(scores).value)
+
     without, resampled = (
-        summarise("t", "m", scores, median, bootstrap_iters=n) for n in (0, 1000)
+        summarise("t", "m", scores, middle, bootstrap_iters=n) for n in (0, 1000)
     )
     assert (without.stderr, without.ci95, without.bootstrap_iters) == (None, None, 0)
+    assert without.no_interval == "not bootstrapped"
     assert resampled.bootstrap_iters == 1000
     # sqrt(1 / 4n) over a density of 1
     assert resampled.stderr == pytest.approx(0.05, rel=0.2)
     assert resampled.ci95 == pytest.approx((0.4, 0.6), abs=0.03)
+
+
+def test_a_bootstrapped_interval_is_not_shorter_than_that_of_its_standard_error() -> (
+    None
+):
+    scores = column(*[1.0] * 48, 0.0, 0.0)
+    drawn = summarise(
+        "t", "m", scores, mean, {"interval": "bootstrap"}, bootstrap_iters=1000
+    )
+    formula = summarise("t", "m", scores)
+    assert drawn.ci95 is not None
+    assert formula.ci95 is not None
+    assert drawn.ci95[0] <= formula.ci95[0] + 1e-3
+    assert drawn.ci95[1] >= formula.ci95[1] - 1e-3
+
+
+def test_without_a_range_fifty_clusters_are_drawn_for_an_interval() -> None:
+    few, many = (
+        summarise(
+            "t",
+            "m",
+            column(*[float(i % 7) for i in range(count)], range=ANY),
+            mean,
+            {"interval": "bootstrap"},
+            bootstrap_iters=200,
+        )
+        for count in (49, 50)
+    )
+    assert few.ci95 is None
+    assert few.no_interval == "too few clusters for a metric without a finite range"
+    assert few.stderr is not None
+    assert many.ci95 is not None
+
+
+def test_the_interval_of_bounds_covers_lost_trials_and_other_samples() -> None:
+    right, wrong = [1.0] * 60, [0.0] * 30
+    kept = summarise("t", "m", column(*right, *wrong))
+    lossy = summarise("t", "m", column(*right, *wrong, *["failed"] * 10))
+    assert kept.bounds_ci95 == kept.ci95
+    assert lossy.ci95 == kept.ci95
+    assert lossy.bounds == (0.6, 0.7)
+    assert lossy.bounds_ci95 is not None
+    # The bounds are apart by two standard errors: 1.645 of them on each side.
+    assert lossy.bounds_ci95 == pytest.approx((0.513, 0.776), abs=2e-3)
+    assert lossy.interval == lossy.bounds_ci95
+
+
+def test_where_nothing_bounds_what_was_lost_the_interval_is_that_of_the_others() -> (
+    None
+):
+    values = [float(i % 5) for i in range(20)]
+    found = summarise("t", "m", column(*values, "failed", range=OPEN))
+    assert (found.bounds, found.bounds_ci95) == (None, None)
+    assert found.interval == found.ci95 is not None
+
+
+@pytest.mark.parametrize(
+    ("scores", "reason"),
+    [
+        (column(0, 1, clusters="aa"), "one cluster"),
+        (
+            column(3, 1, 2, range=ANY),
+            "too few clusters for a metric without a finite range",
+        ),
+        (column(None), ""),
+    ],
+    ids=["one cluster", "no range", "no value"],
+)
+def test_a_number_says_why_it_has_no_interval(scores: Scores, reason: str) -> None:
+    found = summarise("t", "m", scores)
+    assert (found.ci95, found.no_interval) == (None, reason)
+
+
+def test_effective_clusters_are_fewer_where_one_has_more_trials() -> None:
+    found = summarise("t", "m", column(1, 0, 1, 0, 1, 1, clusters="aaabcd"))
+    assert found.clusters == 4
+    # shares of 1/2 and three of 1/6
+    assert found.effective_clusters == pytest.approx(1 / (1 / 4 + 3 / 36))
+
+
+def in_group(*members: Result, **options: Any) -> Result:
+    return combine("g", "m", members, **{"weight_by_size": False, **options})
+
+
+def of_task(name: str, *values: Given, prefix: str = "s") -> Result:
+    scores = Scores(range=(0, 1))
+    for place, value in enumerate(values):
+        scores.add(f"{prefix}{place}", 0, score(value))
+    return summarise(name, "m", scores)
+
+
+def test_tasks_over_the_same_samples_are_not_independent() -> None:
+    values = [1, 0, 1, 1, 0] * 8
+    alone = of_task("a", *values)
+    same = in_group(alone, of_task("b", *values))
+    other = in_group(alone, of_task("b", *values, prefix="t"))
+    assert alone.stderr is not None
+    assert same.stderr == pytest.approx(alone.stderr)
+    assert same.ci95 == pytest.approx(alone.ci95)
+    assert other.stderr == pytest.approx(alone.stderr / math.sqrt(2))
+    assert (same.clusters, other.clusters) == (40, 80)
+
+
+def test_a_group_in_a_group_keeps_what_its_tasks_know() -> None:
+    tasks = [of_task(name, *[1, 0, 1, 1] * 5, prefix=name) for name in "abc"]
+    inner = in_group(*tasks[:2])
+    nested = in_group(inner, tasks[2])
+    assert tasks[0].stderr is not None
+    shares = (0.25, 0.25, 0.5)
+    expected = math.hypot(*(share * tasks[0].stderr for share in shares))
+    assert nested.stderr == pytest.approx(expected)
+
+
+def test_a_group_with_a_task_of_one_sample_names_it_as_the_reason() -> None:
+    found = in_group(of_task("a", *[1, 0] * 10), of_task("b", 1, prefix="t"))
+    assert (found.value, found.stderr, found.ci95) == (0.75, None, None)
+    assert found.no_interval == "b: one cluster"
+
+
+def test_what_cannot_be_done_counts_zero_without_doubt() -> None:
+    done = of_task("a", *[1, 0, 1, 1] * 10)
+    cannot = of_task("b", "unsupported", "unsupported", prefix="t")
+    found = in_group(done, cannot, counts_absent=True)
+    assert (found.value, found.bounds_ci95) == (0.375, found.ci95)
+    assert done.ci95 is not None
+    assert found.ci95 == pytest.approx([end / 2 for end in done.ci95])
+
+
+def test_the_interval_of_a_groups_bounds_covers_what_its_tasks_lost() -> None:
+    whole = of_task("a", *[1, 0, 1, 1] * 10)
+    lossy = of_task("b", *[1, 0, 1, 1] * 10, *["failed"] * 10, prefix="t")
+    found = in_group(whole, lossy)
+    assert found.ci95 is not None
+    assert found.bounds_ci95 is not None
+    assert found.bounds == (0.675, 0.775)
+    assert found.bounds_ci95[0] < found.ci95[0]
+    assert found.bounds_ci95[1] > found.ci95[1]
+
+
+def test_a_member_that_is_no_mean_leaves_the_members_independent() -> None:
+    averaged = of_task("a", *[1, 0, 1, 1] * 10)
+    scores = column(*[i / 40 for i in range(40)])
+    middle = summarise("b", "m", scores, median, bootstrap_iters=200)
+    found = in_group(averaged, middle)
+    assert averaged.stderr is not None
+    assert middle.stderr is not None
+    assert found.stderr == pytest.approx(math.hypot(averaged.stderr, middle.stderr) / 2)
+    assert found.evidence is None
+    assert found.ci95 is not None
 
 
 def at_most(scores: Scores, *, cap: float = 0.75) -> Estimate:

@@ -79,9 +79,7 @@ def tables(
             Averaged(summarise(task, one, column, how, options), column, how, options)
             for one, column in columns.items()
         ]
-        whole = mean_of(
-            task, "mme_unify_score", parts, skip=name == "tvg", range=(0, 1)
-        )
+        whole = mean_of(task, "mme_unify_score", parts, skip=name == "tvg")
         results += [
             result.to_json() for result in (*(part.result for part in parts), whole)
         ]

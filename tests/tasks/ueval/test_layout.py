@@ -58,7 +58,7 @@ def results(
         )
         for name, column in columns.items()
     ]
-    score = mean_of(task, "ueval_score", parts, skip=True, range=(0, 1))
+    score = mean_of(task, "ueval_score", parts, skip=True)
     return [result.to_json() for result in (*(part.result for part in parts), score)]
 
 

@@ -1,0 +1,284 @@
+"""The 95 % interval of a number, by its range and by what clusters tell of it.
+
+Where the range is finite, a value is the share of it that was reached. Its interval is
+that of as many right and wrong answers as have its standard error. Where it is not
+finite, the interval is Student's, widened where the values are skewed.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Sequence
+from itertools import chain
+
+from mmeval.aggregate.quantiles import beta_quantile, normal_share, student_quantile
+from mmeval.aggregate.scores import Scores, sums_by_cluster
+from mmeval.aggregate.statistics import Interval, Sureness
+from mmeval.aggregate.terms import Component, Term, components, term_of_sums
+
+TAIL = 0.025
+"""The probability beyond each end of a 95 % interval."""
+FEWEST_WITHOUT_RANGE = 8
+"""Effective clusters below which nothing holds for values that may lie anywhere."""
+FEWEST_WITHOUT_SHAPE = 50
+"""The same where only the standard error is known: how skewed the values are, and so
+how far off Student's interval is, is not."""
+
+FEWEST_FOR_A_MEDIAN = 5
+"""Of fewer clusters all lie on one side of the median in more than one case of ten."""
+
+ONE_CLUSTER = "one cluster"
+TOO_FEW = "fewer than two effective clusters"
+FEW_WITHOUT_RANGE = "too few clusters for a metric without a finite range"
+ALIKE_WITHOUT_RANGE = "all clusters are alike, and the metric has no finite range"
+
+_EXACT = 1e-9
+_MANY = 1e5
+"""From this variance of a count on the binomial distribution is the normal one."""
+
+
+def sureness_of_terms(
+    value: float, terms: Sequence[Term], tail: float = TAIL
+) -> Sureness:
+    """Standard error and interval of a weighted sum of means."""
+    if not terms:  # a value by rule, such as that of what cannot be done
+        return Sureness(0.0, (value, value))
+    if not all(term.is_known for term in terms):
+        return Sureness(no_interval=ONE_CLUSTER)
+    return sureness(value, components(terms), tail)
+
+
+def sureness(
+    value: float, independent: Sequence[Component], tail: float = TAIL
+) -> Sureness:
+    """Standard error and interval of a sum of independent components.
+
+    ``tail`` is the probability beyond each end.
+    """
+    variance = math.fsum(component.variance for component in independent)
+    stderr = math.sqrt(variance)
+    if math.isclose(stderr, 0.0, abs_tol=1e-12 * max(1.0, abs(value))):
+        stderr = 0.0
+    effective = _effective(independent)
+    known = Sureness(stderr, effective_clusters=effective)
+    if effective < 2 - _EXACT:
+        return known._replace(no_interval=TOO_FEW)
+    if _share(independent) is not None:
+        return known._replace(ci95=_within_range(value, stderr, independent, tail))
+    return _without_range(value, known, independent, tail)
+
+
+def same_value_interval(value: float, clusters: float, range: Interval) -> Interval:
+    """The 95 % interval of a mean if all clusters have the same one (all right, say).
+
+    Their standard error is 0, which is no certainty: values that were never seen may
+    come next. With 95 % confidence the seen value has at least the share ``s`` of all,
+    where ``s ** clusters = 0.05``, and the rest lies within the finite ``range``. For
+    shares of right answers this is the one-sided interval of Clopper and Pearson.
+    """
+    # betaincinv(clusters, 1, 0.05) to the digit
+    unseen = 1 - 0.05 ** (1 / clusters)
+    low, high = min(range[0], value), max(range[1], value)
+    return (value - unseen * (value - low), value + unseen * (high - value))
+
+
+def share_interval(
+    share: float, trials: float, degrees: float, tail: float = TAIL
+) -> Interval:
+    """The interval of Korn and Graubard for a share, with so many effective trials.
+
+    It is that of Clopper and Pearson, of fewer trials where ``degrees`` of freedom are
+    fewer than these. Source: Korn and Graubard, Confidence Intervals for Proportions
+    with Small Expected Number of Positive Counts Estimated from Survey Data, 1998.
+    """
+    quantile = student_quantile(degrees, 1 - tail)
+    if trials - 1 > degrees * (1 + _EXACT):
+        trials *= (student_quantile(trials - 1, 1 - tail) / quantile) ** 2
+    if trials * share * (1 - share) > _MANY:
+        half = quantile * math.sqrt(share * (1 - share) / trials)
+        return (share - half, share + half)
+    reached = share * trials
+    rest = trials - reached
+    low = beta_quantile(reached, rest + 1, tail) if reached > _EXACT else 0.0
+    high = beta_quantile(reached + 1, rest, 1 - tail) if rest > _EXACT else 1.0
+    return (low, high)
+
+
+def median_share(scores: Scores, median: float) -> Interval | None:
+    """The interval of the share of values below the median, which is one half.
+
+    None where even all clusters might lie on one side of it.
+    """
+    below = array("d", [value <= median for value in scores.values])
+    ones = array("d", [1]) * len(below)
+    term = term_of_sums(sums_by_cluster(scores.clusters, below, ones), (0.0, 1.0))
+    if term is None or not term.is_known:
+        return None
+    (component,) = components([term])
+    if component.effective < FEWEST_FOR_A_MEDIAN - _EXACT:
+        return None
+    trials = _effective_trials(term.value, 1.0, [component])
+    return share_interval(0.5, min(trials, len(below)), component.freedom)
+
+
+def bounds_tail(gap: float, stderr: float) -> float:
+    """The probability beyond each end with which two intervals, those of the lowest and
+    of the highest a number could be, hold it in 95 % of all cases, wherever between
+    them it is. Source: Imbens and Manski, Confidence Intervals for Partially Identified
+    Parameters, 2004.
+
+    It is one half of 5 % where they are the same, and 5 % where they lie far apart: the
+    number cannot be missed on both sides.
+    """
+    if not stderr:
+        return 2 * TAIL if gap else TAIL
+    low, high = 1.6, 2.0
+    while high - low > 1e-12:
+        middle = (low + high) / 2
+        held = normal_share(middle + gap / stderr) - normal_share(-middle)
+        if held < 1 - 2 * TAIL:
+            low = middle
+        else:
+            high = middle
+    return normal_share(-high)
+
+
+def _effective(independent: Sequence[Component]) -> float:
+    """Clusters of one size that would tell as much, of all components together."""
+    whole = math.fsum(component.share for component in independent)
+    squares = math.fsum(
+        (component.share / whole) ** 2 / component.effective
+        for component in independent
+    )
+    return 1 / squares
+
+
+def _degrees(independent: Sequence[Component]) -> float:
+    """Those of Satterthwaite, for a sum of independent variances."""
+    variance = math.fsum(component.variance for component in independent)
+    spread = math.fsum(
+        component.variance**2 / component.freedom for component in independent
+    )
+    if not spread:
+        return math.fsum(component.freedom for component in independent)
+    return variance**2 / spread
+
+
+def _range(independent: Sequence[Component]) -> Interval:
+    return (
+        math.fsum(component.range[0] for component in independent),
+        math.fsum(component.range[1] for component in independent),
+    )
+
+
+def _share(independent: Sequence[Component]) -> float | None:
+    """How much of its finite range the number has reached; None outside of it."""
+    shares = [_share_of_range(*component[:2]) for component in independent]
+    if None in shares:
+        return None
+    return _share_of_range(
+        math.fsum(component.value for component in independent), _range(independent)
+    )
+
+
+def _share_of_range(value: float, range: Interval) -> float | None:
+    low, high = range
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        return None
+    share = (value - low) / (high - low)
+    if not -_EXACT <= share <= 1 + _EXACT:
+        return None  # a value on another scale than the range
+    return min(max(share, 0.0), 1.0)
+
+
+def _within_range(
+    value: float, stderr: float, independent: Sequence[Component], tail: float
+) -> Interval:
+    share = _share(independent) or 0.0
+    low, high = _range(independent)
+    sum_of_values = math.fsum(component.value for component in independent)
+    by_rule = value - sum_of_values  # what no component tells of
+    is_at_an_end = not _EXACT < share < 1 - _EXACT
+    if not stderr and (is_at_an_end or len(independent) == 1):
+        return same_value_interval(
+            value, _effective(independent), (low + by_rule, high + by_rule)
+        )
+    trials = _effective_trials(share, high - low, independent)
+    ends = share_interval(share, trials, _degrees(independent), tail)
+    return (
+        min(value, max(low, low + ends[0] * (high - low)) + by_rule),
+        max(value, min(high, low + ends[1] * (high - low)) + by_rule),
+    )
+
+
+def _effective_trials(
+    share: float, width: float, independent: Sequence[Component]
+) -> float:
+    """How many answers, right or wrong, have the standard error of the number.
+
+    A component that has few clusters off an end may owe its small variance to chance.
+    It gets at least that of right and wrong answers, one of each added to those that
+    were seen. Where that holds for all, there are no more answers than clusters.
+    """
+    variance = 0.0
+    has_few = []
+    for component in independent:
+        few = component.has_few or not component.variance
+        floor = _least_variance(component) if few else 0.0
+        variance += max(component.variance, floor)
+        has_few.append(few)
+    spread = share * (1 - share) * width**2
+    if not all(has_few):
+        return 1 + spread / variance
+    variance = math.fsum(component.variance for component in independent)
+    effective = _effective(independent)
+    return min(1 + spread / variance, effective) if variance else effective
+
+
+def _least_variance(component: Component) -> float:
+    low, high = component.range
+    seen = component.effective
+    share = _share_of_range(component.value, component.range) or 0.0
+    share = (seen * share + 1) / (seen + 2)
+    return float((high - low) ** 2 * share * (1 - share) / (seen + 1))
+
+
+def _without_range(
+    value: float, known: Sureness, independent: Sequence[Component], tail: float
+) -> Sureness:
+    stderr = known.stderr
+    has_shape = all(component.influences is not None for component in independent)
+    fewest = FEWEST_WITHOUT_RANGE if has_shape else FEWEST_WITHOUT_SHAPE
+    if (known.effective_clusters or 0.0) < fewest - _EXACT:
+        return known._replace(no_interval=FEW_WITHOUT_RANGE)
+    if not stderr:
+        return known._replace(no_interval=ALIKE_WITHOUT_RANGE)
+    quantile = student_quantile(_degrees(independent), 1 - tail)
+    low, high = value - quantile * stderr, value + quantile * stderr
+    if has_shape:
+        cubes = math.fsum(
+            influence**3
+            for influence in chain.from_iterable(
+                component.influences or () for component in independent
+            )
+        )
+        skewness = cubes / stderr**3
+        low = min(low, value - stderr * _unskewed(quantile, skewness))
+        high = max(high, value - stderr * _unskewed(-quantile, skewness))
+    least, most = _range(independent)
+    if least <= value <= most:  # one end may be finite
+        low, high = max(low, least), min(high, most)
+    return known._replace(ci95=(low, high))
+
+
+def _unskewed(quantile: float, skewness: float) -> float:
+    """The quantile of Student's ratio for skewed values, by the cubic transformation
+    that makes it symmetric. Source: Hall, On the Removal of Skewness by Transformation,
+    1992."""
+    if abs(skewness) < 1e-8:
+        return quantile
+    third = skewness / 3
+    cube = 1 + 3 * third * (quantile - skewness / 6)
+    root = math.copysign(abs(cube) ** (1 / 3), cube)
+    return (root - 1) / third

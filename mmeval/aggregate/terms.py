@@ -1,0 +1,266 @@
+"""What the clusters of trials tell of a number that is a weighted sum of means.
+
+A plain mean is one term. The levels of a macro mean, the members of a group and the
+pieces of a number that is made of numbers are terms, too. Terms over the same clusters
+are not independent: what a cluster adds to each of them is added up first.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from array import array
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from mmeval.aggregate.leverage import are_equal, effective_clusters, freedom
+from mmeval.aggregate.scores import ClusterSums, Scores, cluster_sums
+from mmeval.aggregate.statistics import Interval
+
+FEW = 10
+"""Fewer clusters than this that lie off an end of the range do not tell how large the
+variance is: rare errors may not have been seen."""
+_WHOLE = 1 - 1e-12
+"""A cluster with this share of all trials is the only one."""
+_TIES = 1e-9
+"""Values that are apart by less than this share of the range are equal: the order of
+adding decides their last digits."""
+
+
+class Term(NamedTuple):
+    """One of the means, with its ``share`` of the number.
+
+    For each of its ``clusters`` there is its ``influence`` on the mean, of which the
+    squares sum to the mean's variance, and the share of the trials (or weights) that it
+    holds, its ``size``. The mean ``has_few`` if fewer than ``FEW`` clusters lie above
+    the low end of its ``range``, or below the high end.
+    """
+
+    value: float
+    range: Interval
+    clusters: Sequence[str]
+    influences: Sequence[float]
+    variance: float
+    sizes: Sequence[float]
+    has_few: bool
+    share: float = 1.0
+
+    @property
+    def stderr(self) -> float | None:
+        """The standard error of this mean; None where all trials are in one cluster."""
+        return math.sqrt(self.variance) if self.is_known else None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether two clusters or more tell how far the mean may be off."""
+        return not math.isnan(self.variance)
+
+
+class Evidence(NamedTuple):
+    """The terms of a number, and those that it would have with the lowest and with the
+    highest values of what was lost; None where these are not known."""
+
+    terms: tuple[Term, ...]
+    low: tuple[Term, ...] | None
+    high: tuple[Term, ...] | None
+
+
+class Component(NamedTuple):
+    """The terms that share clusters, independent of all others.
+
+    ``value`` and ``range`` are what they add to the number. ``influences`` are those of
+    each cluster on the number; None where only the variance is known.
+    """
+
+    value: float
+    range: Interval
+    variance: float
+    influences: Sequence[float] | None
+    freedom: float
+    effective: float
+    has_few: bool
+    share: float = 1.0
+
+
+def term_of_residuals(
+    residuals: Sequence[float], sums: ClusterSums, *, value: float, range: Interval
+) -> Term:
+    """The mean ``value`` of which each cluster has a residual: how much it alone moves
+    the mean. That is the sum of its values, less its trials times the mean, over all
+    trials.
+
+    As a cluster pulls the mean towards itself, its residual is too small by the root of
+    1 less its size. Source: Bell and McCaffrey, Bias Reduction in Standard Errors for
+    Linear Regression with Multi-Stage Samples, 2002.
+    """
+    clusters = len(sums.counts)
+    if are_equal(sums.counts):
+        sizes = array("d", [1 / clusters]) * clusters
+        scale = 1 / math.sqrt(1 - 1 / clusters) if clusters > 1 else math.nan
+        influences = array("d", [residual * scale for residual in residuals])
+    else:
+        trials = math.fsum(sums.counts)
+        sizes = array("d", [count / trials for count in sums.counts])
+        influences = array("d", map(_influence, residuals, sizes))
+    few = _has_few(sums, range)
+    variance = _squares(influences)
+    return Term(value, range, sums.clusters, influences, variance, sizes, few)
+
+
+def _influence(residual: float, size: float) -> float:
+    return residual / math.sqrt(1 - size) if size < _WHOLE else math.nan
+
+
+def term_of_mean(scores: Scores, *, weighted: bool = False) -> Term | None:
+    """The only term of a plain or weighted mean; None without any value."""
+    return term_of_sums(cluster_sums(scores, weighted=weighted), scores.range)
+
+
+def term_of_sums(sums: ClusterSums, range: Interval) -> Term | None:
+    """The mean of what was summed; None without any trial."""
+    if not sums.counts:
+        return None
+    if are_equal(sums.counts):
+        n = sums.counts[0] * len(sums.counts)
+    else:
+        n = math.fsum(sums.counts)
+    if not n:
+        return None
+    value = math.fsum(sums.totals) / n
+    if are_equal(sums.counts):
+        own = sums.counts[0] * value
+        residuals = [(total - own) / n for total in sums.totals]
+    else:
+        pairs = zip(sums.totals, sums.counts, strict=True)
+        residuals = [(total - count * value) / n for total, count in pairs]
+    return term_of_residuals(residuals, sums, value=value, range=range)
+
+
+def _has_few(sums: ClusterSums, range: Interval) -> bool:
+    """Whether fewer than ``FEW`` clusters lie above the low end, or below the high
+    one."""
+    low, high = range
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return True
+    least = _TIES * (high - low)
+    # a score without a value (NaN) may lie anywhere
+    above = (
+        1
+        for total, count in zip(sums.totals, sums.counts, strict=True)
+        if not total - low * count <= least * count
+    )
+    below = (
+        1
+        for total, count in zip(sums.totals, sums.counts, strict=True)
+        if not high * count - total <= least * count
+    )
+    return not (_are_many(above) and _are_many(below))
+
+
+def _are_many(clusters: Iterable[int]) -> bool:
+    return sum(islice(clusters, FEW)) == FEW
+
+
+def scaled(terms: Iterable[Term], share: float) -> tuple[Term, ...]:
+    """The terms of a number that has this share of another one."""
+    return tuple(term._replace(share=share * term.share) for term in terms)
+
+
+def terms_of(
+    members: Sequence[tuple[Term, ...] | None], shares: Sequence[float]
+) -> tuple[Term, ...] | None:
+    """The terms of a weighted mean of numbers; None where one of them has none."""
+    found: list[Term] = []
+    for terms, share in zip(members, shares, strict=True):
+        if terms is None:
+            return None
+        found += scaled(terms, share)
+    return tuple(found)
+
+
+def components(terms: Sequence[Term]) -> list[Component]:
+    """The terms by their clusters: those with a cluster in common belong together."""
+    return [_component(connected) for connected in _connected(terms)]
+
+
+def _connected(terms: Sequence[Term]) -> list[list[Term]]:
+    leaders = list(range(len(terms)))
+
+    def leader(of: int) -> int:
+        while leaders[of] != of:
+            of = leaders[of]
+        return of
+
+    if len(terms) > 1:
+        homes: dict[str, int] = {}
+        for place, term in enumerate(terms):
+            others = {homes.setdefault(cluster, place) for cluster in term.clusters}
+            for other in others:
+                leaders[leader(other)] = leader(place)
+    found: dict[int, list[Term]] = {}
+    for place, term in enumerate(terms):
+        found.setdefault(leader(place), []).append(term)
+    return list(found.values())
+
+
+def _component(terms: Sequence[Term]) -> Component:
+    share = math.fsum(term.share for term in terms)
+    if len(terms) == 1:
+        (term,) = terms
+        sizes, variance = term.sizes, share * share * term.variance
+        influences: Sequence[float] = term.influences
+        if share != 1:
+            influences = [share * influence for influence in influences]
+    else:
+        sizes = _by_cluster(terms, [term.sizes for term in terms])
+        sizes = [size / share for size in sizes]
+        influences = _by_cluster(terms, [term.influences for term in terms])
+        variance = _squares(influences)
+    return Component(
+        value=math.fsum(term.share * term.value for term in terms),
+        range=(
+            math.fsum(term.share * term.range[0] for term in terms),
+            math.fsum(term.share * term.range[1] for term in terms),
+        ),
+        variance=variance,
+        influences=influences,
+        freedom=freedom(sizes),
+        effective=effective_clusters(sizes),
+        has_few=any(term.has_few for term in terms),
+        share=share,
+    )
+
+
+def component_of(stderr: float, value: float, terms: Sequence[Term]) -> Component:
+    """A number of which the standard error is known, and not what each cluster adds to
+    it; the ``terms`` are those of means over the same trials."""
+    means = scaled(terms, 1 / len(terms))
+    sizes = _by_cluster(means, [term.sizes for term in means])
+    return Component(
+        value=value,
+        range=(
+            math.fsum(term.share * term.range[0] for term in means),
+            math.fsum(term.share * term.range[1] for term in means),
+        ),
+        variance=stderr**2,
+        influences=None,
+        freedom=freedom(sizes),
+        effective=effective_clusters(sizes),
+        has_few=any(term.has_few for term in means),
+    )
+
+
+def _by_cluster(
+    terms: Sequence[Term], columns: Sequence[Sequence[float]]
+) -> list[float]:
+    """The sums of columns by cluster, each column by the share of its term."""
+    sums: dict[str, float] = {}
+    for term, column in zip(terms, columns, strict=True):
+        for cluster, number in zip(term.clusters, column, strict=True):
+            sums[cluster] = sums.get(cluster, 0.0) + term.share * number
+    return list(sums.values())
+
+
+def _squares(numbers: Sequence[float]) -> float:
+    return math.fsum(map(operator.mul, numbers, numbers))
