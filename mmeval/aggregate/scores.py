@@ -418,17 +418,15 @@ def sums_by_cluster(
     """The sums of values, and of weights, that each of the clusters has."""
     if len(set(clusters)) == len(values):  # as nearly always: each is a single sample
         return ClusterSums(clusters, values, weights)
-    places: dict[str, int] = {}
+    names = list(dict.fromkeys(clusters))
+    place_of = {name: place for place, name in enumerate(names)}
     # a cluster is often a single sample: its sums should not be objects
-    totals, counts = (array("d"), array("d"))
-    for value, weight, cluster in zip(values, weights, clusters, strict=True):
-        place = places.setdefault(cluster, len(totals))
-        if place == len(totals):
-            totals.append(0.0)
-            counts.append(0.0)
+    totals, counts = array("d", [0]) * len(names), array("d", [0]) * len(names)
+    places = map(place_of.__getitem__, clusters)
+    for place, value, weight in zip(places, values, weights, strict=True):
         totals[place] += value
         counts[place] += weight
-    return ClusterSums(list(places), totals, counts)
+    return ClusterSums(names, totals, counts)
 
 
 def _plain(values: Iterable[Any]) -> list[str | int | float]:

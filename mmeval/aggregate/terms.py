@@ -31,17 +31,18 @@ adding decides their last digits."""
 class Term(NamedTuple):
     """One of the means, with its ``share`` of the number.
 
-    For each of its ``clusters`` there is its ``influence`` on the mean, of which the
-    squares sum to the mean's variance, and the share of the trials (or weights) that it
-    holds, its ``size``. The mean ``has_few`` if fewer than ``FEW`` clusters lie above
-    the low end of its ``range``, or below the high end.
+    For each of its ``clusters`` there is its ``influence`` on the mean, and the share
+    of the trials (or weights) that it holds, its ``size``. The squares of the
+    influences sum to the ``variance`` of the mean, which is None where all trials are
+    in one cluster. The mean ``has_few`` if fewer than ``FEW`` clusters lie above the
+    low end of its ``range``, or below the high end.
     """
 
     value: float
     range: Interval
     clusters: Sequence[str]
     influences: Sequence[float]
-    variance: float
+    variance: float | None
     sizes: Sequence[float]
     has_few: bool
     share: float = 1.0
@@ -49,12 +50,12 @@ class Term(NamedTuple):
     @property
     def stderr(self) -> float | None:
         """The standard error of this mean; None where all trials are in one cluster."""
-        return math.sqrt(self.variance) if self.is_known else None
+        return None if self.variance is None else math.sqrt(self.variance)
 
     @property
     def is_known(self) -> bool:
         """Whether two clusters or more tell how far the mean may be off."""
-        return not math.isnan(self.variance)
+        return self.variance is not None
 
 
 class Evidence(NamedTuple):
@@ -97,19 +98,21 @@ def term_of_residuals(
     clusters = len(sums.counts)
     if are_equal(sums.counts):
         sizes = array("d", [1 / clusters]) * clusters
-        scale = 1 / math.sqrt(1 - 1 / clusters) if clusters > 1 else math.nan
+        largest = sizes[0]
+        scale = 1 / math.sqrt(1 - largest) if clusters > 1 else 0.0
         influences = array("d", [residual * scale for residual in residuals])
     else:
         trials = math.fsum(sums.counts)
         sizes = array("d", [count / trials for count in sums.counts])
+        largest = max(sizes)
         influences = array("d", map(_influence, residuals, sizes))
+    variance = _squares(influences) if largest < _WHOLE else None
     few = _has_few(sums, range)
-    variance = _squares(influences)
     return Term(value, range, sums.clusters, influences, variance, sizes, few)
 
 
 def _influence(residual: float, size: float) -> float:
-    return residual / math.sqrt(1 - size) if size < _WHOLE else math.nan
+    return residual / math.sqrt(1 - size) if size < _WHOLE else 0.0
 
 
 def term_of_mean(scores: Scores, *, weighted: bool = False) -> Term | None:
@@ -208,7 +211,7 @@ def _component(terms: Sequence[Term]) -> Component:
     share = math.fsum(term.share for term in terms)
     if len(terms) == 1:
         (term,) = terms
-        sizes, variance = term.sizes, share * share * term.variance
+        sizes, variance = term.sizes, share * share * (term.variance or 0.0)
         influences: Sequence[float] = term.influences
         if share != 1:
             influences = [share * influence for influence in influences]

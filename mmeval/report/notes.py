@@ -30,16 +30,26 @@ _NUMBERS = attrgetter(
 
 def missing(result: Result) -> str:
     """What a value leaves out: ``2 failed, 1 unscored, bounds 0.4000 to 0.5500``. The
-    bounds are how much that could change it. Suspended scoring comes first, then
-    nothing to score."""
+    bounds are how much that could change it, and whether the interval covers them is
+    stated. Suspended scoring comes first, then nothing to score."""
     statuses = ("failed", "unscored", "unavailable", "inapplicable", "unsupported")
     counts = [(getattr(result, status), status) for status in statuses]
     found = ["scoring suspended"] if result.suspended else []
     found += ["nothing to score"] if result.has_nothing_to_score else []
     words = ", ".join([*found, *(f"{count} {what}" for count, what in counts if count)])
     if words and result.bounds is not None and (result.failed or result.unscored):
-        return f"{words}, bounds {from_to(result.bounds)}"
+        covered = "" if result.bounds_ci95 is None else ", which the interval covers"
+        return f"{words}, bounds {from_to(result.bounds)}{covered}"
     return words
+
+
+def no_interval(result: Result) -> str:
+    """Why a value has no interval: ``no interval: one cluster``. Of a slice only the
+    results file has that."""
+    is_missing = result.value is not None and result.interval is None
+    if not is_missing or not result.no_interval or result.slice:
+        return ""
+    return f"no interval: {result.no_interval}"
 
 
 def no_option(result: Result) -> str:

@@ -12,6 +12,7 @@ from mmeval.report.notes import (
     NumberReasons,
     Pieces,
     missing,
+    no_interval,
     no_option,
     repeated,
     weights,
@@ -34,6 +35,7 @@ class Notes(NamedTuple):
 
     missing: str = ""
     no_option: str = ""
+    no_interval: str = ""
     weights: str = ""
     comparable: str = ""
     reference: str = ""
@@ -294,6 +296,7 @@ def _notes(
         notes = notes._replace(
             missing=missing(result),
             no_option=no_option(result),
+            no_interval=no_interval(result),
             weights=weights(result),
             reasons=reasons.of(result),
         )

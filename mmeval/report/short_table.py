@@ -132,11 +132,9 @@ class _Line(NamedTuple):
             if before is not None and before.metric == row.metric
             else f", {row.metric}"
         )
-        interval = (
-            "-"
-            if result.ci95 is None
-            else f"{number_text(result.ci95[0])} to {number_text(result.ci95[1])}"
-        )
+        interval = "-"
+        if result.interval is not None:
+            interval = " to ".join(map(number_text, result.interval))
         cells = [
             f"{row.alias}{metric}",
             number_text(result.value),
@@ -199,16 +197,16 @@ def verdict(result: Result, other: Result) -> str:
     if (
         result.value is None
         or other.value is None
-        or result.ci95 is None
-        or other.ci95 is None
+        or result.interval is None
+        or other.interval is None
     ):
         return ""
     difference = result.value - other.value
     low = difference - math.hypot(
-        result.value - result.ci95[0], other.ci95[1] - other.value
+        result.value - result.interval[0], other.interval[1] - other.value
     )
     high = difference + math.hypot(
-        result.ci95[1] - result.value, other.value - other.ci95[0]
+        result.interval[1] - result.value, other.value - other.interval[0]
     )
     if low <= 0 <= high:
         return ""
@@ -293,6 +291,19 @@ def _about_all(
             f"{counted(len(without), 'task')} "
             f"{'has' if len(without) == 1 else 'have'} no number{names}."
         )
+    yield from _without_interval(shown)
+
+
+def _without_interval(shown: Sequence[NumberRow]) -> Iterator[str]:
+    """Why some of the numbers have no interval, each reason once."""
+    names: dict[str, list[str]] = {}
+    for row in shown:
+        (result,) = row.results
+        assert result is not None
+        if result.value is not None and result.interval is None and result.no_interval:
+            names.setdefault(result.no_interval, []).append(row.alias)
+    for reason, own in names.items():
+        yield f"No interval of {_named(own)}: {printable(reason, limit=200)}."
 
 
 def _named(names: Iterable[str]) -> str:
@@ -311,10 +322,13 @@ def _notes(
         if lost and result.scored and result.bounds is not None and not row.is_group:
             low, high = map(number_text, result.bounds)
             them = "it" if lost == 1 else "them"
+            covered = (
+                "" if result.bounds_ci95 is None else ", which the interval covers"
+            )
             name = printable(row.alias, limit=200)
             yield (
                 f"{name}: {lost:,} failed or unscored; with {them} {row.metric} lies "
-                f"in {low} to {high}."
+                f"in {low} to {high}{covered}."
             )
     yield from _without_option(shown, outcome)
     selection = outcome.selection

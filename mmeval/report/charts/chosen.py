@@ -162,7 +162,7 @@ def _bars(row: NumberRow) -> list[ChartBar]:
     return [
         ChartBar(
             _value(result),
-            None if result is None else result.ci95,
+            None if result is None else result.interval,
             series,
             absent or NOT_THERE,
         )

@@ -72,7 +72,7 @@ def _row(
     ends = [
         end
         for _, _, result in known
-        for end in (result.value, *(result.ci95 or ()))
+        for end in (result.value, *(result.interval or ()))
         if end is not None
     ]
     scale = scale_for([*ends, *([] if other is None else [other])], spread)
@@ -101,10 +101,10 @@ def _row(
 
 def _gauge(result: Result, scale: Scale) -> dict[str, Any]:
     assert result.value is not None
-    low, high = result.ci95 or (result.value, result.value)
+    low, high = result.interval or (result.value, result.value)
     return {
         "value": f"{result.value:.{DIGITS}f}",
-        "interval": "" if result.ci95 is None else from_to(result.ci95, DIGITS),
+        "interval": "" if result.interval is None else from_to(result.interval, DIGITS),
         "scored": f"{result.scored:,} of {result.n:,}",
         "zero": _percent(scale, 0.0),
         "at": _percent(scale, result.value),

@@ -118,7 +118,7 @@ def _number(result: Result) -> dict[str, Any]:
     return {
         "value": "" if result.value is None else f"{result.value:.{DIGITS}f}",
         "stderr": "" if result.stderr is None else f"{result.stderr:.{DIGITS}f}",
-        "interval": "" if result.ci95 is None else from_to(result.ci95),
+        "interval": "" if result.interval is None else from_to(result.interval),
         "bounds": from_to(result.bounds)
         if result.bounds is not None and (result.failed or result.unscored)
         else "",

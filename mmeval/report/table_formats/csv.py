@@ -24,6 +24,8 @@ COLUMNS = (
     "ci95_high",
     "bounds_low",
     "bounds_high",
+    "bounds_ci95_low",
+    "bounds_ci95_high",
     "n",
     "scored",
     "failed",
@@ -32,6 +34,7 @@ COLUMNS = (
     "unsupported",
     "inapplicable",
     "clusters",
+    "effective_clusters",
     "bootstrap_iters",
     "suspended",
     "compares_with_first",
@@ -69,11 +72,9 @@ def _named(run: str, row: NumberRow) -> list[str]:
 
 
 def _numbers(result: Result) -> list[str]:
-    pairs = [*(result.ci95 or (None, None)), *(result.bounds or (None, None))]
-    values = [
-        "" if value is None else repr(float(value))
-        for value in (result.value, result.stderr, *pairs)
-    ]
+    intervals = (result.ci95, result.bounds, result.bounds_ci95)
+    pairs = [end for interval in intervals for end in interval or (None, None)]
+    values = [_number(value) for value in (result.value, result.stderr, *pairs)]
     lost = (
         result.failed,
         result.unscored,
@@ -81,8 +82,18 @@ def _numbers(result: Result) -> list[str]:
         result.unsupported,
         result.inapplicable,
     )
-    counts = (result.n, result.scored, *lost, result.clusters, result.bootstrap_iters)
-    return [*values, *map(str, counts), _yes(result.suspended)]
+    counts = (result.n, result.scored, *lost, result.clusters)
+    return [
+        *values,
+        *map(str, counts),
+        _number(result.effective_clusters),
+        str(result.bootstrap_iters),
+        _yes(result.suspended),
+    ]
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else repr(float(value))
 
 
 def _yes(truth: bool) -> str:

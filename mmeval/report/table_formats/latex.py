@@ -95,8 +95,8 @@ def _number(result: Result | None, absent: str) -> str:
         return NONE
     interval = (
         ""
-        if result.ci95 is None
-        else rf" {{\scriptsize [{result.ci95[0]:.3f}, {result.ci95[1]:.3f}]}}"
+        if result.interval is None
+        else rf" {{\scriptsize [{result.interval[0]:.3f}, {result.interval[1]:.3f}]}}"
     )
     return f"{result.value:.3f}{interval}"
 

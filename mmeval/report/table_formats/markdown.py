@@ -60,7 +60,7 @@ def number_cells(result: Result | None) -> list[str]:
         return ["N/A", "±", "N/A", "N/A", ""]
     value = "N/A" if result.value is None else f"{result.value:.4f}"
     stderr = "N/A" if result.stderr is None else f"{result.stderr:.4f}"
-    interval = "N/A" if result.ci95 is None else from_to(result.ci95)
+    interval = "N/A" if result.interval is None else from_to(result.interval)
     return [value, "±", stderr, interval, f"{result.scored}/{result.n}"]
 
 
@@ -76,5 +76,5 @@ def _with_interval(result: Result) -> str:
     if result.value is None:
         return "N/A"
     return f"{result.value:.4f}" + (
-        "" if result.ci95 is None else f" ({from_to(result.ci95)})"
+        "" if result.interval is None else f" ({from_to(result.interval)})"
     )
