@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mmeval.records.score import Key, Result
-from mmeval.report.notes import NumberReasons, missing, no_option, repeated
+from mmeval.report.notes import NumberReasons, missing, no_interval, no_option, repeated
 from mmeval.report.numbers import number_rows
 from tests.support.number_documents import document
 from tests.support.outcomes import result
@@ -85,6 +85,27 @@ def test_a_number_has_the_counts_of_what_it_leaves_out() -> None:
             == found
         )
     assert missing(result("a", None)) == ""
+
+
+def test_lost_trials_say_whether_the_interval_covers_them() -> None:
+    lost = result("a", 0.5, failed=2, bounds=(0.4, 0.6))
+    assert "interval" not in missing(lost)
+    assert "interval covers" in missing(replace(lost, bounds_ci95=(0.2, 0.8)))
+
+
+@pytest.mark.parametrize(
+    ("number", "note"),
+    [
+        (result("a", no_interval="one cluster"), "no interval: one cluster"),
+        (result("a", slice="l=1", no_interval="one cluster"), ""),
+        (result("a", None, no_interval="one cluster"), ""),
+        (result("a", ci95=(0.0, 1.0)), ""),
+        (result("a"), ""),
+    ],
+    ids=["whole", "slice", "no value", "an interval", "an older results file"],
+)
+def test_a_value_without_an_interval_says_why(number: Result, note: str) -> None:
+    assert no_interval(number) == note
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,8 @@ def test_a_reader_of_the_layout_finds_every_number_and_the_rest_stands_beside_it
         unscored=1,
         bounds=(0.35, 0.65),
         ci95=(0.3, 0.7),
+        bounds_ci95=(0.2, 0.8),
+        effective_clusters=9.5,
         bootstrap_iters=200,
     )
     ours = document(lost, result("a", slice="level=hard"))["mmeval"]
@@ -45,7 +47,8 @@ def test_a_reader_of_the_layout_finds_every_number_and_the_rest_stands_beside_it
         "bounds": [0.35, 0.65],
         "ci95": [0.3, 0.7],
     }
-    counts |= {"bootstrap_iters": 200}
+    counts |= {"bootstrap_iters": 200, "bounds_ci95": [0.2, 0.8]}
+    counts |= {"effective_clusters": 9.5, "no_interval": ""}
     assert {name: ours["results"][0][name] for name in counts} == counts
     assert (
         ours["results"][1]["slice"],

@@ -101,6 +101,21 @@ def test_a_number_that_was_lost_has_a_row_and_one_of_a_part_its_bounds() -> None
     )
 
 
+def test_the_interval_shown_covers_trials_that_were_lost() -> None:
+    lost = result(
+        "a", 0.5, failed=2, ci95=(0.3, 0.7), bounds=(0.4, 0.6), bounds_ci95=(0.2, 0.8)
+    )
+    lines = shown(lost, width=200)
+    assert cells(lines[1])[2] == "0.200 to 0.800"
+    assert lines[-1].endswith("0.400 to 0.600, which the interval covers.")
+
+
+def test_each_reason_for_no_interval_is_one_sentence() -> None:
+    alone = [result(name, 0.5, no_interval="one cluster") for name in "ab"]
+    (*_, line) = shown(*alone, width=200)
+    assert line == "No interval of a, b: one cluster."
+
+
 def test_answers_that_name_no_option_are_counted_below_the_table() -> None:
     (*_, line) = shown(result("a", 0.5, no_option=3), width=200)
     assert line.startswith("a: 3 of 10 answers name no option and count as wrong")
