@@ -1,6 +1,6 @@
 """Prints one table of what mmeval costs: every figure beside its goal.
 
-    make bench                                   # all of them: three quarters of an hour
+    make bench                                   # all of them: 45 minutes
     python -m benchmarks --quick                 # fewer samples: a look, not a figure
     python -m benchmarks ratio ssim              # some, by name
     python -m benchmarks --json before.json      # keeps the figures ...

@@ -255,7 +255,7 @@ GROUPS: dict[str, Sequence[int]] = {
     "UEval, 8 tasks": (125,) * 8,
     "MMMG, 49 tasks": (20,) * 49,
     "MME-Unify, 14 tasks": (40,) * 13 + (8,),
-    "UniM, 30 domains": tuple(range(20, 320, 10)),
+    "UniM, 30 domains": tuple(range(8, 68, 2)),
     "49 tasks of 4": (4,) * 49,
     "14 tasks of 5": (5,) * 14,
     "10 tasks of 2": (2,) * 10,

@@ -21,7 +21,7 @@ TAIL = 0.025
 """The probability beyond each end of a 95 % interval."""
 FEWEST_WITHOUT_RANGE = 8
 """Effective clusters below which nothing holds for values that may lie anywhere."""
-FEWEST_WITHOUT_SHAPE = 50
+FEWEST_WITHOUT_SHAPE = 100
 """The same where only the standard error is known: how skewed the values are, and so
 how far off Student's interval is, is not."""
 

@@ -246,7 +246,7 @@ def test_a_bootstrapped_interval_is_not_shorter_than_that_of_its_standard_error(
     assert drawn.ci95[1] >= formula.ci95[1] - 1e-3
 
 
-def test_without_a_range_fifty_clusters_are_drawn_for_an_interval() -> None:
+def test_without_a_range_a_hundred_clusters_are_drawn_for_an_interval() -> None:
     few, many = (
         summarise(
             "t",
@@ -256,7 +256,7 @@ def test_without_a_range_fifty_clusters_are_drawn_for_an_interval() -> None:
             {"interval": "bootstrap"},
             bootstrap_iters=200,
         )
-        for count in (49, 50)
+        for count in (99, 100)
     )
     assert few.ci95 is None
     assert few.no_interval == "too few clusters for a metric without a finite range"
