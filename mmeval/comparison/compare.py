@@ -351,6 +351,7 @@ def _number(
         run=run,
         pairs=found.pairs,
         clusters=0 if test is None else test.clusters,
+        effective=None if test is None else test.effective,
         a=None if test is None else test.a,
         b=None if test is None else test.b,
         difference=None if test is None else test.difference,
@@ -410,10 +411,5 @@ def _remarks(number: Number) -> Iterator[str]:
         and number.difference
     ):
         yield "trials without a pair could turn the sign"
-    if number.ci95 is None:
-        few = number.stderr is None
-        yield (
-            "too few clusters for an interval"
-            if few
-            else "no interval, as the metric has no finite range"
-        )
+    if number.test.why:
+        yield f"no interval: {number.test.why}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmeval.comparison.number import Number
-from mmeval.comparison.statistics import Correction, corrected
+from mmeval.comparison.statistics import LEVEL, Correction, corrected
 from mmeval.errors import UsageError
 
 
@@ -37,12 +37,20 @@ class Margins:
             )
 
     def is_within(self, number: Number) -> bool:
-        """Whether a number is shown to be no worse than the margin, by the end of its
-        95 % interval."""
+        """Whether a number is shown to be no worse than the margin: its 95 % interval
+        ends within it, and rare losses were not missed either."""
         if self.fail_unless_within is None or number.ci95 is None:
             return False
         worst = number.ci95[0] if number.higher_is_better else -number.ci95[1]
-        return worst >= -self.fail_unless_within
+        if worst < -self.fail_unless_within or number.test is None:
+            return False
+        limit = (
+            -self.fail_unless_within
+            if number.higher_is_better
+            else self.fail_unless_within
+        )
+        doubt = number.test.doubt_of_unseen(limit, above=not number.higher_is_better)
+        return doubt < LEVEL / 2
 
 
 @dataclass(frozen=True)

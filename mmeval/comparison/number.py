@@ -16,6 +16,7 @@ class Number:
     """A number of ``run`` compared with the reference's; the fields are those of the
     JSON.
 
+    ``effective`` is how many clusters of one size would tell as much as ``clusters``.
     ``a`` and ``b`` are the values over the pairs, ``bounds`` those of the difference.
     ``p_adjusted`` is corrected for all tests of its family, and so is
     ``smallest_seen``. ``samples_needed`` is there where a difference to detect was
@@ -28,6 +29,7 @@ class Number:
     run: str
     pairs: int
     clusters: int
+    effective: float | None
     a: float | None
     b: float | None
     difference: float | None

@@ -14,9 +14,7 @@ from mmeval.content.media import MAX_MEDIA_BYTES, Media, kind_for
 from mmeval.content.media_type import UNKNOWN_MIME, sniff_mime
 from mmeval.errors import UsageError
 
-_URI = re.compile(
-    r"data:(?:[\w.+-]+(?:/[\w.+-]*)?)?(?:;[\w.+=\"-]+)*,", re.IGNORECASE
-)
+_URI = re.compile(r"data:(?:[\w.+-]+(?:/[\w.+-]*)?)?(?:;[\w.+=\"-]+)*,", re.IGNORECASE)
 _URI_IN_TEXT = re.compile(
     r"data:(?P<mime>(?:image|audio|video|model|application)/[\w.+-]+)"
     r"(?:;[\w.+=\"-]+)*;base64,",

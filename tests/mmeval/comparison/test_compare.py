@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy.stats import norm
 
 from mmeval.comparison.compare import Comparison, compare
 from mmeval.comparison.number import Number
@@ -17,6 +18,9 @@ METRIC: Json = {
     "version": "1",
     "aggregation": "mean",
 }
+
+ALL_OF_TWELVE = pytest.approx(2 * norm.sf(12**0.5))
+"""The p of twelve pairs that are all won: their score is the root of 12."""
 
 JUDGED_BY: Json = {"told": [{"role": "judge", "served": "j-2"}]}
 
@@ -79,7 +83,7 @@ def test_a_difference_is_that_of_the_other_run_from_the_first(tmp_path: Path) ->
     assert (number.run, number.verdict, number.p, number.bounds) == (
         "b",
         "better",
-        2 / 2**12,
+        ALL_OF_TWELVE,
         (1.0, 1.0),
     )
     back = one(compare(tmp_path / "b", tmp_path / "a"))
@@ -311,7 +315,8 @@ def test_slices_are_a_family_of_their_own(tmp_path: Path) -> None:
         ("level=a", "better", 12),
         ("level=b", "not_seen", 12),
     ]
-    assert (found[""].p_adjusted, found["level=a"].p_adjusted) == (2 / 2**12, 4 / 2**12)
+    assert found[""].p_adjusted == ALL_OF_TWELVE
+    assert found["level=a"].p_adjusted == pytest.approx(4 * norm.sf(12**0.5))
     with pytest.raises(UsageError, match="--by"):
         compare(*runs, by="colour")
 
