@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -69,7 +70,6 @@ class Paired:
     a: float
     b: float
     stderr: float | None
-    ci95: Interval | None
     p: float | None
     method: Method
     clusters: int
@@ -88,10 +88,14 @@ class Paired:
     def difference(self) -> float:
         return self.b - self.a
 
+    @cached_property
+    def ci95(self) -> Interval | None:
+        return self.interval(LEVEL)
+
     def interval(self, alpha: float) -> Interval | None:
-        """The interval that misses the true difference with probability ``alpha``;
-        None where there is none, as of ``ci95``."""
-        if self.evidence is None or self.ci95 is None:
+        """The interval that misses the true difference with probability ``alpha``.
+        None where there is none: ``why`` says the reason."""
+        if self.evidence is None or self.why:
             return None
         return interval_of(self.evidence, self.difference, self.width, alpha)
 
@@ -187,14 +191,10 @@ def compare_means(parts: Sequence[Part], width: float) -> Paired:
     clusters = len(found.added)
     stderr = _stderr(found)
     evidence, caution, method, why = _evidence_of(parts, found, b - a, stderr, width)
-    ci95 = None if why else interval_of(evidence, b - a, width, LEVEL)
-    if ci95 is None and not why:
-        why = "the metric has no finite range"
     return Paired(
         a=a,
         b=b,
         stderr=stderr,
-        ci95=ci95,
         p=two_sided(evidence),
         method=method,
         clusters=clusters,
@@ -327,22 +327,19 @@ def compare_by_draws(
         why = "it has no value in some draws of clusters"
     difference = values[1] - values[0]
     evidence: Evidence | None = None
-    stderr = p = ci95 = None
+    stderr = p = None
     if found is not None:
         evidence = found
         stderr = float(found.draws.std(ddof=1))
         if not stderr and not math.isinf(width):
             evidence = Widest((found, AllAlike(Unseen(difference, width, clusters))))
         p = two_sided(evidence)
-        if stderr or not math.isinf(width):
-            ci95 = interval_of(evidence, difference, width, LEVEL)
-        else:
+        if not stderr and math.isinf(width):
             why = "all draws are alike, and the metric has no finite range"
     return Paired(
         a=values[0],
         b=values[1],
         stderr=stderr,
-        ci95=ci95,
         p=p,
         method="bootstrap",
         clusters=clusters,

@@ -15,7 +15,7 @@ from mmeval.aggregate.statistics import Interval
 
 _MOST_STEPS = 70
 _MOST_DOUBLINGS = 60
-_PRECISION = 1e-15
+_PRECISION = 1e-14
 
 
 class Evidence(Protocol):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
-from mmeval.comparison.paired.evidence import Widest, interval_of, two_sided
+from mmeval.comparison.paired.evidence import Evidence, Widest, interval_of, two_sided
 from mmeval.comparison.paired.student import Student, WithoutSkewness, skewness
 
 
@@ -49,7 +49,7 @@ def test_skew_values_miss_their_mean_on_both_sides_alike() -> None:
         values = random.exponential(size=40)
         mean, apart = float(values.mean()), (values - values.mean()) / 40
         error = float(values.std(ddof=1)) / 40**0.5
-        tests = (
+        tests: tuple[Evidence, ...] = (
             Student(mean, error, 39),
             WithoutSkewness(mean, error, 39, skewness(apart)),
         )
