@@ -17,7 +17,7 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mmeval.errors import UsageError, did_you_mean
+from mmeval.errors import EXIT_OK, UsageError, did_you_mean
 from mmeval.report.terminal import columns, print_text
 from mmeval.settings import values
 from mmeval.system.json_lines import damage_notes
@@ -46,7 +46,7 @@ OPTIONS = (
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folders",
-        nargs="+",
+        nargs="*",
         metavar="RUN",
         type=Path,
         help="the folder of a run; the first is the reference",
@@ -108,6 +108,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "doubt",
     )
     parser.add_argument(
+        "--plan",
+        action="store_true",
+        help="without runs: how many samples it takes to see a difference of --margin, "
+        "or what --clusters can see",
+    )
+    for name, default, text in (
+        ("margin", None, "with --plan: the difference to see, or to show as absent"),
+        ("share", 0.5, "with --plan: the share of right answers (0.5)"),
+        (
+            "disagree",
+            None,
+            "with --plan: the share of samples on which one run alone is right (half "
+            "of what it would be if the runs erred independently)",
+        ),
+    ):
+        parser.add_argument(
+            f"--{name}", metavar="NUMBER", type=_number, default=default, help=text
+        )
+    parser.add_argument(
+        "--clusters",
+        metavar="COUNT",
+        type=int,
+        default=None,
+        help="with --plan: the samples that there are",
+    )
+    parser.add_argument(
         "--format",
         metavar="FORMAT",
         default="text",
@@ -147,6 +173,8 @@ def run(args: argparse.Namespace) -> int:
     from mmeval.report.page.writer import check_replaceable
     from mmeval.report.table_formats.layouts import RENDERED
 
+    if args.plan:
+        return _plan(args)
     if args.format not in FORMATS:
         known = ", ".join(FORMATS)
         raise UsageError(
@@ -166,6 +194,23 @@ def run(args: argparse.Namespace) -> int:
     if page is not None:
         _write_page(found, page, is_text=args.format == "text")
     return found.exit_code
+
+
+def _plan(args: argparse.Namespace) -> int:
+    """Print what a comparison could see, without runs."""
+    from mmeval.comparison.planner import Plan
+
+    if args.folders:
+        raise UsageError("--plan is made without runs: leave the folders out")
+    if args.format not in ("text", "json"):
+        raise UsageError(f"--plan is printed as text or json, not {args.format!r}")
+    names = ("margin", "clusters", "share", "disagree", "power", "alpha")
+    plan = Plan(**{name: getattr(args, name) for name in names})
+    if args.format == "json":
+        print_text(json.dumps(plan.to_json(), indent=1) + "\n")
+    else:
+        print_text(plan.to_text())
+    return EXIT_OK
 
 
 def _write_page(found: Comparison, folder: Path, *, is_text: bool) -> None:

@@ -8,9 +8,12 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
+from mmeval.comparison.paired.score_test import score
+
 _SUMMED_UP_TO = 400
 """Expected pairs that differ, up to which a power is summed; above, it is that of the
 normal distribution."""
+_NO_CHANCE = 1e-9
 _MOST = 10**9
 
 
@@ -32,7 +35,7 @@ def clusters_needed(
         error = stderr * math.sqrt(clusters / count)
         return error * sum_of_quantiles(count - 1.0, alpha, power) <= abs(difference)
 
-    return _fewest(is_seen, 2)
+    return fewest(is_seen, 2)
 
 
 def smallest_unseen(clusters: float, needed: int, power: float) -> float | None:
@@ -48,7 +51,7 @@ def clusters_for_unseen(share: float, needed: int, power: float) -> int | None:
     ``needed`` do with this ``power``."""
     if not share:
         return None
-    return _fewest(
+    return fewest(
         lambda count: special.bdtrc(needed - 1, count, share) >= power, needed
     )
 
@@ -79,7 +82,7 @@ def pairs_needed(
     if not difference:
         return None
     differing = changed / pairs
-    return _fewest(
+    return fewest(
         lambda count: (
             power_of_shares(count, differing, abs(difference), alpha) >= power
         ),
@@ -110,7 +113,33 @@ def power_of_shares(
     return float(chance @ (one_way + other_way))
 
 
-def _fewest(is_enough: Callable[[int], bool], first: int) -> int:
+def power_of_equivalence(
+    pairs: int, differing: float, margin: float, alpha: float
+) -> float:
+    """The probability that the second of two equal runs is shown to be no worse than
+    the ``margin``, where this share of pairs is ``differing``."""
+    reach = float(special.ndtri(1 - alpha / 2))
+    if pairs * differing > _SUMMED_UP_TO:
+        expected = pairs * differing / 2
+        statistic, _ = score(expected, expected, pairs, -margin)
+        # the score's own error is that of a difference at the margin
+        own = margin / float(statistic)
+        error = math.sqrt(differing / pairs)
+        return float(special.ndtr((margin - reach * own) / error))
+    counts = np.arange(min(pairs + 1, 4 * _SUMMED_UP_TO))
+    chance = np.diff(special.bdtr(counts, pairs, differing), prepend=0.0)
+    shown = 0.0
+    for count in counts[chance > _NO_CHANCE]:
+        won = np.arange(count + 1)
+        scores, _ = score(won, count - won, pairs, -margin)
+        # more won pairs have a higher score
+        enough = int(np.searchsorted(scores, reach, side="right"))
+        missed = special.bdtr(enough - 1, count, 0.5) if enough else 0.0
+        shown += chance[count] * (1 - missed)
+    return float(shown)
+
+
+def fewest(is_enough: Callable[[int], bool], first: int) -> int:
     """The fewest that are enough, to a hundredth, from ``first`` on."""
     low, high = first, first
     while not is_enough(high):
