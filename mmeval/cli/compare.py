@@ -6,7 +6,7 @@ are paired by sample and by what was asked. Nothing is asked, and the runs are n
 changed.
 
 The exit code is 3 where something that was asked for cannot be compared, 5 where a gate
-(--fail_if_worse, --fail_unless_within) is shut.
+(--fail_if_worse, --fail_unless_within, --fail_unless_equal) is shut.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ OPTIONS = (
     "detect",
     "fail_if_worse",
     "fail_unless_within",
+    "fail_unless_equal",
 )
 """The flags that are arguments of ``mmeval.compare``."""
 
@@ -92,6 +93,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
             "fail_unless_within",
             None,
             "end with 5 unless a run is shown to be no worse than this margin",
+        ),
+        (
+            "fail_unless_equal",
+            None,
+            "end with 5 unless a run is shown to be neither worse nor better than this "
+            "margin",
         ),
     ):
         parser.add_argument(

@@ -78,7 +78,10 @@ class Comparison:
             "gate": None if self.gate is None else asdict(self.gate),
             "exit_code": self.exit_code,
             "numbers": [
-                number.to_json(needed=self.options.detect is not None)
+                number.to_json(
+                    needed=self.options.detect is not None,
+                    equal=self.options.margins.fail_unless_equal is not None,
+                )
                 for number in self.numbers
             ],
         }
@@ -163,6 +166,7 @@ def compare(
     detect: float | None = None,
     fail_if_worse: float | None = None,
     fail_unless_within: float | None = None,
+    fail_unless_equal: float | None = None,
 ) -> Comparison:
     """Compare runs from their folders, the first of which is the reference, as ``mmeval
     compare`` does.
@@ -174,7 +178,7 @@ def compare(
         split_names([given] if isinstance(given, str) else given)
         for given in (metrics, tasks, across)
     ]
-    margins = Margins(fail_if_worse, fail_unless_within)
+    margins = Margins(fail_if_worse, fail_unless_within, fail_unless_equal)
     options = Options(
         names[0], names[1], by, names[2], correction, alpha, power, detect, margins
     )
@@ -382,8 +386,13 @@ def _number(
             else math.ceil(clusters * found.samples / test.clusters)
         )
     why = "; ".join(_remarks(number))
+    equal = options.margins.fail_unless_equal
     return replace(
-        number, verdict=_verdict(number, options), why=why, samples_needed=needed
+        number,
+        verdict=_verdict(number, options),
+        why=why,
+        samples_needed=needed,
+        equivalence_p=None if equal is None else test.equivalence_p(equal),
     )
 
 

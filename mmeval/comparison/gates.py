@@ -16,41 +16,52 @@ from mmeval.errors import UsageError
 @dataclass(frozen=True)
 class Margins:
     """How much worse is still tolerated: beyond it for certain fails, or whatever is
-    not shown to be within it."""
+    not shown to be within it. An equal run is within it on both sides."""
 
     fail_if_worse: float | None = None
     fail_unless_within: float | None = None
+    fail_unless_equal: float | None = None
 
     def __post_init__(self) -> None:
         """Raises UsageError."""
-        for name, margin in (
-            ("fail_if_worse", self.fail_if_worse),
-            ("fail_unless_within", self.fail_unless_within),
-        ):
-            if margin is not None and not (margin >= 0 and math.isfinite(margin)):
+        given = {
+            name: margin
+            for name, margin in (
+                ("fail_if_worse", self.fail_if_worse),
+                ("fail_unless_within", self.fail_unless_within),
+                ("fail_unless_equal", self.fail_unless_equal),
+            )
+            if margin is not None
+        }
+        for name, margin in given.items():
+            if not (margin >= 0 and math.isfinite(margin)):
                 raise UsageError(
                     f"--{name} takes a difference from 0 on, not {margin}", name=name
                 )
-        if self.fail_if_worse is not None and self.fail_unless_within is not None:
+        if len(given) > 1:
             raise UsageError(
-                "--fail_if_worse and --fail_unless_within are two gates: choose one"
+                f"--{' and --'.join(given)} are {len(given)} gates: choose one"
             )
 
     def is_within(self, number: Number) -> bool:
-        """Whether a number is shown to be no worse than the margin: its 95 % interval
-        ends within it, and rare losses were not missed either."""
-        if self.fail_unless_within is None or number.ci95 is None:
+        """Whether a number is shown to be no worse than the margin, or equal to within
+        it: its 95 % interval lies there, and rare differences were not missed."""
+        test = number.test
+        if test is None or number.ci95 is None:
             return False
-        worst = number.ci95[0] if number.higher_is_better else -number.ci95[1]
-        if worst < -self.fail_unless_within or number.test is None:
+        low, high = number.ci95
+        if self.fail_unless_equal is not None:
+            margin = self.fail_unless_equal
+            is_inside = -margin <= low and high <= margin
+            return is_inside and test.equivalence_p(margin) < LEVEL / 2
+        if self.fail_unless_within is None:
             return False
-        limit = (
-            -self.fail_unless_within
-            if number.higher_is_better
-            else self.fail_unless_within
-        )
-        doubt = number.test.doubt_of_unseen(limit, above=not number.higher_is_better)
-        return doubt < LEVEL / 2
+        margin = self.fail_unless_within
+        if number.higher_is_better:
+            return low >= -margin and (
+                test.doubt_of_unseen(-margin, above=False) < LEVEL / 2
+            )
+        return high <= margin and test.doubt_of_unseen(margin, above=True) < LEVEL / 2
 
 
 @dataclass(frozen=True)
@@ -72,10 +83,13 @@ def gate_of(
     """The gate that was asked for, over all numbers that could be compared; None
     without one."""
     tested = [number for number in numbers if number.test is not None]
-    if margins.fail_unless_within is not None:
-        margin = margins.fail_unless_within
-        failed = [number for number in tested if not margins.is_within(number)]
-        return _gate("fail_unless_within", margin, failed, failed)
+    for name, margin in (
+        ("fail_unless_within", margins.fail_unless_within),
+        ("fail_unless_equal", margins.fail_unless_equal),
+    ):
+        if margin is not None:
+            failed = [number for number in tested if not margins.is_within(number)]
+            return _gate(name, margin, failed, failed)
     if margins.fail_if_worse is None:
         return None
     margin = margins.fail_if_worse

@@ -20,7 +20,7 @@ class Number:
     ``a`` and ``b`` are the values over the pairs, ``bounds`` those of the difference.
     ``p_adjusted`` is corrected for all tests of its family, and so is
     ``smallest_seen``. ``samples_needed`` is there where a difference to detect was
-    named.
+    named, and ``equivalence_p`` where a margin of equality was.
     """
 
     task: str
@@ -44,16 +44,21 @@ class Number:
     verdict: Verdict
     why: str
     samples_needed: int | None = None
+    equivalence_p: float | None = None
     alias: str = field(default="", repr=False)
     higher_is_better: bool = field(default=True, repr=False)
     test: Paired | None = field(default=None, repr=False, compare=False)
 
-    def to_json(self, *, needed: bool) -> dict[str, Any]:
+    def to_json(self, *, needed: bool, equal: bool = False) -> dict[str, Any]:
         """Its public fields; whether the samples are among them that a difference
-        needs."""
-        shown = (one.name for one in fields(self) if one.repr)
+        needs, and the p of equality."""
+        left_out = set()
+        if not needed:
+            left_out.add("samples_needed")
+        if not equal:
+            left_out.add("equivalence_p")
         return {
-            name: getattr(self, name)
-            for name in shown
-            if needed or name != "samples_needed"
+            one.name: getattr(self, one.name)
+            for one in fields(self)
+            if one.repr and one.name not in left_out
         }

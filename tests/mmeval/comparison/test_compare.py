@@ -366,6 +366,24 @@ def test_a_gate_that_could_not_see_its_margin_says_so(tmp_path: Path) -> None:
     assert passed.gate is not None and passed.gate.too_weak == ()
 
 
+def test_a_better_run_is_within_a_margin_but_not_equal(tmp_path: Path) -> None:
+    scores = [at % 2 * 1.0 for at in range(400)]
+    better = [1.0 if at % 10 == 0 else score for at, score in enumerate(scores)]
+    runs = [
+        run(tmp_path / name, values(found))
+        for name, found in (("a", scores), ("b", better), ("c", scores))
+    ]
+    found = compare(*runs[:2], fail_unless_equal=0.05)
+    assert (one(found).verdict, found.exit_code) == ("better", 5)
+    assert found.gate is not None
+    assert (found.gate.name, found.gate.passed) == ("fail_unless_equal", False)
+    assert compare(*runs[:2], fail_unless_within=0.05).exit_code == 0
+    same = compare(runs[0], runs[2], fail_unless_equal=0.05)
+    assert (one(same).verdict, same.exit_code) == ("within", 0)
+    equivalence = same.to_json()["numbers"][0]["equivalence_p"]
+    assert 0 < equivalence < 0.025
+
+
 def test_two_gates_at_once_are_refused(tmp_path: Path) -> None:
     runs = [run(tmp_path / name, values([1.0])) for name in "ab"]
     with pytest.raises(UsageError, match="choose one"):
