@@ -280,7 +280,7 @@ def of_clusters() -> Iterator[Cell]:
 
 def of_rare() -> Iterator[Cell]:
     for clusters in (20, 50, 100, 300):
-        for kind in ("single", "1 to 20"):
+        for kind in ("single", "1 to 20", "one with half"):
             for whole in (True, False):
                 size = "all" if whole else "parts"
                 draw = rare(0.02, 0.02, whole=whole)

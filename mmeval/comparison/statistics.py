@@ -50,9 +50,9 @@ MANY_FREEDOM = 20.0
 signs of clusters, and faster."""
 _SKEW = 0.05
 """Skewness of a difference from which it moves an end of its interval."""
-_FEW_CARRIERS = 4.0
+_FEW_CARRIERS = 6.0
 _FEW_OF_ALL = 8.0
-"""The spread rests on few clusters where it is on fewer than four, and on less than an
+"""The spread rests on few clusters where it is on fewer than six, and on less than an
 eighth of them."""
 
 
@@ -78,11 +78,13 @@ class Paired:
     width: float
     effective: float
     why: str = ""
+    growth: float = field(default=0.0, repr=False)
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
     caution: Evidence | None = field(default=None, repr=False, compare=False)
     unseen: Evidence | None = field(default=None, repr=False, compare=False)
     """What p and interval are made of, what a gate asks besides, and what it asks
-    before it takes something as shown. None: nothing is known, or more to ask."""
+    before it takes something as shown. None: nothing is known, or more to ask.
+    ``growth`` is what a unit of a true difference adds to the squared error."""
 
     @property
     def difference(self) -> float:
@@ -149,7 +151,15 @@ class Paired:
             )
         if not self.stderr:
             return None
-        return seen.sum_of_quantiles(self.freedom, alpha, power) * self.stderr
+        freedom = self.freedom
+        if self.method == "sign_flip":
+            # the signs need no degrees of freedom
+            freedom = self.clusters - 1.0
+        reach = seen.reach_of(self.freedom, freedom, alpha, power)
+        if self.method == "sign_flip":
+            # but they come in steps, and their interval is widened by skewness
+            reach *= 1 + 1 / self.clusters
+        return seen.smallest_difference(reach, self.stderr, self.growth)
 
     def clusters_needed(
         self, difference: float, alpha: float, power: float
@@ -165,7 +175,13 @@ class Paired:
             share = min(1.0, abs(difference) / self.width)
             return seen.clusters_for_unseen(share, needed, power)
         return seen.clusters_needed(
-            self.clusters, self.stderr, difference, alpha, power
+            self.clusters,
+            self.stderr,
+            self.growth,
+            self.freedom,
+            difference,
+            alpha=alpha,
+            power=power,
         )
 
 
@@ -203,6 +219,7 @@ def compare_means(parts: Sequence[Part], width: float) -> Paired:
         width=width,
         effective=found.effective,
         why=why,
+        growth=found.growth,
         evidence=evidence,
         caution=caution,
         unseen=None

@@ -65,12 +65,23 @@ class Contributions(NamedTuple):
 
     @property
     def carriers(self) -> float:
-        """How many clusters the spread rests on: as many as there are, if all lie
-        equally far from the mean."""
-        apart = self.added - float(self.added.sum()) * self.shares
+        """How many clusters differ from the others: as many as there are, if the means
+        of all lie equally far from the whole."""
+        apart = self.added / self.shares - float(self.added.sum())
         squares = apart**2
         fourth = float(squares @ squares)
         return float(squares.sum()) ** 2 / fourth if fourth else float(len(apart))
+
+    @property
+    def growth(self) -> float:
+        """What a unit of a true difference adds to the squared standard error, if it
+        comes of clusters that differ like those which do, in place of equal ones."""
+        changed = self.changed
+        if not changed:
+            return 0.0
+        means = np.abs(self.added / self.shares)
+        size = float(means @ means) / float(means.sum())
+        return size * (1 - changed / len(means)) / self.effective
 
 
 def contributions_of(parts: Sequence[Part]) -> Contributions:

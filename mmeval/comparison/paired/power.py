@@ -8,32 +8,74 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
+from mmeval.aggregate.resampling import Values
 from mmeval.comparison.paired.score_test import score
 
 _SUMMED_UP_TO = 400
 """Expected pairs that differ, up to which a power is summed; above, it is that of the
 normal distribution."""
+_MANY_FREEDOM = 500.0
+"""From here on a standard error is as good as known."""
+_QUANTILES = 32
 _NO_CHANCE = 1e-9
 _MOST = 10**9
 
 
-def sum_of_quantiles(freedom: float, alpha: float, power: float) -> float:
-    """How many standard errors away a difference is seen with this ``power``."""
-    ends = (1 - alpha / 2, power)
-    if math.isinf(freedom):
-        return float(sum(special.ndtri(end) for end in ends))
-    return float(sum(special.stdtrit(freedom, end) for end in ends))
+def reach_of(pilot: float, freedom: float, alpha: float, power: float) -> float:
+    """How many standard errors away a difference is seen with this ``power``.
+
+    The standard error is known with ``pilot`` degrees of freedom, and will be found
+    again with ``freedom``. Both are uncertain: a power that takes the first for the
+    truth is promised to too many.
+    """
+    if min(pilot, freedom) > _MANY_FREEDOM:
+        return float(special.ndtri(1 - alpha / 2) + special.ndtri(power))
+    beyond = float(special.stdtrit(freedom, 1 - alpha / 2))
+    known = _relative_errors(pilot)[:, np.newaxis]
+    found = _relative_errors(freedom)[np.newaxis, :]
+    low, high = 0.0, 1.0
+    while special.ndtr(high * known - beyond * found).mean() < power and high < 1e6:
+        high *= 2
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        if special.ndtr(middle * known - beyond * found).mean() >= power:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _relative_errors(freedom: float) -> Values:
+    """Equally likely standard errors, as shares of the true one."""
+    probabilities = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
+    squares: Values = special.gammaincinv(freedom / 2, probabilities) * 2 / freedom
+    return np.sqrt(squares)
+
+
+def smallest_difference(reach: float, stderr: float, growth: float) -> float:
+    """The difference that is ``reach`` of its own standard errors away: its square
+    grows by ``growth`` for each unit of difference."""
+    linear = reach**2 * growth
+    return (linear + math.sqrt(linear**2 + 4 * (reach * stderr) ** 2)) / 2
 
 
 def clusters_needed(
-    clusters: int, stderr: float, difference: float, alpha: float, power: float
+    clusters: int,
+    stderr: float,
+    growth: float,
+    pilot: float,
+    difference: float,
+    *,
+    alpha: float,
+    power: float,
 ) -> int:
-    """The clusters at which a ``difference`` is as many standard errors as it takes to
-    see it, if ``clusters`` of them have this ``stderr``."""
+    """The clusters at which a ``difference`` is seen, if of ``clusters`` it has this
+    ``stderr`` and ``growth``, known with ``pilot`` degrees of freedom."""
+    variance = clusters * (stderr**2 + abs(difference) * growth)
 
     def is_seen(count: int) -> bool:
-        error = stderr * math.sqrt(clusters / count)
-        return error * sum_of_quantiles(count - 1.0, alpha, power) <= abs(difference)
+        reach = reach_of(pilot, count - 1.0, alpha, power)
+        return reach * math.sqrt(variance / count) <= abs(difference)
 
     return fewest(is_seen, 2)
 
@@ -81,7 +123,8 @@ def pairs_needed(
     ``changed`` of ``pairs`` differ."""
     if not difference:
         return None
-    differing = changed / pairs
+    # Of few pairs none may differ: the share is one more of two more (Laplace).
+    differing = (changed + 1) / (pairs + 2)
     return fewest(
         lambda count: (
             power_of_shares(count, differing, abs(difference), alpha) >= power

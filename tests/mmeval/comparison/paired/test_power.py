@@ -8,6 +8,8 @@ from mmeval.comparison.paired.power import (
     fewest,
     power_of_equivalence,
     power_of_shares,
+    reach_of,
+    smallest_difference,
 )
 from mmeval.comparison.paired.score_test import ScoreTest
 
@@ -53,9 +55,26 @@ def test_the_power_to_show_is_that_of_simulated_pairs(
 
 
 def test_four_times_the_clusters_see_half_the_difference() -> None:
-    few = clusters_needed(400, 0.05, 0.14, 0.05, 0.8)
-    many = clusters_needed(400, 0.05, 0.07, 0.05, 0.8)
+    few, many = (
+        clusters_needed(400, 0.05, 0.0, 399, difference, alpha=0.05, power=0.8)
+        for difference in (0.14, 0.07)
+    )
     assert many == pytest.approx(4 * few, rel=0.03)
+
+
+def test_a_standard_error_of_few_clusters_is_trusted_less() -> None:
+    few, many = reach_of(7, 7, 0.05, 0.8), reach_of(1e6, 1e6, 0.05, 0.8)
+    assert many == pytest.approx(1.959964 + 0.841621, abs=1e-5)
+    random = np.random.default_rng(0)
+    pilot, found = np.sqrt(random.chisquare(7, size=(2, 100_000)) / 7)
+    normal = random.normal(size=100_000)
+    seen = np.mean(normal + few * pilot > 2.364624 * found)
+    assert seen == pytest.approx(0.8, abs=0.01)
+
+
+def test_a_rare_difference_adds_to_its_own_error() -> None:
+    difference = smallest_difference(2.8, 0.01, 0.002)
+    assert difference == pytest.approx(2.8 * (0.01**2 + 0.002 * difference) ** 0.5)
 
 
 def test_the_fewest_are_found_to_a_hundredth() -> None:
