@@ -6,12 +6,12 @@
     python -m benchmarks --json before.json      # keeps the figures ...
     python -m benchmarks --against before.json   # ... beside those of another commit
 
-Each benchmark is a module of benchmarks/runs/, reports/, scale/ or metrics/ with a
-function ``figures(quick)``, run in a process of its own; those of metrics/ have one
-thread. The exit code is 1 when a figure misses its goal or a benchmark fails. The
-column ``others`` has the processors that other programs took while a figure was made:
-most goals are of ratios and of processor time, but a machine whose processors are all
-taken is slower in these, too.
+Each benchmark is a module of benchmarks/runs/, reports/, scale/, simulations/ or
+metrics/ with a function ``figures(quick)``, run in a process of its own; those of
+metrics/ have one thread. The exit code is 1 when a figure misses its goal or a
+benchmark fails. The column ``others`` has the processors that other programs took while
+a figure was made: most goals are of ratios and of processor time, but a machine whose
+processors are all taken is slower in these, too.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ RUNS = (
 )
 REPORTS = ("report", "report_page", "compare", "unim_layout")
 SCALE = ("merging", "scale_out")
+SIMULATIONS = ("comparisons",)
 METRICS = (
     "ssim",
     "niqe",
@@ -60,6 +61,7 @@ BENCHMARKS = {
         ("runs", RUNS),
         ("reports", REPORTS),
         ("scale", SCALE),
+        ("simulations", SIMULATIONS),
         ("metrics", METRICS),
     )
     for name in names

@@ -50,6 +50,12 @@ class Cell:
     truth: float = 0.0
     margin: float | None = None
 
+    @property
+    def is_hard(self) -> bool:
+        """Whether it is about losses that an interval cannot know of, as none of the
+        samples has them. Gates have to."""
+        return "others apart" in self.name
+
 
 @dataclass
 class Count:
@@ -237,22 +243,25 @@ def group(sizes: Sequence[int], share: float, truth: float = 0.0) -> Cell:
     return Cell(name, sum(sizes), compare, truth)
 
 
-def medians(clusters: int, draw: str) -> Cell:
+def medians(clusters: int, draw: str, shift: float) -> Cell:
+    """Medians of two runs; the second one's scores are higher by a ``shift``."""
+
     def compare(random: Random) -> Paired | None:
         ease = random.random(clusters)
         columns = []
-        for _ in range(2):
+        for better in (0.0, shift):
             column = Scores()
             if draw == "normal":
                 values = ease + random.normal(size=clusters)
             else:
                 values = random.exponential(size=clusters) + ease
             for place, value in enumerate(values):
-                column.add_value(f"s{place}", 0, float(value))
+                column.add_value(f"s{place}", 0, float(value) + better)
             columns.append(column)
         return compare_by_draws(columns[0], columns[1], median, {}, math.inf)
 
-    return Cell(f"medians, {draw}, {clusters}", clusters, compare)
+    name = f"medians, {draw}, apart by {shift}, {clusters}"
+    return Cell(name, clusters, compare, shift)
 
 
 def shares() -> Iterator[Cell]:
@@ -297,9 +306,10 @@ def groups() -> Iterator[Cell]:
 
 
 def of_medians() -> Iterator[Cell]:
-    for clusters in (5, 10, 15, 20, 50):
+    for clusters in (5, 6, 8, 12, 20, 50):
         for draw in ("normal", "exponential"):
-            yield medians(clusters, draw)
+            for shift in (0.0, 2.0):
+                yield medians(clusters, draw, shift)
 
 
 def gates() -> Iterator[Cell]:

@@ -32,7 +32,6 @@ from mmeval.comparison.paired.evidence import (
     interval_of,
     two_sided,
 )
-from mmeval.comparison.paired.relabelled import FEWEST_CLUSTERS as FEWEST_DRAWN
 from mmeval.comparison.paired.relabelled import resampled
 from mmeval.comparison.paired.score_test import ExactTail, ScoreTest
 from mmeval.comparison.paired.sign_flips import FEWEST_CLUSTERS, fewest_for, sign_flips
@@ -338,7 +337,7 @@ def compare_by_draws(
         return None
     sizes = [len(places) for places in a.by_cluster().values()]
     clusters = len(sizes)
-    why = "too few clusters to draw from" if clusters < FEWEST_DRAWN else ""
+    why = _too_few(clusters)
     found = None if why else resampled(a, b, aggregator, options)
     if not why and found is None:
         why = "it has no value in some draws of clusters"

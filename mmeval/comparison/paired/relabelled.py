@@ -17,8 +17,6 @@ from mmeval.aggregate.scores import Aggregator, Scores
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.records.score import Score
 
-FEWEST_CLUSTERS = 10
-"""With fewer, clusters that are drawn again tell too little about others."""
 _SEED = 0
 _VALUES_AT_ONCE = 1 << 21
 _TIES = 1e-12
