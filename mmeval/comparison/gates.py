@@ -40,7 +40,7 @@ class Margins:
                 )
         if len(given) > 1:
             raise UsageError(
-                f"--{' and --'.join(given)} are {len(given)} gates: choose one"
+                f"--{' and --'.join(given)} are several gates: choose one"
             )
 
     def is_within(self, number: Number) -> bool:
