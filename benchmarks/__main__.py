@@ -45,7 +45,7 @@ RUNS = (
 )
 REPORTS = ("report", "report_page", "compare", "unim_layout")
 SCALE = ("merging", "scale_out")
-STATISTICS = ("coverage", "ranks")
+STATISTICS = ("coverage", "comparisons", "ranks")
 METRICS = (
     "ssim",
     "niqe",

@@ -6,7 +6,7 @@ are paired by sample and by what was asked. Nothing is asked, and the runs are n
 changed.
 
 The exit code is 3 where something that was asked for cannot be compared, 5 where a gate
-(--fail_if_worse, --fail_unless_within) is shut.
+(--fail_if_worse, --fail_unless_within, --fail_unless_equal) is shut.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mmeval.errors import UsageError, did_you_mean
+from mmeval.errors import EXIT_OK, UsageError, did_you_mean
 from mmeval.report.terminal import columns, print_text
 from mmeval.settings import values
 from mmeval.system.json_lines import damage_notes
@@ -39,6 +39,7 @@ OPTIONS = (
     "detect",
     "fail_if_worse",
     "fail_unless_within",
+    "fail_unless_equal",
     "failed",
 )
 """The flags that are arguments of ``mmeval.compare``."""
@@ -47,7 +48,7 @@ OPTIONS = (
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folders",
-        nargs="+",
+        nargs="*",
         metavar="RUN",
         help="the folder of a run; the first is the reference. NAME=RUN,RUN are runs "
         "of one model that count as its repeats",
@@ -94,6 +95,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
             None,
             "end with 5 unless a run is shown to be no worse than this margin",
         ),
+        (
+            "fail_unless_equal",
+            None,
+            "end with 5 unless a run is shown to be neither worse nor better than this "
+            "margin",
+        ),
     ):
         parser.add_argument(
             f"--{name}", metavar="NUMBER", type=_number, default=default, help=text
@@ -114,6 +121,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="lost",
         help="what a failed answer is: lost, in no pair; or zero, the worst score "
         "there is (lost)",
+    )
+    parser.add_argument(
+        "--plan",
+        action="store_true",
+        help="without runs: how many samples it takes to see a difference of --margin, "
+        "or what --clusters can see",
+    )
+    for name, default, text in (
+        ("margin", None, "with --plan: the difference to see, or to show as absent"),
+        ("share", 0.5, "with --plan: the share of right answers (0.5)"),
+        (
+            "disagree",
+            None,
+            "with --plan: the share of samples on which one run alone is right (half "
+            "of what it would be if the runs erred independently)",
+        ),
+    ):
+        parser.add_argument(
+            f"--{name}", metavar="NUMBER", type=_number, default=default, help=text
+        )
+    parser.add_argument(
+        "--clusters",
+        metavar="COUNT",
+        type=int,
+        default=None,
+        help="with --plan: the samples that there are",
     )
     parser.add_argument(
         "--format",
@@ -155,6 +188,8 @@ def run(args: argparse.Namespace) -> int:
     from mmeval.report.page.writer import check_replaceable
     from mmeval.report.table_formats.layouts import RENDERED
 
+    if args.plan:
+        return _plan(args)
     if args.format not in FORMATS:
         known = ", ".join(FORMATS)
         raise UsageError(
@@ -176,6 +211,23 @@ def run(args: argparse.Namespace) -> int:
     elif page is not None:
         _write_page(found, page, is_text=args.format == "text")
     return found.exit_code
+
+
+def _plan(args: argparse.Namespace) -> int:
+    """Print what a comparison could see, without runs."""
+    from mmeval.comparison.planner import Plan
+
+    if args.folders:
+        raise UsageError("--plan is made without runs: leave the folders out")
+    if args.format not in ("text", "json"):
+        raise UsageError(f"--plan is printed as text or json, not {args.format!r}")
+    names = ("margin", "clusters", "share", "disagree", "power", "alpha")
+    plan = Plan(**{name: getattr(args, name) for name in names})
+    if args.format == "json":
+        print_text(json.dumps(plan.to_json(), indent=1) + "\n")
+    else:
+        print_text(plan.to_text())
+    return EXIT_OK
 
 
 def _write_page(found: Comparison, folder: Path, *, is_text: bool) -> None:

@@ -91,7 +91,10 @@ class Comparison:
             "gate": None if self.gate is None else asdict(self.gate),
             "exit_code": self.exit_code,
             "numbers": [
-                number.to_json(needed=self.options.detect is not None)
+                number.to_json(
+                    needed=self.options.detect is not None,
+                    equal=self.options.margins.fail_unless_equal is not None,
+                )
                 for number in self.numbers
             ],
         }
@@ -179,6 +182,7 @@ def compare(
     detect: float | None = None,
     fail_if_worse: float | None = None,
     fail_unless_within: float | None = None,
+    fail_unless_equal: float | None = None,
     failed: Failed = "lost",
 ) -> Comparison:
     """Compare runs from their folders, the first of which is the reference, as ``mmeval
@@ -191,7 +195,7 @@ def compare(
         split_names([given] if isinstance(given, str) else given)
         for given in (metrics, tasks, across)
     ]
-    margins = Margins(fail_if_worse, fail_unless_within)
+    margins = Margins(fail_if_worse, fail_unless_within, fail_unless_equal)
     options = Options(
         metrics=names[0],
         tasks=names[1],
@@ -386,6 +390,7 @@ def _number(
         run=run,
         pairs=found.pairs,
         clusters=0 if test is None else test.clusters,
+        effective=None if test is None else test.effective,
         a=None if test is None else test.a,
         b=None if test is None else test.b,
         difference=None if test is None else test.difference,
@@ -421,8 +426,13 @@ def _number(
             else math.ceil(clusters * found.samples / test.clusters)
         )
     why = "; ".join(_remarks(number, options))
+    equal = options.margins.fail_unless_equal
     return replace(
-        number, verdict=_verdict(number, options), why=why, samples_needed=needed
+        number,
+        verdict=_verdict(number, options),
+        why=why,
+        samples_needed=needed,
+        equivalence_p=None if equal is None else test.equivalence_p(equal),
     )
 
 
@@ -457,10 +467,5 @@ def _remarks(number: Number, options: Options) -> Iterator[str]:
         and number.difference
     ):
         yield "trials without a pair could turn the sign"
-    if number.ci95 is None:
-        few = number.stderr is None
-        yield (
-            "too few clusters for an interval"
-            if few
-            else "no interval, as the metric has no finite range"
-        )
+    if number.test.why:
+        yield f"no interval: {number.test.why}"

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from scipy import stats
+
 from mmeval.comparison.number import Number
-from mmeval.comparison.statistics import Correction, Paired, corrected, mcnemar
+from mmeval.comparison.statistics import LEVEL, Correction, Paired, corrected
 from mmeval.errors import UsageError
 
 Reason = Literal["worse", "not_shown", "lost", "untested"]
@@ -21,36 +23,43 @@ not be tested."""
 @dataclass(frozen=True)
 class Margins:
     """How much worse is still tolerated: beyond it for certain fails, or whatever is
-    not shown to be within it."""
+    not shown to be within it. An equal run is within it on both sides."""
 
     fail_if_worse: float | None = None
     fail_unless_within: float | None = None
+    fail_unless_equal: float | None = None
 
     def __post_init__(self) -> None:
         """Raises UsageError."""
-        for name, margin in (
-            ("fail_if_worse", self.fail_if_worse),
-            ("fail_unless_within", self.fail_unless_within),
-        ):
-            if margin is not None and not (margin >= 0 and math.isfinite(margin)):
+        given = {
+            name: margin
+            for name, margin in (
+                ("fail_if_worse", self.fail_if_worse),
+                ("fail_unless_within", self.fail_unless_within),
+                ("fail_unless_equal", self.fail_unless_equal),
+            )
+            if margin is not None
+        }
+        for name, margin in given.items():
+            if not (margin >= 0 and math.isfinite(margin)):
                 raise UsageError(
                     f"--{name} takes a difference from 0 on, not {margin}", name=name
                 )
-        if self.fail_if_worse is not None and self.fail_unless_within is not None:
-            raise UsageError(
-                "--fail_if_worse and --fail_unless_within are two gates: choose one"
-            )
+        if len(given) > 1:
+            raise UsageError(f"--{' and --'.join(given)} are several gates: choose one")
 
     @property
     def is_asked(self) -> bool:
-        return self.fail_if_worse is not None or self.fail_unless_within is not None
+        margins = (self.fail_if_worse, self.fail_unless_within, self.fail_unless_equal)
+        return any(margin is not None for margin in margins)
 
     def is_within(self, number: Number) -> bool:
-        """Whether the whole 95 % interval of a number lies within the margin."""
-        if self.fail_unless_within is None or number.ci95 is None:
-            return False
-        margin = self.fail_unless_within
-        return -margin <= number.ci95[0] and number.ci95[1] <= margin
+        """Whether the whole 95 % interval of a number lies within the margin that was
+        named, and rare differences were not missed."""
+        for margin in (self.fail_unless_equal, self.fail_unless_within):
+            if margin is not None and number.test is not None:
+                return _is_equal(number.test, margin)
+        return False
 
 
 @dataclass(frozen=True)
@@ -78,18 +87,18 @@ def gate_of(
     if margins.fail_unless_within is not None:
         name, margin = "fail_unless_within", margins.fail_unless_within
         reasons = [_why_not_within(number, margin) for number in numbers]
-        unsure = [
-            number
-            for number, reason in zip(numbers, reasons, strict=True)
-            if reason == "not_shown"
-        ]
+        unsure = _with_reason("not_shown", numbers, reasons)
+    elif margins.fail_unless_equal is not None:
+        name, margin = "fail_unless_equal", margins.fail_unless_equal
+        reasons = [_why_not_equal(number, margin) for number in numbers]
+        unsure = _with_reason("not_shown", numbers, reasons)
     elif margins.fail_if_worse is not None:
         name, margin = "fail_if_worse", margins.fail_if_worse
         reasons = _why_worse(numbers, margin, correction, alpha)
         unsure = [
             number
-            for number, reason in zip(numbers, reasons, strict=True)
-            if reason is None and margin and number.test is not None
+            for number in _with_reason(None, numbers, reasons)
+            if margin and number.test is not None
         ]
     else:
         return None
@@ -123,17 +132,55 @@ def _why_not_within(number: Number, margin: float) -> Reason | None:
     return None if is_within else "lost"
 
 
+def _with_reason(
+    wanted: Reason | None,
+    numbers: Sequence[Number],
+    reasons: Sequence[Reason | None],
+) -> list[Number]:
+    return [
+        number
+        for number, reason in zip(numbers, reasons, strict=True)
+        if reason == wanted
+    ]
+
+
+def _why_not_equal(number: Number, margin: float) -> Reason | None:
+    """Why a number is not shown to be equal to within the margin; None where it is."""
+    if number.test is None:
+        return _why_untested(number)
+    if not _is_equal(number.test, margin):
+        return "not_shown"
+    if not number.lacks_trials:
+        return None
+    if number.worst is None or number.bounds is None:  # it could be anything
+        return "lost"
+    low, high = number.bounds
+    is_equal = _is_equal(number.worst, margin) and -margin <= low and high <= margin
+    return None if is_equal else "lost"
+
+
 def _why_untested(number: Number) -> Reason | None:
     """A number that the reference does not have cannot be worse than it."""
     return None if number.is_extra else "untested"
 
 
 def _is_no_worse(test: Paired, margin: float, *, higher: bool) -> bool:
-    """Whether the worse end of the 95 % interval is within the margin."""
+    """Whether the worse end of the 95 % interval is within the margin, and rare losses
+    were not missed."""
     if test.ci95 is None:
         return False
     worst = test.ci95[0] if higher else -test.ci95[1]
-    return worst >= -margin
+    limit = -margin if higher else margin
+    unseen = test.doubt_of_unseen(limit, above=not higher)
+    return worst >= -margin and unseen < LEVEL / 2
+
+
+def _is_equal(test: Paired, margin: float) -> bool:
+    if test.ci95 is None:
+        return False
+    low, high = test.ci95
+    is_inside = -margin <= low and high <= margin
+    return is_inside and test.equivalence_p(margin) < LEVEL / 2
 
 
 def _why_worse(
@@ -194,7 +241,9 @@ def _p_of_losing(number: Number) -> float:
     """Where nobody knows how bad a lost score may be: the p against a run that loses
     trials no more often than the reference."""
     in_a, in_b = number.lost
-    return mcnemar(in_a, in_b) if in_b > in_a else 1.0
+    if in_b <= in_a:
+        return 1.0
+    return float(stats.binomtest(in_b, in_a + in_b).pvalue)
 
 
 def _place(number: Number) -> dict[str, Any]:

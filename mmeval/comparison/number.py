@@ -16,11 +16,13 @@ class Number:
     """A number of ``run`` compared with the reference's; the fields are those of the
     JSON.
 
+    ``effective`` is how many clusters of one size would tell as much as ``clusters``.
     ``a`` and ``b`` are the values over the pairs, ``bounds`` those of the difference.
     ``p_adjusted`` is corrected for all tests of its family, and so is
     ``smallest_seen``. ``left_out`` counts trials in no pair by reason, and ``lacking``
     by reason what each of the two runs lacks. ``samples_needed`` is there where a
-    difference to detect was named.
+    difference to detect was named, and ``equivalence_p`` where a margin of equality
+    was.
 
     ``worst`` is the test with lost trials at their worst, where a gate was asked for
     and that is known; ``lost`` counts those of the reference and those of the run.
@@ -33,6 +35,7 @@ class Number:
     run: str
     pairs: int
     clusters: int
+    effective: float | None
     a: float | None
     b: float | None
     difference: float | None
@@ -48,6 +51,7 @@ class Number:
     verdict: Verdict
     why: str
     samples_needed: int | None = None
+    equivalence_p: float | None = None
     alias: str = field(default="", repr=False)
     higher_is_better: bool = field(default=True, repr=False)
     test: Paired | None = field(default=None, repr=False, compare=False)
@@ -56,12 +60,16 @@ class Number:
     lacks_trials: bool = field(default=False, repr=False)
     is_extra: bool = field(default=False, repr=False)
 
-    def to_json(self, *, needed: bool) -> dict[str, Any]:
+    def to_json(self, *, needed: bool, equal: bool = False) -> dict[str, Any]:
         """Its public fields; whether the samples are among them that a difference
-        needs."""
-        shown = (one.name for one in fields(self) if one.repr)
+        needs, and the p of equality."""
+        left_out = set()
+        if not needed:
+            left_out.add("samples_needed")
+        if not equal:
+            left_out.add("equivalence_p")
         return {
-            name: getattr(self, name)
-            for name in shown
-            if needed or name != "samples_needed"
+            one.name: getattr(self, one.name)
+            for one in fields(self)
+            if one.repr and one.name not in left_out
         }

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mmeval.aggregate.aggregators import mean, weighted_mean
+from mmeval.aggregate.aggregators import macro_mean, mean, weighted_mean
 from mmeval.aggregate.scores import Aggregator, load_aggregator
 from mmeval.aggregate.statistics import Interval
 from mmeval.comparison.answers import answers_of
+from mmeval.comparison.paired.contributions import Part
 from mmeval.comparison.pairing import (
     ASKED_OTHERWISE,
     NOT_ASKED,
@@ -29,7 +30,7 @@ from mmeval.comparison.pairing import (
     bounds_of,
 )
 from mmeval.comparison.pairing import Part as Folder
-from mmeval.comparison.statistics import Paired, Part, compare_by_draws, compare_means
+from mmeval.comparison.statistics import Paired, compare_by_draws, compare_means
 from mmeval.errors import Caught
 from mmeval.records.score import Key
 from mmeval.report.numbers import NumberRow, groups_of, results_of
@@ -50,6 +51,7 @@ _MEANS: Mapping[str, Aggregator] = {
 }
 """The aggregators whose value is a mean: their differences are tested without drawing
 anything."""
+_BY_MEANS = (mean, weighted_mean, macro_mean)
 ONE_SIDED = "one of the two runs has no such number"
 TASKS = "tasks"
 """Members of a group that are in no pair, among what is left out."""
@@ -471,18 +473,15 @@ class RunPair:
             self.a.aggregator(piece.task, piece.number) for piece, _, _ in found
         ]
         widths = [pairs.a.range[1] - pairs.a.range[0] for _, _, pairs in found]
-        if all(aggregator in (mean, weighted_mean) for aggregator, _ in aggregators):
-            parts = []
-            for (piece, _, pairs), share, (aggregator, _) in zip(
+        if all(aggregator in _BY_MEANS for aggregator, _ in aggregators):
+            parts: list[Part] = []
+            for one, share, (aggregator, options) in zip(
                 found, _shares(found), aggregators, strict=True
             ):
-                ones = np.ones(pairs.trials)
-                weights = pairs.weights if aggregator is weighted_mean else (ones, ones)
-                if not all(side.sum() > 0 for side in weights):
-                    return None
-                parts.append(
-                    Part(piece.task, share, pairs.a.clusters, *pairs.values, *weights)
-                )
+                parts += _parts(one.pairs, share, aggregator, options)
+            weights = [side for part in parts for side in part[-2:]]
+            if not all(side.sum() > 0 for side in weights):
+                return None
             return compare_means(parts, max(widths))
         if len(found) > 1:
             return None
@@ -594,3 +593,23 @@ def _shares(found: Sequence[Found]) -> list[float]:
     """Those of the pieces that have pairs, which sum to 1."""
     total = math.fsum(one.piece.share for one in found)
     return [one.piece.share / total for one in found]
+
+
+def _parts(
+    pairs: Pairs, share: float, aggregator: Aggregator, options: Mapping[str, Any]
+) -> list[Part]:
+    """The means that a number is the mean of: one, or that of each level of a label."""
+    values, clusters = pairs.values, pairs.a.clusters
+    ones = np.ones(pairs.trials)
+    weights = pairs.weights if aggregator is weighted_mean else (ones, ones)
+    levels: list[Sequence[int]] = [range(pairs.trials)]
+    if aggregator is macro_mean:
+        levels = list(pairs.a.places(options["by"]).values()) or levels
+    return [
+        Part(
+            share / len(levels),
+            [clusters[place] for place in level],
+            *(side[list(level)] for side in (*values, *weights)),
+        )
+        for level in levels
+    ]

@@ -3,375 +3,320 @@ seen.
 
 Trials of two runs are paired, and evidence is counted in clusters of pairs, as it is
 for one run. A difference of means is a sum of what each cluster adds to it: the mean of
-a task, a mean of several means and a group differ in how much that is, and in the
-strata, the tasks that were drawn apart.
+a task, a mean of several means and a group differ in how much that is. The methods are
+in ``mmeval.comparison.paired``; here one is chosen.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import special
 
-from mmeval.aggregate.aggregators import mean, median, weighted_mean
-from mmeval.aggregate.resampling import Values, distribution, drawn_statistic, fewer
 from mmeval.aggregate.scores import Aggregator, Scores
-from mmeval.aggregate.statistics import BOOTSTRAP_ITERS, UPPER, Interval
+from mmeval.aggregate.statistics import Interval
+from mmeval.comparison.paired import power as seen
+from mmeval.comparison.paired.contributions import (
+    Contributions,
+    Part,
+    contributions_of,
+)
+from mmeval.comparison.paired.evidence import (
+    Evidence,
+    Widest,
+    interval_of,
+    two_sided,
+)
+from mmeval.comparison.paired.relabelled import resampled
+from mmeval.comparison.paired.score_test import ExactTail, ScoreTest
+from mmeval.comparison.paired.sign_flips import FEWEST_CLUSTERS, fewest_for, sign_flips
+from mmeval.comparison.paired.student import Student, WithoutSkewness, skewness
+from mmeval.comparison.paired.unseen import AllAlike, Unseen
 
-Ints: TypeAlias = NDArray[np.intp]
 Method = Literal["mcnemar", "sign_flip", "t", "bootstrap"]
 Correction = Literal["holm", "bh", "none"]
 
-FEW_CLUSTERS = 30
-"""Below, the signs of clusters are flipped; from here on Student's t is as good and
-faster."""
-_EXACT_DISCORDANT = 400
-"""Expected discordant pairs up to which the power of McNemar's test is summed; above,
-it is that of the normal."""
-_TIES = 1e-9
-"""Sums that differ by less than this share are equal: the order of adding decides their
-last digits."""
-
-
-class Part(NamedTuple):
-    """Paired trials of one mean, with its ``share`` of the number and the stratum they
-    were drawn in (their task). The weights are how many things stand behind each score,
-    1 but for weighted means."""
-
-    stratum: str
-    share: float
-    clusters: Sequence[str]
-    a: Values
-    b: Values
-    weights_a: Values
-    weights_b: Values
+LEVEL = 0.05
+"""That of the intervals that are printed: 95 %."""
+MANY_CLUSTERS = 30.0
+MANY_FREEDOM = 20.0
+"""Effective clusters and degrees of freedom from which Student's t is as good as the
+signs of clusters, and faster."""
+_SKEW = 0.05
+"""Skewness of a difference from which it moves an end of its interval."""
+_FEW_CARRIERS = 6.0
+_FEW_OF_ALL = 8.0
+"""The spread rests on few clusters where it is on fewer than six, and on less than an
+eighth of them."""
 
 
 @dataclass(frozen=True)
 class Paired:
     """A difference ``b - a`` and its test.
 
-    ``stderr`` and ``ci95`` are None where nothing is known of them. ``changed`` counts
-    the clusters that differ at all, ``freedom`` are the degrees of freedom of the
-    interval, ``width`` is that of the metric's range (infinite: unknown).
+    ``stderr`` and ``ci95`` are None where nothing is known of them; ``why`` is the
+    reason of a missing interval. ``changed`` counts the clusters that differ at all,
+    ``effective`` is how many equal clusters would tell as much. ``freedom`` are the
+    degrees of freedom of the standard error, ``width`` is that of the metric's range
+    (infinite: unknown).
     """
 
     a: float
     b: float
     stderr: float | None
-    ci95: Interval | None
     p: float | None
     method: Method
     clusters: int
     changed: int
     freedom: float
     width: float
+    effective: float
+    why: str = ""
+    growth: float = field(default=0.0, repr=False)
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
+    caution: Evidence | None = field(default=None, repr=False, compare=False)
+    unseen: Evidence | None = field(default=None, repr=False, compare=False)
+    """What p and interval are made of, what a gate asks besides, and what it asks
+    before it takes something as shown. None: nothing is known, or more to ask.
+    ``growth`` is what a unit of a true difference adds to the squared error."""
 
     @property
     def difference(self) -> float:
         return self.b - self.a
 
+    @cached_property
+    def ci95(self) -> Interval | None:
+        return self.interval(LEVEL)
+
+    def interval(self, alpha: float) -> Interval | None:
+        """The interval that misses the true difference with probability ``alpha``.
+        None where there is none: ``why`` says the reason."""
+        if self.evidence is None or self.why:
+            return None
+        return interval_of(self.evidence, self.difference, self.width, alpha)
+
     def doubt(self, limit: float, *, above: bool) -> float:
-        """The one-sided p against a true difference beyond ``limit`` on that side.
-        Small: the true difference is not ``above`` the limit (or not below it)."""
-        distance = (limit - self.difference) * (1 if above else -1)
-        if distance <= 0 or self.stderr is None:
+        """The one-sided p against a true difference of ``limit`` or beyond it on that
+        side. Small: the true difference is not ``above`` the limit (or not below
+        it)."""
+        return self._doubt((self.evidence, self.caution), limit, above)
+
+    def doubt_of_unseen(self, limit: float, *, above: bool) -> float:
+        """As ``doubt``, also with rare differences that none of the clusters has: as
+        large as the metric's range allows, and so rare that they were likely missed.
+        """
+        members = (self.evidence, self.caution, self.unseen)
+        return self._doubt(members, limit, above)
+
+    def _doubt(
+        self, members: Sequence[Evidence | None], limit: float, above: bool
+    ) -> float:
+        if self.evidence is None:
             return 1.0
-        if self.stderr > 0:
-            return float(special.stdtr(self.freedom, -distance / self.stderr))
-        # to the end of what can be
-        room = self.width + (-self.difference if above else self.difference)
-        return (
-            float((1 - min(1.0, distance / room)) ** self.clusters)
-            if math.isfinite(room) and room > 0
-            else 1.0
+        return max(
+            member.doubt(limit, above=above) for member in members if member is not None
+        )
+
+    def equivalence_p(self, margin: float) -> float:
+        """The p of two one-sided tests: small where the true difference lies within
+        the ``margin`` on both sides. Source: Schuirmann, A comparison of the two
+        one-sided tests procedure and the power approach, 1987."""
+        return max(
+            self.doubt_of_unseen(margin, above=True),
+            self.doubt_of_unseen(-margin, above=False),
         )
 
     def smallest_seen(self, alpha: float, power: float) -> float | None:
         """The smallest true difference that the test calls one at ``alpha``, with
         probability ``power``. None: none at all, or it is not known."""
-        if self.stderr is None or (
-            self.method == "sign_flip" and 2.0 ** (1 - self.clusters) >= alpha
-        ):
+        if self.evidence is None:
             return None
         if self.method == "mcnemar":
-            return _mcnemar_seen(
+            return seen.smallest_share(
                 self.clusters, self.changed / self.clusters, alpha, power
             )
-        # so many clusters that all change in one direction are seen
-        needed = 1 + math.ceil(math.log2(1 / alpha))
+        needed = fewest_for(alpha)
+        if self.method == "sign_flip" and self.clusters < needed:
+            return None
         if self.method != "bootstrap" and (not self.stderr or self.changed < needed):
-            share = _share_seen(self.clusters, needed, power)
+            share = seen.smallest_unseen(self.effective, needed, power)
             return (
                 None if share is None or math.isinf(self.width) else share * self.width
             )
-        if self.stderr == 0:
+        if not self.stderr:
             return None
-        return float(_sum_of_quantiles(self.freedom, alpha, power) * self.stderr)
+        freedom = self.freedom
+        if self.method == "sign_flip":
+            # the signs need no degrees of freedom
+            freedom = self.clusters - 1.0
+        reach = seen.reach_of(self.freedom, freedom, alpha, power)
+        if self.method == "sign_flip":
+            # but they come in steps, and their interval is widened by skewness
+            reach *= 1 + 1 / self.clusters
+        return seen.smallest_difference(reach, self.stderr, self.growth)
 
     def clusters_needed(
         self, difference: float, alpha: float, power: float
     ) -> int | None:
         """How many clusters such as these it takes to see a ``difference``; None where
         that is not known."""
-        if not self.stderr:
-            needed = 1 + math.ceil(math.log2(1 / alpha))
-            share = min(1.0, abs(difference) / self.width)
-            if self.stderr is None or not share:
-                return None
-            found = next(
-                (
-                    n
-                    for n in _growing(needed)
-                    if special.bdtrc(needed - 1, n, share) >= power
-                ),
-                None,
+        if self.method == "mcnemar":
+            return seen.pairs_needed(
+                self.clusters, self.changed, difference, alpha, power
             )
-            return None if found is None else int(found)
-        return math.ceil(
-            self.clusters
-            * (_sum_of_quantiles(math.inf, alpha, power) * self.stderr / difference)
-            ** 2
+        needed = fewest_for(alpha)
+        if not self.stderr or (self.method != "bootstrap" and self.changed < needed):
+            share = min(1.0, abs(difference) / self.width)
+            return seen.clusters_for_unseen(share, needed, power)
+        return seen.clusters_needed(
+            self.clusters,
+            self.stderr,
+            self.growth,
+            self.freedom,
+            difference,
+            alpha=alpha,
+            power=power,
         )
-
-
-def _growing(first: int) -> Sequence[int]:
-    return [math.ceil(first * 1.02**step) for step in range(1_000)]
-
-
-def _sum_of_quantiles(freedom: float, alpha: float, power: float) -> float:
-    ends = (1 - alpha / 2, power)
-    if math.isinf(freedom):
-        return float(sum(special.ndtri(end) for end in ends))
-    return float(sum(special.stdtrit(freedom, end) for end in ends))
 
 
 def compare_means(parts: Sequence[Part], width: float) -> Paired:
     """The difference of a mean, of a mean of means, or of a group's; ``width`` is that
     of its range.
 
-    Right or wrong with a trial a cluster: McNemar's exact test. Otherwise the signs of
-    clusters are flipped, every way there is, below ``FEW_CLUSTERS``; from there a
-    paired t. The interval is Student's, with the standard error of clusters (Cameron
-    and Miller 2015), over strata with the degrees of freedom of Satterthwaite.
+    Right or wrong with a trial a cluster: Tango's score test. Otherwise the signs of
+    clusters are flipped, or, of many clusters of like size, a paired t. Either is
+    widened where the differences are skew, or rest on few clusters.
     """
     a, b = (
-        math.fsum(part.share * found for part, found in zip(parts, side, strict=True))
-        for side in _means(parts)
-    )
-    added, apart, strata = _by_cluster(parts)
-    variances, sizes = [], []
-    for stratum in range(int(strata.max()) + 1):
-        own = apart[strata == stratum]
-        sizes.append(len(own))
-        variances.append(
-            len(own) / (len(own) - 1) * float(own @ own) if len(own) > 1 else math.nan
+        math.fsum(
+            part.share * float(values @ weights / weights.sum())
+            for part, values, weights in side
         )
-    total = math.fsum(variances)
-    clusters = len(added)
-    changed = int(
-        np.count_nonzero(np.abs(added) > _TIES * np.abs(added).max(initial=0.0))
-    )
-    stderr = None if math.isnan(total) else math.sqrt(total)
-    if stderr is not None and stderr <= _TIES * max(abs(a), abs(b), 1e-300):
-        stderr = 0.0
-    freedom = float(sum(sizes) - len(sizes))
-    if stderr and len(sizes) > 1:
-        freedom = total**2 / math.fsum(
-            v**2 / (n - 1) for v, n in zip(variances, sizes, strict=True)
+        for side in (
+            [(part, part.a, part.weights_a) for part in parts],
+            [(part, part.b, part.weights_b) for part in parts],
         )
-    method = _method(parts, clusters)
-    if method == "mcnemar":
-        p = mcnemar(int(np.count_nonzero(added > 0)), int(np.count_nonzero(added < 0)))
-    elif method == "sign_flip":
-        p = sign_flip(added)
-    elif stderr:
-        p = float(2 * special.stdtr(freedom, -abs(b - a) / stderr))
-    else:
-        p = 2.0 ** max(1 - changed, -1000) if changed else 1.0
+    )
+    found = contributions_of(parts)
+    clusters = len(found.added)
+    stderr = _stderr(found)
+    evidence, caution, method, why = _evidence_of(parts, found, b - a, stderr, width)
     return Paired(
         a=a,
         b=b,
         stderr=stderr,
-        ci95=_interval(b - a, stderr, freedom, clusters, width),
-        p=p,
+        p=two_sided(evidence),
         method=method,
         clusters=clusters,
-        changed=changed,
-        freedom=freedom,
+        changed=found.changed,
+        freedom=found.freedom,
         width=width,
+        effective=found.effective,
+        why=why,
+        growth=found.growth,
+        evidence=evidence,
+        caution=caution,
+        unseen=None
+        if math.isinf(width) or method == "mcnemar"
+        else Unseen(b - a, width, found.effective),
     )
 
 
-def _method(parts: Sequence[Part], clusters: int) -> Method:
+def _stderr(found: Contributions) -> float | None:
+    if found.influence is None:
+        return None
+    return 0.0 if found.are_alike else math.sqrt(found.influence @ found.influence)
+
+
+def _evidence_of(
+    parts: Sequence[Part],
+    found: Contributions,
+    difference: float,
+    stderr: float | None,
+    width: float,
+) -> tuple[Evidence, Evidence | None, Method, str]:
+    """The test, what a gate asks besides, its method, and why it has no interval."""
+    clusters = len(found.added)
+    if clusters >= FEWEST_CLUSTERS and _is_right_or_wrong(parts, clusters):
+        won = int(np.count_nonzero(found.added > 0))
+        lost = int(np.count_nonzero(found.added < 0))
+        return (
+            ScoreTest(won, lost, clusters),
+            ExactTail(won, lost, clusters),
+            "mcnemar",
+            "",
+        )
+
+    few = stderr is None or not _is_for_student(found)
+    flips = sign_flips(found.added, found.shares)
+    why = _too_few(clusters) if few else ""
+    if found.are_alike:
+        if math.isinf(width):
+            why = why or "all clusters differ alike, and the metric has no finite range"
+            return flips, None, "sign_flip", why
+        unseen = Unseen(difference, width, found.effective)
+        alike = AllAlike(unseen)
+        if difference:
+            return Widest((alike, flips)), unseen, "sign_flip", why
+        return alike, unseen, "sign_flip", why if clusters == 1 else ""
+
+    members: list[Evidence] = [flips]
+    if few or not stderr:
+        freedom = clusters - 1.0
+    else:
+        freedom = found.freedom
+        members = [Student(difference, stderr, freedom)]
+    apart = found.influence
+    if apart is None:
+        apart = found.added - difference * found.shares
+    skew = skewness(apart)
+    if abs(skew) > _SKEW and clusters > 1:
+        error = math.sqrt(float(apart @ apart))
+        members.append(WithoutSkewness(difference, error, freedom, skew))
+    carriers = found.carriers
+    if carriers < _FEW_CARRIERS and carriers < clusters / _FEW_OF_ALL:
+        if math.isinf(width):
+            why = why or "too few clusters differ, and the metric has no finite range"
+        else:
+            members.append(_as_right_or_wrong(found, width))
+    return Widest(tuple(members)), None, "sign_flip" if few else "t", why
+
+
+def _is_right_or_wrong(parts: Sequence[Part], clusters: int) -> bool:
+    """Whether all scores are 0 or 1, with one trial a cluster."""
     first = parts[0]
-    if (
-        len(parts) == 1
-        and clusters == len(first.a)
-        and (first.weights_a == 1).all()
-        and (first.weights_b == 1).all()
-    ):
-        both = np.concatenate((first.a, first.b))
-        if ((both == 0) | (both == 1)).all():
-            return "mcnemar"
-    return "sign_flip" if clusters < FEW_CLUSTERS else "t"
+    if len(parts) > 1 or clusters != len(first.a):
+        return False
+    scores = np.concatenate((first.a, first.b))
+    weights = np.concatenate((first.weights_a, first.weights_b))
+    return bool(((scores == 0) | (scores == 1)).all() and (weights == 1).all())
 
 
-def _means(parts: Sequence[Part]) -> tuple[list[float], list[float]]:
+def _is_for_student(found: Contributions) -> bool:
+    return found.effective >= MANY_CLUSTERS and found.freedom >= MANY_FREEDOM
+
+
+def _too_few(clusters: int) -> str:
+    if clusters >= FEWEST_CLUSTERS:
+        return ""
     return (
-        [float(part.a @ part.weights_a / part.weights_a.sum()) for part in parts],
-        [float(part.b @ part.weights_b / part.weights_b.sum()) for part in parts],
+        "too few clusters: one says nothing of others"
+        if clusters == 1
+        else "too few clusters: fewer than six cannot differ at 5 %"
     )
 
 
-def _by_cluster(parts: Sequence[Part]) -> tuple[Values, Values, Ints]:
-    """What each cluster adds to the difference, how far it lies from its mean, and its
-    stratum."""
-    strata = {
-        name: at
-        for at, name in enumerate(dict.fromkeys(part.stratum for part in parts))
-    }
-    places: dict[tuple[int, str], int] = {}
-    pieces = []
-    for part, a, b in zip(parts, *_means(parts), strict=True):
-        stratum = strata[part.stratum]
-        at = np.array(
-            [
-                places.setdefault((stratum, cluster), len(places))
-                for cluster in part.clusters
-            ]
-        )
-        sum_a, sum_b = part.weights_a.sum(), part.weights_b.sum()
-        added = part.share * (
-            part.b * part.weights_b / sum_b - part.a * part.weights_a / sum_a
-        )
-        apart = part.share * (
-            (part.b - b) * part.weights_b / sum_b
-            - (part.a - a) * part.weights_a / sum_a
-        )
-        pieces.append((at, added, apart))
-    count = len(places)
-    added, apart = (
-        np.sum([np.bincount(piece[0], piece[which], count) for piece in pieces], axis=0)
-        for which in (1, 2)
-    )
-    return added, apart, np.array([stratum for stratum, _ in places])
-
-
-def _interval(
-    difference: float, stderr: float | None, freedom: float, clusters: int, width: float
-) -> Interval | None:
-    """The 95 % interval, cut at what the metric's range allows.
-
-    Where all clusters differ alike, others may not: each side then reaches as far as a
-    share of clusters that was not seen among so many (0.05 ** (1 / clusters)) could
-    move it, which a metric without a finite range does not tell.
-    """
-    if stderr is None or clusters < 2:
-        return None
-    if stderr > 0:
-        half = float(special.stdtrit(freedom, UPPER)) * stderr
-        return (max(difference - half, -width), min(difference + half, width))
-    if math.isinf(width):
-        return None
-    unseen = 1 - 0.05 ** (1 / clusters)
-    return (
-        difference - unseen * (difference + width),
-        difference + unseen * (width - difference),
-    )
-
-
-def mcnemar(won: int, lost: int) -> float:
-    """The exact test of McNemar: two-sided, of the pairs of which one is right."""
-    return (
-        1.0
-        if won == lost
-        else min(1.0, 2 * float(special.bdtr(min(won, lost), won + lost, 0.5)))
-    )
-
-
-def sign_flip(added: Values) -> float:
-    """The share of all ways to flip the signs of clusters that lie as far from 0 as
-    they do.
-
-    The sums of both halves are made and matched, so that all 2 ** 29 ways of 29
-    clusters take a moment.
-    """
-    seen = abs(float(added.sum())) * (1 - _TIES)
-    first, second = (_signed_sums(half) for half in np.array_split(added, 2))
-    second.sort()
-    above = len(second) - np.searchsorted(second, seen - first, side="left")
-    below = np.searchsorted(second, -seen - first, side="right") if seen else 0
-    return min(1.0, float((above + below).sum()) / (len(first) * len(second)))
-
-
-def _signed_sums(values: Values) -> Values:
-    sums = np.zeros(1)
-    for value in values:
-        sums = np.concatenate((sums + value, sums - value))
-    return sums
-
-
-def _share_seen(clusters: int, needed: int, power: float) -> float | None:
-    """The share of clusters that have to change so that ``needed`` of them do with this
-    power."""
-    return (
-        float(special.betaincinv(needed, clusters - needed + 1, power))
-        if needed <= clusters
-        else None
-    )
-
-
-def _mcnemar_seen(
-    pairs: int, discordant: float, alpha: float, power: float
-) -> float | None:
-    """The smallest difference of shares that McNemar's test sees, at the share of
-    discordant pairs that was seen. A larger difference than that share is one of pairs
-    that all differ in one direction."""
-    if _mcnemar_power(pairs, discordant, 1.0, alpha) < power:
-        return None
-    low, high = 0.0, 1.0
-    while high - low > 1e-4 * high:
-        middle = (low + high) / 2
-        low, high = (
-            (low, middle)
-            if _mcnemar_power(pairs, discordant, middle, alpha) >= power
-            else (middle, high)
-        )
-    return high
-
-
-def _mcnemar_power(
-    pairs: int, discordant: float, difference: float, alpha: float
-) -> float:
-    share = max(discordant, difference)
-    if pairs * share > _EXACT_DISCORDANT:
-        stderr = math.sqrt((share - difference**2) / pairs) or 1e-300
-        return float(
-            special.ndtr(
-                (difference - special.ndtri(1 - alpha / 2) * math.sqrt(share / pairs))
-                / stderr
-            )
-        )
-    counts = np.arange(pairs + 1)
-    counts = counts[: min(len(counts), 4 * _EXACT_DISCORDANT)]
-    chance = np.diff(special.bdtr(counts, pairs, share), prepend=0.0)
-    # The most of the rarer kind with which a count of discordant pairs is still beyond
-    # chance; below 0: none.
-    fewest = np.ceil(special.bdtrik(alpha / 2, counts, 0.5)) if len(counts) else counts
-    fewest = np.nan_to_num(fewest, nan=0.0)
-    fewest = np.where(special.bdtr(fewest, counts, 0.5) > alpha / 2, fewest - 1, fewest)
-    lost = (share - difference) / 2 / share
-    seen = np.where(fewest >= 0, special.bdtr(np.maximum(fewest, 0), counts, lost), 0.0)
-    other = np.where(
-        fewest >= 0, special.bdtr(np.maximum(fewest, 0), counts, 1 - lost), 0.0
-    )
-    return float(chance @ (seen + other))
+def _as_right_or_wrong(found: Contributions, width: float) -> ScoreTest:
+    """What the clusters that won and lost add, as whole wins and losses: of all
+    differences with these sums, those vary most."""
+    won = float(np.maximum(found.added, 0).sum())
+    lost = float(np.maximum(-found.added, 0).sum())
+    pairs = found.effective
+    return ScoreTest(won * pairs / width, lost * pairs / width, pairs, unit=width)
 
 
 def compare_by_draws(
@@ -381,52 +326,44 @@ def compare_by_draws(
     options: Mapping[str, Any],
     width: float,
 ) -> Paired | None:
-    """The difference of any other number by a bootstrap of clusters, each draw one for
-    both runs.
+    """The difference of any other number: p by swapping the labels of both runs in
+    clusters, and a bootstrap of clusters, each draw one for both runs.
 
     ``a`` and ``b`` are the paired rows, in one order. None where a number has no value.
     """
-    values = [aggregator(one, **options).value for one in (a, b)]
+    values = [aggregator(side, **options).value for side in (a, b)]
     if values[0] is None or values[1] is None:
         return None
-    clusters = list(a.by_cluster())
-    first, second = (
-        drawn_statistic(one, aggregator, options, clusters) for one in (a, b)
-    )
-    iterations = BOOTSTRAP_ITERS
-    if aggregator not in (mean, weighted_mean, median):
-        iterations = fewer(iterations, 2 * len(a))
-    draws = distribution(
-        lambda drawn: second(drawn) - first(drawn), len(clusters), iterations
-    )
+    sizes = [len(places) for places in a.by_cluster().values()]
+    clusters = len(sizes)
+    why = _too_few(clusters)
+    found = None if why else resampled(a, b, aggregator, options)
+    if not why and found is None:
+        why = "it has no value in some draws of clusters"
     difference = values[1] - values[0]
-    known = len(clusters) > 1 and bool(np.isfinite(draws).all())
-    stderr = float(draws.std(ddof=1)) if known else None
-    interval = None
-    if known:
-        low, high = map(float, np.quantile(draws, (1 - UPPER, UPPER)))
-        alike = low == high
-        interval = (
-            _interval(difference, 0.0, 0, len(clusters), width)
-            if alike
-            else (low, high)
-        )
-    tails = [
-        (1 + np.count_nonzero(side)) / (len(draws) + 1)
-        for side in (draws <= 0, draws >= 0)
-    ]
-    p = min(1.0, 2 * float(min(tails))) if known else None
+    evidence: Evidence | None = None
+    stderr = p = None
+    if found is not None:
+        evidence = found
+        stderr = float(found.draws.std(ddof=1))
+        if not stderr and not math.isinf(width):
+            evidence = Widest((found, AllAlike(Unseen(difference, width, clusters))))
+        p = two_sided(evidence)
+        if not stderr and math.isinf(width):
+            why = "all draws are alike, and the metric has no finite range"
     return Paired(
         a=values[0],
         b=values[1],
         stderr=stderr,
-        ci95=interval,
         p=p,
         method="bootstrap",
-        clusters=len(clusters),
-        changed=len(clusters),
+        clusters=clusters,
+        changed=clusters,
         freedom=math.inf,
         width=width,
+        effective=sum(sizes) ** 2 / sum(size * size for size in sizes),
+        why=why,
+        evidence=evidence,
     )
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy.stats import norm
 
 from mmeval.comparison.compare import Comparison, compare
 from mmeval.comparison.number import Number
@@ -17,6 +18,9 @@ METRIC: Json = {
     "version": "1",
     "aggregation": "mean",
 }
+
+ALL_OF_TWELVE = pytest.approx(2 * norm.sf(12**0.5))
+"""The p of twelve pairs that are all won: their score is the root of 12."""
 
 JUDGED_BY: Json = {"told": [{"role": "judge", "served": "j-2"}]}
 
@@ -76,12 +80,8 @@ def test_a_difference_is_that_of_the_other_run_from_the_first(tmp_path: Path) ->
         12,
         12,
     )
-    assert (number.run, number.verdict, number.p, number.bounds) == (
-        "b",
-        "better",
-        2 / 2**12,
-        (1.0, 1.0),
-    )
+    assert (number.run, number.verdict, number.bounds) == ("b", "better", (1.0, 1.0))
+    assert number.p == ALL_OF_TWELVE
     back = one(compare(tmp_path / "b", tmp_path / "a"))
     assert (back.difference, back.verdict) == (-1.0, "worse")
 
@@ -311,7 +311,8 @@ def test_slices_are_a_family_of_their_own(tmp_path: Path) -> None:
         ("level=a", "better", 12),
         ("level=b", "not_seen", 12),
     ]
-    assert (found[""].p_adjusted, found["level=a"].p_adjusted) == (2 / 2**12, 4 / 2**12)
+    assert found[""].p_adjusted == ALL_OF_TWELVE
+    assert found["level=a"].p_adjusted == pytest.approx(4 * norm.sf(12**0.5))
     with pytest.raises(UsageError, match="--by"):
         compare(*runs, by="colour")
 
@@ -550,6 +551,24 @@ def test_an_interval_that_leaves_out_0_without_a_find_says_why(tmp_path: Path) -
     found = compare(*runs, metrics="all").numbers[0]
     assert found.ci95 is not None and found.ci95[0] > 0
     assert (found.verdict, "several tests" in found.why) == ("not_seen", True)
+
+
+def test_a_better_run_is_within_a_margin_but_not_equal(tmp_path: Path) -> None:
+    scores = [at % 2 * 1.0 for at in range(400)]
+    better = [1.0 if at % 10 == 0 else score for at, score in enumerate(scores)]
+    runs = [
+        run(tmp_path / name, values(found))
+        for name, found in (("a", scores), ("b", better), ("c", scores))
+    ]
+    found = compare(*runs[:2], fail_unless_equal=0.05)
+    assert (one(found).verdict, found.exit_code) == ("better", 5)
+    assert found.gate is not None
+    assert (found.gate.name, found.gate.passed) == ("fail_unless_equal", False)
+    assert compare(*runs[:2], fail_unless_within=0.05).exit_code == 0
+    same = compare(runs[0], runs[2], fail_unless_equal=0.05)
+    assert (one(same).verdict, same.exit_code) == ("within", 0)
+    equivalence = same.to_json()["numbers"][0]["equivalence_p"]
+    assert 0 < equivalence < 0.025
 
 
 def test_two_gates_at_once_are_refused(tmp_path: Path) -> None:

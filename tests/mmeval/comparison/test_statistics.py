@@ -1,24 +1,23 @@
 import math
 from collections.abc import Sequence
-from itertools import product
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from statsmodels.stats.contingency_tables import mcnemar as other_mcnemar
+from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.weightstats import ttost_paired
 
 from mmeval.aggregate.aggregators import median
 from mmeval.aggregate.scores import Scores
+from mmeval.comparison.paired.contributions import Part
+from mmeval.comparison.paired.student import Student
 from mmeval.comparison.statistics import (
     Correction,
     Paired,
-    Part,
     compare_by_draws,
     compare_means,
     corrected,
-    mcnemar,
-    sign_flip,
 )
 
 
@@ -28,13 +27,11 @@ def part(
     clusters: Sequence[str] = (),
     *,
     share: float = 1.0,
-    stratum: str = "t",
+    task: str = "t",
 ) -> Part:
     one = np.ones(len(a))
-    names = clusters or [str(at) for at in range(len(a))]
-    return Part(
-        stratum, share, names, np.asarray(a, float), np.asarray(b, float), one, one
-    )
+    names = clusters or [f"{task} {at}" for at in range(len(a))]
+    return Part(share, names, np.asarray(a, float), np.asarray(b, float), one, one)
 
 
 def all_right(count: int) -> Paired:
@@ -43,14 +40,6 @@ def all_right(count: int) -> Paired:
 
 def spread(count: int, seed: int = 0) -> NDArray[np.float64]:
     return np.random.default_rng(seed).normal(size=count)
-
-
-@pytest.mark.parametrize(
-    ("won", "lost"), [(0, 0), (0, 1), (5, 5), (0, 9), (3, 17), (40, 41), (900, 1_000)]
-)
-def test_mcnemar_is_that_of_statsmodels(won: int, lost: int) -> None:
-    expected = other_mcnemar([[7, won], [lost, 7]], exact=True).pvalue
-    assert mcnemar(won, lost) == pytest.approx(min(1.0, float(expected)), abs=1e-9)
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [("holm", "holm"), ("bh", "fdr_bh")])
@@ -63,18 +52,6 @@ def test_corrected_values_are_those_of_statsmodels(
     )
     assert corrected([], ours) == []
     assert corrected(values, "none") == values
-
-
-def test_every_way_to_flip_the_signs_is_counted() -> None:
-    values = spread(9) + 0.5
-    ways = [
-        abs(float(values @ signs)) >= abs(values.sum()) - 1e-9
-        for signs in product((1, -1), repeat=9)
-    ]
-    assert sign_flip(values) == pytest.approx(np.mean(ways))
-    assert [
-        sign_flip(np.array(found, float)) for found in ([0] * 6, [1] * 6, [1, 0, 0])
-    ] == [1.0, 2 / 64, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +99,7 @@ def test_tasks_of_a_group_are_independent() -> None:
         for values in tasks
     ]
     parts = [
-        part(zeros, values.tolist(), share=0.5, stratum=name)
+        part(zeros, values.tolist(), share=0.5, task=name)
         for name, values in zip("ab", tasks, strict=True)
     ]
     found = compare_means(parts, math.inf)
@@ -193,3 +170,132 @@ def test_medians_are_drawn_together() -> None:
     same = compare_by_draws(a, a, median, {}, 1.0)
     assert same is not None and same.ci95 is not None
     assert same.ci95[0] < 0 < same.ci95[1]
+
+
+def coins(sizes: Sequence[int], seed: int) -> Paired:
+    """Two runs that toss coins, over tasks of these sizes with equal shares."""
+    random = np.random.default_rng(seed)
+    tasks = [
+        part(
+            random.integers(2, size=size).tolist(),
+            random.integers(2, size=size).tolist(),
+            share=1 / len(sizes),
+            task=f"t{place}",
+        )
+        for place, size in enumerate(sizes)
+    ]
+    return compare_means(tasks, 1.0)
+
+
+def test_a_task_with_one_pair_does_not_make_a_group_sure() -> None:
+    found = [coins((1, 20, 20, 20), seed) for seed in range(100)]
+    alarms = sum(one.p is not None and one.p < 0.05 for one in found)
+    assert alarms <= 8
+    assert found[0].stderr is None
+    assert found[0].ci95 is not None
+    assert (found[0].method, found[0].clusters) == ("sign_flip", 61)
+
+
+@pytest.mark.parametrize("kind", ["equal", "one to twenty", "one with half"])
+@pytest.mark.parametrize("scores", ["normal", "right or wrong", "rare", "skew"])
+def test_p_and_interval_never_contradict_each_other(kind: str, scores: str) -> None:
+    sizes = {
+        "equal": [3] * 12,
+        "one to twenty": list(range(1, 21)),
+        "one with half": [44] + [4] * 11,
+    }[kind]
+    clusters = [f"c{place}" for place, size in enumerate(sizes) for _ in range(size)]
+    for seed in range(25):
+        random = np.random.default_rng(seed)
+        a, b = random.normal(size=(2, len(clusters)))
+        if scores == "right or wrong":
+            a, b = (a > 0) * 1.0, (b > -0.4) * 1.0
+        elif scores == "rare":
+            a, b = (a > 2) * 1.0, (b > 1.5) * random.random(len(b))
+        elif scores == "skew":
+            a, b = np.exp(a) / 100, np.exp(b + 0.2) / 100
+        found = compare_means([part(a.tolist(), b.tolist(), clusters)], 1.0)
+        assert found.p is not None
+        assert found.ci95 is not None
+        assert (found.p < 0.05) == (not found.ci95[0] <= 0 <= found.ci95[1])
+
+
+def test_one_cluster_with_half_of_all_pairs_decides_nothing() -> None:
+    sizes = [76] + [4] * 19
+    clusters = [f"c{place}" for place, size in enumerate(sizes) for _ in range(size)]
+    alarms = 0
+    for seed in range(200):
+        of_cluster = np.random.default_rng(seed).normal(size=20)
+        b = np.repeat(of_cluster, sizes)
+        found = compare_means([part([0.0] * len(b), b.tolist(), clusters)], math.inf)
+        assert found.effective == pytest.approx(1 / (0.25 + 19 * (4 / 152) ** 2))
+        alarms += found.p is not None and found.p < 0.05
+    assert alarms / 200 <= 0.07
+
+
+def test_fewer_than_six_clusters_have_no_interval() -> None:
+    found = compare_means([part([0.0] * 5, spread(5).tolist())], 1.0)
+    assert (found.ci95, found.p is not None and found.p >= 0.0625) == (None, True)
+    assert "fewer than six" in found.why
+
+
+@pytest.mark.parametrize("clusters", [8, 40])
+def test_no_difference_at_all_has_a_p_of_one(clusters: int) -> None:
+    same = (spread(clusters) / 10).tolist()
+    assert compare_means([part(same, same)], 1.0).p == 1.0
+
+
+def test_a_constant_difference_without_a_range_has_no_interval() -> None:
+    found = compare_means([part([0.0] * 40, [0.25] * 40)], math.inf)
+    assert found.ci95 is None
+    assert "no finite range" in found.why
+
+
+def test_samples_that_two_tasks_share_are_one_cluster() -> None:
+    zeros, values = [0.0] * 40, spread(40).tolist()
+    parts = [part(zeros, values, share=0.5) for _ in range(2)]
+    found = compare_means(parts, math.inf)
+    alone = compare_means([part(zeros, values)], math.inf)
+    assert (found.clusters, found.stderr) == (40, pytest.approx(alone.stderr))
+
+
+def test_the_error_of_unequal_clusters_is_that_of_statsmodels() -> None:
+    sizes = [2] * 40
+    clusters = np.repeat(np.arange(40), sizes)
+    b = spread(80) + spread(40, 1)[clusters]
+    names = [str(cluster) for cluster in clusters]
+    found = compare_means([part([0.0] * 80, b.tolist(), names)], math.inf)
+    fit = OLS(b, np.ones(80)).fit(cov_type="cluster", cov_kwds={"groups": clusters})
+    # its factor has also (n - 1) / (n - 1) of the one coefficient
+    assert found.stderr == pytest.approx(float(fit.bse[0]), abs=1e-12)
+
+
+def test_a_gate_asks_for_losses_too_rare_to_be_seen() -> None:
+    """Of 100 pairs that hardly differ, 2 % that lose all may well be missing."""
+    a = np.full(100, 0.5)
+    b = a + 0.001 * spread(100)
+    found = compare_means([part(a.tolist(), b.tolist())], 1.0)
+    assert found.ci95 is not None
+    assert found.ci95[0] > -0.02
+    assert found.doubt(-0.02, above=False) < 0.025
+    assert found.doubt_of_unseen(-0.02, above=False) > 0.1
+
+
+def test_equivalence_is_the_two_one_sided_tests_of_statsmodels() -> None:
+    a, b = spread(60), spread(60, 1)
+    found = compare_means([part(a.tolist(), b.tolist())], math.inf)
+    expected, _, _ = ttost_paired(b, a, -0.5, 0.5)
+    student = Student(found.difference, found.stderr or 0, found.freedom)
+    assert max(
+        student.doubt(0.5, above=True), student.doubt(-0.5, above=False)
+    ) == pytest.approx(float(expected), abs=1e-12)
+    assert found.equivalence_p(0.5) >= float(expected) - 1e-12
+
+
+def test_an_interval_can_be_made_at_any_level() -> None:
+    found = compare_means([part([0.0] * 40, spread(40).tolist())], math.inf)
+    wide, narrow = found.interval(0.01), found.interval(0.2)
+    assert found.interval(0.05) == found.ci95
+    assert wide is not None
+    assert narrow is not None
+    assert wide[0] < narrow[0] < found.difference < narrow[1] < wide[1]

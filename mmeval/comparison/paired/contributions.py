@@ -1,0 +1,175 @@
+"""What each cluster of pairs adds to a difference of means, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmeval.aggregate.leverage import effective_clusters, freedom
+from mmeval.aggregate.resampling import Values
+
+Ints: TypeAlias = NDArray[np.intp]
+
+_TIES = 1e-12
+"""What a cluster adds is 0 below this share of the largest: the order of adding decides
+the last digits."""
+
+
+class Part(NamedTuple):
+    """Paired trials of one mean, with its ``share`` of the number.
+
+    Clusters of the same name are one, also in several parts. The weights are how many
+    things stand behind each score, 1 but for weighted means.
+    """
+
+    share: float
+    clusters: Sequence[str]
+    a: Values
+    b: Values
+    weights_a: Values
+    weights_b: Values
+
+
+class Contributions(NamedTuple):
+    """The clusters of a difference.
+
+    ``added`` sums to the difference. ``shares`` is what each adds of a true difference
+    of 1; they sum to 1. ``influence`` has the distances from the mean of each part,
+    adjusted so that the root of their sum of squares is the standard error; None where
+    a part has a single cluster, whose distance nobody knows.
+    """
+
+    added: Values
+    shares: Values
+    influence: Values | None
+    freedom: float
+
+    @property
+    def effective(self) -> float:
+        """How many equal clusters would tell as much."""
+        return effective_clusters(self.shares.tolist())
+
+    @property
+    def changed(self) -> int:
+        return int(np.count_nonzero(self.added))
+
+    @property
+    def are_alike(self) -> bool:
+        """Whether all clusters differ by the same."""
+        means = self.added / self.shares
+        return bool(np.ptp(means) <= _TIES * np.abs(means).max())
+
+    @property
+    def carriers(self) -> float:
+        """How many clusters differ from the others: as many as there are, if the means
+        of all lie equally far from the whole."""
+        apart = self.added / self.shares - float(self.added.sum())
+        squares = apart**2
+        fourth = float(squares @ squares)
+        return float(squares.sum()) ** 2 / fourth if fourth else float(len(apart))
+
+    @property
+    def growth(self) -> float:
+        """What a unit of a true difference adds to the squared standard error, if it
+        comes of clusters that differ like those which do, in place of equal ones."""
+        changed = self.changed
+        if not changed:
+            return 0.0
+        means = np.abs(self.added / self.shares)
+        size = float(means @ means) / float(means.sum())
+        return size * (1 - changed / len(means)) / self.effective
+
+
+def contributions_of(parts: Sequence[Part]) -> Contributions:
+    """The residuals and their degrees of freedom are those of CR2 (see
+    ``mmeval.aggregate.leverage``). Parts that share clusters are taken together, and
+    groups of such parts are independent: Satterthwaite's degrees of freedom."""
+    places: dict[str, int] = {}
+    numbers = [
+        np.array([places.setdefault(name, len(places)) for name in part.clusters])
+        for part in parts
+    ]
+    count = len(places)
+    added, influence, shares = np.zeros(count), np.zeros(count), np.zeros(count)
+    held: list[Values] = []
+    has_single = False
+    for part, places_of in zip(parts, numbers, strict=True):
+        weights_a = part.weights_a / part.weights_a.sum()
+        weights_b = part.weights_b / part.weights_b.sum()
+        mean_a, mean_b = float(part.a @ weights_a), float(part.b @ weights_b)
+        apart = (part.b - mean_b) * weights_b - (part.a - mean_a) * weights_a
+        own_shares = _sums(places_of, (weights_a + weights_b) / 2, count)
+        if np.array_equal(part.weights_a, part.weights_b):
+            own = _sums(places_of, (part.b - part.a) * weights_a, count)
+        else:
+            # Of unlike weights only the distance from the mean is the cluster's own.
+            own = _sums(places_of, apart, count)
+            own += (mean_b - mean_a) * own_shares
+        added += part.share * own
+        shares += part.share * own_shares
+        held.append(own_shares)
+        if own_shares.max() > 1 - _TIES:
+            has_single = True
+            continue
+        residuals = _sums(places_of, apart, count)
+        influence += part.share * residuals / np.sqrt(1 - own_shares)
+
+    added[np.abs(added) <= _TIES * np.abs(added).max(initial=0.0)] = 0.0
+    counts = shares > 0
+    if has_single:
+        return Contributions(added[counts], shares[counts], None, 0.0)
+    found = _satterthwaite([part.share for part in parts], held, influence)
+    return Contributions(added[counts], shares[counts], influence[counts], found)
+
+
+def _sums(places: Ints, values: Values, count: int) -> Values:
+    sums: Values = np.bincount(places, values, count).astype(float, copy=False)
+    return sums
+
+
+def _satterthwaite(
+    weights: Sequence[float], held: Sequence[Values], influence: Values
+) -> float:
+    """The degrees of freedom; ``held`` has the share of each part's trials that each
+    cluster holds."""
+    variances, freedoms = [], []
+    for members in _connected(held):
+        whole = math.fsum(weights[member] for member in members)
+        combined = np.zeros(len(influence))
+        for member in members:
+            combined += weights[member] / whole * held[member]
+        own = combined > 0
+        variances.append(float(influence[own] @ influence[own]))
+        freedoms.append(_freedom(combined[own]))
+    total = math.fsum(variances)
+    if not total:
+        return math.fsum(freedoms)
+    return total**2 / math.fsum(
+        variance**2 / own for variance, own in zip(variances, freedoms, strict=True)
+    )
+
+
+def _freedom(shares: Values) -> float:
+    if np.ptp(shares) <= _TIES * shares.max():
+        return len(shares) - 1.0
+    return freedom(shares.tolist())
+
+
+def _connected(held: Sequence[Values]) -> list[list[int]]:
+    """Groups of parts that share clusters."""
+    groups: list[tuple[list[int], NDArray[np.bool_]]] = []
+    for number, shares in enumerate(held):
+        members, clusters = [number], shares > 0
+        others = []
+        for group in groups:
+            if (group[1] & clusters).any():
+                members = group[0] + members
+                clusters = clusters | group[1]
+            else:
+                others.append(group)
+        groups = [*others, (members, clusters)]
+    return [members for members, _ in groups]

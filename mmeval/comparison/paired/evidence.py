@@ -1,0 +1,95 @@
+"""What a test says about every true difference, and the p and interval made of that.
+
+The interval is the test, inverted: it holds the differences that the test does not
+reject. So p is below 0.05 exactly where the 95 % interval leaves 0 out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from mmeval.aggregate.statistics import Interval
+
+_MOST_STEPS = 70
+_MOST_DOUBLINGS = 60
+_PRECISION = 1e-14
+
+
+class Evidence(Protocol):
+    """The result of a test."""
+
+    def doubt(self, limit: float, *, above: bool) -> float:
+        """The one-sided p against a true difference of ``limit`` or beyond it on that
+        side. Small: the true difference is not ``above`` the limit (or not below it).
+        """
+
+
+@dataclass(frozen=True)
+class Widest:
+    """Several tests as one that rejects what all of them reject: its interval is the
+    smallest that holds theirs."""
+
+    members: tuple[Evidence, ...]
+
+    def doubt(self, limit: float, *, above: bool) -> float:
+        return max(member.doubt(limit, above=above) for member in self.members)
+
+
+def two_sided(evidence: Evidence, limit: float = 0.0) -> float:
+    """The p of a true difference of ``limit``."""
+    smaller = min(evidence.doubt(limit, above=side) for side in (True, False))
+    return min(1.0, 2 * smaller)
+
+
+def interval_of(
+    evidence: Evidence, difference: float, width: float, alpha: float
+) -> Interval | None:
+    """The true differences with a p of ``alpha`` or more, within ``width`` of 0.
+    None where it has no end and the width is infinite."""
+
+    def is_held(above: bool) -> Callable[[float], bool]:
+        return lambda limit: evidence.doubt(limit, above=above) >= alpha / 2
+
+    low = _end(is_held(False), difference, -width)
+    high = _end(is_held(True), difference, width)
+    return (low, high) if math.isfinite(low) and math.isfinite(high) else None
+
+
+def _end(is_held: Callable[[float], bool], inside: float, furthest: float) -> float:
+    """The last value from ``inside`` towards ``furthest`` that is held."""
+    if math.isinf(furthest):
+        outside = _first_outside(is_held, inside, furthest)
+        if outside is None:
+            return furthest
+    elif is_held(furthest):
+        return furthest
+    else:
+        outside = furthest
+
+    for _ in range(_MOST_STEPS):
+        if abs(outside - inside) <= _PRECISION * max(abs(outside), abs(inside)):
+            break
+        middle = (outside + inside) / 2
+        if is_held(middle):
+            inside = middle
+        else:
+            outside = middle
+
+    # Where the end is 0 to the last digit, 0 decides: the verdict depends on it.
+    if min(inside, outside) <= 0 <= max(inside, outside) and is_held(0.0):
+        return 0.0
+    return inside
+
+
+def _first_outside(
+    is_held: Callable[[float], bool], inside: float, furthest: float
+) -> float | None:
+    step = math.copysign(abs(inside) or 1.0, furthest)
+    while is_held(inside + step):
+        step *= 2
+        if abs(step) > 2.0**_MOST_DOUBLINGS * max(1.0, abs(inside)):
+            return None
+    return inside + step

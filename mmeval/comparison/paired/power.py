@@ -1,0 +1,198 @@
+"""What a test would have seen, and how many clusters it takes to see a difference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy import special
+
+from mmeval.aggregate.resampling import Values
+from mmeval.comparison.paired.score_test import score
+
+_SUMMED_UP_TO = 400
+"""Expected pairs that differ, up to which a power is summed; above, it is that of the
+normal distribution."""
+_MANY_FREEDOM = 500.0
+"""From here on a standard error is as good as known."""
+_QUANTILES = 32
+_NO_CHANCE = 1e-9
+_MOST = 10**9
+
+
+def reach_of(pilot: float, freedom: float, alpha: float, power: float) -> float:
+    """How many standard errors away a difference is seen with this ``power``.
+
+    The standard error is known with ``pilot`` degrees of freedom, and will be found
+    again with ``freedom``. Both are uncertain: a power that takes the first for the
+    truth is promised to too many.
+    """
+    if min(pilot, freedom) > _MANY_FREEDOM:
+        return float(special.ndtri(1 - alpha / 2) + special.ndtri(power))
+    beyond = float(special.stdtrit(freedom, 1 - alpha / 2))
+    known = _relative_errors(pilot)[:, np.newaxis]
+    found = _relative_errors(freedom)[np.newaxis, :]
+    low, high = 0.0, 1.0
+    while special.ndtr(high * known - beyond * found).mean() < power and high < 1e6:
+        high *= 2
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        if special.ndtr(middle * known - beyond * found).mean() >= power:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _relative_errors(freedom: float) -> Values:
+    """Equally likely standard errors, as shares of the true one."""
+    probabilities = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
+    squares: Values = special.gammaincinv(freedom / 2, probabilities) * 2 / freedom
+    return np.sqrt(squares)
+
+
+def smallest_difference(reach: float, stderr: float, growth: float) -> float:
+    """The difference that is ``reach`` of its own standard errors away: its square
+    grows by ``growth`` for each unit of difference."""
+    linear = reach**2 * growth
+    return (linear + math.sqrt(linear**2 + 4 * (reach * stderr) ** 2)) / 2
+
+
+def clusters_needed(
+    clusters: int,
+    stderr: float,
+    growth: float,
+    pilot: float,
+    difference: float,
+    *,
+    alpha: float,
+    power: float,
+) -> int:
+    """The clusters at which a ``difference`` is seen, if of ``clusters`` it has this
+    ``stderr`` and ``growth``, known with ``pilot`` degrees of freedom."""
+    variance = clusters * (stderr**2 + abs(difference) * growth)
+
+    def is_seen(count: int) -> bool:
+        reach = reach_of(pilot, count - 1.0, alpha, power)
+        return reach * math.sqrt(variance / count) <= abs(difference)
+
+    return fewest(is_seen, 2)
+
+
+def smallest_unseen(clusters: float, needed: int, power: float) -> float | None:
+    """The share of clusters that have to differ so that ``needed`` of them do with this
+    ``power``."""
+    if needed > clusters:
+        return None
+    return float(special.betaincinv(needed, clusters - needed + 1, power))
+
+
+def clusters_for_unseen(share: float, needed: int, power: float) -> int | None:
+    """How many clusters it takes, if this ``share`` of them differs, so that
+    ``needed`` do with this ``power``."""
+    if not share:
+        return None
+    return fewest(
+        lambda count: special.bdtrc(needed - 1, count, share) >= power, needed
+    )
+
+
+def smallest_share(
+    pairs: int, differing: float, alpha: float, power: float
+) -> float | None:
+    """The smallest difference of two shares that the score test sees, where this share
+    of pairs is ``differing``. A larger difference is one of pairs that all differ in
+    one direction."""
+    if power_of_shares(pairs, differing, 1.0, alpha) < power:
+        return None
+    low, high = 0.0, 1.0
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        if power_of_shares(pairs, differing, middle, alpha) >= power:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def pairs_needed(
+    pairs: int, changed: int, difference: float, alpha: float, power: float
+) -> int | None:
+    """How many pairs the score test needs to see a ``difference`` of shares, where
+    ``changed`` of ``pairs`` differ."""
+    if not difference:
+        return None
+    # Of few pairs none may differ: the share is one more of two more (Laplace).
+    differing = (changed + 1) / (pairs + 2)
+    return fewest(
+        lambda count: (
+            power_of_shares(count, differing, abs(difference), alpha) >= power
+        ),
+        2,
+    )
+
+
+def power_of_shares(
+    pairs: int, differing: float, difference: float, alpha: float
+) -> float:
+    """The probability that the score test calls a ``difference`` of shares one."""
+    share = max(differing, difference)
+    reach = float(special.ndtri(1 - alpha / 2))
+    if pairs * share > _SUMMED_UP_TO:
+        error = math.sqrt((share - difference**2) / pairs) or 1e-300
+        beyond = difference - reach * math.sqrt(share / pairs)
+        return float(special.ndtr(beyond / error))
+    counts = np.arange(min(pairs + 1, 4 * _SUMMED_UP_TO))
+    chance = np.diff(special.bdtr(counts, pairs, share), prepend=0.0)
+    # The most of the rarer kind with which this many pairs that differ are beyond
+    # chance: (count - 2 * rarer) / sqrt(count) > reach; below 0 there are none.
+    rarer = np.ceil((counts - reach * np.sqrt(counts)) / 2) - 1
+    lost = (share - difference) / 2 / share
+    one_way, other_way = (
+        np.where(rarer >= 0, special.bdtr(np.maximum(rarer, 0), counts, side), 0.0)
+        for side in (lost, 1 - lost)
+    )
+    return float(chance @ (one_way + other_way))
+
+
+def power_of_equivalence(
+    pairs: int, differing: float, margin: float, alpha: float
+) -> float:
+    """The probability that the second of two equal runs is shown to be no worse than
+    the ``margin``, where this share of pairs is ``differing``."""
+    reach = float(special.ndtri(1 - alpha / 2))
+    if pairs * differing > _SUMMED_UP_TO:
+        expected = pairs * differing / 2
+        statistic, _ = score(expected, expected, pairs, -margin)
+        # the score's own error is that of a difference at the margin
+        own = margin / float(statistic)
+        error = math.sqrt(differing / pairs)
+        return float(special.ndtr((margin - reach * own) / error))
+    counts = np.arange(min(pairs + 1, 4 * _SUMMED_UP_TO))
+    chance = np.diff(special.bdtr(counts, pairs, differing), prepend=0.0)
+    shown = 0.0
+    for count in counts[chance > _NO_CHANCE]:
+        won = np.arange(count + 1)
+        scores, _ = score(won, count - won, pairs, -margin)
+        # more won pairs have a higher score
+        enough = int(np.searchsorted(scores, reach, side="right"))
+        missed = special.bdtr(enough - 1, count, 0.5) if enough else 0.0
+        shown += chance[count] * (1 - missed)
+    return float(shown)
+
+
+def fewest(is_enough: Callable[[int], bool], first: int) -> int:
+    """The fewest that are enough, to a hundredth, from ``first`` on."""
+    low, high = first, first
+    while not is_enough(high):
+        low, high = high, 2 * high
+        if high > _MOST:
+            return high
+    while high - low > max(1, low // 100):
+        middle = (low + high) // 2
+        if is_enough(middle):
+            high = middle
+        else:
+            low = middle
+    return high

@@ -1,0 +1,159 @@
+"""Differences of medians, and of any other number that has no formula: the labels of
+the two runs are swapped for p, and clusters are drawn for the interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmeval.aggregate.aggregators import mean, median, weighted_mean
+from mmeval.aggregate.resampling import Values, distribution, drawn_statistic, fewer
+from mmeval.aggregate.scores import Aggregator, Scores
+from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
+from mmeval.records.score import Score
+
+_SEED = 0
+_VALUES_AT_ONCE = 1 << 21
+_TIES = 1e-12
+
+Swaps = NDArray[np.bool_]
+"""Which clusters change their labels, one row a way."""
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """``draws`` are the difference in each resample, in order, and ``swapped`` the
+    two-sided p of no difference by swapping labels.
+
+    Both have to reject 0: where one does not, the interval reaches it.
+    """
+
+    draws: Values
+    swapped: float
+
+    def doubt(self, limit: float, *, above: bool) -> float:
+        if above:
+            beyond = len(self.draws) - np.searchsorted(self.draws, limit, side="left")
+        else:
+            beyond = np.searchsorted(self.draws, limit, side="right")
+        doubt = (1 + int(beyond)) / (len(self.draws) + 1)
+        if limit == 0 or (limit < 0) == above:
+            doubt = max(doubt, self.swapped / 2)
+        return min(1.0, doubt)
+
+
+def resampled(
+    a: Scores, b: Scores, aggregator: Aggregator, options: Mapping[str, Any]
+) -> Resampled | None:
+    """``a`` and ``b`` are the paired rows, in one order. None where a resample has no
+    value."""
+    clusters = list(a.by_cluster())
+    first, second = (
+        drawn_statistic(side, aggregator, options, clusters) for side in (a, b)
+    )
+    iterations = BOOTSTRAP_ITERS
+    if aggregator not in (mean, weighted_mean, median):
+        iterations = fewer(iterations, 2 * len(a))
+    draws = distribution(
+        lambda drawn: second(drawn) - first(drawn), len(clusters), iterations
+    )
+    if not np.isfinite(draws).all():
+        return None
+    swapped = _swapped(a, b, aggregator, options, iterations)
+    return None if swapped is None else Resampled(np.sort(draws), swapped)
+
+
+def _swapped(
+    a: Scores,
+    b: Scores,
+    aggregator: Aggregator,
+    options: Mapping[str, Any],
+    iterations: int,
+) -> float | None:
+    """The share of ways to swap labels with a difference as large; the way that was
+    seen is one of them."""
+    if aggregator is median:
+        difference_of = _medians(a, b)
+    else:
+        difference_of = _one_by_one(a, b, aggregator, options)
+    count = len(a.by_cluster())
+    if 2**count <= iterations:
+        ways = np.array(list(product((False, True), repeat=count)))
+    else:
+        random = np.random.default_rng(_SEED)
+        ways = random.random((iterations - 1, count)) < 0.5
+        ways = np.vstack((np.zeros((1, count), dtype=bool), ways))
+    found = np.abs(difference_of(ways))
+    if not np.isfinite(found).all():
+        return None
+    seen = found[0]
+    return float(np.count_nonzero(found >= seen * (1 - _TIES)) / len(ways))
+
+
+def _medians(a: Scores, b: Scores) -> Callable[[Swaps], Values]:
+    values_a, values_b = np.asarray(a.values), np.asarray(b.values)
+    places = {cluster: place for place, cluster in enumerate(a.by_cluster())}
+    cluster_of = np.array([places[cluster] for cluster in a.clusters])
+    rows = max(1, _VALUES_AT_ONCE // len(values_a))
+
+    def differences(ways: Swaps) -> Values:
+        found = []
+        for start in range(0, len(ways), rows):
+            is_swapped = ways[start : start + rows][:, cluster_of]
+            first = np.where(is_swapped, values_b, values_a)
+            second = np.where(is_swapped, values_a, values_b)
+            found.append(np.median(second, axis=1) - np.median(first, axis=1))
+        return np.concatenate(found)
+
+    return differences
+
+
+def _one_by_one(
+    a: Scores, b: Scores, aggregator: Aggregator, options: Mapping[str, Any]
+) -> Callable[[Swaps], Values]:
+    both = _joined(a, b)
+    clusters = list(a.by_cluster().values())
+
+    def value(rows: Sequence[int]) -> float:
+        found = aggregator(both.at(rows), **options).value
+        return np.nan if found is None else found
+
+    def differences(ways: Swaps) -> Values:
+        found = []
+        for way in ways:
+            first, second = [], []
+            for places, is_swapped in zip(clusters, way, strict=True):
+                own, other = list(places), [place + len(a) for place in places]
+                first += other if is_swapped else own
+                second += own if is_swapped else other
+            found.append(value(second) - value(first))
+        return np.array(found)
+
+    return differences
+
+
+def _joined(a: Scores, b: Scores) -> Scores:
+    """The rows of both, those of ``a`` first."""
+    both = a.at(range(len(a)))
+    for place, row in enumerate(b):
+        score = Score(row.value, evidence=row.evidence, weight=row.weight)
+        if row.value is None:
+            both.add(
+                row.sample, row.repeat, score, cluster=row.cluster, labels=row.labels
+            )
+        else:
+            both.add_value(
+                row.sample,
+                row.repeat,
+                row.value,
+                cluster=row.cluster,
+                labels=row.labels,
+                weight=row.weight,
+                no_option=place in b.no_option,
+            )
+    return both

@@ -1,0 +1,49 @@
+"""Student's t of a difference, and the same without its skewness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scipy import special
+
+from mmeval.aggregate.resampling import Values
+
+
+@dataclass(frozen=True)
+class Student:
+    """A ``difference`` with its standard error (above 0) and degrees of freedom."""
+
+    difference: float
+    stderr: float
+    freedom: float
+
+    def doubt(self, limit: float, *, above: bool) -> float:
+        distance = (limit - self.difference) / self.stderr
+        return float(special.stdtr(self.freedom, -distance if above else distance))
+
+
+@dataclass(frozen=True)
+class WithoutSkewness:
+    """As ``Student``, transformed so that a skew distribution of the difference becomes
+    nearly symmetric. ``skewness`` is that of the difference, not of one cluster.
+    Source: Hall, On the removal of skewness by transformation, 1992."""
+
+    difference: float
+    stderr: float
+    freedom: float
+    skewness: float
+
+    def doubt(self, limit: float, *, above: bool) -> float:
+        distance = (self.difference - limit) / self.stderr
+        third = self.skewness / 3
+        transformed = distance + self.skewness / 6
+        transformed += third * distance**2 + third**2 * distance**3 / 3
+        return float(
+            special.stdtr(self.freedom, transformed if above else -transformed)
+        )
+
+
+def skewness(influence: Values) -> float:
+    """That of a sum of what each cluster adds."""
+    squares = float(influence @ influence)
+    return float((influence**3).sum()) / squares**1.5 if squares else 0.0

@@ -1,0 +1,169 @@
+"""Before any run: how many samples does it take to see a difference of two runs, or to
+show that there is none?
+
+    plan = Plan(margin=0.05, share=0.9)
+    plan.pairs_to_see, plan.pairs_to_show
+
+It is about answers that are right or wrong, one to a cluster, which are tested by the
+score test.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from mmeval.comparison.paired.power import (
+    fewest,
+    power_of_equivalence,
+    power_of_shares,
+)
+from mmeval.errors import UsageError
+
+_WIDTH = 80
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``share`` of the reference's answers are right, and ``disagree`` is the share of
+    pairs of which one run alone is right: by default half of what it would be if the
+    runs erred independently. ``margin`` and ``clusters`` may be left open; of
+    ``clusters`` it says what they can do.
+
+    Raises UsageError for what cannot be.
+    """
+
+    margin: float | None = None
+    clusters: int | None = None
+    share: float = 0.5
+    disagree: float | None = None
+    power: float = 0.8
+    alpha: float = 0.05
+
+    def __post_init__(self) -> None:
+        if self.margin is None and self.clusters is None:
+            raise UsageError(
+                "--plan takes --margin, --clusters or both: a difference, and how many "
+                "samples there are",
+                name="plan",
+            )
+        for name in ("margin", "share", "power", "alpha"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < 1:
+                raise UsageError(f"--{name} is between 0 and 1, not {value}", name=name)
+        if self.clusters is not None and self.clusters < 2:
+            raise UsageError(
+                f"--clusters is a number of samples from 2 on, not {self.clusters}",
+                name="clusters",
+            )
+        most = 2 * min(self.share, 1 - self.share)
+        if self.disagree is not None and not 0 < self.disagree <= most:
+            raise UsageError(
+                f"--disagree is above 0 and at most {most:g}, as {self.share:g} are "
+                f"right in both runs, not {self.disagree}",
+                name="disagree",
+            )
+
+    @property
+    def differing(self) -> float:
+        """The share of pairs that differ."""
+        if self.disagree is None:
+            return self.share * (1 - self.share)
+        return self.disagree
+
+    @cached_property
+    def pairs_to_see(self) -> int | None:
+        """How many pairs it takes to see a true difference of the margin."""
+        return self._pairs(self._power_to_see)
+
+    @cached_property
+    def pairs_to_show(self) -> int | None:
+        """How many it takes to show of an equally good run that it is no worse than the
+        margin."""
+        return self._pairs(self._power_to_show)
+
+    def to_json(self) -> dict[str, Any]:
+        clusters, margin = self.clusters, self.margin
+        to_see = to_show = None
+        if clusters is not None and margin is not None:
+            to_see = self._power_to_see(clusters, margin)
+            to_show = self._power_to_show(clusters, margin)
+        return {
+            "share": self.share,
+            "disagree": self.differing,
+            "power": self.power,
+            "alpha": self.alpha,
+            "margin": margin,
+            "clusters": clusters,
+            "power_to_see": to_see,
+            "power_to_show": to_show,
+            "smallest_seen": self._smallest(self._power_to_see),
+            "smallest_shown": self._smallest(self._power_to_show),
+            "clusters_to_see": self.pairs_to_see,
+            "clusters_to_show": self.pairs_to_show,
+        }
+
+    def to_text(self) -> str:
+        """Some lines of at most 80 columns."""
+        found = self.to_json()
+        power = _percent(self.power)
+        share, differing = _percent(self.share), _percent(self.differing)
+        lines = [f"right or wrong: {share} right, {differing} of the pairs disagree"]
+        if found["power_to_see"] is not None:
+            lines.append(
+                f"{self.clusters:,} samples: a difference of {self.margin:g} is seen "
+                f"with {_percent(found['power_to_see'])} power; of an equal run, "
+                f"--fail_unless_within {self.margin:g} is passed with "
+                f"{_percent(found['power_to_show'])}"
+            )
+        if self.clusters is not None:
+            lines.append(
+                f"{self.clusters:,} samples see {_number(found['smallest_seen'])} and "
+                f"show {_number(found['smallest_shown'])} with {power} power"
+            )
+        if self.margin is not None:
+            lines.append(
+                f"{found['clusters_to_see']:,} samples see {self.margin:g}, and "
+                f"{found['clusters_to_show']:,} show it, with {power} power"
+            )
+        folded = [
+            textwrap.fill(line, _WIDTH, initial_indent="", subsequent_indent="  ")
+            for line in lines
+        ]
+        return "\n".join(folded) + "\n"
+
+    def _power_to_see(self, pairs: int, difference: float) -> float:
+        return power_of_shares(pairs, self.differing, difference, self.alpha)
+
+    def _power_to_show(self, pairs: int, margin: float) -> float:
+        return power_of_equivalence(pairs, self.differing, margin, self.alpha)
+
+    def _pairs(self, power_of: Callable[[int, float], float]) -> int | None:
+        margin = self.margin
+        if margin is None:
+            return None
+        return fewest(lambda pairs: power_of(pairs, margin) >= self.power, 2)
+
+    def _smallest(self, power_of: Callable[[int, float], float]) -> float | None:
+        if self.clusters is None or power_of(self.clusters, 0.999) < self.power:
+            return None
+        low, high = 0.0, 0.999
+        while high - low > 1e-3 * high:
+            middle = (low + high) / 2
+            if power_of(self.clusters, middle) >= self.power:
+                high = middle
+            else:
+                low = middle
+        return high
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _number(value: float | None) -> str:
+    return "nothing" if value is None else f"{math.ceil(1000 * value) / 1000:g}"

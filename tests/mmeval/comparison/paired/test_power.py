@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mmeval.comparison.paired.evidence import two_sided
+from mmeval.comparison.paired.power import (
+    clusters_needed,
+    fewest,
+    power_of_equivalence,
+    power_of_shares,
+    reach_of,
+    smallest_difference,
+)
+from mmeval.comparison.paired.score_test import ScoreTest
+
+
+def pairs(
+    count: int, differing: float, difference: float, draws: int
+) -> NDArray[np.int64]:
+    """Won and lost pairs of some simulated comparisons, a row each."""
+    share = max(differing, difference)
+    chances = [(share + difference) / 2, (share - difference) / 2, 1 - share]
+    return np.random.default_rng(0).multinomial(count, chances, size=draws)[:, :2]
+
+
+@pytest.mark.parametrize(
+    ("count", "differing", "difference"),
+    [(40, 0.3, 0.25), (200, 0.02, 0.04), (2_000, 0.3, 0.03)],
+    ids=["few", "rare", "many"],
+)
+def test_the_power_to_see_is_that_of_simulated_pairs(
+    count: int, differing: float, difference: float
+) -> None:
+    drawn = pairs(count, differing, difference, 4_000)
+    found = [two_sided(ScoreTest(won, lost, count)) < 0.05 for won, lost in drawn]
+    expected = power_of_shares(count, differing, difference, 0.05)
+    assert np.mean(found) == pytest.approx(expected, abs=0.025)
+
+
+@pytest.mark.parametrize(
+    ("count", "differing", "margin"),
+    [(40, 0.3, 0.25), (200, 0.02, 0.03), (2_000, 0.3, 0.04)],
+    ids=["few", "rare", "many"],
+)
+def test_the_power_to_show_is_that_of_simulated_pairs(
+    count: int, differing: float, margin: float
+) -> None:
+    drawn = pairs(count, differing, 0.0, 4_000)
+    found = [
+        ScoreTest(won, lost, count).doubt(-margin, above=False) < 0.025
+        for won, lost in drawn
+    ]
+    expected = power_of_equivalence(count, differing, margin, 0.05)
+    assert np.mean(found) == pytest.approx(expected, abs=0.025)
+
+
+def test_four_times_the_clusters_see_half_the_difference() -> None:
+    few, many = (
+        clusters_needed(400, 0.05, 0.0, 399, difference, alpha=0.05, power=0.8)
+        for difference in (0.14, 0.07)
+    )
+    assert many == pytest.approx(4 * few, rel=0.03)
+
+
+def test_a_standard_error_of_few_clusters_is_trusted_less() -> None:
+    few, many = reach_of(7, 7, 0.05, 0.8), reach_of(1e6, 1e6, 0.05, 0.8)
+    assert many == pytest.approx(1.959964 + 0.841621, abs=1e-5)
+    random = np.random.default_rng(0)
+    pilot, found = np.sqrt(random.chisquare(7, size=(2, 100_000)) / 7)
+    normal = random.normal(size=100_000)
+    seen = np.mean(normal + few * pilot > 2.364624 * found)
+    assert seen == pytest.approx(0.8, abs=0.01)
+
+
+def test_a_rare_difference_adds_to_its_own_error() -> None:
+    difference = smallest_difference(2.8, 0.01, 0.002)
+    assert difference == pytest.approx(2.8 * (0.01**2 + 0.002 * difference) ** 0.5)
+
+
+def test_the_fewest_are_found_to_a_hundredth() -> None:
+    assert fewest(lambda count: count >= 37, 2) == 37
+    assert fewest(lambda count: count >= 70_000, 2) == pytest.approx(70_000, rel=0.01)
