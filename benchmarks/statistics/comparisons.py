@@ -164,7 +164,8 @@ def right_or_wrong(share: float, disagree: float, truth: float = 0.0) -> Draw:
         won = luck < (disagree + truth) / 2
         lost = (luck >= (disagree + truth) / 2) & (luck < disagree)
         right = random.random(len(places)) < share
-        return ((right & ~won) | lost) * 1.0, ((right & ~lost) | won) * 1.0
+        a, b = (right & ~won) | lost, (right & ~lost) | won
+        return a.astype(np.float64), b.astype(np.float64)
 
     return draw
 
@@ -185,8 +186,8 @@ def normal(within: float, shift: float = 0.0) -> Draw:
 def repeats(random: Random, places: NDArray[np.intp]) -> tuple[Values, Values]:
     """Easy clusters and hard ones, right or wrong."""
     ease = random.beta(2, 2, size=places[-1] + 1)[places]
-    a, b = (random.random((2, len(places))) < ease) * 1.0
-    return a, b
+    is_right = random.random((2, len(places))) < ease
+    return is_right[0] * 1.0, is_right[1] * 1.0
 
 
 def skew(random: Random, places: NDArray[np.intp]) -> tuple[Values, Values]:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from mmeval.aggregate.scores import Scores
 from mmeval.comparison.pairing import TrialName
 from mmeval.comparison.run_pair import ONE_SIDED, Compared, ComparedRun, Piece
-from mmeval.comparison.statistics import Paired, corrected, levels
+from mmeval.comparison.statistics import corrected, levels
 from mmeval.errors import Caught
 from mmeval.records.score import Key
 from mmeval.report.numbers import NumberRow
@@ -168,15 +168,9 @@ def _finds(
         if is_apart:
             is_better = (test.difference > 0) == row.higher_is_better
             finds.surely.add((j, i) if is_better else (i, j))
-        if is_apart or _sees(test, level[place]):
+        if is_apart or test.least_p < level[place]:
             finds.seen.update((i, j))
     return finds
-
-
-def _sees(test: Paired, level: float) -> bool:
-    """Whether the test could have found anything: clusters that all differ in one
-    direction do so by chance in one of 2 ** (clusters - 1) cases."""
-    return 2.0 ** (1 - test.clusters) < level
 
 
 def _ranking(

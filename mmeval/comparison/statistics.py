@@ -130,6 +130,14 @@ class Paired:
             self.doubt_of_unseen(-margin, above=False),
         )
 
+    @property
+    def least_p(self) -> float:
+        """The p of clusters that all differ in one direction: no result has a smaller
+        one."""
+        if self.method == "mcnemar":
+            return two_sided(ScoreTest(self.clusters, 0, self.clusters))
+        return 2.0 ** (1 - self.clusters)
+
     def smallest_seen(self, alpha: float, power: float) -> float | None:
         """The smallest true difference that the test calls one at ``alpha``, with
         probability ``power``. None: none at all, or it is not known."""

@@ -142,7 +142,7 @@ def three(count: int) -> dict[str, list[float | None]]:
     return {"low": [0.0] * count, "high": [1.0] * count, "middle": [0.5] * count}
 
 
-@pytest.mark.parametrize("samples", [1, 2, 5, 6])
+@pytest.mark.parametrize("samples", [1, 2, 5])
 def test_too_few_samples_give_places_by_value_without_intervals(
     samples: int, tmp_path: Path
 ) -> None:
@@ -153,8 +153,9 @@ def test_too_few_samples_give_places_by_value_without_intervals(
 
 
 def test_enough_samples_for_all_tests_together_give_intervals(tmp_path: Path) -> None:
-    # three tests: six clusters that all differ have p = 2 * 3 / 2 ** 6, seven 3 / 2 ** 6
-    ranking = ranking_of(written(tmp_path, three(7)))
+    # neighbours differ by half of the range: (2 / 3) ** 11 is the chance that as many
+    # clusters as would move that to 0 were missed
+    ranking = ranking_of(written(tmp_path, three(11)))
     assert intervals(ranking) == {"high": (1, 1), "middle": (2, 2), "low": (3, 3)}
 
 
@@ -246,10 +247,12 @@ def test_a_run_that_is_unlike_leaves_all_unranked_with_the_reason(
 def test_ranks_hold_together_whatever_the_verdicts_are_corrected_by(
     options: Mapping[str, Any], tmp_path: Path
 ) -> None:
-    # p is 2 / 2 ** 6: .03 alone, .09 by Holm
-    runs = three(12)
-    for name in ("high", "middle"):
-        runs[name][6:] = [0.0] * 6
+    # five samples of twelve have p = .025 alone, .076 by Holm
+    runs: dict[str, list[float | None]] = {
+        "low": [0.0] * 12,
+        "high": [1.0] * 5 + [0.0] * 7,
+        "middle": [0.0] * 7 + [1.0] * 5,
+    }
     folders = written(tmp_path, runs)
     found = compare(*folders, **options)
     assert {number.verdict for number in found.numbers} == {"better"}
