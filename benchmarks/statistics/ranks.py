@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measuring import Figure
+from mmeval.comparison.paired.contributions import Part
 from mmeval.comparison.ranking import ALPHA, Order, Rank, ranks
-from mmeval.comparison.statistics import Part, compare_means, corrected
+from mmeval.comparison.statistics import compare_means, corrected
 
 Values: TypeAlias = NDArray[np.float64]
 Random = np.random.Generator
@@ -103,7 +104,7 @@ def ranked(answers: Answers) -> list[Rank]:
     p = []
     for one, other in pairs:
         a, b = scores[:, one], scores[:, other]
-        part = Part("task", 1.0, clusters, a, b, ones, ones)
+        part = Part(1.0, clusters, a, b, ones, ones)
         test = compare_means([part], math.inf)
         differences.append(test.difference)
         p.append(1.0 if test.p is None else test.p)
