@@ -29,12 +29,13 @@ from mmeval.errors import (
 )
 from mmeval.model_backends.openai.failures import (
     CallError,
+    RefusedError,
     bad_reply,
     failed,
-    http_error,
     redacted,
-    without_key,
+    without_secrets,
 )
+from mmeval.model_backends.openai.server_errors import http_error
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.transport import Outgoing, Received
 from mmeval.records import ErrorKind, Request, Response
@@ -193,7 +194,7 @@ class ChatBatches:
             try:
                 body = self._encode(request).body
             except MmevalError as error:
-                answered(name, failed(error, self._settings.api_key))
+                answered(name, failed(error, self._settings.secrets))
                 continue
             line = b'{"custom_id": "%b", "method": "POST", "url": "%b", "body": %b}\n'
             line %= name.encode(), _PATH.encode(), body
@@ -237,7 +238,7 @@ class ChatBatches:
             reasons = [str(error.message) for error in errors]
             why = redacted(
                 f"the server refused batch {batch.id}: {'; '.join(reasons[:3])}",
-                self._settings.api_key,
+                self._settings.secrets,
             )
             raise BackendDownError(why, "mend that, or leave out batch=true")
         left = set(asked)
@@ -270,7 +271,7 @@ class ChatBatches:
                 row = from_line(line)
                 name, reply = row["custom_id"], row["response"]
                 request = asked[name]
-                body = without_key(to_line(reply["body"]), self._settings.api_key)
+                body = without_secrets(to_line(reply["body"]), self._settings.secrets)
                 received = Received(int(reply["status_code"]), {}, body, 0.0)
             except (
                 ValueError,
@@ -290,7 +291,7 @@ class ChatBatches:
                 )
             response = self._decode(received, request)
         except MmevalError as error:
-            return failed(error, self._settings.api_key)
+            return failed(error, self._settings.secrets)
         return replace(response, usage=replace(response.usage, batched=True))
 
     async def _lasting(self, call: Callable[[], Awaitable[T]]) -> T:
@@ -310,7 +311,9 @@ class ChatBatches:
                     reply.content,
                     keyed=bool(self._settings.api_key),
                 )
-            if isinstance(error, CallError):
+            if isinstance(error, RefusedError):
+                kind, text = "bad_request", error.text
+            elif isinstance(error, CallError):
                 kind, text = error.kind, error.text
             elif isinstance(error, self._openai.APIConnectionError) or type(
                 error
@@ -319,7 +322,7 @@ class ChatBatches:
                 kind = "connection"
             text = redacted(
                 f"the Batch API of {self._settings.address}: {text}",
-                self._settings.api_key,
+                self._settings.secrets,
             )
             if kind == "auth":
                 raise KeyRefusedError(text, "fix the key")

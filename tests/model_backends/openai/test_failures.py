@@ -9,9 +9,11 @@ from mmeval.model_backends.openai.failures import (
     MAX_MESSAGE_CHARS,
     REDACTED,
     CallError,
+    redacted,
+)
+from mmeval.model_backends.openai.server_errors import (
     error_in_body,
     http_error,
-    redacted,
     retry_after,
 )
 
@@ -126,7 +128,7 @@ def test_retry_after_is_seconds_or_a_date_and_carried_by_the_error() -> None:
         "Tue, 31 Dec 2024 23:59:00 GMT": 0.0,
     }
     for value, seconds in {**given, **dates}.items():
-        assert (value, retry_after({"Retry-After": value}, now)) == (value, seconds)
+        assert (value, retry_after({"Retry-After": value}, now=now)) == (value, seconds)
     assert [
         http_error(429, headers, b"").retry_after
         for headers in ({"Retry-After": "3"}, {})
@@ -140,16 +142,20 @@ def test_no_key_stays_in_a_message_which_is_cut_after_they_are_gone() -> None:
         "sk-something",
     )
     for text in (f"the key: {KEY}", *bearer):
-        clean = redacted(text, KEY)
+        clean = redacted(text, [KEY])
         assert (REDACTED in clean, KEY in clean, "something" in clean) == (
             True,
             False,
             False,
         )
-    assert redacted("x" * 490 + KEY + "y" * 100, KEY) == "x" * 490 + REDACTED + "..."
-    assert redacted("x" * 500, KEY) == "x" * 500
-    assert redacted("x" * 501, KEY) == "x" * 500 + "..."
-    assert (redacted("abc", "abc"), redacted("abcd", "abcd"), MAX_MESSAGE_CHARS) == (
+    assert redacted("x" * 490 + KEY + "y" * 100, [KEY]) == "x" * 490 + REDACTED + "..."
+    assert redacted("x" * 500, [KEY]) == "x" * 500
+    assert redacted("x" * 501, [KEY]) == "x" * 500 + "..."
+    assert (
+        redacted("abc", ["abc"]),
+        redacted("abcd", ["abcd"]),
+        MAX_MESSAGE_CHARS,
+    ) == (
         "abc",
         REDACTED,
         500,
