@@ -137,6 +137,10 @@ class AnswerReader:
 
     def message(self, message: Mapping[str, Any]) -> None:
         """A message of a chat: its content, then what stands beside it."""
+        content = message.get("content")
+        if isinstance(content, str) and not _has_more(message):
+            self._pieces += self._split(content)
+            return
         pieces, taken = self._content(message)
         refusal = message.get("refusal")
         if refusal and isinstance(refusal, str):
@@ -147,8 +151,6 @@ class AnswerReader:
         self._note_calls(message)
         read = self._texts(pieces)
         self._pieces += read
-        if message.keys() <= _PLAIN_FIELDS:
-            return
         media = [piece.media for piece in read if isinstance(piece, Part)]
         for name in ("images", "image", "audio", "video"):
             value = message.get(name)
@@ -200,8 +202,10 @@ class AnswerReader:
         if isinstance(text, str) and text:
             self._thoughts.append(text)
 
-    def unknown_fields(self, row: Mapping[str, Any], known: Collection[str]) -> None:
+    def unknown_fields(self, row: Mapping[str, Any], known: frozenset[str]) -> None:
         """Note the fields beside an answer that hold a medium."""
+        if row.keys() <= known:
+            return
         for name in row.keys() - known:
             size = _hidden_size(row[name])
             if size is not None:
@@ -220,7 +224,7 @@ class AnswerReader:
         """The parts, hidden reasoning first. ``ended`` states that the answer was not
         cut off. Raises CallError ``bad_reply`` where nothing could be read."""
         pieces = self._pieces
-        if not any(isinstance(piece, str) and piece for piece in pieces):
+        if self._transcripts and not any(isinstance(piece, str) for piece in pieces):
             pieces = self._with_transcripts()
         thought = "".join(self._thoughts)
         if self._lost and not thought and not any(pieces):
@@ -461,7 +465,6 @@ _MESSAGE_FIELDS = _NO_PARTS | {
     "video",
 }
 _MEDIA_FIELDS = frozenset((*_DATA_FIELDS, *_ADDRESS_FIELDS, *_INNER_FIELDS))
-_PLAIN_FIELDS = frozenset(("role", "content", "refusal", "reasoning_content"))
 
 
 class _Size(NamedTuple):
@@ -481,6 +484,14 @@ class _Given(NamedTuple):
     channels: int = 1
     transcript: str = ""
     is_file_id: bool = False
+
+
+def _has_more(message: Mapping[str, Any]) -> bool:
+    """Whether anything stands beside the content."""
+    for name, value in message.items():
+        if value and name not in ("content", "role"):
+            return True
+    return False
 
 
 def _given(item: object) -> _Given | None:
@@ -586,10 +597,10 @@ def _medium_part(medium: Media) -> Part:
 
 def _woven(pieces: Sequence[str | Part]) -> Interleaved:
     """Text and media in order; placeholders in the text, if any, place the media."""
+    if len(pieces) == 1 and isinstance(pieces[0], str) and "<" not in pieces[0]:
+        return Interleaved((text_part(pieces[0]),))
     text = "".join([piece for piece in pieces if isinstance(piece, str)])
     media = [piece for piece in pieces if isinstance(piece, Part)]
-    if not media and "<" not in text and len(pieces) < 2:
-        return Interleaved((text_part(text),) if text else ())
     if any(find(text)):
         return Interleaved.from_reply(text, media)
     parts = []

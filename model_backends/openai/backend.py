@@ -165,6 +165,11 @@ class OpenAIBackend:
             raise UsageError(
                 "batch=true asks for no streams: leave stream out", name="stream"
             )
+        if batch and fetch_links:
+            raise UsageError(
+                "batch=true fetches no links: leave fetch_links out",
+                name="fetch_links",
+            )
         if batch and endpoint in ("images", "speech", "audio"):
             raise UsageError(
                 f"batch=true takes chat requests alone, not endpoint={endpoint}",

@@ -35,6 +35,7 @@ from mmeval.model_backends.openai.failures import (
     redacted,
     without_secrets,
 )
+from mmeval.model_backends.openai.formats import notes
 from mmeval.model_backends.openai.server_errors import http_error
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.transport import Outgoing, Received
@@ -292,7 +293,12 @@ class ChatBatches:
             response = self._decode(received, request)
         except MmevalError as error:
             return failed(error, self._settings.secrets)
-        return replace(response, usage=replace(response.usage, batched=True))
+        reencoded = tuple(notes(request, self._settings.formats))
+        return replace(
+            response,
+            usage=replace(response.usage, batched=True),
+            warnings=(*reencoded, *response.warnings),
+        )
 
     async def _lasting(self, call: Callable[[], Awaitable[T]]) -> T:
         """What a call returns, repeated while the server is out of reach; so it must

@@ -39,7 +39,7 @@ _REFUSALS = frozenset(
 )
 _LIMITS = frozenset(("length", "max_tokens", "max_output_tokens", "model_length"))
 _FAILURES = frozenset(("error", "abort", "aborted"))
-_WORST_FIRST: tuple[FinishReason, ...] = ("refused", "length", "stop")
+_WORST_LAST: tuple[FinishReason, ...] = ("stop", "length", "refused")
 _UNSENT_OPTIONS = (
     "image.size",
     "image.quality",
@@ -52,16 +52,30 @@ _REPLY_FIELDS = frozenset(
         "created",
         "error",
         "id",
+        "kv_transfer_params",
         "metrics",
         "model",
         "object",
+        "prompt_logprobs",
+        "prompt_token_ids",
+        "provider",
         "service_tier",
         "system_fingerprint",
         "usage",
     )
 )
 _CHOICE_FIELDS = frozenset(
-    ("delta", "error", "finish_reason", "index", "logprobs", "message", "stop_reason")
+    (
+        "delta",
+        "error",
+        "finish_reason",
+        "index",
+        "logprobs",
+        "message",
+        "native_finish_reason",
+        "stop_reason",
+        "token_ids",
+    )
 )
 
 
@@ -137,14 +151,14 @@ class ChatEndpoint:
         pictures or the sound of an answer into a choice of their own. Raises CallError
         ``bad_reply`` without one."""
         if is_stream(received.body, received.content_type):
-            data = whole_reply(received.body, received.lost)
+            data = whole_reply(received.body, received.lost, self._settings.secrets)
         else:
             data = json_object(received.body)
         choices = _choices(data)
         reader = AnswerReader(request.wants, links)
-        reasons: set[FinishReason] = set()
+        reason: FinishReason = "stop"
         for choice in choices:
-            reasons.add(_finish_reason(choice))
+            reason = _worse(reason, _finish_reason(choice))
             message = choice.get("message")
             if isinstance(message, dict):
                 reader.message(message)
@@ -155,8 +169,7 @@ class ChatEndpoint:
         if data.get(UNREAD):
             reader.leave_out("events that are not JSON", data[UNREAD])
         if reader.refused:
-            reasons.add("refused")
-        reason = next(reason for reason in _WORST_FIRST if reason in reasons)
+            reason = "refused"
         output = reader.answer(ended=reason == "stop")
         return Response(
             output=output,
@@ -176,6 +189,11 @@ def _choices(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     if not known:
         raise bad_reply("the server's answer has no choices")
     return known
+
+
+def _worse(one: FinishReason, other: FinishReason) -> FinishReason:
+    """The worse of two reasons for which choices have ended."""
+    return one if one == other else max(one, other, key=_WORST_LAST.index)
 
 
 def _finish_reason(choice: Mapping[str, Any]) -> FinishReason:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mmeval.model_backends.openai.encoded import Encoded, known_mime, read_encoded
 from mmeval.model_backends.openai.events import DONE, events
-from mmeval.model_backends.openai.failures import CallError
+from mmeval.model_backends.openai.failures import CallError, json_without_secrets
 from mmeval.model_backends.openai.samples import (
     ASSUMED_RATE,
     base64_text,
@@ -27,8 +27,11 @@ _RIFF = "UklGR"
 _READ = frozenset((*_JOINED, "role", "content", "images", "audio", "tool_calls"))
 
 
-def whole_reply(body: bytes, lost: str = "") -> dict[str, Any]:
-    """The reply that a stream of chunks makes. ``lost`` is why its end did not come.
+def whole_reply(
+    body: bytes, lost: str = "", secrets: Collection[str] = ()
+) -> dict[str, Any]:
+    """The reply that a stream of chunks makes. ``lost`` is why its end did not come,
+    ``secrets`` what the server may echo, cut at any place.
 
     Raises CallError for an error in the stream, and ``connection`` for a stream without
     its end: half an answer is none.
@@ -52,7 +55,7 @@ def whole_reply(body: bytes, lost: str = "") -> dict[str, Any]:
         raise CallError(
             "connection", f"the stream of the answer has no end ({lost or 'it is cut'})"
         )
-    return chunks.reply()
+    return json_without_secrets(chunks.reply(), secrets) if secrets else chunks.reply()
 
 
 class _Chunks:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from functools import lru_cache
+from typing import Any
 
 from mmeval.content import Interleaved
 from mmeval.errors import MmevalError
@@ -90,6 +91,22 @@ def without_secrets(body: bytes, secrets: Collection[str]) -> bytes:
     for secret in longest_first(secrets):
         body = without_key(body, secret)
     return body
+
+
+def json_without_secrets(value: Any, secrets: Collection[str]) -> Any:
+    """A value of JSON without the secrets in its texts."""
+    if isinstance(value, str):
+        for secret in longest_first(secrets):
+            if len(secret) >= MIN_SECRET_CHARS:
+                value = value.replace(secret, REDACTED)
+        return value
+    if isinstance(value, dict):
+        return {
+            name: json_without_secrets(inner, secrets) for name, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [json_without_secrets(inner, secrets) for inner in value]
+    return value
 
 
 def without_key(body: bytes, key: str) -> bytes:

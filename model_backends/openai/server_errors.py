@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from mmeval.model_backends.openai.events import events, is_stream
 from mmeval.model_backends.openai.failures import CallError, RefusedError
 from mmeval.records import ErrorKind
 
@@ -110,11 +111,13 @@ _NOT_STREAMED = re.compile(
     r"|stream must be (?:set to )?true|must be streamed",
     re.IGNORECASE,
 )
+_USUAL_WORDS = ("seed", "stop")
 _FIELD_WORDS = re.compile(
     r"unsupported|not support|unknown|unrecognized|unexpected|not (?:allowed|permitted)"
-    r"|invalid|extra|refus|must|cannot|deprecated|only",
+    r"|invalid|extra|refus|must|should|cannot|deprecated|only",
     re.IGNORECASE,
 )
+"""What stands beside a field that is refused, where its name is a usual word."""
 
 
 @dataclass(slots=True)
@@ -163,12 +166,12 @@ def reported(data: Mapping[str, Any]) -> object:
     """The error that a JSON object of status 200 is, or holds; None for an answer."""
     if data.get("error"):
         return data["error"]
-    is_error = data.get("object") == "error" or data.get("type") == "error"
-    words = data.get("message") or data.get("detail")
-    has_answer = any(name in data for name in ("choices", "data", "output"))
-    if is_error or (isinstance(words, str) and "code" in data and not has_answer):
+    if data.get("object") == "error" or data.get("type") == "error":
         return data
-    return None
+    if "choices" in data or "data" in data or "output" in data:
+        return None
+    words = data.get("message") or data.get("detail")
+    return data if isinstance(words, str) and "code" in data else None
 
 
 def _made(
@@ -242,11 +245,11 @@ def _way_out(status: int, error: ServerError) -> str:
         return ""
     if _NOT_STREAMED.search(error.message):
         return " (set stream=true)"
-    # a message may name a field without refusing it
-    words = error.param
-    if _FIELD_WORDS.search(error.message):
-        words += f" {error.message}"
+    is_about_fields = _FIELD_WORDS.search(error.message) is not None
     for name, way_out in _WAYS_OUT:
+        words = error.param
+        if is_about_fields or name not in _USUAL_WORDS:
+            words += f" {error.message}"
         if re.search(rf"(?<![A-Za-z_]){name}(?![A-Za-z])", words, re.IGNORECASE):
             return f" ({way_out})"
     return ""
@@ -331,8 +334,10 @@ def _again_in(message: str) -> float | None:
 
 def _described(body: bytes) -> ServerError:
     """The error of a body, in any of the servers' forms."""
-    text = body[:MAX_DESCRIBED_BYTES].decode("utf-8", "replace").strip()
-    return read_error(_json_or_text(text))
+    body = body[:MAX_DESCRIBED_BYTES]
+    if is_stream(body, ""):
+        return read_error([_json_or_text(event.data) for event in events(body)])
+    return read_error(_json_or_text(body.decode("utf-8", "replace").strip()))
 
 
 def read_error(value: object) -> ServerError:
