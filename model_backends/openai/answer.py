@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 from mmeval.content import Interleaved, Media, Part, PartKind, find, text_part
 from mmeval.model_backends.openai.encoded import (
+    LEAST_LETTERS,
     Encoded,
     Link,
-    encoded_size,
+    encoded_amount,
     known_mime,
     read_encoded,
 )
@@ -96,7 +97,6 @@ _NO_PARTS = frozenset(
     )
 )
 """Fields of any depth that hold nothing of the answer."""
-_LEAST_BASE64 = 64
 _DEEPEST = 12
 _SAMPLE_FORMATS = frozenset(("pcm", "pcm16", "pcm_s16le", "s16le", "l16", "raw"))
 _MARKED_SOUNDS = frozenset(("audio/wav", "audio/flac", "audio/ogg", "audio/x-w64"))
@@ -654,10 +654,10 @@ def _hidden_size(value: object) -> _Size | None:
     """How much of media JSON holds; None without any."""
     count = letters = 0
     for text in _texts_in(value):
-        if len(text) > _LEAST_BASE64 or text[:5].lower() == "data:":
-            size = encoded_size(text)
-            count += size or 0
-            letters += len(text) if size else 0
+        if len(text) > LEAST_LETTERS or text[:5].lower() == "data:":
+            amount = encoded_amount(text)
+            count += amount.size
+            letters += amount.letters
     return _Size(count, letters) if count else None
 
 

@@ -13,10 +13,11 @@ from mmeval.content.media_type import SNIFF_BYTES, sniff_mime
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _RELATIVE = ("/", "./", "../")
-_BASE64_TEXT = re.compile(r"[A-Za-z0-9+/_\r\n-]+={0,2}\s*")
+LEAST_LETTERS = 64
+_RUN = re.compile(rf"[A-Za-z0-9+/_-]{{{LEAST_LETTERS + 1},}}={{0,2}}")
 _LONGEST_PATH = 200
 """Characters of a relative address: longer texts that begin with a slash are base64."""
-_LEAST_LETTERS = 4
+_LEAST_DIFFERENT = 4
 """Text of fewer different letters is a filler, not base64."""
 
 
@@ -59,16 +60,26 @@ def known_mime(data: bytes) -> str:
     return "" if has_no_mark else mime
 
 
-def encoded_size(text: str) -> int | None:
-    """How many bytes a text holds as a data URI or as base64; None for other texts."""
-    uri = _whole_head(text)
-    if uri is not None:
-        encoded = _of_uri(text, uri)
-        return None if encoded is None else len(encoded.data)
-    if not _BASE64_TEXT.fullmatch(text) or len(set(text)) < _LEAST_LETTERS:
-        return None
-    data = _base64_or_none(text)
-    return None if data is None else len(data)
+class Amount(NamedTuple):
+    """How much of a text is base64: the bytes that it stands for, and its letters."""
+
+    size: int
+    letters: int
+
+
+def encoded_amount(text: str) -> Amount:
+    """How much of a text is a data URI or base64 of more than ``LEAST_LETTERS``."""
+    if _whole_head(text) is not None:
+        encoded = read_encoded(text)
+        if isinstance(encoded, Encoded):
+            return Amount(len(encoded.data), len(text))
+    count = letters = 0
+    for run in _RUN.findall("".join(text.split("\n"))):
+        data = _base64_or_none(run) if len(set(run)) >= _LEAST_DIFFERENT else None
+        if data is not None:
+            count += len(data)
+            letters += len(run)
+    return Amount(count, letters)
 
 
 class _Head(NamedTuple):

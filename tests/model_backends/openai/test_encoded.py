@@ -5,7 +5,7 @@ import pytest
 from mmeval.model_backends.openai.encoded import (
     Encoded,
     Link,
-    encoded_size,
+    encoded_amount,
     read_encoded,
 )
 from tests.support.openai_calls import PNG, data_uri
@@ -76,9 +76,10 @@ def test_the_type_with_its_parameters_is_kept() -> None:
     [
         (base64.b64encode(LONG).decode(), len(LONG)),
         (data_uri(LONG, "image/png"), len(LONG)),
-        ("x" * 1024, None),
-        ("plain words, not base64 " * 9, None),
+        ("x" * 1024, 0),
+        ("plain words, not base64 " * 9, 0),
+        ("see " + base64.b64encode(LONG).decode() + " there", len(LONG)),
     ],
 )
-def test_the_size_of_base64_is_that_of_its_bytes(text: str, size: int | None) -> None:
-    assert encoded_size(text) == size
+def test_the_size_of_base64_is_that_of_its_bytes(text: str, size: int) -> None:
+    assert encoded_amount(text).size == size
