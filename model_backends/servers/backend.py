@@ -73,6 +73,7 @@ class ServerBackend(OpenAIBackend):
         extra_body: Mapping[str, Any] | None = None,
         image_formats: str = "+".join(DEFAULT_PICTURES),
         audio_formats: str = "+".join(DEFAULT_SOUNDS),
+        fetch_links: str = "",
     ) -> None:
         folder = Path(pretrained).expanduser()
         if not pretrained or (
@@ -104,6 +105,7 @@ class ServerBackend(OpenAIBackend):
             extra_body=extra_body,
             image_formats=image_formats,
             audio_formats=audio_formats,
+            fetch_links=fetch_links,
         )
         given: dict[str, Any] = {
             "revision": revision,
