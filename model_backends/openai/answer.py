@@ -131,6 +131,8 @@ class AnswerReader:
         self._thoughts: list[str] = []
         self._transcripts: list[tuple[Part | None, str]] = []
         self._warnings: dict[str, None] = {}
+        self._plain_link = ""
+        """The first link to read in a text: where no medium came, it may be one."""
         self._lost = 0
 
     # --- what a reply is made of ------------------------------------------------------
@@ -232,6 +234,8 @@ class AnswerReader:
                 f"nothing of the answer can be read: {'; '.join(self._warnings)}"
             )
         output = _woven(pieces)
+        if self._plain_link and not output.media():
+            self.warn(link_error(self._plain_link).text)
         if not thought:
             return output
         if ended and output.empty:
@@ -407,6 +411,8 @@ class AnswerReader:
                 self.warn(link_error(address, medium).text)
         elif shown:
             self.warn(link_error(address).text)
+        else:
+            self._plain_link = self._plain_link or address
         return None
 
     # --- reasoning, calls, what is left out -------------------------------------------

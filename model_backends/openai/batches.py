@@ -19,6 +19,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
+from urllib.parse import parse_qsl
 
 from mmeval.errors import (
     BackendDownError,
@@ -118,6 +119,8 @@ class ChatBatches:
             organization=self._settings.organization or None,
             project=self._settings.project or None,
             timeout=self._settings.timeout,
+            default_headers=dict(_headers_of(self._settings)),
+            default_query=dict(parse_qsl(self._settings.query)),
             # a batch whose creation seems to have failed may exist, so it is looked
             # for first
             max_retries=0,
@@ -342,6 +345,13 @@ class ChatBatches:
             if loop.time() - began > PATIENCE:
                 raise BackendDownError(text, "bring the server up")
             await asyncio.sleep(LOOK_AGAIN)
+
+
+def _headers_of(settings: Settings) -> Mapping[str, str]:
+    """The headers of the user's own, and the one for the bare key."""
+    if settings.api_key_header:
+        return {**settings.extra_headers, settings.api_key_header: settings.api_key}
+    return settings.extra_headers
 
 
 def progress_of(batch: Any, asked: int) -> str:

@@ -16,6 +16,7 @@ from mmeval.model_backends.openai.links import Links
 from mmeval.model_backends.openai.messages import encode_messages
 from mmeval.model_backends.openai.own_fields import merged
 from mmeval.model_backends.openai.reply import fingerprint, json_object, served, usage
+from mmeval.model_backends.openai.samples import SAMPLES_TYPE
 from mmeval.model_backends.openai.server_errors import error_in_body
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.transport import Outgoing, Received
@@ -155,7 +156,7 @@ class ChatEndpoint:
         else:
             data = json_object(received.body)
         choices = _choices(data)
-        reader = AnswerReader(request.wants, links)
+        reader = AnswerReader(request.wants, links, self._sound_type(request))
         reason: FinishReason = "stop"
         for choice in choices:
             reason = _worse(reason, _finish_reason(choice))
@@ -180,6 +181,15 @@ class ChatEndpoint:
             fingerprint=fingerprint(data),
             warnings=(*reader.warnings, *_unsent(request)),
         )
+
+    def _sound_type(self, request: Request) -> str:
+        """The type of the sounds that are asked for, where these have no header."""
+        if "audio" not in request.wants:
+            return ""
+        given = self._settings.extra_body.get("audio")
+        form = given.get("format") if isinstance(given, Mapping) else None
+        form = form or parameters.audio_format(request.params)
+        return SAMPLES_TYPE if form == "pcm16" else ""
 
 
 def _choices(data: Mapping[str, Any]) -> list[dict[str, Any]]:

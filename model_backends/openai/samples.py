@@ -16,6 +16,7 @@ from mmeval.errors import ContentError, MissingError
 
 ASSUMED_RATE = 24_000
 """Samples a second where nobody states them: what all providers send."""
+SAMPLES_TYPE = "audio/pcm"
 _SAMPLE_BYTES = 2
 _RATE = re.compile(r"\brate\s*=\s*\"?(\d{3,7})", re.IGNORECASE)
 _SAMPLES_TYPE = re.compile(r"audio/(?:pcm|l16|x-pcm|x-l16|raw)\b", re.IGNORECASE)

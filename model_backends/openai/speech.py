@@ -16,7 +16,11 @@ from mmeval.model_backends.openai.links import Links
 from mmeval.model_backends.openai.messages import words
 from mmeval.model_backends.openai.own_fields import merged
 from mmeval.model_backends.openai.reply import json_object, usage
-from mmeval.model_backends.openai.samples import is_samples_type, joined_base64
+from mmeval.model_backends.openai.samples import (
+    SAMPLES_TYPE,
+    is_samples_type,
+    joined_base64,
+)
 from mmeval.model_backends.openai.server_errors import error_in_body, reported
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.transport import Outgoing, Received
@@ -24,8 +28,6 @@ from mmeval.records import Request, Response
 
 SPEECH = "audio/speech"
 SOUNDS = "audio/generate"
-
-_SAMPLES = "audio/pcm"
 
 
 class SpeechEndpoint:
@@ -72,7 +74,7 @@ class SpeechEndpoint:
                 json_object(body)  # raises the reported error
         mime = received.content_type
         if not is_samples_type(mime) and self._asks_for_samples(request):
-            mime = _SAMPLES
+            mime = SAMPLES_TYPE
         _check(body, mime)
         reader = AnswerReader(request.wants, links, mime)
         reader.sound(body, mime)

@@ -197,6 +197,14 @@ def test_a_link_to_a_picture_in_a_text_is_a_warning_where_one_is_wanted() -> Non
     assert read({"content": text}, wants=("text",))[1].warnings == ()
 
 
+def test_a_plain_link_is_a_warning_where_no_medium_came() -> None:
+    text = "It is at https://cdn/x.png."
+    shapes, reader = read({"content": text}, wants=("image",))
+    assert (shapes, "fetch_links=cdn" in reader.warnings[0]) == ([text], True)
+    _, reader = read({"content": text, "images": [URI]}, wants=("image",))
+    assert reader.warnings == ()
+
+
 def test_a_damaged_medium_beside_words_is_a_warning() -> None:
     item = {"type": "image_url", "image_url": {"url": "data:image/png;base64,@@@"}}
     shapes, reader = read({"content": [{"type": "text", "text": "a"}, item]})

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mmeval.errors import UsageError
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.chat import ChatEndpoint
 from mmeval.model_backends.openai.chunks import whole_reply
@@ -22,6 +23,7 @@ from tests.support.openai_calls import (
     data_uri,
     failure,
     generate,
+    generate_all,
     medium,
     request,
 )
@@ -171,6 +173,64 @@ def test_a_refused_field_comes_with_the_way_out(message: str, way_out: str) -> N
     with WireServer(Exchange(CHAT, [refusal])) as server:
         error = failure(server.url)
     assert (error.kind, way_out in error.message) == ("bad_request", True)
+
+
+def test_a_call_that_waits_says_so_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("mmeval.model_backends.openai.backend.NOTICE_SECONDS", 0.0)
+    with WireServer(Exchange(CHAT, [OAK])) as server:
+        generate_all(server.url, [request("q"), request("r")])
+    waits = [record for record in caplog.records if "has waited" in record.message]
+    assert len(waits) == 1
+
+
+@pytest.mark.parametrize(("send_seed", "count"), [(None, 1), (False, 0)])
+def test_a_server_that_ignores_seeds_is_named(
+    send_seed: bool | None,
+    count: int,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    address = "https://api.anthropic.com/v1"
+    OpenAIBackend(model="m", base_url=address, send_seed=send_seed)
+    assert len(caplog.records) == count
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"extra_body": {"messages": []}},
+        {"query": "api_key=abcdefgh"},
+        {"query": "words"},
+        {"api_key_header": "Content-Type"},
+        {"api_key_header": "two words"},
+        {"fetch_links": "https://host/x"},
+        {"image_formats": "jpeg"},
+        {"image_formats": "png+xyz"},
+        {"audio_formats": "mp3"},
+        {"images_dialect": "other"},
+        {"batch": True, "stream": True},
+        {"batch": True, "fetch_links": "host"},
+    ],
+    ids=str,
+)
+def test_an_argument_that_cannot_be_used_is_refused(arguments: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        OpenAIBackend(model="m", base_url="http://localhost/v1", **arguments)
+
+
+@pytest.mark.parametrize("content", ["[1]", '{"X-A": 1}', '{"X-A": "a\\nb"}', "{"])
+def test_a_file_that_holds_no_headers_is_refused_without_its_values(
+    content: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "headers.json"
+    file.write_text(content)
+    with pytest.raises(UsageError, match=r"headers\.json"):
+        OpenAIBackend(
+            model="m", base_url="http://localhost/v1", extra_headers_file=str(file)
+        )
 
 
 # --- links ----------------------------------------------------------------------------
