@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.authoring.finding import Severity, TaskFinding, finding_at
+from mmeval.backend.reencoding import ENCODED_AS, USUAL_FORMATS, encoding_fault
 from mmeval.content.embedded import medium_inside
-from mmeval.content.parts import Interleaved, text_part
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, text_part
 from mmeval.dataset.bad_sample import rows_of
 from mmeval.dataset.loaders.interleaved import InterleavedDataset, doubtful_labels
 from mmeval.decode.check import MediaLook, medium_problem
@@ -70,6 +72,8 @@ class SampleChecks:
     """Labels with a text that nobody means as one; empty for references."""
     media: set[Path] = field(default_factory=set)
     loose_media: int = 0
+    reencoded: Counter[str] = field(default_factory=Counter)
+    """Media of inputs in formats that most servers do not take, by what is sent."""
     selected: int = 0
     unlabelled: dict[str, list[str]] = field(default_factory=dict)
     """By label of slices or clusters, the places of samples without it, with the label
@@ -367,6 +371,8 @@ class SampleChecks:
             else:
                 self.media.add(part.media.path)
             problem = medium_problem(part, part.media)
+            if not problem and any(part in one.content.parts for one in sample.input):
+                self._note_format(part, part.media)
             if problem:
                 yield self._at(
                     (),
@@ -379,6 +385,13 @@ class SampleChecks:
                     f"{fault}"
                 )
                 yield self._at((), "decoding", message)
+
+    def _note_format(self, part: Part, media: Media) -> None:
+        """Count a medium of a prompt that most servers get in another format."""
+        usual = USUAL_FORMATS.get(part.kind)
+        if usual is None or media.mime in usual or encoding_fault(part.kind, media):
+            return
+        self.reencoded[f"{media.mime} as {ENCODED_AS[part.kind]}"] += 1
 
     def _references(self, sample: Sample) -> Iterator[TaskFinding]:
         trial = Trial(sample, output=Interleaved((text_part("probe"),)))

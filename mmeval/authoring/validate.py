@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 import re
+from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -102,6 +103,8 @@ class CheckTally:
     files: set[Path] = field(default_factory=set)
     sound: list[Sound] = field(default_factory=list)
     look: MediaLook = field(default_factory=MediaLook)
+    reencoded: Counter[str] = field(default_factory=Counter)
+    """Media of inputs that most servers get in another format than theirs."""
 
     @property
     def media(self) -> int:
@@ -233,6 +236,7 @@ def _check_task(
         sound = sound and finding.severity != "error"
         yield finding
     tally.samples += data.selected
+    tally.reencoded.update(data.reencoded)
     tally.files |= data.media
     tally.loose_media += data.loose_media
     return Sound(file, task, data.selected) if sound and not data.absent else None

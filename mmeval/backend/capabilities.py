@@ -17,10 +17,15 @@ kinds in a fixed order; ``interleaved``: free order and counts."""
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How much of one kind fits into a request. None: no limit that is known."""
+    """How much of one kind fits into a request. None: no limit that is known.
+
+    ``formats`` are the MIME types that are sent as they are. The backend encodes others
+    anew: pictures as PNG, sounds as WAV.
+    """
 
     max_items: int | None = None
     max_bytes: int | None = None
+    formats: frozenset[str] | None = None
 
 
 ANY = Limit()

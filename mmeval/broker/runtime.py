@@ -53,6 +53,8 @@ RATE_LIMIT_TRIES = 100
 """How often a call may be refused for its rate; it waits longer each time, so this is
 most of an hour, not seconds."""
 NO_LIMIT = 1 << 30
+LONG_WAIT = 60.0
+"""Seconds of a pause before a call is sent again, from which it is reported, once."""
 FAILURES_IN_A_ROW = 50
 """So many calls that all fail after their retries mean that the backend is gone."""
 BACKOFF_BASE, BACKOFF_CAP = 0.5, 30.0  # seconds
@@ -158,6 +160,7 @@ class BackendRuntime:
         self._stopped = asyncio.Event()
         self._closed = False
         self._failed_in_a_row = 0
+        self._has_waited = False
         self._gone: RoleLostError | None = None
         self.on_loading: Callable[[str, float | None], None] = _ignore_loading
         """Called with the name of a model when it begins to be loaded (None), and with
@@ -356,6 +359,13 @@ class BackendRuntime:
             return response
 
     async def _rest(self, seconds: float) -> None:
+        if seconds >= LONG_WAIT and not self._has_waited:
+            self._has_waited = True
+            log.warning(
+                "%s asks to wait: a call goes on in %.0f s",
+                self._outage.backend,
+                seconds,
+            )
         self.resting += 1
         try:
             self.on_room()

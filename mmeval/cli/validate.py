@@ -158,6 +158,11 @@ def _check(names: Sequence[str], settings: Mapping[str, Setting]) -> int:
     counts.tell_of_others()
     for warning in filter(None, (*tally.look.warnings(), tally.look.remark())):
         counts.warn(warning, "decoding")
+    for form, count in tally.reencoded.most_common():
+        print_text(
+            f"note: {count:,} of the media in prompts are encoded anew for servers "
+            f"that lack the format, {form}\n"
+        )
     if settings["bounds"].value and tally.sound:
         _tell_bounds(tally, roles, settings, counts)
     return _tell_numbers(counts["error"], counts["warning"])

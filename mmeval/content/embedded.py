@@ -14,7 +14,11 @@ from mmeval.content.media import MAX_MEDIA_BYTES, Media, kind_for
 from mmeval.content.media_type import UNKNOWN_MIME, sniff_mime
 from mmeval.errors import UsageError
 
-_URI = re.compile(r"data:(?:[\w.+-]+(?:/[\w.+-]*)?)?(?:;[\w.+=\"-]+)*,", re.IGNORECASE)
+DATA_URI = re.compile(
+    r"data:(?P<mime>[\w.+-]+(?:/[\w.+-]*)?)?(?P<parameters>(?:;[\w.+=\"-]+)*),",
+    re.IGNORECASE,
+)
+"""The head of a data URI, up to its comma."""
 _URI_IN_TEXT = re.compile(
     r"data:(?P<mime>(?:image|audio|video|model|application)/[\w.+-]+)"
     r"(?:;[\w.+=\"-]+)*;base64,",
@@ -40,8 +44,8 @@ def embedded_medium(text: str, name: str = "") -> Media | None:
     mesh or a document that has a mark of its own. Raises UsageError for a data URI or
     a medium whose base64 is damaged, and for one larger than ``MAX_MEDIA_BYTES``.
     """
-    uri = _URI.match(text)
-    if uri is None and not _mime_of(text.lstrip()[:_HEAD_CHARS]):
+    uri = DATA_URI.match(text)
+    if uri is None and not mime_of_base64(text.lstrip()[:_HEAD_CHARS]):
         return None
     # 4 characters for 3 bytes
     if len(text) > MAX_MEDIA_BYTES * 4 // 3:
@@ -63,7 +67,7 @@ def medium_inside(text: str) -> str:
     if uri is not None:
         return kind_for(uri["mime"].lower())
     for run in _RUN.finditer(text):
-        mime = _mime_of(run[0][:_HEAD_CHARS])
+        mime = mime_of_base64(run[0][:_HEAD_CHARS])
         if mime:
             return kind_for(mime)
     return ""
@@ -110,7 +114,7 @@ def sound_medium(value: Mapping[str, Any]) -> Media:
         ) from None
 
 
-def _mime_of(head: str) -> str:
+def mime_of_base64(head: str) -> str:
     """The MIME type of a medium by the beginning of its base64; empty for any other
     text."""
     letters = "".join(head.split()).translate(_OTHER_LETTERS).rstrip("=")
@@ -125,11 +129,17 @@ def _mime_of(head: str) -> str:
     return "" if is_text else mime
 
 
-def _decoded(payload: str) -> bytes:
+def base64_bytes(payload: str) -> bytes:
+    """The bytes of base64, also with blanks, without padding, or with the letters of
+    addresses. Raises ValueError for what is no base64."""
     letters = "".join(payload.split()).translate(_OTHER_LETTERS).rstrip("=")
+    return base64.b64decode(letters + "=" * (-len(letters) % 4), validate=True)
+
+
+def _decoded(payload: str) -> bytes:
     try:
-        return base64.b64decode(letters + "=" * (-len(letters) % 4), validate=True)
-    except (binascii.Error, ValueError):
+        return base64_bytes(payload)
+    except ValueError:
         raise UsageError(
             "a medium in the data is damaged: its base64 cannot be decoded"
         ) from None

@@ -12,12 +12,14 @@ samples of a task, evenly spread, and scaled.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeVar
 
 from mmeval.backend.contract import AnyBackend, asked_model, hosts_of
+from mmeval.backend.reencoding import ENCODED_AS, encoded_anew, encoding_fault
 from mmeval.backend.sendable import absent_packages, foreseen
 from mmeval.broker.broker import Broker, Scope
 from mmeval.broker.replay import known_reply
@@ -163,6 +165,8 @@ class _Forecaster:
                 for why in self.walk.lacks:
                     found.note(why)
                 self.walk.lacks.clear()
+                found.reencoded.update(self.walk.reencoded)
+                self.walk.reencoded.clear()
         run.close()
         counted = -(-found.samples // every)
         for role, load in judged.items():
@@ -264,7 +268,9 @@ class _Walk:
     def __init__(self, broker: Broker, seed: int) -> None:
         self.first: First | None = None
         self.lacks: dict[str, None] = {}
-        """What keeps media of the present trial from being converted."""
+        """What keeps media of the present trial from being converted or sent."""
+        self.reencoded = Counter[str]()
+        """Media of the present trial that are encoded anew, by format and role."""
         self._broker, self._seed = broker, seed
         self._kept: set[str] = set()
         """The keys of used answers of the journal: each counts as kept once, however
@@ -375,10 +381,15 @@ class _Walk:
                 f"media for the {call.role} cannot be converted: {error}": None
                 for error in lacks
             }
-            weight = weigh(
-                foreseen(call, runtime.capabilities) if call.convert else request
-            )
+            ahead = foreseen(call, runtime.capabilities) if call.convert else request
+            weight = weigh(ahead)
             load.merge(weight)
+            for kind, media in encoded_anew(ahead, runtime.capabilities):
+                if fault := encoding_fault(kind, media):
+                    self.lacks[f"cannot be sent to the {call.role}: {fault}"] = None
+                else:
+                    form = f"{media.mime} as {ENCODED_AS[kind]}"
+                    self.reencoded[f"{form} to the {call.role}"] += 1
             if self.first is None:
                 if weight.media_bytes <= MAX_SEEDED_BYTES:
                     request = request.with_seed(

@@ -39,6 +39,8 @@ class TaskForecast:
     loads: dict[str, Load] = field(default_factory=dict)
     problems: Counter[str] = field(default_factory=Counter)
     endless: int = 0
+    reencoded: Counter[str] = field(default_factory=Counter)
+    """Media that are sent in another format than theirs, by what is done."""
     bad: BadSamples = field(default_factory=BadSamples)
     """Samples that cannot be asked, among ``samples``."""
 

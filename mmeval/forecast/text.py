@@ -174,6 +174,8 @@ def _warnings(task: TaskForecast) -> Iterator[str]:
             f"problem: {name}: {task.endless:,} programs ask more calls than were "
             "counted"
         )
+    for form, count in task.reencoded.most_common():
+        yield f"note: {name}: {count:,} of the media are encoded anew, {form}"
     equal = sum(load.equal for load in task.loads.values())
     if equal:
         yield f"note: {name}: {equal:,.0f} requests are equal to others, and asked once"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,7 @@ _GENERATION_ALIASES: Mapping[str, str] = {
     "until": "stop",
     "stop_sequences": "stop",
 }
+_PARAMETERS = ("max_tokens", "temperature", "top_p", "top_k", "stop")
 _OPTION_PREFIXES = ("image.", "audio.", "video.", "document.", "3d.", "code.", "text.")
 
 
@@ -38,38 +39,46 @@ class GenerationParams:
     top_k: int | None = None
     stop: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    left_out: frozenset[str] = field(default=frozenset(), compare=False)
+    """Names whose value is ``none``: others that these are laid over lose theirs."""
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> GenerationParams:
         """From ``generation_kwargs`` with users' names (``max_gen_toks``, ``until``,
-        ...).
+        ...). The value ``none`` leaves a parameter out, also one that an earlier name
+        or ``do_sample`` gives.
 
         Raises UnknownNameError for an unknown name, UsageError for a value of the wrong
         type or outside its range.
         """
         known: dict[str, Any] = {}
         options: dict[str, Any] = {}
+        left_out: set[str] = set()
         for name, value in values.items():
             target = _GENERATION_ALIASES.get(name, name)
-            if target.startswith(_OPTION_PREFIXES):
+            if target in _PARAMETERS and value in (None, "none"):
+                known.pop(target, None)
+                left_out.add(target)
+            elif target.startswith(_OPTION_PREFIXES):
                 options[target] = value
-            elif target in ("max_tokens", "temperature", "top_p", "top_k", "stop"):
+            elif target in _PARAMETERS:
+                left_out.discard(target)
                 known[target] = _typed_parameter(target, value)
             elif target != "do_sample":
-                names = [f.name for f in fields(cls) if f.name != "options"] + [
-                    *_GENERATION_ALIASES,
-                    "do_sample",
-                ]
+                names = [*_PARAMETERS, *_GENERATION_ALIASES, "do_sample"]
                 raise UnknownNameError("generation parameter", name, names)
-        if not values.get("do_sample", True):
+        if not values.get("do_sample", True) and "temperature" not in left_out:
             known["temperature"] = 0.0  # whatever temperature stands beside it
-        return cls(**known, options=options)
+        return cls(**known, options=options, left_out=frozenset(left_out))
 
     def overlaid(self, other: GenerationParams) -> GenerationParams:
         """These, with what another has set in place of their own."""
-        changed = {
-            name: value for name, value in other.to_json().items() if name != "options"
+        changed: dict[str, Any] = {
+            name: () if name == "stop" else None for name in other.left_out
         }
+        for name, value in other.to_json().items():
+            if name != "options":
+                changed[name] = value
         return replace(self, **changed, options={**self.options, **other.options})
 
     def options_of(self, kind: PartKind) -> dict[str, Any]:
@@ -82,7 +91,7 @@ class GenerationParams:
         }
 
     def to_json(self) -> dict[str, Any]:
-        row = {f.name: getattr(self, f.name) for f in fields(self)}
+        row = {name: getattr(self, name) for name in (*_PARAMETERS, "options")}
         return {
             name: value for name, value in row.items() if value not in (None, (), {})
         }

@@ -45,7 +45,7 @@ HOPELESS: frozenset[ErrorKind] = frozenset(
 MOST_TOKENS = 10**12
 """More than any call can use."""
 
-FinishReason = Literal["stop", "length", "content_filter", "error"]
+FinishReason = Literal["stop", "length", "content_filter", "refused", "error"]
 
 
 @dataclass(frozen=True, slots=True)

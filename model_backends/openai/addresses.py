@@ -29,7 +29,8 @@ class Address:
     """Where a server is; ``calls`` are those under way there, ``errors`` those in a
     row."""
 
-    def __init__(self, base_url: str) -> None:
+    def __init__(self, base_url: str, query: str = "") -> None:
+        self.query = f"?{query}" if query else ""
         self.base_url, self.calls, self.errors = base_url, 0, 0
         self.name = urlsplit(base_url).netloc.rpartition("@")[2]
         self.proxy = environment_proxy(base_url)
@@ -41,15 +42,15 @@ class Address:
         if path not in self._urls:
             from yarl import URL
 
-            self._urls[path] = URL(f"{self.base_url}/{path}")
+            self._urls[path] = URL(f"{self.base_url}/{path}{self.query}")
         return self._urls[path]
 
 
 class Addresses:
-    """The addresses of one model, of which any may be asked."""
+    """The addresses of one model, of which any may be asked, each with the query."""
 
-    def __init__(self, base_urls: Sequence[str]) -> None:
-        self._all = [Address(url) for url in base_urls]
+    def __init__(self, base_urls: Sequence[str], query: str = "") -> None:
+        self._all = [Address(url, query) for url in base_urls]
 
     def next(self) -> Address:
         """The least busy address; of equally busy ones, the one that was asked longest

@@ -19,6 +19,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
+from urllib.parse import parse_qsl
 
 from mmeval.errors import (
     BackendDownError,
@@ -29,12 +30,14 @@ from mmeval.errors import (
 )
 from mmeval.model_backends.openai.failures import (
     CallError,
+    RefusedError,
     bad_reply,
     failed,
-    http_error,
     redacted,
-    without_key,
+    without_secrets,
 )
+from mmeval.model_backends.openai.formats import notes
+from mmeval.model_backends.openai.server_errors import http_error
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.transport import Outgoing, Received
 from mmeval.records import ErrorKind, Request, Response
@@ -116,6 +119,8 @@ class ChatBatches:
             organization=self._settings.organization or None,
             project=self._settings.project or None,
             timeout=self._settings.timeout,
+            default_headers=dict(_headers_of(self._settings)),
+            default_query=dict(parse_qsl(self._settings.query)),
             # a batch whose creation seems to have failed may exist, so it is looked
             # for first
             max_retries=0,
@@ -193,7 +198,7 @@ class ChatBatches:
             try:
                 body = self._encode(request).body
             except MmevalError as error:
-                answered(name, failed(error, self._settings.api_key))
+                answered(name, failed(error, self._settings.secrets))
                 continue
             line = b'{"custom_id": "%b", "method": "POST", "url": "%b", "body": %b}\n'
             line %= name.encode(), _PATH.encode(), body
@@ -237,7 +242,7 @@ class ChatBatches:
             reasons = [str(error.message) for error in errors]
             why = redacted(
                 f"the server refused batch {batch.id}: {'; '.join(reasons[:3])}",
-                self._settings.api_key,
+                self._settings.secrets,
             )
             raise BackendDownError(why, "mend that, or leave out batch=true")
         left = set(asked)
@@ -270,7 +275,7 @@ class ChatBatches:
                 row = from_line(line)
                 name, reply = row["custom_id"], row["response"]
                 request = asked[name]
-                body = without_key(to_line(reply["body"]), self._settings.api_key)
+                body = without_secrets(to_line(reply["body"]), self._settings.secrets)
                 received = Received(int(reply["status_code"]), {}, body, 0.0)
             except (
                 ValueError,
@@ -290,8 +295,13 @@ class ChatBatches:
                 )
             response = self._decode(received, request)
         except MmevalError as error:
-            return failed(error, self._settings.api_key)
-        return replace(response, usage=replace(response.usage, batched=True))
+            return failed(error, self._settings.secrets)
+        reencoded = tuple(notes(request, self._settings.formats))
+        return replace(
+            response,
+            usage=replace(response.usage, batched=True),
+            warnings=(*reencoded, *response.warnings),
+        )
 
     async def _lasting(self, call: Callable[[], Awaitable[T]]) -> T:
         """What a call returns, repeated while the server is out of reach; so it must
@@ -310,7 +320,9 @@ class ChatBatches:
                     reply.content,
                     keyed=bool(self._settings.api_key),
                 )
-            if isinstance(error, CallError):
+            if isinstance(error, RefusedError):
+                kind, text = "bad_request", error.text
+            elif isinstance(error, CallError):
                 kind, text = error.kind, error.text
             elif isinstance(error, self._openai.APIConnectionError) or type(
                 error
@@ -319,7 +331,7 @@ class ChatBatches:
                 kind = "connection"
             text = redacted(
                 f"the Batch API of {self._settings.address}: {text}",
-                self._settings.api_key,
+                self._settings.secrets,
             )
             if kind == "auth":
                 raise KeyRefusedError(text, "fix the key")
@@ -333,6 +345,13 @@ class ChatBatches:
             if loop.time() - began > PATIENCE:
                 raise BackendDownError(text, "bring the server up")
             await asyncio.sleep(LOOK_AGAIN)
+
+
+def _headers_of(settings: Settings) -> Mapping[str, str]:
+    """The headers of the user's own, and the one for the bare key."""
+    if settings.api_key_header:
+        return {**settings.extra_headers, settings.api_key_header: settings.api_key}
+    return settings.extra_headers
 
 
 def progress_of(batch: Any, asked: int) -> str:

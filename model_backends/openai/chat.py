@@ -3,43 +3,81 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from mmeval.content import Interleaved, Media, Part, PartKind, find, text_part
+from mmeval.content import PartKind
 from mmeval.model_backends.openai import parameters
-from mmeval.model_backends.openai.failures import bad_reply, error_in_body
+from mmeval.model_backends.openai.answer import AnswerReader
+from mmeval.model_backends.openai.chunks import UNREAD, whole_reply
+from mmeval.model_backends.openai.events import is_stream
+from mmeval.model_backends.openai.failures import CallError, bad_reply
+from mmeval.model_backends.openai.links import Links
 from mmeval.model_backends.openai.messages import encode_messages
-from mmeval.model_backends.openai.reply import (
-    fingerprint,
-    json_object,
-    medium,
-    served,
-    usage,
-)
+from mmeval.model_backends.openai.own_fields import merged
+from mmeval.model_backends.openai.reply import fingerprint, json_object, served, usage
+from mmeval.model_backends.openai.samples import SAMPLES_TYPE
+from mmeval.model_backends.openai.server_errors import error_in_body
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.transport import Outgoing, Received
 from mmeval.records import FinishReason, GenerationParams, Request, Response
 
 PATH = "chat/completions"
 
-_FINISH: Mapping[str, FinishReason] = {
-    "length": "length",
-    "max_tokens": "length",
-    "content_filter": "content_filter",
-}
-_UNSENT_OPTIONS = ("image.size", "image.quality")
-_SAID_FIELDS = (
-    "content",
-    "refusal",
-    "images",
-    "audio",
-    "reasoning_content",
-    "reasoning",
-    "tool_calls",
+_REFUSALS = frozenset(
+    (
+        "blocklist",
+        "guardrail_intervened",
+        "image_safety",
+        "prohibited_content",
+        "recitation",
+        "refusal",
+        "refused",
+        "safety",
+        "sensitive",
+        "spii",
+    )
 )
-"""A message has one of these at least. One with ``tool_calls`` alone is an empty
-answer."""
+_LIMITS = frozenset(("length", "max_tokens", "max_output_tokens", "model_length"))
+_FAILURES = frozenset(("error", "abort", "aborted"))
+_WORST_LAST: tuple[FinishReason, ...] = ("stop", "length", "refused")
+_UNSENT_OPTIONS = (
+    "image.size",
+    "image.quality",
+    "image.background",
+    "image.output_format",
+)
+_REPLY_FIELDS = frozenset(
+    (
+        "choices",
+        "created",
+        "error",
+        "id",
+        "kv_transfer_params",
+        "metrics",
+        "model",
+        "object",
+        "prompt_logprobs",
+        "prompt_token_ids",
+        "provider",
+        "service_tier",
+        "system_fingerprint",
+        "usage",
+    )
+)
+_CHOICE_FIELDS = frozenset(
+    (
+        "delta",
+        "error",
+        "finish_reason",
+        "index",
+        "logprobs",
+        "message",
+        "native_finish_reason",
+        "stop_reason",
+        "token_ids",
+    )
+)
 
 
 class ChatEndpoint:
@@ -54,14 +92,15 @@ class ChatEndpoint:
     def encode(self, request: Request) -> Outgoing:
         """The request as sent. Raises CallError for parts or options it cannot
         carry."""
-        seed = b', "seed": %d' % request.seed if self._settings.send_seed else b""
         own = self._settings
+        opening = self._opened(request)
+        seed = b""
+        if own.send_seed and "seed" not in own.extra_body:
+            seed = b'"seed": %d, ' % request.seed
         messages = encode_messages(
-            request.messages, own.capabilities.inputs, own.image_detail
+            request.messages, own.capabilities.inputs, own.image_detail, own.formats
         )
-        return Outgoing(
-            PATH, b'%b%b, "messages": %b}' % (self._opened(request), seed, messages)
-        )
+        return Outgoing(PATH, b'%b%b"messages": %b}' % (opening, seed, messages))
 
     def _opened(self, request: Request) -> bytes:
         """The body up to its seed, reused if the previous request's parameters are
@@ -69,13 +108,18 @@ class ChatEndpoint:
         last = self._opening
         if last is not None and last[0] is request.params and last[1] == request.wants:
             return last[2]
-        fields = {
-            "model": self._settings.model,
-            **parameters.sampling(request.params, self._settings),
+        own = self._settings
+        fields: dict[str, Any] = {
+            "model": own.model,
+            **parameters.sampling(request.params, own),
         }
-        if self._settings.response_format:
-            fields["response_format"] = {"type": self._settings.response_format}
-        opening = json.dumps(fields | self._wanted(request))[:-1].encode()
+        if own.response_format:
+            fields["response_format"] = {"type": own.response_format}
+        if own.stream:
+            fields["stream"] = True
+            fields["stream_options"] = {"include_usage": True}
+        fields = merged(fields | self._wanted(request), own.extra_body)
+        opening = json.dumps(fields)[:-1].encode() + (b", " if fields else b"")
         self._opening = (request.params, request.wants, opening)
         return opening
 
@@ -101,144 +145,87 @@ class ChatEndpoint:
             }
         return fields
 
-    def decode(self, received: Received, request: Request) -> Response:
-        """The answer in a reply. Raises CallError ``bad_reply`` without one."""
-        data = json_object(received.body)
-        choices = data.get("choices")
-        if (
-            not isinstance(choices, list)
-            or not choices
-            or not isinstance(choices[0], dict)
-        ):
-            raise bad_reply("the server's answer has no choices")
-        if choices[0].get("error"):
-            raise error_in_body(choices[0]["error"])
-        reason = choices[0].get("finish_reason")
+    def decode(
+        self, received: Received, request: Request, links: Links | None = None
+    ) -> Response:
+        """The answer in a reply: the parts of all its choices, as omni servers put the
+        pictures or the sound of an answer into a choice of their own. Raises CallError
+        ``bad_reply`` without one."""
+        if is_stream(received.body, received.content_type):
+            data = whole_reply(received.body, received.lost, self._settings.secrets)
+        else:
+            data = json_object(received.body)
+        choices = _choices(data)
+        reader = AnswerReader(request.wants, links, self._sound_type(request))
+        reason: FinishReason = "stop"
+        for choice in choices:
+            reason = _worse(reason, _finish_reason(choice))
+            message = choice.get("message")
+            if isinstance(message, dict):
+                reader.message(message)
+            elif message is not None:
+                reader.items(message)
+            reader.unknown_fields(choice, _CHOICE_FIELDS)
+        reader.unknown_fields(data, _REPLY_FIELDS)
+        if data.get(UNREAD):
+            reader.leave_out("events that are not JSON", data[UNREAD])
+        if reader.refused:
+            reason = "refused"
+        output = reader.answer(ended=reason == "stop")
         return Response(
-            output=answer(_messages(choices)),
-            finish_reason="stop"
-            if reason == "stop"
-            else _FINISH.get(str(reason), "stop"),
+            output=output,
+            finish_reason=reason,
             usage=usage(data),
             latency=received.latency,
             served=served(data),
             fingerprint=fingerprint(data),
-            warnings=_warnings(request) if request.params.options else (),
+            warnings=(*reader.warnings, *_unsent(request)),
         )
 
+    def _sound_type(self, request: Request) -> str:
+        """The type of the sounds that are asked for, where these have no header."""
+        if "audio" not in request.wants:
+            return ""
+        given = self._settings.extra_body.get("audio")
+        form = given.get("format") if isinstance(given, Mapping) else None
+        form = form or parameters.audio_format(request.params)
+        return SAMPLES_TYPE if form == "pcm16" else ""
 
-def _warnings(request: Request) -> tuple[str, ...]:
-    if "image" not in request.wants:
+
+def _choices(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    given = data.get("choices")
+    choices = given if isinstance(given, list) else []
+    known = [choice for choice in choices if isinstance(choice, dict)]
+    if not known:
+        raise bad_reply("the server's answer has no choices")
+    return known
+
+
+def _worse(one: FinishReason, other: FinishReason) -> FinishReason:
+    """The worse of two reasons for which choices have ended."""
+    return one if one == other else max(one, other, key=_WORST_LAST.index)
+
+
+def _finish_reason(choice: Mapping[str, Any]) -> FinishReason:
+    """Why a choice has ended. Raises CallError for one that ended with an error."""
+    if choice.get("error"):
+        raise error_in_body(choice["error"])
+    given = choice.get("finish_reason")
+    if given == "stop" or given is None:
+        return "stop"
+    reason = str(given).lower().replace("-", "_").replace(" ", "_")
+    if reason in _LIMITS:
+        return "length"
+    if reason in _REFUSALS or reason.replace("_", "").startswith("contentfilter"):
+        return "refused"
+    if reason in _FAILURES:
+        raise CallError("server", f"the server ended the answer with {given!r}")
+    return "stop"
+
+
+def _unsent(request: Request) -> tuple[str, ...]:
+    if not request.params.options or "image" not in request.wants:
         return ()
     return parameters.unsent(
         request.params, PATH, sampled=True, options=_UNSENT_OPTIONS
     )
-
-
-def _messages(choices: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    messages = [choice.get("message") for choice in choices if isinstance(choice, dict)]
-    first = messages[0]
-    if not isinstance(first, dict) or first.keys().isdisjoint(_SAID_FIELDS):
-        raise bad_reply("the server's answer has no message")
-    return [message for message in messages if isinstance(message, dict)]
-
-
-def answer(messages: Sequence[dict[str, Any]]) -> Interleaved:
-    """The parts of an answer, in order, hidden reasoning first.
-
-    One answer is requested, so further messages add their media to the first: omni
-    servers put the sound of an answer into another choice.
-    """
-    first = messages[0]
-    pieces, thoughts = _pieces(first.get("content"))
-    thought = "".join(
-        (_string(first, "reasoning_content") or _string(first, "reasoning"), *thoughts)
-    )
-    if not any(isinstance(piece, str) and piece for piece in pieces):
-        pieces.append(_string(first, "refusal") or _transcript(messages))
-    for message in messages:
-        pieces += _beside(message)
-    output = _woven(pieces)
-    return (
-        Interleaved((Part("reasoning", text=thought), *output.parts))
-        if thought
-        else output
-    )
-
-
-def _woven(pieces: Sequence[str | Media]) -> Interleaved:
-    """Text and media in order; placeholders in the text, if any, place the media."""
-    text = "".join([piece for piece in pieces if isinstance(piece, str)])
-    media = [piece for piece in pieces if isinstance(piece, Media)]
-    if not media and "<" not in text:
-        return Interleaved((text_part(text),) if text else ())
-    if not media or any(find(text)):
-        return Interleaved.from_reply(text, media)
-    given = [piece for piece in pieces if piece != ""]
-    return Interleaved(
-        tuple(
-            text_part(p) if isinstance(p, str) else Part(p.kind, media=p) for p in given
-        )
-    )
-
-
-def _pieces(content: object) -> tuple[list[str | Media], list[str]]:
-    """The pieces of ``content`` in order, and the hidden reasoning among them."""
-    if content is None:
-        return [], []
-    if isinstance(content, str):
-        return [content], []
-    if not isinstance(content, list):
-        raise bad_reply(f"the content of the answer is a JSON {type(content).__name__}")
-    pieces: list[str | Media] = []
-    thoughts: list[str] = []
-    for item in content:
-        if isinstance(item, dict) and item.get("type") in ("thinking", "reasoning"):
-            thoughts.append(_thought(item))
-        else:
-            pieces.append(_piece(item))
-    return pieces, thoughts
-
-
-def _piece(item: object) -> str | Media:
-    if isinstance(item, str):
-        return item
-    if not isinstance(item, dict):
-        raise bad_reply(f"a part of the answer is a JSON {type(item).__name__}")
-    for name in ("text", "refusal"):
-        if isinstance(item.get(name), str):
-            return str(item[name])
-    return medium(item)
-
-
-def _thought(item: dict[str, Any]) -> str:
-    said = item.get("thinking") or item.get("text") or item.get("reasoning") or ""
-    if isinstance(said, list):
-        return "".join(
-            str(part.get("text", "")) for part in said if isinstance(part, dict)
-        )
-    return str(said)
-
-
-def _beside(message: dict[str, Any]) -> list[Media]:
-    """The media besides the text, pictures first."""
-    images, audio = message.get("images") or [], message.get("audio")
-    if not images and not audio:
-        return []
-    if not isinstance(images, list):
-        raise bad_reply("the images of the answer are no list")
-    return [medium(item) for item in images] + ([medium(audio)] if audio else [])
-
-
-def _transcript(messages: Sequence[dict[str, Any]]) -> str:
-    """The transcript of the sound, for an answer without other text."""
-    spoken = (message.get("audio") for message in messages)
-    return next(
-        (_string(audio, "transcript") for audio in spoken if isinstance(audio, dict)),
-        "",
-    )
-
-
-def _string(row: dict[str, Any], name: str) -> str:
-    value = row.get(name)
-    return value if isinstance(value, str) else ""

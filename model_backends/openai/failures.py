@@ -1,24 +1,18 @@
-"""Turns a failed call's HTTP status or reply into a typed error, without keys."""
+"""Failed and refused calls: their typed errors, and responses without secrets."""
 
 from __future__ import annotations
 
-import json
-import math
 import re
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Any
 
+from mmeval.content import Interleaved
 from mmeval.errors import MmevalError
 from mmeval.records import ErrorKind, Response
 from mmeval.wording import shortened
 
 MAX_MESSAGE_CHARS = 500
-MAX_DESCRIBED_BYTES = 65_536
-MAX_RETRY_AFTER = 86_400.0
-"""Seconds: a server that asks for more than a day gets a day."""
 
 REDACTED = "[redacted]"
 
@@ -26,30 +20,6 @@ MIN_SECRET_CHARS = 16
 """Shorter keys are dummies such as ``EMPTY``, which may be words of an answer."""
 
 _CREDENTIAL = re.compile(r"(?i:\bbearer)[ :]+[^\s\"',;]+|\bsk-[\w-]{6,}")
-_QUOTA_CODES = frozenset(
-    ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
-)
-_TOO_LONG = re.compile(
-    r"context[ _-]?(?:length|window|size)|max_model_len|maximum "
-    r"(?:model|sequence|input) length"
-    r"|too many (?:input |prompt )?tokens|(?:prompt|input|request) (?:is |was )?too "
-    r"(?:long|large)"
-    r"|token count [^.]{0,40}exceeds|tokens \+ [^.]{0,40}must be <="
-    r"|string_above_max_length|reduce the length",
-    re.IGNORECASE,
-)
-_TOO_LONG_STATUSES = (400, 422, 500)
-"""Servers report a request that is too long with one of these."""
-_KIND_BY_STATUS: Mapping[int, ErrorKind] = {
-    401: "auth",
-    402: "auth",
-    403: "auth",
-    408: "timeout",
-    # the server is still at work on a call with the same idempotency key
-    409: "rate_limit",
-    413: "too_long",
-    429: "rate_limit",
-}
 
 
 class CallError(MmevalError):
@@ -65,30 +35,78 @@ class CallError(MmevalError):
         return CallError, (self.kind, self.text, self.retry_after)
 
 
+class RefusedError(MmevalError):
+    """The service refuses to answer for what is asked; the backend makes it an answer
+    of no part that was refused."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        super().__init__(f"refused: {text}")
+
+
 def bad_reply(text: str) -> CallError:
     """The error for a complete reply that cannot be used."""
     return CallError("bad_reply", text)
 
 
-def failed(error: MmevalError, secret: str, latency: float = 0.0) -> Response:
-    """The response for an error, without the key."""
+def failed(
+    error: MmevalError, secrets: Collection[str], latency: float = 0.0
+) -> Response:
+    """The response for an error, without secrets."""
+    if isinstance(error, RefusedError):
+        words = redacted(error.text, secrets)
+        return Response(
+            output=Interleaved(),
+            finish_reason="refused",
+            latency=latency,
+            warnings=(f"the service refused to answer: {words}",),
+        )
     if isinstance(error, CallError):
-        text = redacted(error.text, secret)
+        text = redacted(error.text, secrets)
         return Response.failed(
             error.kind, text, retry_after=error.retry_after, latency=latency
         )
     # such as a medium that is gone
-    return Response.failed("internal", redacted(str(error), secret), latency=latency)
+    return Response.failed("internal", redacted(str(error), secrets), latency=latency)
 
 
-def redacted(text: str, secret: str) -> str:
-    """A message without the key or anything like one, cut to the length of a log
+def redacted(text: str, secrets: Collection[str]) -> str:
+    """A message without the secrets or anything like a key, cut to the length of a log
     line."""
-    # shorter ones ("x") are dummies for local servers; removing them would only garble
-    # the message
-    if len(secret) >= 4:
-        text = text.replace(secret, REDACTED)
+    for secret in longest_first(secrets):
+        # shorter ones ("x") are dummies for local servers; removing them would only
+        # garble the message
+        if len(secret) >= 4:
+            text = text.replace(secret, REDACTED)
     return shortened(_CREDENTIAL.sub(REDACTED, text), MAX_MESSAGE_CHARS)
+
+
+def longest_first(secrets: Collection[str]) -> list[str]:
+    """Secrets in the order in which they are removed: one may hold another."""
+    return sorted(secrets, key=len, reverse=True)
+
+
+def without_secrets(body: bytes, secrets: Collection[str]) -> bytes:
+    """A body without the secrets that the server echoes in it."""
+    for secret in longest_first(secrets):
+        body = without_key(body, secret)
+    return body
+
+
+def json_without_secrets(value: Any, secrets: Collection[str]) -> Any:
+    """A value of JSON without the secrets in its texts."""
+    if isinstance(value, str):
+        for secret in longest_first(secrets):
+            if len(secret) >= MIN_SECRET_CHARS:
+                value = value.replace(secret, REDACTED)
+        return value
+    if isinstance(value, dict):
+        return {
+            name: json_without_secrets(inner, secrets) for name, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [json_without_secrets(inner, secrets) for inner in value]
+    return value
 
 
 def without_key(body: bytes, key: str) -> bytes:
@@ -116,109 +134,3 @@ def _spellings(key: str) -> re.Pattern[bytes]:
     return re.compile(
         rf"(?:(?<!\\)((?:\\\\)*)(?:{first})|{re.escape(key[0])}){others}".encode()
     )
-
-
-def http_error(
-    status: int, headers: Mapping[str, str], body: bytes, *, keyed: bool = False
-) -> CallError:
-    """The error for a status outside 200-299; ``keyed`` says whether a key was sent."""
-    message, codes = _described(body)
-    text = f"HTTP {status}: {message}" if message else f"HTTP {status}"
-    return CallError(
-        _kind(status, message, codes),
-        text + (_hint(status, headers, keyed=keyed) or _field_hint(status, message)),
-        retry_after(headers),
-    )
-
-
-def error_in_body(error: object) -> CallError:
-    """The error in a reply with status 200, as some gateways send it."""
-    message, codes = _message_and_codes(error)
-    status = next((int(code) for code in codes if re.fullmatch(r"[45]\d\d", code)), 500)
-    return CallError(
-        _kind(status, message, codes), f"the server reports an error: {message}"
-    )
-
-
-def _kind(status: int, message: str, codes: frozenset[str]) -> ErrorKind:
-    if status == 429 and codes & _QUOTA_CODES:
-        return "auth"  # waiting does not help: the account needs credit
-    if status in _TOO_LONG_STATUSES and (
-        "context_length_exceeded" in codes or _TOO_LONG.search(message)
-    ):
-        return "too_long"
-    return _KIND_BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
-
-
-def _hint(status: int, headers: Mapping[str, str], *, keyed: bool) -> str:
-    if status == 401 and keyed:
-        return " (the server refuses the key of OPENAI_API_KEY or api_key_file)"
-    if status == 401:
-        return " (set OPENAI_API_KEY or give api_key_file=FILE)"
-    if status in (404, 405):
-        return " (check base_url and model)"
-    if 300 <= status < 400:
-        return (
-            f" (redirected to {headers.get('Location', 'nowhere')!r}; give the final "
-            "address as base_url)"
-        )
-    return ""
-
-
-def _field_hint(status: int, message: str) -> str:
-    """The argument of the backend that keeps a field away that the server refuses."""
-    if status not in (400, 422):
-        return ""
-    if "max_completion_tokens" in message:
-        return " (give max_tokens_field=max_completion_tokens)"
-    if '"seed"' in message or "'seed'" in message:
-        return " (give send_seed=false)"
-    return ""
-
-
-def retry_after(
-    headers: Mapping[str, str], now: datetime | None = None
-) -> float | None:
-    """Seconds to wait by ``Retry-After``, in seconds or a date; None without it."""
-    text = headers.get("Retry-After", "").strip()
-    if not text:
-        return None
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = _seconds_until(text, now or datetime.now(UTC))
-    return min(max(seconds, 0.0), MAX_RETRY_AFTER) if math.isfinite(seconds) else None
-
-
-def _seconds_until(text: str, now: datetime) -> float:
-    try:
-        moment = parsedate_to_datetime(text)
-    except (ValueError, OverflowError):
-        return math.nan
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return (moment - now).total_seconds()
-
-
-def _described(body: bytes) -> tuple[str, frozenset[str]]:
-    """The message and the codes of an error body, in any of the servers' forms."""
-    text = body[:MAX_DESCRIBED_BYTES].decode("utf-8", "replace").strip()
-    try:
-        data: Any = json.loads(text)
-    except (ValueError, RecursionError):
-        return text, frozenset()
-    if isinstance(data, list) and len(data) == 1:  # as Gemini wraps it
-        data = data[0]
-    return _message_and_codes(
-        data.get("error", data) if isinstance(data, dict) else data
-    )
-
-
-def _message_and_codes(error: object) -> tuple[str, frozenset[str]]:
-    if not isinstance(error, dict):
-        return str(error), frozenset()
-    said = error.get("message") or error.get("detail") or error
-    codes = frozenset(
-        str(error[name]) for name in ("code", "type") if error.get(name) is not None
-    )
-    return said if isinstance(said, str) else json.dumps(said), codes

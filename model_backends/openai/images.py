@@ -4,25 +4,51 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from mmeval.content import Interleaved, Media, Part, suffix_for
+from mmeval.content import Media, Part, suffix_for
 from mmeval.model_backends.openai import parameters
+from mmeval.model_backends.openai.answer import AnswerReader
+from mmeval.model_backends.openai.events import DONE, events, is_stream
 from mmeval.model_backends.openai.failures import CallError, bad_reply
-from mmeval.model_backends.openai.messages import words
-from mmeval.model_backends.openai.reply import json_object, medium, served, usage
+from mmeval.model_backends.openai.formats import encoded_anew
+from mmeval.model_backends.openai.links import Links
+from mmeval.model_backends.openai.messages import data_uri, words
+from mmeval.model_backends.openai.own_fields import form_fields, merged
+from mmeval.model_backends.openai.reply import json_object, served, usage
+from mmeval.model_backends.openai.server_errors import error_in_body, reported
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.transport import Outgoing, Received
 from mmeval.records import Request, Response
 
 GENERATIONS = "images/generations"
 EDITS = "images/edits"
+OPENROUTER = "images"
+
+_OPTIONS = ("size", "quality", "background", "output_format")
+_REPLY_FIELDS = frozenset(
+    (
+        "background",
+        "cot_output",
+        "created",
+        "data",
+        "id",
+        "images",
+        "metrics",
+        "model",
+        "object",
+        "output_format",
+        "quality",
+        "size",
+        "usage",
+    )
+)
 
 
 class ImagesEndpoint:
-    """Requests and replies of both image endpoints; no seed, the server draws
-    repeats."""
+    """Requests and replies of both image endpoints. A seed is sent on request alone:
+    the official server refuses the field."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -30,31 +56,100 @@ class ImagesEndpoint:
     def encode(self, request: Request) -> Outgoing:
         """The request as sent. Raises CallError for input other than text and
         pictures."""
+        own = self._settings
         prompt, images = prompt_of(request)
-        fields = {"model": self._settings.model, "prompt": prompt, "n": "1"}
-        for name in ("size", "quality"):
+        fields: dict[str, Any] = {"model": own.model, "prompt": prompt, "n": 1}
+        for name in _OPTIONS:
             if f"image.{name}" in request.params.options:
                 fields[name] = str(request.params.options[f"image.{name}"])
-        if self._settings.image_response_format:
-            fields["response_format"] = self._settings.image_response_format
+        if own.image_response_format:
+            fields["response_format"] = own.image_response_format
+        if own.seed_all:
+            fields["seed"] = request.seed
+        if own.stream:
+            fields["stream"] = True
+        if own.images_dialect == "openrouter":
+            if images:
+                fields["input_references"] = [self._reference(one) for one in images]
+            body = json.dumps(merged(fields, own.extra_body)).encode()
+            return Outgoing(OPENROUTER, body)
+        fields = merged(fields, own.extra_body)
         if images:
-            return multipart(EDITS, fields, _files(images), request.key)
-        return Outgoing(GENERATIONS, json.dumps(fields | {"n": 1}).encode())
+            files = _files([self._sendable(one) for one in images])
+            return multipart(EDITS, form_fields(fields), files, request.key)
+        return Outgoing(GENERATIONS, json.dumps(fields).encode())
 
-    def decode(self, received: Received, request: Request) -> Response:
-        """The pictures of a reply. Raises CallError ``bad_reply`` without any."""
-        data = json_object(received.body)
+    def _reference(self, image: Media) -> dict[str, Any]:
+        uri = json.loads(data_uri(Part("image", media=image), self._settings.formats))
+        return {"type": "image_url", "image_url": {"url": uri}}
+
+    def _sendable(self, image: Media) -> Media:
+        is_taken = self._settings.formats.takes("image", image)
+        return image if is_taken else encoded_anew("image", image)
+
+    def decode(
+        self, received: Received, request: Request, links: Links | None = None
+    ) -> Response:
+        """The pictures of a reply. Raises CallError ``bad_reply`` where it has no place
+        for any."""
+        if is_stream(received.body, received.content_type):
+            data = _whole_reply(received)
+        else:
+            data = json_object(received.body)
+        reader = AnswerReader(request.wants, links)
+        reader.thought(data.get("cot_output"))
         items = data.get("data")
-        if not isinstance(items, list) or not items:
+        if not isinstance(items, list):
+            items = data.get("images")
+        if not isinstance(items, list):
             raise bad_reply("the server's answer has no pictures in data")
-        pictures = [medium(item) for item in items]
+        if not items:
+            reader.warn("the server gave no picture: its list of pictures is empty")
+        for item in items:
+            reader.picture(item)
+        reader.unknown_fields(data, _REPLY_FIELDS)
+        output = reader.answer()
+        unsent = parameters.unsent(request.params, "images", sampled=False)
         return Response(
-            output=Interleaved.from_reply("", pictures),
+            output=output,
             usage=usage(data),
             latency=received.latency,
             served=served(data),
-            warnings=parameters.unsent(request.params, "images", sampled=False),
+            warnings=(*reader.warnings, *unsent),
         )
+
+
+def _whole_reply(received: Received) -> dict[str, Any]:
+    """The reply that a stream of pictures makes; partial ones are not kept. Raises
+    CallError for an error in it, and ``connection`` for a stream without its end."""
+    reply: dict[str, Any] = {"data": []}
+    thoughts: list[str] = []
+    is_complete = False
+    for event in events(received.body):
+        if event.data.strip() == DONE:
+            is_complete = True
+            break
+        row = event.json() or {}
+        error = reported(row)
+        if error is not None or event.name == "error":
+            raise error_in_body(error or row or event.data)
+        kind = str(row.get("type") or event.name)
+        # vLLM-Omni: words that it thinks in, then the pictures
+        if kind == "ar_delta" or isinstance(row.get("delta"), str):
+            thoughts.append(str(row.get("delta") or ""))
+        elif isinstance(row.get("data"), list):
+            reply["data"] += row["data"]
+            is_complete = True
+        elif kind.endswith(".completed"):
+            reply["data"].append(row)
+            is_complete = True
+        if isinstance(row.get("usage"), Mapping):
+            reply["usage"] = row["usage"]
+    if not is_complete:
+        reason = received.lost or "it is cut"
+        raise CallError("connection", f"the stream of pictures has no end ({reason})")
+    reply["cot_output"] = "".join(thoughts)
+    return reply
 
 
 def prompt_of(request: Request) -> tuple[str, list[Media]]:

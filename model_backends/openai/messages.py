@@ -8,7 +8,6 @@ hint to the model.
 from __future__ import annotations
 
 import base64
-import io
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -16,12 +15,10 @@ from dataclasses import replace
 from mmeval.content import Interleaved, Media, Part, PartKind, suffix_for, text_part
 from mmeval.errors import ContentError
 from mmeval.model_backends.openai.failures import CallError
+from mmeval.model_backends.openai.formats import Formats, encoded_anew
 from mmeval.model_backends.openai.recent import Recent
 from mmeval.records import Message
 
-SENDABLE_SOUNDS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
-"""The names of sound formats in the interface."""
-_DRAWING = "image/svg+xml"
 _RECENT = Recent()
 _PICTURES = ("image/png", "image/jpeg")
 """The kinds of a document: it may be the picture of its page."""
@@ -31,15 +28,17 @@ def encode_messages(
     messages: Sequence[Message],
     inputs: Collection[PartKind],
     image_detail: str | None = None,
+    formats: Formats | None = None,
 ) -> bytes:
     """The value of ``messages``: a JSON list, where pictures have the ``image_detail``,
-    if any. Raises CallError ``unsupported`` for a part that has no field.
+    if any. Media of other formats than these are encoded anew. Raises CallError
+    ``unsupported`` for a part that has no field.
 
     Only user messages may hold media there. The media of any other message (an earlier
     answer) move to the front of the next user message, in order, each announced by its
     placeholder's name.
     """
-    encoder = _Encoder(inputs, image_detail)
+    encoder = _Encoder(inputs, image_detail, formats or Formats())
     rows: list[Sequence[bytes]] = []
     carried: list[Part] = []
     for message in messages:
@@ -93,8 +92,10 @@ def _announced(content: Interleaved) -> Iterator[Part]:
 class _Encoder:
     """Encodes user messages, numbering files through the whole request."""
 
-    def __init__(self, inputs: Collection[PartKind], image_detail: str | None) -> None:
-        self._inputs = inputs
+    def __init__(
+        self, inputs: Collection[PartKind], image_detail: str | None, formats: Formats
+    ) -> None:
+        self._inputs, self._formats = inputs, formats
         self._detail = f', "detail": "{image_detail}"'.encode() if image_detail else b""
         self._documents = 0
 
@@ -125,7 +126,7 @@ class _Encoder:
                 "inputs)",
             )
         if part.kind == "audio":
-            return [_audio_item(part)]
+            return [_audio_item(part, self._formats)]
         if part.kind == "document":
             # A picture of a page is sent as a picture, a text as text, since many
             # servers take only PDF as a file.
@@ -133,7 +134,8 @@ class _Encoder:
             self._documents += 1
             name = f"document{self._documents}{suffix_for(part.media.mime)}"
             if part.media.mime in _PICTURES and "image" in self._inputs:
-                return _url_item(replace(part, kind="image"), self._detail)
+                picture = replace(part, kind="image")
+                return _url_item(picture, self._detail, self._formats)
             if part.media.mime.startswith("text/"):
                 return [
                     _text_item(
@@ -141,7 +143,8 @@ class _Encoder:
                     )
                 ]
             return [_file_item(part, name)]
-        return _url_item(part, self._detail if part.kind == "image" else b"")
+        detail = self._detail if part.kind == "image" else b""
+        return _url_item(part, detail, self._formats)
 
 
 def _text_row(role: str, text: str) -> bytes:
@@ -152,32 +155,35 @@ def _text_item(text: str) -> bytes:
     return json.dumps({"type": "text", "text": text}).encode()
 
 
-def _url_item(part: Part, more: bytes) -> Sequence[bytes]:
+def _url_item(part: Part, more: bytes, formats: Formats) -> Sequence[bytes]:
     name = f"{part.kind}_url".encode()
     return [
         b'{"type": "%b", "%b": {"url": ' % (name, name),
-        data_uri(part),
+        data_uri(part, formats),
         more,
         b"}}",
     ]
 
 
-def _audio_item(part: Part) -> bytes:
-    assert part.media is not None  # checked by the caller
-    form = SENDABLE_SOUNDS.get(part.media.mime)
-    if form is None and not part.media.mime.startswith(("audio/", "video/")):
-        raise _damaged(part, part.media)
-    if form is None:
-        known = ", ".join(SENDABLE_SOUNDS.values())
-        raise CallError(
-            "unsupported",
-            f"an audio part is {part.media.mime}; the interface takes {known}",
-        )
-    data = base64.b64encode(part.media.read())
+def _audio_item(part: Part, formats: Formats) -> bytes:
+    media = part.media
+    assert media is not None  # checked by the caller
+    if not media.mime.startswith(("audio/", "video/")):
+        raise _damaged(part, media)
+    if not formats.takes("audio", media):
+        media = _encoded_once("audio", media)
     return b'{"type": "input_audio", "input_audio": {"data": "%b", "format": "%b"}}' % (
-        data,
-        form.encode(),
+        base64.b64encode(media.read()),
+        formats.sound_name(media.mime).encode(),
     )
+
+
+def _encoded_once(kind: PartKind, media: Media) -> Media:
+    """A medium in a plain format, encoded once for all requests that send it."""
+    data = _RECENT.get(
+        f"plain {kind} {media.sha256}", lambda: encoded_anew(kind, media).read()
+    )
+    return Media.from_bytes(data)
 
 
 def _file_item(part: Part, name: str) -> bytes:
@@ -206,34 +212,18 @@ def _damaged(part: Part, media: Media) -> CallError:
     )
 
 
-def data_uri(part: Part) -> bytes:
-    """A medium as a JSON string with a data URI; vector drawings become pictures.
-    Raises CallError when it is of another kind, or cannot be drawn."""
+def data_uri(part: Part, formats: Formats | None = None) -> bytes:
+    """A medium as a JSON string with a data URI, encoded anew if its format is not
+    taken. Raises CallError when it is of another kind, or cannot be decoded."""
     media = part.media
     assert media is not None  # checked by the caller
-    mime = media.mime
-    if part.kind in ("image", "video") and not mime.startswith(f"{part.kind}/"):
+    if part.kind in ("image", "video") and not media.mime.startswith(f"{part.kind}/"):
         raise _damaged(part, media)
-    drawn = part.kind == "image" and mime == _DRAWING
-    head = json.dumps(f"data:{'image/png' if drawn else mime};base64,")[:-1].encode()
+    if formats is not None and not formats.takes(part.kind, media):
+        media = _encoded_once(part.kind, media)
+    head = json.dumps(f"data:{media.mime};base64,")[:-1].encode()
 
     def encoded() -> bytes:
-        return b'%b%b"' % (
-            head,
-            base64.b64encode(_drawn(media) if drawn else media.read()),
-        )
+        return b'%b%b"' % (head, base64.b64encode(media.read()))
 
     return _RECENT.get(f"{part.kind} {media.sha256}", encoded)
-
-
-def _drawn(media: Media) -> bytes:
-    """A vector drawing as PNG: servers take no SVG, and its source would reveal
-    more."""
-    from mmeval.decode import image
-
-    out = io.BytesIO()
-    try:
-        image(media).save(out, "PNG")
-    except ContentError as error:
-        raise CallError("bad_request", str(error)) from None
-    return out.getvalue()

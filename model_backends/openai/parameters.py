@@ -10,8 +10,10 @@ from mmeval.model_backends.openai.failures import CallError
 from mmeval.model_backends.openai.settings import OPTIONS, Settings
 from mmeval.records import GenerationParams
 
-AUDIO_FORMATS = ("wav", "mp3", "flac", "opus", "aac")
-"""The formats of sound that can be recognised by their bytes (raw samples cannot)."""
+AUDIO_FORMATS = ("wav", "mp3", "flac", "opus", "aac", "pcm", "pcm16")
+"""The formats of sound; the last two are one, samples without a header, which become a
+WAV."""
+_SAMPLES = ("pcm", "pcm16")
 
 DEFAULT_VOICE = "alloy"
 DEFAULT_AUDIO_FORMAT = "wav"
@@ -55,15 +57,20 @@ def voice(params: GenerationParams) -> str:
 
 
 def audio_format(params: GenerationParams) -> str:
-    """The requested format. Raises CallError for one that cannot be recognised
-    later."""
+    """The requested format, as chats name it. Raises CallError for an unknown one."""
     form = str(params.options.get("audio.format", DEFAULT_AUDIO_FORMAT))
     if form not in AUDIO_FORMATS:
         raise CallError(
             "bad_request",
             f"audio.format={form!r} is none of {', '.join(AUDIO_FORMATS)}",
         )
-    return form
+    return "pcm16" if form in _SAMPLES else form
+
+
+def speech_format(params: GenerationParams) -> str:
+    """The requested format, as speech names it. Raises CallError for an unknown one."""
+    form = audio_format(params)
+    return "pcm" if form in _SAMPLES else form
 
 
 def unsent(

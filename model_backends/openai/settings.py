@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -14,10 +14,17 @@ from urllib.parse import urlsplit
 from mmeval.backend import Capabilities, Limit
 from mmeval.content import PartKind
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
+from mmeval.model_backends.openai.formats import (
+    DEFAULT_FORMATS,
+    DEFAULT_PICTURES,
+    DEFAULT_SOUNDS,
+    Formats,
+)
 
 OFFICIAL_URL = "https://api.openai.com/v1"
 
-EndpointChoice = Literal["chat", "images", "speech", "auto"]
+EndpointChoice = Literal["chat", "images", "speech", "audio", "auto"]
+ImagesDialect = Literal["openai", "openrouter"]
 MaxTokensField = Literal["max_tokens", "max_completion_tokens"]
 ImageDetail = Literal["auto", "low", "high"]
 ResponseFormat = Literal["json_object"]
@@ -26,19 +33,28 @@ INPUT_KINDS = ("text", "code", "image", "audio", "document", "video")
 """The kinds with a field in the interface; ``video`` is the dialect of vLLM and similar
 servers."""
 
-OPTIONS = ("image.size", "image.quality", "audio.voice", "audio.format")
+OPTIONS = (
+    "image.size",
+    "image.quality",
+    "image.background",
+    "image.output_format",
+    "audio.voice",
+    "audio.format",
+)
 """The modality options that some endpoint has a field for."""
 
 _INPUTS_OF: dict[str, tuple[str, ...]] = {
     "chat": INPUT_KINDS,
     "images": ("text", "code", "image"),
     "speech": ("text", "code"),
+    "audio": ("text", "code"),
     "auto": INPUT_KINDS,
 }
 _OUTPUTS_OF: dict[str, tuple[PartKind, ...]] = {
     "chat": ("text", "code", "image", "audio"),
     "images": ("image",),
     "speech": ("audio",),
+    "audio": ("audio",),
     "auto": ("text", "code", "image", "audio"),
 }
 
@@ -64,6 +80,23 @@ class Settings:
     organization: str
     project: str
     api_key: str = field(repr=False)
+    seed_all: bool = False
+    """Whether a seed is sent to the endpoints of pictures and speech too."""
+    stream: bool = False
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    extra_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Headers of the user's own, whose values are secrets."""
+    api_key_header: str = ""
+    query: str = ""
+    formats: Formats = DEFAULT_FORMATS
+    fetch_links: frozenset[str] = frozenset()
+    images_dialect: ImagesDialect = "openai"
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What may stand in no file and no output."""
+        known = (self.api_key, *self.extra_headers.values())
+        return tuple(secret for secret in known if secret)
 
     @property
     def host(self) -> str:
@@ -87,11 +120,25 @@ class Settings:
             "send_seed": self.send_seed,
             "max_tokens_field": self.max_tokens_field,
         }
-        given = {
+        given: dict[str, Any] = {
             "image_response_format": self.image_response_format,
             "image_detail": self.image_detail,
             "response_format": self.response_format,
+            "seed_all": self.seed_all and self.endpoint != "chat",
+            "stream": self.stream,
+            "extra_body": dict(self.extra_body),
+            "extra_headers": sorted(name.lower() for name in self.extra_headers),
+            "api_key_header": self.api_key_header,
+            "query": self.query,
+            "fetch_links": sorted(self.fetch_links),
+            "images_dialect": self.images_dialect
+            if self.images_dialect != "openai"
+            else "",
         }
+        if self.formats.images != DEFAULT_PICTURES:
+            given["image_formats"] = sorted(self.formats.images)
+        if self.formats.sounds != DEFAULT_SOUNDS:
+            given["audio_formats"] = sorted(self.formats.sounds)
         return identity | {name: value for name, value in given.items() if value}
 
 
@@ -106,7 +153,7 @@ def checked_base_url(given: str, argument: str = "base_url") -> str:
     if "@" in url or "?" in url or "#" in url:
         raise UsageError(
             f"{argument} must hold no user name, query or fragment; keys go into "
-            "OPENAI_API_KEY",
+            "OPENAI_API_KEY, a query into the argument query",
             name=argument,
         )
     if "://" not in url:
@@ -133,7 +180,13 @@ def checked_base_url(given: str, argument: str = "base_url") -> str:
             f"{argument}={url!r} is no http address; {advice}", name=argument
         )
     if url.endswith(
-        ("/chat/completions", "/completions", "/images/generations", "/audio/speech")
+        (
+            "/chat/completions",
+            "/completions",
+            "/images/generations",
+            "/audio/speech",
+            "/audio/generate",
+        )
     ):
         advice = "give the part before it, which mostly ends in /v1"
         raise UsageError(
@@ -208,6 +261,7 @@ def capabilities_of(
     inputs: str | Sequence[str],
     outputs: str | Sequence[str],
     max_images: int = 0,
+    formats: Formats | None = None,
 ) -> Capabilities:
     """What an endpoint takes and gives. Raises UnknownNameError for unsupported kinds.
     Inputs are limited to those of the endpoint, and to ``max_images`` pictures (0: any
@@ -229,10 +283,16 @@ def capabilities_of(
         "interleaved" if len(set(given) - {"code"}) > 1 else "single"
     )
     own = Capabilities.of(taken, given, mode)
-    if max_images and "image" in taken:
-        own = replace(own, inputs={**own.inputs, "image": Limit(max_items=max_images)})
+    limits: dict[PartKind, Limit] = dict(own.inputs)
+    if max_images and "image" in limits:
+        limits["image"] = Limit(max_items=max_images)
+    for kind, limit in limits.items():
+        limits[kind] = replace(limit, formats=(formats or DEFAULT_FORMATS).mimes(kind))
     return replace(
-        own, declarable=frozenset(_OUTPUTS_OF[endpoint]), options=frozenset(OPTIONS)
+        own,
+        inputs=limits,
+        declarable=frozenset(_OUTPUTS_OF[endpoint]),
+        options=frozenset(OPTIONS),
     )
 
 

@@ -1,23 +1,40 @@
-"""The endpoint ``audio/speech``: a text read aloud."""
+"""``audio/speech``: a text read aloud; ``audio/generate``: sounds and music from
+words."""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
-from mmeval.content import Interleaved, Media
+from mmeval.content import Media
+from mmeval.content.media_type import SNIFF_BYTES, sniff_mime
 from mmeval.model_backends.openai import parameters
+from mmeval.model_backends.openai.answer import AnswerReader
+from mmeval.model_backends.openai.events import DONE, events, is_stream
 from mmeval.model_backends.openai.failures import CallError, bad_reply
+from mmeval.model_backends.openai.links import Links
 from mmeval.model_backends.openai.messages import words
-from mmeval.model_backends.openai.reply import json_object
+from mmeval.model_backends.openai.own_fields import merged
+from mmeval.model_backends.openai.reply import json_object, usage
+from mmeval.model_backends.openai.samples import (
+    SAMPLES_TYPE,
+    is_samples_type,
+    joined_base64,
+)
+from mmeval.model_backends.openai.server_errors import error_in_body, reported
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.transport import Outgoing, Received
 from mmeval.records import Request, Response
 
-PATH = "audio/speech"
+SPEECH = "audio/speech"
+SOUNDS = "audio/generate"
 
 
 class SpeechEndpoint:
-    """Requests and replies of ``audio/speech``; no seed, the server draws repeats."""
+    """Requests and replies of ``audio/speech``. A seed is sent on request alone: the
+    official server refuses the field."""
+
+    path = SPEECH
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -25,31 +42,104 @@ class SpeechEndpoint:
     def encode(self, request: Request) -> Outgoing:
         """The encoded request: all text to read aloud; system messages say how.
         Raises CallError for any input but text."""
-        fields = {
-            "model": self._settings.model,
+        return Outgoing(self.path, json.dumps(self._fields(request)).encode())
+
+    def _fields(self, request: Request) -> dict[str, Any]:
+        own = self._settings
+        fields: dict[str, Any] = {
+            "model": own.model,
             "input": _text(request, system=False),
             "voice": parameters.voice(request.params),
-            "response_format": parameters.audio_format(request.params),
+            "response_format": parameters.speech_format(request.params),
         }
         instructions = _text(request, system=True)
         if instructions:
             fields["instructions"] = instructions
-        return Outgoing(PATH, json.dumps(fields).encode())
+        if own.seed_all:
+            fields["seed"] = request.seed
+        if own.stream:
+            fields["stream_format"] = "sse"
+        return merged(fields, own.extra_body)
 
-    def decode(self, received: Received, request: Request) -> Response:
+    def decode(
+        self, received: Received, request: Request, links: Links | None = None
+    ) -> Response:
         """The sound of a reply. Raises CallError ``bad_reply`` without one."""
-        if received.body.startswith(b"{"):
-            json_object(received.body)  # raises the reported error
-        sound = Media.from_bytes(received.body)
-        if sound.kind != "audio":
-            raise bad_reply(
-                f"the server's answer is no sound but {len(received.body)} bytes of "
-                f"{sound.mime}"
-            )
+        data: dict[str, Any] = {}
+        if is_stream(received.body, received.content_type):
+            body, data = _whole_sound(received)
+        else:
+            body = received.body
+            if body.startswith(b"{"):
+                json_object(body)  # raises the reported error
+        mime = received.content_type
+        if not is_samples_type(mime) and self._asks_for_samples(request):
+            mime = SAMPLES_TYPE
+        _check(body, mime)
+        reader = AnswerReader(request.wants, links, mime)
+        reader.sound(body, mime)
+        output = reader.answer()
+        unsent = parameters.unsent(request.params, self.path, sampled=False)
         return Response(
-            output=Interleaved.from_reply("", [sound]),
+            output=output,
+            usage=usage(data),
             latency=received.latency,
-            warnings=parameters.unsent(request.params, PATH, sampled=False),
+            warnings=(*reader.warnings, *unsent),
+        )
+
+    def _asks_for_samples(self, request: Request) -> bool:
+        """Whether samples without a header were asked for; they come in streams too."""
+        form = self._settings.extra_body.get("response_format")
+        form = form or parameters.speech_format(request.params)
+        return form == "pcm" or self._settings.stream
+
+
+class SoundsEndpoint(SpeechEndpoint):
+    """Requests and replies of ``audio/generate``, the interface of vLLM-Omni."""
+
+    path = SOUNDS
+
+    def _fields(self, request: Request) -> dict[str, Any]:
+        own = self._settings
+        texts = [_text(request, system=True), _text(request, system=False)]
+        fields: dict[str, Any] = {
+            "model": own.model,
+            "input": "\n\n".join(text for text in texts if text),
+            "response_format": parameters.speech_format(request.params),
+        }
+        if own.send_seed:
+            fields["seed"] = request.seed
+        return merged(fields, own.extra_body)
+
+
+def _whole_sound(received: Received) -> tuple[bytes, dict[str, Any]]:
+    """The bytes of a streamed sound, and its last event. Raises CallError for an error
+    in the stream, and ``connection`` for a stream without its end."""
+    pieces: list[str] = []
+    for event in events(received.body):
+        row = event.json() or {}
+        error = reported(row)
+        if error is not None or event.name == "error":
+            raise error_in_body(error or row or event.data)
+        audio = row.get("audio") or row.get("delta")
+        if isinstance(audio, str):
+            pieces.append(audio)
+        kind = str(row.get("type") or event.name)
+        if kind.endswith(".done") or event.data.strip() == DONE:
+            return joined_base64(pieces), row
+    reason = received.lost or "it is cut"
+    raise CallError("connection", f"the stream of the sound has no end ({reason})")
+
+
+def _check(body: bytes, mime: str) -> None:
+    """Raises CallError for bytes that are neither a sound nor samples of one."""
+    known = sniff_mime(body[:SNIFF_BYTES], size=len(body))
+    is_sound = Media.from_bytes(body).kind == "audio"
+    is_text = known.startswith(("text/", "image/")) or known == "application/pdf"
+    may_be_samples = is_samples_type(mime) or mime.lower().startswith("audio/")
+    if not body or not (is_sound or (may_be_samples and not is_text)):
+        raise bad_reply(
+            f"the server's answer is no sound but {len(body)} bytes of {known}"
         )
 
 

@@ -9,10 +9,22 @@ import ssl
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urljoin
 
 from mmeval import __version__
-from mmeval.model_backends.openai.addresses import Address, Addresses
-from mmeval.model_backends.openai.failures import CallError, bad_reply, without_key
+from mmeval.content import Media
+from mmeval.model_backends.openai.addresses import (
+    Address,
+    Addresses,
+    environment_proxy,
+)
+from mmeval.model_backends.openai.events import EVENT_STREAM, has_ended
+from mmeval.model_backends.openai.failures import (
+    CallError,
+    bad_reply,
+    without_secrets,
+)
+from mmeval.model_backends.openai.links import Links, is_named
 from mmeval.model_backends.openai.settings import Settings
 
 if TYPE_CHECKING:
@@ -29,25 +41,43 @@ a reply waits for room."""
 HELD_BYTES = 2**29
 """Of the large replies that are read and decoded at once; one is always let through,
 whatever its size."""
+SILENCE_SECONDS = 300.0
+"""A stream that sends nothing for so long has ended, or sooner by its timeout."""
+LAST_SECONDS = 1.0
+"""How long the end of a connection is waited for after the last event of a stream: a
+connection that ends is used again."""
+STREAM_ROOM = 2**24
+"""Of a large stream, the room that it waits for; what exceeds it is counted only."""
+_TAIL = 64
+"""Bytes at the end of a stream in which its last event is looked for."""
+MAX_REDIRECTS = 5
 
 
 class Outgoing(NamedTuple):
-    """An encoded request: the path below ``base_url`` and the body."""
+    """An encoded request: the path below ``base_url`` and the body. ``notes`` state
+    what is not sent as it is."""
 
     path: str
     body: bytes
     content_type: str = "application/json"
+    notes: tuple[str, ...] = ()
 
 
 class Received(NamedTuple):
     """A received reply. ``latency`` is in seconds, from sending to the last byte.
-    ``held`` is the room that its body takes until it is released."""
+    ``held`` is the room that its body takes until it is released, ``lost`` why the end
+    of a stream did not come."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
     latency: float
     held: int = 0
+    lost: str = ""
+
+    @property
+    def content_type(self) -> str:
+        return self.headers.get("Content-Type", "")
 
 
 class Room:
@@ -77,13 +107,18 @@ class Transport:
 
         self._aiohttp: Any = aiohttp
         self._settings = settings
-        self._addresses = Addresses((settings.base_url, *settings.replicas))
+        self._addresses = Addresses(
+            (settings.base_url, *settings.replicas), settings.query
+        )
+        self.base_url = settings.base_url
+        self._secrets = settings.secrets
         self._session: aiohttp.ClientSession | None = None
         self._room = Room(HELD_BYTES)
 
     def move_to(self, base_url: str) -> None:
         """Send what follows to another address."""
-        self._addresses = Addresses((base_url,))
+        self._addresses = Addresses((base_url,), self._settings.query)
+        self.base_url = base_url
 
     async def post(self, outgoing: Outgoing, key: str = "") -> Received:
         """The reply with any status, of the first address that can be reached. Raises
@@ -127,7 +162,11 @@ class Transport:
                 allow_redirects=False,
                 proxy=address.proxy,
             )
-            received = await self._read(response)
+            lost = ""
+            if response.headers.get("Content-Type", "").startswith(EVENT_STREAM):
+                received, lost = await self._read_stream(response)
+            else:
+                received = await self._read(response)
         except (
             self._aiohttp.ClientConnectorError,
             self._aiohttp.ConnectionTimeoutError,
@@ -142,8 +181,8 @@ class Transport:
         latency = time.perf_counter() - started
         held = len(received) if len(received) >= LARGE_BODY else 0
         # the server may echo its request
-        clean = without_key(received, self._settings.api_key)
-        return Received(response.status, response.headers, clean, latency, held)
+        clean = without_secrets(received, self._secrets)
+        return Received(response.status, response.headers, clean, latency, held, lost)
 
     def release(self, received: Received) -> None:
         """State that a reply's body is not needed any more, which makes room for
@@ -214,6 +253,102 @@ class Transport:
             if taken:
                 self._room.free(taken - total)
 
+    async def _read_stream(self, response: aiohttp.ClientResponse) -> tuple[bytes, str]:
+        """The bytes of a stream of events, and why its end did not come, if so: what
+        has come may be whole without it."""
+        most, lost = self._settings.max_reply_bytes, ""
+        patience = min(self._settings.timeout, SILENCE_SECONDS)
+        pieces, total, taken, tail = [], 0, 0, b""
+        try:
+            while True:
+                limit = asyncio.timeout(patience)
+                try:
+                    async with limit:
+                        piece = await response.content.readany()
+                except TimeoutError:
+                    if not limit.expired():
+                        raise  # the time for the whole call is over
+                    lost = f"nothing came for {patience:g} s"
+                    break
+                except (self._aiohttp.ClientError, OSError) as error:
+                    lost = str(error) or type(error).__name__
+                    break
+                if not piece:
+                    response.release()
+                    break
+                total += len(piece)
+                if total > most:
+                    raise self._too_large()
+                pieces.append(piece)
+                tail = (tail + piece)[-_TAIL:]
+                if b"[DONE]" in tail and has_ended(tail):
+                    patience = min(patience, LAST_SECONDS)
+                if not taken and total >= LARGE_BODY:
+                    await self._room.take(STREAM_ROOM)
+                    taken = STREAM_ROOM
+            return b"".join(pieces), lost
+        except BaseException:
+            total = 0
+            raise
+        finally:
+            response.close()
+            if taken:
+                self._room.free(taken - total)
+
+    async def fetch(self, links: Links) -> None:
+        """Fetch the links of a reply that the user allows: without the key, without
+        headers of the user's own, and from the named hosts alone."""
+        http = self._aiohttp
+        async with http.ClientSession(
+            cookie_jar=http.DummyCookieJar(),
+            headers={
+                "User-Agent": f"mmeval/{__version__}",
+                "Accept-Encoding": "identity",
+            },
+            timeout=http.ClientTimeout(total=self._settings.timeout),
+        ) as session:
+            for url in links.wanted:
+                if url not in links.fetched:
+                    links.fetched[url] = await self._fetched(session, url, links)
+
+    async def _fetched(
+        self, session: aiohttp.ClientSession, url: str, links: Links
+    ) -> Media | str:
+        """The medium of a link, or why there is none."""
+        try:
+            for _ in range(MAX_REDIRECTS + 1):
+                medium, url = await self._medium_or_target(session, url)
+                if medium is not None:
+                    return medium
+                if not is_named(url, links.hosts):
+                    return "it leads to a host that fetch_links does not name"
+        except CallError as error:
+            return error.text
+        except TimeoutError:
+            return f"no whole answer within {self._settings.timeout:g} s"
+        except (self._aiohttp.ClientError, OSError, ValueError) as error:
+            return f"it cannot be fetched ({error or type(error).__name__})"
+        return f"more than {MAX_REDIRECTS} redirects"
+
+    async def _medium_or_target(
+        self, session: aiohttp.ClientSession, url: str
+    ) -> tuple[Media | None, str]:
+        """The medium at an address, or where it is redirected to."""
+        async with session.get(
+            url, allow_redirects=False, proxy=environment_proxy(url)
+        ) as response:
+            if 300 <= response.status < 400:
+                return None, urljoin(url, response.headers.get("Location", ""))
+            if response.status != 200:
+                raise bad_reply(f"HTTP {response.status}")
+            data = await self._read_pieces(response, response.content_length)
+            # nobody waits for the end of its decoding
+            if len(data) >= LARGE_BODY:
+                self._room.free(len(data))
+            if not data:
+                raise bad_reply("it is empty")
+            return Media.from_bytes(data), url
+
     def _too_large(self) -> CallError:
         limit = self._settings.max_reply_bytes
         return bad_reply(
@@ -264,6 +399,15 @@ def _headers(settings: Settings) -> dict[str, str]:
         "Accept-Encoding": "identity",
         "OpenAI-Organization": settings.organization,
         "OpenAI-Project": settings.project,
-        "Authorization": f"Bearer {settings.api_key}" if settings.api_key else "",
     }
-    return {name: value for name, value in headers.items() if value}
+    if settings.api_key and settings.api_key_header:
+        headers[settings.api_key_header] = settings.api_key
+    elif settings.api_key:
+        headers["Authorization"] = f"Bearer {settings.api_key}"
+    given = {name.lower() for name in settings.extra_headers}
+    plain = {
+        name: value
+        for name, value in headers.items()
+        if value and name.lower() not in given
+    }
+    return {**plain, **settings.extra_headers}

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from mmeval.errors import MissingDataError
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles
 from mmeval.model_backends.openai import OpenAIBackend
+from mmeval.model_backends.openai.formats import DEFAULT_PICTURES, DEFAULT_SOUNDS
 from mmeval.model_backends.openai.settings import (
     EndpointChoice,
     ImageDetail,
@@ -62,12 +63,17 @@ class ServerBackend(OpenAIBackend):
         max_images: int = 0,
         endpoint: EndpointChoice = "chat",
         timeout: float = 600,
-        send_seed: bool = True,
+        send_seed: bool | None = None,
         max_tokens_field: MaxTokensField = "max_tokens",
         image_response_format: str = "",
         image_detail: ImageDetail | None = None,
         response_format: ResponseFormat | None = None,
         max_reply_bytes: int = 2**28,
+        stream: bool = False,
+        extra_body: Mapping[str, Any] | None = None,
+        image_formats: str = "+".join(DEFAULT_PICTURES),
+        audio_formats: str = "+".join(DEFAULT_SOUNDS),
+        fetch_links: str = "",
     ) -> None:
         folder = Path(pretrained).expanduser()
         if not pretrained or (
@@ -95,6 +101,11 @@ class ServerBackend(OpenAIBackend):
             image_detail=image_detail,
             response_format=response_format,
             max_reply_bytes=max_reply_bytes,
+            stream=stream,
+            extra_body=extra_body,
+            image_formats=image_formats,
+            audio_formats=audio_formats,
+            fetch_links=fetch_links,
         )
         given: dict[str, Any] = {
             "revision": revision,

@@ -11,7 +11,7 @@ import pytest
 from mmeval.dataset.contract import Dataset, DataSource
 from mmeval.dataset.loaders import interleaved
 from mmeval.errors import MmevalError
-from mmeval.model_backends.openai.reply import medium
+from mmeval.model_backends.openai.answer import AnswerReader
 from mmeval.task.build import build
 from mmeval.task.data import bundled_folder
 from mmeval.task.file import parse_task
@@ -92,6 +92,12 @@ def unim_records(data: Path, name: str) -> str:
     return samples(data, unim.load)
 
 
+def in_a_reply(_data: Path, name: str) -> str:
+    reader = AnswerReader()
+    reader.picture({"image_url": {"url": name}})
+    return str([medium.read() for medium in reader.answer().media()])
+
+
 def mmmg_medium(data: Path, name: str) -> str:
     (data / "image" / "a_0.png").symlink_to(data.parent / "out" / "secret.png")
     (data / "a.jsonl").write_text(
@@ -164,7 +170,7 @@ READERS: dict[str, Callable[[Path, str], str]] = {
     ),
     **{
         "prompt": judge_prompt,
-        "reply": lambda data, name: str(medium({"image_url": {"url": name}}).read()),
+        "reply": in_a_reply,
     },
 }
 

@@ -284,3 +284,18 @@ def test_a_text_that_nobody_means_is_named_once(
 def test_a_text_with_brackets_may_be_meant(tmp_path: Path, text: str) -> None:
     found = findings(tmp_path, "", named(note=text))
     assert [finding for finding in found if finding.check == "texts"] == []
+
+
+def test_media_of_prompts_that_most_servers_do_not_take_are_counted(
+    tmp_path: Path,
+) -> None:
+    files = {"a.flac": tiny_media.sound("flac"), "b.bmp": tiny_media.picture("BMP")}
+    media = {"audio1": "a.flac", "image1": "b.bmp"}
+    row = {**PLAIN, "input": "<<audio1>> <<image1>>", "media": media}
+    write_files(tmp_path, {"t.yaml": task("t", "dataset_path: rows\n")})
+    write_rows(tmp_path / "rows", row)
+    for name, content in files.items():
+        (tmp_path / "rows" / name).write_bytes(content)
+    tally = CheckTally()
+    list(check(["t"], [tmp_path], tally=tally))
+    assert tally.reencoded == {"audio/flac as WAV": 1, "image/bmp as PNG": 1}

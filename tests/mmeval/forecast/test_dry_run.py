@@ -9,7 +9,7 @@ import pytest
 from mmeval.agent.answer import AgentProgram
 from mmeval.agent.contract import agent
 from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved
+from mmeval.content.parts import Interleaved, media_part
 from mmeval.errors import IdentityChangedError, MissingError, UsageError
 from mmeval.forecast.dry_run import forecast
 from mmeval.forecast.estimate import Load
@@ -36,6 +36,7 @@ from tests.support.toy import (
     three_turns,
 )
 
+MIDI = b"MThd\0\0\0\x06\0\0\0\1\0\1"
 JUDGE = {"judge": BackendSpec("toy", {"model": "judge"})}
 
 
@@ -264,6 +265,20 @@ def test_media_are_weighed_by_their_files_and_not_read(tmp_path: Path) -> None:
         tmp_path, task(rows=[with_picture(tmp_path / "large.png"), *samples(1)])
     )
     assert load(found).media_bytes == 10 * 2**30
+
+
+def test_media_in_formats_that_are_not_taken_are_counted(tmp_path: Path) -> None:
+    rows = []
+    for name, content in (("a.flac", tiny_media.sound("flac")), ("b.mid", MIDI)):
+        (tmp_path / name).write_bytes(content)
+        part = media_part(Media.from_path(tmp_path / name), "audio")
+        rows.append(Sample(name, (user("hear", part),)))
+    local = {"model": "m", "base_url": "http://localhost:9/v1"}
+    [found] = ahead(tmp_path, task(rows=rows), model=BackendSpec("openai", local)).tasks
+    assert dict(found.reencoded) == {"audio/flac as WAV to the model": 1}
+    assert [problem.endswith("decoded as sound") for problem in found.problems] == [
+        True
+    ]
 
 
 def test_dollars_are_those_of_the_prices_for_what_is_estimated(tmp_path: Path) -> None:

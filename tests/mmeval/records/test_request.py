@@ -130,3 +130,26 @@ def test_the_options_of_one_modality_lack_its_prefix() -> None:
     )
     assert params.options_of("image") == {"size": "8x8", "quality": "low"}
     assert (params.options_of("3d"), params.options_of("audio")) == ({"faces": 9}, {})
+
+
+@pytest.mark.parametrize("none", [None, "none"])
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        ({"temperature": 0.5}, "temperature"),
+        ({"temperature": 0.5, "do_sample": False}, "temperature"),
+        ({"max_gen_toks": 64}, "max_new_tokens"),
+        ({"until": ["x"]}, "stop"),
+        ({"top_p": 0.9}, "top_p"),
+    ],
+)
+def test_none_leaves_out_what_a_task_gives(
+    values: dict[str, object], name: str, none: object
+) -> None:
+    assert GenerationParams.from_mapping({**values, name: none}).to_json() == {}
+
+
+def test_none_of_a_role_leaves_out_what_its_calls_give() -> None:
+    given = GenerationParams(temperature=0.5, max_tokens=64, stop=("x",))
+    over = GenerationParams.from_mapping({"temperature": None, "until": None})
+    assert given.overlaid(over) == GenerationParams(max_tokens=64)

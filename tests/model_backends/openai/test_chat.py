@@ -112,7 +112,7 @@ def test_an_answer_carries_its_text_usage_latency_model_and_reason() -> None:
         received({"message": {"content": "x"}, "finish_reason": reason}).finish_reason
         for reason in reasons
     ]
-    assert found == ["stop", "length", "length", "content_filter", "stop", "stop"]
+    assert found == ["stop", "length", "length", "refused", "stop", "stop"]
 
 
 def text(words: str) -> dict[str, str]:
@@ -169,26 +169,42 @@ def test_reasoning_is_hidden_media_arrive_unchanged_and_a_sound_may_be_a_choice_
 
 
 UNREADABLE: list[Any] = [
-    "x",
-    {"role": "assistant"},
     {"content": 5},
     {"content": [5]},
     {"content": [{"type": "widget"}]},
-    {"content": "x", "images": "y"},
-    {"content": "x", "images": ["https://cdn/x.png"]},
-    {"content": "x", "audio": {"transcript": "t"}},
+    {"content": None, "images": ["damaged!"]},
 ]
 
 
 @pytest.mark.parametrize(
     "choices",
-    [[], [None], [{}], *([{"message": message}] for message in UNREADABLE)],
+    [[], [None], *([{"message": message}] for message in UNREADABLE)],
     ids=str,
 )
 def test_an_answer_that_cannot_be_read_is_a_bad_reply(choices: list[Any]) -> None:
     with pytest.raises(CallError) as caught:
         received(*choices)
     assert caught.value.kind == "bad_reply"
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [{}, {"message": None}, {"message": {"role": "assistant"}}],
+    ids=str,
+)
+def test_a_choice_without_a_message_is_an_answer_of_no_part(
+    choice: dict[str, Any],
+) -> None:
+    response = received({**choice, "finish_reason": "length"})
+    assert (shape(response), response.finish_reason) == ([], "length")
+
+
+def test_what_cannot_be_read_beside_a_text_is_left_out_with_a_warning() -> None:
+    response = received({"message": {"content": "x", "images": "y"}})
+    assert (shape(response), response.warnings) == (
+        ["x"],
+        ("left out of the answer: image that cannot be decoded (1 bytes)",),
+    )
 
 
 def test_media_that_chat_cannot_carry_are_a_warning_and_an_error_inside_a_choice_is_one_of_the_server() -> (

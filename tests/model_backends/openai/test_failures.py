@@ -9,13 +9,20 @@ from mmeval.model_backends.openai.failures import (
     MAX_MESSAGE_CHARS,
     REDACTED,
     CallError,
+    RefusedError,
+    redacted,
+)
+from mmeval.model_backends.openai.server_errors import (
     error_in_body,
     http_error,
-    redacted,
     retry_after,
 )
 
 KEY = "key-0123456789-abcdef"
+
+
+def kind_of(error: CallError | RefusedError) -> str:
+    return error.kind if isinstance(error, CallError) else "refused"
 
 
 def body(**error: Any) -> bytes:
@@ -63,9 +70,8 @@ PAY = body(message="pay", type="insufficient_quota")
 def test_a_status_has_its_kind_of_error(
     kind: str, replies: list[tuple[int, bytes]]
 ) -> None:
-    assert {http_error(status, {}, content).kind for status, content in replies} == {
-        kind
-    }
+    found = {kind_of(http_error(status, {}, content)) for status, content in replies}
+    assert found == {kind}
 
 
 @pytest.mark.parametrize(
@@ -103,7 +109,7 @@ def test_an_error_has_its_kind_and_advice_where_the_user_can_mend_it() -> None:
         {"code": "server_error", "message": "oops"},
         "oops",
     ]
-    assert [error_in_body(error).kind for error in errors] == [
+    assert [kind_of(error_in_body(error)) for error in errors] == [
         "rate_limit",
         "server",
         "server",
@@ -152,11 +158,107 @@ def test_retry_after_is_seconds_or_a_date_and_carried_by_the_error() -> None:
         "Tue, 31 Dec 2024 23:59:00 GMT": 0.0,
     }
     for value, seconds in {**given, **dates}.items():
-        assert (value, retry_after({"Retry-After": value}, now)) == (value, seconds)
-    assert [
-        http_error(429, headers, b"").retry_after
-        for headers in ({"Retry-After": "3"}, {})
-    ] == [3.0, None]
+        assert (value, retry_after({"Retry-After": value}, now=now)) == (value, seconds)
+    for headers, seconds in (({"Retry-After": "3"}, 3.0), ({}, None)):
+        error = http_error(429, headers, b"")
+        assert isinstance(error, CallError)
+        assert error.retry_after == seconds
+
+
+WORDS = body(message="Please try again in 1m2s.")
+RESET = {
+    "x-ratelimit-remaining-requests": "0",
+    "x-ratelimit-reset-requests": "20ms",
+    "x-ratelimit-remaining-tokens": "5",
+    "x-ratelimit-reset-tokens": "6m0s",
+}
+INFO = json.dumps(
+    {"error": {"message": "x", "details": [{"retryDelay": "1.5s"}]}}
+).encode()
+
+
+@pytest.mark.parametrize(
+    ("headers", "content", "seconds"),
+    [
+        ({"retry-after-ms": "20", "Retry-After": "9"}, WORDS, 0.02),
+        ({"Retry-After": "9", **RESET}, WORDS, 9.0),
+        (RESET, WORDS, 0.02),
+        ({}, INFO, 1.5),
+        ({}, WORDS, 62.0),
+    ],
+    ids=["milliseconds", "Retry-After", "reset", "RetryInfo", "words"],
+)
+def test_the_seconds_to_wait_are_those_of_the_first_that_states_them(
+    headers: dict[str, str], content: bytes, seconds: float
+) -> None:
+    error = http_error(429, headers, content)
+    assert isinstance(error, CallError)
+    assert error.retry_after == pytest.approx(seconds)
+
+
+REFUSALS: list[tuple[int, dict[str, Any]]] = [
+    (400, {"code": "content_filter"}),
+    (400, {"innererror": {"code": "ResponsibleAIPolicyViolation"}}),
+    (400, {"code": "content_policy_violation"}),
+    (400, {"code": "moderation_blocked"}),
+    (400, {"code": "invalid_prompt", "message": "flagged by our usage policy"}),
+    (400, {"code": "data_inspection_failed"}),
+    (403, {"message": "flagged", "metadata": {"reasons": ["violence"]}}),
+    (400, {"message": "Your request was rejected by the safety system."}),
+]
+
+
+@pytest.mark.parametrize(("status", "error"), REFUSALS, ids=str)
+def test_a_moderation_is_a_refusal(status: int, error: dict[str, Any]) -> None:
+    assert kind_of(http_error(status, {}, body(**error))) == "refused"
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "error"),
+    [
+        ("too_long", 500, {"message": "exceeds the available context size"}),
+        ("too_long", 429, {"message": "Request too large for m: Limit 3, ..."}),
+        ("too_long", 429, {"message": "Limit 30,000, Requested 50,000."}),
+        ("rate_limit", 429, {"message": "Limit 30,000, Requested 5,000."}),
+        ("too_long", 400, {"message": "input token count (5) exceeds the maximum"}),
+        ("bad_request", 400, {"code": "invalid_prompt", "message": "it is empty"}),
+        ("auth", 400, {"details": [{"reason": "API_KEY_INVALID"}], "message": "x"}),
+        ("auth", 429, {"code": "billing_hard_limit_reached"}),
+        ("timeout", 504, {"message": "upstream"}),
+    ],
+)
+def test_errors_that_cannot_pass_are_not_repeated(
+    kind: str, status: int, error: dict[str, Any]
+) -> None:
+    assert kind_of(http_error(status, {}, body(**error))) == kind
+
+
+@pytest.mark.parametrize("status", [402, 503])
+def test_a_server_that_says_when_is_asked_again_then(status: int) -> None:
+    assert kind_of(http_error(status, {"Retry-After": "2"}, b"")) == "rate_limit"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b'[{"error": {"message": "no field seed", "status": "X"}}]', "no field seed"),
+        (
+            b'{"detail": [{"loc": ["body", "top_p"], "msg": "is too large"}]}',
+            "top_p: is too large",
+        ),
+        (
+            b'{"error": {"message": "Provider error", "metadata": '
+            b'{"raw": "{\\"error\\": {\\"message\\": \\"no seed\\"}}"}}}',
+            "Provider error; no seed",
+        ),
+        (b'data: {"error": {"message": "busy"}}\n\n', "busy"),
+        (b'{"error": {"reason": "busy", "load": 7}}', "busy"),
+    ],
+)
+def test_a_message_is_in_plain_words(content: bytes, words: str) -> None:
+    text = http_error(418, {}, content).text
+    assert words in text
+    assert not set("{[]}") & set(text)
 
 
 def test_no_key_stays_in_a_message_which_is_cut_after_they_are_gone() -> None:
@@ -166,16 +268,20 @@ def test_no_key_stays_in_a_message_which_is_cut_after_they_are_gone() -> None:
         "sk-something",
     )
     for text in (f"the key: {KEY}", *bearer):
-        clean = redacted(text, KEY)
+        clean = redacted(text, [KEY])
         assert (REDACTED in clean, KEY in clean, "something" in clean) == (
             True,
             False,
             False,
         )
-    assert redacted("x" * 490 + KEY + "y" * 100, KEY) == "x" * 490 + REDACTED + "..."
-    assert redacted("x" * 500, KEY) == "x" * 500
-    assert redacted("x" * 501, KEY) == "x" * 500 + "..."
-    assert (redacted("abc", "abc"), redacted("abcd", "abcd"), MAX_MESSAGE_CHARS) == (
+    assert redacted("x" * 490 + KEY + "y" * 100, [KEY]) == "x" * 490 + REDACTED + "..."
+    assert redacted("x" * 500, [KEY]) == "x" * 500
+    assert redacted("x" * 501, [KEY]) == "x" * 500 + "..."
+    assert (
+        redacted("abc", ["abc"]),
+        redacted("abcd", ["abcd"]),
+        MAX_MESSAGE_CHARS,
+    ) == (
         "abc",
         REDACTED,
         500,

@@ -1,5 +1,6 @@
 import email.parser
 import email.policy
+import json
 from email.message import EmailMessage
 from typing import Any
 
@@ -159,35 +160,80 @@ def test_a_form_that_is_sent_again_under_its_key_has_the_same_bytes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "named"),
-    [(medium(WAV), "audio"), (Media(data=PNG, mime="image/png\r\nX-Evil: 1"), "MIME")],
+    ("given", "kind", "named"),
+    [
+        (medium(WAV), "unsupported", "audio"),
+        (Media(data=PNG, mime="image/png\r\nX-Evil: 1"), "bad_request", "X-Evil"),
+    ],
     ids=["sound", "hostile mime type"],
 )
-def test_input_that_is_no_picture_or_claims_a_header_is_unsupported(
-    given: Media, named: str
+def test_input_that_is_no_picture_or_claims_a_header_is_not_sent(
+    given: Media, kind: str, named: str
 ) -> None:
     error = failure(
         "http://localhost:1/v1",
         request("x", given, wants=("image",)),
         endpoint="images",
     )
-    assert (error.kind, named in error.message) == ("unsupported", True)
+    assert (error.kind, named in error.message) == (kind, True)
+
+
+DRAW = request("x", wants=("image",))
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("body", "kind"),
     [
-        {"data": []},
-        {"data": None},
-        {},
-        {"data": [{"url": "https://cdn/x.png"}]},
-        {"data": [{"b64_json": "QUJD!"}]},
+        pytest.param({"data": None}, "bad_reply", id="null"),
+        pytest.param({}, "bad_reply", id="no data"),
+        pytest.param({"data": [{"b64_json": "QUJD!"}]}, "bad_reply", id="damaged"),
+        pytest.param(
+            {"data": [{"url": "https://cdn/x.png"}]}, "unsupported", id="link"
+        ),
     ],
-    ids=["no pictures", "null", "no data", "link", "damaged"],
 )
-def test_a_reply_without_a_picture_is_a_bad_reply(body: dict[str, object]) -> None:
+def test_a_reply_without_a_picture_is_an_error(
+    body: dict[str, object], kind: str
+) -> None:
     with ScriptedServer(Scripted(body)) as server:
-        assert (
-            failure(server.url, request("x", wants=("image",)), endpoint="images").kind
-            == "bad_reply"
-        )
+        assert failure(server.url, DRAW, endpoint="images").kind == kind
+
+
+def test_an_empty_list_of_pictures_is_an_answer_with_a_warning() -> None:
+    with ScriptedServer(Scripted({"data": []})) as server:
+        response = generate(server.url, DRAW, endpoint="images")
+    assert response.output is not None
+    assert (response.output.parts, len(response.warnings)) == ((), 1)
+
+
+@pytest.mark.parametrize(("given", "sent"), [(None, False), (True, True)])
+def test_a_seed_is_sent_to_pictures_only_on_request(
+    given: bool | None, sent: bool
+) -> None:
+    with ScriptedServer(PICTURE) as server:
+        generate(server.url, DRAW, endpoint="images", send_seed=given)
+    assert ("seed" in server.seen[0].json) is sent
+
+
+def test_pictures_of_openrouter_are_asked_for_in_its_dialect() -> None:
+    asked = request("blue", medium(PNG), wants=("image",))
+    with ScriptedServer(PICTURE) as server:
+        generate(server.url, asked, endpoint="images", images_dialect="openrouter")
+    assert server.seen[0].path == "/v1/images"
+    assert server.seen[0].json["input_references"] == [
+        {"type": "image_url", "image_url": {"url": data_uri(PNG, "image/png")}}
+    ]
+
+
+def test_partial_pictures_of_a_stream_are_no_parts() -> None:
+    drawn = data_uri(PNG, "").partition(",")[2]
+    rows = [
+        {"type": "image_generation.partial_image", "b64_json": "AAAA"},
+        {"type": "image_generation.completed", "b64_json": drawn},
+    ]
+    body = "".join(f"data: {json.dumps(row)}\n\n" for row in rows).encode()
+    stream = Scripted(body, headers={"Content-Type": "text/event-stream"})
+    with ScriptedServer(stream) as server:
+        response = generate(server.url, DRAW, endpoint="images", stream=True)
+    assert response.output is not None
+    assert [part.media for part in response.output.parts] == [Media.from_bytes(PNG)]

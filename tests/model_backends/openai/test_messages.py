@@ -109,8 +109,9 @@ def test_a_document_or_a_drawing_goes_as_its_words_or_its_picture() -> None:
     head, _, data = row["content"][0]["image_url"]["url"].partition(",")
     assert head == "data:image/png;base64"
     assert Media.from_bytes(base64.b64decode(data)).mime == "image/png"
-    [row] = encoded(user(text_part("x"), Media(data=PNG, mime='image/png","x":"')))
-    assert list(row["content"][1]["image_url"]) == ["url"]
+    hostile = Media(data=b"frames", mime='video/mp4","x":"')
+    [row] = encoded(user(text_part("x"), hostile))
+    assert list(row["content"][1]["video_url"]) == ["url"]
 
 
 def test_media_of_an_answer_move_to_the_next_user_message_or_one_of_their_own() -> None:
@@ -145,9 +146,9 @@ FOREIGN = b'<svg xmlns="http://www.w3.org/2000/svg"><foreignObject/></svg>'
         pytest.param(
             media_part(medium(FLAC)),
             INPUTS,
-            "unsupported",
-            "audio/flac",
-            id="audio format",
+            "bad_request",
+            "cannot be decoded",
+            id="damaged sound of another format",
         ),
         pytest.param(media_part(medium(GLB)), INPUTS, "unsupported", "3d", id="mesh"),
         pytest.param(

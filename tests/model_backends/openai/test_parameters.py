@@ -7,6 +7,7 @@ from mmeval.model_backends.openai.parameters import (
     AUDIO_FORMATS,
     audio_format,
     check_options,
+    speech_format,
     unsent,
     voice,
 )
@@ -36,9 +37,14 @@ def test_options_have_defaults_and_those_that_are_not_known_are_refused() -> Non
         with pytest.raises(CallError, match=f"{name}.*{near}") as caught:
             check_options(params(**{name: 1}))
         assert caught.value.kind == "bad_request"
-    assert AUDIO_FORMATS == ("wav", "mp3", "flac", "opus", "aac")
-    with pytest.raises(CallError, match="pcm16"):
-        audio_format(params(**{"audio.format": "pcm16"}))
+    assert AUDIO_FORMATS == ("wav", "mp3", "flac", "opus", "aac", "pcm", "pcm16")
+    with pytest.raises(CallError, match="pcm24"):
+        audio_format(params(**{"audio.format": "pcm24"}))
+
+
+def test_samples_without_a_header_have_the_name_of_their_endpoint() -> None:
+    asked = params(**{"audio.format": "pcm"})
+    assert (audio_format(asked), speech_format(asked)) == ("pcm16", "pcm")
 
 
 def test_parameters_that_an_endpoint_has_no_field_for_are_named() -> None:

@@ -1,4 +1,3 @@
-import base64
 import json
 import math
 from collections.abc import Callable
@@ -8,60 +7,12 @@ import pytest
 
 from mmeval.model_backends.openai.failures import CallError
 from mmeval.model_backends.openai.reply import (
-    decoded,
     fingerprint,
     json_object,
-    medium,
     served,
     usage,
 )
 from mmeval.records.response import Usage
-from tests.support.openai_calls import PNG, data_uri
-
-URI = data_uri(PNG, "image/png")
-BASE64 = base64.b64encode(PNG).decode()
-
-
-@pytest.mark.parametrize(
-    "item",
-    [
-        {"type": "image_url", "image_url": {"url": URI}},
-        {"type": "output_image", "image_url": URI},
-        {"image_url": {"url": URI}},
-        {"url": URI},
-        {"b64_json": BASE64},
-        {"type": "input_audio", "input_audio": {"data": BASE64, "format": "wav"}},
-        {"type": "file", "file": {"file_data": URI}},
-        {"b64_json": URI},
-        URI,
-        URI.replace("data:", "DATA:"),
-    ],
-    ids=str,
-)
-def test_a_medium_is_found_in_every_spelling(item: object) -> None:
-    assert medium(item).read() == PNG
-
-
-@pytest.mark.parametrize(
-    ("reason", "items"),
-    [
-        ("not fetched.*b64_json", ["https://cdn/picture.png", "file:///etc/passwd"]),
-        ("cut off", ["data:image/png;base64"]),
-        ("damaged", [URI[:-3], "data:image/png;base64,@@@@", {"b64_json": "äöü"}]),
-        ("empty", ["data:,"]),
-        (
-            "no data",
-            [{"type": "widget"}, 17, None, {"url": {"url": {"url": {"url": URI}}}}],
-        ),
-    ],
-)
-def test_a_medium_that_cannot_be_had_is_a_bad_reply(
-    reason: str, items: list[object]
-) -> None:
-    for item in items:
-        with pytest.raises(CallError, match=reason) as caught:
-            medium(item)
-        assert caught.value.kind == "bad_reply"
 
 
 @pytest.mark.parametrize(
@@ -105,8 +56,6 @@ def test_what_the_server_reports_beside_its_answer_is_read() -> None:
         json_object(json.dumps({"error": {"code": 429, "message": "busy"}}).encode())
     assert caught.value.kind == "rate_limit"
     assert json_object(b'{"error": null, "data": 1}') == {"error": None, "data": 1}
-    assert medium("data:image/svg+xml,%3Csvg/%3E").read() == b"<svg/>"
-    assert decoded(base64.encodebytes(PNG * 20).decode()) == PNG * 20
 
 
 @pytest.mark.parametrize("read", [served, fingerprint])

@@ -323,6 +323,10 @@ def test_they_take_the_arguments_of_openai_but_those_of_a_server_elsewhere() -> 
         "api_key_file",
         "organization",
         "project",
+        "extra_headers_file",
+        "api_key_header",
+        "query",
+        "images_dialect",
         "batch",
     }
 

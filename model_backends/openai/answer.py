@@ -1,0 +1,676 @@
+"""The parts of an answer, from the JSON of any server: the one reader of replies.
+
+A reader is given the items of a reply in their order. It keeps what it knows in any of
+the shapes that servers write, and counts what it does not know: nothing of a reply is
+lost without a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mmeval.content import Interleaved, Media, Part, PartKind, find, text_part
+from mmeval.model_backends.openai.encoded import (
+    LEAST_LETTERS,
+    Encoded,
+    Link,
+    encoded_amount,
+    known_mime,
+    read_encoded,
+)
+from mmeval.model_backends.openai.failures import bad_reply
+from mmeval.model_backends.openai.in_text import may_refer, references
+from mmeval.model_backends.openai.links import Links, link_error
+from mmeval.model_backends.openai.samples import (
+    ASSUMED_RATE,
+    is_samples_type,
+    rate_of,
+    wav_of_samples,
+)
+from mmeval.wording import shortened
+
+_NAME_CHARS = 60
+_TEXT_TYPES = frozenset(("text", "output_text", "input_text", "summary_text"))
+_THOUGHT_TYPES = frozenset(
+    ("thinking", "reasoning", "reasoning.text", "reasoning.summary", "thought")
+)
+_HIDDEN_TYPES = frozenset(("redacted_thinking", "reasoning.encrypted"))
+_CALL_TYPES = frozenset(("tool_use", "tool_call", "function_call", "function"))
+_SOUND_TYPES = frozenset(("input_audio", "output_audio", "audio", "audio_url"))
+_PICTURE_TYPES = frozenset(
+    ("image_url", "input_image", "image", "output_image", "image_file")
+)
+_MEDIA_TYPES = (
+    _SOUND_TYPES
+    | _PICTURE_TYPES
+    | {"video", "video_url", "file", "input_file", "document", "output_video"}
+)
+_DATA_FIELDS = ("b64_json", "image_base64", "data", "file_data", "base64")
+"""Fields that hold base64 or a data URI."""
+_ADDRESS_FIELDS = ("url", "uri", "fileUri", "file_uri", "image_url")
+"""Fields that hold a data URI, a link, or base64."""
+_INNER_FIELDS = (
+    "source",
+    "inlineData",
+    "inline_data",
+    "fileData",
+    "file_data",
+    "image_url",
+    "video_url",
+    "audio_url",
+    "input_audio",
+    "image",
+    "audio",
+    "video",
+    "file",
+)
+"""Fields that hold an object with one of the above."""
+_ID_FIELDS = ("file_id", "fileId")
+_MIME_FIELDS = ("mime_type", "mimeType", "media_type", "mediaType")
+_MAX_DEPTH = 3
+"""The most objects around the data of a medium: ``{"image_url": {"url": "data:..."}}``
+has two."""
+
+_NO_PARTS = frozenset(
+    (
+        "annotations",
+        "citations",
+        "encrypted_content",
+        "id",
+        "logprobs",
+        "metrics",
+        "obfuscation",
+        "partial_image_b64",
+        "prompt_logprobs",
+        "prompt_token_ids",
+        "revised_prompt",
+        "signature",
+        "system_fingerprint",
+        "thinking_blocks",
+        "thoughtSignature",
+        "thought_signature",
+        "thought_signatures",
+        "token_ids",
+        "type",
+        "usage",
+    )
+)
+"""Fields of any depth that hold nothing of the answer."""
+_DEEPEST = 12
+_SAMPLE_FORMATS = frozenset(("pcm", "pcm16", "pcm_s16le", "s16le", "l16", "raw"))
+_MARKED_SOUNDS = frozenset(("audio/wav", "audio/flac", "audio/ogg", "audio/x-w64"))
+"""Sounds whose mark is no chance."""
+_USUAL_FILES = frozenset(
+    ("image/png", "image/jpeg", "image/webp", "image/gif", "application/pdf")
+)
+_MOST_COUNTED, _MOST_CHANNELS = 1_000_000, 64
+_NOTHING_DRAWN = "Image generation completed but no images were produced."
+"""What vLLM-Omni writes in place of pictures."""
+
+
+class AnswerReader:
+    """Reads the items of one answer; ``answer`` gives its parts.
+
+    ``wants`` are the kinds that were asked for, ``links`` what may be fetched, ``mime``
+    the type that the server or the request states for sounds.
+    """
+
+    def __init__(
+        self,
+        wants: Collection[PartKind] = (),
+        links: Links | None = None,
+        mime: str = "",
+    ) -> None:
+        self.refused = False
+        """Whether the model itself refuses."""
+        self._links = Links() if links is None else links
+        self._wants_media = any(kind in wants for kind in ("image", "audio", "video"))
+        self._mime = mime
+        self._pieces: list[str | Part] = []
+        self._thoughts: list[str] = []
+        self._transcripts: list[tuple[Part | None, str]] = []
+        self._warnings: dict[str, None] = {}
+        self._plain_link = ""
+        """The first link to read in a text: where no medium came, it may be one."""
+        self._lost = 0
+
+    # --- what a reply is made of ------------------------------------------------------
+
+    def message(self, message: Mapping[str, Any]) -> None:
+        """A message of a chat: its content, then what stands beside it."""
+        content = message.get("content")
+        if isinstance(content, str) and not _has_more(message):
+            self._pieces += self._split(content)
+            return
+        pieces, taken = self._content(message)
+        refusal = message.get("refusal")
+        if refusal and isinstance(refusal, str):
+            self.refused = True
+            if refusal not in pieces:
+                pieces.append(refusal)
+        self._read_thoughts(message)
+        self._note_calls(message)
+        read = self._texts(pieces)
+        self._pieces += read
+        media = [piece.media for piece in read if isinstance(piece, Part)]
+        for name in ("images", "image", "audio", "video"):
+            value = message.get(name)
+            for item in value if isinstance(value, list) else [value]:
+                if item is None or any(item is used for used in taken):
+                    continue
+                for part in self._beside(name, item):
+                    # some servers write a medium twice: in the content and beside it
+                    if part.media in media:
+                        media.remove(part.media)
+                    else:
+                        self._pieces.append(part)
+        self.unknown_fields(message, _MESSAGE_FIELDS)
+
+    def _content(
+        self, message: Mapping[str, Any]
+    ) -> tuple[list[str | Part], list[object]]:
+        """The pieces of the content, and those of ``images`` that it refers to."""
+        content = message.get("content")
+        if content is None or isinstance(content, str):
+            return ([content] if content else []), []
+        pieces: list[str | Part] = []
+        taken: list[object] = []
+        for item in content if isinstance(content, list) else [content]:
+            if isinstance(item, dict) and item.get("type") == "image_ref":
+                picture = _referred(item, message.get("images"))
+                if picture is not None:
+                    taken.append(picture)
+                    pieces += self._medium(picture, "image")
+                    continue
+            pieces += self._item(item)
+        return pieces, taken
+
+    def items(self, items: object) -> None:
+        """Items of a list in their order, such as the ``data`` of pictures."""
+        for item in items if isinstance(items, list) else [items]:
+            self._pieces += self._texts(self._item(item))
+
+    def picture(self, item: object) -> None:
+        """An item of pictures, of which each is a medium whatever its shape."""
+        self._pieces += self._medium(item, "image")
+
+    def sound(self, data: bytes, mime: str = "") -> None:
+        """Bytes of a sound, with or without a header."""
+        self._pieces.append(self._part_of(data, _Given("", True, mime), "audio"))
+
+    def thought(self, text: object) -> None:
+        """Hidden reasoning."""
+        if isinstance(text, str) and text:
+            self._thoughts.append(text)
+
+    def unknown_fields(self, row: Mapping[str, Any], known: frozenset[str]) -> None:
+        """Note the fields beside an answer that hold a medium."""
+        if row.keys() <= known:
+            return
+        for name in row.keys() - known:
+            size = _hidden_size(row[name])
+            if size is not None:
+                self.leave_out(name, size)
+
+    def warn(self, text: str) -> None:
+        self._warnings.setdefault(text)
+
+    # --- the answer -------------------------------------------------------------------
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return tuple(self._warnings)
+
+    def answer(self, *, ended: bool = True) -> Interleaved:
+        """The parts, hidden reasoning first. ``ended`` states that the answer was not
+        cut off. Raises CallError ``bad_reply`` where nothing could be read."""
+        pieces = self._pieces
+        if self._transcripts and not any(isinstance(piece, str) for piece in pieces):
+            pieces = self._with_transcripts()
+        thought = "".join(self._thoughts)
+        if self._lost and not thought and not any(pieces):
+            raise bad_reply(
+                f"nothing of the answer can be read: {'; '.join(self._warnings)}"
+            )
+        output = _woven(pieces)
+        if self._plain_link and not output.media():
+            self.warn(link_error(self._plain_link).text)
+        if not thought:
+            return output
+        if ended and output.empty:
+            self.warn(
+                "the answer is empty, all of it is hidden reasoning "
+                f"({len(thought):,} characters)"
+            )
+        return Interleaved((Part("reasoning", text=thought), *output.parts))
+
+    def _with_transcripts(self) -> list[str | Part]:
+        """The pieces with the words of each sound before it."""
+        spoken = {id(part): text for part, text in self._transcripts}
+        pieces: list[str | Part] = []
+        for piece in self._pieces:
+            pieces += [spoken[id(piece)], piece] if id(piece) in spoken else [piece]
+        return pieces + [text for part, text in self._transcripts if part is None]
+
+    # --- items ------------------------------------------------------------------------
+
+    def _item(self, item: object) -> list[str | Part]:
+        """The pieces of an item of the content, in any of the shapes of servers."""
+        if isinstance(item, str):
+            return [item]
+        if isinstance(item, dict):
+            return self._object(item)
+        if item is not None:
+            self.leave_out(f"a JSON {type(item).__name__}", _size_of(item))
+        return []
+
+    def _object(self, item: dict[str, Any]) -> list[str | Part]:
+        kind = item.get("type")
+        pieces: list[str | Part] = []
+        if kind in _HIDDEN_TYPES:
+            pass
+        elif kind in _THOUGHT_TYPES or item.get("thought") is True:
+            self.thought(_thought(item))
+        elif kind == "refusal" or isinstance(item.get("refusal"), str):
+            self.refused = True
+            pieces.append(str(item.get("refusal") or ""))
+        elif kind in _CALL_TYPES or "functionCall" in item or "function_call" in item:
+            self._note_call(item)
+        elif kind in _TEXT_TYPES or (kind not in _MEDIA_TYPES and "text" in item):
+            pieces += self._text_item(item)
+        elif kind in _MEDIA_TYPES or any(name in item for name in _MEDIA_FIELDS):
+            pieces += self._medium(item, _expected(kind, item))
+        else:
+            name = str(kind or "an item without a type")
+            self.leave_out(name, _size_of(item))
+        return pieces
+
+    def _text_item(self, item: Mapping[str, Any]) -> list[str | Part]:
+        text = item.get("text")
+        if isinstance(text, dict):
+            text = text.get("value")
+        if isinstance(text, str):
+            return [text]
+        if text is not None:
+            self.leave_out("text", _size_of(text))
+        return []
+
+    def _medium(self, item: object, expected: str) -> list[Part]:
+        """The medium of an item; none for one without data, which is noted. Raises
+        CallError for a link."""
+        given = _given(item)
+        name = _name_of(item, expected)
+        encoded = None
+        if given is None:
+            self.leave_out(name, _size_of(item))
+        elif given.is_file_id:
+            raise link_error(given.text)
+        elif not given.text:
+            self.leave_out(name, 0)
+        else:
+            encoded = read_encoded(given.text, only_data=given.only_data)
+            if encoded is None:
+                self.leave_out(f"{name} that cannot be decoded", _size_of(given.text))
+        parts: list[Part] = []
+        if isinstance(encoded, Link):
+            parts = self._linked(encoded.address)
+        elif encoded is not None and given is not None:
+            sound = given._replace(mime=encoded.mime or given.mime)
+            parts = [self._part_of(encoded.data, sound, expected)]
+        if given is not None and given.transcript:
+            self._transcripts.append((parts[0] if parts else None, given.transcript))
+        return parts
+
+    def _linked(self, address: str) -> list[Part]:
+        if not self._links.may_fetch(address):
+            raise link_error(address)
+        medium = self._links.medium(address)
+        if isinstance(medium, Media):
+            return [_medium_part(medium)]
+        if medium:
+            raise link_error(address, medium)
+        return []
+
+    def _part_of(self, data: bytes, given: _Given, expected: str) -> Part:
+        """A part of bytes, which decide its kind; a sound without a header becomes a
+        WAV."""
+        mime = given.mime or self._mime
+        is_sound = expected == "audio" or given.mime.lower().startswith("audio/")
+        if is_sound and _is_bare(data, mime):
+            rate = given.rate or rate_of(given.mime) or rate_of(self._mime)
+            if not rate:
+                rate = ASSUMED_RATE
+                self.warn(
+                    "the sound of the answer has no header; it is read as samples of "
+                    f"16 bits, one channel, {rate:,} Hz"
+                )
+            data = wav_of_samples(data, rate, given.channels)
+        return _medium_part(Media.from_bytes(data))
+
+    def _beside(self, name: str, item: object) -> list[Part]:
+        if name in ("images", "image"):
+            return self._medium(item, "image")
+        return self._medium({"type": name, name: item}, name)
+
+    # --- texts ------------------------------------------------------------------------
+
+    def _texts(self, pieces: list[str | Part]) -> list[str | Part]:
+        """The pieces with neighbouring texts joined and their media in place."""
+        if len(pieces) == 1 and isinstance(pieces[0], str):
+            return self._split(pieces[0])
+        made: list[str | Part] = []
+        run: list[str] = []
+        for piece in pieces:
+            if isinstance(piece, str):
+                run.append(piece)
+                continue
+            made += self._split("".join(run))
+            made.append(piece)
+            run.clear()
+        return made + self._split("".join(run))
+
+    def _split(self, text: str) -> list[str | Part]:
+        """A text cut at its data URIs, and at links that were fetched."""
+        may_link = self._wants_media and ("http" in text or "](" in text or "<" in text)
+        if not may_refer(text) and not may_link:
+            if len(text) < _NAME_CHARS * 2 and text.strip() == _NOTHING_DRAWN:
+                self.warn("the server states that no image was drawn")
+            return [text] if text else []
+        pieces: list[str | Part] = []
+        at = 0
+        for reference in references(text, links=may_link):
+            part = (
+                self._of_data_uri(reference.address)
+                if reference.kind == "data"
+                else self._of_text_link(reference.address, shown=reference.shown)
+            )
+            if part is None:
+                continue
+            pieces += [text[at : reference.start], part]
+            at = reference.end
+        pieces.append(text[at:])
+        return [piece for piece in pieces if piece]
+
+    def _of_data_uri(self, uri: str) -> Part | None:
+        encoded = read_encoded(uri)
+        if isinstance(encoded, Encoded):
+            is_sound = encoded.mime.lower().startswith("audio/")
+            if is_sound or known_mime(encoded.data):
+                given = _Given("", True, encoded.mime)
+                return self._part_of(encoded.data, given, "")
+        self.warn(f"a data URI of {len(uri):,} characters in the text does not decode")
+        return None
+
+    def _of_text_link(self, address: str, *, shown: bool) -> Part | None:
+        if self._links.may_fetch(address):
+            medium = self._links.medium(address)
+            if isinstance(medium, Media) and medium.kind != "document":
+                return _medium_part(medium)
+            if shown and isinstance(medium, str) and medium:
+                self.warn(link_error(address, medium).text)
+        elif shown:
+            self.warn(link_error(address).text)
+        else:
+            self._plain_link = self._plain_link or address
+        return None
+
+    # --- reasoning, calls, what is left out -------------------------------------------
+
+    def _read_thoughts(self, message: Mapping[str, Any]) -> None:
+        for name in ("reasoning_content", "reasoning"):
+            text = message.get(name)
+            if isinstance(text, str) and text:
+                self._thoughts.append(text)
+                return
+        details = message.get("reasoning_details")
+        if not isinstance(details, list):
+            return
+        for detail in details:
+            if isinstance(detail, dict) and detail.get("type") not in _HIDDEN_TYPES:
+                self.thought(_thought(detail))
+
+    def _note_calls(self, message: Mapping[str, Any]) -> None:
+        calls = message.get("tool_calls")
+        for call in calls if isinstance(calls, list) else ():
+            self._note_call(call)
+        if message.get("function_call"):
+            self._note_call(message["function_call"])
+
+    def _note_call(self, call: object) -> None:
+        name = _function_name(call)
+        self.warn(
+            f"the model called the tool {shortened(name, _NAME_CHARS)!r}, and nobody "
+            "answers it; a call is not a part of an answer"
+        )
+
+    def leave_out(self, name: str, size: _Size | int) -> None:
+        """Note what became no part, by its name and its bytes."""
+        count, letters = (size, 0) if isinstance(size, int) else size
+        written = f", {letters:,} characters of base64" if letters else ""
+        self._lost += 1
+        self.warn(
+            f"left out of the answer: {shortened(name, _NAME_CHARS)} "
+            f"({count:,} bytes{written})"
+        )
+
+
+_MESSAGE_FIELDS = _NO_PARTS | {
+    "audio",
+    "content",
+    "function_call",
+    "image",
+    "images",
+    "name",
+    "reasoning",
+    "reasoning_content",
+    "reasoning_details",
+    "refusal",
+    "role",
+    "tool_calls",
+    "video",
+}
+_MEDIA_FIELDS = frozenset((*_DATA_FIELDS, *_ADDRESS_FIELDS, *_INNER_FIELDS))
+
+
+class _Size(NamedTuple):
+    """How much is lost: bytes, and the letters of base64 that they were written in."""
+
+    lost: int
+    letters: int = 0
+
+
+class _Given(NamedTuple):
+    """What an item has in place of a medium, and what it states of it."""
+
+    text: str
+    only_data: bool
+    mime: str = ""
+    rate: int = 0
+    channels: int = 1
+    transcript: str = ""
+    is_file_id: bool = False
+
+
+def _has_more(message: Mapping[str, Any]) -> bool:
+    """Whether anything stands beside the content."""
+    for name, value in message.items():
+        if value and name not in ("content", "role"):
+            return True
+    return False
+
+
+def _given(item: object) -> _Given | None:
+    """The data or address of an item, at most ``_MAX_DEPTH`` objects deep."""
+    stated = _Given("", only_data=False)
+    has_data = False
+    for _ in range(_MAX_DEPTH + 1):
+        if isinstance(item, str):
+            return stated._replace(text=item)
+        if not isinstance(item, dict):
+            break
+        stated = _with_stated(stated, item)
+        for name in (*_DATA_FIELDS, *_ADDRESS_FIELDS, *_ID_FIELDS):
+            text = item.get(name)
+            if isinstance(text, str):
+                has_data = True
+                if text:
+                    return stated._replace(
+                        text=text,
+                        only_data=name in _DATA_FIELDS,
+                        is_file_id=name in _ID_FIELDS,
+                    )
+        name = _inner_name(item)
+        item = item.get(name)
+        stated = stated._replace(only_data=name in ("image", "audio", "video"))
+    return stated if has_data or stated.transcript else None
+
+
+def _with_stated(stated: _Given, item: Mapping[str, Any]) -> _Given:
+    """What an object states of the medium that it holds."""
+    mime = next(
+        (item[name] for name in _MIME_FIELDS if isinstance(item.get(name), str)), ""
+    )
+    form = item.get("format")
+    if not mime and isinstance(form, str) and form.lower() in _SAMPLE_FORMATS:
+        mime = "audio/pcm"
+    metadata = item.get("audio_metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    rate = _count(metadata.get("sample_rate_hz")) or _count(item.get("sample_rate"))
+    channels = _count(metadata.get("channels"))
+    transcript = item.get("transcript")
+    return stated._replace(
+        mime=stated.mime or mime,
+        rate=stated.rate or rate,
+        channels=min(channels, _MOST_CHANNELS) or stated.channels,
+        transcript=transcript if isinstance(transcript, str) else stated.transcript,
+    )
+
+
+def _count(value: object) -> int:
+    """A number of samples or channels; 0 for anything else."""
+    return value if isinstance(value, int) and 0 < value < _MOST_COUNTED else 0
+
+
+def _inner_name(item: Mapping[str, Any]) -> str:
+    """The field with the object that holds the data: the one that ``type`` names, or
+    another known one."""
+    named = item.get("type")
+    if isinstance(named, str) and item.get(named) is not None:
+        return named
+    known = (name for name in _INNER_FIELDS if item.get(name) is not None)
+    others = (name for name in item if name.endswith("_url"))
+    return next(known, next(others, ""))
+
+
+def _expected(kind: object, item: Mapping[str, Any]) -> str:
+    """The kind that an item claims to be; its bytes decide."""
+    if kind in _SOUND_TYPES or "input_audio" in item or "audio_url" in item:
+        return "audio"
+    if kind in _PICTURE_TYPES or "image_url" in item:
+        return "image"
+    return ""
+
+
+def _name_of(item: object, expected: str) -> str:
+    kind = item.get("type") if isinstance(item, dict) else None
+    return str(kind or expected or "a medium")
+
+
+def _referred(item: Mapping[str, Any], images: object) -> dict[str, Any] | None:
+    """The one of ``images`` that an item names by its id."""
+    reference = item.get("image_ref")
+    wanted = reference.get("id") if isinstance(reference, dict) else reference
+    for image in images if isinstance(images, list) else ():
+        if isinstance(image, dict) and wanted and image.get("id") == wanted:
+            return image
+    return None
+
+
+def _is_bare(data: bytes, mime: str) -> bool:
+    """Whether bytes of a sound are samples without a header. Chance makes the marks of
+    many formats, so only those of sounds, videos and usual files count."""
+    known = known_mime(data)
+    if is_samples_type(mime):
+        return known not in _MARKED_SOUNDS and not data.startswith(b"ID3")
+    is_file = known.startswith(("audio/", "video/")) or known in _USUAL_FILES
+    return not is_file
+
+
+def _medium_part(medium: Media) -> Part:
+    return Part(medium.kind, media=medium)
+
+
+def _woven(pieces: Sequence[str | Part]) -> Interleaved:
+    """Text and media in order; placeholders in the text, if any, place the media."""
+    if len(pieces) == 1 and isinstance(pieces[0], str) and "<" not in pieces[0]:
+        return Interleaved((text_part(pieces[0]),))
+    text = "".join([piece for piece in pieces if isinstance(piece, str)])
+    media = [piece for piece in pieces if isinstance(piece, Part)]
+    if any(find(text)):
+        return Interleaved.from_reply(text, media)
+    parts = []
+    for piece in pieces:
+        if piece:
+            parts.append(text_part(piece) if isinstance(piece, str) else piece)
+    return Interleaved(tuple(parts))
+
+
+def _thought(item: Mapping[str, Any]) -> str:
+    """The words of an item of hidden reasoning."""
+    for name in ("thinking", "text", "reasoning", "content", "summary"):
+        words = item.get(name)
+        if isinstance(words, str) and words:
+            return words
+        if isinstance(words, list) and words:
+            return "".join(
+                str(part.get("text") or "") for part in words if isinstance(part, dict)
+            )
+    return ""
+
+
+def _function_name(call: object) -> str:
+    if not isinstance(call, dict):
+        return "?"
+    for name in ("function", "functionCall", "function_call"):
+        inner = call.get(name)
+        if isinstance(inner, dict):
+            call = inner
+            break
+    return str(call.get("name") or "?")
+
+
+# --- what is lost ---------------------------------------------------------------------
+
+
+def _texts_in(value: object, depth: int = 0) -> Iterator[str]:
+    """The texts of JSON that may belong to an answer."""
+    if isinstance(value, str):
+        yield value
+    elif depth < _DEEPEST and isinstance(value, dict):
+        for name, inner in value.items():
+            if name not in _NO_PARTS:
+                yield from _texts_in(inner, depth + 1)
+    elif depth < _DEEPEST and isinstance(value, list):
+        for inner in value:
+            yield from _texts_in(inner, depth + 1)
+
+
+def _hidden_size(value: object) -> _Size | None:
+    """How much of media JSON holds; None without any."""
+    count = letters = 0
+    for text in _texts_in(value):
+        if len(text) > LEAST_LETTERS or text[:5].lower() == "data:":
+            amount = encoded_amount(text)
+            count += amount.size
+            letters += amount.letters
+    return _Size(count, letters) if count else None
+
+
+def _size_of(item: object) -> _Size:
+    """How much is lost with an item: its media, or else its words."""
+    hidden = _hidden_size(item)
+    if hidden is not None:
+        return hidden
+    words = sum(len(text.encode("utf-8", "replace")) for text in _texts_in(item))
+    return _Size(words or len(str(item)))

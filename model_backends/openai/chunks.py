@@ -1,0 +1,290 @@
+"""Puts the chunks of a streamed chat together: the reply that was not streamed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mmeval.model_backends.openai.encoded import Encoded, known_mime, read_encoded
+from mmeval.model_backends.openai.events import DONE, events
+from mmeval.model_backends.openai.failures import CallError, json_without_secrets
+from mmeval.model_backends.openai.samples import (
+    ASSUMED_RATE,
+    base64_text,
+    joined_base64,
+    joined_files,
+)
+from mmeval.model_backends.openai.server_errors import error_in_body, reported
+
+UNREAD = "unread_bytes"
+"""The field of a reply with the bytes of its events that are not JSON."""
+_NAMES = ("model", "system_fingerprint", "id", "object", "created")
+_JOINED = ("reasoning_content", "reasoning", "refusal")
+"""Fields of a delta whose texts are joined."""
+_RIFF = "UklGR"
+"""How the base64 of a WAV begins."""
+_READ = frozenset((*_JOINED, "role", "content", "images", "audio", "tool_calls"))
+
+
+def whole_reply(
+    body: bytes, lost: str = "", secrets: Collection[str] = ()
+) -> dict[str, Any]:
+    """The reply that a stream of chunks makes. ``lost`` is why its end did not come,
+    ``secrets`` what the server may echo, cut at any place.
+
+    Raises CallError for an error in the stream, and ``connection`` for a stream without
+    its end: half an answer is none.
+    """
+    chunks = _Chunks()
+    for event in events(body):
+        if event.data.strip() == DONE:
+            chunks.is_complete = True
+            break
+        row = event.json()
+        if row is None:
+            if event.name == "error":
+                raise error_in_body(event.data)
+            chunks.unread += len(event.data.encode("utf-8", "replace"))
+            continue
+        error = reported(row)
+        if error is not None or event.name == "error":
+            raise error_in_body(row if error is None else error)
+        chunks.add(row)
+    if not chunks.is_complete:
+        raise CallError(
+            "connection", f"the stream of the answer has no end ({lost or 'it is cut'})"
+        )
+    return json_without_secrets(chunks.reply(), secrets) if secrets else chunks.reply()
+
+
+class _Chunks:
+    """What has come so far, in the order in which it came."""
+
+    def __init__(self) -> None:
+        self.is_complete = False
+        self.unread = 0
+        """Bytes of events that are not JSON."""
+        self._names: dict[str, Any] = {}
+        self._usage: Any = None
+        self._content: list[Any] = []
+        """Items of content, and texts that may still grow."""
+        self._joined: dict[str, list[str]] = {}
+        self._details: list[Any] = []
+        self._calls: dict[object, dict[str, str]] = {}
+        self._reasons: dict[object, Any] = {}
+        self._sound = _Sound()
+        self._unknown: dict[str, list[Any]] = {}
+        self._seen_images: list[Any] = []
+
+    def add(self, chunk: Mapping[str, Any]) -> None:
+        """Add a chunk, or a whole reply in place of chunks."""
+        for name in _NAMES:
+            if chunk.get(name):
+                self._names[name] = chunk[name]
+        self._note_usage(chunk.get("usage"))
+        for name, value in chunk.items():
+            if name not in _NAMES and name not in ("choices", "usage", "modality"):
+                self._unknown.setdefault(name, []).append(value)
+        choices = chunk.get("choices")
+        for choice in choices if isinstance(choices, list) else ():
+            if isinstance(choice, dict):
+                self._add_choice(choice, chunk.get("modality"))
+
+    def reply(self) -> dict[str, Any]:
+        """The reply as it would have come without a stream."""
+        message: dict[str, Any] = {"role": "assistant"}
+        for name, texts in self._joined.items():
+            message[name] = "".join(texts)
+        if self._details:
+            message["reasoning_details"] = self._details
+        if self._calls:
+            message["tool_calls"] = [
+                {"function": call} for call in self._calls.values()
+            ]
+        message["content"] = [
+            item.item() if isinstance(item, _Text) else item for item in self._content
+        ]
+        sounds = self._sound.items()
+        if sounds:
+            message["audio"] = sounds
+        for name, values in self._unknown.items():
+            message.setdefault(name, values)
+        choices: list[dict[str, Any]] = [{"message": message}]
+        choices += [{"finish_reason": reason} for reason in self._reasons.values()]
+        return {
+            **self._names,
+            "choices": choices,
+            "usage": self._usage,
+            UNREAD: self.unread,
+        }
+
+    def _note_usage(self, usage: object) -> None:
+        """Keep the last usage that counts an output: chunks of sound count none."""
+        if not isinstance(usage, dict):
+            return
+        counted = usage.get("completion_tokens") or usage.get("output_tokens")
+        if counted or self._usage is None:
+            self._usage = usage
+
+    def _add_choice(self, choice: Mapping[str, Any], modality: object) -> None:
+        index = choice.get("index")
+        if choice.get("error"):
+            raise error_in_body(choice["error"])
+        if choice.get("finish_reason") is not None:
+            self._reasons[index] = choice["finish_reason"]
+            self.is_complete = True
+        delta = choice.get("delta") or choice.get("message")
+        if not isinstance(delta, dict):
+            return
+        for name in _JOINED:
+            if isinstance(delta.get(name), str):
+                self._joined.setdefault(name, []).append(delta[name])
+        details = delta.get("reasoning_details")
+        self._details += details if isinstance(details, list) else []
+        self._add_content(delta.get("content"), index, choice, modality)
+        images = delta.get("images")
+        for image in images if isinstance(images, list) else [images]:
+            # the last chunk of some servers repeats what came
+            if image is not None and image not in self._seen_images:
+                self._seen_images.append(image)
+                self._add_picture(image)
+        if isinstance(delta.get("audio"), dict):
+            self._sound.add(delta["audio"])
+        self._add_calls(delta.get("tool_calls"))
+        for name, value in delta.items():
+            if name not in _READ and name != "reasoning_details":
+                self._unknown.setdefault(name, []).append(value)
+
+    def _add_content(
+        self,
+        content: object,
+        index: object,
+        choice: Mapping[str, Any],
+        modality: object,
+    ) -> None:
+        if content is None or content == "":
+            return
+        if modality == "audio" and isinstance(content, str):
+            self._sound.add_file(content, choice)
+        elif modality == "image" and isinstance(content, str):
+            self._add_item({"type": "image", "data": content})
+        elif isinstance(content, str):
+            self._add_text(content, index)
+        elif isinstance(content, list):
+            for item in content:
+                is_text = isinstance(item, dict) and item.get("type") == "text"
+                if is_text and isinstance(item.get("text"), str):
+                    self._add_text(item["text"], index)
+                elif isinstance(item, str):
+                    self._add_text(item, index)
+                else:
+                    self._add_item(item)
+        else:
+            self._add_item(content)
+
+    def _add_text(self, text: str, index: object) -> None:
+        """Add to the text of the same choice, if no medium came since."""
+        for item in reversed(self._content):
+            if not isinstance(item, _Text):
+                break
+            if item.index == index:
+                item.pieces.append(text)
+                return
+        self._content.append(_Text(index, [text]))
+
+    def _add_item(self, item: object) -> None:
+        self._content.append(item)
+
+    def _add_picture(self, image: object) -> None:
+        address = _address(image)
+        if address and any(_address(item) == address for item in self._content):
+            return
+        self._add_item(image if isinstance(image, dict) else {"image_url": image})
+
+    def _add_calls(self, calls: object) -> None:
+        for call in calls if isinstance(calls, list) else ():
+            function = call.get("function") if isinstance(call, dict) else None
+            if isinstance(function, dict):
+                held = self._calls.setdefault(call.get("index"), {"name": ""})
+                held["name"] += str(function.get("name") or "")
+
+
+@dataclass(slots=True)
+class _Text:
+    """A text of a choice, in pieces."""
+
+    index: object
+    pieces: list[str]
+
+    def item(self) -> dict[str, str]:
+        return {"type": "text", "text": "".join(self.pieces)}
+
+
+class _Sound:
+    """The sound of an answer: pieces of samples, or files that are pieces of one."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._files: list[bytes] = []
+        self._words: list[str] = []
+        self._metadata: dict[str, Any] = {}
+
+    def add(self, audio: Mapping[str, Any]) -> None:
+        """Add what a delta has of a sound."""
+        if isinstance(audio.get("data"), str):
+            self._pieces.append(audio["data"])
+        if isinstance(audio.get("transcript"), str):
+            self._words.append(audio["transcript"])
+
+    def add_file(self, text: str, choice: Mapping[str, Any]) -> None:
+        """Add a whole file in base64, as vLLM-Omni sends one a chunk."""
+        metadata = choice.get("audio_metadata")
+        if isinstance(metadata, dict):
+            self._metadata = metadata
+        encoded = read_encoded(text, only_data=True)
+        if isinstance(encoded, Encoded):
+            self._files.append(encoded.data)
+
+    def items(self) -> list[dict[str, Any]]:
+        """The sounds as they stand in a reply that is not streamed."""
+        sounds = self._joined_files(self._files, self._metadata)
+        if any(self._pieces):
+            beginnings = [piece for piece in self._pieces if piece.startswith(_RIFF)]
+            if len(beginnings) > 1:
+                files = [joined_base64([piece]) for piece in self._pieces]
+                sounds += self._joined_files(files, {})
+            else:
+                data = joined_base64(self._pieces)
+                sounds.append(_samples(data, ASSUMED_RATE))
+        words = "".join(self._words)
+        if words and sounds:
+            sounds[0]["transcript"] = words
+        elif words:
+            sounds.append({"transcript": words})
+        return sounds
+
+    @staticmethod
+    def _joined_files(
+        files: Sequence[bytes], metadata: Mapping[str, Any]
+    ) -> list[dict[str, Any]]:
+        if not files:
+            return []
+        if known_mime(files[0]):
+            joined = files[0] if len(files) == 1 else joined_files(files)
+            sounds = files if joined is None else [joined]
+            return [{"data": base64_text(sound)} for sound in sounds]
+        sound = _samples(b"".join(files), ASSUMED_RATE)
+        return [{**sound, "audio_metadata": metadata}]
+
+
+def _samples(data: bytes, rate: int) -> dict[str, Any]:
+    return {"data": base64_text(data), "format": "pcm16", "sample_rate": rate}
+
+
+def _address(item: object) -> object:
+    """The data URI or link of a picture, by which a second one is known."""
+    if isinstance(item, dict):
+        inner = item.get("image_url") or item.get("url")
+        return inner.get("url") if isinstance(inner, dict) else inner
+    return item

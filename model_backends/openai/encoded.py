@@ -1,0 +1,129 @@
+"""Bytes in the texts of a reply: base64 in all its habits, data URIs, and links."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import NamedTuple
+from urllib.parse import unquote_to_bytes
+
+from mmeval.content import UNKNOWN_MIME
+from mmeval.content.embedded import DATA_URI, base64_bytes
+from mmeval.content.media_type import SNIFF_BYTES, sniff_mime
+
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_RELATIVE = ("/", "./", "../")
+LEAST_LETTERS = 64
+_RUN = re.compile(rf"[A-Za-z0-9+/_-]{{{LEAST_LETTERS + 1},}}={{0,2}}")
+_LONGEST_PATH = 200
+"""Characters of a relative address: longer texts that begin with a slash are base64."""
+_LEAST_DIFFERENT = 4
+"""Text of fewer different letters is a filler, not base64."""
+
+
+class Encoded(NamedTuple):
+    """Bytes that stand in a reply as text, and the MIME type that it declares."""
+
+    data: bytes
+    mime: str = ""
+
+
+class Link(NamedTuple):
+    """An address in place of bytes."""
+
+    address: str
+
+
+def read_encoded(text: str, *, only_data: bool = False) -> Encoded | Link | None:
+    """What a field for a medium holds; None for what is neither bytes nor an address.
+
+    Base64 without the prefix of a data URI counts where ``only_data`` states that the
+    field has nothing else, or where it decodes to a known kind of file.
+    """
+    uri = _whole_head(text)
+    if uri is not None:
+        return _of_uri(text, uri)
+    data = _base64_or_none(text)
+    if data and known_mime(data):
+        return Encoded(data)
+    address = text.strip()
+    is_path = address.startswith(_RELATIVE) and len(address) < _LONGEST_PATH
+    if _ADDRESS.match(address) or is_path:
+        return Link(address)
+    return Encoded(data) if data and only_data else None
+
+
+def known_mime(data: bytes) -> str:
+    """The MIME type of bytes by their own mark; empty for texts and unknown ones."""
+    mime = sniff_mime(data[:SNIFF_BYTES], size=len(data))
+    has_no_mark = mime.startswith("text/") or mime in (UNKNOWN_MIME, "model/obj")
+    return "" if has_no_mark else mime
+
+
+class Amount(NamedTuple):
+    """How much of a text is base64: the bytes that it stands for, and its letters."""
+
+    size: int
+    letters: int
+
+
+def encoded_amount(text: str) -> Amount:
+    """How much of a text is a data URI or base64 of more than ``LEAST_LETTERS``."""
+    if _whole_head(text) is not None:
+        encoded = read_encoded(text)
+        if isinstance(encoded, Encoded):
+            return Amount(len(encoded.data), len(text))
+    count = letters = 0
+    for run in _RUN.findall("".join(text.split("\n"))):
+        data = _base64_or_none(run) if len(set(run)) >= _LEAST_DIFFERENT else None
+        if data is not None:
+            count += len(data)
+            letters += len(run)
+    return Amount(count, letters)
+
+
+class _Head(NamedTuple):
+    """The head of a data URI: the first type that it declares, and where it ends."""
+
+    mime: str
+    is_base64: bool
+    end: int
+
+
+def _whole_head(text: str) -> _Head | None:
+    """The head of a text that is a data URI. Some gateways write it twice."""
+    start = len(text) - len(text.lstrip()) if text[:1].isspace() else 0
+    head: _Head | None = None
+    while uri := DATA_URI.match(text, start):
+        parameters = uri["parameters"]
+        declared = (uri["mime"] or "") + parameters.lower().removesuffix(";base64")
+        mime = head.mime if head else declared
+        head = _Head(mime, parameters.lower().endswith(";base64"), uri.end())
+        start = uri.end()
+    return head
+
+
+def _of_uri(text: str, head: _Head) -> Encoded | None:
+    body = text[head.end :]
+    if head.is_base64:
+        data = _base64_or_none(body)
+        return Encoded(data, head.mime) if data else None
+    plain = unquote_to_bytes(body)
+    # some write base64 and leave out the word for it
+    data = None if known_mime(plain) else _base64_or_none(body)
+    if data and known_mime(data):
+        return Encoded(data, head.mime)
+    return Encoded(plain, head.mime) if plain else None
+
+
+def _base64_or_none(text: str) -> bytes | None:
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        pass
+    if "%" in text:
+        text = unquote_to_bytes(text).decode("latin-1")
+    try:
+        return base64_bytes(text)
+    except ValueError:
+        return None

@@ -1,0 +1,127 @@
+"""The formats in which a server takes pictures and sounds; others are encoded anew."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from mmeval import decode
+from mmeval.content import Media, Part, PartKind, png, wav
+from mmeval.errors import ContentError, MissingError, UnknownNameError, UsageError
+from mmeval.model_backends.openai.failures import CallError
+from mmeval.records import Request
+
+PICTURES: Mapping[str, str] = {
+    "png": "image/png",
+    "jpeg": "image/jpeg",
+    "webp": "image/webp",
+    "gif": "image/gif",
+    "bmp": "image/bmp",
+    "tiff": "image/tiff",
+    "avif": "image/avif",
+    "heic": "image/heic",
+    "svg": "image/svg+xml",
+}
+SOUNDS: Mapping[str, str] = {
+    "wav": "audio/wav",
+    "mp3": "audio/mpeg",
+    "flac": "audio/flac",
+    "ogg": "audio/ogg",
+    "m4a": "audio/mp4",
+    "aac": "audio/aac",
+    "aiff": "audio/aiff",
+    "webm": "audio/webm",
+}
+"""The names of formats in the interface, and their MIME types."""
+DEFAULT_PICTURES = ("png", "jpeg", "webp", "gif")
+DEFAULT_SOUNDS = ("wav", "mp3")
+_PLAIN_PICTURE, _PLAIN_SOUND = "png", "wav"
+"""What the others are encoded as."""
+
+
+class Formats(NamedTuple):
+    """The names of the formats that are sent byte by byte."""
+
+    images: tuple[str, ...] = DEFAULT_PICTURES
+    sounds: tuple[str, ...] = DEFAULT_SOUNDS
+
+    def mimes(self, kind: PartKind) -> frozenset[str] | None:
+        """The MIME types that are taken; None for a kind that is sent as it is."""
+        if kind == "image":
+            return frozenset(PICTURES[name] for name in self.images)
+        if kind == "audio":
+            return frozenset(SOUNDS[name] for name in self.sounds)
+        return None
+
+    def takes(self, kind: PartKind, media: Media) -> bool:
+        mimes = self.mimes(kind)
+        return mimes is None or media.mime in mimes
+
+    def sound_name(self, mime: str) -> str:
+        """The name of a sound's format; empty for one that is not taken."""
+        names = (name for name in self.sounds if SOUNDS[name] == mime)
+        return next(names, "")
+
+
+DEFAULT_FORMATS = Formats()
+
+
+def checked_formats(argument: str, given: str, known: Mapping[str, str]) -> list[str]:
+    """The formats of ``png+jpeg``. Raises UnknownNameError for an unknown one,
+    UsageError where the one is missing that the others are encoded as."""
+    names = [name.strip().lower().replace("jpg", "jpeg") for name in given.split("+")]
+    for name in names:
+        if name not in known:
+            raise UnknownNameError(
+                f"format in {argument}", name, known, f"Known: {', '.join(known)}."
+            )
+    plain = _PLAIN_PICTURE if known is PICTURES else _PLAIN_SOUND
+    if plain not in names:
+        raise UsageError(
+            f"{argument}={given!r} lacks {plain}, which the others are encoded as",
+            name=argument,
+        )
+    return list(dict.fromkeys(names))
+
+
+def encoded_anew(kind: PartKind, media: Media) -> Media:
+    """A picture as PNG (upright, 8 bit, the first frame of an animation), a sound as
+    WAV of 16 bits. Raises CallError where it cannot be decoded."""
+    try:
+        if kind == "image":
+            return png(decode.image(media))
+        sound = decode.audio(media)
+        return wav(sound.samples, sound.rate)
+    except (ContentError, ValueError) as error:
+        raise CallError("bad_request", str(error)) from None
+    except MissingError as error:
+        raise CallError("internal", str(error)) from None
+
+
+def notes(request: Request, formats: Formats) -> Iterator[str]:
+    """What is encoded anew of a request, a line for each medium."""
+    for message in request.messages:
+        for part in message.content.parts:
+            if part.media is not None and not formats.takes(part.kind, part.media):
+                yield _note(part, part.media)
+
+
+def _note(part: Part, media: Media) -> str:
+    made = "PNG" if part.kind == "image" else "WAV"
+    name = part.label or f"a medium ({part.kind})"
+    note = f"{name} is {media.mime} and was sent as {made}"
+    if part.kind == "image" and _is_animated(media):
+        note += ", of which the first frame"
+    return note
+
+
+def _is_animated(media: Media) -> bool:
+    """Whether a picture has more than one frame, as its header states it."""
+    import PIL.Image
+
+    try:
+        with PIL.Image.open(io.BytesIO(media.read())) as picture:
+            return bool(getattr(picture, "is_animated", False))
+    except Exception:  # it is decoded elsewhere, where its fault is reported
+        return False

@@ -1,0 +1,234 @@
+"""Media in texts of a reply: data URIs, bare or in Markdown or HTML, and links.
+
+What stands in code, between fences or backticks, is text that the model wrote.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+WINDOW = 2000
+"""Characters before an address in which its mark-up begins."""
+
+_HEAD = (
+    r"data:(?:(?:[\w.+-]+/[\w.+-]*)?(?:;[\w.+=\"-]+)*;base64"
+    r"|(?:image|audio|video|model)/[\w.+-]+(?:;[\w.+=\"-]+)*),"
+)
+_URI = re.compile(rf"(?<![A-Za-z0-9])(?:{_HEAD})+", re.IGNORECASE)
+_BASE64 = re.compile(r"[A-Za-z0-9+/_%-]*={0,2}")
+_BROKEN_BASE64 = re.compile(r"[A-Za-z0-9+/_%=\s-]*")
+_WORD = re.compile(r"[^\s\"'<>)]*")
+_LONGEST_PLAIN = 100_000
+"""Characters of a data URI that is not base64, such as a drawing in quotes."""
+_BASE64_LINE = re.compile(r"\r?\n([A-Za-z0-9+/_-]+={0,2})(?=\r?\n|$)")
+_LEAST_LINE = 60
+"""Base64 that is broken into lines has at least so many characters in each but the
+last."""
+_MARKDOWN = re.compile(r"!?\[[^\[\]]*\]\(\s*(<?)\Z")
+_MARKDOWN_END = re.compile(
+    r"\s*>?\s*(?:\"[^\"]{0,500}\"|'[^']{0,500}'|\([^()]{0,500}\))?\s*\)"
+)
+_TAG = re.compile(
+    r"<(img|image|audio|video|source|embed)\b[^<>]*?\bsrc\s*=\s*([\"']?)\Z",
+    re.IGNORECASE,
+)
+_TAG_END = re.compile(r"[^<>]{0,2000}/?>")
+_LINK = re.compile(r"https?://[^\s<>\"'`\[\]()]+", re.IGNORECASE)
+_RELATIVE_LINK = re.compile(
+    r"!\[[^\[\]]*\]\(\s*<?(?P<md>\.{0,2}/[^\s<>()]+)"
+    r"|<img\b[^<>]*?\bsrc\s*=\s*[\"'](?P<img>\.{0,2}/[^\s\"'<>]+)",
+    re.IGNORECASE,
+)
+_FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+_TICKS = re.compile(r"`+")
+
+
+class Reference(NamedTuple):
+    """A data URI or a link in a text. ``start`` and ``end`` are those of its mark-up;
+    ``shown`` states that the mark-up is that of a medium, and not of a link to read."""
+
+    kind: Literal["data", "link"]
+    address: str
+    start: int
+    end: int
+    shown: bool
+
+
+def may_refer(text: str) -> bool:
+    """Whether a text may hold a data URI; cheap, as it is asked of every answer."""
+    return "ata:" in text or "ATA:" in text
+
+
+def references(text: str, *, links: bool = False) -> Iterator[Reference]:
+    """The data URIs of a text and, on request, its links, in order, outside of code."""
+    code = _Code(text)
+    found = list(_data_uris(text, code))
+    if links:
+        starts = [reference.start for reference in found]
+        for link in _links(text, code):
+            before = bisect.bisect(starts, link.start)
+            if before and found[before - 1].end > link.start:
+                continue  # a part of a data URI
+            found.append(link)
+        found.sort(key=lambda reference: reference.start)
+    end = 0
+    for reference in found:
+        if reference.start >= end:
+            yield reference
+            end = reference.end
+
+
+def _data_uris(text: str, code: _Code) -> Iterator[Reference]:
+    at = 0
+    while match := _URI.search(text, at):
+        start, end = match.start(), match.end()
+        at = end
+        if code.holds(start):
+            continue
+        is_base64 = match[0].lower().endswith(";base64,")
+        reference = _in_markup(text, start, end, "data")
+        if reference is None:
+            stop = _end_of_base64(text, end) if is_base64 else _end_of(_WORD, text, end)
+            reference = Reference("data", text[start:stop], start, stop, True)
+        at = reference.end
+        yield reference
+
+
+def _links(text: str, code: _Code) -> Iterator[Reference]:
+    for match in _LINK.finditer(text):
+        if code.holds(match.start()):
+            continue
+        address = match[0].rstrip(".,;:!?*_")
+        start, end = match.start(), match.start() + len(address)
+        marked = _in_markup(text, start, end, "link")
+        yield marked or Reference("link", address, start, end, False)
+    for match in _RELATIVE_LINK.finditer(text):
+        name = "md" if match["md"] else "img"
+        if code.holds(match.start()):
+            continue
+        marked = _in_markup(text, match.start(name), match.end(name), "link")
+        if marked is not None:
+            yield marked
+
+
+def _in_markup(
+    text: str, start: int, end: int, kind: Literal["data", "link"]
+) -> Reference | None:
+    """The reference of an address from ``start``, where Markdown or HTML is around it;
+    ``end`` is that of its head, behind which the mark-up has to close it."""
+    before = text[max(0, start - WINDOW) : start]
+    opened = start - len(before)
+    is_base64 = text[max(0, end - 8) : end].lower() == ";base64,"
+    bracket = before.rfind("[")
+    markdown = None
+    if bracket >= 0:
+        is_picture = before[max(0, bracket - 1)] == "!"
+        markdown = _MARKDOWN.match(before, bracket - is_picture)
+    if markdown is not None:
+        stop = end
+        if kind == "data":
+            stop = _end_of(_BROKEN_BASE64 if is_base64 else _WORD, text, end)
+        closing = _MARKDOWN_END.match(text, stop)
+        if closing is not None:
+            shown = kind == "data" or markdown[0].startswith("!")
+            begun = opened + markdown.start()
+            return Reference(kind, text[start:stop], begun, closing.end(), shown)
+    tag = _TAG.match(before, max(0, before.rfind("<")))
+    if tag is not None:
+        stop = _end_of(_BROKEN_BASE64 if is_base64 else _WORD, text, end)
+        if tag[2] and not is_base64:
+            stop = text.find(tag[2], end, end + _LONGEST_PLAIN)
+        closing = _TAG_END.match(text, stop) if stop >= 0 else None
+        if closing is not None:
+            last = closing.end()
+            close = f"</{tag[1]}>"
+            if text[last : last + len(close)].lower() == close.lower():
+                last += len(close)
+            begun = opened + tag.start()
+            return Reference(kind, text[start:stop], begun, last, shown=True)
+    return None
+
+
+def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
+    """Where a match ends that may be empty."""
+    match = pattern.match(text, start)
+    return start if match is None else match.end()
+
+
+def _end_of_base64(text: str, start: int) -> int:
+    """The end of bare base64, which may go on over breaks of lines of one length."""
+    end = _end_of(_BASE64, text, start)
+    length = end - start
+    while length >= _LEAST_LINE:
+        line = _BASE64_LINE.match(text, end)
+        if line is None or len(line[1]) > max(length, 76):
+            break
+        end, length = line.end(), len(line[1])
+    return end
+
+
+class _Code:
+    """The spans of code in a text: fenced blocks, and words between backticks."""
+
+    def __init__(self, text: str) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        if "`" in text or "~~~" in text:
+            spans = list(_fences(text))
+            spans += _ticked(text, spans)
+            for start, end in sorted(spans):
+                self._starts.append(start)
+                self._ends.append(end)
+
+    def holds(self, place: int) -> bool:
+        number = bisect.bisect_right(self._starts, place) - 1
+        return number >= 0 and place < self._ends[number]
+
+
+def _fences(text: str) -> Iterator[tuple[int, int]]:
+    """Fenced blocks; one that is not closed goes to the end of the text."""
+    opening: re.Match[str] | None = None
+    for match in _FENCE.finditer(text):
+        if opening is None:
+            # backticks behind a fence of backticks make it words in a line
+            if match[1][0] == "~" or "`" not in match[2]:
+                opening = match
+            continue
+        closes = match[1].startswith(opening[1]) and not match[2].strip()
+        if closes:
+            yield opening.start(), match.end()
+            opening = None
+    if opening is not None:
+        yield opening.start(), len(text)
+
+
+def _ticked(text: str, fences: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans between equal runs of backticks in one paragraph, outside of fences."""
+    fenced = iter([*fences, (len(text) + 1, len(text) + 1)])
+    start, end = next(fenced)
+    runs: list[tuple[int, int]] = []
+    for match in _TICKS.finditer(text):
+        while match.start() >= end:
+            start, end = next(fenced)
+        if match.start() < start:
+            runs.append(match.span())
+    later: dict[int, list[int]] = {}
+    for number in range(len(runs) - 1, -1, -1):
+        later.setdefault(runs[number][1] - runs[number][0], []).append(number)
+    spans: list[tuple[int, int]] = []
+    number = 0
+    while number < len(runs):
+        begun, after = runs[number]
+        same = later[after - begun]
+        while same and same[-1] <= number:
+            same.pop()
+        closing = runs[same[-1]] if same else None
+        if closing is None or "\n\n" in text[after : closing[0]]:
+            number += 1
+            continue
+        spans.append((begun, closing[1]))
+        number = same[-1] + 1
+    return spans

@@ -1,0 +1,150 @@
+"""What the user adds to requests: fields of a body, headers, a query."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.secrets import hidden_names, without_secrets
+
+_OF_THE_SAMPLE = ("messages", "prompt", "input")
+"""Fields that hold what a sample asks."""
+_OWN_HEADERS = frozenset(("content-length", "content-type", "host", "idempotency-key"))
+
+
+def merged(fields: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields with others over them: objects are merged, a null removes a field, and
+    anything else replaces it."""
+    result = dict(fields)
+    for name, value in extra.items():
+        held = result.get(name)
+        if value is None:
+            result.pop(name, None)
+        elif isinstance(value, Mapping):
+            result[name] = merged(held if isinstance(held, Mapping) else {}, value)
+        else:
+            result[name] = value
+    return result
+
+
+def form_fields(fields: Mapping[str, Any]) -> dict[str, str]:
+    """Fields as those of a form: texts as they are, lists and objects as JSON."""
+    return {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in fields.items()
+    }
+
+
+def checked_extra_body(given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Fields of the user's own. Raises UsageError for what cannot be sent as JSON, and
+    for fields that hold what a sample asks."""
+    extra = dict(given or {})
+    for name in _OF_THE_SAMPLE:
+        if name in extra:
+            raise UsageError(
+                f"extra_body holds {name}, which a sample gives; leave it out",
+                name="extra_body",
+            )
+    try:
+        json.dumps(extra, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"extra_body cannot be sent as JSON ({error})", name="extra_body"
+        ) from None
+    return extra
+
+
+def read_headers(file: str) -> dict[str, str]:
+    """The headers in a JSON file; none without a file. Raises MissingDataError for a
+    file that cannot be read, UsageError for what are no headers. No message holds a
+    value: these are secrets."""
+    if not file:
+        return {}
+    path = Path(file).expanduser()
+    try:
+        given = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise MissingDataError(
+            f"{path}: the headers cannot be read ({error.strerror}); give a readable "
+            "file as extra_headers_file=FILE",
+            file=path,
+        ) from None
+    except ValueError:
+        given = None
+    if not isinstance(given, dict):
+        raise UsageError(
+            f"{path}: the headers must be a JSON object of names and texts",
+            name="extra_headers_file",
+        )
+    for name, value in given.items():
+        if not isinstance(value, str) or not value.isprintable() or not value:
+            raise UsageError(
+                f"{path}: the header {name} must be one line of text",
+                name="extra_headers_file",
+            )
+        _check_header_name(name, "extra_headers_file")
+    return given
+
+
+def checked_key_header(given: str) -> str:
+    """The header for the bare key; empty for the usual one."""
+    if given:
+        _check_header_name(given, "api_key_header")
+    return given
+
+
+def checked_query(given: str) -> str:
+    """A query for every address, ``a=b&c=d``. Raises UsageError for another text, and
+    for one that holds a key, as it is written into results."""
+    query = given.strip().removeprefix("?")
+    if not query:
+        return ""
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True)
+    except ValueError:
+        pairs = []
+    is_plain = not any(char.isspace() or char == "#" for char in query)
+    if not pairs or not is_plain:
+        raise UsageError(
+            f"query={query!r} must be written like api-version=2025-04-01&a=b",
+            name="query",
+        )
+    secrets = list(hidden_names(without_secrets(dict(pairs))))
+    if secrets:
+        raise UsageError(
+            f"query holds {secrets[0]}, which is a secret; give the key in "
+            "OPENAI_API_KEY and its header as api_key_header=NAME, or other secrets in "
+            "extra_headers_file",
+            name="query",
+        )
+    return query
+
+
+def checked_hosts(given: str) -> frozenset[str]:
+    """The hosts of ``HOST+HOST:PORT`` whose links may be fetched. Raises UsageError for
+    what is no host."""
+    hosts = [host.strip().lower() for host in given.split("+") if host.strip()]
+    for host in hosts:
+        name, _, port = host.partition(":")
+        is_host = name and not set(name) & set("/?#@*") and not name.startswith(".")
+        if not is_host or (port and not port.isdigit()):
+            raise UsageError(
+                f"fetch_links={host!r} is not a host; write HOST or HOST:PORT, "
+                "several with +",
+                name="fetch_links",
+            )
+    return frozenset(hosts)
+
+
+def _check_header_name(name: str, argument: str) -> None:
+    is_token = name and all(
+        char.isascii() and (char.isalnum() or char in "-_") for char in name
+    )
+    if not is_token or name.lower() in _OWN_HEADERS:
+        raise UsageError(
+            f"{argument}: {name!r} is not a header of yours", name=argument
+        )

@@ -1,0 +1,109 @@
+"""Sounds that come as bare samples or in pieces, as one WAV."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import wave
+from collections.abc import Sequence
+
+from mmeval import decode
+from mmeval.content import Media, wav
+from mmeval.content.embedded import base64_bytes
+from mmeval.decode.container_header import whole_wave
+from mmeval.errors import ContentError, MissingError
+
+ASSUMED_RATE = 24_000
+"""Samples a second where nobody states them: what all providers send."""
+SAMPLES_TYPE = "audio/pcm"
+_SAMPLE_BYTES = 2
+_RATE = re.compile(r"\brate\s*=\s*\"?(\d{3,7})", re.IGNORECASE)
+_SAMPLES_TYPE = re.compile(r"audio/(?:pcm|l16|x-pcm|x-l16|raw)\b", re.IGNORECASE)
+_PADDED = re.compile(r"[^=]+=*")
+
+
+def rate_of(mime: str) -> int:
+    """The rate in a type such as ``audio/L16;codec=pcm;rate=24000``; 0 without one."""
+    match = _RATE.search(mime)
+    return int(match[1]) if match else 0
+
+
+def is_samples_type(mime: str) -> bool:
+    """Whether a MIME type is that of samples without a header."""
+    return _SAMPLES_TYPE.match(mime) is not None
+
+
+def wav_of_samples(samples: bytes, rate: int, channels: int = 1) -> bytes:
+    """A WAV of samples of 16 bits, little endian; half a sample at the end goes."""
+    whole = len(samples) - len(samples) % (_SAMPLE_BYTES * channels)
+    file = io.BytesIO()
+    with wave.open(file, "wb") as out:
+        out.setnchannels(channels)
+        out.setsampwidth(_SAMPLE_BYTES)
+        out.setframerate(rate)
+        out.writeframes(samples[:whole])
+    return file.getvalue()
+
+
+def joined_base64(pieces: Sequence[str]) -> bytes:
+    """The bytes of base64 in pieces, which may be cut anywhere; padding inside ends one
+    text and begins another. What is damaged ends the sound."""
+    data = bytearray()
+    for text in _PADDED.findall("".join("".join(pieces).split())):
+        letters = text.rstrip("=")
+        whole = len(letters) - (len(letters) % 4 == 1)
+        try:
+            data += base64_bytes(letters[:whole])
+        except ValueError:
+            break
+    return bytes(data)
+
+
+def joined_files(files: Sequence[bytes]) -> bytes | None:
+    """Whole files of one sound as one WAV: their samples in a row. None where they are
+    not of one rate, or cannot be decoded here."""
+    joined = _joined_waves(files)
+    return _joined_sounds(files) if joined is None else joined
+
+
+def base64_text(data: bytes) -> str:
+    """Bytes as they stand in a reply."""
+    return base64.b64encode(data).decode("ascii")
+
+
+def _joined_waves(files: Sequence[bytes]) -> bytes | None:
+    """WAVs of whole numbers and of one format, sample by sample as they are."""
+    out, formats = io.BytesIO(), set[tuple[int, int, int]]()
+    frames: list[bytes] = []
+    for data in files:
+        try:
+            with wave.open(io.BytesIO(whole_wave(data))) as sound:
+                formats.add(
+                    (sound.getnchannels(), sound.getsampwidth(), sound.getframerate())
+                )
+                frames.append(sound.readframes(sound.getnframes()))
+        except (wave.Error, EOFError):
+            return None
+    if len(formats) != 1:
+        return None
+    channels, width, rate = formats.pop()
+    with wave.open(out, "wb") as sound:
+        sound.setnchannels(channels)
+        sound.setsampwidth(width)
+        sound.setframerate(rate)
+        sound.writeframes(b"".join(frames))
+    return out.getvalue()
+
+
+def _joined_sounds(files: Sequence[bytes]) -> bytes | None:
+    try:
+        sounds = [decode.audio(Media.from_bytes(data)) for data in files]
+    except (ContentError, MissingError):
+        return None
+    if len({(sound.rate, sound.samples.shape[1]) for sound in sounds}) != 1:
+        return None
+    import numpy
+
+    samples = numpy.concatenate([sound.samples for sound in sounds])
+    return wav(samples, sounds[0].rate).read()

@@ -1,0 +1,434 @@
+"""Reads the errors of servers, in whatever shape: their words, their kind, when to ask
+again, and what the user can do."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from mmeval.model_backends.openai.events import events, is_stream
+from mmeval.model_backends.openai.failures import CallError, RefusedError
+from mmeval.records import ErrorKind
+
+MAX_DESCRIBED_BYTES = 65_536
+MAX_RETRY_AFTER = 86_400.0
+"""Seconds: a server that asks for more than a day gets a day."""
+
+_QUOTA_CODES = frozenset(("insufficient_quota", "api_key_invalid"))
+_LONG_CODES = frozenset(
+    (
+        "context_length_exceeded",
+        "exceed_context_size_error",
+        "string_above_max_length",
+    )
+)
+_REFUSAL_CODES = frozenset(
+    (
+        "bio_policy",
+        "content_filter",
+        "content_policy_violation",
+        "data_inspection_failed",
+        "datainspectionfailed",
+        "image_content_policy_violation",
+        "misalignment_policy_violation",
+        "moderation_blocked",
+        "responsibleaipolicyviolation",
+        "sensitive",
+    )
+)
+_REFUSAL_WORDS = re.compile(
+    r"rejected by (?:the|our) safety system|violat\w*[^.]{0,60}\bpolic",
+    re.IGNORECASE,
+)
+_FLAGGED_WORDS = re.compile(r"usage polic|flagged", re.IGNORECASE)
+_TOO_LONG = re.compile(
+    r"context[ _-]?(?:length|window|size)|max_model_len"
+    r"|maximum (?:model|sequence|input) length|longer than the model's"
+    r"|too many (?:input |prompt )?tokens"
+    r"|(?:prompt|input|request)(?: content)? (?:is |was )?too (?:long|large)"
+    r"|input token count[^.]{0,80}exceeds|string_above_max_length|reduce the length"
+    r"|must be <= \d+\. given",
+    re.IGNORECASE,
+)
+_LONG_STATUSES = (400, 413, 422, 500)
+_LIMIT = re.compile(r"\blimit:? ([\d,]+), requested:? ([\d,]+)", re.IGNORECASE)
+_TOO_LARGE = re.compile(r"request too large", re.IGNORECASE)
+_TRY_AGAIN = re.compile(r"try again in ((?:[\d.]+\s*(?:ms|h|m|s)\s*)+)", re.IGNORECASE)
+_DURATION = re.compile(r"([\d.]+)\s*(ms|h|m|s)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_STATUS = re.compile(r"[45]\d\d")
+_STATUS_OF_CODE: Mapping[str, int] = {
+    "authentication_error": 401,
+    "bad_request": 400,
+    "badrequesterror": 400,
+    "invalid_request_error": 400,
+    "not_found_error": 404,
+    "overloaded_error": 503,
+    "permission_error": 403,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "server_error": 500,
+}
+_KIND_BY_STATUS: Mapping[int, ErrorKind] = {
+    401: "auth",
+    402: "auth",
+    403: "auth",
+    408: "timeout",
+    # the server is still at work on a call with the same idempotency key
+    409: "rate_limit",
+    413: "too_long",
+    429: "rate_limit",
+    504: "timeout",
+}
+_WAYS_OUT: tuple[tuple[str, str], ...] = (
+    (
+        r"max_tokens(?!_)",
+        "set max_tokens_field=max_completion_tokens, or leave it out with "
+        "--gen_kwargs max_gen_toks=none",
+    ),
+    (r"max_completion_tokens", "leave it out with --gen_kwargs max_gen_toks=none"),
+    (r"temperature", "leave it out with --gen_kwargs temperature=none"),
+    (r"top_p", "leave it out with --gen_kwargs top_p=none"),
+    (r"top_k", "leave it out with --gen_kwargs top_k=none"),
+    (r"seed", "set send_seed=false"),
+    (r"stop", "leave it out with --gen_kwargs until=none"),
+    (
+        r"response_format",
+        "leave image_response_format (of pictures) or response_format (of chats) out",
+    ),
+    (r"stream_options", "set extra_body={stream_options: null}"),
+    (r"modalit(?:y|ies)", "name what the model gives with outputs"),
+)
+"""A field that a server refuses, and what to write. The first that is named counts."""
+_NOT_STREAMED = re.compile(
+    r"non[- ]?stream|only (?:supports? )?stream|stream(?:ing)? (?:mode )?only"
+    r"|stream must be (?:set to )?true|must be streamed",
+    re.IGNORECASE,
+)
+_USUAL_WORDS = ("seed", "stop")
+_FIELD_WORDS = re.compile(
+    r"unsupported|not support|unknown|unrecognized|unexpected|not (?:allowed|permitted)"
+    r"|invalid|extra|refus|must|should|cannot|deprecated|only",
+    re.IGNORECASE,
+)
+"""What stands beside a field that is refused, where its name is a usual word."""
+
+
+@dataclass(slots=True)
+class ServerError:
+    """What a server states of an error: its words, all its codes, the field that it
+    refuses, the seconds to wait, and whether a moderation is the cause."""
+
+    message: str = ""
+    codes: set[str] = field(default_factory=set)
+    param: str = ""
+    delay: float | None = None
+    moderated: bool = False
+
+    @property
+    def status(self) -> int:
+        """The status that its codes state, for an error in a reply of status 200."""
+        for code in self.codes:
+            if _STATUS.fullmatch(code):
+                return int(code)
+        return next(
+            (_STATUS_OF_CODE[code] for code in self.codes if code in _STATUS_OF_CODE),
+            500,
+        )
+
+
+def http_error(
+    status: int, headers: Mapping[str, str], body: bytes, *, keyed: bool = False
+) -> CallError | RefusedError:
+    """The error for a status outside 200-299; ``keyed`` says whether a key was sent."""
+    error = _described(body)
+    text = f"HTTP {status}: {error.message}" if error.message else f"HTTP {status}"
+    wait = retry_after(headers, error)
+    hint = _hint(status, headers, keyed=keyed) or _way_out(status, error)
+    return _made(status, error, text + hint, wait)
+
+
+def error_in_body(value: object) -> CallError | RefusedError:
+    """The error in a reply with status 200, as some gateways send it."""
+    error = read_error(value)
+    text = f"the server reports an error: {error.message}"
+    wait = retry_after({}, error)
+    return _made(error.status, error, text + _way_out(error.status, error), wait)
+
+
+def reported(data: Mapping[str, Any]) -> object:
+    """The error that a JSON object of status 200 is, or holds; None for an answer."""
+    if data.get("error"):
+        return data["error"]
+    if data.get("object") == "error" or data.get("type") == "error":
+        return data
+    if "choices" in data or "data" in data or "output" in data:
+        return None
+    words = data.get("message") or data.get("detail")
+    return data if isinstance(words, str) and "code" in data else None
+
+
+def _made(
+    status: int, error: ServerError, text: str, wait: float | None
+) -> CallError | RefusedError:
+    if _is_refusal(status, error):
+        return RefusedError(text)
+    return CallError(_kind(status, error, wait), text, wait)
+
+
+def _is_refusal(status: int, error: ServerError) -> bool:
+    """Whether the service refuses the request for what it asks."""
+    if error.codes & _REFUSAL_CODES:
+        return status in (400, 403) or status >= 500
+    if status not in (400, 403):
+        return False
+    if "invalid_prompt" in error.codes and _FLAGGED_WORDS.search(error.message):
+        return True
+    return error.moderated or _REFUSAL_WORDS.search(error.message) is not None
+
+
+def _kind(status: int, error: ServerError, wait: float | None) -> ErrorKind:
+    is_long = error.codes & _LONG_CODES or _TOO_LONG.search(error.message)
+    if status in _LONG_STATUSES and is_long:
+        return "too_long"
+    if status == 429:
+        if error.codes & _QUOTA_CODES or _is_billing(error.codes):
+            return "auth"  # waiting does not help: the account needs credit
+        if _is_above_limit(error.message):
+            return "too_long"
+    if status == 400 and "api_key_invalid" in error.codes:
+        return "auth"
+    if status in (402, 503) and wait is not None:
+        return "rate_limit"
+    return _KIND_BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
+
+
+def _is_billing(codes: set[str]) -> bool:
+    return any(code.startswith("billing_") for code in codes)
+
+
+def _is_above_limit(message: str) -> bool:
+    """Whether a request alone is above the limit of a rate: it can never pass."""
+    if _TOO_LARGE.search(message):
+        return True
+    numbers = _LIMIT.search(message)
+    if numbers is None:
+        return False
+    limit, requested = (int(text.replace(",", "") or 0) for text in numbers.groups())
+    return limit < requested
+
+
+def _hint(status: int, headers: Mapping[str, str], *, keyed: bool) -> str:
+    if status == 401 and keyed:
+        return " (the server refuses the key of OPENAI_API_KEY or api_key_file)"
+    if status == 401:
+        return " (set OPENAI_API_KEY or give api_key_file=FILE)"
+    if status in (404, 405):
+        return " (check base_url and model)"
+    if 300 <= status < 400:
+        return (
+            f" (redirected to {headers.get('Location', 'nowhere')!r}; give the final "
+            "address as base_url)"
+        )
+    return ""
+
+
+def _way_out(status: int, error: ServerError) -> str:
+    """What to write where the server refuses a field of the request."""
+    if status not in (400, 422):
+        return ""
+    if _NOT_STREAMED.search(error.message):
+        return " (set stream=true)"
+    is_about_fields = _FIELD_WORDS.search(error.message) is not None
+    for name, way_out in _WAYS_OUT:
+        words = error.param
+        if is_about_fields or name not in _USUAL_WORDS:
+            words += f" {error.message}"
+        if re.search(rf"(?<![A-Za-z_]){name}(?![A-Za-z])", words, re.IGNORECASE):
+            return f" ({way_out})"
+    return ""
+
+
+# --- when to ask again ----------------------------------------------------------------
+
+
+def retry_after(
+    headers: Mapping[str, str],
+    error: ServerError | None = None,
+    now: datetime | None = None,
+) -> float | None:
+    """Seconds to wait, as the headers or the words of an error state it; None where
+    neither does."""
+    error = error or ServerError()
+    stated = (
+        _number(headers.get("retry-after-ms", ""), 0.001),
+        _seconds_or_date(headers.get("Retry-After", ""), now),
+        _longest_reset(headers),
+        error.delay,
+        _again_in(error.message),
+    )
+    seconds = next((seconds for seconds in stated if seconds is not None), None)
+    return None if seconds is None else min(max(seconds, 0.0), MAX_RETRY_AFTER)
+
+
+def _number(text: str, unit: float = 1.0) -> float | None:
+    try:
+        seconds = float(text) * unit
+    except ValueError:
+        return None
+    return seconds if math.isfinite(seconds) else None
+
+
+def _seconds_or_date(text: str, now: datetime | None) -> float | None:
+    text = text.strip()
+    try:
+        float(text)
+    except ValueError:
+        return _seconds_until(text, now or datetime.now(UTC)) if text else None
+    return _number(text)
+
+
+def _seconds_until(text: str, now: datetime) -> float | None:
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - now).total_seconds()
+
+
+def _longest_reset(headers: Mapping[str, str]) -> float | None:
+    """When the limit that is used up is reset; both are stated with every reply."""
+    waits = []
+    for name in ("requests", "tokens"):
+        wait = _duration(headers.get(f"x-ratelimit-reset-{name}", ""))
+        if wait is None:
+            continue
+        if headers.get(f"x-ratelimit-remaining-{name}", "0").strip() == "0":
+            waits.append(wait)
+    return max(waits, default=None)
+
+
+def _duration(text: str) -> float | None:
+    """Seconds of ``20ms``, ``1m2s`` or ``1.5``."""
+    pieces = _DURATION.findall(text)
+    if not pieces:
+        return _number(text)
+    return sum((_number(count, _SECONDS[unit]) or 0.0) for count, unit in pieces)
+
+
+def _again_in(message: str) -> float | None:
+    match = _TRY_AGAIN.search(message)
+    return _duration(match[1]) if match else None
+
+
+# --- shapes ---------------------------------------------------------------------------
+
+
+def _described(body: bytes) -> ServerError:
+    """The error of a body, in any of the servers' forms."""
+    body = body[:MAX_DESCRIBED_BYTES]
+    if is_stream(body, ""):
+        return read_error([_json_or_text(event.data) for event in events(body)])
+    return read_error(_json_or_text(body.decode("utf-8", "replace").strip()))
+
+
+def read_error(value: object) -> ServerError:
+    """What an error states: an object, a text, or a list of one of these."""
+    error = ServerError()
+    words = list(dict.fromkeys(_words(value, error, 0)))
+    # a provider's own words hold the gateway's, or the gateway's say nothing
+    error.message = "; ".join(words)
+    return error
+
+
+def _words(value: object, error: ServerError, depth: int) -> Iterator[str]:
+    """The words of an error; its codes go to ``error``."""
+    if depth > 6:
+        return
+    if isinstance(value, str):
+        inner = _json_or_text(value)
+        if inner is value or not isinstance(inner, dict | list):
+            yield value
+        else:
+            yield from _words(inner, error, depth + 1)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _words(item, error, depth + 1)
+    elif isinstance(value, dict):
+        yield from _words_of_object(value, error, depth)
+    elif value is not None:
+        yield str(value)
+
+
+def _words_of_object(
+    row: Mapping[str, Any], error: ServerError, depth: int
+) -> Iterator[str]:
+    _note_codes(row, error)
+    before = len(error.codes)
+    has_words = False
+    for name in ("error", "message", "msg", "detail", "error_description", "errors"):
+        if row.get(name) in (None, "", [], {}):
+            continue
+        for text in _words(row[name], error, depth + 1):
+            has_words = True
+            place = row.get("loc") if name == "msg" else None
+            yield f"{_path(place)}: {text}" if place else text
+    metadata = row.get("metadata")
+    if isinstance(metadata, dict):
+        if metadata.get("reasons") or metadata.get("flagged_input"):
+            error.moderated = True
+        raw = metadata.get("raw")
+        if raw:
+            has_words = True
+            yield from _words(raw, error, depth + 1)
+    for name in ("innererror", "details"):
+        inner = row.get(name)
+        for item in inner if isinstance(inner, list) else [inner]:
+            if isinstance(item, dict):
+                _note_codes(item, error)
+    if not has_words and len(error.codes) == before:
+        plain = {
+            name: value
+            for name, value in row.items()
+            if isinstance(value, str | int | float)
+        }
+        if plain:
+            yield ", ".join(f"{name}: {value}" for name, value in plain.items())
+
+
+def _note_codes(row: Mapping[str, Any], error: ServerError) -> None:
+    for name in ("code", "type", "status", "reason"):
+        value = row.get(name)
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            error.codes.add(str(value).lower())
+    param = row.get("param")
+    if isinstance(param, str):
+        error.param = error.param or param
+    delay = row.get("retryDelay")
+    if isinstance(delay, str) and error.delay is None:
+        error.delay = _duration(delay)
+
+
+def _path(place: object) -> str:
+    """Where a field is, such as ``temperature`` for ``["body", "temperature"]``."""
+    if not isinstance(place, list):
+        return str(place)
+    names = [str(name) for name in place if name != "body"]
+    return ".".join(names) or "body"
+
+
+def _json_or_text(text: str) -> Any:
+    if not text.lstrip().startswith(("{", "[")):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

@@ -1,0 +1,102 @@
+import time
+
+import pytest
+
+from mmeval.model_backends.openai.in_text import references
+from tests.support.openai_calls import PNG, data_uri
+
+URI = data_uri(PNG, "image/png")
+LINK = "https://files.example.com/x.png"
+
+
+def around(text: str, *, links: bool = False) -> list[str]:
+    """What is left of a text around the addresses in it."""
+    left, at = [], 0
+    for reference in references(text, links=links):
+        left.append(text[at : reference.start])
+        at = reference.end
+    return [*left, text[at:]]
+
+
+@pytest.mark.parametrize(
+    "mark_up",
+    [
+        pytest.param(URI, id="bare"),
+        pytest.param(f"![a cat]({URI})", id="Markdown"),
+        pytest.param(f'![]( <{URI}> "title")', id="Markdown with a title"),
+        pytest.param(f"[a cat]({URI})", id="Markdown link"),
+        pytest.param(f'<img alt="a" src="{URI}"/>', id="HTML"),
+        pytest.param(f"<IMG SRC='{URI}' width=3>", id="HTML in capitals"),
+        pytest.param(f'<audio controls src="{URI}"></audio>', id="sound"),
+        pytest.param(
+            "<img src=\"data:image/svg+xml;utf8,<svg xmlns='x'></svg>\">",
+            id="drawing",
+        ),
+    ],
+)
+def test_a_data_uri_goes_with_its_mark_up(mark_up: str) -> None:
+    assert around(f"One: {mark_up} two") == ["One: ", " two"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"```html\n{URI}\n```",
+        f"~~~\n![]({URI})\n~~~",
+        f"`{URI}`",
+        f"`` a ` {URI} ``",
+        f"```\n{URI}",
+    ],
+)
+def test_a_data_uri_in_code_is_text(code: str) -> None:
+    text = f"Page:\n{code}"
+    assert around(text) == [text]
+
+
+def test_a_data_uri_behind_code_is_a_medium() -> None:
+    text = f"`x` and ``` y\n```\nz\n```\nthen {URI} end"
+    assert around(text)[1] == " end"
+
+
+def test_bare_base64_goes_on_over_lines_of_one_length() -> None:
+    letters = "iVBORw0KGgoA" * 12
+    lines = "\n".join(letters[start : start + 72] for start in range(0, 144, 72))
+    text = f"See data:image/png;base64,{lines}\nIs it good?"
+    assert around(text) == ["See ", "\nIs it good?"]
+
+
+@pytest.mark.parametrize("text", ["data: 5,6", "metadata:a,b", "the data:x,"])
+def test_words_are_no_data_uri(text: str) -> None:
+    assert around(text) == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"![image]({LINK})", True),
+        (f'<img src="{LINK}">', True),
+        ("![image](/files/x.png)", True),
+        (f"[read]({LINK})", False),
+        (f"See {LINK}.", False),
+    ],
+)
+def test_a_link_is_that_of_a_medium_or_one_to_read(text: str, shown: bool) -> None:
+    [reference] = references(text, links=True)
+    assert (reference.kind, reference.shown) == ("link", shown)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "data:image/png;base64,](" * 40_000,
+        "![" * 500_000,
+        '<img src="data:image/svg+xml,<' * 4_000,
+        "`" + "`` " * 300_000,
+        "".join("`" * length + " " for length in range(1, 1400)),
+    ],
+    ids=["heads", "brackets", "tags", "ticks", "runs of ticks"],
+)
+def test_a_hostile_text_is_read_in_seconds(text: str) -> None:
+    began = time.monotonic()
+    list(references(text, links=True))
+    assert time.monotonic() - began < 5
