@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -45,7 +45,31 @@ HOPELESS: frozenset[ErrorKind] = frozenset(
 MOST_TOKENS = 10**12
 """More than any call can use."""
 
-FinishReason = Literal["stop", "length", "content_filter", "error"]
+FinishReason = Literal["stop", "length", "refused", "error"]
+"""How an answer ended. ``refused``: the model declined, or a filter of its service
+stopped it. That is an answer and no error: the same request is refused again."""
+_FINISH_REASONS: tuple[FinishReason, ...] = get_args(FinishReason)
+
+
+def finish_reason_from(value: object) -> FinishReason:
+    """A recorded reason; ``stop`` for any unknown value."""
+    # What refusals were called in older journals.
+    if value == "content_filter":
+        return "refused"
+    known = (reason for reason in _FINISH_REASONS if reason == value)
+    return next(known, "stop")
+
+
+def worst_finish(reasons: Iterable[FinishReason]) -> FinishReason:
+    """How an answer of several replies ended.
+
+    One reply that was refused counts for all, else one that was cut off.
+    """
+    found = set(reasons)
+    for reason in ("refused", "length"):
+        if reason in found:
+            return reason
+    return "stop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +218,10 @@ class Response:
         )
 
     @property
+    def is_refused(self) -> bool:
+        return self.finish_reason == "refused"
+
+    @property
     def text(self) -> str:
         """The answer's text without hidden reasoning; empty when there is no answer."""
         return self.output.text if self.output is not None else ""
@@ -237,7 +265,7 @@ class Response:
             if output is None
             else Interleaved.from_json(output, media_root),
             error=None if error is None else ErrorInfo.from_json(error),
-            finish_reason=row.get("finish_reason", "stop"),
+            finish_reason=finish_reason_from(row.get("finish_reason", "stop")),
             usage=Usage(*row.get("usage", (0, 0))[:3]),
             latency=row.get("latency", 0.0),
             served=row.get("served", ""),

@@ -26,7 +26,7 @@ PATH = "chat/completions"
 _FINISH: Mapping[str, FinishReason] = {
     "length": "length",
     "max_tokens": "length",
-    "content_filter": "content_filter",
+    "content_filter": "refused",
 }
 _UNSENT_OPTIONS = ("image.size", "image.quality")
 _SAID_FIELDS = (

@@ -112,7 +112,7 @@ def test_an_answer_carries_its_text_usage_latency_model_and_reason() -> None:
         received({"message": {"content": "x"}, "finish_reason": reason}).finish_reason
         for reason in reasons
     ]
-    assert found == ["stop", "length", "length", "content_filter", "stop", "stop"]
+    assert found == ["stop", "length", "length", "refused", "stop", "stop"]
 
 
 def text(words: str) -> dict[str, str]:
