@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -25,6 +25,7 @@ ErrorKind = Literal[
     "bad_sample",
     "bad_media",
     "over_limit",
+    "refused",
     "internal",
 ]
 ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
@@ -38,7 +39,7 @@ UNANSWERED: frozenset[ErrorKind] = frozenset(
 """Errors after which the server may have, or may still make, the reply to that very
 call."""
 HOPELESS: frozenset[ErrorKind] = frozenset(
-    ("bad_request", "too_long", "unsupported", "bad_media", "over_limit")
+    ("bad_request", "too_long", "unsupported", "bad_media", "over_limit", "refused")
 )
 """Errors of the request: the same request fails again."""
 
@@ -230,6 +231,17 @@ class Response:
     def evidence(self) -> Mapping[str, Any]:
         """What an agent reports of its answer."""
         return {} if self.trace is None else self.trace.evidence
+
+    def as_refused(self) -> Response:
+        """The refused answer without parts that an error of the kind ``refused`` is."""
+        words = () if self.error is None else (self.error.message,)
+        return replace(
+            self,
+            output=Interleaved(()),
+            error=None,
+            finish_reason="refused",
+            warnings=(*self.warnings, *words),
+        )
 
     def to_json(self) -> dict[str, Any]:
         row: dict[str, Any] = {"latency": round(self.latency, 4)}

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from mmeval.errors import MmevalError
+from mmeval.model_backends.openai.refusals import is_refusal
 from mmeval.records import ErrorKind, Response
 from mmeval.wording import shortened
 
@@ -68,12 +69,14 @@ def bad_reply(text: str) -> CallError:
 
 
 def failed(error: MmevalError, secret: str, latency: float = 0.0) -> Response:
-    """The response for an error, without the key."""
+    """The response for an error, without the key. A refusal is an answer: without
+    parts, as the words are the service's and not the model's."""
     if isinstance(error, CallError):
         text = redacted(error.text, secret)
-        return Response.failed(
+        response = Response.failed(
             error.kind, text, retry_after=error.retry_after, latency=latency
         )
+        return response.as_refused() if error.kind == "refused" else response
     # such as a medium that is gone
     return Response.failed("internal", redacted(str(error), secret), latency=latency)
 
@@ -121,6 +124,9 @@ def http_error(
     """The error for a status outside 200-299; ``keyed`` says whether a key was sent."""
     message, codes = _described(body)
     text = f"HTTP {status}: {message}" if message else f"HTTP {status}"
+    words = body[:MAX_DESCRIBED_BYTES].decode("utf-8", "replace")
+    if 400 <= status < 500 and is_refusal(status, words):
+        return CallError("refused", f"the service refused the request ({text})")
     return CallError(
         _kind(status, message, codes),
         text + _hint(status, headers, keyed=keyed),
@@ -132,9 +138,12 @@ def error_in_body(error: object) -> CallError:
     """The error in a reply with status 200, as some gateways send it."""
     message, codes = _message_and_codes(error)
     status = next((int(code) for code in codes if re.fullmatch(r"[45]\d\d", code)), 500)
-    return CallError(
-        _kind(status, message, codes), f"the server reports an error: {message}"
-    )
+    text = f"the server reports an error: {message}"
+    # Without a status of its own the error has that of the reply.
+    reported = status if str(status) in codes else 200
+    if is_refusal(reported, error):
+        return CallError("refused", f"the service refused the request ({text})")
+    return CallError(_kind(status, message, codes), text)
 
 
 def _kind(status: int, message: str, codes: frozenset[str]) -> ErrorKind:

@@ -5,15 +5,18 @@ from typing import Any
 
 import pytest
 
+from mmeval.content import Interleaved
 from mmeval.model_backends.openai.failures import (
     MAX_MESSAGE_CHARS,
     REDACTED,
     CallError,
     error_in_body,
+    failed,
     http_error,
     redacted,
     retry_after,
 )
+from mmeval.records import Response
 
 KEY = "key-0123456789-abcdef"
 
@@ -24,6 +27,27 @@ def body(**error: Any) -> bytes:
 
 LONG = body(message="the context length is 4096")
 PAY = body(message="pay", type="insufficient_quota")
+
+
+def test_a_refusal_is_an_answer_without_parts() -> None:
+    error = http_error(400, {}, body(code="content_filter", message="filtered"))
+    found = failed(error, KEY, latency=1.5)
+    assert found == Response(
+        Interleaved(()),
+        finish_reason="refused",
+        latency=1.5,
+        warnings=("the service refused the request (HTTP 400: filtered)",),
+    )
+
+
+def test_an_error_in_a_reply_with_status_200_may_be_a_refusal() -> None:
+    error = error_in_body({"code": "content_policy_violation", "message": "no"})
+    assert error.kind == "refused"
+
+
+def test_a_refusal_behind_a_failing_server_is_a_failure_of_the_server() -> None:
+    error = http_error(500, {}, body(message="rejected by the safety system"))
+    assert error.kind == "server"
 
 
 @pytest.mark.parametrize(
