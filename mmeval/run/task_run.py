@@ -13,7 +13,7 @@ from mmeval.backend.routes import routes_to_fewer
 from mmeval.content.parts import Interleaved, PartKind
 from mmeval.metric.bound import BoundMetric
 from mmeval.metric.derived import PIECES
-from mmeval.program.calls import MODEL, Program, Role
+from mmeval.program.calls import MODEL, CallFailed, Program, Role
 from mmeval.program.protocols import Ask, single
 from mmeval.program.role_variants import role_for
 from mmeval.program.route import Route
@@ -69,7 +69,7 @@ class TaskRun:
         """What puts a sample to the model."""
         task = self.task
         protocol = single if self.whole else task.protocol
-        return protocol(
+        asking = protocol(
             Ask(
                 sample,
                 task.prompt(sample),
@@ -78,6 +78,7 @@ class TaskRun:
                 Role(MODEL, convert=self.convert),
             )
         )
+        return _answered(asking)
 
     def recorded(self, result: object) -> Interleaved:
         """The answer as the task records a protocol's result: placeholders in its own
@@ -140,6 +141,16 @@ class TaskRun:
         self.records.close()
         if self.scores is not None:
             self.scores.close()
+
+
+def _answered(protocol: Program[Interleaved]) -> Program[Interleaved]:
+    """A protocol that ends with an empty answer where a refused reply ends it."""
+    try:
+        return (yield from protocol)
+    except CallFailed as failed:
+        if failed.error.kind != "refused":
+            raise
+        return Interleaved(())
 
 
 def task_run(
