@@ -110,18 +110,23 @@ class ChatEndpoint:
             raise bad_reply("the server's answer has no choices")
         if choices[0].get("error"):
             raise error_in_body(choices[0]["error"])
-        reason = choices[0].get("finish_reason")
+        messages = _messages(choices)
         return Response(
-            output=answer(_messages(choices)),
-            finish_reason="stop"
-            if reason == "stop"
-            else _FINISH.get(str(reason), "stop"),
+            output=answer(messages),
+            finish_reason=_finish(choices[0], messages[0]),
             usage=usage(data),
             latency=received.latency,
             served=served(data),
             fingerprint=fingerprint(data),
             warnings=_warnings(request) if request.params.options else (),
         )
+
+
+def _finish(choice: Mapping[str, Any], message: dict[str, Any]) -> FinishReason:
+    if _string(message, "refusal"):
+        return "refused"
+    reason = choice.get("finish_reason")
+    return "stop" if reason == "stop" else _FINISH.get(str(reason), "stop")
 
 
 def _warnings(request: Request) -> tuple[str, ...]:
