@@ -11,12 +11,13 @@ FORMAT_VERSION = 2
 never refused."""
 
 ScoreStatus = Literal["scored", "unscored", "unavailable", "inapplicable"]
-Cause = Literal["final", "lost", "unsure"]
+Cause = Literal["final", "lost", "unsure", "refused"]
 """Whether scoring an unscored trial again can help. ``lost``: it can, as a verdict was
 lost, or the scoring died or took too long. ``final``: it cannot, as the score is
 undefined, or the metric fails on this answer. ``unsure``: it cannot, as the judge is
-not sure."""
-CAUSES: tuple[Cause, ...] = ("lost", "unsure", "final")
+not sure. ``refused``: it cannot, as the judge refuses to judge this answer, or the
+model has refused the sample and such answers are left out."""
+CAUSES: tuple[Cause, ...] = ("lost", "unsure", "final", "refused")
 """Of several causes the first of these counts, as most can be done for it."""
 
 NO_OPTION = "no_option"
@@ -81,6 +82,11 @@ class Score:
             cause="lost",
             weight=weight,
         )
+
+    @classmethod
+    def refused(cls, reason: str) -> Score:
+        """Unscored since the judge, or the model, refuses."""
+        return cls(status="unscored", reason=reason, cause="refused")
 
     @classmethod
     def unavailable(cls, reason: str) -> Score:

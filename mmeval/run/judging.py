@@ -228,7 +228,11 @@ class Judging:
                 )
             return dict(failed(bound, failure.error))
         except CallFailed as lost:
-            unscored = bound.unscored if lost.error.kind in HOPELESS else bound.lost
+            unscored = bound.lost
+            if lost.error.kind == "refused":
+                unscored = bound.refused
+            elif lost.error.kind in HOPELESS:
+                unscored = bound.unscored
             return dict(unscored(f"{lost.error.kind}: {lost.error.message}"))
 
 
