@@ -143,7 +143,10 @@ class Result:
     or of the parts of a number that is made of others. ``faulty`` are those of the
     ``failed`` that could not be asked because of their own data; ``inapplicable`` are
     the answers that hold nothing for the metric. ``no_option`` are those of the
-    ``scored`` that are wrong because they name no option.
+    ``scored`` that are wrong because they name no option. ``refused`` are the answers
+    that the model refused, scored or not; ``refused_unscored`` are those of them that
+    are unscored for that alone. ``refused_verdicts`` are the unscored answers that the
+    judge refuses to judge.
     """
 
     task: str
@@ -167,6 +170,17 @@ class Result:
     faulty: int = 0
     inapplicable: int = 0
     no_option: int = 0
+    refused: int = 0
+    refused_unscored: int = 0
+    refused_verdicts: int = 0
+
+    @property
+    def is_refused_whole(self) -> bool:
+        """Whether there is no value since all that was asked is unscored by
+        refusals."""
+        by_refusals = self.refused_unscored + self.refused_verdicts
+        has_others = self.scored or self.failed or self.suspended
+        return by_refusals > 0 and by_refusals == self.unscored and not has_others
 
     @property
     def has_nothing_to_score(self) -> bool:

@@ -125,6 +125,10 @@ def unscored_reasons(scores: ScoreSet, wanted: Wanted, name: str) -> Counter[Uns
     return Counter(Unscored(score.reason, score.cause) for score in given)
 
 
+_WITHOUT_VALUE = frozenset(("bounds", "cause", "evidence", "weight"))
+"""What may be known of a score without a value besides its status."""
+
+
 def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> None:
     """Put rows into columns; equal labels are one object, to keep a long run small."""
     interned: dict[str, Mapping[str, Any]] = {}
@@ -134,6 +138,7 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
             labels = interned.setdefault(repr(labels), labels)
         sample, repeat, cluster = row["s"], row["n"], row.get("cluster", "")
         status, scores = row["status"], row["scores"]
+        refused = row.get("refused", False)
         for name, column in columns.items():
             score = scores.get(name)
             if status != "ok":
@@ -152,6 +157,7 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
                     Score.unscored("not scored yet"),
                     cluster=cluster,
                     labels=labels,
+                    refused=refused,
                 )
             elif score["status"] == "scored" and score["value"] is not None:
                 weight = score.get("weight", 1.0)
@@ -164,14 +170,22 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
                     labels=labels,
                     weight=weight,
                     no_option=bool(no_option),
+                    refused=refused,
                 )
             else:
                 known = (
                     Score.from_json(score)
-                    if {"bounds", "evidence", "weight"} & score.keys()
+                    if _WITHOUT_VALUE & score.keys()
                     else score["status"]
                 )
-                column.add(sample, repeat, known, cluster=cluster, labels=labels)
+                column.add(
+                    sample,
+                    repeat,
+                    known,
+                    cluster=cluster,
+                    labels=labels,
+                    refused=refused,
+                )
 
 
 def _is_faulty(row: Mapping[str, Any]) -> bool:

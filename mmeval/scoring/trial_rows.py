@@ -20,7 +20,7 @@ from mmeval.metric.result import MetricScores, writable
 from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.sample import Sample
 from mmeval.records.score import Score
-from mmeval.records.trial import Exchange, Trial
+from mmeval.records.trial import Exchange, Trial, is_refused
 from mmeval.system.json_lines import sealed, to_line
 from mmeval.system.time_limit import TimeLimit
 
@@ -125,6 +125,8 @@ def score_row(
     }
     if trial.error is not None:
         record["error"] = trial.error.to_json()
+    if is_refused(trial):
+        record["refused"] = True
     record["scores"] = {name: scores[name].to_json() for name in sorted(scores)}
     if plan.labels:
         record["labels"] = {key: trial.sample.metadata.get(key) for key in plan.labels}
