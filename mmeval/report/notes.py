@@ -25,6 +25,7 @@ _NUMBERS = attrgetter(
     "unavailable",
     "unsupported",
     "inapplicable",
+    "refused",
 )
 
 
@@ -47,6 +48,17 @@ def no_option(result: Result) -> str:
     count = result.no_option
     verb = "names" if count == 1 else "name"
     return f"{count:,} {verb} no option" if count else ""
+
+
+def refused(result: Result) -> str:
+    """How many answers the model refused, and how many the judge: ``refused 3/200``.
+
+    Refused answers may be scored; verdicts that are refused never are.
+    """
+    counts = (("refused", result.refused), ("judge refused", result.refused_verdicts))
+    return ", ".join(
+        f"{words} {count:,}/{result.n:,}" for words, count in counts if count
+    )
 
 
 def from_to(pair: tuple[float, float], digits: int = 4) -> str:

@@ -13,6 +13,7 @@ from mmeval.report.notes import (
     Pieces,
     missing,
     no_option,
+    refused,
     repeated,
     weights,
 )
@@ -34,6 +35,7 @@ class Notes(NamedTuple):
 
     missing: str = ""
     no_option: str = ""
+    refused: str = ""
     weights: str = ""
     comparable: str = ""
     reference: str = ""
@@ -294,6 +296,7 @@ def _notes(
         notes = notes._replace(
             missing=missing(result),
             no_option=no_option(result),
+            refused=refused(result),
             weights=weights(result),
             reasons=reasons.of(result),
         )

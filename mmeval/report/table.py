@@ -153,6 +153,7 @@ def _in_cells(notes: Notes) -> str:
     of_number = (
         notes.missing,
         notes.no_option,
+        notes.refused,
         cell(notes.weights),
         cell(notes.reasons),
         notes.comparable,

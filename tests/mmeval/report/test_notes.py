@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mmeval.records.score import Key, Result
-from mmeval.report.notes import NumberReasons, missing, no_option, repeated
+from mmeval.report.notes import NumberReasons, missing, no_option, refused, repeated
 from mmeval.report.numbers import number_rows
 from tests.support.number_documents import document
 from tests.support.outcomes import result
@@ -93,6 +93,22 @@ def test_a_number_has_the_counts_of_what_it_leaves_out() -> None:
 )
 def test_answers_that_name_no_option_are_noted(count: int, words: str) -> None:
     assert no_option(result("a", no_option=count)) == words
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ({}, ""),
+        ({"refused": 3, "n": 200}, "refused 3/200"),
+        ({"refused_verdicts": 1, "n": 200}, "judge refused 1/200"),
+        (
+            {"refused": 1200, "refused_verdicts": 2, "n": 3000},
+            "refused 1,200/3,000, judge refused 2/3,000",
+        ),
+    ],
+)
+def test_what_is_refused_is_noted(counts: dict[str, int], words: str) -> None:
+    assert refused(replace(result("a"), **counts)) == words
 
 
 def test_a_number_and_its_groups_name_the_pieces_that_they_are_without() -> None:
