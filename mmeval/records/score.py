@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 FORMAT_VERSION = 2
 """Version of the JSON form of all records; unknown fields of a newer one are kept,
@@ -19,6 +19,11 @@ not sure. ``refused``: it cannot, as the judge refuses to judge this answer, or 
 model has refused the sample and such answers are left out."""
 CAUSES: tuple[Cause, ...] = ("lost", "unsure", "final", "refused")
 """Of several causes the first of these counts, as most can be done for it."""
+
+Refusals = Literal["scored", "unscored"]
+"""What an answer that the model refused is: one like any other, or left out of the
+numbers, with bounds."""
+REFUSALS: tuple[Refusals, ...] = get_args(Refusals)
 
 NO_OPTION = "no_option"
 """The key in a score's evidence that is true for an answer to a multiple-choice
@@ -84,9 +89,9 @@ class Score:
         )
 
     @classmethod
-    def refused(cls, reason: str) -> Score:
+    def refused(cls, reason: str, **evidence: Any) -> Score:
         """Unscored since the judge, or the model, refuses."""
-        return cls(status="unscored", reason=reason, cause="refused")
+        return cls(status="unscored", reason=reason, evidence=evidence, cause="refused")
 
     @classmethod
     def unavailable(cls, reason: str) -> Score:

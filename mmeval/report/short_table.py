@@ -42,6 +42,7 @@ _OF_THE_NUMBERS = (
     "seed",
     "protocol",
     "profile",
+    "refusals",
 )
 """The flags without which another run would have other samples, or be asked or scored
 in another way."""

@@ -113,16 +113,20 @@ class Unscored(NamedTuple):
 
 
 def unscored_reasons(scores: ScoreSet, wanted: Wanted, name: str) -> Counter[Unscored]:
-    """Why the trials that one number lacks have no score."""
-    found = (
-        row["scores"].get(name, {})
-        for row in finished_rows(scores.folder, wanted)
-        if row["status"] == "ok"
-    )
-    given = (
-        Score.from_json(score) for score in found if score.get("status") == "unscored"
-    )
-    return Counter(Unscored(score.reason, score.cause) for score in given)
+    """Why the trials that one number lacks have no score.
+
+    Refused answers that the user leaves out are none of these.
+    """
+    found: Counter[Unscored] = Counter()
+    for row in finished_rows(scores.folder, wanted):
+        score = row["scores"].get(name, {})
+        if row["status"] != "ok" or score.get("status") != "unscored":
+            continue
+        given = Score.from_json(score)
+        is_left_out = bool(row.get("refused")) and given.cause == "refused"
+        if not is_left_out:
+            found[Unscored(given.reason, given.cause)] += 1
+    return found
 
 
 _WITHOUT_VALUE = frozenset(("bounds", "cause", "evidence", "weight"))

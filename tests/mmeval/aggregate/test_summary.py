@@ -312,7 +312,7 @@ def test_rows_of_a_slice_keep_which_answers_are_refused() -> None:
     assert counts == (1, 0, 1)
 
 
-def refused_whole(**counts: int) -> Result:
+def refused_whole(**counts: Any) -> Result:
     """A task of which no answer has a score."""
     return Result("b", "m", None, n=1, scored=0, bounds=(0, 1), **counts)
 

@@ -107,7 +107,7 @@ def test_answers_that_name_no_option_are_noted(count: int, words: str) -> None:
         ),
     ],
 )
-def test_what_is_refused_is_noted(counts: dict[str, int], words: str) -> None:
+def test_what_is_refused_is_noted(counts: dict[str, Any], words: str) -> None:
     assert refused(replace(result("a"), **counts)) == words
 
 

@@ -131,7 +131,7 @@ def test_answers_without_an_option_are_counted_by_a_metric_that_has_no_row() -> 
     ],
 )
 def test_what_is_refused_is_counted_below_the_table(
-    counts: dict[str, int], start: str
+    counts: dict[str, Any], start: str
 ) -> None:
     (*_, line) = shown(replace(result("a", 0.5), **counts), width=200)
     assert line.startswith(start)
