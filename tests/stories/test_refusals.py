@@ -171,6 +171,23 @@ def test_refused_answers_are_replayed_as_refused(
     assert "refused 2/3" in done.out
 
 
+@pytest.mark.parametrize(("flag", "value"), [("scored", 1 / 3), ("unscored", 1.0)])
+def test_shards_are_merged_with_their_refused_answers(
+    flag: str, value: float, tmp_path: Path, server: ScriptedServer
+) -> None:
+    for shard in ("1/2", "2/2"):
+        ran(tmp_path, server, "--shard", shard, "--refusals", flag)
+    whole = tmp_path / "runs" / "m" / "default"
+    done = mmeval("merge", whole)
+    newest = sorted(whole.glob("results_*.json"))[-1]
+    (found,) = json.loads(newest.read_text())["mmeval"]["results"]
+    assert (done.code, found["value"], found["refused"]) == (
+        0,
+        pytest.approx(value),
+        2,
+    )
+
+
 def test_a_wrong_key_is_no_refusal_whatever_the_server_calls_it(
     tmp_path: Path,
 ) -> None:
