@@ -175,7 +175,7 @@ class NumberReasons:
             yield f"counted as 0: {some(zero, MAX_NAMED)}"
 
     def _left_out(self, group: Result) -> Iterator[str]:
-        """The tasks whose samples are all bad."""
+        """The tasks whose samples are all bad, or all unscored by refusals."""
         bad = [
             one.task
             for one in self._own(group)
@@ -185,6 +185,9 @@ class NumberReasons:
         ]
         if bad:
             yield f"left out, all samples bad: {some(bad, MAX_NAMED)}"
+        refused_whole = [one.task for one in self._own(group) if one.is_refused_whole]
+        if refused_whole and group.value is not None:
+            yield f"left out, all refused: {some(refused_whole, MAX_NAMED)}"
 
     def _own(self, group: Result) -> Iterator[Result]:
         found = (

@@ -31,6 +31,12 @@ FAILED = [result(name, None, failed=10) for name in "bcdef"]
             "a",
             ["bad: b"],
         ),
+        (
+            [KNOWN, replace(result("b", None, unscored=10), refused_verdicts=10)],
+            0.5,
+            "a",
+            ["all refused: b"],
+        ),
         ([KNOWN, result("b", None, unsupported=10)], 0.5, "a", []),
         ([KNOWN, result("b", None, unsupported=10)], 0.25, "ab", ["as 0: b"]),
         (
@@ -51,6 +57,7 @@ FAILED = [result(name, None, failed=10) for name in "bcdef"]
         "none has one",
         "all samples bad",
         "bad or not asked",
+        "all refused",
         "not asked",
         "counted as 0",
         "counted as 0 beside one not asked",
