@@ -32,7 +32,7 @@ _INVALID_PROMPT = "invalidprompt"
 _FLAGGED = re.compile(r"usage polic|flagged", re.IGNORECASE)
 _WORDS = re.compile(
     r"rejected (?:by|as a result of) (?:the|our) safety system"
-    r"|\bviolat\w{0,8}(?:\W+\w+){0,8}?\W+polic(?:y|ies)\b",
+    r"|\bviolat[^.]{0,80}\bpolic(?:y|ies)\b",
     re.IGNORECASE,
 )
 _OTHER_MEANINGS = frozenset((401, 402, 408, 409, 429))
