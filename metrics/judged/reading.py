@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
-from mmeval.judge import Verdict
+from mmeval.judge import ReplyForm, Verdict
 
 Reading = Literal["robust", "official"]
 """How replies are read: ``robust`` refuses unfit replies, ``official`` reads as the
 release does, oddities included."""
 Lost = Literal["unscored", "wrong"]
 """What a question without a usable reply does: the release counts it as answered
-wrongly. A question without any reply (the judge failed or refused) is unscored in both
-cases."""
+wrongly. A question without any reply (the judge failed) is unscored in both
+cases. What the judge refuses has no usable reply: the release knows no refusals."""
 UNREADABLE = "unreadable"
 """The key of a vote whose official reply has nothing of what was asked for."""
+
+
+@dataclass(frozen=True)
+class ReadForm(ReplyForm):
+    """A reply that is read in one of the two ways."""
+
+    reading: Reading = "robust"
+
+    @property
+    def reads_refusals(self) -> bool:
+        return self.reading == "official"
 
 
 def is_unknown(verdict: Verdict, lost: Lost) -> bool:

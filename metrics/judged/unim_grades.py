@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mmeval.judge import (
@@ -26,7 +26,7 @@ from mmeval.judge import (
     read_object,
     strict_json,
 )
-from mmeval.metrics.judged.reading import UNREADABLE, Reading
+from mmeval.metrics.judged.reading import UNREADABLE, ReadForm, Reading
 from mmeval.program import Reply
 from mmeval.records import Response, answered
 
@@ -86,6 +86,10 @@ class StatedGradeForm(ReplyForm):
     def asked(self) -> str:
         return _without_reasons(self)
 
+    @property
+    def reads_refusals(self) -> bool:
+        return True
+
     def read(self, text: str) -> Vote:
         grade = stated_grade(text)
         if grade is None:
@@ -122,11 +126,10 @@ def stated_grade(text: str) -> int | None:
 
 
 @dataclass(frozen=True)
-class GradesForm(ReplyForm):
+class GradesForm(ReadForm):
     """Several grades in one object. With ``takes_all`` every reply counts except an
     empty one; else all grades must be there."""
 
-    reading: Reading = "robust"
     takes_all: bool = False
 
     @property
@@ -135,7 +138,8 @@ class GradesForm(ReplyForm):
 
     def fault(self, response: Response) -> str:
         if self.takes_all:
-            return "" if response.text.strip() else "the reply is empty"
+            is_reply = response.is_refused or bool(response.text.strip())
+            return "" if is_reply else "the reply is empty"
         faults = {one.grade.name: one.fault(response) for one in self.of_each()}
         lacking = [f"{name}: {fault}" for name, fault in faults.items() if fault]
         if not lacking:
@@ -162,13 +166,17 @@ class GradesForm(ReplyForm):
 
 
 @dataclass(frozen=True)
-class OneGradeForm(ReplyForm):
+class OneGradeForm(ReadForm):
     """One grade of a reply that may hold several. With ``lowest`` a reply without it is
     the lowest grade, as released, and the vote says that it was not read."""
 
-    grade: Grade
-    reading: Reading = "robust"
+    grade: Grade = field(kw_only=True)
     lowest: bool = False
+
+    def read_reply(self, response: Response) -> Vote:
+        if self.lowest:  # whatever the reply is
+            return self.read(response.text)
+        return super().read_reply(response)
 
     def read(self, text: str) -> Vote:
         try:

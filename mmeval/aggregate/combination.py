@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from mmeval.aggregate.intervals import ONE_CLUSTER, sureness_of_terms
@@ -51,16 +51,22 @@ def mean_of(
     A part of which no trial could have been scored (unsupported, faulty, unavailable,
     inapplicable) is left out with ``skip``, else the whole is unknown. A part whose
     trials were all lost (failed, unscored) leaves it unknown in any case: the bounds
-    are what it could be. Where all answers hold nothing for a part, it is left out
-    whatever failed.
+    are what it could be. One whose answers or verdicts are all refused is left out of
+    the value, and counts in the bounds. Where all answers hold nothing for a part, it
+    is left out whatever failed.
 
     A trial counts as scored where it is by one part and lost by none. What is
     ``unavailable`` has no value; any numbers over the trials are its ``parts`` then.
     """
     applicable = [part for part in parts if not _is_empty(part.result)]
-    counted = [part for part in applicable if askable(part.result)]
+    refused = [part for part in applicable if part.result.is_refused_whole]
+    counted = [
+        part
+        for part in applicable
+        if askable(part.result) and not part.result.is_refused_whole
+    ]
     bounded = [part for part in applicable if askable(part.result) + part.result.faulty]
-    is_whole = skip or len(counted) == len(parts)
+    is_whole = skip or len(counted) + len(refused) == len(parts)
     suspended = any(part.result.suspended for part in parts)
     is_known = is_whole and not unavailable and not suspended
     value = _mean([part.result.value for part in counted]) if is_known else None
@@ -118,7 +124,14 @@ def mean_of(
         no_interval=sure.no_interval,
         effective_clusters=sure.effective_clusters,
         evidence=evidence,
+        refused=len(_any(part.scores.refused for part in parts)),
+        refused_unscored=len(_any(part.scores.refused_unscored for part in parts)),
+        refused_verdicts=len(_any(part.scores.refused_verdicts for part in parts)),
     )
+
+
+def _any(places: Iterable[frozenset[int]]) -> frozenset[int]:
+    return frozenset[int]().union(*places)
 
 
 def _is_empty(result: Result) -> bool:

@@ -102,6 +102,8 @@ class Scores:
         "_known",
         "_labels",
         "_no_option",
+        "_refused",
+        "_refused_scores",
         "_repeats",
         "_samples",
         "_statuses",
@@ -135,6 +137,9 @@ class Scores:
         self._faulty: set[int] = set()
         self._no_option: set[int] = set()
         """The places of answers that are wrong because they name no option."""
+        self._refused: set[int] = set()
+        self._refused_scores: set[int] = set()
+        """The places of answers that are unscored by a refusal, whoever refused."""
 
     def add(
         self,
@@ -145,14 +150,20 @@ class Scores:
         cluster: str = "",
         labels: Mapping[str, Any] | None = None,
         faulty: bool = False,
+        refused: bool = False,
     ) -> None:
         """Add one trial's score, or its status where there is no more.
 
         There is only a status for a trial without an answer, or a score without value
         and bounds. ``faulty``: it could not be asked because of its own data.
+        ``refused``: the model refused it.
         """
         if faulty:
             self._faulty.add(len(self))
+        if refused:
+            self._refused.add(len(self))
+        if isinstance(score, Score) and score.cause == "refused":
+            self._refused_scores.add(len(self))
         status = score if isinstance(score, str) else score.status
         if (
             isinstance(score, Score)
@@ -186,11 +197,15 @@ class Scores:
         labels: Mapping[str, Any] | None = None,
         weight: float = 1.0,
         no_option: bool = False,
+        refused: bool = False,
     ) -> None:
         """Add one trial's score where it is known to be a value, as nearly all are.
-        ``no_option``: it is wrong because the answer names no option."""
+        ``no_option``: it is wrong because the answer names no option. ``refused``: the
+        model refused it."""
         if no_option:
             self._no_option.add(len(self))
+        if refused:
+            self._refused.add(len(self))
         self._add(
             sample,
             repeat,
@@ -269,6 +284,21 @@ class Scores:
         """The places of the answers that are wrong because they name no option."""
         return frozenset(self._no_option)
 
+    @property
+    def refused(self) -> frozenset[int]:
+        """The places of the answers that the model refused."""
+        return frozenset(self._refused)
+
+    @property
+    def refused_unscored(self) -> frozenset[int]:
+        """The places of the refused answers that are unscored for that."""
+        return frozenset(self._refused_scores & self._refused)
+
+    @property
+    def refused_verdicts(self) -> frozenset[int]:
+        """The places of the answers that a judge refuses to judge."""
+        return frozenset(self._refused_scores - self._refused)
+
     def by_cluster(self) -> dict[str, Sequence[int]]:
         """The places of the rows of each cluster, those without a value too."""
         found: dict[str, array[int]] = {}
@@ -324,6 +354,14 @@ class Scores:
         if self._no_option:
             part._no_option = {
                 new for new, old in enumerate(places) if old in self._no_option
+            }
+        if self._refused:
+            part._refused = {
+                new for new, old in enumerate(places) if old in self._refused
+            }
+        if self._refused_scores:
+            part._refused_scores = {
+                new for new, old in enumerate(places) if old in self._refused_scores
             }
         return part
 

@@ -112,6 +112,9 @@ def summarise(
         no_interval=sure.no_interval,
         effective_clusters=sure.effective_clusters,
         evidence=_evidence(estimate, ends, has_lost=has_lost),
+        refused=len(scores.refused),
+        refused_unscored=len(scores.refused_unscored),
+        refused_verdicts=len(scores.refused_verdicts),
     )
 
 
@@ -278,8 +281,11 @@ def combine(
     trials that could have been scored, so that neither lost nor faulty ones change
     them. Bounds also weigh the faulty ones, as if these could have been scored.
 
-    Where it ``counts_absent``, no member is left out: one that the model cannot do
-    counts 0, with the trials that it would have, and one of which nothing is known
+    A task without a value because all of its answers or verdicts are refused is left
+    out of the value, and counts in the bounds.
+
+    Where it ``counts_absent``, no other member is left out: one that the model cannot
+    do counts 0, with the trials that it would have, and one of which nothing is known
     (unavailable, inapplicable, faulty, not asked) leaves the group without a value.
 
     Standard error and interval are those of the same weighted mean; None when a member
@@ -292,12 +298,13 @@ def combine(
         m.unsupported if counts_absent and cannot_be_done(m) else askable(m)
         for m in members
     ]
-    counted = [
-        m for m, size in zip(members, sizes, strict=True) if counts_absent or size
+    by_value = [
+        (m, size)
+        for m, size in zip(members, sizes, strict=True)
+        if (counts_absent or size) and not m.is_refused_whole
     ]
-    shares = _shares(
-        [size for size in sizes if counts_absent or size], weight_by_size=weight_by_size
-    )
+    counted = [m for m, _ in by_value]
+    shares = _shares([size for _, size in by_value], weight_by_size=weight_by_size)
     value = _weighted([m.value for m in counted], shares)
     sure = Sureness() if value is None else _group_sureness(value, counted, shares)
     with_faulty = [size + m.faulty for m, size in zip(members, sizes, strict=True)]
@@ -342,6 +349,9 @@ def combine(
         no_interval=sure.no_interval,
         effective_clusters=sure.effective_clusters,
         evidence=evidence,
+        refused=sum(m.refused for m in members),
+        refused_unscored=sum(m.refused_unscored for m in members),
+        refused_verdicts=sum(m.refused_verdicts for m in members),
     )
 
 

@@ -22,14 +22,14 @@ from mmeval.broker.broker import (
     Scope,
     fault_of,
     reasoning_apart,
-    refused,
+    unacceptable,
 )
 from mmeval.content.media import MEDIA_KINDS
 from mmeval.content.parts import PART_KINDS, Interleaved, Part, PartKind, media_part
 from mmeval.content.written import ContentReader
 from mmeval.errors import UnknownNameError, UsageError
 from mmeval.plugins import load
-from mmeval.program.calls import Call, Reply, ask_one, followed
+from mmeval.program.calls import Call, Reply, ask_one, followed, reply_to
 from mmeval.records.request import Request
 from mmeval.records.response import ERROR_KINDS, Response
 from mmeval.records.sample import Sample, message
@@ -145,7 +145,7 @@ def drive(
     steps: list[tuple[Call, Reply]] = []
 
     def answer(call: Call, path: str) -> Reply:
-        reply = Reply(players[call.role].answer(call), path)
+        reply = reply_to(call, players[call.role].answer(call), path)
         steps.append((call, reply))
         return reply
 
@@ -208,7 +208,7 @@ class _Player:
             fault = fault_of(call, response)
             if not fault:
                 return response
-        return refused(response, fault)
+        return unacceptable(response, fault)
 
     def _next(self, call: Call) -> Response:
         if self._left:

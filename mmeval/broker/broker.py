@@ -19,8 +19,8 @@ from typing import NamedTuple, TypeVar
 from mmeval.backend.sendable import Sendable, route_mark, sendable
 from mmeval.broker.runtime import BackendRuntime, Tries
 from mmeval.content.parts import Interleaved, Part, split_reasoning
-from mmeval.errors import Caught, ReplayMismatchError, StorageError, sentence
-from mmeval.program.calls import Call, Program, Reply, next_asked
+from mmeval.errors import ReplayMismatchError, StorageError, sentence
+from mmeval.program.calls import Call, Program, Reply, excerpt, next_asked, reply_to
 from mmeval.records.digests import call_seed, line_digest
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import ErrorInfo, ErrorKind, Response
@@ -30,7 +30,6 @@ from mmeval.store.journal import Journal, JournalEntry
 from mmeval.store.response_cache import ResponseCache
 from mmeval.store.ticket import NO_TICKET, Ticket
 from mmeval.system.json_lines import to_line
-from mmeval.wording import shortened
 
 T = TypeVar("T")
 
@@ -44,8 +43,6 @@ CONVERTING = 2
 LAST_TURNS = 20
 """So many turns of the event loop bring a reply from its connection into the journal,
 with some to spare."""
-MAX_EXCERPT_CHARS = 300
-"""So much of a reply that was not acceptable stands in the record of its failure."""
 
 
 @dataclass(slots=True)
@@ -241,7 +238,7 @@ class Broker:
             scope.params.append(call.request.params)
             scope.times.append(entry.at)
             scope.replayed += entry.earlier
-        return Reply(entry.response, path, key)
+        return reply_to(call, entry.response, path, key)
 
     async def _answer(
         self, call: Call, scope: Scope, path: str, shared: bool, occurrence: int
@@ -322,6 +319,8 @@ class Broker:
     ) -> tuple[Response, str]:
         """A response as it is kept, and its fault; the same object where nothing
         changes. ``unknown`` are options that it was asked without."""
+        if response.error is not None and response.error.kind == "refused":
+            response = response.as_refused()
         if response.output is None:
             return response, ""
         if self._tags is not None:
@@ -334,7 +333,7 @@ class Broker:
         if unknown:
             response = _with_left_out(response, call.role, unknown)
         fault = fault_of(call, response)
-        return (refused(response, fault), fault) if fault else (response, "")
+        return (unacceptable(response, fault), fault) if fault else (response, "")
 
     async def _fly(self, asked: _Asked) -> JournalEntry:
         """Ask, once, however many trials wait for the same answer."""
@@ -565,18 +564,18 @@ def _with_warnings(response: Response, said: Sequence[str]) -> Response:
 
 
 def fault_of(call: Call, response: Response) -> str:
-    """What is wrong with a reply that came; failures are told by their error."""
-    if call.accept is None or response.output is None:
+    """What is wrong with a reply that came, if asking again may help.
+
+    Failures are told by their error, and what is refused once is refused again.
+    """
+    if response.is_refused:
         return ""
-    with Caught() as failure:  # the reply was paid for and is kept
-        return call.accept(response)
-    return f"it cannot be checked ({failure.reason})"
+    return call.fault_in(response)
 
 
-def refused(response: Response, fault: str) -> Response:
+def unacceptable(response: Response, fault: str) -> Response:
     """An unacceptable reply as a failure; its cost and its source stay."""
-    said = shortened(" ".join(response.text.split()), MAX_EXCERPT_CHARS)
-    error = ErrorInfo("bad_reply", f"{fault}; the reply was {said!r}")
+    error = ErrorInfo("bad_reply", f"{fault}; the reply was {excerpt(response)!r}")
     return replace(response, output=None, error=error, finish_reason="error")
 
 

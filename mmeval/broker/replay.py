@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from mmeval.backend.sendable import missing
 from mmeval.broker.broker import Broker, Scope
 from mmeval.errors import Caught
-from mmeval.program.calls import Call, CallFailed, Program, Reply, next_asked
+from mmeval.program.calls import Call, CallFailed, Program, Reply, next_asked, reply_to
 from mmeval.records.response import Response
 
 Standing = Literal["kept", "open", "unaskable"]
@@ -78,7 +78,7 @@ def known_reply(
         key = broker.key_of(call, scope, path, shared=shared, occurrence=occurrence)
         entry = broker.journal.get(key)
         if entry is not None and entry.request_digest == call.request.digest:
-            return KnownReply(Reply(entry.response, path, key), key)
+            return KnownReply(reply_to(call, entry.response, path, key), key)
     runtime = broker.roles.get(call.role)
     gaps = (
         missing(call, runtime.capabilities)

@@ -160,7 +160,7 @@ class _Forecaster:
             for repeat in range(task.repeats):
                 found.trials += 1
                 trial = self._trial(run, sample, repeat, found)
-                if is_judged and trial is not None and not run.scored_as_missing(trial):
+                if is_judged and trial is not None and not run.has_fixed_score(trial):
                     self._judge(run, trial, found, judged)
                 for why in self.walk.lacks:
                     found.note(why)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from mmeval.content.media import Media, stored_path
 from mmeval.content.media_type import suffix_for
 from mmeval.content.parts import PART_KINDS, Interleaved, Part, PartKind
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.records.digests import content_digest
-from mmeval.records.response import ERROR_KINDS, ErrorInfo, FinishReason, Response
+from mmeval.records.response import ERROR_KINDS, ErrorInfo, Response
 from mmeval.records.sample import Message, Sample
-
-_FINISH_REASONS = get_args(FinishReason)
 
 
 def question_of(sample: Sample) -> str:
@@ -104,8 +102,3 @@ def kinds_of(values: object) -> tuple[PartKind, ...]:
         if isinstance(values, list)
         else ()
     )
-
-
-def finish_reason(value: object) -> FinishReason:
-    """A recorded reason; ``stop`` for any other value."""
-    return value if value in _FINISH_REASONS else "stop"  # type: ignore[return-value]  # just compared

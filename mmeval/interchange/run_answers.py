@@ -12,14 +12,18 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import Absent, AnswerPlace, StoredAnswer
 from mmeval.interchange.recorded import (
     error_of,
-    finish_reason,
     kinds_of,
     parts_of,
     question_of,
     recorded_question,
 )
 from mmeval.records.digests import DIGEST_CHARS
-from mmeval.records.response import Response
+from mmeval.records.response import (
+    FinishReason,
+    Response,
+    finish_reason_from,
+    worst_finish,
+)
 from mmeval.records.sample import Sample
 from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial
 from mmeval.system.json_lines import damage_notes, from_line, to_line
@@ -134,11 +138,20 @@ class RunAnswers:
         )
         return Response(
             output=output,
-            finish_reason=finish_reason(own.get("finish_reason")),
+            finish_reason=self._finish(row),
             served=str(own.get("served", "")),
             warnings=tuple(map(str, own.get("warnings", ()))),
             fingerprint=str(own.get("fingerprint", "")),
             left_out=kinds_of(row.get("left_out")),
+        )
+
+    def _finish(self, row: Mapping[str, Any]) -> FinishReason:
+        """How the trial's answer ended, over all replies of the model."""
+        keys = [key for _, role, key in row.get("x", ()) if role == MODEL]
+        lines = [self._run.journal.row(key) for key in keys]
+        replies = [line["r"] for line in lines if line is not None]
+        return worst_finish(
+            finish_reason_from(reply.get("finish_reason")) for reply in replies
         )
 
     def _last_reply(self, row: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -13,14 +13,13 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import Absent, AnswerPlace, StoredAnswer
 from mmeval.interchange.recorded import (
     error_of,
-    finish_reason,
     kinds_of,
     parts_of,
     question_of,
     recorded_question,
 )
 from mmeval.records.digests import DIGEST_CHARS
-from mmeval.records.response import Response
+from mmeval.records.response import Response, finish_reason_from
 from mmeval.records.sample import Sample
 from mmeval.system.foreign_lines import ForeignLine, line_at, lines_of
 from mmeval.wording import file_name
@@ -79,7 +78,7 @@ class _File:
             return error_of(_nth(values, "error", repeat))
         return Response(
             output=parts_of(parts, self.path.parent / "media"),
-            finish_reason=finish_reason(_nth(values, "finish_reason", repeat)),
+            finish_reason=finish_reason_from(_nth(values, "finish_reason", repeat)),
             warnings=tuple(map(str, _nth(values, "warnings", repeat) or ())),
             left_out=kinds_of(_nth(values, "left_out", repeat)),
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from mmeval.errors import UsageError
-from mmeval.judge.json_reply import ReplyError, accepts, read_object
+from mmeval.judge.json_reply import ReplyError, read_object
 from mmeval.records.response import Response
 
 NOT_SURE = "not sure"
@@ -172,6 +172,14 @@ class ReplyForm:
     example: str = field(default="", kw_only=True)
 
     @property
+    def reads_refusals(self) -> bool:
+        """Whether the words of a refused reply are read as those of any other.
+
+        Released scripts do not know that a reply was refused.
+        """
+        return False
+
+    @property
     def asked(self) -> str:
         """The words of the prompt for the reply: ``form`` in a prompt file."""
         wanted = (
@@ -191,9 +199,20 @@ class ReplyForm:
             if one.name in found
         }
 
+    def read_reply(self, response: Response) -> Vote:
+        """The values of a response with an answer. Raises ReplyError as ``read`` does,
+        and for what the judge refused."""
+        if response.is_refused and not self.reads_refusals:
+            raise ReplyError("the judge refused")
+        return self.read(response.text)
+
     def fault(self, response: Response) -> str:
         """For ``Call.accept``: what is wrong with a reply; empty when it fits."""
-        return accepts(self.read)(response)
+        try:
+            self.read_reply(response)
+        except ReplyError as error:
+            return str(error)
+        return ""
 
 
 def _read(one: Field, value: Any) -> Any:

@@ -90,7 +90,10 @@ class Verdict:
     """Whether a lost verdict will be lost again: the judge refuses the question
     itself."""
     replied: bool = False
-    """Whether a lost verdict had all its replies, none of which could be used."""
+    """Whether a lost verdict had all its replies, none of which could be used. A
+    refusal is such a reply."""
+    refused: bool = False
+    """Whether the judge refused every reply that a lost verdict lacks."""
 
     @property
     def evidence(self) -> dict[str, Any]:
@@ -111,7 +114,11 @@ class Verdict:
     @property
     def cause(self) -> Cause:
         """Whether asking again can help a field without a value."""
-        return "unsure" if not self.lost else "final" if self.hopeless else "lost"
+        if not self.lost:
+            return "unsure"
+        if self.refused:
+            return "refused"
+        return "final" if self.hopeless else "lost"
 
     def unscored(self, name: str, bounds: tuple[float, float]) -> Score:
         """The score where a field has no value; ``bounds`` are those that it could
@@ -161,9 +168,10 @@ def combined(
         error = reply.response.error
         try:
             if error is None:
-                votes.append(form.read(reply.text))
+                votes.append(form.read_reply(reply.response))
         except ReplyError as fault:  # the program ran without ``accept``
-            error = ErrorInfo("bad_reply", str(fault))
+            kind: ErrorKind = "refused" if reply.response.is_refused else "bad_reply"
+            error = ErrorInfo(kind, str(fault))
         if error is not None:
             lost = lost or f"{error.kind}: {error.message}"
             kinds.add(error.kind)
@@ -171,7 +179,8 @@ def combined(
         lost=lost,
         votes=tuple(votes),
         hopeless=kinds <= HOPELESS,
-        replied=kinds == {"bad_reply"},
+        replied=bool(kinds) and kinds <= {"bad_reply", "refused"},
+        refused=kinds == {"refused"},
     )
     values: dict[str, Any] = {}
     spread: dict[str, float] = {}

@@ -307,6 +307,10 @@ class BoundMetric:
     def unscored(self, reason: str) -> MetricScores:
         return dict.fromkeys(self.metric.outputs, Score.unscored(reason))
 
+    def refused(self, reason: str) -> MetricScores:
+        """Unscored since a role refuses what the metric asks."""
+        return dict.fromkeys(self.metric.outputs, Score.refused(reason))
+
     def lost(self, reason: str) -> MetricScores:
         """Unscored by what may be gone when the trial is scored again."""
         return dict.fromkeys(self.metric.outputs, Score.lost(reason))

@@ -41,6 +41,7 @@ PIECES = "pieces"
 """The key for the pieces of a derived metric and their ranges, in a score set's
 plan."""
 BY_MISSING_OUTPUT = {"missing_output": True}
+BY_REFUSAL = {"refused_answer": True}
 """The evidence of a score that the task's rule for a missing output gave."""
 SKIPPED = Score.unavailable("it was skipped")
 """A piece that a run leaves out."""
@@ -66,7 +67,11 @@ class Derivation:
         pieces = {name: self._bounded(name, known[name]) for name in self.ranges}
         outputs = self.bound.metric.outputs
         if ruled := next(
-            (piece for piece in pieces.values() if piece.evidence == BY_MISSING_OUTPUT),
+            (
+                piece
+                for piece in pieces.values()
+                if piece.evidence in (BY_MISSING_OUTPUT, BY_REFUSAL)
+            ),
             None,
         ):
             return dict.fromkeys(outputs, ruled)

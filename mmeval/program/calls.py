@@ -13,22 +13,26 @@ the same replies: no clock, no random numbers, no files.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, Part, PartKind
-from mmeval.errors import MmevalError
+from mmeval.errors import Caught, MmevalError
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import HOPELESS, ErrorInfo, Response
 from mmeval.records.sample import Message, message
+from mmeval.wording import shortened
 
 if TYPE_CHECKING:  # it decodes, which programs do not
     from mmeval.program.route import Route
 
 MODEL = "model"
 """The role under test."""
+
+MAX_EXCERPT_CHARS = 300
+"""So much of a reply that was not acceptable stands in the record of its failure."""
 
 T = TypeVar("T")
 
@@ -60,6 +64,14 @@ class Call:
     example: str = field(default="", compare=False, repr=False)
     convert: tuple[str | Route, ...] = ()
     title: str = field(default="", compare=False)
+
+    def fault_in(self, response: Response) -> str:
+        """What is wrong with an answer by ``accept``; empty for a failure."""
+        if self.accept is None or response.output is None:
+            return ""
+        with Caught() as failure:  # the reply was paid for and is kept
+            return self.accept(response)
+        return f"it cannot be checked ({failure.reason})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +115,25 @@ class Reply:
         ):
             raise CallFailed(error)
         return "" if error is None else f"{error.kind}: {error.message:.200}"
+
+
+def reply_to(call: Call, response: Response, path: str = "0", key: str = "") -> Reply:
+    """A response as the program gets it.
+
+    A program relies on what its call accepts. So a refused reply that is not acceptable
+    is an error for the program, though it is an answer in the journal.
+    """
+    if response.is_refused and call.fault_in(response):
+        said = excerpt(response)
+        reasons = [f"it said {said!r}"] if said else list(response.warnings)
+        error = ErrorInfo("refused", "; ".join(reasons) or "it gave no reply")
+        response = replace(response, output=None, error=error)
+    return Reply(response, path, key)
+
+
+def excerpt(response: Response) -> str:
+    """The beginning of a reply that was not acceptable, for the record."""
+    return shortened(" ".join(response.text.split()), MAX_EXCERPT_CHARS)
 
 
 Program: TypeAlias = Generator[Call | Sequence[Call], Any, T]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -25,6 +25,7 @@ ErrorKind = Literal[
     "bad_sample",
     "bad_media",
     "over_limit",
+    "refused",
     "internal",
 ]
 ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
@@ -38,14 +39,38 @@ UNANSWERED: frozenset[ErrorKind] = frozenset(
 """Errors after which the server may have, or may still make, the reply to that very
 call."""
 HOPELESS: frozenset[ErrorKind] = frozenset(
-    ("bad_request", "too_long", "unsupported", "bad_media", "over_limit")
+    ("bad_request", "too_long", "unsupported", "bad_media", "over_limit", "refused")
 )
 """Errors of the request: the same request fails again."""
 
 MOST_TOKENS = 10**12
 """More than any call can use."""
 
-FinishReason = Literal["stop", "length", "content_filter", "refused", "error"]
+FinishReason = Literal["stop", "length", "refused", "error"]
+"""How an answer ended. ``refused``: the model declined, or a filter of its service
+stopped it. That is an answer and no error: the same request is refused again."""
+_FINISH_REASONS: tuple[FinishReason, ...] = get_args(FinishReason)
+
+
+def finish_reason_from(value: object) -> FinishReason:
+    """A recorded reason; ``stop`` for any unknown value."""
+    # What refusals were called in older journals.
+    if value == "content_filter":
+        return "refused"
+    known = (reason for reason in _FINISH_REASONS if reason == value)
+    return next(known, "stop")
+
+
+def worst_finish(reasons: Iterable[FinishReason]) -> FinishReason:
+    """How an answer of several replies ended.
+
+    One reply that was refused counts for all, else one that was cut off.
+    """
+    found = set(reasons)
+    for reason in ("refused", "length"):
+        if reason in found:
+            return reason
+    return "stop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +219,10 @@ class Response:
         )
 
     @property
+    def is_refused(self) -> bool:
+        return self.finish_reason == "refused"
+
+    @property
     def text(self) -> str:
         """The answer's text without hidden reasoning; empty when there is no answer."""
         return self.output.text if self.output is not None else ""
@@ -202,6 +231,17 @@ class Response:
     def evidence(self) -> Mapping[str, Any]:
         """What an agent reports of its answer."""
         return {} if self.trace is None else self.trace.evidence
+
+    def as_refused(self) -> Response:
+        """The refused answer without parts that an error of the kind ``refused`` is."""
+        words = () if self.error is None else (self.error.message,)
+        return replace(
+            self,
+            output=Interleaved(()),
+            error=None,
+            finish_reason="refused",
+            warnings=(*self.warnings, *words),
+        )
 
     def to_json(self) -> dict[str, Any]:
         row: dict[str, Any] = {"latency": round(self.latency, 4)}
@@ -237,7 +277,7 @@ class Response:
             if output is None
             else Interleaved.from_json(output, media_root),
             error=None if error is None else ErrorInfo.from_json(error),
-            finish_reason=row.get("finish_reason", "stop"),
+            finish_reason=finish_reason_from(row.get("finish_reason", "stop")),
             usage=Usage(*row.get("usage", (0, 0))[:3]),
             latency=row.get("latency", 0.0),
             served=row.get("served", ""),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 if TYPE_CHECKING:
     from mmeval.aggregate.terms import Evidence
@@ -14,13 +14,19 @@ FORMAT_VERSION = 2
 never refused."""
 
 ScoreStatus = Literal["scored", "unscored", "unavailable", "inapplicable"]
-Cause = Literal["final", "lost", "unsure"]
+Cause = Literal["final", "lost", "unsure", "refused"]
 """Whether scoring an unscored trial again can help. ``lost``: it can, as a verdict was
 lost, or the scoring died or took too long. ``final``: it cannot, as the score is
 undefined, or the metric fails on this answer. ``unsure``: it cannot, as the judge is
-not sure."""
-CAUSES: tuple[Cause, ...] = ("lost", "unsure", "final")
+not sure. ``refused``: it cannot, as the judge refuses to judge this answer, or the
+model has refused the sample and such answers are left out."""
+CAUSES: tuple[Cause, ...] = ("lost", "unsure", "final", "refused")
 """Of several causes the first of these counts, as most can be done for it."""
+
+Refusals = Literal["scored", "unscored"]
+"""What an answer that the model refused is: one like any other, or left out of the
+numbers, with bounds."""
+REFUSALS: tuple[Refusals, ...] = get_args(Refusals)
 
 NO_OPTION = "no_option"
 """The key in a score's evidence that is true for an answer to a multiple-choice
@@ -86,6 +92,11 @@ class Score:
         )
 
     @classmethod
+    def refused(cls, reason: str, **evidence: Any) -> Score:
+        """Unscored since the judge, or the model, refuses."""
+        return cls(status="unscored", reason=reason, evidence=evidence, cause="refused")
+
+    @classmethod
     def unavailable(cls, reason: str) -> Score:
         return cls(status="unavailable", reason=reason)
 
@@ -143,7 +154,10 @@ class Result:
     or of the parts of a number that is made of others. ``faulty`` are those of the
     ``failed`` that could not be asked because of their own data; ``inapplicable`` are
     the answers that hold nothing for the metric. ``no_option`` are those of the
-    ``scored`` that are wrong because they name no option. ``evidence`` is what a group
+    ``scored`` that are wrong because they name no option. ``refused`` are the answers
+    that the model refused, scored or not; ``refused_unscored`` are those of them that
+    are unscored for that alone. ``refused_verdicts`` are the unscored answers that the
+    judge refuses to judge. ``evidence`` is what a group
     needs of its members; it is not stored.
     """
 
@@ -178,6 +192,18 @@ class Result:
         """The 95 % interval to show: where trials were lost, that which covers whatever
         they would have been."""
         return self.ci95 if self.bounds_ci95 is None else self.bounds_ci95
+
+    refused: int = 0
+    refused_unscored: int = 0
+    refused_verdicts: int = 0
+
+    @property
+    def is_refused_whole(self) -> bool:
+        """Whether there is no value since all that was asked is unscored by
+        refusals."""
+        by_refusals = self.refused_unscored + self.refused_verdicts
+        has_others = self.scored or self.failed or self.suspended
+        return by_refusals > 0 and by_refusals == self.unscored and not has_others
 
     @property
     def has_nothing_to_score(self) -> bool:

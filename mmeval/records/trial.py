@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mmeval.content.parts import Interleaved, PartKind
 from mmeval.records.digests import content_digest
-from mmeval.records.response import ErrorInfo, Response
+from mmeval.records.response import ErrorInfo, Response, worst_finish
 from mmeval.records.sample import Sample
 
 
@@ -70,7 +70,15 @@ def warnings_of(exchanges: Sequence[Exchange]) -> list[str]:
 
 
 def finish_reason(trial: Trial) -> str | None:
-    """Why the model's answer ended; a part cut off counts for all. None: no answer."""
-    reasons = [e.response.finish_reason for e in trial.exchanges if e.role == "model"]
-    cut = next((reason for reason in reasons if reason not in ("stop", "error")), None)
-    return cut or ("stop" if trial.error is None else None)
+    """How the model's answer ended; None: no answer, and none was cut off."""
+    ended = worst_finish(
+        exchange.response.finish_reason
+        for exchange in trial.exchanges
+        if exchange.role == "model"
+    )
+    return None if ended == "stop" and trial.error is not None else ended
+
+
+def is_refused(trial: Trial) -> bool:
+    """Whether the trial has an answer that the model refused, in whole or in part."""
+    return trial.error is None and finish_reason(trial) == "refused"

@@ -25,6 +25,7 @@ _NUMBERS = attrgetter(
     "unavailable",
     "unsupported",
     "inapplicable",
+    "refused",
 )
 
 
@@ -57,6 +58,17 @@ def no_option(result: Result) -> str:
     count = result.no_option
     verb = "names" if count == 1 else "name"
     return f"{count:,} {verb} no option" if count else ""
+
+
+def refused(result: Result) -> str:
+    """How many answers the model refused, and how many the judge: ``refused 3/200``.
+
+    Refused answers may be scored; verdicts that are refused never are.
+    """
+    counts = (("refused", result.refused), ("judge refused", result.refused_verdicts))
+    return ", ".join(
+        f"{words} {count:,}/{result.n:,}" for words, count in counts if count
+    )
 
 
 def from_to(pair: tuple[float, float], digits: int = 4) -> str:
@@ -173,7 +185,7 @@ class NumberReasons:
             yield f"counted as 0: {some(zero, MAX_NAMED)}"
 
     def _left_out(self, group: Result) -> Iterator[str]:
-        """The tasks whose samples are all bad."""
+        """The tasks whose samples are all bad, or all unscored by refusals."""
         bad = [
             one.task
             for one in self._own(group)
@@ -183,6 +195,9 @@ class NumberReasons:
         ]
         if bad:
             yield f"left out, all samples bad: {some(bad, MAX_NAMED)}"
+        refused_whole = [one.task for one in self._own(group) if one.is_refused_whole]
+        if refused_whole and group.value is not None:
+            yield f"left out, all refused: {some(refused_whole, MAX_NAMED)}"
 
     def _own(self, group: Result) -> Iterator[Result]:
         found = (

@@ -14,6 +14,7 @@ from mmeval.report.notes import (
     missing,
     no_interval,
     no_option,
+    refused,
     repeated,
     weights,
 )
@@ -36,6 +37,7 @@ class Notes(NamedTuple):
     missing: str = ""
     no_option: str = ""
     no_interval: str = ""
+    refused: str = ""
     weights: str = ""
     comparable: str = ""
     reference: str = ""
@@ -297,6 +299,7 @@ def _notes(
             missing=missing(result),
             no_option=no_option(result),
             no_interval=no_interval(result),
+            refused=refused(result),
             weights=weights(result),
             reasons=reasons.of(result),
         )

@@ -198,6 +198,7 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
             task.name: {**_metrics(task), **_combined(task, outcome)}
             for task in outcome.selection.tasks
         },
+        "refusals": {task.name: task.refusals for task in outcome.selection.tasks},
         "subset": {task: subset.to_json() for task, subset in outcome.subsets.items()},
         "asked": {task.name: _asked(task, outcome) for task in outcome.selection.tasks},
         "unfinished": {task: asdict(made) for task, made in outcome.unfinished.items()},

@@ -42,6 +42,7 @@ _OF_THE_NUMBERS = (
     "seed",
     "protocol",
     "profile",
+    "refusals",
 )
 """The flags without which another run would have other samples, or be asked or scored
 in another way."""
@@ -331,6 +332,7 @@ def _notes(
                 f"in {low} to {high}{covered}."
             )
     yield from _without_option(shown, outcome)
+    yield from _refused(shown, outcome)
     selection = outcome.selection
     if found := list(remedies(selection, task_words(context.settings, selection))):
         yield (
@@ -354,6 +356,32 @@ def _without_option(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator
                 f"{name}: {count:,} of {trials:,} {verb} no option and "
                 f"{'counts' if count == 1 else 'count'} as wrong; --log_samples shows "
                 "what was found in each."
+            )
+
+
+def _refused(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
+    """How many answers to each task were refused, by the metric with most of them."""
+    for row in shown:
+        whole = [
+            result
+            for result in outcome.results
+            if result.task == row.task and not result.slice
+        ]
+        if not whole:
+            continue
+        name = printable(row.alias, limit=200)
+        worst = max(whole, key=lambda result: result.refused)
+        if worst.refused:
+            them = "it" if worst.refused == 1 else "them"
+            treatment = f"scored as answers; --refusals unscored leaves {them} out"
+            if worst.refused_unscored:
+                treatment = "left out of the numbers by --refusals unscored"
+            yield f"{name}: refused {worst.refused:,}/{worst.n:,}, {treatment}."
+        judged = max(whole, key=lambda result: result.refused_verdicts)
+        if judged.refused_verdicts:
+            yield (
+                f"{name}: judge refused {judged.refused_verdicts:,}/{judged.n:,} by "
+                f"{judged.metric}; these stay unscored."
             )
 
 

@@ -154,6 +154,7 @@ def _in_cells(notes: Notes) -> str:
         notes.missing,
         notes.no_option,
         cell(notes.no_interval),
+        notes.refused,
         cell(notes.weights),
         cell(notes.reasons),
         notes.comparable,

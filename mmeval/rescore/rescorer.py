@@ -290,4 +290,6 @@ def _command(
         words.append(f"--metrics {','.join(options.metrics)}")
     if options.overrides.profile:
         words.append(f"--profile {options.overrides.profile}")
+    if options.overrides.refusals:
+        words.append(f"--refusals {options.overrides.refusals}")
     return " ".join(words)

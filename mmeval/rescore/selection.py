@@ -61,6 +61,7 @@ def stored_selection(
             data="",
             data_dir=None,
             system_instruction=config.get("system_instruction", ""),
+            refusals=overrides.refusals or config.get("refusals", ""),
             skip_metric=(*overrides.skip_metric, *skipped),
         )
         task = build(file, changed, roles=roles)
@@ -157,7 +158,13 @@ def check_any_available(selection: Selection, names: Collection[str]) -> None:
         raise MissingError(f"nothing to compute: {said}")
 
 
-_OF_THE_RUN = ("data", "system_instruction", "skipped_metrics", "judge_prompts")
+_OF_THE_RUN = (
+    "data",
+    "system_instruction",
+    "skipped_metrics",
+    "judge_prompts",
+    "refusals",
+)
 """What a recorded task has besides the keys of its file."""
 
 

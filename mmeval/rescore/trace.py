@@ -21,7 +21,15 @@ from mmeval.errors import (
     UsageError,
     did_you_mean,
 )
-from mmeval.program.calls import MODEL, Call, Program, Reply, Role, followed
+from mmeval.program.calls import (
+    MODEL,
+    Call,
+    Program,
+    Reply,
+    Role,
+    followed,
+    reply_to,
+)
 from mmeval.program.protocols import Ask
 from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.sample import Sample
@@ -198,7 +206,7 @@ class _Tracer:
                     for one in response.trace.steps
                 }
                 step.steps.extend(self._follow(agent.program(request), made))
-            return Reply(response, path, known[path].key)
+            return reply_to(call, response, path, known[path].key)
 
         # what else a program raises has ended its trial too
         with Caught(ReplayMismatchError):

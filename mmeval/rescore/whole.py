@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from mmeval.content.media import stored_path
 from mmeval.dataset.bad_sample import error_of
-from mmeval.program.calls import Call, Reply, followed
+from mmeval.program.calls import Call, Reply, followed, reply_to
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange, Trial
 from mmeval.rescore.division import Division, StoredShard
@@ -298,7 +298,7 @@ class _StoredTask:
                 Exchange(path, call.role, entry.request_digest, entry.response)
             )
             calls.append(name)
-            return Reply(entry.response, path, name)
+            return reply_to(call, entry.response, path, name)
 
         fault = error_of(sample)
         output = None

@@ -108,6 +108,14 @@ def differences(
             "protocol",
             f"{task} was asked by the protocol {protocols[0]}, now by {protocols[1]}",
         )
+    refusals = [ours.get("refusals", {}).get(task, "scored") for ours in (before, now)]
+    if refusals[0] != refusals[1]:
+        yield Difference(
+            "definition",
+            f"refused answers of {task} were {refusals[0]}, now they are {refusals[1]}",
+            {"refusals": refusals[0]},
+            {"refusals": refusals[1]},
+        )
     old, new = metric_of(before, task, output), metric_of(now, task, output)
     was, has = _definition(old), _definition(new)
     if changed := [

@@ -113,16 +113,24 @@ class Unscored(NamedTuple):
 
 
 def unscored_reasons(scores: ScoreSet, wanted: Wanted, name: str) -> Counter[Unscored]:
-    """Why the trials that one number lacks have no score."""
-    found = (
-        row["scores"].get(name, {})
-        for row in finished_rows(scores.folder, wanted)
-        if row["status"] == "ok"
-    )
-    given = (
-        Score.from_json(score) for score in found if score.get("status") == "unscored"
-    )
-    return Counter(Unscored(score.reason, score.cause) for score in given)
+    """Why the trials that one number lacks have no score.
+
+    Refused answers that the user leaves out are none of these.
+    """
+    found: Counter[Unscored] = Counter()
+    for row in finished_rows(scores.folder, wanted):
+        score = row["scores"].get(name, {})
+        if row["status"] != "ok" or score.get("status") != "unscored":
+            continue
+        given = Score.from_json(score)
+        is_left_out = bool(row.get("refused")) and given.cause == "refused"
+        if not is_left_out:
+            found[Unscored(given.reason, given.cause)] += 1
+    return found
+
+
+_WITHOUT_VALUE = frozenset(("bounds", "cause", "evidence", "weight"))
+"""What may be known of a score without a value besides its status."""
 
 
 def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> None:
@@ -134,6 +142,7 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
             labels = interned.setdefault(repr(labels), labels)
         sample, repeat, cluster = row["s"], row["n"], row.get("cluster", "")
         status, scores = row["status"], row["scores"]
+        refused = row.get("refused", False)
         for name, column in columns.items():
             score = scores.get(name)
             if status != "ok":
@@ -152,6 +161,7 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
                     Score.unscored("not scored yet"),
                     cluster=cluster,
                     labels=labels,
+                    refused=refused,
                 )
             elif score["status"] == "scored" and score["value"] is not None:
                 weight = score.get("weight", 1.0)
@@ -164,14 +174,22 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
                     labels=labels,
                     weight=weight,
                     no_option=bool(no_option),
+                    refused=refused,
                 )
             else:
                 known = (
                     Score.from_json(score)
-                    if {"bounds", "evidence", "weight"} & score.keys()
+                    if _WITHOUT_VALUE & score.keys()
                     else score["status"]
                 )
-                column.add(sample, repeat, known, cluster=cluster, labels=labels)
+                column.add(
+                    sample,
+                    repeat,
+                    known,
+                    cluster=cluster,
+                    labels=labels,
+                    refused=refused,
+                )
 
 
 def is_faulty(row: Mapping[str, Any]) -> bool:

@@ -127,7 +127,7 @@ def unscored_complaints(
     where that can help."""
     results = list(results)
     unscored = {
-        (result.task, result.metric): result.unscored
+        (result.task, result.metric): _lost(result)
         for result in results
         if not result.slice
     }
@@ -140,7 +140,7 @@ def unscored_complaints(
         bound = _giving(run, result.metric)
         pieces = sum(unscored.get((result.task, name), 0) for name in bound.pieces)
         if (
-            result.unscored > pieces
+            _lost(result) > pieces
             and not (result.slice or result.suspended)
             and run.scores is not None
         ):
@@ -158,6 +158,11 @@ def unscored_complaints(
         )
 
 
+def _lost(result: Result) -> int:
+    """The unscored trials but for the refused answers that the user leaves out."""
+    return result.unscored - result.refused_unscored
+
+
 class Unexplained(NamedTuple):
     """A number that lacks trials, and why it lacks them."""
 
@@ -171,13 +176,13 @@ def _told_together(lacking: Sequence[Unexplained]) -> str:
     if len(lacking) == 1:
         (result, _) = lacking[0]
         return (
-            f"{result.task}: {result.unscored} of {result.n} unscored by "
+            f"{result.task}: {_lost(result)} of {result.n} unscored by "
             f"{result.metric}{reason}"
         )
     shares: dict[str, list[str]] = {}
     for result, _ in lacking:
         shares.setdefault(result.task, []).append(
-            f"{result.unscored} of {result.n} by {result.metric}"
+            f"{_lost(result)} of {result.n} by {result.metric}"
         )
     told = (f"{task} {', '.join(said)}" for task, said in shares.items())
     return f"unscored{reason}: {'; '.join(told)}"
@@ -200,12 +205,12 @@ def _advice(
     counts: Counter[Cause] = Counter()
     for why, count in found.items():
         counts[why.cause] += count
-    lost = result.unscored - counts["unsure"] - counts["final"]
+    hopeless = counts["unsure"] + counts["final"] + counts["refused"]
+    lost = _lost(result) - hopeless
     said = []
     if lost:
         said.append(
-            f"to try {'' if lost == result.unscored else f'{lost} of them '}again, "
-            f"{way}"
+            f"to try {'' if lost == _lost(result) else f'{lost} of them '}again, {way}"
         )
     if counts["unsure"]:
         ways = [words for switch, words in _FOR_THE_UNSURE if switch in switches]

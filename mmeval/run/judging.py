@@ -97,7 +97,7 @@ class Judging:
         if self._failure is not None:
             raise self._failure
         if self._stopped or not self._to_judge(run, trial):
-            if run.judged and trial.error is None and run.scored_as_missing(trial):
+            if run.judged and trial.error is None and run.has_fixed_score(trial):
                 self._on_judged()
             return
         await self._room.acquire()
@@ -143,7 +143,7 @@ class Judging:
         return (
             bool(self._metrics(run))
             and trial.error is None
-            and not run.scored_as_missing(trial)
+            and not run.has_fixed_score(trial)
         )
 
     def _metrics(self, run: TaskRun) -> list[BoundMetric]:
@@ -228,7 +228,11 @@ class Judging:
                 )
             return dict(failed(bound, failure.error))
         except CallFailed as lost:
-            unscored = bound.unscored if lost.error.kind in HOPELESS else bound.lost
+            unscored = bound.lost
+            if lost.error.kind == "refused":
+                unscored = bound.refused
+            elif lost.error.kind in HOPELESS:
+                unscored = bound.unscored
             return dict(unscored(f"{lost.error.kind}: {lost.error.message}"))
 
 

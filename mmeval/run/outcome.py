@@ -71,11 +71,15 @@ def judge_versions(runs: Sequence[TaskRun]) -> dict[str, list[Served]]:
 
 
 def worst_unscored(results: Iterable[Result]) -> int:
-    """Trials that lack a score by the metric that lacks most, summed over tasks."""
+    """Trials that lack a score by the metric that lacks most, summed over tasks.
+
+    Refused answers that the user leaves out are none of these.
+    """
     worst: dict[str, int] = {}
     for result in results:
         if not result.slice:
-            worst[result.task] = max(result.unscored, worst.get(result.task, 0))
+            lost = result.unscored - result.refused_unscored
+            worst[result.task] = max(lost, worst.get(result.task, 0))
     return sum(worst.values())
 
 

@@ -28,6 +28,7 @@ class Remarks:
     None of it is an error: the trials are scored as they are."""
 
     answered: int = 0
+    refused: int = 0
     cut_off: int = 0
     only_reasoning: int = 0
     """Trials with an answer that ended by itself and is empty beside its reasoning."""
@@ -40,6 +41,9 @@ class Remarks:
     def add(self, exchanges: Sequence[Exchange]) -> None:
         """The exchanges of one trial that has an answer."""
         self.answered += 1
+        self.refused += any(
+            e.role == "model" and e.response.is_refused for e in exchanges
+        )
         self.cut_off += any(
             e.role == "model" and e.response.finish_reason == "length"
             for e in exchanges
@@ -54,6 +58,11 @@ class Remarks:
 
     def told(self) -> Iterator[str]:
         """One line each, the most frequent warnings in their own words."""
+        if self.refused:
+            yield (
+                f"refused {self.refused:,}/{self.answered:,}: the model or a filter of "
+                "its service declined; --refusals says how such answers are scored"
+            )
         if self.cut_off:
             yield (
                 f"{self._share(self.cut_off)} cut off by the limit of tokens; "

@@ -13,7 +13,7 @@ from mmeval.backend.routes import routes_to_fewer
 from mmeval.content.parts import Interleaved, PartKind
 from mmeval.metric.bound import BoundMetric
 from mmeval.metric.derived import PIECES
-from mmeval.program.calls import MODEL, Program, Role
+from mmeval.program.calls import MODEL, CallFailed, Program, Role
 from mmeval.program.protocols import Ask, single
 from mmeval.program.role_variants import role_for
 from mmeval.program.route import Route
@@ -22,7 +22,7 @@ from mmeval.records.request import GenerationParams
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
 from mmeval.scoring.score_set import ScoreSet
-from mmeval.scoring.trial_rows import ScoringPlan
+from mmeval.scoring.trial_rows import ScoringPlan, fixed_score
 from mmeval.store.task_records import TaskRecords
 from mmeval.task.derived_entries import derived_outputs, piece_ranges
 from mmeval.task.task import Task
@@ -69,7 +69,7 @@ class TaskRun:
         """What puts a sample to the model."""
         task = self.task
         protocol = single if self.whole else task.protocol
-        return protocol(
+        asking = protocol(
             Ask(
                 sample,
                 task.prompt(sample),
@@ -78,6 +78,7 @@ class TaskRun:
                 Role(MODEL, convert=self.convert),
             )
         )
+        return _answered(asking)
 
     def recorded(self, result: object) -> Interleaved:
         """The answer as the task records a protocol's result: placeholders in its own
@@ -121,13 +122,9 @@ class TaskRun:
         assert self.scores is not None
         self.scores.verdicts.add(lines)
 
-    def scored_as_missing(self, trial: Trial) -> bool:
-        """Whether the benchmark's own rule for an empty answer has given the score."""
-        return (
-            self.plan.missing_output is not None
-            and trial.output is not None
-            and trial.output.empty
-        )
+    def has_fixed_score(self, trial: Trial) -> bool:
+        """Whether a rule for empty or refused answers has given the score."""
+        return fixed_score(trial, self.plan) is not None
 
     def left_to_judge(self) -> int:
         """How many answers that are recorded have no scores yet, where a judge gives
@@ -140,6 +137,16 @@ class TaskRun:
         self.records.close()
         if self.scores is not None:
             self.scores.close()
+
+
+def _answered(protocol: Program[Interleaved]) -> Program[Interleaved]:
+    """A protocol that ends with an empty answer where a refused reply ends it."""
+    try:
+        return (yield from protocol)
+    except CallFailed as failed:
+        if failed.error.kind != "refused":
+            raise
+        return Interleaved(())
 
 
 def task_run(
@@ -213,6 +220,7 @@ def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
             for name in m.bound.metric.outputs
         },
         missing_output=task.missing_output,
+        refusals=task.refusals,
         labels=task.breakdown,
         cluster_key=task.cluster_key,
         media_root=media_root,
@@ -268,5 +276,6 @@ def score_definition(
             for name in m.bound.metric.outputs
         ),
         "missing_output": task.missing_output,
+        **({} if task.refusals == "scored" else {"refusals": task.refusals}),
         "labels": [*task.breakdown, task.cluster_key],
     }

@@ -15,12 +15,12 @@ from typing import Any
 from mmeval.content.parts import Interleaved
 from mmeval.metric.apply import NO_LIMIT, failed, score_all, score_one
 from mmeval.metric.bound import BoundMetric
-from mmeval.metric.derived import BY_MISSING_OUTPUT
+from mmeval.metric.derived import BY_MISSING_OUTPUT, BY_REFUSAL
 from mmeval.metric.result import MetricScores, writable
 from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Exchange, Trial
+from mmeval.records.score import Refusals, Score
+from mmeval.records.trial import Exchange, Trial, is_refused
 from mmeval.system.json_lines import sealed, to_line
 from mmeval.system.time_limit import TimeLimit
 
@@ -43,6 +43,7 @@ class ScoringPlan:
     cluster_key: str
     media_root: Path
     judged_outputs: tuple[str, ...] = ()
+    refusals: Refusals = "scored"
     batch: int = 0
 
 
@@ -125,6 +126,8 @@ def score_row(
     }
     if trial.error is not None:
         record["error"] = trial.error.to_json()
+    if is_refused(trial):
+        record["refused"] = True
     record["scores"] = {name: scores[name].to_json() for name in sorted(scores)}
     if plan.labels:
         record["labels"] = {key: trial.sample.metadata.get(key) for key in plan.labels}
@@ -153,7 +156,7 @@ def score_trials(
     open_ = [
         (trial, scores)
         for trial, scores in zip(trials, found, strict=True)
-        if trial.error is None and not _is_missing(trial, plan)
+        if trial.error is None and fixed_score(trial, plan) is None
     ]
     for bound in metrics:
         if bound.metric.batch:
@@ -174,21 +177,23 @@ def _without_looking(
     scores = {
         name: Score.unavailable(reason) for name, reason in plan.unavailable.items()
     }
-    if plan.missing_output is not None and _is_missing(trial, plan):
-        empty = Score(plan.missing_output, evidence=BY_MISSING_OUTPUT)
-        scores.update(dict.fromkeys(plan.judged_outputs, empty))
+    fixed = fixed_score(trial, plan)
+    if fixed is not None:
+        scores.update(dict.fromkeys(plan.judged_outputs, fixed))
         scores.update(
-            {name: empty for bound in metrics for name in bound.metric.outputs}
+            {name: fixed for bound in metrics for name in bound.metric.outputs}
         )
     return scores
 
 
-def _is_missing(trial: Trial, plan: ScoringPlan) -> bool:
-    return (
-        plan.missing_output is not None
-        and trial.output is not None
-        and trial.output.empty
-    )
+def fixed_score(trial: Trial, plan: ScoringPlan) -> Score | None:
+    """The score of an answer by every metric where no metric looks at it; else None."""
+    if plan.refusals == "unscored" and is_refused(trial):
+        return Score.refused("the model refused", **BY_REFUSAL)
+    is_empty = trial.output is not None and trial.output.empty
+    if plan.missing_output is not None and is_empty:
+        return Score(plan.missing_output, evidence=BY_MISSING_OUTPUT)
+    return None
 
 
 def _timed(bound: BoundMetric, trial: Trial, limit: TimeLimit) -> MetricScores:

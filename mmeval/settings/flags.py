@@ -9,6 +9,7 @@ from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.backend.batch_size import AUTO
 from mmeval.metric.device import AUTO as AUTO_DEVICE
 from mmeval.metric.profiles import PROFILES
+from mmeval.records.score import REFUSALS
 from mmeval.settings import values
 from mmeval.settings.values import Reader
 
@@ -254,6 +255,18 @@ FLAGS: tuple[Flag, ...] = (
         "(the task's own)",
         "NAME",
         choices=("", *PROFILES),
+    ),
+    Flag(
+        "refusals",
+        "",
+        _SCORE,
+        values.text,
+        "",
+        "overrides.refusals",
+        "what an answer that the model refused is: scored, as any other; unscored: "
+        "left out of the numbers, with bounds (scored)",
+        "WORD",
+        choices=("", *REFUSALS),
     ),
     Flag(
         "metric_args",

@@ -123,6 +123,7 @@ def build(
         partial_output=keys.partial_output,
         blocks=keys.blocks,
         missing_output=keys.missing_output,
+        refusals=given.refusals or "scored",
         cluster_key=keys.cluster_key,
         breakdown=tuple(keys.breakdown),
         filter=keys.filter,
@@ -353,6 +354,7 @@ def _config(
         "profile": overrides.profile,
         "data": overrides.data,
         "system_instruction": overrides.system_instruction,
+        "refusals": "" if overrides.refusals == "scored" else overrides.refusals,
         "protocol": ""
         if overrides.protocol == file.keys.protocol.name
         else overrides.protocol,

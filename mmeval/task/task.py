@@ -15,6 +15,7 @@ from mmeval.program.calls import Program
 from mmeval.program.protocols import Ask
 from mmeval.records.request import GenerationParams
 from mmeval.records.sample import Message, Sample
+from mmeval.records.score import Refusals
 
 _WANTED_KINDS = tuple(kind for kind in PART_KINDS if kind != "reasoning")
 
@@ -40,6 +41,7 @@ class TaskOverrides:
     trust_remote_code: bool = False
     """The user's consent to run code that a task file names, such as a metric of the
     hub."""
+    refusals: Refusals | Literal[""] = ""
     judge_prompts: Path | None = None
     """A folder of prompts that replace those of the same name."""
 
@@ -133,6 +135,7 @@ class Task:
     missing_output: float | None = None
     """The score of an empty answer, where the benchmark defines one; None: the metric
     scores it like any other."""
+    refusals: Refusals = "scored"
     cluster_key: str = ""
     breakdown: tuple[str, ...] = ()
     filter: Mapping[str, Any] = field(default_factory=dict)

@@ -251,7 +251,7 @@ def _response(drawn: Drawn, warnings: Sequence[str]) -> Response:
             "is left out"
         )
         return Response(
-            Interleaved(()), finish_reason="content_filter", warnings=(*warnings, said)
+            Interleaved(()), finish_reason="refused", warnings=(*warnings, said)
         )
     try:
         picture = to_picture(drawn.pixels, span="0..1")

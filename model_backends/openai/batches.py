@@ -30,7 +30,6 @@ from mmeval.errors import (
 )
 from mmeval.model_backends.openai.failures import (
     CallError,
-    RefusedError,
     bad_reply,
     failed,
     redacted,
@@ -320,9 +319,7 @@ class ChatBatches:
                     reply.content,
                     keyed=bool(self._settings.api_key),
                 )
-            if isinstance(error, RefusedError):
-                kind, text = "bad_request", error.text
-            elif isinstance(error, CallError):
+            if isinstance(error, CallError):
                 kind, text = error.kind, error.text
             elif isinstance(error, self._openai.APIConnectionError) or type(
                 error

@@ -7,7 +7,6 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import Any
 
-from mmeval.content import Interleaved
 from mmeval.errors import MmevalError
 from mmeval.records import ErrorKind, Response
 from mmeval.wording import shortened
@@ -35,15 +34,6 @@ class CallError(MmevalError):
         return CallError, (self.kind, self.text, self.retry_after)
 
 
-class RefusedError(MmevalError):
-    """The service refuses to answer for what is asked; the backend makes it an answer
-    of no part that was refused."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        super().__init__(f"refused: {text}")
-
-
 def bad_reply(text: str) -> CallError:
     """The error for a complete reply that cannot be used."""
     return CallError("bad_reply", text)
@@ -52,20 +42,14 @@ def bad_reply(text: str) -> CallError:
 def failed(
     error: MmevalError, secrets: Collection[str], latency: float = 0.0
 ) -> Response:
-    """The response for an error, without secrets."""
-    if isinstance(error, RefusedError):
-        words = redacted(error.text, secrets)
-        return Response(
-            output=Interleaved(),
-            finish_reason="refused",
-            latency=latency,
-            warnings=(f"the service refused to answer: {words}",),
-        )
+    """The response for an error, without secrets. A refusal is an answer: without
+    parts, as the words are the service's and not the model's."""
     if isinstance(error, CallError):
         text = redacted(error.text, secrets)
-        return Response.failed(
+        response = Response.failed(
             error.kind, text, retry_after=error.retry_after, latency=latency
         )
+        return response.as_refused() if error.kind == "refused" else response
     # such as a medium that is gone
     return Response.failed("internal", redacted(str(error), secrets), latency=latency)
 

@@ -13,7 +13,8 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from mmeval.model_backends.openai.events import events, is_stream
-from mmeval.model_backends.openai.failures import CallError, RefusedError
+from mmeval.model_backends.openai.failures import CallError
+from mmeval.model_backends.openai.refusals import is_refusal
 from mmeval.records import ErrorKind
 
 MAX_DESCRIBED_BYTES = 65_536
@@ -28,25 +29,6 @@ _LONG_CODES = frozenset(
         "string_above_max_length",
     )
 )
-_REFUSAL_CODES = frozenset(
-    (
-        "bio_policy",
-        "content_filter",
-        "content_policy_violation",
-        "data_inspection_failed",
-        "datainspectionfailed",
-        "image_content_policy_violation",
-        "misalignment_policy_violation",
-        "moderation_blocked",
-        "responsibleaipolicyviolation",
-        "sensitive",
-    )
-)
-_REFUSAL_WORDS = re.compile(
-    r"rejected by (?:the|our) safety system|violat\w*[^.]{0,60}\bpolic",
-    re.IGNORECASE,
-)
-_FLAGGED_WORDS = re.compile(r"usage polic|flagged", re.IGNORECASE)
 _TOO_LONG = re.compile(
     r"context[ _-]?(?:length|window|size)|max_model_len"
     r"|maximum (?:model|sequence|input) length|longer than the model's"
@@ -88,7 +70,7 @@ _KIND_BY_STATUS: Mapping[int, ErrorKind] = {
 }
 _WAYS_OUT: tuple[tuple[str, str], ...] = (
     (
-        r"max_tokens(?!_)",
+        r"max_tokens(?!_)|use .?max_completion_tokens.? instead",
         "set max_tokens_field=max_completion_tokens, or leave it out with "
         "--gen_kwargs max_gen_toks=none",
     ),
@@ -132,34 +114,44 @@ class ServerError:
     moderated: bool = False
 
     @property
-    def status(self) -> int:
+    def status(self) -> int | None:
         """The status that its codes state, for an error in a reply of status 200."""
         for code in self.codes:
             if _STATUS.fullmatch(code):
                 return int(code)
         return next(
             (_STATUS_OF_CODE[code] for code in self.codes if code in _STATUS_OF_CODE),
-            500,
+            None,
         )
 
 
 def http_error(
     status: int, headers: Mapping[str, str], body: bytes, *, keyed: bool = False
-) -> CallError | RefusedError:
+) -> CallError:
     """The error for a status outside 200-299; ``keyed`` says whether a key was sent."""
     error = _described(body)
     text = f"HTTP {status}: {error.message}" if error.message else f"HTTP {status}"
     wait = retry_after(headers, error)
     hint = _hint(status, headers, keyed=keyed) or _way_out(status, error)
-    return _made(status, error, text + hint, wait)
+    if is_refusal(status, error.codes, error.message, moderated=error.moderated):
+        return _refused(text)
+    return CallError(_kind(status, error, wait), text + hint, wait)
 
 
-def error_in_body(value: object) -> CallError | RefusedError:
+def error_in_body(value: object) -> CallError:
     """The error in a reply with status 200, as some gateways send it."""
     error = read_error(value)
     text = f"the server reports an error: {error.message}"
     wait = retry_after({}, error)
-    return _made(error.status, error, text + _way_out(error.status, error), wait)
+    stated = error.status or 200
+    if is_refusal(stated, error.codes, error.message, moderated=error.moderated):
+        return _refused(text)
+    status = error.status or 500
+    return CallError(_kind(status, error, wait), text + _way_out(status, error), wait)
+
+
+def _refused(text: str) -> CallError:
+    return CallError("refused", f"the service refused the request ({text})")
 
 
 def reported(data: Mapping[str, Any]) -> object:
@@ -172,25 +164,6 @@ def reported(data: Mapping[str, Any]) -> object:
         return None
     words = data.get("message") or data.get("detail")
     return data if isinstance(words, str) and "code" in data else None
-
-
-def _made(
-    status: int, error: ServerError, text: str, wait: float | None
-) -> CallError | RefusedError:
-    if _is_refusal(status, error):
-        return RefusedError(text)
-    return CallError(_kind(status, error, wait), text, wait)
-
-
-def _is_refusal(status: int, error: ServerError) -> bool:
-    """Whether the service refuses the request for what it asks."""
-    if error.codes & _REFUSAL_CODES:
-        return status in (400, 403) or status >= 500
-    if status not in (400, 403):
-        return False
-    if "invalid_prompt" in error.codes and _FLAGGED_WORDS.search(error.message):
-        return True
-    return error.moderated or _REFUSAL_WORDS.search(error.message) is not None
 
 
 def _kind(status: int, error: ServerError, wait: float | None) -> ErrorKind:
@@ -409,9 +382,9 @@ def _note_codes(row: Mapping[str, Any], error: ServerError) -> None:
         value = row.get(name)
         if isinstance(value, str | int) and not isinstance(value, bool):
             error.codes.add(str(value).lower())
-    param = row.get("param")
-    if isinstance(param, str):
-        error.param = error.param or param
+    for name in (row.get("param"), _path(row.get("loc", ""))):
+        if isinstance(name, str):
+            error.param = error.param or name
     delay = row.get("retryDelay")
     if isinstance(delay, str) and error.delay is None:
         error.delay = _duration(delay)

@@ -174,6 +174,7 @@ TWO_RUNS: dict[str, tuple[str, str, Seen, Any]] = {
         (0.0, 1.0),
     ),
     "profile": ("", "--profile official", value, (0.0, 1.0)),
+    "refusals": ("", "--refusals unscored", value, (0.5, 1.0)),
     "reasoning_tags": ("", "--reasoning_tags <x>,</x> --run_id b", value, (0.0, 1.0)),
     "max_unscored": ("", "--max_unscored 1", code, (3, 0)),
     "strict": ("--tasks judged", "--tasks judged --strict", code, (0, 4)),
@@ -281,6 +282,7 @@ each."""
 ROWS: dict[str, list[dict[str, Any]]] = {
     "metric_args": [{"input": "YES", "reference": "yes"}],
     "profile": [{"input": "oui", "reference": "oui"}],
+    "refusals": [{"input": "yes", "reference": "yes"}, {"input": "refusing"}],
     "reasoning_tags": [{"input": "<x>hm</x>yes", "reference": "yes"}],
     "max_unscored": [{"input": "question 0"}, {"input": "failing"}],
     "bootstrap_iters": [

@@ -41,7 +41,7 @@ consented = tests.support.bench:consented
 
 class Noting:
     """Answers ``question 7`` with ``answer 7``, and with a picture where one is wanted.
-    What holds ``failing`` fails.
+    What holds ``failing`` fails, and what holds ``refusing`` is refused.
 
     ``requests``, ``most`` (in flight at once) and ``processes`` (that a command starts)
     are those of every instance.
@@ -73,6 +73,8 @@ class Noting:
         text = asked_text(request)
         if "failing" in text:
             return Response.failed("server", "as told")
+        if "refusing" in text:
+            return Response.failed("refused", "as told")
         if "met?" in text:
             return reply("yes")
         made = [picture(len(cls.requests))] if "image" in request.wants else []

@@ -38,6 +38,7 @@ class Told:
     place: int | None = None
     digest: str = ""
     cluster: str = ""
+    refused: bool = False
 
 
 def rewritten(file: Path, **changes: Any) -> None:
@@ -147,6 +148,7 @@ def _add(files: tuple[list[Json], ...], task: str, at: int, told: Told) -> None:
             **row,
             "s": name,
             "status": "failed" if told.error else "ok",
+            **({"refused": True} if told.refused else {}),
             "scores": told.scores,
             **labels,
         }

@@ -245,7 +245,11 @@ def _told(bare: Caption, reply: Reply) -> Caption:
         return replace(bare, text=text[:MAX_CAPTION_CHARS], remarks=tuple(remarks))
     if error.kind == "bad_media":
         return replace(bare, remarks=(error.message,))
-    cause: Cause = "final" if error.kind in HOPELESS else "lost"
+    cause: Cause = "lost"
+    if error.kind == "refused":
+        cause = "refused"
+    elif error.kind in HOPELESS:
+        cause = "final"
     return replace(bare, lost=f"{error.kind}: {error.message}", cause=cause)
 
 

@@ -22,14 +22,14 @@ from mmeval.judge import (
     MAX_TEXT_CHARS,
     Number,
     ReplyError,
-    ReplyForm,
     Text,
     Vote,
     YesNo,
     read_object,
     strict_json,
 )
-from mmeval.metrics.judged.reading import UNREADABLE, Reading
+from mmeval.metrics.judged.reading import UNREADABLE, ReadForm, Reading
+from mmeval.records import Response
 
 VERDICT, REASON, OVERALL = "Judge", "Reason", "overall_score"
 LOWEST, HIGHEST = 1.0, 10.0
@@ -53,12 +53,18 @@ _YES = re.compile(r"[\s\"'“”‘’*]*yes(?![^\W_])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class ScoreForm(ReplyForm):
+class ScoreForm(ReadForm):
     """A reply with one number under ``key``. A vote has it (None: no usable one), and
     what is odd about it."""
 
     key: str = VERDICT
-    reading: Reading = "robust"
+
+    def read_reply(self, response: Response) -> Vote:
+        is_silent = response.is_refused and not response.text.strip()
+        if is_silent and self.reads_refusals:
+            # The released script has no reply at all then, and nothing to add up.
+            return {self.key: None, "remark": "unfit"}
+        return super().read_reply(response)
 
     def read(self, text: str) -> Vote:
         found = reply_object(text, self.key, self.reading)
@@ -79,11 +85,9 @@ class ScoreForm(ReplyForm):
 
 
 @dataclass(frozen=True)
-class YesForm(ReplyForm):
+class YesForm(ReadForm):
     """A reply with yes or no under ``Judge``. Official: what is no text is *unfit*; the
     released script ends there."""
-
-    reading: Reading = "robust"
 
     def read(self, text: str) -> Vote:
         found = reply_object(text, VERDICT, self.reading)

@@ -69,6 +69,10 @@ class OfficialForm(ReplyForm):
     readable: Callable[[str], bool]
 
     @property
+    def reads_refusals(self) -> bool:
+        return True
+
+    @property
     def asked(self) -> str:
         return self.wording
 

@@ -19,12 +19,11 @@ from mmeval.judge import (
     MAX_TEXT_CHARS,
     NOT_SURE,
     ReplyError,
-    ReplyForm,
     Vote,
     read_object,
     strict_json,
 )
-from mmeval.metrics.judged.reading import Reading
+from mmeval.metrics.judged.reading import ReadForm, Reading
 
 KEY = "criteria_met"
 EXPLANATION = "explanation"
@@ -60,12 +59,10 @@ class Met:
 
 
 @dataclass(frozen=True)
-class MetForm(ReplyForm):
+class MetForm(ReadForm):
     """The reply about one criterion. A vote also has the ``raw`` value, the ``reply``,
     the judge's explanation, where it gives one, and the ``remark`` of a no that the
     judge has not said."""
-
-    reading: Reading = "robust"
 
     def read(self, text: str) -> Vote:
         if self.reading == "robust":

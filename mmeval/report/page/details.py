@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mmeval.records.response import finish_reason_from, worst_finish
 from mmeval.report.page.parts import MAX_TEXT, PartWriter
 from mmeval.results.stored_run import StoredTrial, TaskRow
 from mmeval.store.journal import Journal
@@ -155,15 +156,13 @@ def _warnings(made: Iterable[ShownExchange]) -> list[str]:
 
 
 def _finish(made: Iterable[ShownExchange]) -> str:
-    """Why the model's answer ended, where that is not simply its end."""
-    reasons = (
-        str(exchange.reply.get("finish_reason", ""))
+    """How the model's answer ended, where that is not simply its end."""
+    ended = worst_finish(
+        finish_reason_from(exchange.reply.get("finish_reason"))
         for exchange in made
         if exchange.role == "model"
     )
-    return next(
-        (reason for reason in reasons if reason not in ("", "stop", "error")), ""
-    )
+    return "" if ended == "stop" else ended
 
 
 def _step(
@@ -189,7 +188,7 @@ def _step(
         "served": str(reply.get("served", "")),
         "seconds": reply.get("latency", 0.0),
         "tokens": list(reply.get("usage", (0, 0)))[:2],
-        "finish": str(reply.get("finish_reason", "stop")),
+        "finish": finish_reason_from(reply.get("finish_reason")),
         "parts": parts if exchange.found is not None else [],
         "error": lost if exchange.found is None else _error(reply.get("error")),
         **_traced(reply, journal, writer),

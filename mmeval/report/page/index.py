@@ -28,8 +28,11 @@ STATUSES = (
     "unsupported",
     "unavailable",
     "inapplicable",
+    "refused",
     "uncounted",
 )
+"""What a trial is on the page. One that was refused is so whether it is scored or
+not."""
 CHUNK = 100
 TEXT_CHUNK = 2_000
 MAX_TITLE = 120
@@ -141,7 +144,7 @@ class Index:
             for n, s in scores.items()
         }
         status = (
-            _status(error, scores, self._lacking)
+            _status(error, trial.scores or {}, self._lacking)
             if self._is_counted(trial.index, trial.repeat)
             else "uncounted"
         )
@@ -340,13 +343,14 @@ def lacking(ours: TaskRow, task: str) -> frozenset[str]:
     )
 
 
-def _status(
-    error: TaskRow | None, scores: Mapping[str, TaskRow], lacking: Container[str]
-) -> str:
-    """A trial's status.
+def _status(error: TaskRow | None, row: TaskRow, lacking: Container[str]) -> str:
+    """A trial's status by its score row.
     What is ``lacking`` in all of the task counts only where there is nothing else."""
     if error is not None:
         return "unsupported" if error.get("kind") == "unsupported" else "failed"
+    if row.get("refused"):
+        return "refused"
+    scores: Mapping[str, TaskRow] = row.get("scores", {})
     telling = [score for name, score in scores.items() if name not in lacking]
     found = {score.get("status", "scored") for score in telling or scores.values()}
     return next((status for status in _WORST if status in found), "unscored")

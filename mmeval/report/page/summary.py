@@ -75,7 +75,7 @@ def _so_far(made: int, tally: Mapping[str, int]) -> str:
     ]
     words += [
         f"{tally[status]:,} {status}"
-        for status in ("failed", "unsupported")
+        for status in ("refused", "failed", "unsupported")
         if tally.get(status)
     ]
     return f"{', '.join(words)}."

@@ -113,6 +113,17 @@ def test_a_trial_without_an_option_counts_once_for_all_parts() -> None:
     assert made(choice, choice).no_option == 1
 
 
+@pytest.mark.parametrize("skip", [False, True])
+def test_a_part_of_which_every_verdict_is_refused_is_left_out_of_the_value(
+    skip: bool,
+) -> None:
+    scores = Scores(range=(0, 1))
+    scores.add("s0", 0, Score.refused("the judge refused"))
+    refused = Averaged(summarise("t", "b", scores), scores, mean, {})
+    found = made(part("a", 1), refused, skip=skip)
+    assert (found.value, found.bounds, found.refused_verdicts) == (1, (0.5, 1), 1)
+
+
 def test_what_is_unavailable_has_no_value_whatever_is_known() -> None:
     found = made(part("a", 0, 1, "failed"), skip=True, unavailable=True)
     assert (found.value, found.bounds, found.unavailable, found.failed, found.n) == (

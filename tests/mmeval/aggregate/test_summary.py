@@ -1,5 +1,6 @@
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -455,6 +456,73 @@ def test_rows_of_a_slice_keep_bounds_and_what_could_not_be_asked() -> None:
     assert part.filled(1).values == [0.5, 1.0]
     assert [row.faulty for row in part.drawn([[1], [0]])] == [True, False]
     assert summarise("t", "m", part).bounds == (0.125, 0.75)
+
+
+REFUSED = Score.refused("the judge refused")
+
+
+def refusals() -> Scores:
+    """An answer, a refused one that is scored, one left out, and a refused verdict."""
+    scores = Scores(range=(0, 1))
+    scores.add_value("a", 0, 1.0)
+    scores.add_value("b", 0, 0.0, refused=True)
+    scores.add("c", 0, REFUSED, refused=True)
+    scores.add("d", 0, REFUSED)
+    return scores
+
+
+def test_refused_answers_and_verdicts_are_counted_apart() -> None:
+    result = summarise("t", "m", refusals())
+    counts = (result.refused, result.refused_unscored, result.refused_verdicts)
+    assert counts == (2, 1, 1)
+
+
+def test_what_is_unscored_by_a_refusal_moves_the_bounds() -> None:
+    result = summarise("t", "m", refusals())
+    assert (result.value, result.bounds) == (0.5, (0.25, 0.75))
+
+
+def test_rows_of_a_slice_keep_which_answers_are_refused() -> None:
+    result = summarise("t", "m", refusals().at([1, 3]))
+    counts = (result.refused, result.refused_unscored, result.refused_verdicts)
+    assert counts == (1, 0, 1)
+
+
+def refused_whole(**counts: Any) -> Result:
+    """A task of which no answer has a score."""
+    return Result("b", "m", None, n=1, scored=0, bounds=(0, 1), **counts)
+
+
+ONE = Result("a", "m", 0.5, n=3, scored=3, refused=1, bounds=(0.5, 0.5))
+
+
+@pytest.mark.parametrize("counts_absent", [False, True])
+@pytest.mark.parametrize("why", ["refused_verdicts", "refused_unscored"])
+def test_a_task_whose_only_sample_is_refused_leaves_the_group_its_value(
+    why: str, counts_absent: bool
+) -> None:
+    members = [ONE, refused_whole(unscored=1, **{why: 1})]
+    found = combine(
+        "g", "m", members, weight_by_size=False, counts_absent=counts_absent
+    )
+    assert (found.value, found.bounds, found.weights) == (0.5, (0.25, 0.75), {"a": 1})
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [{"unscored": 1}, {"failed": 1}, {"unscored": 2, "refused_verdicts": 1}],
+    ids=["lost", "failed", "lost in part"],
+)
+def test_a_task_that_is_lost_for_another_reason_takes_the_value_of_the_group(
+    counts: dict[str, int],
+) -> None:
+    members = [ONE, refused_whole(**counts)]
+    assert combine("g", "m", members, weight_by_size=False).value is None
+
+
+def test_a_group_adds_up_what_is_refused() -> None:
+    found = combine("g", "m", [ONE, replace(ONE, task="b")], weight_by_size=True)
+    assert (found.refused, found.n) == (2, 6)
 
 
 def test_rows_of_a_slice_keep_which_answers_name_no_option() -> None:

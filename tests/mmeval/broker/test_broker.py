@@ -11,9 +11,9 @@ import pytest
 from mmeval.backend import sendable
 from mmeval.backend.capabilities import Capabilities
 from mmeval.backend.routes import ROUTES, TO_DESCRIBE
-from mmeval.broker.broker import JUDGE_TRIES, MAX_EXCERPT_CHARS, Broker, Scope
+from mmeval.broker.broker import JUDGE_TRIES, Broker, Scope
 from mmeval.content.media import Media
-from mmeval.content.parts import Part
+from mmeval.content.parts import Interleaved, Part
 from mmeval.decode import DecodeLimits
 from mmeval.errors import (
     BackendDownError,
@@ -23,7 +23,14 @@ from mmeval.errors import (
     StorageError,
 )
 from mmeval.model_backends.reference import ReferenceBackend
-from mmeval.program.calls import Call, Program, Reply, ask_all, ask_one
+from mmeval.program.calls import (
+    MAX_EXCERPT_CHARS,
+    Call,
+    Program,
+    Reply,
+    ask_all,
+    ask_one,
+)
 from mmeval.records.digests import call_seed
 from mmeval.records.request import Request
 from mmeval.records.response import Response, Usage
@@ -531,6 +538,43 @@ async def test_after_three_tries_the_call_has_failed_with_the_beginning_of_the_r
         True,
         JUDGE_TRIES,
     )
+
+
+def declining(words: str = "") -> Toy:
+    """A backend that refuses everything."""
+    output = Interleaved.from_text(words)
+    return Toy(answers=lambda _: Response(output, finish_reason="refused"))
+
+
+async def test_what_the_judge_refuses_is_asked_once(tmp_path: Path) -> None:
+    judge = declining("I cannot judge that.")
+    (failed,) = await run(tmp_path, judged(), by_content(), judge=judge)
+    assert (failed, len(judge.asked)) == (
+        "refused: it said 'I cannot judge that.'",
+        1,
+    )
+
+
+async def test_what_the_judge_refused_is_not_asked_by_the_next_process(
+    tmp_path: Path,
+) -> None:
+    await run(tmp_path, judged(), by_content(), judge=declining())
+    judge = saying("yes")
+    (failed,) = await run(tmp_path, judged(), by_content(), judge=judge)
+    assert (failed, judge.asked) == ("refused: it gave no reply", [])
+
+
+async def test_a_refused_reply_that_is_acceptable_answers_the_call(
+    tmp_path: Path,
+) -> None:
+    words = await run(tmp_path, judged(), by_content(), judge=declining("yes"))
+    assert words == ["yes"]
+
+
+async def test_a_backend_may_report_a_refusal_as_an_error(tmp_path: Path) -> None:
+    model = failing("refused")
+    (words,) = await run(tmp_path, judged(accept=lambda _: ""), scope(), judge=model)
+    assert (words, journalled(tmp_path)[-1]["r"]["finish_reason"]) == ("", "refused")
 
 
 async def test_a_reply_that_was_refused_is_kept_with_its_cost_and_never_answers_later(

@@ -248,11 +248,9 @@ def test_ranks_hold_together_whatever_the_verdicts_are_corrected_by(
     options: Mapping[str, Any], tmp_path: Path
 ) -> None:
     # five samples of twelve have p = .025 alone, .076 by Holm
-    runs: dict[str, list[float | None]] = {
-        "low": [0.0] * 12,
-        "high": [1.0] * 5 + [0.0] * 7,
-        "middle": [0.0] * 7 + [1.0] * 5,
-    }
+    runs = three(12)
+    runs["high"][5:] = [0.0] * 7
+    runs["middle"] = runs["high"][::-1]
     folders = written(tmp_path, runs)
     found = compare(*folders, **options)
     assert {number.verdict for number in found.numbers} == {"better"}

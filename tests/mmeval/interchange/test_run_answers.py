@@ -44,6 +44,16 @@ def stored(
         answers.close()
 
 
+def test_an_answer_of_several_calls_is_refused_where_one_was(tmp_path: Path) -> None:
+    refused = drawn(
+        [text("I cannot.")],
+        reply={"finish_reason": "refused"},
+        steps=[("model", [text("A fox.")])],
+    )
+    found = stored(write_run(tmp_path, [refused]))
+    assert found.response.is_refused
+
+
 def test_an_answer_has_its_parts_and_the_model_that_gave_it(tmp_path: Path) -> None:
     found, run = stored(one(tmp_path)), read_own(tmp_path)
     assert isinstance(found, StoredAnswer)

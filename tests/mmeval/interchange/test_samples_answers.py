@@ -100,6 +100,13 @@ def test_what_else_a_line_has_of_an_answer_is_kept(tmp_path: Path) -> None:
     assert words_of(answers, repeat=1) == "too_long"
 
 
+def test_an_answer_that_was_refused_is_replayed_as_refused(tmp_path: Path) -> None:
+    answers = read_own(write(tmp_path, row("a", finish_reason=["refused"])))
+    found = answers.answer("t", Sample("1", (user("?"),)), 0)
+    assert not isinstance(found, Absent)
+    assert found.response.is_refused
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [

@@ -99,6 +99,37 @@ def test_a_lost_vote_loses_the_verdict_unless_a_majority_stands_without_it() -> 
     assert (stands.lost, stands.values) == ("", {"met": True})
 
 
+def declined(words: str = "", *, is_delivered: bool = False) -> Reply:
+    """A refused reply, as it is or as the broker delivers it."""
+    if is_delivered:
+        return Reply(Response.failed("refused", "it gave no reply"))
+    output = Interleaved.from_text(words)
+    return Reply(Response(output, finish_reason="refused"))
+
+
+@pytest.mark.parametrize("is_delivered", [False, True])
+def test_a_refused_verdict_is_lost_for_good(is_delivered: bool) -> None:
+    verdict = combined(YES, [declined(is_delivered=is_delivered)])
+    assert (verdict.cause, verdict.refused, verdict.replied) == ("refused", True, True)
+
+
+def test_a_verdict_is_not_read_from_what_the_judge_refused() -> None:
+    verdict = combined(YES, [declined('{"met": "yes"}')])
+    assert (verdict.values, verdict.lost) == ({}, "refused: the judge refused")
+
+
+def test_a_majority_stands_beside_a_refused_vote() -> None:
+    verdict = combined(YES, [*votes("yes", "yes"), declined()])
+    assert verdict.values == {"met": True}
+
+
+def test_a_verdict_of_which_one_vote_is_refused_and_one_unread_may_be_asked_again() -> (
+    None
+):
+    verdict = combined(YES, [declined(), FAILED])
+    assert (verdict.cause, verdict.refused) == ("lost", False)
+
+
 def test_a_lost_verdict_has_a_cause() -> None:
     down = [Reply(Response.failed("server", "down"))]
     for given, cause, replied in (

@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from mmeval.records.score import Key, Result
-from mmeval.report.notes import NumberReasons, missing, no_interval, no_option, repeated
+from mmeval.report.notes import (
+    NumberReasons,
+    missing,
+    no_interval,
+    no_option,
+    refused,
+    repeated,
+)
 from mmeval.report.numbers import number_rows
 from tests.support.number_documents import document
 from tests.support.outcomes import result
@@ -31,6 +38,12 @@ FAILED = [result(name, None, failed=10) for name in "bcdef"]
             "a",
             ["bad: b"],
         ),
+        (
+            [KNOWN, replace(result("b", None, unscored=10), refused_verdicts=10)],
+            0.5,
+            "a",
+            ["all refused: b"],
+        ),
         ([KNOWN, result("b", None, unsupported=10)], 0.5, "a", []),
         ([KNOWN, result("b", None, unsupported=10)], 0.25, "ab", ["as 0: b"]),
         (
@@ -51,6 +64,7 @@ FAILED = [result(name, None, failed=10) for name in "bcdef"]
         "none has one",
         "all samples bad",
         "bad or not asked",
+        "all refused",
         "not asked",
         "counted as 0",
         "counted as 0 beside one not asked",
@@ -114,6 +128,22 @@ def test_a_value_without_an_interval_says_why(number: Result, note: str) -> None
 )
 def test_answers_that_name_no_option_are_noted(count: int, words: str) -> None:
     assert no_option(result("a", no_option=count)) == words
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ({}, ""),
+        ({"refused": 3, "n": 200}, "refused 3/200"),
+        ({"refused_verdicts": 1, "n": 200}, "judge refused 1/200"),
+        (
+            {"refused": 1200, "refused_verdicts": 2, "n": 3000},
+            "refused 1,200/3,000, judge refused 2/3,000",
+        ),
+    ],
+)
+def test_what_is_refused_is_noted(counts: dict[str, Any], words: str) -> None:
+    assert refused(replace(result("a"), **counts)) == words
 
 
 def test_a_number_and_its_groups_name_the_pieces_that_they_are_without() -> None:

@@ -134,6 +134,24 @@ def test_answers_without_an_option_are_counted_by_a_metric_that_has_no_row() -> 
     assert line.startswith("a: 2 of 10 answers")
 
 
+@pytest.mark.parametrize(
+    ("counts", "start"),
+    [
+        ({"refused": 3}, "a: refused 3/10, scored as answers"),
+        (
+            {"refused": 1, "refused_unscored": 1},
+            "a: refused 1/10, left out of the numbers",
+        ),
+        ({"refused_verdicts": 2}, "a: judge refused 2/10 by "),
+    ],
+)
+def test_what_is_refused_is_counted_below_the_table(
+    counts: dict[str, Any], start: str
+) -> None:
+    (*_, line) = shown(replace(result("a", 0.5), **counts), width=200)
+    assert line.startswith(start)
+
+
 def test_a_mean_over_some_members_of_a_group_says_of_how_many() -> None:
     for weights, counted in ({"a": 1.0}, True), ({"a": 0.5, "b": 0.5}, False):
         lines = shown(

@@ -36,6 +36,8 @@ def metric(**changes: Any) -> dict[str, Any]:
         ({"not_comparable": ["t"]}, ["bundled"]),
         ({"uses_reference": ["t"]}, ["reference information", "t"]),
         ({"protocols": {"t": "episode"}}, ["t ", "protocol", "single", "episode"]),
+        ({"refusals": {"t": "scored"}}, []),
+        ({"refusals": {"t": "unscored"}}, ["refused answers of t", "unscored"]),
         (metric(version="2"), ["metric", "version"]),
         (
             metric(switches={}, aggregation="median"),
@@ -49,6 +51,8 @@ def metric(**changes: Any) -> dict[str, Any]:
         "data",
         "reference",
         "protocol",
+        "refusals, as in older files",
+        "refusals",
         "metric",
         "switches",
         "judge",

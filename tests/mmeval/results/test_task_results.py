@@ -81,6 +81,19 @@ def test_answers_that_name_no_option_are_counted_by_the_evidence(
     assert (whole.value, whole.no_option) == (0.5, 1)
 
 
+def test_refused_answers_are_counted_by_their_rows(tmp_path: Path) -> None:
+    rows = ({**row(0, 0), "refused": True}, row(1, 1))
+    (whole,) = results(tmp_path, task(), *rows)
+    assert (whole.value, whole.refused) == (0.5, 1)
+
+
+def test_a_refused_verdict_is_counted_by_its_cause(tmp_path: Path) -> None:
+    lost = {"value": None, "status": "unscored", "reason": "", "cause": "refused"}
+    rows = (row(0, scores={"exact_match": lost}), row(1, 1))
+    (whole,) = results(tmp_path, task(), *rows)
+    assert (whole.unscored, whole.refused_verdicts) == (1, 1)
+
+
 def with_options(**options: Any) -> Task:
     (metric,) = task().metrics
     return replace(task(), metrics=(replace(metric, options=options),))

@@ -63,6 +63,14 @@ def test_what_is_cut_off_or_warned_of_is_counted(
     ] == lines
 
 
+def test_refused_answers_are_counted() -> None:
+    made = Remarks()
+    made.add((answer(), answer(reason="refused")))
+    made.add((answer(),))
+    (line,) = made.told()
+    assert line.startswith("refused 1/2:")
+
+
 def thought(*parts: Part, reason: FinishReason = "stop") -> Exchange:
     reasoning = Part("reasoning", text="It could be an ash.")
     response = Response(Interleaved((reasoning, *parts)), finish_reason=reason)

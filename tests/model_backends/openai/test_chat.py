@@ -115,6 +115,15 @@ def test_an_answer_carries_its_text_usage_latency_model_and_reason() -> None:
     assert found == ["stop", "length", "length", "refused", "stop", "stop"]
 
 
+def test_the_words_of_a_refusal_are_a_refused_answer() -> None:
+    message = {"content": None, "refusal": "I cannot help with that."}
+    response = received({"message": message, "finish_reason": "stop"})
+    assert (response.text, response.finish_reason) == (
+        "I cannot help with that.",
+        "refused",
+    )
+
+
 def text(words: str) -> dict[str, str]:
     return {"type": "text", "text": words}
 

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from mmeval.content import Interleaved
 from mmeval.model_backends.openai.failures import (
     MAX_MESSAGE_CHARS,
     REDACTED,
     CallError,
-    RefusedError,
+    failed,
     redacted,
 )
 from mmeval.model_backends.openai.server_errors import (
@@ -17,12 +18,9 @@ from mmeval.model_backends.openai.server_errors import (
     http_error,
     retry_after,
 )
+from mmeval.records import Response
 
 KEY = "key-0123456789-abcdef"
-
-
-def kind_of(error: CallError | RefusedError) -> str:
-    return error.kind if isinstance(error, CallError) else "refused"
 
 
 def body(**error: Any) -> bytes:
@@ -33,6 +31,27 @@ LONG = body(message="the context length is 4096")
 COUNT = body(message="The input token count (9) exceeds the maximum number of tokens")
 SUM = body(message="`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000")
 PAY = body(message="pay", type="insufficient_quota")
+
+
+def test_a_refusal_is_an_answer_without_parts() -> None:
+    error = http_error(400, {}, body(code="content_filter", message="filtered"))
+    found = failed(error, KEY, latency=1.5)
+    assert found == Response(
+        Interleaved(()),
+        finish_reason="refused",
+        latency=1.5,
+        warnings=("the service refused the request (HTTP 400: filtered)",),
+    )
+
+
+def test_an_error_in_a_reply_with_status_200_may_be_a_refusal() -> None:
+    error = error_in_body({"code": "content_policy_violation", "message": "no"})
+    assert error.kind == "refused"
+
+
+def test_a_refusal_behind_a_failing_server_is_a_failure_of_the_server() -> None:
+    error = http_error(500, {}, body(message="rejected by the safety system"))
+    assert error.kind == "server"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +89,7 @@ PAY = body(message="pay", type="insufficient_quota")
 def test_a_status_has_its_kind_of_error(
     kind: str, replies: list[tuple[int, bytes]]
 ) -> None:
-    found = {kind_of(http_error(status, {}, content)) for status, content in replies}
+    found = {http_error(status, {}, content).kind for status, content in replies}
     assert found == {kind}
 
 
@@ -109,7 +128,7 @@ def test_an_error_has_its_kind_and_advice_where_the_user_can_mend_it() -> None:
         {"code": "server_error", "message": "oops"},
         "oops",
     ]
-    assert [kind_of(error_in_body(error)) for error in errors] == [
+    assert [error_in_body(error).kind for error in errors] == [
         "rate_limit",
         "server",
         "server",
@@ -210,7 +229,7 @@ REFUSALS: list[tuple[int, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("status", "error"), REFUSALS, ids=str)
 def test_a_moderation_is_a_refusal(status: int, error: dict[str, Any]) -> None:
-    assert kind_of(http_error(status, {}, body(**error))) == "refused"
+    assert http_error(status, {}, body(**error)).kind == "refused"
 
 
 @pytest.mark.parametrize(
@@ -230,12 +249,12 @@ def test_a_moderation_is_a_refusal(status: int, error: dict[str, Any]) -> None:
 def test_errors_that_cannot_pass_are_not_repeated(
     kind: str, status: int, error: dict[str, Any]
 ) -> None:
-    assert kind_of(http_error(status, {}, body(**error))) == kind
+    assert http_error(status, {}, body(**error)).kind == kind
 
 
 @pytest.mark.parametrize("status", [402, 503])
 def test_a_server_that_says_when_is_asked_again_then(status: int) -> None:
-    assert kind_of(http_error(status, {"Retry-After": "2"}, b"")) == "rate_limit"
+    assert http_error(status, {"Retry-After": "2"}, b"").kind == "rate_limit"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 "use strict";
 
 mmeval.filters = (() => {
-  const SEVERITY = { failed: 0, unsupported: 1, unscored: 2, unavailable: 3, scored: 4, inapplicable: 5, uncounted: 6 };
+  const SEVERITY = { failed: 0, unsupported: 1, unscored: 2, unavailable: 3, refused: 4, scored: 4, inapplicable: 5, uncounted: 6 };
 
   /* No filter at all. `statuses` is a list; `score` is {metric, low, high}; `labels` has a value by label. `order` is
      "failures", "lowest" (what has a score, the lowest first), "difference", "data", or "": of a comparison the largest

@@ -11,7 +11,7 @@ mmeval.trial = (() => {
   }
 
   function status(name) {
-    const known = /^(scored|unscored|failed|unsupported|unavailable|inapplicable|uncounted)$/.test(name);
+    const known = /^(scored|unscored|failed|unsupported|unavailable|inapplicable|refused|uncounted)$/.test(name);
     return el("span", { class: `status ${known ? `status-${name}` : ""}` }, nodes(name));
   }
 

@@ -17,7 +17,7 @@ NO_METADATA: Any = 3
 FAILED = {"kind": "timeout", "message": "no answer in 60 s"}
 PLAIN = Told([text("a")], [text("b")])
 SCORED = {"status": "scored", "value": 0.0}
-LINKED = "status=scored,unscored,failed,unsupported,unavailable,inapplicable"
+LINKED = "status=scored,unscored,failed,unsupported,unavailable,inapplicable,refused"
 
 
 def report(
@@ -368,6 +368,16 @@ def test_trials_that_the_numbers_are_not_about_are_marked(
         "earlier command" in found.page,
         f'href="#task=told&amp;{LINKED}"' in found.page,
     ) == (uncounted, uncounted)
+
+
+def test_a_refused_answer_is_marked_whether_it_is_scored_or_not(
+    tmp_path: Path,
+) -> None:
+    unscored = {"right": {"value": None, "status": "unscored", "cause": "refused"}}
+    refused = Told([text("a")], [text("b")], refused=True)
+    left_out = Told([text("a")], [text("b")], scores=unscored, refused=True)
+    found = report(tmp_path, PLAIN, refused, left_out)
+    assert statuses(found) == ["scored", "refused", "refused"]
 
 
 def test_samples_that_no_model_was_asked_are_not_counted_as_asked(

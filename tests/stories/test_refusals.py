@@ -1,0 +1,198 @@
+"""A run in which the service refuses one question, the model another, and answers one."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cli import QUIET, Ended, mmeval
+from tests.support.scripted_server import Scripted, ScriptedServer, saying
+from tests.support.task_folder import write_files, write_rows
+
+FILTERED = Scripted(
+    {"error": {"message": "The prompt was filtered.", "code": "content_filter"}},
+    status=400,
+)
+DECLINED = saying(content=None, refusal="I cannot help with that.")
+ANSWERED = saying(content="oak")
+FLAGS = (*QUIET, "--max_connections", "1", "--log_samples")
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer(FILTERED, DECLINED, ANSWERED) as server:
+        yield server
+
+
+def ran(folder: Path, server: ScriptedServer, *more: str) -> Ended:
+    """Ask three questions, with the same answer as reference."""
+    write_files(
+        folder,
+        {
+            "t.yaml": "task: t\ndataset_path: data\noutput_modalities: [text]\n"
+            "metric_list: [{metric: exact_match}]\nmetadata: {version: 1}\n"
+        },
+    )
+    rows = [{"input": f"tree {number}?", "reference": "oak"} for number in range(3)]
+    write_rows(folder / "data", *rows)
+    return mmeval(
+        "--tasks",
+        folder / "t.yaml",
+        "--model",
+        "openai",
+        "--model_args",
+        f"model=m,base_url={server.url}",
+        "--output_path",
+        folder / "runs",
+        *FLAGS,
+        *more,
+    )
+
+
+def scored_again(folder: Path, *more: str) -> Ended:
+    return mmeval("score", run_of(folder), *QUIET, "--log_samples", *more)
+
+
+def run_of(folder: Path) -> Path:
+    (record,) = folder.glob("runs/*/*/run.json")
+    return record.parent
+
+
+def number(folder: Path) -> dict[str, Any]:
+    """The newest number of the run."""
+    newest = sorted(run_of(folder).glob("results_*.json"))[-1]
+    (found,) = json.loads(newest.read_text())["mmeval"]["results"]
+    assert isinstance(found, dict)
+    return found
+
+
+def lines(folder: Path) -> list[dict[str, Any]]:
+    """The lines of the newest samples file."""
+    newest = sorted(run_of(folder).glob("samples_*.jsonl"))[-1]
+    return [json.loads(line) for line in newest.read_text().splitlines()]
+
+
+def test_refused_answers_are_scored_and_counted(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    done = ran(tmp_path, server)
+    found = number(tmp_path)
+    assert done.code == 0
+    assert (found["value"], found["scored"], found["refused"]) == (
+        pytest.approx(1 / 3),
+        3,
+        2,
+    )
+
+
+def test_the_table_and_the_log_count_refused_answers(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    done = ran(tmp_path, server)
+    assert "refused 2/3" in done.out
+    assert any("refused 2/3" in line for line in done.lines)
+
+
+def test_each_refused_question_is_asked_once(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    ran(tmp_path, server)
+    ran(tmp_path, server, "--retry_on_error", "9")
+    assert len(server.seen) == 3
+
+
+def test_a_refusal_keeps_the_words_of_the_model_and_not_of_the_service(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    ran(tmp_path, server)
+    assert [line["resps"] for line in lines(tmp_path)] == [
+        [[""]],
+        [["I cannot help with that."]],
+        [["oak"]],
+    ]
+    assert [line.get("finish_reason") for line in lines(tmp_path)] == [
+        ["refused"],
+        ["refused"],
+        None,
+    ]
+
+
+def test_refused_answers_may_be_left_out_with_bounds(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    done = ran(tmp_path, server, "--refusals", "unscored")
+    found = number(tmp_path)
+    assert (done.code, found["value"], found["bounds"], found["refused"]) == (
+        0,
+        1,
+        [pytest.approx(1 / 3), 1],
+        2,
+    )
+    assert "0.333 to 1.000" in done.out
+
+
+def test_leaving_out_refused_answers_is_another_score_set(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    ran(tmp_path, server)
+    done = scored_again(tmp_path, "--refusals", "unscored")
+    sets = list(run_of(tmp_path).glob("scores/t/*"))
+    assert (done.code, number(tmp_path)["value"], len(sets)) == (0, 1, 2)
+
+
+def test_a_run_that_leaves_out_refused_answers_is_scored_again_in_the_same_way(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    ran(tmp_path, server, "--refusals", "unscored")
+    scored_again(tmp_path)
+    assert number(tmp_path)["value"] == 1
+    scored_again(tmp_path, "--refusals", "scored")
+    assert number(tmp_path)["value"] == pytest.approx(1 / 3)
+
+
+def test_refused_answers_are_replayed_as_refused(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    ran(tmp_path, server)
+    done = mmeval(
+        "--tasks",
+        tmp_path / "t.yaml",
+        "--model",
+        "replay",
+        "--model_args",
+        f"path={run_of(tmp_path)}",
+        "--output_path",
+        tmp_path / "replayed",
+        *FLAGS,
+    )
+    assert done.code == 0
+    assert "refused 2/3" in done.out
+
+
+@pytest.mark.parametrize(("flag", "value"), [("scored", 1 / 3), ("unscored", 1.0)])
+def test_shards_are_merged_with_their_refused_answers(
+    flag: str, value: float, tmp_path: Path, server: ScriptedServer
+) -> None:
+    for shard in ("1/2", "2/2"):
+        ran(tmp_path, server, "--shard", shard, "--refusals", flag)
+    whole = tmp_path / "runs" / "m" / "default"
+    done = mmeval("merge", whole)
+    newest = sorted(whole.glob("results_*.json"))[-1]
+    (found,) = json.loads(newest.read_text())["mmeval"]["results"]
+    assert (done.code, found["value"], found["refused"]) == (
+        0,
+        pytest.approx(value),
+        2,
+    )
+
+
+def test_a_wrong_key_is_no_refusal_whatever_the_server_calls_it(
+    tmp_path: Path,
+) -> None:
+    wrong_key = Scripted(
+        {"error": {"message": "no key", "code": "content_filter"}}, status=401
+    )
+    with ScriptedServer(wrong_key) as server:
+        assert ran(tmp_path, server).code == 4
