@@ -154,6 +154,22 @@ def _effective(independent: Sequence[Component]) -> float:
     return 1 / squares
 
 
+def _clusters_behind_error(independent: Sequence[Component]) -> float:
+    """Effective clusters of a single mean with an error that is as uncertain.
+
+    The error of a group hangs on its smallest members: a task of two samples beside
+    tasks of hundreds has most of the variance, and two clusters tell of it. Were all
+    values alike, a component would have a variance of its share squared over its
+    effective clusters; the rest is Satterthwaite's.
+    """
+    variances = [component.share**2 / component.effective for component in independent]
+    spread = math.fsum(
+        variance**2 / max(component.effective - 1, _EXACT)
+        for variance, component in zip(variances, independent, strict=True)
+    )
+    return 1 + math.fsum(variances) ** 2 / spread
+
+
 def _degrees(independent: Sequence[Component]) -> float:
     """Those of Satterthwaite, for a sum of independent variances."""
     variance = math.fsum(component.variance for component in independent)
@@ -250,7 +266,7 @@ def _without_range(
     stderr = known.stderr
     has_shape = all(component.influences is not None for component in independent)
     fewest = FEWEST_WITHOUT_RANGE if has_shape else FEWEST_WITHOUT_SHAPE
-    if (known.effective_clusters or 0.0) < fewest - _EXACT:
+    if _clusters_behind_error(independent) < fewest - _EXACT:
         return known._replace(no_interval=FEW_WITHOUT_RANGE)
     if not stderr:
         return known._replace(no_interval=ALIKE_WITHOUT_RANGE)

@@ -201,6 +201,17 @@ def test_a_small_mean_without_errors_does_not_widen_exact_large_ones_much() -> N
     assert found[1] - found[0] < 0.1 / 8 * 4
 
 
+def test_without_a_range_a_mean_of_two_clusters_leaves_a_large_group_without_one() -> (
+    None
+):
+    values = [float(place % 7) for place in range(50)]
+    names = [[f"{of}{place}" for place in range(50)] for of in "ab"]
+    large = [term(values, range=ANY, names=own) for own in names]
+    small = term([1.0, 3.0], range=ANY, names=["x", "y"])
+    assert of(*large).ci95 is not None
+    assert of(*large, small).no_interval == FEW_WITHOUT_RANGE
+
+
 def test_a_value_by_rule_is_certain() -> None:
     assert sureness_of_terms(0.0, []) == Sureness(0.0, (0.0, 0.0))
 
