@@ -30,7 +30,8 @@ from mmeval.aggregate.intervals import sureness_of_terms
 from mmeval.aggregate.scores import Averaged, ClusterSums, Scores
 from mmeval.aggregate.statistics import Interval
 from mmeval.aggregate.summary import combine, summarise
-from mmeval.aggregate.terms import Term, scaled, term_of_sums
+from mmeval.aggregate.terms import scaled, term_of_sums
+from mmeval.records.evidence import Term
 from mmeval.records.score import Result
 
 Random = np.random.Generator

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from mmeval.aggregate.scores import ClusterSums, Estimate, ScoreRow, Scores
     from mmeval.aggregate.statistics import known_mean
     from mmeval.aggregate.summary import combine, summarise
-    from mmeval.aggregate.terms import Term, term_of_residuals
+    from mmeval.aggregate.terms import term_of_residuals
+    from mmeval.records.evidence import Term
 
 __all__ = [
     "ClusterSums",

@@ -15,7 +15,8 @@ from typing import Literal, NamedTuple
 
 from mmeval.aggregate.intervals import median_share, sureness_of_terms
 from mmeval.aggregate.scores import Estimate, Scores
-from mmeval.aggregate.terms import Term, scaled, term_of_mean
+from mmeval.aggregate.terms import scaled, term_of_mean
+from mmeval.records.evidence import Term
 
 NORMAL_95 = 1.96
 """Half the width of a 95 % interval over repeats in standard errors, as papers round

@@ -24,7 +24,8 @@ from mmeval.aggregate.summary import (
     completed,
     widened,
 )
-from mmeval.aggregate.terms import Evidence, Term, term_of_mean, terms_of
+from mmeval.aggregate.terms import term_of_mean, terms_of
+from mmeval.records.evidence import Evidence, Term
 from mmeval.records.score import Result
 
 _LOST = ("unsupported", "failed")

@@ -15,7 +15,8 @@ from itertools import chain
 from mmeval.aggregate.quantiles import beta_quantile, normal_share, student_quantile
 from mmeval.aggregate.scores import Scores, sums_by_cluster
 from mmeval.aggregate.statistics import Interval, Sureness
-from mmeval.aggregate.terms import Component, Term, components, term_of_sums
+from mmeval.aggregate.terms import Component, components, term_of_sums
+from mmeval.records.evidence import Term
 
 TAIL = 0.025
 """The probability beyond each end of a 95 % interval."""

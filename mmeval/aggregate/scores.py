@@ -16,7 +16,7 @@ from mmeval import plugins
 from mmeval.records.score import Result, Score, ScoreStatus
 
 if TYPE_CHECKING:
-    from mmeval.aggregate.terms import Term
+    from mmeval.records.evidence import Term
 
 TrialStatus = Literal["ok", "failed", "unsupported"]
 """``failed``: the model gave no answer; ``unsupported``: it cannot take or give what is

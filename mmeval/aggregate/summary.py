@@ -18,13 +18,8 @@ from mmeval.aggregate.intervals import (
 from mmeval.aggregate.leverage import effective_clusters
 from mmeval.aggregate.scores import Aggregator, Estimate, Scores
 from mmeval.aggregate.statistics import Interval, Sureness
-from mmeval.aggregate.terms import (
-    Evidence,
-    Term,
-    component_of,
-    term_of_mean,
-    terms_of,
-)
+from mmeval.aggregate.terms import component_of, term_of_mean, terms_of
+from mmeval.records.evidence import Evidence, Term
 from mmeval.records.score import Result
 
 NOT_DRAWN = "not bootstrapped"

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from mmeval.aggregate.leverage import are_equal, effective_clusters, freedom
 from mmeval.aggregate.scores import ClusterSums, Scores, cluster_sums
 from mmeval.aggregate.statistics import Interval
+from mmeval.records.evidence import Term
 
 FEW = 10
 """Fewer clusters than this that lie off an end of the range do not tell how large the
@@ -26,45 +27,6 @@ _WHOLE = 1 - 1e-12
 _TIES = 1e-9
 """Values that are apart by less than this share of the range are equal: the order of
 adding decides their last digits."""
-
-
-class Term(NamedTuple):
-    """One of the means, with its ``share`` of the number.
-
-    For each of its ``clusters`` there is its ``influence`` on the mean, and the share
-    of the trials (or weights) that it holds, its ``size``. The squares of the
-    influences sum to the ``variance`` of the mean, which is None where all trials are
-    in one cluster. The mean ``has_few`` if fewer than ``FEW`` clusters lie above the
-    low end of its ``range``, or below the high end.
-    """
-
-    value: float
-    range: Interval
-    clusters: Sequence[str]
-    influences: Sequence[float]
-    variance: float | None
-    sizes: Sequence[float]
-    has_few: bool
-    share: float = 1.0
-
-    @property
-    def stderr(self) -> float | None:
-        """The standard error of this mean; None where all trials are in one cluster."""
-        return None if self.variance is None else math.sqrt(self.variance)
-
-    @property
-    def is_known(self) -> bool:
-        """Whether two clusters or more tell how far the mean may be off."""
-        return self.variance is not None
-
-
-class Evidence(NamedTuple):
-    """The terms of a number, and those that it would have with the lowest and with the
-    highest values of what was lost; None where these are not known."""
-
-    terms: tuple[Term, ...]
-    low: tuple[Term, ...] | None
-    high: tuple[Term, ...] | None
 
 
 class Component(NamedTuple):

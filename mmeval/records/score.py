@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
-if TYPE_CHECKING:
-    from mmeval.aggregate.terms import Evidence
+from mmeval.records.evidence import Evidence
 
 FORMAT_VERSION = 2
 """Version of the JSON form of all records; unknown fields of a newer one are kept,

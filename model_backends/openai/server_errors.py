@@ -382,9 +382,9 @@ def _note_codes(row: Mapping[str, Any], error: ServerError) -> None:
         value = row.get(name)
         if isinstance(value, str | int) and not isinstance(value, bool):
             error.codes.add(str(value).lower())
-    for name in (row.get("param"), _path(row.get("loc", ""))):
-        if isinstance(name, str):
-            error.param = error.param or name
+    for field_name in (row.get("param"), _path(row.get("loc", ""))):
+        if isinstance(field_name, str):
+            error.param = error.param or field_name
     delay = row.get("retryDelay")
     if isinstance(delay, str) and error.delay is None:
         error.delay = _duration(delay)

@@ -19,7 +19,8 @@ from mmeval.aggregate.intervals import (
 )
 from mmeval.aggregate.scores import ClusterSums
 from mmeval.aggregate.statistics import Interval, Sureness
-from mmeval.aggregate.terms import Term, scaled, term_of_sums
+from mmeval.aggregate.terms import scaled, term_of_sums
+from mmeval.records.evidence import Term
 
 SHARE = (0.0, 1.0)
 ANY = (-math.inf, math.inf)
