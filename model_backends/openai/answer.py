@@ -105,6 +105,9 @@ _USUAL_FILES = frozenset(
     ("image/png", "image/jpeg", "image/webp", "image/gif", "application/pdf")
 )
 _MOST_COUNTED, _MOST_CHANNELS = 1_000_000, 64
+_SHOWN_KINDS = frozenset(("image", "audio", "video"))
+_NO_LINKS = Links()
+"""Where no host is named, nothing is noted."""
 _NOTHING_DRAWN = "Image generation completed but no images were produced."
 """What vLLM-Omni writes in place of pictures."""
 
@@ -124,8 +127,8 @@ class AnswerReader:
     ) -> None:
         self.refused = False
         """Whether the model itself refuses."""
-        self._links = Links() if links is None else links
-        self._wants_media = any(kind in wants for kind in ("image", "audio", "video"))
+        self._links = _NO_LINKS if links is None else links
+        self._wants_media = not _SHOWN_KINDS.isdisjoint(wants)
         self._mime = mime
         self._pieces: list[str | Part] = []
         self._thoughts: list[str] = []
@@ -591,10 +594,9 @@ def _is_bare(data: bytes, mime: str) -> bool:
     """Whether bytes of a sound are samples without a header. Chance makes the marks of
     many formats, so only those of sounds, videos and usual files count."""
     known = known_mime(data)
-    if is_samples_type(mime):
-        return known not in _MARKED_SOUNDS and not data.startswith(b"ID3")
-    is_file = known.startswith(("audio/", "video/")) or known in _USUAL_FILES
-    return not is_file
+    if known in _MARKED_SOUNDS or known in _USUAL_FILES or data.startswith(b"ID3"):
+        return False
+    return is_samples_type(mime) or not known.startswith(("audio/", "video/"))
 
 
 def _medium_part(medium: Media) -> Part:

@@ -231,6 +231,9 @@ class OpenAIBackend:
         self._images = ImagesEndpoint(self._settings)
         self._speech = SpeechEndpoint(self._settings)
         self._sounds = SoundsEndpoint(self._settings)
+        self._calls: dict[object, float] = {}
+        """When each call under way began, the oldest first."""
+        self._watch: asyncio.TimerHandle | None = None
         self._has_waited = False
         self.batches: ChatBatches | None = None
         """How requests are asked in batches (see ``mmeval.backend.contract.Batched``),
@@ -266,7 +269,8 @@ class OpenAIBackend:
         """The server's answer; the caller decides by an error's kind whether to
         repeat."""
         latency = 0.0
-        notice = asyncio.get_running_loop().call_later(NOTICE_SECONDS, self._waits)
+        call = object()
+        self._begin(call)
         try:
             endpoint = self._endpoint(request)
             outgoing = (
@@ -292,7 +296,7 @@ class OpenAIBackend:
         except MmevalError as error:
             return failed(error, self._settings.secrets, latency)
         finally:
-            notice.cancel()
+            del self._calls[call]
 
     async def _read(
         self, endpoint: Endpoint, received: Received, request: Request
@@ -308,18 +312,36 @@ class OpenAIBackend:
         await self._transport.fetch(links)
         return await _decoded(endpoint, received, request, links)
 
-    def _waits(self) -> None:
+    def _begin(self, call: object) -> None:
+        """Note a call under way. One timer looks after all: a timer for each would cost
+        more than what is left of a small call."""
+        loop = asyncio.get_running_loop()
+        self._calls[call] = loop.time()
+        if self._watch is None and not self._has_waited:
+            self._watch = loop.call_later(NOTICE_SECONDS, self._look)
+
+    def _look(self) -> None:
         """Say once that a call takes long, and until when it may."""
-        if not self._has_waited:
-            self._has_waited = True
-            log.warning(
-                "a call has waited %.0f s for %s; it may take %g s (timeout)",
-                NOTICE_SECONDS,
-                self._settings.address,
-                self._settings.timeout,
-            )
+        self._watch = None
+        if not self._calls or self._has_waited:
+            return
+        loop = asyncio.get_running_loop()
+        due = next(iter(self._calls.values())) + NOTICE_SECONDS
+        if loop.time() < due:
+            self._watch = loop.call_at(due, self._look)
+            return
+        self._has_waited = True
+        log.warning(
+            "a call has waited %.0f s for %s; it may take %g s (timeout)",
+            NOTICE_SECONDS,
+            self._settings.address,
+            self._settings.timeout,
+        )
 
     async def close(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
         await self._transport.close()
 
     def _endpoint(self, request: Request) -> Endpoint:

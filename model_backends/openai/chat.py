@@ -75,6 +75,7 @@ _CHOICE_FIELDS = frozenset(
         "message",
         "native_finish_reason",
         "stop_reason",
+        "text",
         "token_ids",
     )
 )
@@ -151,7 +152,8 @@ class ChatEndpoint:
         """The answer in a reply: the parts of all its choices, as omni servers put the
         pictures or the sound of an answer into a choice of their own. Raises CallError
         ``bad_reply`` without one."""
-        if is_stream(received.body, received.content_type):
+        is_json = received.body.startswith(b"{")
+        if not is_json and is_stream(received.body, received.content_type):
             data = whole_reply(received.body, received.lost, self._settings.secrets)
         else:
             data = json_object(received.body)
@@ -163,8 +165,9 @@ class ChatEndpoint:
             message = choice.get("message")
             if isinstance(message, dict):
                 reader.message(message)
-            elif message is not None:
-                reader.items(message)
+            else:
+                # the older interface of completions has a text in its place
+                reader.items(choice.get("text") if message is None else message)
             reader.unknown_fields(choice, _CHOICE_FIELDS)
         reader.unknown_fields(data, _REPLY_FIELDS)
         if data.get(UNREAD):

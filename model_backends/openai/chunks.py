@@ -24,7 +24,9 @@ _JOINED = ("reasoning_content", "reasoning", "refusal")
 """Fields of a delta whose texts are joined."""
 _RIFF = "UklGR"
 """How the base64 of a WAV begins."""
-_READ = frozenset((*_JOINED, "role", "content", "images", "audio", "tool_calls"))
+_READ = frozenset(
+    (*_JOINED, "role", "content", "images", "audio", "tool_calls", "function_call")
+)
 
 
 def whole_reply(
@@ -152,6 +154,8 @@ class _Chunks:
         if isinstance(delta.get("audio"), dict):
             self._sound.add(delta["audio"])
         self._add_calls(delta.get("tool_calls"))
+        if isinstance(delta.get("function_call"), dict):
+            self._add_calls([{"index": None, "function": delta["function_call"]}])
         for name, value in delta.items():
             if name not in _READ and name != "reasoning_details":
                 self._unknown.setdefault(name, []).append(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -57,7 +57,7 @@ def failed(
 def redacted(text: str, secrets: Collection[str]) -> str:
     """A message without the secrets or anything like a key, cut to the length of a log
     line."""
-    for secret in longest_first(secrets):
+    for secret in secrets:
         # shorter ones ("x") are dummies for local servers; removing them would only
         # garble the message
         if len(secret) >= 4:
@@ -65,14 +65,10 @@ def redacted(text: str, secrets: Collection[str]) -> str:
     return shortened(_CREDENTIAL.sub(REDACTED, text), MAX_MESSAGE_CHARS)
 
 
-def longest_first(secrets: Collection[str]) -> list[str]:
-    """Secrets in the order in which they are removed: one may hold another."""
-    return sorted(secrets, key=len, reverse=True)
-
-
-def without_secrets(body: bytes, secrets: Collection[str]) -> bytes:
-    """A body without the secrets that the server echoes in it."""
-    for secret in longest_first(secrets):
+def without_secrets(body: bytes, secrets: Sequence[str]) -> bytes:
+    """A body without the secrets that the server echoes in it. One that holds another
+    comes before it."""
+    for secret in secrets:
         body = without_key(body, secret)
     return body
 
@@ -80,7 +76,7 @@ def without_secrets(body: bytes, secrets: Collection[str]) -> bytes:
 def json_without_secrets(value: Any, secrets: Collection[str]) -> Any:
     """A value of JSON without the secrets in its texts."""
     if isinstance(value, str):
-        for secret in longest_first(secrets):
+        for secret in secrets:
             if len(secret) >= MIN_SECRET_CHARS:
                 value = value.replace(secret, REDACTED)
         return value

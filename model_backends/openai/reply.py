@@ -29,6 +29,10 @@ def json_object(body: bytes) -> dict[str, Any]:
         raise bad_reply(
             f"the server's answer is not JSON: {shown!r} (is base_url right?)"
         ) from None
+    if isinstance(data, list) and data and isinstance(data[0], dict):
+        error = reported(data[0])
+        if error is not None:
+            raise error_in_body(error)
     if not isinstance(data, dict):
         raise bad_reply(
             f"the server's answer is a JSON {type(data).__name__}, not an object"

@@ -94,9 +94,10 @@ class Settings:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What may stand in no file and no output."""
-        known = (self.api_key, *self.extra_headers.values())
-        return tuple(secret for secret in known if secret)
+        """What may stand in no file and no output, the longest first: one may hold
+        another."""
+        known = {self.api_key, *self.extra_headers.values()} - {""}
+        return tuple(sorted(known, key=len, reverse=True))
 
     @property
     def host(self) -> str:

@@ -208,6 +208,10 @@ def test_a_choice_without_a_message_is_an_answer_of_no_part(
     assert (shape(response), response.finish_reason) == ([], "length")
 
 
+def test_a_text_in_place_of_a_message_is_read() -> None:
+    assert shape(received({"text": "oak", "finish_reason": "stop"})) == ["oak"]
+
+
 def test_what_cannot_be_read_beside_a_text_is_left_out_with_a_warning() -> None:
     response = received({"message": {"content": "x", "images": "y"}})
     assert (shape(response), response.warnings) == (

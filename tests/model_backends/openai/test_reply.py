@@ -55,6 +55,9 @@ def test_what_the_server_reports_beside_its_answer_is_read() -> None:
     with pytest.raises(CallError, match="busy") as caught:
         json_object(json.dumps({"error": {"code": 429, "message": "busy"}}).encode())
     assert caught.value.kind == "rate_limit"
+    with pytest.raises(CallError, match="busy") as caught:
+        json_object(b'[{"error": {"code": 429, "message": "busy"}}]')
+    assert caught.value.kind == "rate_limit"
     assert json_object(b'{"error": null, "data": 1}') == {"error": None, "data": 1}
 
 

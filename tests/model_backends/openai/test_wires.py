@@ -488,7 +488,7 @@ def is_lost(data: bytes, response: Response) -> bool:
 
 
 @given(messages(), st.booleans())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_no_medium_of_a_reply_is_lost_without_a_warning(
     given_message: tuple[list[bytes], dict[str, Any]], streamed: bool
 ) -> None:
