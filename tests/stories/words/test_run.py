@@ -305,8 +305,10 @@ def test_run_ends(
     def dispatch(argv: object) -> int:
         raise ERRORS[name]
 
-    monkeypatch.setattr(verbs, "dispatch", dispatch)
-    assert shown(Case(RUN), tmp_path) == snapshot
+    def broken(_folder: Path) -> None:
+        monkeypatch.setattr(verbs, "dispatch", dispatch)
+
+    assert shown(Case(RUN, meanwhile=broken), tmp_path) == snapshot
 
 
 @pytest.mark.parametrize("name", CASES)
