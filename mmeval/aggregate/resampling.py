@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from mmeval.aggregate.aggregators import mean, median, weighted_mean
 from mmeval.aggregate.scores import Aggregator, Scores
@@ -194,6 +193,9 @@ def _resampled(
 ) -> Any:  # scipy brings no types
     def of_draws(drawn: Draws, axis: int) -> Values:  # noqa: ARG001  scipy's contract
         return statistic(drawn)
+
+    # Its import takes a second; a comparison of means does without.
+    from scipy import stats
 
     with warnings.catch_warnings():
         # draws without a value are expected

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from scipy import stats
+from scipy import special
 
 from mmeval.comparison.number import Number
 from mmeval.comparison.statistics import LEVEL, Correction, Paired, corrected
@@ -243,7 +243,8 @@ def _p_of_losing(number: Number) -> float:
     in_a, in_b = number.lost
     if in_b <= in_a:
         return 1.0
-    return float(stats.binomtest(in_b, in_a + in_b).pvalue)
+    # both tails of an exact test of signs are alike
+    return min(1.0, 2 * float(special.bdtr(in_a, in_a + in_b, 0.5)))
 
 
 def _place(number: Number) -> dict[str, Any]:

@@ -1,4 +1,6 @@
 import math
+import subprocess
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -84,6 +86,15 @@ def test_a_difference_is_that_of_the_other_run_from_the_first(tmp_path: Path) ->
     assert number.p == ALL_OF_TWELVE
     back = one(compare(tmp_path / "b", tmp_path / "a"))
     assert (back.difference, back.verdict) == (-1.0, "worse")
+
+
+def test_scipy_stats_is_imported_only_for_draws() -> None:
+    # it takes longer than the comparison of ten thousand pairs
+    program = "import sys, mmeval.comparison.text; print('scipy.stats' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"
 
 
 def test_trials_are_paired_by_name_whatever_their_order(tmp_path: Path) -> None:
