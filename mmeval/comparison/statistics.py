@@ -37,7 +37,7 @@ from mmeval.comparison.paired.sign_flips import FEWEST_CLUSTERS, fewest_for, sig
 from mmeval.comparison.paired.student import Student, WithoutSkewness, skewness
 from mmeval.comparison.paired.unseen import AllAlike, Unseen
 
-Method = Literal["mcnemar", "sign_flip", "t", "bootstrap"]
+Method = Literal["score", "sign_flip", "t", "bootstrap"]
 Correction = Literal["holm", "bh", "none"]
 
 LEVEL = 0.05
@@ -134,7 +134,7 @@ class Paired:
     def least_p(self) -> float:
         """The p of clusters that all differ in one direction: no result has a smaller
         one."""
-        if self.method == "mcnemar":
+        if self.method == "score":
             return two_sided(ScoreTest(self.clusters, 0, self.clusters))
         return 2.0 ** (1 - self.clusters)
 
@@ -143,7 +143,7 @@ class Paired:
         probability ``power``. None: none at all, or it is not known."""
         if self.evidence is None:
             return None
-        if self.method == "mcnemar":
+        if self.method == "score":
             return seen.smallest_share(
                 self.clusters, self.changed / self.clusters, alpha, power
             )
@@ -172,7 +172,7 @@ class Paired:
     ) -> int | None:
         """How many clusters such as these it takes to see a ``difference``; None where
         that is not known."""
-        if self.method == "mcnemar":
+        if self.method == "score":
             return seen.pairs_needed(
                 self.clusters, self.changed, difference, alpha, power
             )
@@ -229,7 +229,7 @@ def compare_means(parts: Sequence[Part], width: float) -> Paired:
         evidence=evidence,
         caution=caution,
         unseen=None
-        if math.isinf(width) or method == "mcnemar"
+        if math.isinf(width) or method == "score"
         else Unseen(b - a, width, found.effective),
     )
 
@@ -255,7 +255,7 @@ def _evidence_of(
         return (
             ScoreTest(won, lost, clusters),
             ExactTail(won, lost, clusters),
-            "mcnemar",
+            "score",
             "",
         )
 
