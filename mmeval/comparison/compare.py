@@ -287,7 +287,10 @@ def _compare(given: Sequence[NamedRuns], options: Options) -> Comparison:
             for place, one in slices.items()
             if place[0]._replace(slice="") == key
         ]
-    rankings = rankings_of(rows, runs, found, family.adjusted) if len(runs) > 2 else ()
+    of_first = [pair for (i, _), pair in pairs.items() if i == 0]
+    rankings: tuple[Ranking, ...] = ()
+    if len(runs) > 2:
+        rankings = rankings_of(rows, of_first, found, family.adjusted)
     gate = gate_of(options.margins, numbers, options.correction, options.alpha)
     cannot = any(number.verdict in ("unlike", "no_pairs") for number in numbers)
     code = (
@@ -297,7 +300,6 @@ def _compare(given: Sequence[NamedRuns], options: Options) -> Comparison:
         if cannot or not numbers
         else EXIT_OK
     )
-    of_first = [pair for (i, _), pair in pairs.items() if i == 0]
     return Comparison(
         runs=tuple(stored),
         names=tuple(names),

@@ -14,8 +14,13 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from mmeval.aggregate.scores import Scores
-from mmeval.comparison.pairing import TrialName
-from mmeval.comparison.run_pair import ONE_SIDED, Compared, ComparedRun, Piece
+from mmeval.comparison.run_pair import (
+    ONE_SIDED,
+    Compared,
+    ComparedRun,
+    Piece,
+    RunPair,
+)
 from mmeval.comparison.statistics import corrected, levels
 from mmeval.errors import Caught
 from mmeval.records.score import Key
@@ -119,12 +124,16 @@ class Ranking:
 
 def rankings_of(
     rows: Sequence[NumberRow],
-    runs: Sequence[ComparedRun],
+    of_first: Sequence[RunPair],
     found: Mapping[Place, Compared],
     adjusted: Mapping[Place, float],
 ) -> tuple[Ranking, ...]:
-    """The rankings by all numbers that every run has; ``adjusted`` has the corrected p
-    that are shown with the differences."""
+    """The rankings by all numbers that every run has.
+
+    ``of_first`` are the pairs of the first run with each other one; ``adjusted`` has
+    the corrected p that are shown with the differences.
+    """
+    count = 1 + len(of_first)
     tested = {}
     for place, compared in found.items():
         if compared.test is not None and compared.test.p is not None:
@@ -135,11 +144,11 @@ def rankings_of(
     rankings = []
     for row in rows:
         key = key_of(row)
-        pairs = {(i, j): found[key, i, j] for i, j in combinations(range(len(runs)), 2)}
+        pairs = {(i, j): found[key, i, j] for i, j in combinations(range(count), 2)}
         if any(compared.why == ONE_SIDED for compared in pairs.values()):
             continue
         finds = _finds(row, pairs, holm, level)
-        rankings.append(_ranking(row, runs, pairs, finds, adjusted))
+        rankings.append(_ranking(row, of_first, pairs, finds, adjusted))
     return tuple(rankings)
 
 
@@ -175,11 +184,12 @@ def _finds(
 
 def _ranking(
     row: NumberRow,
-    runs: Sequence[ComparedRun],
+    of_first: Sequence[RunPair],
     pairs: Mapping[tuple[int, int], Compared],
     finds: _Finds,
     adjusted: Mapping[Place, float],
 ) -> Ranking:
+    runs = [of_first[0].a, *(pair.b for pair in of_first)]
     count = len(runs)
     differences = tuple(
         tuple(_cell(i, j, pairs, adjusted, row) for j in range(count))
@@ -191,7 +201,7 @@ def _ranking(
     if not why:
         # an aggregator of a plugin
         with Caught() as failure:
-            values, trials, why = _joint(row, runs)
+            values, trials, why = _joint(row, of_first)
         if failure:
             why = f"its aggregator cannot be used ({failure.reason})"
     if values is None:
@@ -263,13 +273,14 @@ def _cell(
 
 
 def _joint(
-    row: NumberRow, runs: Sequence[ComparedRun]
+    row: NumberRow, of_first: Sequence[RunPair]
 ) -> tuple[list[float] | None, int, str]:
     """Each run's value over the trials that all runs have scored, how many those are,
     and why there are no values."""
+    first = of_first[0].a
     pieces: list[tuple[Piece, list[Scores]]] = []
-    for piece in runs[0].pieces(row.task, row.metric):
-        shared = _shared(piece, runs)
+    for piece in first.pieces(row.task, row.metric):
+        shared = _shared(piece, of_first)
         if shared:
             pieces.append((piece, shared))
     total = math.fsum(piece.share for piece, _ in pieces)
@@ -280,9 +291,9 @@ def _joint(
     for piece, sides in pieces:
         by_task[piece.task] = max(by_task.get(piece.task, 0), len(sides[0]))
     trials = sum(by_task.values())
-    values = [0.0] * len(runs)
+    values = [0.0] * (1 + len(of_first))
     for piece, sides in pieces:
-        aggregator, options = runs[0].aggregator(piece.task, piece.number)
+        aggregator, options = first.aggregator(piece.task, piece.number)
         for run, side in enumerate(sides):
             value = aggregator(side, **options).value
             if value is None:  # a weighted mean without any weight
@@ -291,24 +302,32 @@ def _joint(
     return values, trials, ""
 
 
-def _shared(piece: Piece, runs: Sequence[ComparedRun]) -> list[Scores]:
-    """The scores of each run, of the trials that have one in all runs."""
-    found: list[tuple[Scores, dict[tuple[TrialName, str], int]]] = []
+def _shared(piece: Piece, of_first: Sequence[RunPair]) -> list[Scores]:
+    """The scores of each run, of the trials that have one in all runs and were asked
+    alike. ``of_first`` are the pairs of the first run with each other one."""
+    runs = [of_first[0].a, *(pair.b for pair in of_first)]
+    columns: list[Scores] = []
+    values: list[Sequence[float | None]] = []
     for run in runs:
         scores = run.scores(piece.task)
         if scores is None or piece.number not in scores.columns:
             return []
-        trials = zip(scores.names, scores.digests, strict=True)
-        known = zip(trials, scores.values[piece.number], strict=True)
-        places = {
-            trial: at for at, (trial, value) in enumerate(known) if value is not None
-        }
-        found.append((scores.columns[piece.number], places))
-    shared = [
-        trial for trial in found[0][1] if all(trial in places for _, places in found)
+        columns.append(scores.columns[piece.number])
+        values.append(scores.values[piece.number])
+
+    # by the place of a trial in the first run, its places in all of them
+    places = {at: [at] for at in range(len(values[0]))}
+    for pair in of_first:
+        matched = pair.matched(piece.task)
+        both = () if matched is None else matched.both
+        places = {at: [*places[at], other] for at, other in both if at in places}
+    shared = []
+    for trial in places.values():
+        if all(side[at] is not None for side, at in zip(values, trial, strict=True)):
+            shared.append(trial)
+    if not shared:
+        return []
+    return [
+        column.at([trial[run] for trial in shared])
+        for run, column in enumerate(columns)
     ]
-    return (
-        [column.at([places[trial] for trial in shared]) for column, places in found]
-        if shared
-        else []
-    )

@@ -821,6 +821,19 @@ def test_other_words_are_compared_only_across_the_prompts(tmp_path: Path) -> Non
     assert (across.pairs, across.left_out) == (3, {"asked_otherwise": 1})
 
 
+def test_runs_are_ranked_over_the_trials_that_are_paired(tmp_path: Path) -> None:
+    a = values([1.0] * 12)
+    other = [
+        replace(one, digest=f"{at + 20:032x}", asked=[text("Well?")])
+        for at, one in enumerate(a)
+    ]
+    other[0] = replace(other[0], references=[[text("another right answer")]])
+    runs = [run(tmp_path / name, a) for name in "ab"]
+    runs.append(run(tmp_path / "c", other))
+    (ranking,) = compare(*runs, across=["prompts"]).rankings
+    assert (ranking.is_ranked, ranking.pairs) == (True, 11)
+
+
 def test_several_runs_are_ranked_and_what_is_not_told_apart_stands_together(
     tmp_path: Path,
 ) -> None:
