@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Sequence
 from itertools import chain
 
+from mmeval.aggregate.leverage import satterthwaite
 from mmeval.aggregate.quantiles import beta_quantile, normal_share, student_quantile
 from mmeval.aggregate.scores import Scores, sums_by_cluster
 from mmeval.aggregate.statistics import Interval, Sureness
@@ -172,14 +173,10 @@ def _clusters_behind_error(independent: Sequence[Component]) -> float:
 
 
 def _degrees(independent: Sequence[Component]) -> float:
-    """Those of Satterthwaite, for a sum of independent variances."""
-    variance = math.fsum(component.variance for component in independent)
-    spread = math.fsum(
-        component.variance**2 / component.freedom for component in independent
+    return satterthwaite(
+        [component.variance for component in independent],
+        [component.freedom for component in independent],
     )
-    if not spread:
-        return math.fsum(component.freedom for component in independent)
-    return variance**2 / spread
 
 
 def _range(independent: Sequence[Component]) -> Interval:

@@ -1,5 +1,5 @@
 """What unequal clusters do to a standard error: how many equal ones they are worth, and
-its degrees of freedom.
+its degrees of freedom, also of a sum of several means.
 
 The standard error is the one called CR2: before they are squared, the residuals of a
 cluster with the share h of all trials are divided by the root of 1 - h. With equal
@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 
 def effective_clusters(shares: Sequence[float]) -> float:
@@ -35,6 +35,39 @@ def freedom(shares: Sequence[float]) -> float:
         return len(shares) - 1.0
     sizes = Counter(shares)  # of thousands of clusters most have one of few sizes
     return min(_if_unlike(sizes), _if_same(sizes))
+
+
+def satterthwaite(variances: Sequence[float], freedoms: Sequence[float]) -> float:
+    """The degrees of freedom of a sum of independent variances. Source: Satterthwaite,
+    An approximate distribution of estimates of variance components, 1946."""
+    spread = math.fsum(
+        variance**2 / own for variance, own in zip(variances, freedoms, strict=True)
+    )
+    if not spread:
+        return math.fsum(freedoms)
+    return math.fsum(variances) ** 2 / spread
+
+
+def connected(clusters: Sequence[Iterable[str]]) -> list[list[int]]:
+    """Groups of means, by their places, that share clusters: each group is independent
+    of the others. ``clusters`` has those of each mean."""
+    leaders = list(range(len(clusters)))
+
+    def leader(of: int) -> int:
+        while leaders[of] != of:
+            of = leaders[of]
+        return of
+
+    if len(clusters) > 1:
+        homes: dict[str, int] = {}
+        for place, names in enumerate(clusters):
+            others = {homes.setdefault(name, place) for name in names}
+            for other in others:
+                leaders[leader(other)] = leader(place)
+    groups: dict[int, list[int]] = {}
+    for place in range(len(clusters)):
+        groups.setdefault(leader(place), []).append(place)
+    return list(groups.values())
 
 
 def are_equal(numbers: Sequence[float]) -> bool:

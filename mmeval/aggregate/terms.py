@@ -14,7 +14,12 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from mmeval.aggregate.leverage import are_equal, effective_clusters, freedom
+from mmeval.aggregate.leverage import (
+    are_equal,
+    connected,
+    effective_clusters,
+    freedom,
+)
 from mmeval.aggregate.scores import ClusterSums, Scores, cluster_sums
 from mmeval.aggregate.statistics import Interval
 from mmeval.records.evidence import Term
@@ -146,27 +151,8 @@ def terms_of(
 
 def components(terms: Sequence[Term]) -> list[Component]:
     """The terms by their clusters: those with a cluster in common belong together."""
-    return [_component(connected) for connected in _connected(terms)]
-
-
-def _connected(terms: Sequence[Term]) -> list[list[Term]]:
-    leaders = list(range(len(terms)))
-
-    def leader(of: int) -> int:
-        while leaders[of] != of:
-            of = leaders[of]
-        return of
-
-    if len(terms) > 1:
-        homes: dict[str, int] = {}
-        for place, term in enumerate(terms):
-            others = {homes.setdefault(cluster, place) for cluster in term.clusters}
-            for other in others:
-                leaders[leader(other)] = leader(place)
-    found: dict[int, list[Term]] = {}
-    for place, term in enumerate(terms):
-        found.setdefault(leader(place), []).append(term)
-    return list(found.values())
+    groups = connected([term.clusters for term in terms])
+    return [_component([terms[place] for place in group]) for group in groups]
 
 
 def _component(terms: Sequence[Term]) -> Component:

@@ -9,7 +9,12 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mmeval.aggregate.leverage import effective_clusters, freedom
+from mmeval.aggregate.leverage import (
+    connected,
+    effective_clusters,
+    freedom,
+    satterthwaite,
+)
 from mmeval.aggregate.resampling import Values
 
 Ints: TypeAlias = NDArray[np.intp]
@@ -122,8 +127,12 @@ def contributions_of(parts: Sequence[Part]) -> Contributions:
     counts = shares > 0
     if has_single:
         return Contributions(added[counts], shares[counts], None, 0.0)
-    found = _satterthwaite([part.share for part in parts], held, influence)
-    return Contributions(added[counts], shares[counts], influence[counts], found)
+    return Contributions(
+        added[counts],
+        shares[counts],
+        influence[counts],
+        _freedom(parts, held, influence),
+    )
 
 
 def _sums(places: Ints, values: Values, count: int) -> Values:
@@ -131,45 +140,16 @@ def _sums(places: Ints, values: Values, count: int) -> Values:
     return sums
 
 
-def _satterthwaite(
-    weights: Sequence[float], held: Sequence[Values], influence: Values
-) -> float:
+def _freedom(parts: Sequence[Part], held: Sequence[Values], influence: Values) -> float:
     """The degrees of freedom; ``held`` has the share of each part's trials that each
     cluster holds."""
     variances, freedoms = [], []
-    for members in _connected(held):
-        whole = math.fsum(weights[member] for member in members)
+    for members in connected([part.clusters for part in parts]):
+        whole = math.fsum(parts[member].share for member in members)
         combined = np.zeros(len(influence))
         for member in members:
-            combined += weights[member] / whole * held[member]
+            combined += parts[member].share / whole * held[member]
         own = combined > 0
         variances.append(float(influence[own] @ influence[own]))
-        freedoms.append(_freedom(combined[own]))
-    total = math.fsum(variances)
-    if not total:
-        return math.fsum(freedoms)
-    return total**2 / math.fsum(
-        variance**2 / own for variance, own in zip(variances, freedoms, strict=True)
-    )
-
-
-def _freedom(shares: Values) -> float:
-    if np.ptp(shares) <= _TIES * shares.max():
-        return len(shares) - 1.0
-    return freedom(shares.tolist())
-
-
-def _connected(held: Sequence[Values]) -> list[list[int]]:
-    """Groups of parts that share clusters."""
-    groups: list[tuple[list[int], NDArray[np.bool_]]] = []
-    for number, shares in enumerate(held):
-        members, clusters = [number], shares > 0
-        others = []
-        for group in groups:
-            if (group[1] & clusters).any():
-                members = group[0] + members
-                clusters = clusters | group[1]
-            else:
-                others.append(group)
-        groups = [*others, (members, clusters)]
-    return [members for members, _ in groups]
+        freedoms.append(freedom(combined[own].tolist()))
+    return satterthwaite(variances, freedoms)

@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
-from mmeval.aggregate.leverage import effective_clusters, freedom
+from mmeval.aggregate.leverage import (
+    connected,
+    effective_clusters,
+    freedom,
+    satterthwaite,
+)
 
 SIZES = {
     "two": [1, 1],
@@ -56,3 +62,15 @@ def test_a_cluster_with_half_of_all_trials_counts_for_little() -> None:
     shares = shares_of(SIZES["one holds half"])
     assert effective_clusters(shares) == pytest.approx(1 / (0.25 + 19 / 38**2))
     assert freedom(shares) < 3
+
+
+def test_degrees_of_freedom_of_a_sum_of_variances_are_those_of_welch() -> None:
+    a, b = [1.0, 2.0, 4.0, 8.0], [3.0, 3.5, 5.0, 9.0, 20.0, 21.0]
+    variances = [float(np.var(side, ddof=1)) / len(side) for side in (a, b)]
+    expected = stats.ttest_ind(a, b, equal_var=False).df
+    assert satterthwaite(variances, [3.0, 5.0]) == pytest.approx(expected, abs=1e-12)
+    assert satterthwaite([0.0, 0.0], [3.0, 5.0]) == 8.0
+
+
+def test_means_with_a_common_cluster_are_connected_also_through_a_third() -> None:
+    assert connected(["ab", "cd", "ef", "bc"]) == [[0, 1, 3], [2]]
