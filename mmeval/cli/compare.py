@@ -41,6 +41,7 @@ OPTIONS = (
     "fail_unless_within",
     "fail_unless_equal",
     "failed",
+    "simultaneous",
 )
 """The flags that are arguments of ``mmeval.compare``."""
 
@@ -85,6 +86,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         default="holm",
         help="for several tests: holm, bh (false discoveries) or none (holm)",
+    )
+    parser.add_argument(
+        "--simultaneous",
+        action="store_true",
+        help="wider intervals, of which all hold together in 95 %%",
     )
     for name, default, text in (
         ("alpha", 0.05, "false alarms that are tolerated (0.05)"),

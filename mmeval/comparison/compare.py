@@ -24,7 +24,7 @@ from mmeval.comparison.named_runs import NamedRuns, named_runs
 from mmeval.comparison.number import Number, Verdict
 from mmeval.comparison.ranking import Place, Ranking, key_of, rankings_of
 from mmeval.comparison.run_pair import Compared, ComparedRun, RunPair
-from mmeval.comparison.statistics import Correction, corrected, levels
+from mmeval.comparison.statistics import LEVEL, Correction, corrected, levels
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_WORSE, UsageError, did_you_mean
 from mmeval.records.score import Key
 from mmeval.report.headline import headline_rows
@@ -104,7 +104,7 @@ class Comparison:
 class Options:
     """What is compared, and how sure it has to be. ``metrics`` may be ``("all",)``;
     empty is the first of each task. ``failed`` says what a failed answer is: without a
-    score, or the worst one."""
+    score, or the worst one. ``simultaneous`` intervals hold all together."""
 
     metrics: tuple[str, ...]
     tasks: tuple[str, ...]
@@ -116,6 +116,7 @@ class Options:
     detect: float | None
     margins: Margins
     failed: Failed = "lost"
+    simultaneous: bool = False
 
     def __post_init__(self) -> None:
         """Raises UsageError for what means nothing."""
@@ -184,6 +185,7 @@ def compare(
     fail_unless_within: float | None = None,
     fail_unless_equal: float | None = None,
     failed: Failed = "lost",
+    simultaneous: bool = False,
 ) -> Comparison:
     """Compare runs from their folders, the first of which is the reference, as ``mmeval
     compare`` does. ``NAME=RUN,RUN`` are runs of one model that count as repeats.
@@ -207,6 +209,7 @@ def compare(
         detect=detect,
         margins=margins,
         failed=failed,
+        simultaneous=simultaneous,
     )
     if len(runs) < 2:
         raise UsageError("name two runs or more: the first is the reference")
@@ -385,6 +388,9 @@ def _number(
     options: Options,
 ) -> Number:
     test, level = found.test, family.levels.get(place, options.alpha)
+    of_interval = LEVEL
+    if options.simultaneous:  # by Bonferroni
+        of_interval /= max(1, len(family.adjusted))
     number = Number(
         task=row.task,
         metric=row.metric,
@@ -397,7 +403,7 @@ def _number(
         b=None if test is None else test.b,
         difference=None if test is None else test.difference,
         stderr=None if test is None else test.stderr,
-        ci95=None if test is None else test.ci95,
+        ci95=None if test is None else test.interval(of_interval),
         p=None if test is None else test.p,
         p_adjusted=family.adjusted.get(place),
         smallest_seen=None
@@ -455,11 +461,19 @@ def _verdict(number: Number, options: Options) -> Verdict:
 def _remarks(number: Number, options: Options) -> Iterator[str]:
     """What a reader has to know before the difference is used."""
     assert number.test is not None
+    is_find = number.p_adjusted is not None and number.p_adjusted < options.alpha
+    if (
+        options.simultaneous
+        and is_find
+        and number.ci95 is not None
+        and number.ci95[0] <= 0 <= number.ci95[1]
+    ):
+        yield "beyond chance, though its interval as one of several holds 0"
     if (
         number.ci95 is not None
         and not number.ci95[0] <= 0 <= number.ci95[1]
         and number.p_adjusted is not None
-        and number.p_adjusted >= options.alpha
+        and not is_find
     ):
         yield "its interval leaves out 0, but it is one of several tests"
     if (
@@ -471,3 +485,5 @@ def _remarks(number: Number, options: Options) -> Iterator[str]:
         yield "trials without a pair could turn the sign"
     if number.test.why:
         yield f"no interval: {number.test.why}"
+    elif number.ci95 is None:
+        yield "no interval: too few clusters or draws for several that hold together"

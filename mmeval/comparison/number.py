@@ -18,6 +18,7 @@ class Number:
 
     ``effective`` is how many clusters of one size would tell as much as ``clusters``.
     ``a`` and ``b`` are the values over the pairs, ``bounds`` those of the difference.
+    ``ci95`` is the interval of this number alone, or one of those that hold together.
     ``p_adjusted`` is corrected for all tests of its family, and so is
     ``smallest_seen``. ``left_out`` counts trials in no pair by reason, and ``lacking``
     by reason what each of the two runs lacks. ``samples_needed`` is there where a

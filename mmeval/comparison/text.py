@@ -176,6 +176,9 @@ def _notes(found: Comparison) -> Iterator[str]:
             f"p: {names[options.correction]}, {over}; "
             f"sees: the smallest difference seen with {100 * options.power:g} % power."
         )
+        if options.simultaneous:
+            apart = "; those of slices apart" if slices else ""
+            yield f"Intervals: all of them hold together in 95 %{apart}."
     if one_sided := dict.fromkeys(
         f"{one.slice or one.alias} {one.metric}"
         for one in found.numbers

@@ -11,6 +11,7 @@ from scipy.stats import norm
 
 from mmeval.comparison.compare import Comparison, compare
 from mmeval.comparison.number import Number
+from mmeval.comparison.text import comparison_text
 from mmeval.errors import MissingDataError, UsageError
 from tests.support.stored_run import Json, Told, rewritten, text, write_run
 
@@ -531,37 +532,82 @@ def test_a_sample_that_could_not_be_asked_is_no_failure_of_the_model(
     assert one(compare(whole, other, failed="zero")).pairs == 0
 
 
-def test_an_interval_that_leaves_out_0_without_a_find_says_why(tmp_path: Path) -> None:
-    metric = {"range": [0, 1], "version": "1", "aggregation": "mean"}
-    names = ("right", "other", "third", "fourth", "fifth")
-
-    def trials(wins: int) -> list[Told]:
-        found = values([0.0] * 40)
-        for at, trial in enumerate(found):
-            for name in names:
-                value = float(name == "right" and at < wins)
-                trial.scores[name] = {"value": value, "status": "scored"}
-        return found
-
+def of_metrics(
+    folder: Path, b: Mapping[str, Sequence[float]], range: Sequence[float] | None
+) -> list[Path]:
+    """Two runs of several metrics, by which the first one has zeros."""
+    metrics = {name: {**METRIC, "outputs": [name], "range": range} for name in b}
+    count = len(next(iter(b.values())))
     rows = [
-        {"task": "told", "metric": name, "value": 0.5, "n": 40, "scored": 40}
-        for name in names
+        {"task": "told", "metric": name, "value": 0.5, "n": count, "scored": count}
+        for name in b
     ]
-    metrics = {"told": {name: {**metric, "outputs": [name]} for name in names}}
-    runs = [
-        write_run(
-            tmp_path / name,
-            trials(wins),
-            results={"metrics": metrics, "results": rows},
-            model=name,
+    runs = []
+    for run_name, scale in (("a", 0.0), ("b", 1.0)):
+        trials = values([0.0] * count)
+        for at, trial in enumerate(trials):
+            for name, found in b.items():
+                trial.scores[name] = {"value": scale * found[at], "status": "scored"}
+        results = {"metrics": {"told": metrics}, "results": rows}
+        runs.append(
+            write_run(folder / run_name, trials, results=results, model=run_name)
         )
-        for name, wins in (("a", 0), ("b", 6))
-    ]
+    return runs
+
+
+def six_of_forty(folder: Path) -> list[Path]:
+    """By the first of five metrics the second run is right in six of forty samples, by
+    the others it equals the first run."""
+    equal = [0.0] * 40
+    others = dict.fromkeys(("other", "third", "fourth", "fifth"), equal)
+    return of_metrics(folder, {"right": [1.0] * 6 + [0.0] * 34, **others}, [0, 1])
+
+
+def test_an_interval_that_leaves_out_0_without_a_find_says_why(tmp_path: Path) -> None:
+    runs = six_of_forty(tmp_path)
     alone = one(compare(*runs, metrics="right"))
     assert (alone.verdict, alone.why) == ("better", "")
     found = compare(*runs, metrics="all").numbers[0]
     assert found.ci95 is not None and found.ci95[0] > 0
     assert (found.verdict, "several tests" in found.why) == ("not_seen", True)
+
+
+def test_simultaneous_intervals_share_the_five_percent(tmp_path: Path) -> None:
+    found = compare(*six_of_forty(tmp_path), metrics="all", simultaneous=True)
+    number = found.numbers[0]
+    assert number.test is not None
+    assert number.ci95 == number.test.interval(0.05 / 5)
+    assert number.ci95 is not None and number.ci95[0] <= 0
+    assert (number.verdict, number.why) == ("not_seen", "")
+    assert "hold together" in comparison_text(found, 80)
+
+
+def test_a_find_may_have_a_simultaneous_interval_that_holds_0(tmp_path: Path) -> None:
+    runs = six_of_forty(tmp_path)
+    options = {"metrics": "all", "correction": "none", "simultaneous": True}
+    number = compare(*runs, **options).numbers[0]
+    assert (number.verdict, "holds 0" in number.why) == ("better", True)
+
+
+def test_one_test_alone_has_the_same_interval_if_simultaneous(tmp_path: Path) -> None:
+    runs = six_of_forty(tmp_path)
+    alone, together = (
+        one(compare(*runs, metrics="right", simultaneous=answer))
+        for answer in (False, True)
+    )
+    assert alone.ci95 == together.ci95
+
+
+def test_too_few_clusters_for_simultaneous_intervals_are_the_reason_for_none(
+    tmp_path: Path,
+) -> None:
+    spread = [1 + at / 10 for at in range(6)]
+    metrics = dict.fromkeys(("right", "other", "third"), spread)
+    runs = of_metrics(tmp_path, metrics, None)
+    single = compare(*runs, metrics="all").numbers[0]
+    assert single.ci95 is not None
+    together = compare(*runs, metrics="all", simultaneous=True).numbers[0]
+    assert (together.ci95, "hold together" in together.why) == (None, True)
 
 
 def test_a_better_run_is_within_a_margin_but_not_equal(tmp_path: Path) -> None:
