@@ -196,6 +196,14 @@ def run(args: argparse.Namespace) -> int:
 
     if args.plan:
         return _plan(args)
+    for name in ("margin", "clusters", "disagree"):
+        if getattr(args, name) is not None:
+            raise UsageError(
+                f"--{name} is of --plan alone, which takes no runs; the margin of a "
+                "gate stands behind --fail_if_worse, --fail_unless_within or "
+                "--fail_unless_equal",
+                name=name,
+            )
     if args.format not in FORMATS:
         known = ", ".join(FORMATS)
         raise UsageError(
@@ -225,6 +233,11 @@ def _plan(args: argparse.Namespace) -> int:
 
     if args.folders:
         raise UsageError("--plan is made without runs: leave the folders out")
+    for name in ("fail_if_worse", "fail_unless_within", "fail_unless_equal"):
+        if getattr(args, name) is not None:
+            raise UsageError(
+                f"--{name} is a gate of a comparison: --plan has --margin", name=name
+            )
     if args.format not in ("text", "json"):
         raise UsageError(f"--plan is printed as text or json, not {args.format!r}")
     names = ("margin", "clusters", "share", "disagree", "power", "alpha")

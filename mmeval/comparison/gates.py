@@ -17,7 +17,7 @@ from mmeval.errors import UsageError
 Reason = Literal["worse", "not_shown", "lost", "untested"]
 """Why a number fails a gate: it is worse over the pairs; it is not shown to be within
 the margin over the pairs; it is not once the lost trials are at their worst; it could
-not be tested."""
+not be tested, or the samples are too few for any finding."""
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,7 @@ def gate_of(
     elif margins.fail_if_worse is not None:
         name, margin = "fail_if_worse", margins.fail_if_worse
         reasons = _why_worse(numbers, margin, correction, alpha)
-        unsure = [
-            number
-            for number in _with_reason(None, numbers, reasons)
-            if margin and number.test is not None
-        ]
+        unsure = _with_reason(None, numbers, reasons) if margin else []
     else:
         return None
     failed = [
@@ -110,7 +106,8 @@ def gate_of(
     weak = [
         _place(number)
         for number in unsure
-        if number.smallest_seen is None or number.smallest_seen > margin
+        if number.test is not None
+        and (number.smallest_seen is None or number.smallest_seen > margin)
     ]
     tested = sum(number.test is not None for number in numbers)
     passed = tested > 0 and not failed
@@ -122,7 +119,8 @@ def _why_not_within(number: Number, margin: float) -> Reason | None:
     if number.test is None:
         return _why_untested(number)
     if not _is_no_worse(number.test, margin, higher=number.higher_is_better):
-        return "not_shown"
+        is_worse = _p_of_worse(number.test, margin, number.higher_is_better) < LEVEL
+        return "worse" if is_worse else "not_shown"
     if not number.lacks_trials:
         return None
     worst = number.worst
@@ -187,54 +185,68 @@ def _why_worse(
     numbers: Sequence[Number], margin: float, correction: Correction, alpha: float
 ) -> list[Reason | None]:
     """Why each number is worse by more than the margin, beyond doubt; None where it is
-    not. The tests of the numbers are corrected together, and so are those with what is
-    lost at its worst."""
-    over_pairs: list[float] = []
-    at_worst: list[float] = []
-    for number in numbers:
-        if number.test is None:
-            continue
-        over_pairs.append(_p_of_worse(number.test, margin, number.higher_is_better))
-        if not number.lacks_trials:
-            at_worst.append(over_pairs[-1])
-        elif number.worst is not None:
-            at_worst.append(_p_of_worse(number.worst, margin, number.higher_is_better))
-        else:
-            at_worst.append(_p_of_losing(number))
-    adjusted = iter(
-        zip(
-            corrected(over_pairs, correction),
-            corrected(at_worst, correction),
-            strict=True,
-        )
+    not.
+
+    The tests of a run's numbers are corrected together, and so are those with what is
+    lost at its worst. Other runs do not count: whether a run passes must not depend on
+    how many are compared.
+    """
+    over_pairs = _corrected_by_run(
+        numbers,
+        [_p_of_worse(one.test, margin, one.higher_is_better) for one in numbers],
+        correction,
+    )
+    at_worst = _corrected_by_run(
+        numbers, [_p_at_worst(one, margin) for one in numbers], correction
     )
     reasons: list[Reason | None] = []
-    for number in numbers:
+    for number, of_pairs, of_worst in zip(numbers, over_pairs, at_worst, strict=True):
         if number.test is None:
             reasons.append(_why_untested(number))
-            continue
-        of_pairs, of_worst = next(adjusted)
-        is_worse = of_pairs < alpha if margin else number.verdict == "worse"
-        reasons.append(
-            "worse"
-            if is_worse
-            else "lost"
-            if of_worst < alpha and number.lacks_trials
-            else None
-        )
+        elif of_pairs < alpha:
+            reasons.append("worse")
+        elif number.lacks_trials and of_worst < alpha:
+            reasons.append("lost")
+        elif number.test.least_p >= alpha:
+            # whatever the scores were, the test could have found nothing
+            reasons.append("untested")
+        else:
+            reasons.append(None)
     return reasons
 
 
-def _p_of_worse(test: Paired, margin: float, is_higher_better: bool) -> float:
-    """The p against a number that is worse by no more than the margin; 1 for one that
-    is not worse."""
-    difference = test.difference if is_higher_better else -test.difference
-    if difference >= 0:
+def _corrected_by_run(
+    numbers: Sequence[Number], values: Sequence[float], correction: Correction
+) -> list[float]:
+    places: dict[str, list[int]] = {}
+    for place, number in enumerate(numbers):
+        if number.test is not None:
+            places.setdefault(number.run, []).append(place)
+    found = list(values)
+    for own in places.values():
+        adjusted = corrected([values[place] for place in own], correction)
+        for place, value in zip(own, adjusted, strict=True):
+            found[place] = value
+    return found
+
+
+def _p_of_worse(test: Paired | None, margin: float, is_higher_better: bool) -> float:
+    """The p of a number that is worse by the margin; 1 for one that is not worse than
+    that."""
+    if test is None:
         return 1.0
-    if not margin:
-        return 1.0 if test.p is None else test.p
     limit = -margin if is_higher_better else margin
-    return min(1.0, 2 * test.doubt(limit, above=is_higher_better))
+    is_beyond = test.difference < limit if is_higher_better else test.difference > limit
+    return test.p_of(limit) if is_beyond else 1.0
+
+
+def _p_at_worst(number: Number, margin: float) -> float:
+    """The same with the lost trials at their worst."""
+    if not number.lacks_trials:
+        return _p_of_worse(number.test, margin, number.higher_is_better)
+    if number.worst is None:
+        return _p_of_losing(number)
+    return _p_of_worse(number.worst, margin, number.higher_is_better)
 
 
 def _p_of_losing(number: Number) -> float:

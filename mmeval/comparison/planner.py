@@ -22,6 +22,7 @@ from mmeval.comparison.paired.power import (
     power_of_equivalence,
     power_of_shares,
 )
+from mmeval.comparison.paired.sign_flips import FEWEST_CLUSTERS
 from mmeval.errors import UsageError
 
 _WIDTH = 80
@@ -137,9 +138,13 @@ class Plan:
         return "\n".join(folded) + "\n"
 
     def _power_to_see(self, pairs: int, difference: float) -> float:
+        if pairs < FEWEST_CLUSTERS:
+            return 0.0
         return power_of_shares(pairs, self.differing, difference, self.alpha)
 
     def _power_to_show(self, pairs: int, margin: float) -> float:
+        if pairs < FEWEST_CLUSTERS:
+            return 0.0
         return power_of_equivalence(pairs, self.differing, margin, self.alpha)
 
     def _pairs(self, power_of: Callable[[int, float], float]) -> int | None:

@@ -99,6 +99,11 @@ class Paired:
             return None
         return interval_of(self.evidence, self.difference, self.width, alpha)
 
+    def p_of(self, limit: float) -> float:
+        """The p of a true difference of ``limit``: below 0.05 exactly where the 95 %
+        interval leaves it out. 1 where nothing is known."""
+        return 1.0 if self.evidence is None else two_sided(self.evidence, limit)
+
     def doubt(self, limit: float, *, above: bool) -> float:
         """The one-sided p against a true difference of ``limit`` or beyond it on that
         side. Small: the true difference is not ``above`` the limit (or not below

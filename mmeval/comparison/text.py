@@ -28,7 +28,7 @@ _WHY_FAILED = {
     "worse": "worse",
     "not_shown": "not shown to be within it",
     "lost": "lost trials might hide it",
-    "untested": "not tested",
+    "untested": "not tested, or too few samples to find anything",
 }
 
 
@@ -179,15 +179,14 @@ def _notes(found: Comparison) -> Iterator[str]:
         if options.simultaneous:
             apart = "; those of slices apart" if slices else ""
             yield f"Intervals: all of them hold together in 95 %{apart}."
-    if one_sided := dict.fromkeys(
-        f"{one.slice or one.alias} {one.metric}"
-        for one in found.numbers
-        if _one_sided(one)
-    ):
-        yield (
-            f"Not in {'both' if len(found.runs) == 2 else 'all'} runs: "
-            f"{_places(list(one_sided))}."
-        )
+    one_sided: dict[str, list[str]] = {}
+    for number in found.numbers:
+        if _one_sided(number):
+            lacking = found.names[0] if number.is_extra else number.run
+            name = f"{number.slice or number.alias} {number.metric}"
+            one_sided.setdefault(lacking, []).append(name)
+    for run, names_of_run in one_sided.items():
+        yield f"Not in {printable(run, limit=40)}: {_places(names_of_run)}."
     alike: dict[str, list[str]] = {}
     for number in found.numbers:
         if not _one_sided(number) and (
@@ -208,13 +207,15 @@ def _notes(found: Comparison) -> Iterator[str]:
             )
             yield f"{_named(number)}: to see {options.detect:g}: {needed}."
     if found.gate is not None:
-        yield from _of_gate(found.gate)
+        yield from _of_gate(found.gate, several=len(found.runs) > 2)
 
 
-def _of_gate(gate: Gate) -> Iterator[str]:
+def _of_gate(gate: Gate, *, several: bool) -> Iterator[str]:
+    """What a gate found; ``several`` runs are named with each number."""
     by_reason: dict[str, list[str]] = {}
     for row in gate.failed:
-        by_reason.setdefault(str(row["reason"]), []).append(_place(row))
+        place = _place(row, several=several)
+        by_reason.setdefault(str(row["reason"]), []).append(place)
     lead = f"--{gate.name} {gate.margin:g}"
     if gate.passed:
         yield f"{lead}: passed."
@@ -227,15 +228,16 @@ def _of_gate(gate: Gate) -> Iterator[str]:
         )
         yield f"{lead}: failed by {'; '.join(failed)}."
     if gate.too_weak:
+        weak = [_place(row, several=several) for row in gate.too_weak]
         yield (
-            f"Too weak to see {gate.margin:g}: "
-            f"{_places([_place(one) for one in gate.too_weak])}. More samples are "
+            f"Too weak to see {gate.margin:g}: {_places(weak)}. More samples are "
             "needed."
         )
 
 
-def _place(row: dict[str, object]) -> str:
-    return f"{row['slice'] or row['task']} {row['metric']}"
+def _place(row: dict[str, object], *, several: bool) -> str:
+    place = f"{row['slice'] or row['task']} {row['metric']}"
+    return f"{place} of {row['run']}" if several else place
 
 
 def _places(names: Sequence[str]) -> str:

@@ -506,7 +506,39 @@ def test_what_is_worse_over_the_pairs_is_not_called_lost(tmp_path: Path) -> None
     worse = run(tmp_path / "b", [failed(0), *values([0.0] * 40)[1:]])
     assert reasons(compare(whole, worse, fail_if_worse=0.0)) == ["worse"]
     within = compare(whole, worse, fail_unless_within=0.1)
-    assert reasons(within) == ["not_shown"]
+    assert reasons(within) == ["worse"]
+    few = compare(
+        run(tmp_path / "c", values([1.0, 0.0] * 6)),
+        run(tmp_path / "d", values([1.0, 0.0] * 5 + [0.0, 0.0])),
+        fail_unless_within=0.1,
+    )
+    assert reasons(few) == ["not_shown"]
+
+
+def test_a_margin_that_the_whole_interval_is_beyond_fails(tmp_path: Path) -> None:
+    whole = run(tmp_path / "a", values([1.0] * 8))
+    found = compare(whole, run(tmp_path / "b", values([0.0] * 8)), fail_if_worse=0.1)
+    number = one(found)
+    assert number.ci95 is not None
+    assert number.ci95[1] < -0.1
+    assert (found.exit_code, reasons(found)) == (5, ["worse"])
+
+
+def test_a_gate_is_not_passed_by_samples_too_few_for_any_finding(
+    tmp_path: Path,
+) -> None:
+    whole = run(tmp_path / "a", values([1.0] * 5))
+    found = compare(whole, run(tmp_path / "b", values([0.0] * 5)), fail_if_worse=0.0)
+    assert (found.exit_code, reasons(found)) == (5, ["untested"])
+
+
+def test_whether_a_run_passes_does_not_depend_on_the_others(tmp_path: Path) -> None:
+    whole = run(tmp_path / "a", values([1.0] * 6))
+    others = [run(tmp_path / name, values([0.0] * 6)) for name in "bcd"]
+    alone = compare(whole, others[0], fail_if_worse=0.0)
+    together = compare(whole, *others, fail_if_worse=0.0)
+    assert (reasons(alone), reasons(together)) == (["worse"], ["worse"] * 3)
+    assert "of c" in " ".join(comparison_text(together, 80).split())
 
 
 def test_a_failed_answer_counts_as_the_lowest_score_where_it_is_said_so(

@@ -28,6 +28,11 @@ def test_some_clusters_have_a_power_and_smallest_differences() -> None:
     assert found["smallest_shown"] > 0.05
 
 
+def test_fewer_than_six_clusters_see_and_show_nothing() -> None:
+    found = Plan(clusters=5).to_json()
+    assert (found["smallest_seen"], found["smallest_shown"]) == (None, None)
+
+
 def test_a_plan_needs_a_margin_or_clusters() -> None:
     assert Plan(clusters=200).pairs_to_see is None
     with pytest.raises(UsageError, match="--margin, --clusters or both"):
