@@ -616,8 +616,8 @@ def test_simultaneous_intervals_share_the_five_percent(tmp_path: Path) -> None:
 
 def test_a_find_may_have_a_simultaneous_interval_that_holds_0(tmp_path: Path) -> None:
     runs = six_of_forty(tmp_path)
-    options = {"metrics": "all", "correction": "none", "simultaneous": True}
-    number = compare(*runs, **options).numbers[0]
+    found = compare(*runs, metrics="all", correction="none", simultaneous=True)
+    number = found.numbers[0]
     assert (number.verdict, "holds 0" in number.why) == ("better", True)
 
 
