@@ -13,9 +13,6 @@ from typing import NamedTuple, TypeAlias
 
 Interval: TypeAlias = tuple[float, float]
 
-UPPER = 0.975
-"""The probability below the upper end of a 95 % interval with equal tails."""
-
 BOOTSTRAP_ITERS = 1000
 FEWEST_DRAWS = 100
 """With fewer, a standard error is off by more than a tenth, and each end of an interval

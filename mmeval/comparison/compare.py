@@ -1,5 +1,5 @@
-"""Compares runs from their folders: which numbers differ, which are too like to tell,
-and what was not seen.
+"""Compares runs from their folders: which numbers differ, which are too close to
+tell, and what could have been seen.
 
     found = compare("runs/omni-1/default", "runs/omni-2/default")
     found.exit_code, [number.verdict for number in found.numbers]
@@ -322,7 +322,7 @@ def _compare(given: Sequence[NamedRuns], options: Options) -> Comparison:
 
 
 def _distinct(runs: Sequence[StoredRun]) -> list[str]:
-    """The names of runs; one that is given twice is told from itself by a number."""
+    """The names of runs; one that is given twice gets a number."""
     names = (
         names_of(runs)
         if len({run.folder.resolve() for run in runs}) == len(runs)

@@ -62,7 +62,12 @@ class Paired:
     reason of a missing interval. ``changed`` counts the clusters that differ at all,
     ``effective`` is how many equal clusters would tell as much. ``freedom`` are the
     degrees of freedom of the standard error, ``width`` is that of the metric's range
-    (infinite: unknown).
+    (infinite: unknown). ``growth`` is what a unit of a true difference adds to the
+    squared error.
+
+    p and interval are made of the ``evidence``, None where nothing is known. A gate
+    also asks the ``caution``, and before it takes something as shown the ``unseen``;
+    None where there is no more to ask.
     """
 
     a: float
@@ -80,9 +85,6 @@ class Paired:
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
     caution: Evidence | None = field(default=None, repr=False, compare=False)
     unseen: Evidence | None = field(default=None, repr=False, compare=False)
-    """What p and interval are made of, what a gate asks besides, and what it asks
-    before it takes something as shown. None: nothing is known, or more to ask.
-    ``growth`` is what a unit of a true difference adds to the squared error."""
 
     @property
     def difference(self) -> float:
