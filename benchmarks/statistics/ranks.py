@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 from benchmarks.measuring import Figure
 from mmeval.comparison.paired.contributions import Part
+from mmeval.comparison.paired.evidence import two_sided
+from mmeval.comparison.paired.score_test import ScoreTest
 from mmeval.comparison.ranking import ALPHA, Order, Rank, ranks
 from mmeval.comparison.statistics import compare_means, corrected
 
@@ -149,7 +151,10 @@ class Cell(NamedTuple):
     def is_ranked(self) -> bool:
         """False where no test could find anything, so that no interval is printed."""
         tests = self.runs * (self.runs - 1) / 2
-        return tests * 2.0 ** (1 - self.clusters) < ALPHA
+        least = 2.0 ** (1 - self.clusters)
+        if self.kind == "shares":
+            least = two_sided(ScoreTest(self.clusters, 0, self.clusters))
+        return tests * least < ALPHA
 
     def goal(self, simulations: int) -> float:
         share = 0.90 if self.clusters < FEW else 0.93

@@ -143,21 +143,20 @@ class Result:
     ``stderr`` is the standard error of ``value``, ``ci95`` its 95 % interval, and
     ``no_interval`` the reason why there is none; ``bounds`` are the values it would
     have if everything failed or unscored were lowest, or highest (None when the metric
-    has no finite range), and ``bounds_ci95`` is the interval that covers these as
-    well. Where ``value`` is None nothing
-    could be scored, or scoring was ``suspended`` during the run, and what was scored
-    until then is no fair part of the whole. ``clusters`` counts the independent groups
-    of trials behind the value, ``effective_clusters`` how many of one size would tell
-    as much, ``bootstrap_iters`` the resamples behind its standard error (0: it comes
-    from a formula). ``weights`` are the shares of a group's members,
-    or of the parts of a number that is made of others. ``faulty`` are those of the
-    ``failed`` that could not be asked because of their own data; ``inapplicable`` are
-    the answers that hold nothing for the metric. ``no_option`` are those of the
+    has no finite range), and ``bounds_ci95`` is the interval that covers these as well.
+    Where ``value`` is None nothing could be scored, or scoring was ``suspended`` during
+    the run, and what was scored until then is no fair part of the whole. ``clusters``
+    counts the independent groups of trials behind the value, ``effective_clusters`` how
+    many of one size would tell as much, ``bootstrap_iters`` the resamples behind its
+    standard error (0: it comes from a formula). ``weights`` are the shares of a group's
+    members, or of the parts of a number that is made of others. ``faulty`` are those of
+    the ``failed`` that could not be asked because of their own data; ``inapplicable``
+    are the answers that hold nothing for the metric. ``no_option`` are those of the
     ``scored`` that are wrong because they name no option. ``refused`` are the answers
     that the model refused, scored or not; ``refused_unscored`` are those of them that
     are unscored for that alone. ``refused_verdicts`` are the unscored answers that the
-    judge refuses to judge. ``evidence`` is what a group
-    needs of its members; it is not stored.
+    judge refuses to judge. ``evidence`` is what a group needs of its members; it is not
+    stored.
     """
 
     task: str
@@ -185,16 +184,15 @@ class Result:
     no_interval: str = ""
     effective_clusters: float | None = None
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
+    refused: int = 0
+    refused_unscored: int = 0
+    refused_verdicts: int = 0
 
     @property
     def interval(self) -> tuple[float, float] | None:
         """The 95 % interval to show: where trials were lost, that which covers whatever
         they would have been."""
         return self.ci95 if self.bounds_ci95 is None else self.bounds_ci95
-
-    refused: int = 0
-    refused_unscored: int = 0
-    refused_verdicts: int = 0
 
     @property
     def is_refused_whole(self) -> bool:

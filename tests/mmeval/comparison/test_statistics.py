@@ -299,3 +299,12 @@ def test_an_interval_can_be_made_at_any_level() -> None:
     assert wide is not None
     assert narrow is not None
     assert wide[0] < narrow[0] < found.difference < narrow[1] < wide[1]
+
+
+@pytest.mark.parametrize("won", [1.0, 0.5], ids=["right or wrong", "in parts"])
+def test_no_p_is_smaller_than_that_of_clusters_that_all_differ_alike(
+    won: float,
+) -> None:
+    found = compare_means([part([0.0] * 7, [won] * 7)], 1.0)
+    assert found.p is not None and found.p >= found.least_p
+    assert found.least_p == pytest.approx(0.00815 if won == 1 else 1 / 64, rel=1e-3)
