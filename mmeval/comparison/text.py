@@ -179,14 +179,15 @@ def _notes(found: Comparison) -> Iterator[str]:
         if options.simultaneous:
             apart = "; those of slices apart" if slices else ""
             yield f"Intervals: all of them hold together in 95 %{apart}."
-    one_sided: dict[str, list[str]] = {}
+    one_sided: dict[str, dict[str, None]] = {}
     for number in found.numbers:
         if _one_sided(number):
             lacking = found.names[0] if number.is_extra else number.run
             name = f"{number.slice or number.alias} {number.metric}"
-            one_sided.setdefault(lacking, []).append(name)
+            # an extra one is there for each run that has it
+            one_sided.setdefault(lacking, {})[name] = None
     for run, names_of_run in one_sided.items():
-        yield f"Not in {printable(run, limit=40)}: {_places(names_of_run)}."
+        yield f"Not in {printable(run, limit=40)}: {_places(list(names_of_run))}."
     alike: dict[str, list[str]] = {}
     for number in found.numbers:
         if not _one_sided(number) and (
