@@ -221,7 +221,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         print_text(RENDERED[args.format](tables_of_comparison(found)))
     if page is not None and any(found.repeats):
-        log.warning("no page is written of runs that count as repeats")
+        log.info("no page is written of runs that count as repeats")
     elif page is not None:
         _write_page(found, page, is_text=args.format == "text")
     return found.exit_code
