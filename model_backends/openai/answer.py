@@ -66,7 +66,11 @@ _INNER_FIELDS = (
     "file",
 )
 """Fields that hold an object with one of the above."""
+_FIELDS_OF_DATA = ("image", "audio", "input_audio", "video")
+"""Those of them that may also hold base64 in place of an object."""
 _ID_FIELDS = ("file_id", "fileId")
+_FILE_FIELDS = ("fileUri", "file_uri")
+"""Fields of an address or the name of a file, never of data without a prefix."""
 _MIME_FIELDS = ("mime_type", "mimeType", "media_type", "mediaType")
 _MAX_DEPTH = 3
 """The most objects around the data of a medium: ``{"image_url": {"url": "data:..."}}``
@@ -130,6 +134,7 @@ class AnswerReader:
         self._links = _NO_LINKS if links is None else links
         self._wants_media = not _SHOWN_KINDS.isdisjoint(wants)
         self._mime = mime
+        self._sound_metadata: Mapping[str, Any] = {}
         self._pieces: list[str | Part] = []
         self._thoughts: list[str] = []
         self._transcripts: list[tuple[Part | None, str]] = []
@@ -140,8 +145,13 @@ class AnswerReader:
 
     # --- what a reply is made of ------------------------------------------------------
 
-    def message(self, message: Mapping[str, Any]) -> None:
-        """A message of a chat: its content, then what stands beside it."""
+    def message(
+        self, message: Mapping[str, Any], sound_metadata: object = None
+    ) -> None:
+        """A message of a chat: its content, then what stands beside it.
+        ``sound_metadata`` is what the choice states of its sound."""
+        if isinstance(sound_metadata, dict):
+            self._sound_metadata = sound_metadata
         content = message.get("content")
         if isinstance(content, str) and not _has_more(message):
             self._pieces += self._split(content)
@@ -282,21 +292,33 @@ class AnswerReader:
             self._note_call(item)
         elif kind in _TEXT_TYPES or (kind not in _MEDIA_TYPES and "text" in item):
             pieces += self._text_item(item)
-        elif kind in _MEDIA_TYPES or any(name in item for name in _MEDIA_FIELDS):
+        elif kind in _MEDIA_TYPES or (kind is None and item.keys() & _MEDIA_FIELDS):
             pieces += self._medium(item, _expected(kind, item))
+        elif kind is not None:
+            pieces += self._unknown_item(item)
         else:
-            name = str(kind or "an item without a type")
-            self.leave_out(name, _size_of(item))
+            self.leave_out("an item without a type", _size_of(item))
         return pieces
 
     def _text_item(self, item: Mapping[str, Any]) -> list[str | Part]:
         text = item.get("text")
         if isinstance(text, dict):
             text = text.get("value")
+        self.unknown_fields(item, _TEXT_FIELDS)
         if isinstance(text, str):
             return [text]
         if text is not None:
             self.leave_out("text", _size_of(text))
+        return []
+
+    def _unknown_item(self, item: dict[str, Any]) -> list[Part]:
+        """The medium of an item of an unknown type, where its bytes have a mark: other
+        data and addresses may be anything, and are noted."""
+        given = _given(item)
+        encoded = None if given is None else read_encoded(given.text)
+        if isinstance(encoded, Encoded) and known_mime(encoded.data):
+            return self._medium(item, "")
+        self.leave_out(str(item["type"]), _size_of(item))
         return []
 
     def _medium(self, item: object, expected: str) -> list[Part]:
@@ -321,6 +343,8 @@ class AnswerReader:
         elif encoded is not None and given is not None:
             sound = given._replace(mime=encoded.mime or given.mime)
             parts = [self._part_of(encoded.data, sound, expected)]
+            if isinstance(item, dict):
+                self.unknown_fields(item, _ITEM_FIELDS)
         if given is not None and given.transcript:
             self._transcripts.append((parts[0] if parts else None, given.transcript))
         return parts
@@ -341,14 +365,15 @@ class AnswerReader:
         mime = given.mime or self._mime
         is_sound = expected == "audio" or given.mime.lower().startswith("audio/")
         if is_sound and _is_bare(data, mime):
-            rate = given.rate or rate_of(given.mime) or rate_of(self._mime)
+            stated = _with_stated(given, {"audio_metadata": self._sound_metadata})
+            rate = stated.rate or rate_of(given.mime) or rate_of(self._mime)
             if not rate:
                 rate = ASSUMED_RATE
                 self.warn(
                     "the sound of the answer has no header; it is read as samples of "
                     f"16 bits, one channel, {rate:,} Hz"
                 )
-            data = wav_of_samples(data, rate, given.channels)
+            data = wav_of_samples(data, rate, stated.channels)
         return _medium_part(Media.from_bytes(data))
 
     def _beside(self, name: str, item: object) -> list[Part]:
@@ -474,6 +499,9 @@ _MESSAGE_FIELDS = _NO_PARTS | {
     "video",
 }
 _MEDIA_FIELDS = frozenset((*_DATA_FIELDS, *_ADDRESS_FIELDS, *_INNER_FIELDS))
+_ITEM_FIELDS = _NO_PARTS | _MEDIA_FIELDS
+"""Fields of an item that is a medium; one of them holds it."""
+_TEXT_FIELDS = _NO_PARTS | {"text"}
 
 
 class _Size(NamedTuple):
@@ -521,12 +549,16 @@ def _given(item: object) -> _Given | None:
                     return stated._replace(
                         text=text,
                         only_data=name in _DATA_FIELDS,
-                        is_file_id=name in _ID_FIELDS,
+                        is_file_id=_is_file_id(name, text),
                     )
         name = _inner_name(item)
         item = item.get(name)
-        stated = stated._replace(only_data=name in ("image", "audio", "video"))
+        stated = stated._replace(only_data=name in _FIELDS_OF_DATA)
     return stated if has_data or stated.transcript else None
+
+
+def _is_file_id(name: str, text: str) -> bool:
+    return name in _ID_FIELDS or (name in _FILE_FIELDS and ":" not in text)
 
 
 def _with_stated(stated: _Given, item: Mapping[str, Any]) -> _Given:
@@ -552,6 +584,8 @@ def _with_stated(stated: _Given, item: Mapping[str, Any]) -> _Given:
 
 def _count(value: object) -> int:
     """A number of samples or channels; 0 for anything else."""
+    if isinstance(value, str) and value.isdecimal() and len(value) < 10:
+        value = int(value)
     return value if isinstance(value, int) and 0 < value < _MOST_COUNTED else 0
 
 
@@ -626,7 +660,8 @@ def _thought(item: Mapping[str, Any]) -> str:
             return words
         if isinstance(words, list) and words:
             return "".join(
-                str(part.get("text") or "") for part in words if isinstance(part, dict)
+                str(part.get("text") or "") if isinstance(part, dict) else str(part)
+                for part in words
             )
     return ""
 

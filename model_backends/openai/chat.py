@@ -164,7 +164,7 @@ class ChatEndpoint:
             reason = _worse(reason, _finish_reason(choice))
             message = choice.get("message")
             if isinstance(message, dict):
-                reader.message(message)
+                reader.message(message, choice.get("audio_metadata"))
             else:
                 # the older interface of completions has a text in its place
                 reader.items(choice.get("text") if message is None else message)

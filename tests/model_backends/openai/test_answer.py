@@ -11,6 +11,7 @@ from tests.support.openai_calls import PDF, PNG, WAV, data_uri
 
 URI = data_uri(PNG, "image/png")
 BASE64 = base64.b64encode(PNG).decode()
+LONG = base64.b64encode(PNG + bytes(60)).decode()
 SOUND = base64.b64encode(WAV).decode()
 SAMPLES = bytes(range(200))
 JPEG = b"\xff\xd8\xff\xe0" + b"pixels"
@@ -263,3 +264,51 @@ def test_a_data_uri_that_pieces_of_a_text_split_is_one_picture() -> None:
 def test_a_placeholder_in_the_text_places_a_picture() -> None:
     shapes, _ = read({"content": "a <<image1>> b", "images": [URI]})
     assert shapes == ["a ", "image", " b"]
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "text", "text": "a", "image_url": {"url": URI}},
+        {"text": "a", "inlineData": {"mimeType": "image/png", "data": LONG}},
+        {"type": "image_url", "image_url": {"url": URI}, "mask": LONG},
+        {"type": "hologram", "data": "QUJD" * 20},
+        {"type": "citation", "url": "https://files.example.com/x.png"},
+    ],
+    ids=str,
+)
+def test_what_else_an_item_holds_is_a_warning(item: dict[str, Any]) -> None:
+    _, reader = read({"content": ["b", item]})
+    assert "left out of the answer" in reader.warnings[0]
+
+
+def test_a_known_file_in_an_item_of_an_unknown_type_is_kept() -> None:
+    shapes, _ = read({"content": [{"type": "drawing", "data": BASE64}]})
+    assert shapes == ["image"]
+
+
+def test_the_name_of_a_file_is_a_link() -> None:
+    with pytest.raises(CallError, match="fetch_links"):
+        read({"content": [{"fileData": {"fileUri": "files/abc123"}}]})
+
+
+def test_a_summary_of_plain_texts_is_reasoning() -> None:
+    shapes, _ = read({"content": [{"type": "reasoning", "summary": ["a ", "b"]}]})
+    assert shapes == ["a b"]
+
+
+@pytest.mark.parametrize(
+    "sound",
+    [
+        {"type": "input_audio", "input_audio": base64.b64encode(SAMPLES).decode()},
+        {"type": "audio", "data": base64.b64encode(SAMPLES).decode()},
+    ],
+    ids=str,
+)
+def test_the_choice_may_state_the_rate_of_its_sound(sound: dict[str, Any]) -> None:
+    reader = AnswerReader()
+    reader.message({"content": [sound]}, {"sample_rate_hz": "16000"})
+    (part,) = reader.answer().parts
+    assert part.media is not None
+    rate, *_ = wave_of(part.media.read())
+    assert rate == 16_000
