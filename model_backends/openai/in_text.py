@@ -19,6 +19,8 @@ _HEAD = (
 )
 _URI = re.compile(rf"(?<![A-Za-z0-9])(?:{_HEAD})+", re.IGNORECASE)
 _BASE64 = re.compile(r"[A-Za-z0-9+/_%-]*={0,2}")
+_BLANK = re.compile(r"[ \t]*(?:\r?\n)?(?=[A-Za-z0-9+/_-]{16})")
+"""What some servers write between the comma and the base64."""
 _BROKEN_BASE64 = re.compile(r"[A-Za-z0-9+/_%=\s-]*")
 _WORD = re.compile(r"[^\s\"'<>)]*")
 _LONGEST_PLAIN = 100_000
@@ -138,7 +140,9 @@ def _in_markup(
             return Reference(kind, text[start:stop], begun, closing.end(), shown)
     tag = _TAG.match(before, max(0, before.rfind("<")))
     if tag is not None:
-        stop = _end_of(_BROKEN_BASE64 if is_base64 else _WORD, text, end)
+        # without quotes a blank ends the address
+        body = _BROKEN_BASE64 if tag[2] else _BASE64
+        stop = _end_of(body if is_base64 else _WORD, text, end)
         if tag[2] and not is_base64:
             stop = text.find(tag[2], end, end + _LONGEST_PLAIN)
         closing = _TAG_END.match(text, stop) if stop >= 0 else None
@@ -160,6 +164,7 @@ def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
 
 def _end_of_base64(text: str, start: int) -> int:
     """The end of bare base64, which may go on over breaks of lines of one length."""
+    start = _end_of(_BLANK, text, start)
     end = _end_of(_BASE64, text, start)
     length = end - start
     while length >= _LEAST_LINE:
