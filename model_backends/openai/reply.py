@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from mmeval.model_backends.openai.failures import bad_reply
-from mmeval.model_backends.openai.server_errors import error_in_body, reported
+from mmeval.model_backends.openai.server_errors import (
+    error_in_body,
+    error_in_list,
+    reported,
+)
 from mmeval.records import Usage
 from mmeval.system import from_line
 from mmeval.wording import shortened
@@ -29,10 +33,9 @@ def json_object(body: bytes) -> dict[str, Any]:
         raise bad_reply(
             f"the server's answer is not JSON: {shown!r} (is base_url right?)"
         ) from None
-    if isinstance(data, list) and data and isinstance(data[0], dict):
-        error = reported(data[0])
-        if error is not None:
-            raise error_in_body(error)
+    listed = error_in_list(data)
+    if listed is not None:
+        raise error_in_body(listed)
     if not isinstance(data, dict):
         raise bad_reply(
             f"the server's answer is a JSON {type(data).__name__}, not an object"
@@ -48,8 +51,8 @@ def usage(data: dict[str, Any]) -> Usage:
     counted = data.get("usage")
     if not isinstance(counted, dict):
         return Usage()
-    tokens_in: Any = counted.get("prompt_tokens", counted.get("input_tokens"))
-    tokens_out: Any = counted.get("completion_tokens", counted.get("output_tokens"))
+    tokens_in: Any = counted.get("prompt_tokens") or counted.get("input_tokens")
+    tokens_out: Any = counted.get("completion_tokens") or counted.get("output_tokens")
     return Usage(tokens_in, tokens_out)  # which counts what is none as 0
 
 

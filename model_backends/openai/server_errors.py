@@ -3,10 +3,11 @@ again, and what the user can do."""
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -16,8 +17,11 @@ from mmeval.model_backends.openai.events import events, is_stream
 from mmeval.model_backends.openai.failures import CallError
 from mmeval.model_backends.openai.refusals import is_refusal
 from mmeval.records import ErrorKind
+from mmeval.wording import shortened
 
 MAX_DESCRIBED_BYTES = 65_536
+_SHOWN_CHARS = 350
+"""Of the server's words, so that the way out has its place behind them."""
 MAX_RETRY_AFTER = 86_400.0
 """Seconds: a server that asks for more than a day gets a day."""
 
@@ -39,7 +43,9 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _LONG_STATUSES = (400, 413, 422, 500)
-_LIMIT = re.compile(r"\blimit:? ([\d,]+), requested:? ([\d,]+)", re.IGNORECASE)
+_LIMIT = re.compile(
+    r"\blimit:? ([\d,]+),(?: used:? [\d,]+,)? requested:? ([\d,]+)", re.IGNORECASE
+)
 _TOO_LARGE = re.compile(r"request too large", re.IGNORECASE)
 _TRY_AGAIN = re.compile(r"try again in ((?:[\d.]+\s*(?:ms|h|m|s)\s*)+)", re.IGNORECASE)
 _DURATION = re.compile(r"([\d.]+)\s*(ms|h|m|s)")
@@ -53,6 +59,7 @@ _STATUS_OF_CODE: Mapping[str, int] = {
     "not_found_error": 404,
     "overloaded_error": 503,
     "permission_error": 403,
+    "insufficient_quota": 429,
     "rate_limit_error": 429,
     "rate_limit_exceeded": 429,
     "server_error": 500,
@@ -88,6 +95,8 @@ _WAYS_OUT: tuple[tuple[str, str], ...] = (
     (r"modalit(?:y|ies)", "name what the model gives with outputs"),
 )
 """A field that a server refuses, and what to write. The first that is named counts."""
+_ANSWERS = frozenset(("candidates", "choices", "data", "images", "output", "steps"))
+"""Fields of a reply that has an answer, and not an error."""
 _NOT_STREAMED = re.compile(
     r"non[- ]?stream|only (?:supports? )?stream|stream(?:ing)? (?:mode )?only"
     r"|stream must be (?:set to )?true|must be streamed",
@@ -108,7 +117,8 @@ class ServerError:
     refuses, the seconds to wait, and whether a moderation is the cause."""
 
     message: str = ""
-    codes: set[str] = field(default_factory=set)
+    codes: dict[str, None] = field(default_factory=dict)
+    """In the order of the error: the outer one first."""
     param: str = ""
     delay: float | None = None
     moderated: bool = False
@@ -131,6 +141,7 @@ def http_error(
     """The error for a status outside 200-299; ``keyed`` says whether a key was sent."""
     error = _described(body)
     text = f"HTTP {status}: {error.message}" if error.message else f"HTTP {status}"
+    text = shortened(text, _SHOWN_CHARS)
     wait = retry_after(headers, error)
     hint = _hint(status, headers, keyed=keyed) or _way_out(status, error)
     if is_refusal(status, error.codes, error.message, moderated=error.moderated):
@@ -141,7 +152,7 @@ def http_error(
 def error_in_body(value: object) -> CallError:
     """The error in a reply with status 200, as some gateways send it."""
     error = read_error(value)
-    text = f"the server reports an error: {error.message}"
+    text = shortened(f"the server reports an error: {error.message}", _SHOWN_CHARS)
     wait = retry_after({}, error)
     stated = error.status or 200
     if is_refusal(stated, error.codes, error.message, moderated=error.moderated):
@@ -160,18 +171,30 @@ def reported(data: Mapping[str, Any]) -> object:
         return data["error"]
     if data.get("object") == "error" or data.get("type") == "error":
         return data
-    if "choices" in data or "data" in data or "output" in data:
+    if data.keys() & _ANSWERS:
         return None
     words = data.get("message") or data.get("detail")
-    return data if isinstance(words, str) and "code" in data else None
+    is_error = isinstance(words, list) or (isinstance(words, str) and words)
+    return data if is_error else None
+
+
+def error_in_list(value: object) -> object:
+    """The error that a list holds, or its text in JSON; None for another list."""
+    items = _json_or_text(value) if isinstance(value, str) else value
+    for item in items if isinstance(items, list) else ():
+        if isinstance(item, dict):
+            error = reported(item)
+            if error is not None:
+                return error
+    return None
 
 
 def _kind(status: int, error: ServerError, wait: float | None) -> ErrorKind:
-    is_long = error.codes & _LONG_CODES or _TOO_LONG.search(error.message)
+    is_long = error.codes.keys() & _LONG_CODES or _TOO_LONG.search(error.message)
     if status in _LONG_STATUSES and is_long:
         return "too_long"
     if status == 429:
-        if error.codes & _QUOTA_CODES or _is_billing(error.codes):
+        if error.codes.keys() & _QUOTA_CODES or _is_billing(error.codes):
             return "auth"  # waiting does not help: the account needs credit
         if _is_above_limit(error.message):
             return "too_long"
@@ -182,7 +205,7 @@ def _kind(status: int, error: ServerError, wait: float | None) -> ErrorKind:
     return _KIND_BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
 
 
-def _is_billing(codes: set[str]) -> bool:
+def _is_billing(codes: Collection[str]) -> bool:
     return any(code.startswith("billing_") for code in codes)
 
 
@@ -381,10 +404,10 @@ def _note_codes(row: Mapping[str, Any], error: ServerError) -> None:
     for name in ("code", "type", "status", "reason"):
         value = row.get(name)
         if isinstance(value, str | int) and not isinstance(value, bool):
-            error.codes.add(str(value).lower())
-    for field_name in (row.get("param"), _path(row.get("loc", ""))):
-        if isinstance(field_name, str):
-            error.param = error.param or field_name
+            error.codes.setdefault(str(value).lower())
+    for place in (row.get("param"), _path(row.get("loc", ""))):
+        if isinstance(place, str):
+            error.param = error.param or place
     delay = row.get("retryDelay")
     if isinstance(delay, str) and error.delay is None:
         error.delay = _duration(delay)
@@ -399,9 +422,15 @@ def _path(place: object) -> str:
 
 
 def _json_or_text(text: str) -> Any:
+    """The value of a text that is JSON, or an object as Python prints it: some gateways
+    write their provider's error so."""
     if not text.lstrip().startswith(("{", "[")):
         return text
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
+        pass
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
         return text

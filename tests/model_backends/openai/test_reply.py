@@ -67,3 +67,23 @@ def test_a_name_that_the_server_reports_is_short(
 ) -> None:
     names = {"model": "m" * 10**6, "system_fingerprint": "f" * 10**6}
     assert 0 < len(read(names)) < 300
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'[{"error": {"message": "busy", "code": 503}}]',
+        b'{"detail": "busy"}',
+        b'{"detail": [{"loc": ["body", "n"], "msg": "busy"}]}',
+        b'{"message": "busy"}',
+    ],
+)
+def test_an_error_of_status_200_has_its_words(body: bytes) -> None:
+    with pytest.raises(CallError, match="busy") as caught:
+        json_object(body)
+    assert caught.value.kind == "server"
+
+
+def test_a_count_that_is_null_is_read_in_the_other_spelling() -> None:
+    counted = {"prompt_tokens": None, "input_tokens": 3, "output_tokens": 4}
+    assert usage({"usage": counted}) == Usage(3, 4)
