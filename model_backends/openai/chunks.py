@@ -15,17 +15,49 @@ from mmeval.model_backends.openai.samples import (
     joined_base64,
     joined_files,
 )
-from mmeval.model_backends.openai.server_errors import error_in_body, reported
+from mmeval.model_backends.openai.server_errors import (
+    error_in_body,
+    error_in_list,
+    reported,
+)
 
 UNREAD = "unread_bytes"
 """The field of a reply with the bytes of its events that are not JSON."""
 _NAMES = ("model", "system_fingerprint", "id", "object", "created")
 _JOINED = ("reasoning_content", "reasoning", "refusal")
 """Fields of a delta whose texts are joined."""
+_MAX_DEPTH = 3
+"""The most objects around a text that comes in pieces."""
 _RIFF = "UklGR"
 """How the base64 of a WAV begins."""
+_MEDIA = ("images", "image", "video")
+"""Fields of a delta with media, which stand where they arrive."""
 _READ = frozenset(
-    (*_JOINED, "role", "content", "images", "audio", "tool_calls", "function_call")
+    (
+        *_JOINED,
+        *_MEDIA,
+        "audio",
+        "content",
+        "function_call",
+        "reasoning_details",
+        "role",
+        "tool_calls",
+    )
+)
+_READ_OF_CHUNK = frozenset((*_NAMES, "choices", "modality", "usage"))
+_READ_OF_CHOICE = frozenset(
+    (
+        "audio_metadata",
+        "delta",
+        "error",
+        "finish_reason",
+        "index",
+        "logprobs",
+        "message",
+        "native_finish_reason",
+        "stop_reason",
+        "token_ids",
+    )
 )
 
 
@@ -45,6 +77,9 @@ def whole_reply(
             break
         row = event.json()
         if row is None:
+            listed = error_in_list(event.data)
+            if listed is not None:
+                raise error_in_body(listed)
             if event.name == "error":
                 raise error_in_body(event.data)
             chunks.unread += len(event.data.encode("utf-8", "replace"))
@@ -77,7 +112,7 @@ class _Chunks:
         self._reasons: dict[object, Any] = {}
         self._sound = _Sound()
         self._unknown: dict[str, list[Any]] = {}
-        self._seen_images: list[Any] = []
+        self._seen_media: list[Any] = []
 
     def add(self, chunk: Mapping[str, Any]) -> None:
         """Add a chunk, or a whole reply in place of chunks."""
@@ -85,9 +120,7 @@ class _Chunks:
             if chunk.get(name):
                 self._names[name] = chunk[name]
         self._note_usage(chunk.get("usage"))
-        for name, value in chunk.items():
-            if name not in _NAMES and name not in ("choices", "usage", "modality"):
-                self._unknown.setdefault(name, []).append(value)
+        self._note_unknown(chunk, _READ_OF_CHUNK)
         choices = chunk.get("choices")
         for choice in choices if isinstance(choices, list) else ():
             if isinstance(choice, dict):
@@ -111,7 +144,7 @@ class _Chunks:
         if sounds:
             message["audio"] = sounds
         for name, values in self._unknown.items():
-            message.setdefault(name, values)
+            message.setdefault(name, _joined(values))
         choices: list[dict[str, Any]] = [{"message": message}]
         choices += [{"finish_reason": reason} for reason in self._reasons.values()]
         return {
@@ -133,9 +166,11 @@ class _Chunks:
         index = choice.get("index")
         if choice.get("error"):
             raise error_in_body(choice["error"])
-        if choice.get("finish_reason") is not None:
+        # some write an empty one into every chunk
+        if choice.get("finish_reason"):
             self._reasons[index] = choice["finish_reason"]
             self.is_complete = True
+        self._note_unknown(choice, _READ_OF_CHOICE)
         delta = choice.get("delta") or choice.get("message")
         if not isinstance(delta, dict):
             return
@@ -145,20 +180,13 @@ class _Chunks:
         details = delta.get("reasoning_details")
         self._details += details if isinstance(details, list) else []
         self._add_content(delta.get("content"), index, choice, modality)
-        images = delta.get("images")
-        for image in images if isinstance(images, list) else [images]:
-            # the last chunk of some servers repeats what came
-            if image is not None and image not in self._seen_images:
-                self._seen_images.append(image)
-                self._add_picture(image)
+        self._add_media(delta)
         if isinstance(delta.get("audio"), dict):
-            self._sound.add(delta["audio"])
+            self._sound.add(delta["audio"], choice)
         self._add_calls(delta.get("tool_calls"))
         if isinstance(delta.get("function_call"), dict):
-            self._add_calls([{"index": None, "function": delta["function_call"]}])
-        for name, value in delta.items():
-            if name not in _READ and name != "reasoning_details":
-                self._unknown.setdefault(name, []).append(value)
+            self._add_calls([{"function": delta["function_call"]}])
+        self._note_unknown(delta, _READ)
 
     def _add_content(
         self,
@@ -172,7 +200,11 @@ class _Chunks:
         if modality == "audio" and isinstance(content, str):
             self._sound.add_file(content, choice)
         elif modality == "image" and isinstance(content, str):
-            self._add_item({"type": "image", "data": content})
+            # a sentence in place of a picture stays a sentence
+            if read_encoded(content, only_data=True) is None:
+                self._add_text(content, index)
+            else:
+                self._add_item({"type": "image", "data": content})
         elif isinstance(content, str):
             self._add_text(content, index)
         elif isinstance(content, list):
@@ -200,11 +232,34 @@ class _Chunks:
     def _add_item(self, item: object) -> None:
         self._content.append(item)
 
-    def _add_picture(self, image: object) -> None:
-        address = _address(image)
+    def _note_unknown(self, row: Mapping[str, Any], known: frozenset[str]) -> None:
+        for name, value in row.items():
+            if name not in known:
+                self._unknown.setdefault(name, []).append(value)
+
+    def _add_media(self, delta: Mapping[str, Any]) -> None:
+        """Add the media beside the content of a delta in their place."""
+        for name in _MEDIA:
+            media = delta.get(name)
+            for medium in media if isinstance(media, list) else [media]:
+                # the last chunk of some servers repeats what came
+                if medium is not None and medium not in self._seen_media:
+                    self._seen_media.append(medium)
+                    self._add_medium(medium, name)
+        audio = delta.get("audio")
+        if audio is not None and not isinstance(audio, dict):
+            self._add_item({"type": "audio", "audio": audio})
+
+    def _add_medium(self, medium: object, name: str) -> None:
+        address = _address(medium)
         if address and any(_address(item) == address for item in self._content):
             return
-        self._add_item(image if isinstance(image, dict) else {"image_url": image})
+        if name == "video":
+            self._add_item({"type": "video", "video": medium})
+        elif isinstance(medium, dict):
+            self._add_item(medium)
+        else:
+            self._add_item({"image_url": medium})
 
     def _add_calls(self, calls: object) -> None:
         for call in calls if isinstance(calls, list) else ():
@@ -233,9 +288,13 @@ class _Sound:
         self._files: list[bytes] = []
         self._words: list[str] = []
         self._metadata: dict[str, Any] = {}
+        self._rate: Any = ASSUMED_RATE
 
-    def add(self, audio: Mapping[str, Any]) -> None:
+    def add(self, audio: Mapping[str, Any], choice: Mapping[str, Any]) -> None:
         """Add what a delta has of a sound."""
+        self._note_metadata(choice)
+        self._note_metadata(audio)
+        self._rate = audio.get("sample_rate") or self._rate
         if isinstance(audio.get("data"), str):
             self._pieces.append(audio["data"])
         if isinstance(audio.get("transcript"), str):
@@ -243,12 +302,15 @@ class _Sound:
 
     def add_file(self, text: str, choice: Mapping[str, Any]) -> None:
         """Add a whole file in base64, as vLLM-Omni sends one a chunk."""
-        metadata = choice.get("audio_metadata")
-        if isinstance(metadata, dict):
-            self._metadata = metadata
+        self._note_metadata(choice)
         encoded = read_encoded(text, only_data=True)
         if isinstance(encoded, Encoded):
             self._files.append(encoded.data)
+
+    def _note_metadata(self, row: Mapping[str, Any]) -> None:
+        metadata = row.get("audio_metadata")
+        if isinstance(metadata, dict):
+            self._metadata = metadata
 
     def items(self) -> list[dict[str, Any]]:
         """The sounds as they stand in a reply that is not streamed."""
@@ -260,7 +322,8 @@ class _Sound:
                 sounds += self._joined_files(files, {})
             else:
                 data = joined_base64(self._pieces)
-                sounds.append(_samples(data, ASSUMED_RATE))
+                sound = _samples(data, self._rate)
+                sounds.append({**sound, "audio_metadata": self._metadata})
         words = "".join(self._words)
         if words and sounds:
             sounds[0]["transcript"] = words
@@ -282,8 +345,22 @@ class _Sound:
         return [{**sound, "audio_metadata": metadata}]
 
 
-def _samples(data: bytes, rate: int) -> dict[str, Any]:
+def _samples(data: bytes, rate: object) -> dict[str, Any]:
     return {"data": base64_text(data), "format": "pcm16", "sample_rate": rate}
+
+
+def _joined(values: list[Any], depth: int = 0) -> Any:
+    """The values of a field of several chunks; texts are pieces of one, also within
+    objects."""
+    if all(isinstance(value, str) for value in values):
+        return "".join(values)
+    if depth == _MAX_DEPTH or not all(isinstance(value, dict) for value in values):
+        return values
+    fields: dict[str, list[Any]] = {}
+    for value in values:
+        for name, inner in value.items():
+            fields.setdefault(name, []).append(inner)
+    return {name: _joined(inner, depth + 1) for name, inner in fields.items()}
 
 
 def _address(item: object) -> object:
