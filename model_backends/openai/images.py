@@ -143,6 +143,8 @@ def _whole_reply(received: Received) -> dict[str, Any]:
         elif kind.endswith(".completed"):
             reply["data"].append(row)
             is_complete = True
+        elif not kind.endswith("partial_image"):
+            reply[f"the event {kind}"] = row
         if isinstance(row.get("usage"), Mapping):
             reply["usage"] = row["usage"]
     if not is_complete:

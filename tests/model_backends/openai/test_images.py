@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mmeval.content.media import Media
+from mmeval.records import Response
 from mmeval.records.sample import message, user
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import (
@@ -225,15 +226,27 @@ def test_pictures_of_openrouter_are_asked_for_in_its_dialect() -> None:
     ]
 
 
-def test_partial_pictures_of_a_stream_are_no_parts() -> None:
-    drawn = data_uri(PNG, "").partition(",")[2]
-    rows = [
-        {"type": "image_generation.partial_image", "b64_json": "AAAA"},
-        {"type": "image_generation.completed", "b64_json": drawn},
-    ]
+def drawn(*rows: dict[str, Any]) -> Response:
+    """The answer that these events of a stream make."""
     body = "".join(f"data: {json.dumps(row)}\n\n" for row in rows).encode()
     stream = Scripted(body, headers={"Content-Type": "text/event-stream"})
     with ScriptedServer(stream) as server:
-        response = generate(server.url, DRAW, endpoint="images", stream=True)
+        return generate(server.url, DRAW, endpoint="images", stream=True)
+
+
+COMPLETED = {
+    "type": "image_generation.completed",
+    "b64_json": data_uri(PNG, "").partition(",")[2],
+}
+
+
+def test_partial_pictures_of_a_stream_are_no_parts() -> None:
+    partial = {"type": "image_generation.partial_image", "b64_json": "AAAA"}
+    response = drawn(partial, COMPLETED)
     assert response.output is not None
     assert [part.media for part in response.output.parts] == [Media.from_bytes(PNG)]
+
+
+def test_an_unknown_event_with_a_picture_is_a_warning() -> None:
+    unknown = {"type": "image_generation.depth", "b64_json": "QUJDREVG" * 12}
+    assert "depth" in drawn(unknown, COMPLETED).warnings[0]
