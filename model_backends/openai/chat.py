@@ -9,7 +9,7 @@ from typing import Any
 from mmeval.content import PartKind
 from mmeval.model_backends.openai import parameters
 from mmeval.model_backends.openai.answer import AnswerReader
-from mmeval.model_backends.openai.chunks import UNREAD, whole_reply
+from mmeval.model_backends.openai.chunks import CHOICE_FIELDS, UNREAD, whole_reply
 from mmeval.model_backends.openai.events import is_stream
 from mmeval.model_backends.openai.failures import CallError, bad_reply
 from mmeval.model_backends.openai.links import Links
@@ -63,20 +63,6 @@ _REPLY_FIELDS = frozenset(
         "service_tier",
         "system_fingerprint",
         "usage",
-    )
-)
-_CHOICE_FIELDS = frozenset(
-    (
-        "delta",
-        "error",
-        "finish_reason",
-        "index",
-        "logprobs",
-        "message",
-        "native_finish_reason",
-        "stop_reason",
-        "text",
-        "token_ids",
     )
 )
 
@@ -168,7 +154,7 @@ class ChatEndpoint:
             else:
                 # the older interface of completions has a text in its place
                 reader.items(choice.get("text") if message is None else message)
-            reader.unknown_fields(choice, _CHOICE_FIELDS)
+            reader.unknown_fields(choice, CHOICE_FIELDS)
         reader.unknown_fields(data, _REPLY_FIELDS)
         if data.get(UNREAD):
             reader.leave_out("events that are not JSON", data[UNREAD])

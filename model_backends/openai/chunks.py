@@ -45,7 +45,7 @@ _READ = frozenset(
     )
 )
 _READ_OF_CHUNK = frozenset((*_NAMES, "choices", "modality", "usage"))
-_READ_OF_CHOICE = frozenset(
+CHOICE_FIELDS = frozenset(
     (
         "audio_metadata",
         "delta",
@@ -170,7 +170,7 @@ class _Chunks:
         if choice.get("finish_reason"):
             self._reasons[index] = choice["finish_reason"]
             self.is_complete = True
-        self._note_unknown(choice, _READ_OF_CHOICE)
+        self._note_unknown(choice, CHOICE_FIELDS)
         delta = choice.get("delta") or choice.get("message")
         if not isinstance(delta, dict):
             return

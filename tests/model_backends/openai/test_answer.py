@@ -312,3 +312,191 @@ def test_the_choice_may_state_the_rate_of_its_sound(sound: dict[str, Any]) -> No
     assert part.media is not None
     rate, *_ = wave_of(part.media.read())
     assert rate == 16_000
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "text", "text": "a", "image_url": {"url": URI}},
+        {"text": "a", "inlineData": {"mimeType": "image/png", "data": BASE64}},
+        {"type": "image_url", "image_url": {"url": URI}, "mask": BASE64 * 4},
+        {"type": "hologram", "data": "QUJD" * 20},
+        {"type": "citation", "url": "https://files.example.com/x.png"},
+    ],
+    ids=str,
+)
+def test_what_else_an_item_holds_is_a_warning(item: dict[str, Any]) -> None:
+    _, reader = read({"content": ["b", item]})
+    assert "left out of the answer" in reader.warnings[0]
+
+
+def test_a_known_file_in_an_item_of_an_unknown_type_is_kept() -> None:
+    shapes, _ = read({"content": [{"type": "drawing", "data": BASE64}]})
+    assert shapes == ["image"]
+
+
+def test_the_name_of_a_file_is_a_link() -> None:
+    with pytest.raises(CallError, match="fetch_links"):
+        read({"content": [{"fileData": {"fileUri": "files/abc123"}}]})
+
+
+def test_a_summary_of_plain_texts_is_reasoning() -> None:
+    shapes, _ = read({"content": [{"type": "reasoning", "summary": ["a ", "b"]}]})
+    assert shapes == ["a b"]
+
+
+@pytest.mark.parametrize(
+    "sound",
+    [
+        {"type": "input_audio", "input_audio": base64.b64encode(SAMPLES).decode()},
+        {"type": "audio", "data": base64.b64encode(SAMPLES).decode()},
+    ],
+    ids=str,
+)
+def test_the_choice_may_state_the_rate_of_its_sound(sound: dict[str, Any]) -> None:
+    reader = AnswerReader()
+    reader.message({"content": [sound]}, {"sample_rate_hz": "16000"})
+    (part,) = reader.answer().parts
+    assert part.media is not None
+    assert wave_of(part.media.read())[1] == 16_000
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "text", "text": "a", "image_url": {"url": URI}},
+        {"text": "a", "inlineData": {"mimeType": "image/png", "data": BASE64}},
+        {"type": "image_url", "image_url": {"url": URI}, "mask": BASE64 * 4},
+        {"type": "hologram", "data": "QUJD" * 20},
+        {"type": "citation", "url": "https://files.example.com/x.png"},
+    ],
+    ids=str,
+)
+def test_what_else_an_item_holds_is_a_warning(item: dict[str, Any]) -> None:
+    _, reader = read({"content": ["b", item]})
+    assert "left out of the answer" in reader.warnings[0]
+
+
+def test_a_known_file_in_an_item_of_an_unknown_type_is_kept() -> None:
+    shapes, _ = read({"content": [{"type": "drawing", "data": BASE64}]})
+    assert shapes == ["image"]
+
+
+def test_the_name_of_a_file_is_a_link() -> None:
+    with pytest.raises(CallError, match="fetch_links"):
+        read({"content": [{"fileData": {"fileUri": "files/abc123"}}]})
+
+
+def test_a_summary_of_plain_texts_is_reasoning() -> None:
+    shapes, _ = read({"content": [{"type": "reasoning", "summary": ["a ", "b"]}]})
+    assert shapes == ["a b"]
+
+
+@pytest.mark.parametrize(
+    "sound",
+    [
+        {"type": "input_audio", "input_audio": base64.b64encode(SAMPLES).decode()},
+        {"type": "audio", "data": base64.b64encode(SAMPLES).decode()},
+    ],
+    ids=str,
+)
+def test_the_choice_may_state_the_rate_of_its_sound(sound: dict[str, Any]) -> None:
+    reader = AnswerReader()
+    reader.message({"content": [sound]}, {"sample_rate_hz": "16000"})
+    (part,) = reader.answer().parts
+    assert part.media is not None
+    assert wave_of(part.media.read())[1] == 16_000
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "text", "text": "a", "image_url": {"url": URI}},
+        {"text": "a", "inlineData": {"mimeType": "image/png", "data": BASE64}},
+        {"type": "image_url", "image_url": {"url": URI}, "mask": BASE64 * 4},
+        {"type": "hologram", "data": "QUJD" * 20},
+        {"type": "citation", "url": "https://files.example.com/x.png"},
+    ],
+    ids=str,
+)
+def test_what_else_an_item_holds_is_a_warning(item: dict[str, Any]) -> None:
+    _, reader = read({"content": ["b", item]})
+    assert "left out of the answer" in reader.warnings[0]
+
+
+def test_a_known_file_in_an_item_of_an_unknown_type_is_kept() -> None:
+    shapes, _ = read({"content": [{"type": "drawing", "data": BASE64}]})
+    assert shapes == ["image"]
+
+
+def test_the_name_of_a_file_is_a_link() -> None:
+    with pytest.raises(CallError, match="fetch_links"):
+        read({"content": [{"fileData": {"fileUri": "files/abc123"}}]})
+
+
+def test_a_summary_of_plain_texts_is_reasoning() -> None:
+    shapes, _ = read({"content": [{"type": "reasoning", "summary": ["a ", "b"]}]})
+    assert shapes == ["a b"]
+
+
+@pytest.mark.parametrize(
+    "sound",
+    [
+        {"type": "input_audio", "input_audio": base64.b64encode(SAMPLES).decode()},
+        {"type": "audio", "data": base64.b64encode(SAMPLES).decode()},
+    ],
+    ids=str,
+)
+def test_the_choice_may_state_the_rate_of_its_sound(sound: dict[str, Any]) -> None:
+    reader = AnswerReader()
+    reader.message({"content": [sound]}, {"sample_rate_hz": "16000"})
+    (part,) = reader.answer().parts
+    assert part.media is not None
+    assert wave_of(part.media.read())[1] == 16_000
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "text", "text": "a", "image_url": {"url": URI}},
+        {"text": "a", "inlineData": {"mimeType": "image/png", "data": BASE64}},
+        {"type": "image_url", "image_url": {"url": URI}, "mask": BASE64 * 4},
+        {"type": "hologram", "data": "QUJD" * 20},
+        {"type": "citation", "url": "https://files.example.com/x.png"},
+    ],
+    ids=str,
+)
+def test_what_else_an_item_holds_is_a_warning(item: dict[str, Any]) -> None:
+    _, reader = read({"content": ["b", item]})
+    assert "left out of the answer" in reader.warnings[0]
+
+
+def test_a_known_file_in_an_item_of_an_unknown_type_is_kept() -> None:
+    shapes, _ = read({"content": [{"type": "drawing", "data": BASE64}]})
+    assert shapes == ["image"]
+
+
+def test_the_name_of_a_file_is_a_link() -> None:
+    with pytest.raises(CallError, match="fetch_links"):
+        read({"content": [{"fileData": {"fileUri": "files/abc123"}}]})
+
+
+def test_a_summary_of_plain_texts_is_reasoning() -> None:
+    shapes, _ = read({"content": [{"type": "reasoning", "summary": ["a ", "b"]}]})
+    assert shapes == ["a b"]
+
+
+@pytest.mark.parametrize(
+    "sound",
+    [
+        {"type": "input_audio", "input_audio": base64.b64encode(SAMPLES).decode()},
+        {"type": "audio", "data": base64.b64encode(SAMPLES).decode()},
+    ],
+    ids=str,
+)
+def test_the_choice_may_state_the_rate_of_its_sound(sound: dict[str, Any]) -> None:
+    reader = AnswerReader()
+    reader.message({"content": [sound]}, {"sample_rate_hz": "16000"})
+    (part,) = reader.answer().parts
+    assert part.media is not None
+    assert wave_of(part.media.read())[1] == 16_000

@@ -334,3 +334,119 @@ def test_what_is_used_of_a_limit_is_no_part_of_a_request() -> None:
 def test_an_error_as_python_prints_it_is_in_plain_words() -> None:
     printed = "{'error': {'message': 'busy', 'code': None}}"
     assert error_in_body({"message": printed}).text.endswith(": busy")
+
+
+def test_the_way_out_stands_behind_a_long_message() -> None:
+    text = http_error(400, {}, body(message="temperature is not supported " * 90)).text
+    assert "temperature=none" in redacted(text, [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        ("auth", {"code": "insufficient_quota"}),
+        ("rate_limit", {"code": "rate_limit_exceeded", "type": "server_error"}),
+        ("rate_limit", {"code": "rate_limit_exceeded", "type": "bad_request"}),
+    ],
+)
+def test_the_code_of_an_error_in_a_reply_decides_before_its_type(
+    kind: str, error: dict[str, Any]
+) -> None:
+    assert error_in_body(error).kind == kind
+
+
+def test_what_is_used_of_a_limit_is_no_part_of_a_request() -> None:
+    error = {"message": "Limit 30,000, Used 10, Requested 50,000."}
+    assert http_error(429, {}, body(**error)).kind == "too_long"
+
+
+def test_an_error_as_python_prints_it_is_in_plain_words() -> None:
+    printed = "{'error': {'message': 'busy', 'code': None}}"
+    assert error_in_body({"message": printed}).text.endswith(": busy")
+
+
+def test_the_way_out_stands_behind_a_long_message() -> None:
+    text = http_error(400, {}, body(message="temperature is not supported " * 90)).text
+    assert "temperature=none" in redacted(text, [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        ("auth", {"code": "insufficient_quota"}),
+        ("rate_limit", {"code": "rate_limit_exceeded", "type": "server_error"}),
+        ("rate_limit", {"code": "rate_limit_exceeded", "type": "bad_request"}),
+    ],
+)
+def test_the_code_of_an_error_in_a_reply_decides_before_its_type(
+    kind: str, error: dict[str, Any]
+) -> None:
+    assert error_in_body(error).kind == kind
+
+
+def test_what_is_used_of_a_limit_is_no_part_of_a_request() -> None:
+    error = {"message": "Limit 30,000, Used 10, Requested 50,000."}
+    assert http_error(429, {}, body(**error)).kind == "too_long"
+
+
+def test_an_error_as_python_prints_it_is_in_plain_words() -> None:
+    printed = "{'error': {'message': 'busy', 'code': None}}"
+    assert error_in_body({"message": printed}).text.endswith(": busy")
+
+
+def test_the_way_out_stands_behind_a_long_message() -> None:
+    text = http_error(400, {}, body(message="temperature is not supported " * 90)).text
+    assert "temperature=none" in redacted(text, [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        ("auth", {"code": "insufficient_quota"}),
+        ("rate_limit", {"code": "rate_limit_exceeded", "type": "server_error"}),
+        ("rate_limit", {"code": "rate_limit_exceeded", "type": "bad_request"}),
+    ],
+)
+def test_the_code_of_an_error_in_a_reply_decides_before_its_type(
+    kind: str, error: dict[str, Any]
+) -> None:
+    assert error_in_body(error).kind == kind
+
+
+def test_what_is_used_of_a_limit_is_no_part_of_a_request() -> None:
+    error = {"message": "Limit 30,000, Used 10, Requested 50,000."}
+    assert http_error(429, {}, body(**error)).kind == "too_long"
+
+
+def test_an_error_as_python_prints_it_is_in_plain_words() -> None:
+    printed = "{'error': {'message': 'busy', 'code': None}}"
+    assert error_in_body({"message": printed}).text.endswith(": busy")
+
+
+def test_the_way_out_stands_behind_a_long_message() -> None:
+    text = http_error(400, {}, body(message="temperature is not supported " * 90)).text
+    assert "temperature=none" in redacted(text, [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        ("auth", {"code": "insufficient_quota"}),
+        ("rate_limit", {"code": "rate_limit_exceeded", "type": "server_error"}),
+        ("rate_limit", {"code": "rate_limit_exceeded", "type": "bad_request"}),
+    ],
+)
+def test_the_code_of_an_error_in_a_reply_decides_before_its_type(
+    kind: str, error: dict[str, Any]
+) -> None:
+    assert error_in_body(error).kind == kind
+
+
+def test_what_is_used_of_a_limit_is_no_part_of_a_request() -> None:
+    error = {"message": "Limit 30,000, Used 10, Requested 50,000."}
+    assert http_error(429, {}, body(**error)).kind == "too_long"
+
+
+def test_an_error_as_python_prints_it_is_in_plain_words() -> None:
+    printed = "{'error': {'message': 'busy', 'code': None}}"
+    assert error_in_body({"message": printed}).text.endswith(": busy")

@@ -87,3 +87,83 @@ def test_an_error_of_status_200_has_its_words(body: bytes) -> None:
 def test_a_count_that_is_null_is_read_in_the_other_spelling() -> None:
     counted = {"prompt_tokens": None, "input_tokens": 3, "output_tokens": 4}
     assert usage({"usage": counted}) == Usage(3, 4)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'[{"error": {"message": "busy", "code": 503}}]',
+        b'{"detail": "busy"}',
+        b'{"detail": [{"loc": ["body", "n"], "msg": "busy"}]}',
+        b'{"message": "busy"}',
+    ],
+)
+def test_an_error_of_status_200_has_its_words(body: bytes) -> None:
+    with pytest.raises(CallError, match="busy") as caught:
+        json_object(body)
+    assert caught.value.kind == "server"
+
+
+def test_a_count_that_is_null_is_read_in_the_other_spelling() -> None:
+    counted = {"prompt_tokens": None, "input_tokens": 3, "output_tokens": 4}
+    assert usage({"usage": counted}) == Usage(3, 4)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'[{"error": {"message": "busy", "code": 503}}]',
+        b'{"detail": "busy"}',
+        b'{"detail": [{"loc": ["body", "n"], "msg": "busy"}]}',
+        b'{"message": "busy"}',
+    ],
+)
+def test_an_error_of_status_200_has_its_words(body: bytes) -> None:
+    with pytest.raises(CallError, match="busy") as caught:
+        json_object(body)
+    assert caught.value.kind == "server"
+
+
+def test_a_count_that_is_null_is_read_in_the_other_spelling() -> None:
+    counted = {"prompt_tokens": None, "input_tokens": 3, "output_tokens": 4}
+    assert usage({"usage": counted}) == Usage(3, 4)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'[{"error": {"message": "busy", "code": 503}}]',
+        b'{"detail": "busy"}',
+        b'{"detail": [{"loc": ["body", "n"], "msg": "busy"}]}',
+        b'{"message": "busy"}',
+    ],
+)
+def test_an_error_of_status_200_has_its_words(body: bytes) -> None:
+    with pytest.raises(CallError, match="busy") as caught:
+        json_object(body)
+    assert caught.value.kind == "server"
+
+
+def test_a_count_that_is_null_is_read_in_the_other_spelling() -> None:
+    counted = {"prompt_tokens": None, "input_tokens": 3, "output_tokens": 4}
+    assert usage({"usage": counted}) == Usage(3, 4)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'[{"error": {"message": "busy", "code": 503}}]',
+        b'{"detail": "busy"}',
+        b'{"detail": [{"loc": ["body", "n"], "msg": "busy"}]}',
+        b'{"message": "busy"}',
+    ],
+)
+def test_an_error_of_status_200_has_its_words(body: bytes) -> None:
+    with pytest.raises(CallError, match="busy") as caught:
+        json_object(body)
+    assert caught.value.kind == "server"
+
+
+def test_a_count_that_is_null_is_read_in_the_other_spelling() -> None:
+    counted = {"prompt_tokens": None, "input_tokens": 3, "output_tokens": 4}
+    assert usage({"usage": counted}) == Usage(3, 4)
