@@ -56,6 +56,7 @@ CHOICE_FIELDS = frozenset(
         "message",
         "native_finish_reason",
         "stop_reason",
+        "text",
         "token_ids",
     )
 )

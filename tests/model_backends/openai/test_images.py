@@ -250,35 +250,3 @@ def test_partial_pictures_of_a_stream_are_no_parts() -> None:
 def test_an_unknown_event_with_a_picture_is_a_warning() -> None:
     unknown = {"type": "image_generation.depth", "b64_json": "QUJDREVG" * 12}
     assert "depth" in drawn(unknown, COMPLETED).warnings[0]
-
-
-def test_an_unknown_event_with_a_picture_is_a_warning() -> None:
-    events = stream(
-        {"type": "image_generation.depth", "b64_json": BASE64},
-        {"type": "image_generation.completed", "b64_json": BASE64},
-    )
-    assert "depth" in drawn(events).warnings[0]
-
-
-def test_an_unknown_event_with_a_picture_is_a_warning() -> None:
-    events = stream(
-        {"type": "image_generation.depth", "b64_json": BASE64},
-        {"type": "image_generation.completed", "b64_json": BASE64},
-    )
-    assert "depth" in drawn(events).warnings[0]
-
-
-def test_an_unknown_event_with_a_picture_is_a_warning() -> None:
-    events = stream(
-        {"type": "image_generation.depth", "b64_json": BASE64},
-        {"type": "image_generation.completed", "b64_json": BASE64},
-    )
-    assert "depth" in drawn(events).warnings[0]
-
-
-def test_an_unknown_event_with_a_picture_is_a_warning() -> None:
-    events = stream(
-        {"type": "image_generation.depth", "b64_json": BASE64},
-        {"type": "image_generation.completed", "b64_json": BASE64},
-    )
-    assert "depth" in drawn(events).warnings[0]

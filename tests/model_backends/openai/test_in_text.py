@@ -7,10 +7,6 @@ from tests.support.openai_calls import PNG, data_uri
 
 URI = data_uri(PNG, "image/png")
 LONG_URI = data_uri(PNG + bytes(range(60)), "image/png")
-LONG_URI = data_uri(PNG + bytes(range(60)), "image/png")
-LONG_URI = data_uri(PNG + bytes(range(60)), "image/png")
-LONG_URI = data_uri(PNG + bytes(range(60)), "image/png")
-LONG_URI = data_uri(PNG + bytes(range(60)), "image/png")
 LINK = "https://files.example.com/x.png"
 
 
@@ -105,54 +101,6 @@ def test_a_hostile_text_is_read_in_seconds(text: str) -> None:
     began = time.monotonic()
     list(references(text, links=True))
     assert time.monotonic() - began < 5
-
-
-@pytest.mark.parametrize(
-    "mark_up",
-    [
-        f"<img src={LONG_URI} alt=x>",
-        LONG_URI.replace(",", ", "),
-        LONG_URI.replace(",", ",\n"),
-    ],
-)
-def test_blanks_beside_base64_are_read(mark_up: str) -> None:
-    assert around(f"One: {mark_up} two") == ["One: ", " two"]
-
-
-@pytest.mark.parametrize(
-    "mark_up",
-    [
-        f"<img src={LONG_URI} alt=x>",
-        LONG_URI.replace(",", ", "),
-        LONG_URI.replace(",", ",\n"),
-    ],
-)
-def test_blanks_beside_base64_are_read(mark_up: str) -> None:
-    assert around(f"One: {mark_up} two") == ["One: ", " two"]
-
-
-@pytest.mark.parametrize(
-    "mark_up",
-    [
-        f"<img src={LONG_URI} alt=x>",
-        LONG_URI.replace(",", ", "),
-        LONG_URI.replace(",", ",\n"),
-    ],
-)
-def test_blanks_beside_base64_are_read(mark_up: str) -> None:
-    assert around(f"One: {mark_up} two") == ["One: ", " two"]
-
-
-@pytest.mark.parametrize(
-    "mark_up",
-    [
-        f"<img src={LONG_URI} alt=x>",
-        LONG_URI.replace(",", ", "),
-        LONG_URI.replace(",", ",\n"),
-    ],
-)
-def test_blanks_beside_base64_are_read(mark_up: str) -> None:
-    assert around(f"One: {mark_up} two") == ["One: ", " two"]
 
 
 @pytest.mark.parametrize(
