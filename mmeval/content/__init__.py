@@ -5,9 +5,15 @@ from typing import TYPE_CHECKING
 from mmeval.doors import door
 
 if TYPE_CHECKING:
+    from mmeval.content.embedded import DATA_URI, base64_bytes
     from mmeval.content.encode import png, wav
     from mmeval.content.media import MEDIA_KINDS, Media, kind_for, may_be, path_inside
-    from mmeval.content.media_type import UNKNOWN_MIME, suffix_for
+    from mmeval.content.media_type import (
+        SNIFF_BYTES,
+        UNKNOWN_MIME,
+        sniff_mime,
+        suffix_for,
+    )
     from mmeval.content.parts import (
         PART_KINDS,
         Interleaved,
@@ -27,8 +33,10 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "DATA_URI",
     "MEDIA_KINDS",
     "PART_KINDS",
+    "SNIFF_BYTES",
     "UNKNOWN_MIME",
     "Interleaved",
     "Media",
@@ -37,6 +45,7 @@ __all__ = [
     "SpellingName",
     "Tag",
     "TagKind",
+    "base64_bytes",
     "canonical_label",
     "find",
     "kind_for",
@@ -46,6 +55,7 @@ __all__ = [
     "path_inside",
     "png",
     "render",
+    "sniff_mime",
     "suffix_for",
     "text_part",
     "wav",

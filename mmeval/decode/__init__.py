@@ -25,6 +25,7 @@ from mmeval.decode.av.video import (
     video,
     video_info,
 )
+from mmeval.decode.container_header import whole_wave
 from mmeval.decode.document import (
     TextBox,
     document_start,
@@ -71,5 +72,6 @@ __all__ = [
     "stored_image",
     "video",
     "video_info",
+    "whole_wave",
     "within",
 ]

@@ -25,7 +25,6 @@ from mmeval.model_backends.openai.formats import (
     notes,
 )
 from mmeval.model_backends.openai.images import ImagesEndpoint
-from mmeval.model_backends.openai.links import Links
 from mmeval.model_backends.openai.own_fields import (
     checked_extra_body,
     checked_hosts,
@@ -34,7 +33,8 @@ from mmeval.model_backends.openai.own_fields import (
     read_headers,
 )
 from mmeval.model_backends.openai.parameters import check_options
-from mmeval.model_backends.openai.server_errors import http_error
+from mmeval.model_backends.openai.replies.links import Links
+from mmeval.model_backends.openai.replies.server_errors import http_error
 from mmeval.model_backends.openai.settings import (
     EndpointChoice,
     ImageDetail,

@@ -36,7 +36,7 @@ from mmeval.model_backends.openai.failures import (
     without_secrets,
 )
 from mmeval.model_backends.openai.formats import notes
-from mmeval.model_backends.openai.server_errors import http_error
+from mmeval.model_backends.openai.replies.server_errors import http_error
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.transport import Outgoing, Received
 from mmeval.records import ErrorKind, Request, Response

@@ -6,8 +6,8 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from mmeval import decode
 from mmeval.content import Media, Part, PartKind, png, wav
+from mmeval.decode import audio, image
 from mmeval.errors import ContentError, MissingError, UnknownNameError, UsageError
 from mmeval.model_backends.openai.failures import CallError
 from mmeval.records import Request
@@ -90,8 +90,8 @@ def encoded_anew(kind: PartKind, media: Media) -> Media:
     WAV of 16 bits. Raises CallError where it cannot be decoded."""
     try:
         if kind == "image":
-            return png(decode.image(media))
-        sound = decode.audio(media)
+            return png(image(media))
+        sound = audio(media)
         return wav(sound.samples, sound.rate)
     except (ContentError, ValueError) as error:
         raise CallError("bad_request", str(error)) from None

@@ -18,13 +18,13 @@ from mmeval.model_backends.openai.addresses import (
     Addresses,
     environment_proxy,
 )
-from mmeval.model_backends.openai.events import EVENT_STREAM, has_ended
 from mmeval.model_backends.openai.failures import (
     CallError,
     bad_reply,
     without_secrets,
 )
-from mmeval.model_backends.openai.links import Links, is_named
+from mmeval.model_backends.openai.replies.events import EVENT_STREAM, has_ended
+from mmeval.model_backends.openai.replies.links import Links, is_named
 from mmeval.model_backends.openai.settings import Settings
 
 if TYPE_CHECKING:

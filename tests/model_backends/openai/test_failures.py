@@ -13,7 +13,7 @@ from mmeval.model_backends.openai.failures import (
     failed,
     redacted,
 )
-from mmeval.model_backends.openai.server_errors import (
+from mmeval.model_backends.openai.replies.server_errors import (
     error_in_body,
     http_error,
     retry_after,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mmeval.model_backends.openai.failures import CallError
-from mmeval.model_backends.openai.reply import (
+from mmeval.model_backends.openai.replies.reply import (
     fingerprint,
     json_object,
     served,

@@ -8,10 +8,8 @@ import re
 import wave
 from collections.abc import Sequence
 
-from mmeval import decode
-from mmeval.content import Media, wav
-from mmeval.content.embedded import base64_bytes
-from mmeval.decode.container_header import whole_wave
+from mmeval.content import Media, base64_bytes, wav
+from mmeval.decode import audio, whole_wave
 from mmeval.errors import ContentError, MissingError
 
 ASSUMED_RATE = 24_000
@@ -98,7 +96,7 @@ def _joined_waves(files: Sequence[bytes]) -> bytes | None:
 
 def _joined_sounds(files: Sequence[bytes]) -> bytes | None:
     try:
-        sounds = [decode.audio(Media.from_bytes(data)) for data in files]
+        sounds = [audio(Media.from_bytes(data)) for data in files]
     except (ContentError, MissingError):
         return None
     if len({(sound.rate, sound.samples.shape[1]) for sound in sounds}) != 1:

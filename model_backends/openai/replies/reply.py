@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mmeval.model_backends.openai.failures import bad_reply
-from mmeval.model_backends.openai.server_errors import (
+from mmeval.model_backends.openai.replies.server_errors import (
     error_in_body,
     error_in_list,
     reported,

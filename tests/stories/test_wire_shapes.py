@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from mmeval.errors import UsageError
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.chat import ChatEndpoint
-from mmeval.model_backends.openai.chunks import whole_reply
 from mmeval.model_backends.openai.failures import CallError
+from mmeval.model_backends.openai.replies.chunks import whole_reply
 from mmeval.model_backends.openai.transport import Received
 from mmeval.records import Response
 from tests.support.openai_calls import (

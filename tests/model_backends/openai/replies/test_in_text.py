@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from mmeval.model_backends.openai.in_text import references
+from mmeval.model_backends.openai.replies.in_text import references
 from tests.support.openai_calls import PNG, data_uri
 
 URI = data_uri(PNG, "image/png")
