@@ -19,7 +19,7 @@ _HEAD = (
 )
 _URI = re.compile(rf"(?<![A-Za-z0-9])(?:{_HEAD})+", re.IGNORECASE)
 _BASE64 = re.compile(r"[A-Za-z0-9+/_%-]*={0,2}")
-_BLANK = re.compile(r"[ \t]*(?:\r?\n)?(?=[A-Za-z0-9+/_-]{16})")
+_BLANK = re.compile(r"[ \t]{0,64}(?:\r?\n)?(?=[A-Za-z0-9+/_-]{16})")
 """What some servers write between the comma and the base64."""
 _BROKEN_BASE64 = re.compile(r"[A-Za-z0-9+/_%=\s-]*")
 _WORD = re.compile(r"[^\s\"'<>)]*")
@@ -29,9 +29,9 @@ _BASE64_LINE = re.compile(r"\r?\n([A-Za-z0-9+/_-]+={0,2})(?=\r?\n|$)")
 _LEAST_LINE = 60
 """Base64 that is broken into lines has at least so many characters in each but the
 last."""
-_MARKDOWN = re.compile(r"!?\[[^\[\]]*\]\(\s*(<?)\Z")
+_MARKDOWN = re.compile(r"!?\[[^\[\]]*\]\(\s{0,16}(<?)\Z")
 _MARKDOWN_END = re.compile(
-    r"\s*>?\s*(?:\"[^\"]{0,500}\"|'[^']{0,500}'|\([^()]{0,500}\))?\s*\)"
+    r"\s{0,16}>?\s{0,16}(?:\"[^\"]{0,500}\"|'[^']{0,500}'|\([^()]{0,500}\))?\s{0,16}\)"
 )
 _TAG = re.compile(
     r"<(img|image|audio|video|source|embed)\b[^<>]*?\bsrc\s*=\s*([\"']?)\Z",

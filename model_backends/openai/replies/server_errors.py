@@ -48,7 +48,7 @@ _LIMIT = re.compile(
 )
 _TOO_LARGE = re.compile(r"request too large", re.IGNORECASE)
 _TRY_AGAIN = re.compile(r"try again in ((?:[\d.]+\s*(?:ms|h|m|s)\s*)+)", re.IGNORECASE)
-_DURATION = re.compile(r"([\d.]+)\s*(ms|h|m|s)")
+_DURATION = re.compile(r"([\d.]{1,20})\s{0,8}(ms|h|m|s)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _STATUS = re.compile(r"[45]\d\d")
 _STATUS_OF_CODE: Mapping[str, int] = {
