@@ -95,7 +95,9 @@ def simulate(cell: Cell, simulations: int) -> Count:
             # as the gates --fail_unless_within and --fail_if_worse ask
             not_worse = found.doubt_of_unseen(-cell.margin, above=False)
             count.passed += not_worse < LEVEL / 2
-            count.failed += found.doubt(-cell.margin, above=True) < LEVEL / 2
+            is_beyond = found.difference < -cell.margin
+            p = found.p_beyond(-cell.margin, above=True)
+            count.failed += is_beyond and p < LEVEL
     return count
 
 

@@ -237,7 +237,7 @@ def _p_of_worse(test: Paired | None, margin: float, is_higher_better: bool) -> f
         return 1.0
     limit = -margin if is_higher_better else margin
     is_beyond = test.difference < limit if is_higher_better else test.difference > limit
-    return test.p_of(limit) if is_beyond else 1.0
+    return test.p_beyond(limit, above=is_higher_better) if is_beyond else 1.0
 
 
 def _p_at_worst(number: Number, margin: float) -> float:

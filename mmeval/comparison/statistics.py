@@ -106,6 +106,15 @@ class Paired:
         interval leaves it out. 1 where nothing is known."""
         return 1.0 if self.evidence is None else two_sided(self.evidence, limit)
 
+    def p_beyond(self, limit: float, *, above: bool) -> float:
+        """The p by which a gate fails a difference beyond ``limit``, where the true one
+        may be ``above`` it. It is that of the interval; of right or wrong scores also
+        that of the exact tail, as the normal one is too sure of rare losses."""
+        p = self.p_of(limit)
+        if self.method == "score" and limit:
+            p = max(p, 2 * self.doubt(limit, above=above))
+        return min(1.0, p)
+
     def doubt(self, limit: float, *, above: bool) -> float:
         """The one-sided p against a true difference of ``limit`` or beyond it on that
         side. Small: the true difference is not ``above`` the limit (or not below
