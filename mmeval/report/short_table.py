@@ -133,13 +133,10 @@ class _Line(NamedTuple):
             if before is not None and before.metric == row.metric
             else f", {row.metric}"
         )
-        interval = "-"
-        if result.interval is not None:
-            interval = " to ".join(map(number_text, result.interval))
         cells = [
             f"{row.alias}{metric}",
             number_text(result.value),
-            interval,
+            _interval_text(result),
             f"{result.scored:,}/{result.n:,}",
         ]
         other = baseline and baseline.values.get(Key.of(result))
@@ -148,6 +145,19 @@ class _Line(NamedTuple):
         return cls(
             tuple(cells), min(row.depth, 3), verdict(result, other) if other else ""
         )
+
+
+def _interval_text(result: Result) -> str:
+    """The interval, or in its place a reason why there is none that fits there."""
+    if result.interval is not None:
+        return " to ".join(map(number_text, result.interval))
+    if result.value is not None and _fits_the_cell(result.no_interval):
+        return result.no_interval
+    return "-"
+
+
+def _fits_the_cell(reason: str) -> bool:
+    return 0 < len(reason) <= len("0.000 to 1.000")
 
 
 def _table(
@@ -296,13 +306,17 @@ def _about_all(
 
 
 def _without_interval(shown: Sequence[NumberRow]) -> Iterator[str]:
-    """Why some of the numbers have no interval, each reason once."""
+    """Why some of the numbers have no interval, each reason that the table has no room
+    for once."""
     names: dict[str, list[str]] = {}
     for row in shown:
         (result,) = row.results
         assert result is not None
-        if result.value is not None and result.interval is None and result.no_interval:
-            names.setdefault(result.no_interval, []).append(row.alias)
+        reason = result.no_interval
+        if result.value is None or result.interval is not None or not reason:
+            continue
+        if not _fits_the_cell(reason):
+            names.setdefault(reason, []).append(row.alias)
     for reason, own in names.items():
         yield f"No interval of {_named(own)}: {printable(reason, limit=200)}."
 

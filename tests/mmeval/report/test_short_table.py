@@ -111,9 +111,15 @@ def test_the_interval_shown_covers_trials_that_were_lost() -> None:
 
 
 def test_each_reason_for_no_interval_is_one_sentence() -> None:
-    alone = [result(name, 0.5, no_interval="one cluster") for name in "ab"]
+    reason = "too few clusters for the interval of a median"
+    alone = [result(name, 0.5, no_interval=reason) for name in "ab"]
     (*_, line) = shown(*alone, width=200)
-    assert line == "No interval of a, b: one cluster."
+    assert line == f"No interval of a, b: {reason}."
+
+
+def test_a_short_reason_for_no_interval_stands_in_its_place() -> None:
+    lines = shown(result("a", 0.5, no_interval="one cluster"), width=200)
+    assert cells(lines[-1])[2] == "one cluster"
 
 
 def test_answers_that_name_no_option_are_counted_below_the_table() -> None:
