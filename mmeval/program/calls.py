@@ -104,6 +104,10 @@ class Reply:
             )
         return self.response.output
 
+    def as_message(self) -> Message:
+        """The answer as a message of a later request. Raises CallFailed without one."""
+        return Message("assistant", self.require(), self.response.turn)
+
     def problem(self) -> str:
         """Why it cannot be used; empty if it can. Raises CallFailed for an error that
         another try may not meet."""

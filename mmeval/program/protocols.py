@@ -67,7 +67,7 @@ def text_then_media(
     text = first.require()
     kinds = [kind for kind in ask.wants if kind not in ("text", "code")]
     asked = [
-        (*ask.messages, Message("assistant", text), user(instruction.format(kind=kind)))
+        (*ask.messages, first.as_message(), user(instruction.format(kind=kind)))
         for kind in kinds
     ]
     replies = yield from ask_all(
@@ -93,7 +93,7 @@ def episode(ask: Ask, *, answer: str = "all") -> Program[Interleaved]:
             continue
         reply = yield from ask_one(ask.call(tuple(history)))
         answers.append(reply.require())
-        history.append(Message("assistant", answers[-1]))
+        history.append(reply.as_message())
     return answers[-1] if answer == "last" else join(answers)
 
 

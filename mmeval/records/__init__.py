@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mmeval.records.sample import Message, Sample, message, user
     from mmeval.records.score import CAUSES, NO_OPTION, Cause, Result, Score
     from mmeval.records.trial import Exchange, Trial
+    from mmeval.records.turn import Turn
 
 __all__ = [
     "CAUSES",
@@ -42,6 +43,7 @@ __all__ = [
     "Trace",
     "TraceStep",
     "Trial",
+    "Turn",
     "Usage",
     "answered",
     "content_digest",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, Part, PartKind
+from mmeval.records.turn import Turn
 
 ErrorKind = Literal[
     "rate_limit",
@@ -189,7 +191,8 @@ class Response:
     ``latency`` is in seconds; ``served`` is the model that the server reports,
     ``fingerprint`` its name for the state of its software. ``left_out`` are the kinds
     of part that an answer made elsewhere was not asked for. The answer of an agent has
-    a ``trace``, and its usage and latency are the sums of its steps.
+    a ``trace``, and its usage and latency are the sums of its steps. ``turn`` is what
+    the server wants back in a later request; answers are not compared by it.
     """
 
     output: Interleaved | None = None
@@ -202,6 +205,7 @@ class Response:
     fingerprint: str = ""
     left_out: tuple[PartKind, ...] = ()
     trace: Trace | None = None
+    turn: Turn | None = field(default=None, compare=False)
 
     @classmethod
     def failed(
@@ -231,6 +235,24 @@ class Response:
     def evidence(self) -> Mapping[str, Any]:
         """What an agent reports of its answer."""
         return {} if self.trace is None else self.trace.evidence
+
+    def media(self) -> list[Media]:
+        """All that a store has to keep with the answer, in order."""
+        media = [] if self.output is None else list(self.output.media())
+        return media if self.turn is None else [*media, self.turn.items]
+
+    def with_media(self, kept: Callable[[Media], Media]) -> Response:
+        """The same answer with each of its media in another place."""
+        output, turn = self.output, self.turn
+        if output is not None:
+            parts = (
+                part if part.media is None else replace(part, media=kept(part.media))
+                for part in output.parts
+            )
+            output = Interleaved(tuple(parts))
+        if turn is not None:
+            turn = replace(turn, items=kept(turn.items))
+        return replace(self, output=output, turn=turn)
 
     def as_refused(self) -> Response:
         """The refused answer without parts that an error of the kind ``refused`` is."""
@@ -267,6 +289,8 @@ class Response:
             row["left_out"] = list(self.left_out)
         if self.trace is not None:
             row["trace"] = self.trace.to_json()
+        if self.turn is not None:
+            row["turn"] = self.turn.to_json()
         return row
 
     @classmethod
@@ -285,6 +309,7 @@ class Response:
             fingerprint=row.get("fingerprint", ""),
             left_out=tuple(row.get("left_out", ())),
             trace=Trace.from_json(row["trace"]) if "trace" in row else None,
+            turn=Turn.from_json(row["turn"], media_root) if "turn" in row else None,
         )
 
 

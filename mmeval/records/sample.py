@@ -11,14 +11,19 @@ from typing import Any, Literal
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, Part, media_part, text_part
 from mmeval.records.digests import line_digest
+from mmeval.records.turn import Turn
 
 MessageRole = Literal["system", "user", "assistant"]
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
+    """What one side says. ``turn`` is an earlier answer as its server wrote it: it is
+    given back to the server, and messages are not compared by it."""
+
     role: MessageRole
     content: Interleaved
+    turn: Turn | None = field(default=None, compare=False, repr=False)
 
     def to_json(self) -> dict[str, Any]:
         return {"role": self.role, "content": self.content.to_json()}

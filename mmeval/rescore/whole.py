@@ -207,6 +207,7 @@ class _StoredTask:
         ]
         outputs = [answer.get("output", ()) for answer in answers]
         outputs.append(row.get("output", ()))
+        outputs += [[answer["turn"]] for answer in answers if "turn" in answer]
         has_media = all(self._has_media(part) for output in outputs for part in output)
         return _Stored(
             row["d"],

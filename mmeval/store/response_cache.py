@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved
 from mmeval.errors import CorruptMediaError, MissingDataError, StorageError
 from mmeval.records.digests import digest
 from mmeval.records.response import Response
 from mmeval.store.media_store import MediaStore
+from mmeval.store.segment import portable
 from mmeval.system.json_lines import sealed, to_line, unsealed
 
 
@@ -61,19 +60,16 @@ class ResponseCache:
         if row is None:
             return None
         try:
-            return _loaded(Response.from_json(unsealed(row[0]), self._media.root))
+            kept = Response.from_json(unsealed(row[0]), self._media.root)
+            return kept.with_media(_loaded)
         except (CorruptMediaError, MissingDataError, ValueError):
             return None
 
     def put(self, key: str, response: Response) -> None:
         if response.output is None:
             return
-        for medium in response.output.media():
-            self._media.put(medium)
-        row = response.to_json()
-        for part in row["output"]:
-            if "media" in part:
-                part["media"].pop("path", None)
+        kept = response.with_media(self._media.put)
+        row = portable(kept, self._media.root)
         try:
             with self._db:
                 self._db.execute(
@@ -89,12 +85,5 @@ class ResponseCache:
         self._db.close()
 
 
-def _loaded(response: Response) -> Response:
-    parts = (response.output or Interleaved()).parts
-    loaded = tuple(
-        p
-        if p.media is None
-        else replace(p, media=Media.from_bytes(p.media.read(), p.media.name))
-        for p in parts
-    )
-    return replace(response, output=Interleaved(loaded))
+def _loaded(medium: Media) -> Media:
+    return Media.from_bytes(medium.read(), medium.name)

@@ -13,13 +13,11 @@ import secrets
 import socket
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved
 from mmeval.errors import StorageError
 from mmeval.records.response import Response
 from mmeval.store.media_store import MediaStore
@@ -66,7 +64,7 @@ class Segment:
         unsaved = self._unsaved_media(response, in_place=in_place)
         receipt = self._write_receipt(head, response, unsaved) if unsaved else None
         if receipt is not None:
-            response = self._store_media(response)
+            response = response.with_media(self.media.put)
         line = to_line(portable(response, self.media.root))
         at, offset = self.write_line(head, line, failed=response.error is not None)
         if receipt is not None:
@@ -127,19 +125,10 @@ class Segment:
                 "--output_path"
             ) from None
 
-    def _store_media(self, response: Response) -> Response:
-        parts = (response.output or Interleaved()).parts
-        stored = tuple(
-            p if p.media is None else replace(p, media=self.media.put(p.media))
-            for p in parts
-        )
-        return replace(response, output=Interleaved(stored))
-
     def _unsaved_media(self, response: Response, *, in_place: bool) -> list[Media]:
-        media = response.output.media() if response.output is not None else ()
         return [
             m
-            for m in media
+            for m in response.media()
             if m.path is None
             or not (in_place or m.path.is_relative_to(self.media.root))
         ]
@@ -185,8 +174,9 @@ def portable(response: Response, store: Path) -> dict[str, Any]:
     """A response with stored media named by content alone, so the folder can be
     moved."""
     row = response.to_json()
-    if "output" in row:
-        forget_store(row["output"], store)
+    forget_store(row.get("output", ()), store)
+    if "turn" in row:
+        forget_store([row["turn"]], store)
     return row
 
 

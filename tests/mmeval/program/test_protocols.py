@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, Part, PartKind
 from mmeval.program.calls import Call, CallFailed, Program, Reply, Role
 from mmeval.program.protocols import (
@@ -17,6 +18,7 @@ from mmeval.program.protocols import (
 from mmeval.records.request import GenerationParams
 from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.sample import Message, message, user
+from mmeval.records.turn import Turn
 from tests.support.toy import picture, reply, sample
 
 PARAMS = GenerationParams(temperature=0.5)
@@ -139,6 +141,7 @@ def test_text_then_media_keeps_hidden_reasoning_hidden() -> None:
     )
 
 
+MIXED: tuple[PartKind, ...] = ("text", "image")
 TURNS = (message("system", "be brief"), user("one"), user("two"))
 
 
@@ -157,6 +160,23 @@ def test_an_episode_asks_each_turn_after_the_earlier_ones_and_their_answers() ->
         fed(episode(ask(*TURNS), answer="last"), reply("first"), reply("second"))[0].raw
         == "second"
     )
+
+
+@pytest.mark.parametrize(
+    ("program", "wanted"),
+    [(episode(ask(*TURNS)), ("text",)), (text_then_media(ask(wants=MIXED)), MIXED)],
+    ids=["episode", "text_then_media"],
+)
+def test_an_earlier_answer_is_shown_as_its_server_wrote_it(
+    program: Program[Any], wanted: Sequence[PartKind]
+) -> None:
+    turn = Turn("wire", Media.from_bytes(b"[]"))
+    first = replace(reply("first"), turn=turn)
+    later = reply("second") if wanted == ("text",) else [reply("", picture())]
+    _, steps = fed(program, first, later)
+    assert [m.turn for m in steps[1][0].request.messages if m.role == "assistant"] == [
+        turn
+    ]
 
 
 def test_an_answer_given_in_the_prompt_is_no_turn() -> None:
