@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import importlib.metadata
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from mmeval.backend import Capabilities
-from mmeval.errors import MmevalError, UsageError
+from mmeval.errors import UsageError
 from mmeval.model_backends.openai.batches import ChatBatches
 from mmeval.model_backends.openai.chat import ChatEndpoint
-from mmeval.model_backends.openai.failures import CallError, failed
-from mmeval.model_backends.openai.formats import (
-    DEFAULT_PICTURES,
-    DEFAULT_SOUNDS,
-    PICTURES,
-    SOUNDS,
-    Formats,
-    checked_formats,
-    notes,
-)
 from mmeval.model_backends.openai.images import ImagesEndpoint
-from mmeval.model_backends.openai.own_fields import (
-    checked_extra_body,
-    checked_hosts,
-    checked_key_header,
-    checked_query,
-    read_headers,
-)
 from mmeval.model_backends.openai.parameters import check_options
-from mmeval.model_backends.openai.replies.links import Links
-from mmeval.model_backends.openai.replies.server_errors import http_error
 from mmeval.model_backends.openai.settings import (
     EndpointChoice,
     ImageDetail,
@@ -43,36 +20,43 @@ from mmeval.model_backends.openai.settings import (
     ResponseFormat,
     Settings,
     capabilities_of,
-    checked_base_url,
-    checked_choice,
-    checked_positive,
-    checked_replicas,
-    read_api_key,
+    openai_replicas,
+    openai_url,
 )
 from mmeval.model_backends.openai.speech import SoundsEndpoint, SpeechEndpoint
-from mmeval.model_backends.openai.transport import Outgoing, Received, Transport
-from mmeval.records import Request, Response
+from mmeval.model_backends.wire.backend import Endpoint, WireBackend
+from mmeval.model_backends.wire.connection import (
+    checked_choice,
+    checked_header_word,
+    checked_positive,
+    read_api_key,
+)
+from mmeval.model_backends.wire.failures import CallError
+from mmeval.model_backends.wire.formats import (
+    DEFAULT_PICTURES,
+    DEFAULT_SOUNDS,
+    PICTURES,
+    SOUNDS,
+    Formats,
+    checked_formats,
+    notes,
+)
+from mmeval.model_backends.wire.own_fields import (
+    checked_extra_body,
+    checked_hosts,
+    checked_key_header,
+    checked_query,
+    read_headers,
+)
+from mmeval.model_backends.wire.transport import Outgoing
+from mmeval.records import Request
 
-OFFLOAD_BYTES = 2**21
-"""Media and replies above this size (a few milliseconds of work) are encoded and
-decoded in a thread."""
-NOTICE_SECONDS = 60.0
-"""A call that has waited for so long says so, once."""
 _ANTHROPIC = "api.anthropic.com"
 
 log = logging.getLogger(__name__)
 
 
-class Endpoint(Protocol):
-    """An endpoint: encodes a request, decodes a reply. Both raise CallError."""
-
-    def encode(self, request: Request) -> Outgoing: ...
-    def decode(
-        self, received: Received, request: Request, links: Links | None = None
-    ) -> Response: ...
-
-
-class OpenAIBackend:
+class OpenAIBackend(WireBackend):
     """A model behind a server with the OpenAI interface.
 
     :param model: the model's name at the server.
@@ -175,7 +159,7 @@ class OpenAIBackend:
                 f"batch=true takes chat requests alone, not endpoint={endpoint}",
                 name="batch",
             )
-        address, others = checked_base_url(str(base_url)), checked_replicas(replicas)
+        address, others = openai_url(str(base_url)), openai_replicas(replicas)
         if batch and others:
             raise UsageError(
                 "batch=true asks one server: leave replicas out", name="replicas"
@@ -204,9 +188,11 @@ class OpenAIBackend:
             response_format=response_format
             and checked_choice("response_format", response_format, ResponseFormat),
             max_reply_bytes=int(checked_positive("max_reply_bytes", max_reply_bytes)),
-            organization=_header_word("organization", organization),
-            project=_header_word("project", project),
-            api_key=read_api_key(str(api_key_file), (address, *others))
+            organization=checked_header_word("organization", organization),
+            project=checked_header_word("project", project),
+            api_key=read_api_key(
+                str(api_key_file), (address, *others), ("OPENAI_API_KEY",)
+            )
             if self.takes_key
             else "",
             stream=bool(stream),
@@ -226,15 +212,11 @@ class OpenAIBackend:
                 "leaves it out",
                 _ANTHROPIC,
             )
-        self._transport = Transport(self._settings)
+        super().__init__(self._settings)
         self._chat = ChatEndpoint(self._settings)
         self._images = ImagesEndpoint(self._settings)
         self._speech = SpeechEndpoint(self._settings)
         self._sounds = SoundsEndpoint(self._settings)
-        self._calls: dict[object, float] = {}
-        """When each call under way began, the oldest first."""
-        self._watch: asyncio.TimerHandle | None = None
-        self._has_waited = False
         self.batches: ChatBatches | None = None
         """How requests are asked in batches (see ``mmeval.backend.contract.Batched``),
         where that is wanted."""
@@ -251,98 +233,6 @@ class OpenAIBackend:
     @property
     def identity(self) -> Mapping[str, Any]:
         return self._settings.identity()
-
-    @property
-    def provenance(self) -> Mapping[str, Any]:
-        replicas = (
-            {"replicas": list(self._settings.replicas)}
-            if self._settings.replicas
-            else {}
-        )
-        return {
-            "host": self._settings.host,
-            **replicas,
-            "aiohttp": importlib.metadata.version("aiohttp"),
-        }
-
-    async def generate(self, request: Request) -> Response:
-        """The server's answer; the caller decides by an error's kind whether to
-        repeat."""
-        latency = 0.0
-        call = object()
-        self._begin(call)
-        try:
-            endpoint = self._endpoint(request)
-            outgoing = (
-                await asyncio.to_thread(self._encode, request)
-                if _is_large(request)
-                else self._encode(request)
-            )
-            received = await self._transport.post(outgoing, request.key)
-            latency = received.latency
-            try:
-                if not 200 <= received.status < 300:
-                    keyed = bool(self._settings.api_key)
-                    raise http_error(
-                        received.status, received.headers, received.body, keyed=keyed
-                    )
-                response = await self._read(endpoint, received, request)
-            finally:
-                self._transport.release(received)
-            if outgoing.notes:
-                warnings = (*outgoing.notes, *response.warnings)
-                response = replace(response, warnings=warnings)
-            return response
-        except MmevalError as error:
-            return failed(error, self._settings.secrets, latency)
-        finally:
-            del self._calls[call]
-
-    async def _read(
-        self, endpoint: Endpoint, received: Received, request: Request
-    ) -> Response:
-        """The answer in a reply, read again with the links that it needs."""
-        hosts = self._settings.fetch_links
-        if not hosts:
-            return await _decoded(endpoint, received, request)
-        links = Links(hosts, self._transport.base_url)
-        response = await _decoded(endpoint, received, request, links)
-        if not links.wanted:
-            return response
-        await self._transport.fetch(links)
-        return await _decoded(endpoint, received, request, links)
-
-    def _begin(self, call: object) -> None:
-        """Note a call under way. One timer looks after all: a timer for each would cost
-        more than what is left of a small call."""
-        loop = asyncio.get_running_loop()
-        self._calls[call] = loop.time()
-        if self._watch is None and not self._has_waited:
-            self._watch = loop.call_later(NOTICE_SECONDS, self._look)
-
-    def _look(self) -> None:
-        """Say once that a call takes long, and until when it may."""
-        self._watch = None
-        if not self._calls or self._has_waited:
-            return
-        loop = asyncio.get_running_loop()
-        due = next(iter(self._calls.values())) + NOTICE_SECONDS
-        if loop.time() < due:
-            self._watch = loop.call_at(due, self._look)
-            return
-        self._has_waited = True
-        log.warning(
-            "a call has waited %.0f s for %s; it may take %g s (timeout)",
-            NOTICE_SECONDS,
-            self._settings.address,
-            self._settings.timeout,
-        )
-
-    async def close(self) -> None:
-        if self._watch is not None:
-            self._watch.cancel()
-            self._watch = None
-        await self._transport.close()
 
     def _endpoint(self, request: Request) -> Endpoint:
         choice = self._settings.endpoint
@@ -375,36 +265,3 @@ class OpenAIBackend:
             f"OpenAIBackend(model={self._settings.model!r}, "
             f"base_url={self._settings.base_url!r})"
         )
-
-
-async def _decoded(
-    endpoint: Endpoint,
-    received: Received,
-    request: Request,
-    links: Links | None = None,
-) -> Response:
-    if len(received.body) <= OFFLOAD_BYTES:
-        return endpoint.decode(received, request, links)
-    decoding = asyncio.ensure_future(
-        asyncio.to_thread(endpoint.decode, received, request, links)
-    )
-    # by a run that is left: what has arrived is kept
-    with contextlib.suppress(asyncio.CancelledError):
-        return await asyncio.shield(decoding)
-    return await decoding
-
-
-def _is_large(request: Request) -> bool:
-    size = 0
-    for message in request.messages:
-        for part in message.content.parts:
-            if part.media is not None:
-                size += part.media.size
-    return size > OFFLOAD_BYTES
-
-
-def _header_word(argument: str, value: str) -> str:
-    text = str(value)
-    if not all("!" <= char <= "~" for char in text):
-        raise UsageError(f"{argument}={text!r} must be one word of plain ASCII")
-    return text

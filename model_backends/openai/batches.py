@@ -28,17 +28,17 @@ from mmeval.errors import (
     MmevalError,
     StorageError,
 )
-from mmeval.model_backends.openai.failures import (
+from mmeval.model_backends.openai.settings import Settings
+from mmeval.model_backends.wire.failures import (
     CallError,
     bad_reply,
     failed,
     redacted,
     without_secrets,
 )
-from mmeval.model_backends.openai.formats import notes
-from mmeval.model_backends.openai.replies.server_errors import http_error
-from mmeval.model_backends.openai.settings import Settings
-from mmeval.model_backends.openai.transport import Outgoing, Received
+from mmeval.model_backends.wire.formats import notes
+from mmeval.model_backends.wire.replies.server_errors import http_error
+from mmeval.model_backends.wire.transport import Outgoing, Received
 from mmeval.records import ErrorKind, Request, Response
 from mmeval.system import from_line, need, to_line, write_atomic
 

@@ -8,27 +8,27 @@ from typing import Any
 
 from mmeval.content import PartKind
 from mmeval.model_backends.openai import parameters
-from mmeval.model_backends.openai.failures import CallError, bad_reply
-from mmeval.model_backends.openai.messages import encode_messages
-from mmeval.model_backends.openai.own_fields import merged
-from mmeval.model_backends.openai.replies.answer import AnswerReader
-from mmeval.model_backends.openai.replies.chunks import (
+from mmeval.model_backends.openai.chunks import (
     CHOICE_FIELDS,
     UNREAD,
     whole_reply,
 )
-from mmeval.model_backends.openai.replies.events import is_stream
-from mmeval.model_backends.openai.replies.links import Links
-from mmeval.model_backends.openai.replies.reply import (
+from mmeval.model_backends.openai.messages import encode_messages
+from mmeval.model_backends.openai.settings import Settings
+from mmeval.model_backends.wire.failures import CallError, bad_reply
+from mmeval.model_backends.wire.own_fields import merged
+from mmeval.model_backends.wire.replies.answer import AnswerReader
+from mmeval.model_backends.wire.replies.events import is_stream
+from mmeval.model_backends.wire.replies.links import Links
+from mmeval.model_backends.wire.replies.reply import (
     fingerprint,
     json_object,
     served,
     usage,
 )
-from mmeval.model_backends.openai.replies.samples import SAMPLES_TYPE
-from mmeval.model_backends.openai.replies.server_errors import error_in_body
-from mmeval.model_backends.openai.settings import Settings
-from mmeval.model_backends.openai.transport import Outgoing, Received
+from mmeval.model_backends.wire.replies.samples import SAMPLES_TYPE
+from mmeval.model_backends.wire.replies.server_errors import error_in_body
+from mmeval.model_backends.wire.transport import Outgoing, Received
 from mmeval.records import FinishReason, GenerationParams, Request, Response
 
 PATH = "chat/completions"

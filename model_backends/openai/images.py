@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 
 from mmeval.content import Media, Part, suffix_for
 from mmeval.model_backends.openai import parameters
-from mmeval.model_backends.openai.failures import CallError, bad_reply
-from mmeval.model_backends.openai.formats import encoded_anew
 from mmeval.model_backends.openai.messages import data_uri, words
-from mmeval.model_backends.openai.own_fields import form_fields, merged
-from mmeval.model_backends.openai.replies.answer import AnswerReader
-from mmeval.model_backends.openai.replies.events import DONE, events, is_stream
-from mmeval.model_backends.openai.replies.links import Links
-from mmeval.model_backends.openai.replies.reply import json_object, served, usage
-from mmeval.model_backends.openai.replies.server_errors import error_in_body, reported
 from mmeval.model_backends.openai.settings import Settings
-from mmeval.model_backends.openai.transport import Outgoing, Received
+from mmeval.model_backends.wire.failures import CallError, bad_reply
+from mmeval.model_backends.wire.formats import encoded_anew
+from mmeval.model_backends.wire.own_fields import form_fields, merged
+from mmeval.model_backends.wire.replies.answer import AnswerReader
+from mmeval.model_backends.wire.replies.events import DONE, events, is_stream
+from mmeval.model_backends.wire.replies.links import Links
+from mmeval.model_backends.wire.replies.reply import json_object, served, usage
+from mmeval.model_backends.wire.replies.server_errors import error_in_body, reported
+from mmeval.model_backends.wire.transport import Outgoing, Received
 from mmeval.records import Request, Response
 
 GENERATIONS = "images/generations"

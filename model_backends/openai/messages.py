@@ -14,9 +14,9 @@ from dataclasses import replace
 
 from mmeval.content import Interleaved, Media, Part, PartKind, suffix_for, text_part
 from mmeval.errors import ContentError
-from mmeval.model_backends.openai.failures import CallError
-from mmeval.model_backends.openai.formats import Formats, encoded_anew
-from mmeval.model_backends.openai.recent import Recent
+from mmeval.model_backends.wire.failures import CallError
+from mmeval.model_backends.wire.formats import Formats, encoded_anew
+from mmeval.model_backends.wire.recent import Recent
 from mmeval.records import Message
 
 _RECENT = Recent()

@@ -6,8 +6,8 @@ from collections.abc import Collection
 from typing import Any
 
 from mmeval.errors import did_you_mean
-from mmeval.model_backends.openai.failures import CallError
 from mmeval.model_backends.openai.settings import OPTIONS, Settings
+from mmeval.model_backends.wire.failures import CallError
 from mmeval.records import GenerationParams
 
 AUDIO_FORMATS = ("wav", "mp3", "flac", "opus", "aac", "pcm", "pcm16")

@@ -8,21 +8,21 @@ from typing import Any
 
 from mmeval.content import SNIFF_BYTES, Media, sniff_mime
 from mmeval.model_backends.openai import parameters
-from mmeval.model_backends.openai.failures import CallError, bad_reply
 from mmeval.model_backends.openai.messages import words
-from mmeval.model_backends.openai.own_fields import merged
-from mmeval.model_backends.openai.replies.answer import AnswerReader
-from mmeval.model_backends.openai.replies.events import DONE, events, is_stream
-from mmeval.model_backends.openai.replies.links import Links
-from mmeval.model_backends.openai.replies.reply import json_object, usage
-from mmeval.model_backends.openai.replies.samples import (
+from mmeval.model_backends.openai.settings import Settings
+from mmeval.model_backends.wire.failures import CallError, bad_reply
+from mmeval.model_backends.wire.own_fields import merged
+from mmeval.model_backends.wire.replies.answer import AnswerReader
+from mmeval.model_backends.wire.replies.events import DONE, events, is_stream
+from mmeval.model_backends.wire.replies.links import Links
+from mmeval.model_backends.wire.replies.reply import json_object, usage
+from mmeval.model_backends.wire.replies.samples import (
     SAMPLES_TYPE,
     is_samples_type,
     joined_base64,
 )
-from mmeval.model_backends.openai.replies.server_errors import error_in_body, reported
-from mmeval.model_backends.openai.settings import Settings
-from mmeval.model_backends.openai.transport import Outgoing, Received
+from mmeval.model_backends.wire.replies.server_errors import error_in_body, reported
+from mmeval.model_backends.wire.transport import Outgoing, Received
 from mmeval.records import Request, Response
 
 SPEECH = "audio/speech"

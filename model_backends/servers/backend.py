@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 from mmeval.errors import MissingDataError
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles
 from mmeval.model_backends.openai import OpenAIBackend
-from mmeval.model_backends.openai.formats import DEFAULT_PICTURES, DEFAULT_SOUNDS
 from mmeval.model_backends.openai.settings import (
     EndpointChoice,
     ImageDetail,
@@ -29,6 +28,7 @@ from mmeval.model_backends.servers.programs import (
 )
 from mmeval.model_backends.servers.server import Server
 from mmeval.model_backends.servers.upkeep import Upkeep
+from mmeval.model_backends.wire.formats import DEFAULT_PICTURES, DEFAULT_SOUNDS
 from mmeval.records import Request, Response
 from mmeval.system import AboveZero, OneOrMore, Share, ZeroOrMore
 

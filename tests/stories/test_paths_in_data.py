@@ -11,7 +11,7 @@ import pytest
 from mmeval.dataset.contract import Dataset, DataSource
 from mmeval.dataset.loaders import interleaved
 from mmeval.errors import MmevalError
-from mmeval.model_backends.openai.replies.answer import AnswerReader
+from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.task.build import build
 from mmeval.task.data import bundled_folder
 from mmeval.task.file import parse_task

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from mmeval.errors import UsageError
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.chat import ChatEndpoint
-from mmeval.model_backends.openai.failures import CallError
-from mmeval.model_backends.openai.replies.chunks import whole_reply
-from mmeval.model_backends.openai.transport import Received
+from mmeval.model_backends.openai.chunks import whole_reply
+from mmeval.model_backends.wire.failures import CallError
+from mmeval.model_backends.wire.transport import Received
 from mmeval.records import Response
 from tests.support.openai_calls import (
     PNG,
@@ -178,7 +178,7 @@ def test_a_refused_field_comes_with_the_way_out(message: str, way_out: str) -> N
 def test_a_call_that_waits_says_so_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("mmeval.model_backends.openai.backend.NOTICE_SECONDS", 0.0)
+    monkeypatch.setattr("mmeval.model_backends.wire.backend.NOTICE_SECONDS", 0.0)
     with WireServer(Exchange(CHAT, [OAK])) as server:
         generate_all(server.url, [request("q"), request("r")])
     waits = [record for record in caplog.records if "has waited" in record.message]
@@ -335,7 +335,7 @@ def test_a_stream_in_any_pieces_is_read(size: int) -> None:
 
 
 def test_a_silent_stream_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmeval.model_backends.openai.transport.SILENCE_SECONDS", 0.2)
+    monkeypatch.setattr("mmeval.model_backends.wire.transport.SILENCE_SECONDS", 0.2)
     half = stream(delta(content="oa"), delta("stop"))
     held = Reply(
         half.body[:40],

@@ -10,8 +10,8 @@ from mmeval.broker.broker import Scope
 from mmeval.content.media import Media
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
 from mmeval.model_backends.openai import OpenAIBackend
-from mmeval.model_backends.openai.backend import OFFLOAD_BYTES
 from mmeval.model_backends.openai.chat import ChatEndpoint
+from mmeval.model_backends.wire.backend import OFFLOAD_BYTES
 from mmeval.program.calls import MODEL, Call, ask_one
 from mmeval.records.response import Response
 from tests.support.cli import wait_for

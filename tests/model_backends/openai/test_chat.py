@@ -6,8 +6,8 @@ import pytest
 from mmeval.content import Media
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.chat import ChatEndpoint
-from mmeval.model_backends.openai.failures import CallError
-from mmeval.model_backends.openai.transport import Received
+from mmeval.model_backends.wire.failures import CallError
+from mmeval.model_backends.wire.transport import Received
 from mmeval.records import Request, Response, Usage
 from tests.support.openai_calls import PNG, WAV, data_uri, medium, request
 

@@ -2,7 +2,6 @@ from typing import Any
 
 import pytest
 
-from mmeval.model_backends.openai.failures import CallError
 from mmeval.model_backends.openai.parameters import (
     AUDIO_FORMATS,
     audio_format,
@@ -11,6 +10,7 @@ from mmeval.model_backends.openai.parameters import (
     unsent,
     voice,
 )
+from mmeval.model_backends.wire.failures import CallError
 from mmeval.records.request import GenerationParams
 
 

@@ -7,19 +7,23 @@ from mmeval.model_backends.openai.settings import (
     OFFICIAL_URL,
     EndpointChoice,
     capabilities_of,
-    checked_base_url,
+    openai_url,
+)
+from mmeval.model_backends.wire.connection import (
     checked_positive,
     is_local,
     read_api_key,
 )
 
+KEY = ("OPENAI_API_KEY",)
+
 
 def test_the_address_is_the_argument_the_environments_or_the_official_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert checked_base_url("") == OFFICIAL_URL == "https://api.openai.com/v1"
+    assert openai_url("") == OFFICIAL_URL == "https://api.openai.com/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", "http://there:1/v1/")
-    assert (checked_base_url(""), checked_base_url("http://here:2/v1")) == (
+    assert (openai_url(""), openai_url("http://here:2/v1")) == (
         "http://there:1/v1",
         "http://here:2/v1",
     )
@@ -55,7 +59,7 @@ def test_an_address_that_cannot_be_used_is_refused_with_advice(
 ) -> None:
     for url in urls:
         with pytest.raises(UsageError, match=advice) as caught:
-            checked_base_url(url)
+            openai_url(url)
         assert (caught.value.name, "hunter2" in str(caught.value)) == (
             "base_url",
             False,
@@ -65,26 +69,26 @@ def test_an_address_that_cannot_be_used_is_refused_with_advice(
 def test_a_key_is_needed_elsewhere_and_its_file_goes_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert read_api_key("", ["http://localhost:8000/v1"]) == ""
+    assert read_api_key("", ["http://localhost:8000/v1"], KEY) == ""
     with pytest.raises(MissingDataError, match="api_key_file") as caught:
-        read_api_key("", [OFFICIAL_URL])
+        read_api_key("", [OFFICIAL_URL], KEY)
     assert (caught.value.exit_code, caught.value.name) == (4, "OPENAI_API_KEY")
     monkeypatch.setenv("OPENAI_API_KEY", "from-environment")
-    assert read_api_key("", [OFFICIAL_URL]) == "from-environment"
+    assert read_api_key("", [OFFICIAL_URL], KEY) == "from-environment"
     file = tmp_path / "key"
     file.write_text("from-file\n")
-    assert read_api_key(str(file), [OFFICIAL_URL]) == "from-file"
+    assert read_api_key(str(file), [OFFICIAL_URL], KEY) == "from-file"
     for content in (b"", b"\xff\xfe"):
         file.write_bytes(content)
         with pytest.raises(MissingDataError, match="OPENAI_API_KEY") as caught:
-            read_api_key(str(file), [OFFICIAL_URL])
+            read_api_key(str(file), [OFFICIAL_URL], KEY)
         assert caught.value.file == file
     with pytest.raises(MissingDataError, match="OPENAI_API_KEY"):
-        read_api_key(str(tmp_path / "gone"), [OFFICIAL_URL])
+        read_api_key(str(tmp_path / "gone"), [OFFICIAL_URL], KEY)
     for key in ("two words", "schlüssel"):
         monkeypatch.setenv("OPENAI_API_KEY", key)
         with pytest.raises(UsageError) as refused:
-            read_api_key("", [OFFICIAL_URL])
+            read_api_key("", [OFFICIAL_URL], KEY)
         assert key not in str(refused.value)
 
 

@@ -8,13 +8,13 @@ import pytest
 
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.model_backends.openai import OpenAIBackend
-from mmeval.model_backends.openai.addresses import Addresses
+from mmeval.model_backends.wire.addresses import Addresses
 from mmeval.records import Response
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import request
 
 A, B, C = (f"http://{host}:8000/v1" for host in ("a", "b", "c"))
-WARNINGS = "mmeval.model_backends.openai.addresses"
+WARNINGS = "mmeval.model_backends.wire.addresses"
 
 
 @contextlib.contextmanager
@@ -74,7 +74,7 @@ def test_an_address_that_is_down_is_tried_again_later_by_one_call(
     assert addresses.left_out(down, "it is down")
     assert {addresses.next().base_url for _ in range(4)} == {B}
     monkeypatch.setattr(
-        "mmeval.model_backends.openai.addresses.time.monotonic", lambda: 1e9
+        "mmeval.model_backends.wire.addresses.time.monotonic", lambda: 1e9
     )
     busy = next(one for one in addresses._all if one is not down)
     busy.calls = 1

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.model_backends.openai.replies.server_errors import http_error
+from mmeval.model_backends.wire.replies.server_errors import http_error
 
 
 def is_refused(status: int, error: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urljoin, urlsplit
 
 from mmeval.content import Media
-from mmeval.model_backends.openai.failures import CallError
+from mmeval.model_backends.wire.failures import CallError
 from mmeval.wording import shortened
 
 _SHOWN_CHARS = 80

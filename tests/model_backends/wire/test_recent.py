@@ -6,7 +6,7 @@ import pytest
 
 from mmeval.content import media_part
 from mmeval.model_backends.openai.messages import encode_messages
-from mmeval.model_backends.openai.recent import Recent
+from mmeval.model_backends.wire.recent import Recent
 from mmeval.records import Message, message
 from tests.support.toy import picture
 

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from mmeval.content import Interleaved
-from mmeval.model_backends.openai.failures import (
+from mmeval.model_backends.wire.failures import (
     MAX_MESSAGE_CHARS,
     REDACTED,
     CallError,
     failed,
     redacted,
 )
-from mmeval.model_backends.openai.replies.server_errors import (
+from mmeval.model_backends.wire.replies.server_errors import (
     error_in_body,
     http_error,
     retry_after,

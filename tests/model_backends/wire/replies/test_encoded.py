@@ -2,7 +2,7 @@ import base64
 
 import pytest
 
-from mmeval.model_backends.openai.replies.encoded import (
+from mmeval.model_backends.wire.replies.encoded import (
     Encoded,
     Link,
     encoded_amount,

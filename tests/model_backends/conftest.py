@@ -1,4 +1,4 @@
-"""A clean environment and a mock server for the tests of the `openai` backend."""
+"""A clean environment and a mock server for the tests of the backends."""
 
 from collections.abc import Iterator
 

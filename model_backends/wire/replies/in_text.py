@@ -18,6 +18,8 @@ _HEAD = (
     r"|(?:image|audio|video|model)/[\w.+-]+(?:;[\w.+=\"-]+)*),"
 )
 _URI = re.compile(rf"(?<![A-Za-z0-9])(?:{_HEAD})+", re.IGNORECASE)
+_NEXT_URI = re.compile(rf"(?:{_HEAD})+", re.IGNORECASE)
+"""A data URI that another one touches."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/_%-]*={0,2}")
 _BLANK = re.compile(r"[ \t]{0,64}(?:\r?\n)?(?=[A-Za-z0-9+/_-]{16})")
 """What some servers write between the comma and the base64."""
@@ -85,7 +87,7 @@ def references(text: str, *, links: bool = False) -> Iterator[Reference]:
 
 def _data_uris(text: str, code: _Code) -> Iterator[Reference]:
     at = 0
-    while match := _URI.search(text, at):
+    while match := _NEXT_URI.match(text, at) or _URI.search(text, at):
         start, end = match.start(), match.end()
         at = end
         if code.holds(start):
@@ -166,6 +168,10 @@ def _end_of_base64(text: str, start: int) -> int:
     """The end of bare base64, which may go on over breaks of lines of one length."""
     start = _end_of(_BLANK, text, start)
     end = _end_of(_BASE64, text, start)
+    # The first letters of a URI that touches it could be base64 too.
+    next_uri = end - len("data")
+    if next_uri >= start and _NEXT_URI.match(text, next_uri):
+        return next_uri
     length = end - start
     while length >= _LEAST_LINE:
         line = _BASE64_LINE.match(text, end)

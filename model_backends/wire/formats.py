@@ -9,7 +9,7 @@ from typing import NamedTuple
 from mmeval.content import Media, Part, PartKind, png, wav
 from mmeval.decode import audio, image
 from mmeval.errors import ContentError, MissingError, UnknownNameError, UsageError
-from mmeval.model_backends.openai.failures import CallError
+from mmeval.model_backends.wire.failures import CallError
 from mmeval.records import Request
 
 PICTURES: Mapping[str, str] = {

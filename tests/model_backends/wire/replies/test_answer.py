@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.model_backends.openai.failures import CallError
-from mmeval.model_backends.openai.replies.answer import AnswerReader
+from mmeval.model_backends.wire.failures import CallError
+from mmeval.model_backends.wire.replies.answer import AnswerReader
 from tests.support.openai_calls import PDF, PNG, WAV, data_uri
 
 URI = data_uri(PNG, "image/png")

@@ -6,20 +6,20 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mmeval.model_backends.openai.failures import CallError, json_without_secrets
-from mmeval.model_backends.openai.replies.encoded import (
+from mmeval.model_backends.wire.failures import CallError, json_without_secrets
+from mmeval.model_backends.wire.replies.encoded import (
     Encoded,
     known_mime,
     read_encoded,
 )
-from mmeval.model_backends.openai.replies.events import DONE, events
-from mmeval.model_backends.openai.replies.samples import (
+from mmeval.model_backends.wire.replies.events import DONE, events
+from mmeval.model_backends.wire.replies.samples import (
     ASSUMED_RATE,
     base64_text,
     joined_base64,
     joined_files,
 )
-from mmeval.model_backends.openai.replies.server_errors import (
+from mmeval.model_backends.wire.replies.server_errors import (
     error_in_body,
     error_in_list,
     reported,

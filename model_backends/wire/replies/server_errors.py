@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from mmeval.model_backends.openai.failures import CallError
-from mmeval.model_backends.openai.replies.events import events, is_stream
-from mmeval.model_backends.openai.replies.refusals import is_refusal
+from mmeval.model_backends.wire.failures import CallError
+from mmeval.model_backends.wire.replies.events import events, is_stream
+from mmeval.model_backends.wire.replies.refusals import is_refusal
 from mmeval.records import ErrorKind
 from mmeval.wording import shortened
 

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mmeval.content import Interleaved, Media, Part, PartKind, find, text_part
-from mmeval.model_backends.openai.failures import bad_reply
-from mmeval.model_backends.openai.replies.encoded import (
+from mmeval.model_backends.wire.failures import bad_reply
+from mmeval.model_backends.wire.replies.encoded import (
     LEAST_LETTERS,
     Encoded,
     Link,
@@ -20,9 +20,9 @@ from mmeval.model_backends.openai.replies.encoded import (
     known_mime,
     read_encoded,
 )
-from mmeval.model_backends.openai.replies.in_text import may_refer, references
-from mmeval.model_backends.openai.replies.links import Links, link_error
-from mmeval.model_backends.openai.replies.samples import (
+from mmeval.model_backends.wire.replies.in_text import may_refer, references
+from mmeval.model_backends.wire.replies.links import Links, link_error
+from mmeval.model_backends.wire.replies.samples import (
     ASSUMED_RATE,
     is_samples_type,
     rate_of,

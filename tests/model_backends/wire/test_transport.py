@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from mmeval.model_backends.openai import OpenAIBackend
-from mmeval.model_backends.openai.addresses import environment_proxy
-from mmeval.model_backends.openai.transport import Room, Transport
+from mmeval.model_backends.wire.addresses import environment_proxy
+from mmeval.model_backends.wire.transport import Room, Transport
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import failure, generate, generate_all, request
 from tests.support.scripted_server import Scripted, ScriptedServer, saying
@@ -52,7 +52,7 @@ def test_a_host_that_is_absent_or_takes_no_connection_is_unreachable(
         error = failure(there)
         address = there.removeprefix("http://").removesuffix("/v1")
         assert (error.kind, error.message.startswith(address)) == ("unreachable", True)
-    monkeypatch.setattr("mmeval.model_backends.openai.transport.CONNECT_TIMEOUT", 0.1)
+    monkeypatch.setattr("mmeval.model_backends.wire.transport.CONNECT_TIMEOUT", 0.1)
     # a queue of one that is never emptied: the system drops what comes after
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
@@ -148,8 +148,8 @@ def test_keys_go_in_headers_and_proxies_are_not_for_local_servers(
 def test_large_replies_wait_for_room_and_one_is_always_read(
     limit: int, size: int, at_once: int, form: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mmeval.model_backends.openai.transport.LARGE_BODY", 100)
-    monkeypatch.setattr("mmeval.model_backends.openai.transport.HELD_BYTES", limit)
+    monkeypatch.setattr("mmeval.model_backends.wire.transport.LARGE_BODY", 100)
+    monkeypatch.setattr("mmeval.model_backends.wire.transport.HELD_BYTES", limit)
     held: list[int] = []
     take = Room.take
 
@@ -176,8 +176,8 @@ def test_large_replies_wait_for_room_and_one_is_always_read(
 def test_a_call_that_is_cancelled_while_it_waits_for_room_frees_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("mmeval.model_backends.openai.transport.LARGE_BODY", 100)
-    monkeypatch.setattr("mmeval.model_backends.openai.transport.HELD_BYTES", 1000)
+    monkeypatch.setattr("mmeval.model_backends.wire.transport.LARGE_BODY", 100)
+    monkeypatch.setattr("mmeval.model_backends.wire.transport.HELD_BYTES", 1000)
     take = Room.take
 
     async def cancel(url: str) -> int:

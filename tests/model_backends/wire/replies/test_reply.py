@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.model_backends.openai.failures import CallError
-from mmeval.model_backends.openai.replies.reply import (
+from mmeval.model_backends.wire.failures import CallError
+from mmeval.model_backends.wire.replies.reply import (
     fingerprint,
     json_object,
     served,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mmeval.model_backends.openai.failures import bad_reply
-from mmeval.model_backends.openai.replies.server_errors import (
+from mmeval.model_backends.wire.failures import bad_reply
+from mmeval.model_backends.wire.replies.server_errors import (
     error_in_body,
     error_in_list,
     reported,

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from mmeval.model_backends.openai.replies.in_text import references
+from mmeval.model_backends.wire.replies.in_text import references
 from tests.support.openai_calls import PNG, data_uri
 
 URI = data_uri(PNG, "image/png")
@@ -57,6 +57,12 @@ def test_a_data_uri_in_code_is_text(code: str) -> None:
 def test_a_data_uri_behind_code_is_a_medium() -> None:
     text = f"`x` and ``` y\n```\nz\n```\nthen {URI} end"
     assert around(text)[1] == " end"
+
+
+def test_data_uris_may_touch_each_other() -> None:
+    unpadded = data_uri(PNG + bytes(-len(PNG) % 3), "image/png")
+    assert "=" not in unpadded.partition(",")[2]
+    assert around(f"{unpadded}{unpadded}.") == ["", "", "."]
 
 
 def test_bare_base64_goes_on_over_lines_of_one_length() -> None:

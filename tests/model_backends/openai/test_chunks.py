@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.model_backends.openai.failures import CallError
-from mmeval.model_backends.openai.replies.chunks import whole_reply
+from mmeval.model_backends.openai.chunks import whole_reply
+from mmeval.model_backends.wire.failures import CallError
 
 LETTERS = "QUJDREVGR0hJ" * 12
 SOUND = base64.b64encode(bytes(range(100))).decode()

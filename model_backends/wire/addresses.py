@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from mmeval.model_backends.openai.settings import is_local
+from mmeval.model_backends.wire.connection import is_local
 
 if TYPE_CHECKING:
     from yarl import URL

@@ -13,19 +13,19 @@ from urllib.parse import urljoin
 
 from mmeval import __version__
 from mmeval.content import Media
-from mmeval.model_backends.openai.addresses import (
+from mmeval.model_backends.wire.addresses import (
     Address,
     Addresses,
     environment_proxy,
 )
-from mmeval.model_backends.openai.failures import (
+from mmeval.model_backends.wire.connection import Connection
+from mmeval.model_backends.wire.failures import (
     CallError,
     bad_reply,
     without_secrets,
 )
-from mmeval.model_backends.openai.replies.events import EVENT_STREAM, has_ended
-from mmeval.model_backends.openai.replies.links import Links, is_named
-from mmeval.model_backends.openai.settings import Settings
+from mmeval.model_backends.wire.replies.events import EVENT_STREAM, has_ended
+from mmeval.model_backends.wire.replies.links import Links, is_named
 
 if TYPE_CHECKING:
     import aiohttp
@@ -102,22 +102,22 @@ class Room:
 class Transport:
     """Sends bodies to a model, at one of its addresses."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, connection: Connection) -> None:
         import aiohttp
 
         self._aiohttp: Any = aiohttp
-        self._settings = settings
+        self._connection = connection
         self._addresses = Addresses(
-            (settings.base_url, *settings.replicas), settings.query
+            (connection.base_url, *connection.replicas), connection.query
         )
-        self.base_url = settings.base_url
-        self._secrets = settings.secrets
+        self.base_url = connection.base_url
+        self._secrets = connection.secrets
         self._session: aiohttp.ClientSession | None = None
         self._room = Room(HELD_BYTES)
 
     def move_to(self, base_url: str) -> None:
         """Send what follows to another address."""
-        self._addresses = Addresses((base_url,), self._settings.query)
+        self._addresses = Addresses((base_url,), self._connection.query)
         self.base_url = base_url
 
     async def post(self, outgoing: Outgoing, key: str = "") -> Received:
@@ -174,7 +174,7 @@ class Transport:
             raise self._unreached(error, address) from error
         except TimeoutError:
             raise CallError(
-                "timeout", f"no whole answer within {self._settings.timeout:g} s"
+                "timeout", f"no whole answer within {self._connection.timeout:g} s"
             ) from None
         except (self._aiohttp.ClientError, OSError) as error:
             raise self._lost(error, address) from error
@@ -198,11 +198,11 @@ class Transport:
 
     def _open(self) -> aiohttp.ClientSession:
         http = self._aiohttp
-        timeout = self._settings.timeout
+        timeout = self._connection.timeout
         session: aiohttp.ClientSession = http.ClientSession(
             connector=http.TCPConnector(limit=0, ttl_dns_cache=DNS_SECONDS),
             cookie_jar=http.DummyCookieJar(),
-            headers=_headers(self._settings),
+            headers=_headers(self._connection),
             timeout=http.ClientTimeout(
                 total=timeout, sock_connect=min(CONNECT_TIMEOUT, timeout)
             ),
@@ -218,7 +218,7 @@ class Transport:
             None if "Content-Encoding" in response.headers else response.content_length
         )
         if length is not None and length < min(
-            LARGE_BODY, self._settings.max_reply_bytes + 1
+            LARGE_BODY, self._connection.max_reply_bytes + 1
         ):
             # it closes itself on failure; a context manager costs 4 % of a small call
             return await response.read()
@@ -230,7 +230,7 @@ class Transport:
     ) -> bytes:
         """A body that is large, or whose length is not known. A large one waits for
         room, and keeps what it takes."""
-        most = self._settings.max_reply_bytes
+        most = self._connection.max_reply_bytes
         pieces, total, taken = [], 0, 0
         try:
             if length is not None and length > most:
@@ -256,8 +256,8 @@ class Transport:
     async def _read_stream(self, response: aiohttp.ClientResponse) -> tuple[bytes, str]:
         """The bytes of a stream of events, and why its end did not come, if so: what
         has come may be whole without it."""
-        most, lost = self._settings.max_reply_bytes, ""
-        patience = min(self._settings.timeout, SILENCE_SECONDS)
+        most, lost = self._connection.max_reply_bytes, ""
+        patience = min(self._connection.timeout, SILENCE_SECONDS)
         pieces, total, taken, tail = [], 0, 0, b""
         try:
             while True:
@@ -305,7 +305,7 @@ class Transport:
                 "User-Agent": f"mmeval/{__version__}",
                 "Accept-Encoding": "identity",
             },
-            timeout=http.ClientTimeout(total=self._settings.timeout),
+            timeout=http.ClientTimeout(total=self._connection.timeout),
         ) as session:
             for url in links.wanted:
                 if url not in links.fetched:
@@ -325,7 +325,7 @@ class Transport:
         except CallError as error:
             return error.text
         except TimeoutError:
-            return f"no whole answer within {self._settings.timeout:g} s"
+            return f"no whole answer within {self._connection.timeout:g} s"
         except (self._aiohttp.ClientError, OSError, ValueError) as error:
             return f"it cannot be fetched ({error or type(error).__name__})"
         return f"more than {MAX_REDIRECTS} redirects"
@@ -350,7 +350,7 @@ class Transport:
             return Media.from_bytes(data), url
 
     def _too_large(self) -> CallError:
-        limit = self._settings.max_reply_bytes
+        limit = self._connection.max_reply_bytes
         return bad_reply(
             f"the reply is larger than {limit} bytes; raise max_reply_bytes if that "
             "is meant"
@@ -386,28 +386,27 @@ class Transport:
         elif isinstance(error, self._aiohttp.ConnectionTimeoutError):
             said = (
                 "no connection within "
-                f"{min(CONNECT_TIMEOUT, self._settings.timeout):g} s"
+                f"{min(CONNECT_TIMEOUT, self._connection.timeout):g} s"
             )
         return CallError("unreachable", f"{where} cannot be reached ({said})")
 
 
-def _headers(settings: Settings) -> dict[str, str]:
+def _headers(connection: Connection) -> dict[str, str]:
     """The headers of requests; ``identity`` keeps small replies from becoming huge."""
     headers = {
         "User-Agent": f"mmeval/{__version__}",
         "Content-Type": "application/json",
         "Accept-Encoding": "identity",
-        "OpenAI-Organization": settings.organization,
-        "OpenAI-Project": settings.project,
+        **connection.own_headers,
     }
-    if settings.api_key and settings.api_key_header:
-        headers[settings.api_key_header] = settings.api_key
-    elif settings.api_key:
-        headers["Authorization"] = f"Bearer {settings.api_key}"
-    given = {name.lower() for name in settings.extra_headers}
+    if connection.api_key and connection.api_key_header:
+        headers[connection.api_key_header] = connection.api_key
+    elif connection.api_key:
+        headers["Authorization"] = f"Bearer {connection.api_key}"
+    given = {name.lower() for name in connection.extra_headers}
     plain = {
         name: value
         for name, value in headers.items()
         if value and name.lower() not in given
     }
-    return {**plain, **settings.extra_headers}
+    return {**plain, **connection.extra_headers}

@@ -1,0 +1,1 @@
+"""What the backends that ask a server have in common: the way there and back."""

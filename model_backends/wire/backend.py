@@ -1,0 +1,172 @@
+"""A model behind a server: encodes a request, sends it, reads the reply."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.metadata
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+from mmeval.errors import MmevalError
+from mmeval.model_backends.wire.connection import Connection
+from mmeval.model_backends.wire.failures import failed
+from mmeval.model_backends.wire.replies.links import Links
+from mmeval.model_backends.wire.replies.server_errors import http_error
+from mmeval.model_backends.wire.transport import Outgoing, Received, Transport
+from mmeval.records import Request, Response
+
+OFFLOAD_BYTES = 2**21
+"""Media and replies above this size (a few milliseconds of work) are encoded and
+decoded in a thread."""
+NOTICE_SECONDS = 60.0
+"""A call that has waited for so long says so, once."""
+
+log = logging.getLogger(__name__)
+
+
+class Endpoint(Protocol):
+    """An endpoint: encodes a request, decodes a reply. Both raise CallError."""
+
+    def encode(self, request: Request) -> Outgoing: ...
+    def decode(
+        self, received: Received, request: Request, links: Links | None = None
+    ) -> Response: ...
+
+
+class WireBackend(ABC):
+    """What every backend that asks a server does with a call."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._transport = Transport(connection)
+        self._calls: dict[object, float] = {}
+        """When each call under way began, the oldest first."""
+        self._watch: asyncio.TimerHandle | None = None
+        self._has_waited = False
+
+    @abstractmethod
+    def _endpoint(self, request: Request) -> Endpoint:
+        """Where a request is sent."""
+
+    @abstractmethod
+    def _encode(self, request: Request) -> Outgoing:
+        """The request as sent. Raises CallError for what cannot be, ContentError for a
+        medium that cannot be read."""
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        replicas = self._connection.replicas
+        return {
+            "host": self._connection.host,
+            **({"replicas": list(replicas)} if replicas else {}),
+            "aiohttp": importlib.metadata.version("aiohttp"),
+        }
+
+    async def generate(self, request: Request) -> Response:
+        """The server's answer; the caller decides by an error's kind whether to
+        repeat."""
+        latency = 0.0
+        call = object()
+        self._begin(call)
+        try:
+            endpoint = self._endpoint(request)
+            outgoing = (
+                await asyncio.to_thread(self._encode, request)
+                if _is_large(request)
+                else self._encode(request)
+            )
+            received = await self._transport.post(outgoing, request.key)
+            latency = received.latency
+            try:
+                if not 200 <= received.status < 300:
+                    keyed = bool(self._connection.api_key)
+                    raise http_error(
+                        received.status, received.headers, received.body, keyed=keyed
+                    )
+                response = await self._read(endpoint, received, request)
+            finally:
+                self._transport.release(received)
+            if outgoing.notes:
+                warnings = (*outgoing.notes, *response.warnings)
+                response = replace(response, warnings=warnings)
+            return response
+        except MmevalError as error:
+            return failed(error, self._connection.secrets, latency)
+        finally:
+            del self._calls[call]
+
+    async def _read(
+        self, endpoint: Endpoint, received: Received, request: Request
+    ) -> Response:
+        """The answer in a reply, read again with the links that it needs."""
+        hosts = self._connection.fetch_links
+        if not hosts:
+            return await _decoded(endpoint, received, request)
+        links = Links(hosts, self._transport.base_url)
+        response = await _decoded(endpoint, received, request, links)
+        if not links.wanted:
+            return response
+        await self._transport.fetch(links)
+        return await _decoded(endpoint, received, request, links)
+
+    def _begin(self, call: object) -> None:
+        """Note a call under way. One timer looks after all: a timer for each would cost
+        more than what is left of a small call."""
+        loop = asyncio.get_running_loop()
+        self._calls[call] = loop.time()
+        if self._watch is None and not self._has_waited:
+            self._watch = loop.call_later(NOTICE_SECONDS, self._look)
+
+    def _look(self) -> None:
+        """Say once that a call takes long, and until when it may."""
+        self._watch = None
+        if not self._calls or self._has_waited:
+            return
+        loop = asyncio.get_running_loop()
+        due = next(iter(self._calls.values())) + NOTICE_SECONDS
+        if loop.time() < due:
+            self._watch = loop.call_at(due, self._look)
+            return
+        self._has_waited = True
+        log.warning(
+            "a call has waited %.0f s for %s; it may take %g s (timeout)",
+            NOTICE_SECONDS,
+            self._connection.address,
+            self._connection.timeout,
+        )
+
+    async def close(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
+        await self._transport.close()
+
+
+async def _decoded(
+    endpoint: Endpoint,
+    received: Received,
+    request: Request,
+    links: Links | None = None,
+) -> Response:
+    if len(received.body) <= OFFLOAD_BYTES:
+        return endpoint.decode(received, request, links)
+    decoding = asyncio.ensure_future(
+        asyncio.to_thread(endpoint.decode, received, request, links)
+    )
+    # by a run that is left: what has arrived is kept
+    with contextlib.suppress(asyncio.CancelledError):
+        return await asyncio.shield(decoding)
+    return await decoding
+
+
+def _is_large(request: Request) -> bool:
+    size = 0
+    for message in request.messages:
+        for part in message.content.parts:
+            if part.media is not None:
+                size += part.media.size
+    return size > OFFLOAD_BYTES

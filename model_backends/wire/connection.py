@@ -1,0 +1,189 @@
+"""Where a server is and how it is reached, checked before any request."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args
+from urllib.parse import urlsplit
+
+from mmeval.errors import MissingDataError, UnknownNameError, UsageError
+
+_EXAMPLE = "write it like http://localhost:8000/v1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connection:
+    """The way to one model; ``timeout`` in seconds a call, secrets never shown."""
+
+    model: str
+    base_url: str
+    replicas: tuple[str, ...] = ()
+    timeout: float
+    max_reply_bytes: int
+    api_key: str = field(repr=False)
+    api_key_header: str = ""
+    """The header for the bare key; empty for ``Authorization``."""
+    extra_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Headers of the user's own, whose values are secrets."""
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    query: str = ""
+    fetch_links: frozenset[str] = frozenset()
+
+    @property
+    def own_headers(self) -> Mapping[str, str]:
+        """Headers that the interface knows, besides the key."""
+        return {}
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What may stand in no file and no output, the longest first: one may hold
+        another."""
+        known = {self.api_key, *self.extra_headers.values()} - {""}
+        return tuple(sorted(known, key=len, reverse=True))
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.base_url).hostname or ""
+
+    @property
+    def address(self) -> str:
+        """Host and port, as messages name the server."""
+        return urlsplit(self.base_url).netloc.rpartition("@")[2]
+
+
+def checked_base_url(
+    given: str,
+    *,
+    argument: str = "base_url",
+    key_name: str,
+    endpoints: Collection[str] = (),
+) -> str:
+    """A server's address without a trailing slash.
+
+    Raises UsageError for anything but a plain http or https address, and for one that
+    ends in one of the ``endpoints``. Credentials and queries are refused, because the
+    address is written into results.
+    """
+    url = given.strip()
+    if "@" in url or "?" in url or "#" in url:
+        raise UsageError(
+            f"{argument} must hold no user name, query or fragment; keys go into "
+            f"{key_name}, a query into the argument query",
+            name=argument,
+        )
+    if "://" not in url:
+        raise UsageError(
+            f"{argument}={url!r} has no scheme; write http://{url} or https://{url}",
+            name=argument,
+        )
+    try:
+        parsed = urlsplit(url)
+        _ = parsed.port
+    except ValueError as error:
+        raise UsageError(
+            f"{argument} is no address ({error}); {_EXAMPLE}", name=argument
+        ) from None
+    url = url.rstrip("/")
+    is_http = parsed.scheme in ("http", "https") and parsed.hostname
+    if not is_http or any(char.isspace() for char in url):
+        raise UsageError(
+            f"{argument}={url!r} is no http address; {_EXAMPLE}", name=argument
+        )
+    if url.endswith(tuple(endpoints)):
+        advice = "give the part before it, which mostly ends in /v1"
+        raise UsageError(
+            f"{argument}={url!r} names an endpoint; {advice}", name=argument
+        )
+    return url
+
+
+def read_api_key(
+    api_key_file: str, base_urls: Sequence[str], variables: Sequence[str]
+) -> str:
+    """The key from the file, or from the first of the environment's ``variables`` that
+    holds one; empty for local servers without one.
+
+    Raises MissingDataError without a key for a server that is not local, UsageError for
+    an invalid key.
+    """
+    origin = api_key_file or variables[0]
+    if api_key_file:
+        key = _key_in_file(Path(api_key_file).expanduser(), variables[0])
+    else:
+        held = (os.environ.get(name, "").strip() for name in variables)
+        key = next(filter(None, held), "")
+    far = [url for url in base_urls if not is_local(urlsplit(url).hostname or "")]
+    if not key and far:
+        raise MissingDataError(
+            f"{far[0]} needs a key: set the environment variable {variables[0]}, or "
+            "give a file that holds it with api_key_file=FILE",
+            name=variables[0],
+        )
+    if not all("!" <= char <= "~" for char in key):
+        raise UsageError(
+            f"the key in {origin} holds characters that no key has; it must be one "
+            "word of plain ASCII"
+        )
+    return key
+
+
+def _key_in_file(path: Path, variable: str) -> str:
+    how_to_fix = (
+        "give a readable file with the key in it as api_key_file=FILE, or set "
+        f"{variable}"
+    )
+    try:
+        key = path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a text file"
+        raise MissingDataError(
+            f"{path}: the key cannot be read ({reason}); {how_to_fix}", file=path
+        ) from None
+    if not key:
+        raise MissingDataError(
+            f"{path}: the key file is empty; {how_to_fix}", file=path
+        )
+    return key
+
+
+def is_local(host: str) -> bool:
+    """Whether it is this machine or its own network, where servers mostly need no
+    key."""
+    try:
+        return not ipaddress.ip_address(host).is_global
+    except ValueError:
+        return "." not in host or host.endswith((".local", ".localhost", ".internal"))
+
+
+def checked_choice(argument: str, value: object, choices: object) -> Any:
+    """A value of a literal type. Raises UnknownNameError with near names for others."""
+    known = get_args(choices)
+    if value not in known:
+        raise UnknownNameError(
+            argument, str(value), known, f"Known: {', '.join(known)}."
+        )
+    return value
+
+
+def checked_positive(argument: str, value: object) -> float:
+    """A number above 0. Raises UsageError for anything else."""
+    try:
+        number = float(value)  # type: ignore[arg-type]  # the user may write anything
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise UsageError(f"{argument}={value!r} is not a number above 0", name=argument)
+    return number
+
+
+def checked_header_word(argument: str, value: object) -> str:
+    """One word for a header. Raises UsageError for anything else."""
+    text = str(value)
+    if not all("!" <= char <= "~" for char in text):
+        raise UsageError(f"{argument}={text!r} must be one word of plain ASCII")
+    return text
