@@ -107,6 +107,7 @@ class _Chunks:
         self.is_complete = False
         self.unread = 0
         """Bytes of events that are not JSON."""
+        self._has_deltas = False
         self._names: dict[str, Any] = {}
         self._usage: Any = None
         self._content: list[Any] = []
@@ -176,7 +177,12 @@ class _Chunks:
             self._reasons[index] = choice["finish_reason"]
             self.is_complete = True
         self._note_unknown(choice, CHOICE_FIELDS)
-        delta = choice.get("delta") or choice.get("message")
+        delta = choice.get("delta")
+        if delta:
+            self._has_deltas = True
+        elif not self._has_deltas:
+            # a whole reply; after deltas it repeats them
+            delta = choice.get("message")
         if not isinstance(delta, dict):
             return
         for name in _JOINED:

@@ -82,6 +82,13 @@ def test_a_function_that_is_called_in_pieces_has_its_name() -> None:
     assert whole["tool_calls"] == [{"function": {"name": "draw"}}]
 
 
+def test_a_whole_message_behind_its_deltas_is_not_said_twice() -> None:
+    said = {"choices": [{"delta": {"content": "a cat"}}]}
+    end = {"delta": {}, "message": {"content": "a cat"}, "finish_reason": "stop"}
+    (choice, _) = joined(said, {"choices": [end]})["choices"]
+    assert [item["text"] for item in choice["message"]["content"]] == ["a cat"]
+
+
 def test_an_empty_reason_is_no_end() -> None:
     with pytest.raises(CallError, match="no end"):
         joined({"choices": [{"delta": {"content": "a"}, "finish_reason": ""}]})
