@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -52,6 +52,10 @@ _FEW_CARRIERS = 6.0
 _FEW_OF_ALL = 8.0
 """The spread rests on few clusters where it is on fewer than six, and on less than an
 eighth of them."""
+_FAR = 0.3
+"""Clusters that all lie nearer to the whole than this share of the range say nothing of
+rare ones that lie far. Where one lies that far, the spread is so large that a few more
+like it move no end."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,8 @@ class Paired:
     ``effective`` is how many equal clusters would tell as much. ``freedom`` are the
     degrees of freedom of the standard error, ``width`` is that of the metric's range
     (infinite: unknown). ``growth`` is what a unit of a true difference adds to the
-    squared error.
+    squared error. ``are_all_near``: clusters that lie far may have been missed, which
+    widens the interval.
 
     p and interval are made of the ``evidence``, None where nothing is known. A gate
     also asks the ``caution``, and before it takes something as shown the ``unseen``;
@@ -82,6 +87,7 @@ class Paired:
     effective: float
     why: str = ""
     growth: float = field(default=0.0, repr=False)
+    are_all_near: bool = field(default=False, repr=False)
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
     caution: Evidence | None = field(default=None, repr=False, compare=False)
     unseen: Evidence | None = field(default=None, repr=False, compare=False)
@@ -160,19 +166,22 @@ class Paired:
         if self.evidence is None:
             return None
         if self.method == "score":
-            return seen.smallest_share(
-                self.clusters, self.changed / self.clusters, alpha, power
-            )
+            share_differing = self.changed / self.clusters
+            return seen.smallest_share(self.clusters, share_differing, alpha, power)
+
         needed = fewest_for(alpha)
         if self.method == "sign_flip" and self.clusters < needed:
             return None
-        if self.method != "bootstrap" and (not self.stderr or self.changed < needed):
+        if self._tells_no_spread(needed):
             share = seen.smallest_unseen(self.effective, needed, power)
-            return (
-                None if share is None or math.isinf(self.width) else share * self.width
-            )
-        if not self.stderr:
-            return None
+            smallest = math.inf if share is None else share * self.width
+        elif self.stderr:
+            smallest = self._smallest_by_spread(self.stderr, alpha, power)
+        else:
+            smallest = math.inf
+        return smallest if smallest <= self.width and smallest < math.inf else None
+
+    def _smallest_by_spread(self, stderr: float, alpha: float, power: float) -> float:
         freedom = self.freedom
         if self.method == "sign_flip":
             # the signs need no degrees of freedom
@@ -181,7 +190,13 @@ class Paired:
         if self.method == "sign_flip":
             # but they come in steps, and their interval is widened by skewness
             reach *= 1 + 1 / self.clusters
-        return seen.smallest_difference(reach, self.stderr, self.growth)
+        smallest = seen.smallest_difference(reach, stderr, self.growth)
+        if self.are_all_near:
+            beyond = seen.smallest_beyond_unseen(
+                self.effective, self.width, stderr, alpha, power
+            )
+            smallest = max(smallest, beyond)
+        return smallest
 
     def clusters_needed(
         self, difference: float, alpha: float, power: float
@@ -193,10 +208,11 @@ class Paired:
                 self.clusters, self.changed, difference, alpha, power
             )
         needed = fewest_for(alpha)
-        if not self.stderr or (self.method != "bootstrap" and self.changed < needed):
+        if not self.stderr or self._tells_no_spread(needed):
             share = min(1.0, abs(difference) / self.width)
             return seen.clusters_for_unseen(share, needed, power)
-        return seen.clusters_needed(
+
+        count = seen.clusters_needed(
             self.clusters,
             self.stderr,
             self.growth,
@@ -205,6 +221,25 @@ class Paired:
             alpha=alpha,
             power=power,
         )
+        if self.are_all_near:
+            beyond = seen.clusters_beyond_unseen(
+                self.clusters,
+                self.effective,
+                self.width,
+                self.stderr,
+                difference,
+                alpha=alpha,
+                power=power,
+            )
+            count = max(count, beyond)
+        return count
+
+    def _tells_no_spread(self, needed: int) -> bool:
+        """Whether so few clusters differ that the standard error is no guide to a true
+        difference: ``needed`` of them would have to."""
+        if self.method == "bootstrap":
+            return False
+        return not self.stderr or self.changed < needed
 
 
 def compare_means(parts: Sequence[Part], width: float) -> Paired:
@@ -213,41 +248,56 @@ def compare_means(parts: Sequence[Part], width: float) -> Paired:
 
     Right or wrong with a trial a cluster: Tango's score test. Otherwise the signs of
     clusters are flipped, or, of many clusters of like size, a paired t. Either is
-    widened where the differences are skew, or rest on few clusters.
+    widened where the differences are skew, rest on few clusters, or are all small
+    beside the range.
     """
-    a, b = (
-        math.fsum(
-            part.share * float(values @ weights / weights.sum())
-            for part, values, weights in side
-        )
-        for side in (
-            [(part, part.a, part.weights_a) for part in parts],
-            [(part, part.b, part.weights_b) for part in parts],
-        )
+    a = math.fsum(
+        part.share * float(part.a @ part.weights_a / part.weights_a.sum())
+        for part in parts
+    )
+    b = math.fsum(
+        part.share * float(part.b @ part.weights_b / part.weights_b.sum())
+        for part in parts
     )
     found = contributions_of(parts)
-    clusters = len(found.added)
-    stderr = _stderr(found)
-    evidence, caution, method, why = _evidence_of(parts, found, b - a, stderr, width)
+    if len(found.added) >= FEWEST_CLUSTERS and _is_right_or_wrong(parts, found):
+        choice = _score_test(found)
+    elif found.are_alike:
+        choice = _test_of_alike(found, b - a, width)
+    else:
+        choice = _test_of_spread(found, b - a, width)
+
+    unseen = None
+    if math.isfinite(width) and choice.method != "score":
+        unseen = Unseen(b - a, width, found.effective)
     return Paired(
         a=a,
         b=b,
-        stderr=stderr,
-        p=two_sided(evidence),
-        method=method,
-        clusters=clusters,
+        stderr=_stderr(found),
+        p=two_sided(choice.evidence),
+        method=choice.method,
+        clusters=len(found.added),
         changed=found.changed,
         freedom=found.freedom,
         width=width,
         effective=found.effective,
-        why=why,
+        why=choice.why,
         growth=found.growth,
-        evidence=evidence,
-        caution=caution,
-        unseen=None
-        if math.isinf(width) or method == "score"
-        else Unseen(b - a, width, found.effective),
+        are_all_near=choice.are_all_near,
+        evidence=choice.evidence,
+        caution=choice.caution,
+        unseen=unseen,
     )
+
+
+class _Choice(NamedTuple):
+    """A test, what a gate asks besides, and why it has no interval."""
+
+    evidence: Evidence
+    method: Method
+    why: str = ""
+    caution: Evidence | None = None
+    are_all_near: bool = False
 
 
 def _stderr(found: Contributions) -> float | None:
@@ -256,44 +306,47 @@ def _stderr(found: Contributions) -> float | None:
     return 0.0 if found.are_alike else math.sqrt(found.influence @ found.influence)
 
 
-def _evidence_of(
-    parts: Sequence[Part],
-    found: Contributions,
-    difference: float,
-    stderr: float | None,
-    width: float,
-) -> tuple[Evidence, Evidence | None, Method, str]:
-    """The test, what a gate asks besides, its method, and why it has no interval."""
+def _score_test(found: Contributions) -> _Choice:
+    won = int(np.count_nonzero(found.added > 0))
+    lost = int(np.count_nonzero(found.added < 0))
+    pairs = len(found.added)
+    test = ScoreTest(won, lost, pairs)
+    return _Choice(test, "score", caution=ExactTail(won, lost, pairs))
+
+
+def _test_of_alike(found: Contributions, difference: float, width: float) -> _Choice:
+    """The test of clusters that all differ by the same: others may have been missed."""
     clusters = len(found.added)
-    if clusters >= FEWEST_CLUSTERS and _is_right_or_wrong(parts, clusters):
-        won = int(np.count_nonzero(found.added > 0))
-        lost = int(np.count_nonzero(found.added < 0))
-        return (
-            ScoreTest(won, lost, clusters),
-            ExactTail(won, lost, clusters),
-            "score",
-            "",
-        )
-
-    few = stderr is None or not _is_for_student(found)
     flips = sign_flips(found.added, found.shares)
-    why = _too_few(clusters) if few else ""
-    if found.are_alike:
-        if math.isinf(width):
-            why = why or "all clusters differ alike, and the metric has no finite range"
-            return flips, None, "sign_flip", why
-        unseen = Unseen(difference, width, found.effective)
-        alike = AllAlike(unseen)
-        if difference:
-            return Widest((alike, flips)), unseen, "sign_flip", why
-        return alike, unseen, "sign_flip", why if clusters == 1 else ""
+    why = "" if _is_for_student(found) else _too_few(clusters)
+    if math.isinf(width):
+        why = why or "all clusters differ alike, and the metric has no finite range"
+        return _Choice(flips, "sign_flip", why)
 
-    members: list[Evidence] = [flips]
-    if few or not stderr:
-        freedom = clusters - 1.0
+    unseen = Unseen(difference, width, found.effective)
+    alike = AllAlike(unseen)
+    if difference:
+        return _Choice(Widest((alike, flips)), "sign_flip", why, unseen)
+    # one cluster says nothing; of a few that do not differ, others are bounded
+    return _Choice(alike, "sign_flip", why if clusters == 1 else "", unseen)
+
+
+def _test_of_spread(found: Contributions, difference: float, width: float) -> _Choice:
+    """The test of clusters that differ by unlike numbers."""
+    clusters = len(found.added)
+    stderr = _stderr(found)
+    why = ""
+    freedom = found.freedom
+    members: list[Evidence] = []
+    if stderr and _is_for_student(found):
+        method: Method = "t"
+        members.append(Student(difference, stderr, freedom))
     else:
-        freedom = found.freedom
-        members = [Student(difference, stderr, freedom)]
+        method = "sign_flip"
+        why = _too_few(clusters)
+        freedom = clusters - 1.0
+        members.append(sign_flips(found.added, found.shares))
+
     apart = found.influence
     if apart is None:
         apart = found.added - difference * found.shares
@@ -301,19 +354,24 @@ def _evidence_of(
     if abs(skew) > _SKEW and clusters > 1:
         error = math.sqrt(float(apart @ apart))
         members.append(WithoutSkewness(difference, error, freedom, skew))
+
     carriers = found.carriers
     if carriers < _FEW_CARRIERS and carriers < clusters / _FEW_OF_ALL:
         if math.isinf(width):
             why = why or "too few clusters differ, and the metric has no finite range"
         else:
             members.append(_as_right_or_wrong(found, width))
-    return Widest(tuple(members)), None, "sign_flip" if few else "t", why
+
+    are_all_near = math.isfinite(width) and found.farthest < _FAR * width
+    if are_all_near:
+        members.append(AllAlike(Unseen(difference, width, found.effective)))
+    return _Choice(Widest(tuple(members)), method, why, are_all_near=are_all_near)
 
 
-def _is_right_or_wrong(parts: Sequence[Part], clusters: int) -> bool:
+def _is_right_or_wrong(parts: Sequence[Part], found: Contributions) -> bool:
     """Whether all scores are 0 or 1, with one trial a cluster."""
     first = parts[0]
-    if len(parts) > 1 or clusters != len(first.a):
+    if len(parts) > 1 or len(found.added) != len(first.a):
         return False
     scores = np.concatenate((first.a, first.b))
     weights = np.concatenate((first.weights_a, first.weights_b))

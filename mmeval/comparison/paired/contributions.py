@@ -69,6 +69,12 @@ class Contributions(NamedTuple):
         return bool(np.ptp(means) <= _TIES * np.abs(means).max())
 
     @property
+    def farthest(self) -> float:
+        """How far the mean of a cluster lies from the whole at most."""
+        means = self.added / self.shares
+        return float(np.abs(means - self.added.sum()).max())
+
+    @property
     def carriers(self) -> float:
         """How many clusters differ from the others: as many as there are, if the means
         of all lie equally far from the whole."""

@@ -10,6 +10,7 @@ from scipy import special
 
 from mmeval.aggregate.resampling import Values
 from mmeval.comparison.paired.score_test import score
+from mmeval.comparison.paired.sign_flips import FEWEST_CLUSTERS
 
 _SUMMED_UP_TO = 400
 """Expected pairs that differ, up to which a power is summed; above, it is that of the
@@ -96,6 +97,41 @@ def clusters_for_unseen(share: float, needed: int, power: float) -> int | None:
     return fewest(
         lambda count: special.bdtrc(needed - 1, count, share) >= power, needed
     )
+
+
+def smallest_beyond_unseen(
+    clusters: float, width: float, stderr: float, alpha: float, power: float
+) -> float:
+    """The difference with which 0 is so far away that clusters which would make up for
+    it, each by the whole ``width`` of the range, were hardly all missed."""
+    # (1 - share) ** clusters is alpha, and the share lies between the difference and
+    # the end of the range
+    furthest_missed = width * math.expm1(-math.log(alpha) / clusters)
+    return furthest_missed + max(0.0, float(special.ndtri(power))) * stderr
+
+
+def clusters_beyond_unseen(
+    clusters: int,
+    effective: float,
+    width: float,
+    stderr: float,
+    difference: float,
+    *,
+    alpha: float,
+    power: float,
+) -> int:
+    """How many clusters it takes to see a ``difference`` in spite of those that may
+    have been missed, if ``clusters`` have this ``stderr`` and are worth
+    ``effective``."""
+
+    def is_seen(count: int) -> bool:
+        growth = count / clusters
+        smallest = smallest_beyond_unseen(
+            effective * growth, width, stderr / math.sqrt(growth), alpha, power
+        )
+        return smallest <= abs(difference)
+
+    return fewest(is_seen, FEWEST_CLUSTERS)
 
 
 def smallest_share(

@@ -270,15 +270,58 @@ def test_the_error_of_unequal_clusters_is_that_of_statsmodels() -> None:
     assert found.stderr == pytest.approx(float(fit.bse[0]), abs=1e-12)
 
 
-def test_a_gate_asks_for_losses_too_rare_to_be_seen() -> None:
+def all_near(count: int, shift: float = 0.0) -> Paired:
+    """Pairs that differ by nearly the same."""
+    a = np.full(count, 0.5)
+    b = a + shift + 0.001 * spread(count)
+    return compare_means([part(a.tolist(), b.tolist())], 1.0)
+
+
+def test_an_interval_holds_losses_too_rare_to_be_seen() -> None:
     """Of 100 pairs that hardly differ, 2 % that lose all may well be missing."""
-    a = np.full(100, 0.5)
-    b = a + 0.001 * spread(100)
-    found = compare_means([part(a.tolist(), b.tolist())], 1.0)
+    found = all_near(100)
+    missed = 1 - 0.05 ** (1 / 100)
+    assert found.ci95 == pytest.approx((-missed, missed), abs=1e-3)
+    assert found.p is not None
+    assert found.p > 0.5
+
+
+def test_a_small_steady_gain_is_seen_once_enough_pairs_show_that_few_lose_all() -> None:
+    few, many = all_near(100, 0.02), all_near(200, 0.02)
+    assert few.p is not None
+    assert many.p is not None
+    assert few.p > 0.05 > many.p
+
+
+@pytest.mark.parametrize(("clusters", "difference"), [(100, 0.03), (400, 0.0075)])
+def test_what_is_seen_of_near_pairs_is_what_missed_ones_could_not_make_up_for(
+    clusters: int, difference: float
+) -> None:
+    found = all_near(clusters)
+    smallest = found.smallest_seen(0.05, 0.8)
+    assert smallest is not None
+    assert smallest == pytest.approx(difference, rel=0.05)
+    assert found.clusters_needed(smallest, 0.05, 0.8) == pytest.approx(
+        clusters, rel=0.02
+    )
+
+
+def test_pairs_of_which_some_lie_far_are_not_widened_by_unseen_ones() -> None:
+    differences = 0.3 * spread(200)
+    a = np.full(200, 0.5)
+    bounded, unbounded = (
+        compare_means([part(a.tolist(), (a + differences).tolist())], width)
+        for width in (1.0, math.inf)
+    )
+    assert bounded.ci95 == pytest.approx(unbounded.ci95)
+
+
+def test_a_gate_asks_more_surely_for_unseen_losses_than_the_interval() -> None:
+    found = all_near(100)
+    limit = -1.1 * (1 - 0.05 ** (1 / 100))
     assert found.ci95 is not None
-    assert found.ci95[0] > -0.02
-    assert found.doubt(-0.02, above=False) < 0.025
-    assert found.doubt_of_unseen(-0.02, above=False) > 0.1
+    assert found.ci95[0] > limit
+    assert found.doubt_of_unseen(limit, above=False) > 0.025
 
 
 def test_equivalence_is_the_two_one_sided_tests_of_statsmodels() -> None:

@@ -128,7 +128,7 @@ def test_a_simulated_comparison_is_as_sure_as_it_says(cell: Cell) -> None:
     count = simulate(cell, CELL_SIMULATIONS)
     assert count.contradictions == 0
     lowest = 0.90 if cell.clusters < 20 else 0.93
-    if count.intervals and not cell.is_hard:
+    if count.intervals:
         assert count.coverage >= lowest - NOISE * error(lowest)
     if not cell.truth:
         assert count.alarms / CELL_SIMULATIONS <= 0.06 + NOISE * error(0.06)
