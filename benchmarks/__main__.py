@@ -12,7 +12,7 @@ metrics/ have one thread. The exit code is 1 when a figure misses its goal or a
 benchmark fails. The column ``others`` has the processors that other programs took
 while a figure was made: most goals are of ratios and of processor time, but a machine
 whose processors are all taken is slower in these, too. The figures of statistics/ are
-shares of simulated evaluations.
+shares of simulated evaluations, or of all that there can be.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ RUNS = (
 )
 REPORTS = ("report", "report_page", "compare", "unim_layout")
 SCALE = ("merging", "scale_out")
-STATISTICS = ("coverage", "comparisons", "ranks")
+STATISTICS = ("coverage", "right_or_wrong", "comparisons", "ranks")
 METRICS = (
     "ssim",
     "niqe",

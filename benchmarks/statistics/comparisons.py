@@ -330,20 +330,8 @@ def of_medians() -> Iterator[Cell]:
 
 
 def gates() -> Iterator[Cell]:
+    """Those of right and wrong answers are summed by ``right_or_wrong``."""
     for clusters in (20, 50, 100, 200, 500, 1_000):
-        for margin in (0.01, 0.02, 0.05, 0.1):
-            for disagree in (0.02, 0.05, 0.1, 0.2, 0.4):
-                if margin <= disagree and clusters <= 500:
-                    draw = right_or_wrong(0.8, disagree, -margin)
-                    yield means(
-                        f"{disagree} differ, margin {margin}",
-                        "single",
-                        clusters,
-                        draw,
-                        1.0,
-                        -margin,
-                        margin,
-                    )
         for spread in (0.0, 0.01, 0.1):
             yield of_nearly_equal(clusters, 0.02, spread)
         draw = normal(0.0, -0.1)
