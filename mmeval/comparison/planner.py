@@ -55,7 +55,10 @@ class Plan:
         for name in ("margin", "share", "power", "alpha"):
             value = getattr(self, name)
             if value is not None and not 0 < value < 1:
-                raise UsageError(f"--{name} is between 0 and 1, not {value}", name=name)
+                raise UsageError(
+                    f"--{name} is between 0 and 1, not {value:g}{_as_share(value)}",
+                    name=name,
+                )
         if self.clusters is not None and self.clusters < 2:
             raise UsageError(
                 f"--clusters is a number of samples from 2 on, not {self.clusters}",
@@ -65,7 +68,8 @@ class Plan:
         if self.disagree is not None and not 0 < self.disagree <= most:
             raise UsageError(
                 f"--disagree is above 0 and at most {most:g}, as {self.share:g} are "
-                f"right in both runs, not {self.disagree}",
+                f"right in both runs, not {self.disagree:g}"
+                f"{_as_share(self.disagree)}",
                 name="disagree",
             )
 
@@ -164,6 +168,11 @@ class Plan:
             else:
                 low = middle
         return high
+
+
+def _as_share(value: float) -> str:
+    """What to type for a percentage."""
+    return f" (for {value:g} % write {value / 100:g})" if 1 < value < 100 else ""
 
 
 def _percent(share: float) -> str:

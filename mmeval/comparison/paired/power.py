@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from mmeval.aggregate.resampling import Values
-from mmeval.comparison.paired.score_test import score
+from mmeval.comparison.paired.score_test import ExactTail, score
 from mmeval.comparison.paired.sign_flips import FEWEST_CLUSTERS
 
 _SUMMED_UP_TO = 400
@@ -19,6 +19,10 @@ _MANY_FREEDOM = 500.0
 """From here on a standard error is as good as known."""
 _QUANTILES = 32
 _NO_CHANCE = 1e-9
+_RARE = 25.0
+"""Expected pairs that differ, up to which a gate's exact tail may disagree with its
+score."""
+_SMALL_CHANCE = 1e-4
 _MOST = 10**9
 
 
@@ -213,9 +217,22 @@ def power_of_equivalence(
         scores, _ = score(won, count - won, pairs, -margin)
         # more won pairs have a higher score
         enough = int(np.searchsorted(scores, reach, side="right"))
+        if pairs * differing <= _RARE and chance[count] > _SMALL_CHANCE:
+            enough = _enough_for_tail(enough, int(count), pairs, margin, alpha)
         missed = special.bdtr(enough - 1, count, 0.5) if enough else 0.0
         shown += chance[count] * (1 - missed)
     return float(shown)
+
+
+def _enough_for_tail(
+    first: int, differing: int, pairs: int, margin: float, alpha: float
+) -> int:
+    """The fewest won pairs, from ``first`` on, that the exact tail lets pass too."""
+    for won in range(first, differing + 1):
+        tail = ExactTail(won, differing - won, pairs)
+        if tail.doubt(-margin, above=False) < alpha / 2:
+            return won
+    return differing + 1
 
 
 def fewest(is_enough: Callable[[int], bool], first: int) -> int:

@@ -55,6 +55,15 @@ def test_what_cannot_be_is_refused(given: dict[str, float]) -> None:
         Plan(**given)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(("name", "value"), [("share", 90.0), ("margin", 5.0)])
+def test_a_percentage_is_answered_with_the_share_to_type(
+    name: str, value: float
+) -> None:
+    given = {"margin": 0.1, name: value}
+    with pytest.raises(UsageError, match=f"write {value / 100:g}"):
+        Plan(**given)  # type: ignore[arg-type]
+
+
 def test_more_pairs_that_disagree_take_more_samples() -> None:
     few, many = (
         Plan(margin=0.05, share=0.8, disagree=share).pairs_to_see or 0
