@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from string import ascii_lowercase
 
 from mmeval.comparison.compare import Comparison, Options
 from mmeval.comparison.gates import Gate
@@ -19,6 +20,7 @@ from mmeval.wording import counted, printable, some
 _LABEL = 10
 _MOST_NAMED = 3
 _WIDEST_CELL = 9
+_WIDEST_NAME = 12
 _OF_BOTH = {
     ASKED_OTHERWISE: "asked differently",
     TASKS: "tasks of a group without pairs",
@@ -35,16 +37,22 @@ _WHY_FAILED = {
 def comparison_text(found: Comparison, width: int) -> str:
     """All of a comparison, as the command prints it."""
     changed = [_change(found, at) for at in range(len(found.changes.changed))]
+    letters = _letters(found)
     lines = [
         *_wrapped("same", ", ".join(found.changes.same) or "nothing", width),
         *_wrapped("changed", "; ".join(changed) or "nothing", width),
+        *(
+            line
+            for name, letter in letters.items()
+            for line in _wrapped(letter, name, width)
+        ),
         *(
             line
             for text in found.changes.counted
             for line in _wrapped("counted", text, width)
         ),
         "",
-        *_table(found),
+        *_table(found, letters),
         *(line for note in _notes(found) for line in _folded(note, width)),
         *(
             line
@@ -75,7 +83,15 @@ def _folded(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, initial_indent="   ", subsequent_indent="   ")
 
 
-def _table(found: Comparison) -> list[str]:
+def _letters(found: Comparison) -> dict[str, str]:
+    """What runs are called in the table, where the name of one is too long for it."""
+    limit = _WIDEST_NAME if len(found.runs) > 2 else _WIDEST_CELL
+    if max(map(len, found.names)) <= limit or len(found.names) > len(ascii_lowercase):
+        return {}
+    return dict(zip(found.names, ascii_lowercase, strict=False))
+
+
+def _table(found: Comparison, letters: Mapping[str, str]) -> list[str]:
     """A line for each number of each run, below the name of the number."""
     several = len(found.runs) > 2
     numbers = [number for number in found.numbers if not _one_sided(number)]
@@ -84,12 +100,16 @@ def _table(found: Comparison) -> list[str]:
     heads = ["run", "pairs", "value"] if several else ["pairs", *found.names]
     rows = [[*heads, "difference, 95 %", "p", "sees", ""]]
     rows += [_cells(number, several=several) for number in numbers]
-    short = _short(found.names, 12 if several else _WIDEST_CELL)
+    short = letters or _short(found.names, _WIDEST_NAME if several else _WIDEST_CELL)
     shown = [
         [
             printable(
                 short.get(cell, cell),
-                limit=12 if several and not at else 40 if at > 2 else _WIDEST_CELL,
+                limit=_WIDEST_NAME
+                if several and not at
+                else 40
+                if at > 2
+                else _WIDEST_CELL,
             )
             for at, cell in enumerate(row)
         ]
