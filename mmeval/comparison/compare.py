@@ -412,6 +412,7 @@ def _number(
         bounds=found.bounds,
         left_out=found.left_out,
         lacking={"a": dict(found.lacking[0]), "b": dict(found.lacking[1])},
+        refused={"a": found.refused[0].answers, "b": found.refused[1].answers},
         judge_shift=found.shift,
         verdict="unlike" if found.is_unlike else "no_pairs",
         why=found.why,
@@ -422,6 +423,7 @@ def _number(
         lost=found.lost,
         lacks_trials=found.lacks_trials,
         is_extra=found.is_extra,
+        trials={"a": found.refused[0].trials, "b": found.refused[1].trials},
     )
     if test is None:
         return number

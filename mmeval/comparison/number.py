@@ -21,7 +21,8 @@ class Number:
     ``ci95`` is the interval of this number alone, or one of those that hold together.
     ``p_adjusted`` is corrected for all tests of its family, and so is
     ``smallest_seen``. ``left_out`` counts trials in no pair by reason, and ``lacking``
-    by reason what each of the two runs lacks. ``samples_needed`` is there where a
+    by reason what each of the two runs lacks. ``refused`` counts the answers that each
+    of the two refused, of its ``trials``. ``samples_needed`` is there where a
     difference to detect was named, and ``equivalence_p`` where a margin of equality
     was.
 
@@ -48,6 +49,7 @@ class Number:
     bounds: tuple[float, float] | None
     left_out: Mapping[str, int]
     lacking: Mapping[str, Mapping[str, int]]
+    refused: Mapping[str, int]
     judge_shift: Mapping[str, Any] | None
     verdict: Verdict
     why: str
@@ -59,6 +61,7 @@ class Number:
     worst: Paired | None = field(default=None, repr=False, compare=False)
     lost: tuple[int, int] = field(default=(0, 0), repr=False)
     lacks_trials: bool = field(default=False, repr=False)
+    trials: Mapping[str, int] = field(default_factory=dict, repr=False)
     is_extra: bool = field(default=False, repr=False)
 
     def to_json(self, *, needed: bool, equal: bool = False) -> dict[str, Any]:

@@ -85,16 +85,23 @@ class Lost(NamedTuple):
 _NOTHING = Lost()
 
 
+class Refused(NamedTuple):
+    """How many answers the model refused, of how many trials."""
+
+    answers: int = 0
+    trials: int = 0
+
+
 @dataclass(frozen=True)
 class Compared:
     """A number of two runs. ``test`` is None where nothing is tested, and ``why`` says
     why.
 
     ``left_out`` counts trials in no pair by reason, ``lacking`` what each of the two
-    runs lacks of them. ``lacks_trials``: some that might have had a score are in no
-    pair. ``worst`` is the test with the lost trials at their worst for the second run,
-    None where that is not known. ``is_extra``: the first run has no such number.
-    ``shift`` is that of the judge, as its JSON has it.
+    runs lacks of them, ``refused`` what each refused. ``lacks_trials``: some that might
+    have had a score are in no pair. ``worst`` is the test with the lost trials at their
+    worst for the second run, None where that is not known. ``is_extra``: the first run
+    has no such number. ``shift`` is that of the judge, as its JSON has it.
     """
 
     pairs: int = 0
@@ -105,6 +112,7 @@ class Compared:
     left_out: Mapping[str, int] = field(default_factory=dict)
     lacking: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
     lost: Lost = _NOTHING
+    refused: tuple[Refused, Refused] = (Refused(), Refused())
     lacks_trials: bool = False
     shift: Mapping[str, Any] | None = None
     is_unlike: bool = False
@@ -391,6 +399,10 @@ class RunPair:
             left_out=+left_out,
             lacking=(of_a, of_b),
             lost=self._lost(pieces, found),
+            refused=(
+                _refused_by(self.a, pieces, within),
+                _refused_by(self.b, pieces, within),
+            ),
             lacks_trials=len(found) < len(pieces)
             or any(one.pairs.lost for one in found),
         )
@@ -587,6 +599,29 @@ class RunPair:
             "stderr": test.stderr,
             "ci95": test.ci95,
         }
+
+
+def _refused_by(
+    run: ComparedRun, pieces: Sequence[Piece], within: set[TrialName] | None
+) -> Refused:
+    """What a run refused of the tasks of some numbers; ``within`` are the trials of a
+    slice. Of several numbers of a task the one with most counts."""
+    by_task: dict[str, Refused] = {}
+    for piece in pieces:
+        scores = run.scores(piece.task)
+        if scores is None or piece.number not in scores.columns:
+            continue
+        places = scores.columns[piece.number].refused
+        trials = len(scores.names)
+        if within is not None:
+            own = {at for at, name in enumerate(scores.names) if name in within}
+            places, trials = places & own, len(own)
+        refused = Refused(len(places), trials)
+        by_task[piece.task] = max(refused, by_task.get(piece.task, refused))
+    return Refused(
+        sum(refused.answers for refused in by_task.values()),
+        sum(refused.trials for refused in by_task.values()),
+    )
 
 
 def _shares(found: Sequence[Found]) -> list[float]:

@@ -285,6 +285,12 @@ def _of_number(number: Number, reference: str) -> Iterator[str]:
             yield (
                 f"with them {_signed(number.bounds[0])} to {_signed(number.bounds[1])}"
             )
+    if any(number.refused.values()):
+        refused, trials = number.refused, number.trials
+        yield (
+            f"refused {refused['a']:,}/{trials['a']:,} in {reference}, "
+            f"{refused['b']:,}/{trials['b']:,} in {number.run}"
+        )
     if number.why:
         yield printable(number.why, limit=300)
     if number.judge_shift is not None:

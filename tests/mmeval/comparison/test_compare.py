@@ -940,11 +940,34 @@ def test_several_runs_are_ranked_and_what_is_not_told_apart_stands_together(
 def test_the_samples_needed_are_there_where_a_difference_is_to_be_seen(
     tmp_path: Path,
 ) -> None:
-    runs = [run(tmp_path / name, values([1.0] * 8)) for name in "ab"]
+    a = run(tmp_path / "a", values([1.0] * 8))
+    b = run(tmp_path / "b", values([1.0] * 7 + [0.0]))
+    runs = (a, b)
     found = compare(*runs, detect=0.05)
     assert (one(found).samples_needed or 0) > 8
     assert "samples_needed" in found.to_json()["numbers"][0]
     assert "samples_needed" not in compare(*runs).to_json()["numbers"][0]
+
+
+def test_refused_answers_are_counted_of_each_run(tmp_path: Path) -> None:
+    right, refused = values([1.0] * 8), values([0.0] * 3, refused=True)
+    a = run(tmp_path / "a", right)
+    b = run(tmp_path / "b", [*refused, *right[3:]])
+    found = compare(a, b)
+    assert one(found).refused == {"a": 0, "b": 3}
+    assert one(found).to_json(needed=False)["refused"] == {"a": 0, "b": 3}
+    assert "refused 0/8 in a, 3/8 in b" in comparison_text(found, 80)
+
+
+def test_refused_answers_are_counted_by_slice(tmp_path: Path) -> None:
+    levels = [{"level": "easy" if place < 4 else "hard"} for place in range(8)]
+    trials = [
+        told(1.0, place, labels=levels[place], refused=place < 2) for place in range(8)
+    ]
+    runs = [run(tmp_path / name, trials) for name in "ab"]
+    found = compare(*runs, by="level")
+    counts = {number.slice: number.refused["a"] for number in found.numbers}
+    assert counts == {"": 2, "level=easy": 2, "level=hard": 0}
 
 
 @pytest.mark.parametrize(
