@@ -202,13 +202,15 @@ class Paired:
         self, difference: float, alpha: float, power: float
     ) -> int | None:
         """How many clusters such as these it takes to see a ``difference``; None where
-        that is not known."""
+        that is not known: clusters that are all alike tell of no spread."""
+        if not self.stderr:
+            return None
         if self.method == "score":
             return seen.pairs_needed(
                 self.clusters, self.changed, difference, alpha, power
             )
         needed = fewest_for(alpha)
-        if not self.stderr or self._tells_no_spread(needed):
+        if self._tells_no_spread(needed):
             share = min(1.0, abs(difference) / self.width)
             return seen.clusters_for_unseen(share, needed, power)
 

@@ -221,14 +221,17 @@ def _notes(found: Comparison) -> Iterator[str]:
         yield f"{'; '.join(those[:_MOST_NAMED])}{more}: {note}."
     if options.detect is not None:
         for number in tested:
-            needed = (
-                "unknown"
-                if number.samples_needed is None
-                else counted(number.samples_needed, "sample")
-            )
-            yield f"{_named(number)}: to see {options.detect:g}: {needed}."
+            yield f"{_named(number)}: to see {options.detect:g}: {_needed(number)}."
     if found.gate is not None:
         yield from _of_gate(found.gate, several=len(found.runs) > 2)
+
+
+def _needed(number: Number) -> str:
+    if number.samples_needed is not None:
+        return counted(number.samples_needed, "sample")
+    if number.stderr == 0:
+        return "unknown, as all samples differ alike"
+    return "unknown"
 
 
 def _of_gate(gate: Gate, *, several: bool) -> Iterator[str]:

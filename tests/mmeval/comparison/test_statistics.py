@@ -152,10 +152,12 @@ def test_the_samples_that_are_needed_are_as_many_as_see_the_difference() -> None
     seen = found.smallest_seen(0.05, 0.8) or 0
     assert found.clusters_needed(seen, 0.05, 0.8) == pytest.approx(400, rel=0.02)
     assert found.clusters_needed(seen / 2, 0.05, 0.8) == pytest.approx(1600, rel=0.02)
-    needed = all_right(20).clusters_needed(0.1, 0.05, 0.8) or 0
-    assert (all_right(needed).smallest_seen(0.05, 0.8) or 1) == pytest.approx(
-        0.1, rel=0.05
-    )
+
+
+def test_clusters_that_are_all_alike_do_not_tell_how_many_are_needed() -> None:
+    all_lost = compare_means([part([1.0] * 8, [0.0] * 8)], 1.0)
+    assert all_lost.clusters_needed(0.01, 0.05, 0.8) is None
+    assert all_right(20).clusters_needed(0.01, 0.05, 0.8) is None
 
 
 def test_medians_are_drawn_together() -> None:
