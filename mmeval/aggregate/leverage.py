@@ -10,9 +10,32 @@ Reduction in Standard Errors for Linear Regression with Multi-Stage Samples, 200
 from __future__ import annotations
 
 import math
+import operator
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+
+WHOLE = 1 - 1e-12
+"""A cluster with this share of all trials is the only one."""
+
+
+def adjusted(residuals: Sequence[float], shares: Sequence[float]) -> array[float]:
+    """The residuals of clusters of which the root of the sum of squares is the standard
+    error.
+
+    A cluster pulls the mean towards itself, so its residual is too small by the root of
+    1 less its share of all trials. One that holds all of them has no distance from the
+    mean: 0.
+    """
+    if are_equal(shares):
+        factor = _adjustment(shares[0]) if shares else 0.0
+        return array("d", [residual * factor for residual in residuals])
+    factors = map(_adjustment, shares)
+    return array("d", map(operator.mul, residuals, factors))
+
+
+def _adjustment(share: float) -> float:
+    return 1 / math.sqrt(1 - share) if share < WHOLE else 0.0
 
 
 def effective_clusters(shares: Sequence[float]) -> float:

@@ -15,6 +15,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from mmeval.aggregate.leverage import (
+    WHOLE,
+    adjusted,
     are_equal,
     connected,
     effective_clusters,
@@ -27,8 +29,6 @@ from mmeval.records.evidence import Term
 FEW = 10
 """Fewer clusters than this that lie off an end of the range do not tell how large the
 variance is: rare errors may not have been seen."""
-_WHOLE = 1 - 1e-12
-"""A cluster with this share of all trials is the only one."""
 _TIES = 1e-9
 """Values that are apart by less than this share of the range are equal: the order of
 adding decides their last digits."""
@@ -57,29 +57,19 @@ def term_of_residuals(
     """The mean ``value`` of which each cluster has a residual: how much it alone moves
     the mean. That is the sum of its values, less its trials times the mean, over all
     trials.
-
-    As a cluster pulls the mean towards itself, its residual is too small by the root of
-    1 less its size. Source: Bell and McCaffrey, Bias Reduction in Standard Errors for
-    Linear Regression with Multi-Stage Samples, 2002.
     """
     clusters = len(sums.counts)
     if are_equal(sums.counts):
         sizes = array("d", [1 / clusters]) * clusters
         largest = sizes[0]
-        scale = 1 / math.sqrt(1 - largest) if clusters > 1 else 0.0
-        influences = array("d", [residual * scale for residual in residuals])
     else:
         trials = math.fsum(sums.counts)
         sizes = array("d", [count / trials for count in sums.counts])
         largest = max(sizes)
-        influences = array("d", map(_influence, residuals, sizes))
-    variance = _squares(influences) if largest < _WHOLE else None
+    influences = adjusted(residuals, sizes)
+    variance = _squares(influences) if largest < WHOLE else None
     few = _has_few(sums, range)
     return Term(value, range, sums.clusters, influences, variance, sizes, few)
-
-
-def _influence(residual: float, size: float) -> float:
-    return residual / math.sqrt(1 - size) if size < _WHOLE else 0.0
 
 
 def term_of_mean(scores: Scores, *, weighted: bool = False) -> Term | None:

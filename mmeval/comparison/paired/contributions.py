@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmeval.aggregate.leverage import (
+    WHOLE,
+    adjusted,
     connected,
     effective_clusters,
     freedom,
@@ -100,34 +102,25 @@ def contributions_of(parts: Sequence[Part]) -> Contributions:
     ``mmeval.aggregate.leverage``). Parts that share clusters are taken together, and
     groups of such parts are independent: Satterthwaite's degrees of freedom."""
     places: dict[str, int] = {}
-    numbers = [
-        np.array([places.setdefault(name, len(places)) for name in part.clusters])
-        for part in parts
-    ]
+    places_by_part = []
+    for part in parts:
+        of_part = [places.setdefault(name, len(places)) for name in part.clusters]
+        places_by_part.append(np.array(of_part))
+
     count = len(places)
     added, influence, shares = np.zeros(count), np.zeros(count), np.zeros(count)
     held: list[Values] = []
     has_single = False
-    for part, places_of in zip(parts, numbers, strict=True):
-        weights_a = part.weights_a / part.weights_a.sum()
-        weights_b = part.weights_b / part.weights_b.sum()
-        mean_a, mean_b = float(part.a @ weights_a), float(part.b @ weights_b)
-        apart = (part.b - mean_b) * weights_b - (part.a - mean_a) * weights_a
-        own_shares = _sums(places_of, (weights_a + weights_b) / 2, count)
-        if np.array_equal(part.weights_a, part.weights_b):
-            own = _sums(places_of, (part.b - part.a) * weights_a, count)
-        else:
-            # Of unlike weights only the distance from the mean is the cluster's own.
-            own = _sums(places_of, apart, count)
-            own += (mean_b - mean_a) * own_shares
-        added += part.share * own
-        shares += part.share * own_shares
-        held.append(own_shares)
-        if own_shares.max() > 1 - _TIES:
+    for part, of_trials in zip(parts, places_by_part, strict=True):
+        own = _within_part(part, of_trials, count)
+        added += part.share * own.added
+        shares += part.share * own.shares
+        held.append(own.shares)
+        if own.shares.max() > WHOLE:
             has_single = True
             continue
-        residuals = _sums(places_of, apart, count)
-        influence += part.share * residuals / np.sqrt(1 - own_shares)
+        distances = adjusted(own.residuals.tolist(), own.shares.tolist())
+        influence += part.share * np.asarray(distances)
 
     added[np.abs(added) <= _TIES * np.abs(added).max(initial=0.0)] = 0.0
     counts = shares > 0
@@ -139,6 +132,33 @@ def contributions_of(parts: Sequence[Part]) -> Contributions:
         influence[counts],
         _freedom(parts, held, influence),
     )
+
+
+class _WithinPart(NamedTuple):
+    """By cluster, of the difference of one part: what it adds, its share of the trials,
+    and how far it lies from its share of the whole."""
+
+    added: Values
+    shares: Values
+    residuals: Values
+
+
+def _within_part(part: Part, of_trials: Ints, count: int) -> _WithinPart:
+    """``of_trials`` is the cluster of each trial, of which there are ``count``."""
+    weights_a = part.weights_a / part.weights_a.sum()
+    weights_b = part.weights_b / part.weights_b.sum()
+    mean_a = float(part.a @ weights_a)
+    mean_b = float(part.b @ weights_b)
+    apart = (part.b - mean_b) * weights_b - (part.a - mean_a) * weights_a
+
+    residuals = _sums(of_trials, apart, count)
+    shares = _sums(of_trials, (weights_a + weights_b) / 2, count)
+    if np.array_equal(part.weights_a, part.weights_b):
+        added = _sums(of_trials, (part.b - part.a) * weights_a, count)
+    else:
+        # of unlike weights only the distance from the mean is the cluster's own
+        added = residuals + (mean_b - mean_a) * shares
+    return _WithinPart(added, shares, residuals)
 
 
 def _sums(places: Ints, values: Values, count: int) -> Values:

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from mmeval.aggregate.leverage import (
+    adjusted,
     connected,
     effective_clusters,
     freedom,
@@ -47,6 +48,14 @@ def test_the_degrees_of_freedom_are_the_fewer_of_unlike_and_of_equal_trials(
 
     expected = min(of_covariances(unlike), of_covariances(same))
     assert freedom(shares.tolist()) == pytest.approx(expected, rel=1e-10)
+
+
+def test_a_residual_grows_by_what_its_cluster_pulls_the_mean_to_itself() -> None:
+    assert adjusted([3.0, 3.0], [0.5, 0.5]).tolist() == pytest.approx([18**0.5] * 2)
+    assert adjusted([3.0, 1.0], [0.75, 0.25]).tolist() == pytest.approx(
+        [6.0, (4 / 3) ** 0.5]
+    )
+    assert adjusted([0.0], [1.0]).tolist() == [0.0]
 
 
 @pytest.mark.parametrize("clusters", [2, 3, 20, 5000])
