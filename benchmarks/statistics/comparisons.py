@@ -10,18 +10,37 @@ contradict each other. A number without an interval has a reason, and is left ou
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.measuring import Figure
+from benchmarks.statistics.paired_data import (
+    Draw,
+    Random,
+    bounded,
+    exponential,
+    names_of,
+    nearly_equal,
+    normal,
+    part_of,
+    rare,
+    repeats,
+    right_or_wrong,
+    sizes_of,
+    skew,
+)
 from mmeval.aggregate.aggregators import median
 from mmeval.aggregate.scores import Scores
-from mmeval.comparison.paired.contributions import Part
 from mmeval.comparison.paired.evidence import two_sided
-from mmeval.comparison.statistics import LEVEL, Paired, compare_by_draws, compare_means
+from mmeval.comparison.statistics import (
+    LEVEL,
+    Paired,
+    compare_by_draws,
+    compare_means,
+)
 
 SIMULATIONS = 1_000
 INTERVALS_EVERY = 10
@@ -30,13 +49,8 @@ asked for the p of the true difference, which is the same."""
 NOISE = 2.6
 """Standard errors that a count of simulations may be off: of a hundred cells, one is
 by more."""
-
-Random = np.random.Generator
-Values = NDArray[np.float64]
-
-
-Draw = Callable[[Random, NDArray[np.intp]], tuple[Values, Values]]
-"""The scores of two runs; it is given the cluster of each trial."""
+SMALL = 20
+"""Clusters below which the goal is a lower one."""
 
 
 @dataclass(frozen=True)
@@ -62,80 +76,80 @@ class Count:
     contradictions: int = 0
     passed: int = 0
     failed: int = 0
-    reasons: dict[str, int] = field(default_factory=dict)
+    reasons: Counter[str] = field(default_factory=Counter)
 
     @property
     def coverage(self) -> float:
-        return self.held / self.intervals if self.intervals else math.nan
+        if not self.intervals:
+            return math.nan
+        return self.held / self.intervals
 
 
 def simulate(cell: Cell, simulations: int) -> Count:
     count = Count()
-    random = np.random.default_rng(sum(map(ord, cell.name)) + 7919 * cell.clusters)
+    seed = 7919 * cell.clusters + sum(map(ord, cell.name))
+    random = np.random.default_rng(seed)
     for number in range(simulations):
-        found = cell.compare(random)
+        test = cell.compare(random)
         count.simulations += 1
-        if found is None:
+        if test is None:
             continue
-        is_seen = found.p is not None and found.p < LEVEL
-        count.alarms += is_seen
-        if found.why or found.evidence is None:
-            count.reasons[found.why] = count.reasons.get(found.why, 0) + 1
-            count.contradictions += not found.why
+        count.alarms += test.p is not None and test.p < LEVEL
+        if test.why or test.evidence is None:
+            count.reasons[test.why] += 1
+            count.contradictions += not test.why
             continue
+
         count.intervals += 1
-        is_held = two_sided(found.evidence, cell.truth) >= LEVEL
+        is_held = two_sided(test.evidence, cell.truth) >= LEVEL
         count.held += is_held
         if number % INTERVALS_EVERY == 0:
-            count.contradictions += _contradicts(found, cell.truth, is_held=is_held)
+            count.contradictions += _contradicts(test, cell.truth, is_held=is_held)
         if cell.margin is not None:
-            # as the gates --fail_unless_within and --fail_if_worse ask
-            not_worse = found.doubt_of_unseen(-cell.margin, above=False)
-            count.passed += not_worse < LEVEL / 2
-            is_beyond = found.difference < -cell.margin
-            p = found.p_beyond(-cell.margin, above=True)
-            count.failed += is_beyond and p < LEVEL
+            count.passed += _passes(test, cell.margin)
+            count.failed += _fails(test, cell.margin)
     return count
 
 
-def _contradicts(found: Paired, truth: float, *, is_held: bool) -> bool:
+def _passes(test: Paired, margin: float) -> bool:
+    """As the gate ``--fail_unless_within`` asks."""
+    doubt = test.doubt_of_unseen(-margin, above=False)
+    return doubt < LEVEL / 2
+
+
+def _fails(test: Paired, margin: float) -> bool:
+    """As the gate ``--fail_if_worse`` asks."""
+    is_beyond = test.difference < -margin
+    return is_beyond and test.p_beyond(-margin, above=True) < LEVEL
+
+
+def _contradicts(test: Paired, truth: float, *, is_held: bool) -> bool:
     """Whether the printed interval says another thing than the p, or than the test of
     the true difference."""
-    if found.ci95 is None or found.p is None:
+    if test.ci95 is None or test.p is None:
         return True
-    low, high = found.ci95
+    low, high = test.ci95
+    is_find = test.p < LEVEL
+    holds_none = low <= 0 <= high
+    if is_find == holds_none:
+        return True
+
     # the last digits of an end are those of the search for it
     reach = 1e-9 * max(1.0, high - low)
-    is_inside = low - reach <= truth <= high + reach
-    is_outside = not low + reach <= truth <= high - reach
-    agrees = is_inside if is_held else is_outside
-    return (found.p < LEVEL) == (low <= 0 <= high) or not agrees
+    if is_held:
+        return not low - reach <= truth <= high + reach
+    return low + reach <= truth <= high - reach
 
 
-def names_of(sizes: Sequence[int], task: str = "") -> list[str]:
-    return [f"{task}{place}" for place, size in enumerate(sizes) for _ in range(size)]
+# cells
 
 
-def part_of(a: Values, b: Values, names: Sequence[str], share: float = 1.0) -> Part:
-    ones = np.ones(len(a))
-    return Part(share, names, a, b, ones, ones)
-
-
-def sizes_of(kind: str, clusters: int) -> list[int]:
-    if kind == "single":
-        return [1] * clusters
-    if kind == "five each":
-        return [5] * clusters
-    if kind == "1 to 20":
-        return [1 + 19 * place // max(1, clusters - 1) for place in range(clusters)]
-    return [4 * (clusters - 1), *[4] * (clusters - 1)]
-
-
-def means(
+def of_mean(
     name: str,
     kind: str,
     clusters: int,
     draw: Draw,
+    *,
     width: float,
     truth: float = 0.0,
     margin: float | None = None,
@@ -146,87 +160,15 @@ def means(
     places = np.repeat(np.arange(clusters), sizes)
 
     def compare(random: Random) -> Paired:
-        return compare_means([part_of(*draw(random, places), names)], width)
+        a, b = draw(random, places)
+        return compare_means([part_of(a, b, names)], width)
 
-    return Cell(f"{name}, {kind}, {clusters}", clusters, compare, truth, margin)
-
-
-def right_or_wrong(share: float, disagree: float, truth: float = 0.0) -> Draw:
-    """Pairs of which a share ``disagree`` differs; of those that do not, ``share`` are
-    right in both runs."""
-
-    def draw(random: Random, places: NDArray[np.intp]) -> tuple[Values, Values]:
-        luck = random.random(len(places))
-        won = luck < (disagree + truth) / 2
-        lost = (luck >= (disagree + truth) / 2) & (luck < disagree)
-        right = random.random(len(places)) < share
-        a, b = (right & ~won) | lost, (right & ~lost) | won
-        return a.astype(np.float64), b.astype(np.float64)
-
-    return draw
-
-
-def normal(within: float, shift: float = 0.0) -> Draw:
-    """Differences of which a share ``within`` of the variance is that of clusters."""
-
-    def draw(random: Random, places: NDArray[np.intp]) -> tuple[Values, Values]:
-        a = random.normal(size=len(places))
-        of_cluster = random.normal(size=places[-1] + 1)[places]
-        own = random.normal(size=len(places))
-        apart = math.sqrt(within) * of_cluster + math.sqrt(1 - within) * own
-        return a, a + apart + shift
-
-    return draw
-
-
-def repeats(random: Random, places: NDArray[np.intp]) -> tuple[Values, Values]:
-    """Easy clusters and hard ones, right or wrong."""
-    ease = random.beta(2, 2, size=places[-1] + 1)[places]
-    is_right = random.random((2, len(places))) < ease
-    return is_right[0] * 1.0, is_right[1] * 1.0
-
-
-def skew(random: Random, places: NDArray[np.intp]) -> tuple[Values, Values]:
-    """The reference is nearly always right, the other run has some lower scores."""
-    return np.ones(len(places)), random.beta(8, 1, size=len(places))
-
-
-def exponential(random: Random, places: NDArray[np.intp]) -> tuple[Values, Values]:
-    return np.ones(len(places)), random.exponential(size=len(places))
-
-
-def bounded(random: Random, places: NDArray[np.intp]) -> tuple[Values, Values]:
-    a, b = random.beta(8, 1, size=(2, len(places)))
-    return a, b
-
-
-def rare(won: float, lost: float, *, whole: bool) -> Draw:
-    """Shares of the clusters are won and lost, by all or by a uniform part of it."""
-
-    def draw(random: Random, places: NDArray[np.intp]) -> tuple[Values, Values]:
-        luck = random.random(places[-1] + 1)[places]
-        size = np.ones(len(places)) if whole else random.random(len(places))
-        a = (luck < lost) * size
-        b = ((luck >= lost) & (luck < lost + won)) * size
-        return a, b
-
-    return draw
-
-
-def nearly_equal(lost: float, spread: float) -> Draw:
-    """Scores that hardly differ, but for a share of pairs that lose everything."""
-
-    def draw(random: Random, places: NDArray[np.intp]) -> tuple[Values, Values]:
-        is_lost = random.random(len(places)) < lost
-        a = np.where(is_lost, 1.0, 0.5)
-        b = np.where(is_lost, 0.0, 0.5 + spread * random.normal(size=len(places)))
-        return a, b
-
-    return draw
+    name = f"{name}, {kind}, {clusters}"
+    return Cell(name, clusters, compare, truth, margin)
 
 
 def of_nearly_equal(clusters: int, lost: float, spread: float) -> Cell:
-    return means(
+    return of_mean(
         f"{lost:.0%} lose all, others apart by {spread}",
         "single",
         clusters,
@@ -237,75 +179,105 @@ def of_nearly_equal(clusters: int, lost: float, spread: float) -> Cell:
     )
 
 
-def group(sizes: Sequence[int], share: float, truth: float = 0.0) -> Cell:
+def of_group(sizes: Sequence[int], share: float) -> Cell:
     """Tasks of these sizes, one trial a cluster, right or wrong, with equal shares."""
 
     def compare(random: Random) -> Paired:
         parts = []
         for task, size in enumerate(sizes):
-            luck = (random.random((2, size)) < share) * 1.0
+            luck = random.random((2, size))
+            a, b = (luck < share).astype(np.float64)
             names = names_of([1] * size, f"{task}:")
-            parts.append(part_of(luck[0], luck[1], names, 1 / len(sizes)))
+            parts.append(part_of(a, b, names, share=1 / len(sizes)))
         return compare_means(parts, 1.0)
 
-    name = f"group of {', '.join(map(str, sizes))}, {share} right"
-    return Cell(name, sum(sizes), compare, truth)
+    listed = ", ".join(map(str, sizes))
+    return Cell(f"group of {listed}, {share} right", sum(sizes), compare)
 
 
-def medians(clusters: int, draw: str, shift: float) -> Cell:
+def of_median(clusters: int, draw: str, shift: float) -> Cell:
     """Medians of two runs; the second one's scores are higher by a ``shift``."""
+
+    def column(random: Random, ease: float, better: float) -> Scores:
+        if draw == "normal":
+            values = ease + random.normal(size=clusters)
+        else:
+            values = ease + random.exponential(size=clusters)
+        scores = Scores()
+        for place, value in enumerate(values):
+            scores.add_value(f"s{place}", 0, float(value) + better)
+        return scores
 
     def compare(random: Random) -> Paired | None:
         ease = random.random(clusters)
-        columns = []
-        for better in (0.0, shift):
-            column = Scores()
-            if draw == "normal":
-                values = ease + random.normal(size=clusters)
-            else:
-                values = random.exponential(size=clusters) + ease
-            for place, value in enumerate(values):
-                column.add_value(f"s{place}", 0, float(value) + better)
-            columns.append(column)
-        return compare_by_draws(columns[0], columns[1], median, {}, math.inf)
+        a = column(random, ease, 0.0)
+        b = column(random, ease, shift)
+        return compare_by_draws(a, b, median, {}, math.inf)
 
     name = f"medians, {draw}, apart by {shift}, {clusters}"
     return Cell(name, clusters, compare, shift)
 
 
+# families of cells
+
+
 def shares() -> Iterator[Cell]:
+    """Some of those that ``right_or_wrong`` sums."""
     for clusters in (8, 20, 50, 200, 1_000):
         for share, disagree in ((0.5, 0.4), (0.9, 0.1), (0.98, 0.02)):
+            name = f"{disagree} differ"
             draw = right_or_wrong(share, disagree)
-            yield means(f"{disagree} differ", "single", clusters, draw, 1.0)
+            yield of_mean(name, "single", clusters, draw, width=1.0)
 
 
-def of_means() -> Iterator[Cell]:
+def means() -> Iterator[Cell]:
+    kinds: Sequence[tuple[str, Draw, float, float]] = (
+        ("normal", normal(0.0), math.inf, 0.0),
+        ("bounded", bounded, 1.0, 0.0),
+        ("skew", skew, 1.0, 8 / 9 - 1),
+        ("exponential", exponential, math.inf, 0.0),
+    )
     for clusters in (6, 8, 12, 20, 50, 200):
-        yield means("normal", "single", clusters, normal(0.0), math.inf)
-        yield means("bounded", "single", clusters, bounded, 1.0)
-        yield means("skew", "single", clusters, skew, 1.0, 8 / 9 - 1)
-        yield means("exponential", "single", clusters, exponential, math.inf)
+        for name, draw, width, truth in kinds:
+            yield of_mean(
+                name,
+                "single",
+                clusters,
+                draw,
+                width=width,
+                truth=truth,
+            )
 
 
 def of_clusters() -> Iterator[Cell]:
+    alike = "alike in clusters"
     for clusters in (2, 6, 8, 12, 20, 50, 100):
         for kind in ("five each", "1 to 20", "one with half"):
-            yield means("normal", kind, clusters, normal(0.3), math.inf)
-            yield means("alike in clusters", kind, clusters, normal(1.0), math.inf)
-            yield means("repeats", kind, clusters, repeats, 1.0)
+            yield of_mean("normal", kind, clusters, normal(0.3), width=math.inf)
+            yield of_mean(alike, kind, clusters, normal(1.0), width=math.inf)
+            yield of_mean("repeats", kind, clusters, repeats, width=1.0)
 
 
 def of_rare() -> Iterator[Cell]:
     for clusters in (20, 50, 100, 300):
         for kind in ("single", "1 to 20", "one with half"):
-            for whole in (True, False):
-                size = "all" if whole else "parts"
-                draw = rare(0.02, 0.02, whole=whole)
-                yield means(f"2 % win, 2 % lose {size}", kind, clusters, draw, 1.0)
-                draw = rare(0.0, 0.02, whole=whole)
-                truth = -0.02 if whole else -0.01
-                yield means(f"2 % lose {size}", kind, clusters, draw, 1.0, truth)
+            for size, mean_size in (("all", 1.0), ("parts", 0.5)):
+                whole = size == "all"
+                yield of_mean(
+                    f"2 % win, 2 % lose {size}",
+                    kind,
+                    clusters,
+                    rare(0.02, 0.02, whole=whole),
+                    width=1.0,
+                )
+                yield of_mean(
+                    f"2 % lose {size}",
+                    kind,
+                    clusters,
+                    rare(0.0, 0.02, whole=whole),
+                    width=1.0,
+                    truth=-0.02 * mean_size,
+                )
 
 
 def of_unseen() -> Iterator[Cell]:
@@ -317,16 +289,23 @@ def of_unseen() -> Iterator[Cell]:
 
 
 def groups() -> Iterator[Cell]:
-    for sizes in ((1, 20, 20, 20), (1, 1, 1, 30), (8, 24), (1, 50, 200), (3,) * 10):
+    shapes: Sequence[Sequence[int]] = (
+        (1, 20, 20, 20),
+        (1, 1, 1, 30),
+        (8, 24),
+        (1, 50, 200),
+        (3,) * 10,
+    )
+    for sizes in shapes:
         for share in (0.5, 0.9):
-            yield group(sizes, share)
+            yield of_group(sizes, share)
 
 
-def of_medians() -> Iterator[Cell]:
+def medians() -> Iterator[Cell]:
     for clusters in (5, 6, 8, 12, 20, 50):
         for draw in ("normal", "exponential"):
             for shift in (0.0, 2.0):
-                yield medians(clusters, draw, shift)
+                yield of_median(clusters, draw, shift)
 
 
 def gates() -> Iterator[Cell]:
@@ -334,70 +313,111 @@ def gates() -> Iterator[Cell]:
     for clusters in (20, 50, 100, 200, 500, 1_000):
         for spread in (0.0, 0.01, 0.1):
             yield of_nearly_equal(clusters, 0.02, spread)
-        draw = normal(0.0, -0.1)
-        yield means("normal, margin", "single", clusters, draw, math.inf, -0.1, 0.1)
+        yield of_mean(
+            "normal, margin",
+            "single",
+            clusters,
+            normal(0.0, shift=-0.1),
+            width=math.inf,
+            truth=-0.1,
+            margin=0.1,
+        )
 
 
 FAMILIES: dict[str, Callable[[], Iterator[Cell]]] = {
     "right or wrong": shares,
-    "means": of_means,
+    "means": means,
     "clusters": of_clusters,
     "rare": of_rare,
     "unseen losses": of_unseen,
     "groups": groups,
-    "medians": of_medians,
+    "medians": medians,
     "gates": gates,
 }
+
+# figures
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A cell with what came of it."""
+
+    cell: Cell
+    count: Count
+
+    @property
+    def coverage(self) -> float:
+        """The share of intervals that hold the truth, at most as far as chance may
+        have lowered it."""
+        share = self.count.coverage
+        error = _error(max(share * (1 - share), 1e-4), self.count.intervals)
+        return min(1.0, share + NOISE * error)
+
+    def rate(self, which: str, goal: float) -> float:
+        """The share of simulations that ended so, at least as far as chance may have
+        raised it."""
+        share = self.share(which)
+        error = _error(goal * (1 - goal), self.count.simulations)
+        return max(0.0, share - NOISE * error)
+
+    def share(self, which: str) -> float:
+        seen: int = getattr(self.count, which)
+        return seen / self.count.simulations
+
+
+def _error(variance: float, simulations: int) -> float:
+    return math.sqrt(variance / simulations)
 
 
 def figures(quick: bool) -> Iterator[Figure]:
     simulations = SIMULATIONS // 10 if quick else SIMULATIONS
     contradictions = 0
     for family, cells in FAMILIES.items():
-        counts = [(cell, simulate(cell, simulations)) for cell in cells()]
-        contradictions += sum(count.contradictions for _, count in counts)
+        simulated = []
+        for cell in cells():
+            count = simulate(cell, simulations)
+            contradictions += count.contradictions
+            simulated.append(Simulated(cell, count))
+
+        few = [one for one in simulated if one.cell.clusters < SMALL]
+        many = [one for one in simulated if one.cell.clusters >= SMALL]
+        if few:
+            yield _lowest(f"intervals, {family}, below {SMALL}", few, 0.90)
+        yield _lowest(f"intervals, {family}", many, 0.93)
+
         if family == "gates":
-            yield _worst("gates passed", counts, "passed", 3.0)
-            yield _worst("gates failed", counts, "failed", 3.0)
-            yield _lowest("intervals, gates", counts, 93.0)
-            continue
-        few = [one for one in counts if one[0].clusters < 20]
-        many = [one for one in counts if one[0].clusters >= 20]
-        for words, those, goal in ((", below 20", few, 90.0), ("", many, 93.0)):
-            if those:
-                yield _lowest(f"intervals, {family}{words}", those, goal)
-        equal = [one for one in counts if not one[0].truth]
+            yield _highest("gates passed", simulated, "passed", 0.03)
+            yield _highest("gates failed", simulated, "failed", 0.03)
+        equal = [one for one in simulated if not one.cell.truth]
         if equal:
-            yield _worst(f"false alarms, {family}", equal, "alarms", 6.0)
+            yield _highest(f"false alarms, {family}", equal, "alarms", 0.06)
     yield Figure("p against interval", contradictions, 0)
 
 
-def _lowest(name: str, counts: Sequence[tuple[Cell, Count]], goal: float) -> Figure:
-    """The lowest coverage, as far as it is beyond noise."""
-    known = [one for one in counts if one[1].intervals]
-    cell, count = min(known, key=lambda one: one[1].coverage + _noise(one[1]))
-    value = 100 * min(1.0, count.coverage + _noise(count))
-    note = f"{cell.name}: {100 * count.coverage:.1f} %"
-    return Figure(name, value, goal, " %", at_least=True, note=note)
-
-
-def _noise(count: Count) -> float:
-    share = count.coverage
-    return NOISE * math.sqrt(max(share * (1 - share), 1e-4) / count.intervals)
-
-
-def _worst(
-    name: str, counts: Sequence[tuple[Cell, Count]], which: str, goal: float
-) -> Figure:
-    """The highest rate, as far as it is beyond noise."""
-
-    def rate(one: tuple[Cell, Count]) -> tuple[float, float]:
-        share = getattr(one[1], which) / one[1].simulations
-        error = math.sqrt(goal / 100 * (1 - goal / 100) / one[1].simulations)
-        return 100 * (share - NOISE * error), 100 * share
-
-    worst = max(counts, key=rate)
-    value, share = rate(worst)
+def _lowest(name: str, simulated: Sequence[Simulated], goal: float) -> Figure:
+    known = [one for one in simulated if one.count.intervals]
+    worst = min(known, key=lambda one: one.coverage)
     return Figure(
-        name, max(0.0, value), goal, " %", note=f"{worst[0].name}: {share:.1f} %"
+        name,
+        100 * worst.coverage,
+        100 * goal,
+        " %",
+        at_least=True,
+        note=f"{worst.cell.name}: {worst.count.coverage:.1%}",
+    )
+
+
+def _highest(
+    name: str,
+    simulated: Sequence[Simulated],
+    which: str,
+    goal: float,
+) -> Figure:
+    worst = max(simulated, key=lambda one: one.share(which))
+    return Figure(
+        name,
+        100 * worst.rate(which, goal),
+        100 * goal,
+        " %",
+        note=f"{worst.cell.name}: {worst.share(which):.1%}",
     )

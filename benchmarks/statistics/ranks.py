@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measuring import Figure
-from mmeval.comparison.paired.contributions import Part
+from benchmarks.statistics.paired_data import part_of
 from mmeval.comparison.paired.evidence import two_sided
 from mmeval.comparison.paired.score_test import ScoreTest
 from mmeval.comparison.ranking import ALPHA, Order, Rank, ranks
@@ -48,9 +48,10 @@ class Answers(NamedTuple):
 def shares(random: Random, truth: Values, clusters: int) -> Answers:
     """Right or wrong; half of the samples are right in all runs or in none, as far as
     the shares allow."""
+    shape = (clusters, len(truth))
     luck = random.random((clusters, 1))
-    own = random.random((clusters, len(truth)))
-    is_alike = random.random((clusters, len(truth))) < 0.5
+    own = random.random(shape)
+    is_alike = random.random(shape) < 0.5
     chance = np.where(is_alike, luck, own)
     is_right = chance < 0.7 + 0.2 * truth
     return Answers(is_right.astype(np.float64), _names(clusters))
@@ -71,16 +72,20 @@ def skewed(random: Random, truth: Values, clusters: int) -> Answers:
 
 def of_five(random: Random, truth: Values, clusters: int) -> Answers:
     """Clusters of five, which differ in how good each run is."""
-    of_cluster = np.repeat(random.normal(size=(clusters, len(truth))), 5, axis=0)
+    shape = (clusters, len(truth))
+    of_cluster = np.repeat(random.normal(size=shape), 5, axis=0)
     noise = random.normal(size=of_cluster.shape)
-    return Answers(truth + of_cluster + noise, _names(clusters, 5))
+    scores = truth + of_cluster + noise
+    return Answers(scores, _names(clusters, trials=5))
 
 
 def _names(clusters: int, trials: int = 1) -> list[str]:
     return [str(at // trials) for at in range(clusters * trials)]
 
 
-KINDS: Mapping[str, Callable[[Random, Values, int], Answers]] = {
+Maker = Callable[[Random, Values, int], Answers]
+
+KINDS: Mapping[str, Maker] = {
     "shares": shares,
     "means": means,
     "skewed means": skewed,
@@ -100,30 +105,36 @@ def truth_of(name: Truth, runs: int) -> Values:
 def ranked(answers: Answers) -> list[Rank]:
     """The ranks of runs, by the tests of each two."""
     scores, clusters = answers
-    ones = np.ones(len(scores))
-    pairs = list(combinations(range(scores.shape[1]), 2))
-    differences = []
-    p = []
-    for one, other in pairs:
-        a, b = scores[:, one], scores[:, other]
-        part = Part(1.0, clusters, a, b, ones, ones)
-        test = compare_means([part], math.inf)
-        differences.append(test.difference)
-        p.append(1.0 if test.p is None else test.p)
+    runs = range(scores.shape[1])
+    pairs = list(combinations(runs, 2))
+    tests = []
+    for first, second in pairs:
+        part = part_of(scores[:, first], scores[:, second], clusters)
+        tests.append(compare_means([part], math.inf))
+
+    values = [1.0 if test.p is None else test.p for test in tests]
+    adjusted = corrected(values, "holm")
     surely: set[Order] = set()
-    holm = corrected(p, "holm")
-    for (one, other), difference, value in zip(pairs, differences, holm, strict=True):
-        if value < ALPHA and difference:
-            surely.add((other, one) if difference > 0 else (one, other))
-    return ranks(scores.mean(axis=0).tolist(), surely)
+    for pair, test, value in zip(pairs, tests, adjusted, strict=True):
+        if value >= ALPHA:
+            continue
+        first, second = pair
+        if test.difference > 0:
+            surely.add((second, first))
+        elif test.difference < 0:
+            surely.add((first, second))
+    means_of_runs = scores.mean(axis=0)
+    return ranks(means_of_runs.tolist(), surely)
 
 
 def is_held(truth: Values, found: Sequence[Rank]) -> bool:
     """Whether the intervals hold all true ranks of all runs."""
-    for own, place in zip(truth, found, strict=True):
-        first = 1 + int((truth > own).sum())
-        last = len(truth) - int((truth < own).sum())
-        if place.ci95[0] > first or place.ci95[1] < last:
+    for own, rank in zip(truth, found, strict=True):
+        better = np.count_nonzero(truth > own)
+        worse = np.count_nonzero(truth < own)
+        first, last = 1 + better, len(truth) - worse
+        low, high = rank.ci95
+        if low > first or high < last:
             return False
     return True
 
@@ -139,12 +150,14 @@ class Cell(NamedTuple):
     def coverage(self, simulations: int) -> float:
         """The share of evaluations whose intervals of ranks all hold."""
         name = f"{self.runs} {self.clusters} {self.kind} {self.truth}"
-        random = np.random.default_rng(zlib.crc32(name.encode()))
+        seed = zlib.crc32(name.encode())
+        random = np.random.default_rng(seed)
         truth = truth_of(self.truth, self.runs)
         make = KINDS[self.kind]
         held = 0
         for _ in range(simulations):
-            held += is_held(truth, ranked(make(random, truth, self.clusters)))
+            answers = make(random, truth, self.clusters)
+            held += is_held(truth, ranked(answers))
         return held / simulations
 
     @property
@@ -153,12 +166,14 @@ class Cell(NamedTuple):
         tests = self.runs * (self.runs - 1) / 2
         least = 2.0 ** (1 - self.clusters)
         if self.kind == "shares":
-            least = two_sided(ScoreTest(self.clusters, 0, self.clusters))
+            all_won = ScoreTest(won=self.clusters, lost=0, pairs=self.clusters)
+            least = two_sided(all_won)
         return tests * least < ALPHA
 
     def goal(self, simulations: int) -> float:
         share = 0.90 if self.clusters < FEW else 0.93
-        return share - 3 * math.sqrt(share * (1 - share) / simulations)
+        variance = share * (1 - share) / simulations
+        return share - 3 * math.sqrt(variance)
 
 
 def cells(runs: int, sizes: Sequence[int] = SIZES) -> Iterator[Cell]:

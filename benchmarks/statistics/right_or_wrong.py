@@ -59,9 +59,14 @@ def summed(pairs: int, disagree: float, truth: float) -> Cell:
     # the gates also ask the exact tail where the score test would let them decide
     passed = failed = 0.0
     for place in np.flatnonzero(~is_held):
-        tail = ExactTail(int(won[place]), int(lost[place]), pairs)
+        tail = ExactTail(
+            won=int(won[place]),
+            lost=int(lost[place]),
+            pairs=pairs,
+        )
         is_better = against_truth[place] > 0
-        if tail.doubt(limit, above=not is_better) >= LEVEL / 2:
+        doubt = tail.doubt(limit, above=not is_better)
+        if doubt >= LEVEL / 2:
             continue
         if is_better:
             passed += chance[place]
@@ -88,11 +93,13 @@ def outcomes(
     won_chance = stats.binom.pmf(counts, pairs, of_won)
     found_won, found_lost, found_chance = [], [], []
     for won in np.flatnonzero(won_chance > NEVER):
-        lost = np.arange(pairs - won + 1)
-        lost_chance = stats.binom.pmf(lost, pairs - won, of_lost / (1 - of_won))
+        rest = pairs - won
+        lost = np.arange(rest + 1)
+        share_of_rest = of_lost / (1 - of_won)
+        lost_chance = stats.binom.pmf(lost, rest, share_of_rest)
         chance = won_chance[won] * lost_chance
         is_likely = chance > NEVER
-        found_won.append(np.full(np.count_nonzero(is_likely), won))
+        found_won.append(np.full(is_likely.sum(), won))
         found_lost.append(lost[is_likely])
         found_chance.append(chance[is_likely])
     return (
@@ -103,7 +110,8 @@ def outcomes(
 
 
 def two_sided(statistic: Values) -> Values:
-    p: Values = 2 * special.ndtr(-np.abs(statistic))
+    distance = np.abs(statistic)
+    p: Values = 2 * special.ndtr(-distance)
     return p
 
 
@@ -119,20 +127,34 @@ def figures(quick: bool) -> Iterator[Figure]:
     found = list(cells(SIZES[:4] if quick else SIZES))
     few = [cell for cell in found if cell.pairs < 20]
     many = [cell for cell in found if cell.pairs >= 20]
-    for words, those, goal in ((", below 20", few, 90.0), ("", many, 93.0)):
+    for name, those, goal in (
+        ("intervals, below 20", few, 90.0),
+        ("intervals", many, 93.0),
+    ):
         worst = min(those, key=lambda cell: cell.held)
-        name = f"intervals{words}"
-        yield Figure(name, 100 * worst.held, goal, " %", True, worst.name)
+        yield Figure(
+            name,
+            100 * worst.held,
+            goal,
+            " %",
+            at_least=True,
+            note=worst.name,
+        )
 
     equal = [cell for cell in found if not cell.truth]
-    worst = max(equal, key=lambda cell: cell.different)
-    yield Figure("false alarms", 100 * worst.different, 6.0, " %", note=worst.name)
-
     at_margin = [cell for cell in found if cell.truth]
-    worst = max(at_margin, key=lambda cell: cell.passed)
-    yield Figure("gates passed", 100 * worst.passed, 3.0, " %", note=worst.name)
-    worst = max(at_margin, key=lambda cell: cell.failed)
-    yield Figure("gates failed", 100 * worst.failed, 3.0, " %", note=worst.name)
+    yield _highest("false alarms", equal, "different", 6.0)
+    yield _highest("gates passed", at_margin, "passed", 3.0)
+    yield _highest("gates failed", at_margin, "failed", 3.0)
+
+
+def _highest(name: str, those: list[Cell], which: str, goal: float) -> Figure:
+    def share(cell: Cell) -> float:
+        found: float = getattr(cell, which)
+        return found
+
+    worst = max(those, key=share)
+    return Figure(name, 100 * share(worst), goal, " %", note=worst.name)
 
 
 def main() -> None:
