@@ -44,6 +44,8 @@ QUICK_DRAWS = 300
 GOAL, SMALL_GOAL, SMALL = 93.0, 90.0, 20
 SHARE: Interval = (0.0, 1.0)
 ANY: Interval = (-math.inf, math.inf)
+REACH = 1e-12
+"""An end of an interval that lies so near to the truth holds it."""
 
 
 class Cell(NamedTuple):
@@ -65,25 +67,29 @@ Draw: TypeAlias = Callable[[Random], "Interval | None"]
 
 
 def cell(
-    kind: str, size: str, clusters: float, truth: float, draws: int, draw: Draw
-) -> Cell:
-    """Simulate a cell."""
-    random = np.random.default_rng(SEED)
-    intervals = [draw(random) for _ in range(draws)]
-    return of_intervals(kind, size, clusters, truth, intervals)
-
-
-def of_intervals(
     kind: str,
     size: str,
     clusters: float,
     truth: float,
-    intervals: Sequence[Interval | None],
+    draws: int,
+    draw: Draw,
 ) -> Cell:
-    known = [interval for interval in intervals if interval is not None]
-    inside = sum(low - 1e-12 <= truth <= high + 1e-12 for low, high in known)
-    covered = 100 * inside / len(known) if known else math.nan
-    return Cell(kind, size, clusters, covered, 100 * len(known) / len(intervals))
+    """Simulate a cell."""
+    random = np.random.default_rng(SEED)
+    printed = 0
+    inside = 0
+    for _ in range(draws):
+        interval = draw(random)
+        if interval is not None:
+            printed += 1
+            inside += holds(interval, truth)
+    covered = 100 * inside / printed if printed else math.nan
+    return Cell(kind, size, clusters, covered, 100 * printed / draws)
+
+
+def holds(interval: Interval, truth: float) -> bool:
+    low, high = interval
+    return low - REACH <= truth <= high + REACH
 
 
 # what one evaluation comes to
@@ -94,24 +100,36 @@ def names_of(count: int, prefix: str) -> list[str]:
     return [f"{prefix}{number}" for number in range(count)]
 
 
-def sums(totals: Values, counts: Counts, prefix: str = "c") -> ClusterSums:
-    names = names_of(len(totals), prefix)
-    return ClusterSums(names, array("d", totals), array("d", counts.astype(float)))
-
-
 def term(
-    totals: Values, counts: Counts, range: Interval = SHARE, prefix: str = "c"
+    totals: Values,
+    counts: Counts,
+    range: Interval = SHARE,
+    prefix: str = "c",
 ) -> Term:
-    found = term_of_sums(sums(totals, counts, prefix), range)
+    """The mean of trials that are summed by cluster."""
+    sums = ClusterSums(
+        names_of(len(totals), prefix),
+        array("d", totals),
+        array("d", counts.astype(float)),
+    )
+    found = term_of_sums(sums, range)
     assert found is not None
     return found
+
+
+def mean_interval(
+    values: Values,
+    range: Interval = SHARE,
+) -> Interval | None:
+    """The interval of the mean of single trials."""
+    return of_means([term(values, ones(len(values)), range)])
 
 
 def of_means(terms: Sequence[Term]) -> Interval | None:
     """The interval of the unweighted mean of some means."""
     shared = scaled(terms, 1 / len(terms))
-    value = math.fsum(term.share * term.value for term in shared)
-    return sureness_of_terms(value, shared).ci95
+    values = [term.share * term.value for term in shared]
+    return sureness_of_terms(math.fsum(values), shared).ci95
 
 
 def ones(count: int) -> Counts:
@@ -124,66 +142,110 @@ def ones(count: int) -> Counts:
 def shares(sizes: Sequence[int], chances: Sequence[float]) -> Iterator[Cell]:
     """One trial a cluster: the coverage itself, without draws."""
     for size in sizes:
-        intervals: dict[int, Interval] = {}
+        interval = cache(partial(share_interval, size))
+        counts = np.arange(size + 1)
         for chance in chances:
-            found = np.arange(size + 1)
-            weights = stats.binom.pmf(found, size, chance)
+            weights = stats.binom.pmf(counts, size, chance)
             covered = 0.0
-            for right in found[weights > 1e-9]:
-                if right not in intervals:
-                    values = np.repeat([1.0, 0.0], [right, size - right])
-                    interval = of_means([term(values, ones(size))])
-                    assert interval is not None
-                    intervals[right] = interval
-                low, high = intervals[right]
-                if low - 1e-12 <= chance <= high + 1e-12:
+            for right in np.flatnonzero(weights > 1e-9):
+                if holds(interval(int(right)), chance):
                     covered += weights[right]
-            kind = f"share of {chance:g}"
-            yield Cell(kind, f"{size} samples", size, 100 * covered, 100.0)
+            yield Cell(
+                f"share of {chance:g}",
+                f"{size} samples",
+                size,
+                100 * covered,
+                printed=100.0,
+            )
+
+
+def share_interval(size: int, right: int) -> Interval:
+    values = np.repeat([1.0, 0.0], [right, size - right])
+    interval = mean_interval(values)
+    assert interval is not None
+    return interval
 
 
 # means
 
-BOUNDED: dict[str, tuple[Callable[[Random, int], Values], float]] = {
-    "beta(8, 1)": (lambda random, n: random.beta(8, 1, n), 8 / 9),
-    "beta(.5, .5)": (lambda random, n: random.beta(0.5, 0.5, n), 0.5),
-    "beta(2, 5)": (lambda random, n: random.beta(2, 5, n), 2 / 7),
-    "four in five whole": (
-        lambda random, n: np.where(random.random(n) < 0.8, 1.0, random.random(n)),
-        0.9,
-    ),
-    "19 in 20 whole": (
-        lambda random, n: np.where(random.random(n) < 0.95, 1.0, random.random(n)),
-        0.975,
-    ),
-    "nine in ten .8, else 0": (
-        lambda random, n: np.where(random.random(n) < 0.9, 0.8, 0.0),
-        0.72,
-    ),
-    "five grades, skewed": (
-        lambda random, n: random.choice(
-            [0, 0.25, 0.5, 0.75, 1], p=[0.03, 0.03, 0.04, 0.2, 0.7], size=n
-        ),
-        0.8775,
-    ),
+
+def mostly_whole(chance: float, random: Random, count: int) -> Values:
+    """Whole with this chance, else any part of it."""
+    is_whole = random.random(count) < chance
+    parts = random.random(count)
+    return np.where(is_whole, 1.0, parts)
+
+
+def two_values(random: Random, count: int) -> Values:
+    is_high = random.random(count) < 0.9
+    return np.where(is_high, 0.8, 0.0)
+
+
+def grades(random: Random, count: int) -> Values:
+    return random.choice(
+        [0, 0.25, 0.5, 0.75, 1],
+        p=[0.03, 0.03, 0.04, 0.2, 0.7],
+        size=count,
+    )
+
+
+def right_or_wrong(chance: float, random: Random, count: int) -> Values:
+    is_right = random.random(count) < chance
+    return is_right.astype(float)
+
+
+class Rule(NamedTuple):
+    """How values are made, and their true mean."""
+
+    values: Callable[[Random, int], Values]
+    mean: float
+
+
+def beta(a: float, b: float) -> Rule:
+    def values(random: Random, count: int) -> Values:
+        return random.beta(a, b, count)
+
+    return Rule(values, a / (a + b))
+
+
+BOUNDED = {
+    "beta(8, 1)": beta(8, 1),
+    "beta(.5, .5)": beta(0.5, 0.5),
+    "beta(2, 5)": beta(2, 5),
+    "four in five whole": Rule(partial(mostly_whole, 0.8), 0.9),
+    "19 in 20 whole": Rule(partial(mostly_whole, 0.95), 0.975),
+    "nine in ten .8, else 0": Rule(two_values, 0.72),
+    "five grades, skewed": Rule(grades, 0.8775),
 }
-UNBOUNDED: dict[str, tuple[Callable[[Random, int], Values], float]] = {
-    "normal": (lambda random, n: random.normal(size=n), 0.0),
-    "Student's, five degrees": (lambda random, n: random.standard_t(5, size=n), 0.0),
-    "exponential": (lambda random, n: random.exponential(size=n), 1.0),
-    "gamma(4)": (lambda random, n: random.gamma(4, size=n), 4.0),
+UNBOUNDED = {
+    "normal": Rule(lambda random, n: random.normal(size=n), 0.0),
+    "Student's, five degrees": Rule(lambda random, n: random.standard_t(5, n), 0.0),
+    "exponential": Rule(lambda random, n: random.exponential(size=n), 1.0),
+    "gamma(4)": Rule(lambda random, n: random.gamma(4, size=n), 4.0),
 }
+EVERYTHING = {**BOUNDED, **UNBOUNDED}
+
+
+def range_of(kind: str) -> Interval:
+    return SHARE if kind in BOUNDED else ANY
 
 
 def means(sizes: Sequence[int], draws: int) -> Iterator[Cell]:
-    for kinds, range in ((BOUNDED, SHARE), (UNBOUNDED, ANY)):
-        for kind, (values, truth) in kinds.items():
-            for size in sizes:
+    for kind, rule in EVERYTHING.items():
+        for size in sizes:
 
-                def draw(random: Random) -> Interval | None:
-                    return of_means([term(values(random, size), ones(size), range)])
+            def draw(random: Random) -> Interval | None:
+                values = rule.values(random, size)
+                return mean_interval(values, range_of(kind))
 
-                yield cell(f"mean, {kind}", f"{size} samples", size, truth, draws, draw)
+            yield cell(
+                f"mean, {kind}",
+                f"{size} samples",
+                size,
+                rule.mean,
+                draws,
+                draw,
+            )
 
 
 # clusters
@@ -193,29 +255,53 @@ def cluster_sizes(kind: str, count: int) -> Counts:
     if kind == "equal":
         return np.full(count, 5, dtype=np.int64)
     if kind == "1 to 20":
-        return np.linspace(1, 20, count).round().astype(np.int64)
-    one_holds_half = [4 * (count - 1)] + [4] * (count - 1)
+        steps = np.linspace(1, 20, count)
+        return steps.round().astype(np.int64)
+    others = count - 1
+    one_holds_half = [4 * others] + [4] * others
     return np.asarray(one_holds_half, dtype=np.int64)
 
 
-def rights(random: Random, counts: Counts, chance: float, likeness: float) -> Values:
+def rights(
+    random: Random,
+    counts: Counts,
+    chance: float,
+    likeness: float,
+) -> Values:
     """How many trials of each cluster are right; ``likeness`` is the correlation within
     a cluster, 0 to 1."""
+    clusters = len(counts)
     if likeness == 1:
-        return np.where(random.random(len(counts)) < chance, counts, 0.0)
+        is_right = random.random(clusters) < chance
+        return np.where(is_right, counts, 0.0)
     if likeness == 0:
         return random.binomial(counts, chance).astype(float)
     weight = (1 - likeness) / likeness
-    ease = random.beta(chance * weight, (1 - chance) * weight, len(counts))
+    a, b = chance * weight, (1 - chance) * weight
+    ease = random.beta(a, b, clusters)
     return random.binomial(counts, ease).astype(float)
+
+
+def normal_sums(random: Random, counts: Counts, likeness: float) -> Values:
+    """The sum of normal values in each cluster."""
+    clusters = len(counts)
+    of_cluster = math.sqrt(likeness) * random.normal(size=clusters)
+    own = np.sqrt(counts * (1 - likeness)) * random.normal(size=clusters)
+    return counts * of_cluster + own
 
 
 def clustered(sizes: Sequence[int], draws: int) -> Iterator[Cell]:
     for kind in ("equal", "1 to 20", "one holds half"):
         for size in sizes:
             counts = cluster_sizes(kind, size)
-            effective = 1 / float(((counts / counts.sum()) ** 2).sum())
-            named = f"{size} clusters, {kind}"
+            held = counts / counts.sum()
+            effective = 1 / float((held**2).sum())
+            simulated = partial(
+                cell,
+                size=f"{size} clusters, {kind}",
+                clusters=effective,
+                draws=draws,
+            )
             for likeness in (0.0, 0.3, 1.0):
                 for chance in (0.5, 0.9, 0.98):
 
@@ -223,16 +309,21 @@ def clustered(sizes: Sequence[int], draws: int) -> Iterator[Cell]:
                         right = rights(random, counts, chance, likeness)
                         return of_means([term(right, counts)])
 
-                    what = f"share of {chance:g}, alike {likeness:g}"
-                    yield cell(what, named, effective, chance, draws, draw)
+                    yield simulated(
+                        f"share of {chance:g}, alike {likeness:g}",
+                        truth=chance,
+                        draw=draw,
+                    )
 
                 def draw_normal(random: Random) -> Interval | None:
-                    common = counts * math.sqrt(likeness) * random.normal(size=size)
-                    own = np.sqrt(counts * (1 - likeness)) * random.normal(size=size)
-                    return of_means([term(common + own, counts, ANY)])
+                    totals = normal_sums(random, counts, likeness)
+                    return of_means([term(totals, counts, ANY)])
 
-                what = f"normal, alike {likeness:g}"
-                yield cell(what, named, effective, 0.0, draws, draw_normal)
+                yield simulated(
+                    f"normal, alike {likeness:g}",
+                    truth=0.0,
+                    draw=draw_normal,
+                )
 
 
 def repeated(sizes: Sequence[int], draws: int) -> Iterator[Cell]:
@@ -242,11 +333,17 @@ def repeated(sizes: Sequence[int], draws: int) -> Iterator[Cell]:
         for chance in (0.5, 0.8, 0.95):
 
             def draw(random: Random) -> Interval | None:
-                right = rights(random, counts, chance, 0.5)
+                right = rights(random, counts, chance, likeness=0.5)
                 return of_means([term(right, counts)])
 
-            what = f"four repeats, share of {chance:g}"
-            yield cell(what, f"{size} samples", size, chance, draws, draw)
+            yield cell(
+                f"four repeats, share of {chance:g}",
+                f"{size} samples",
+                size,
+                chance,
+                draws,
+                draw,
+            )
 
 
 # groups
@@ -272,13 +369,14 @@ GROUPS: dict[str, Sequence[int]] = {
 def mixes(count: int) -> dict[str, list[float]]:
     """The chances of right answers in the tasks of a group."""
     spread = np.linspace(0.2, 0.98, count).tolist()
+    by_turns = [0.05, 0.95] * count
     return {
         "all .5": [0.5] * count,
         "all .9": [0.9] * count,
         "all .98": [0.98] * count,
         ".2 to .98": spread,
         ".98 to .2": spread[::-1],
-        ".05 and .95": [0.95 if place % 2 else 0.05 for place in range(count)],
+        ".05 and .95": by_turns[:count],
         "first .95, others .5": [0.95] + [0.5] * (count - 1),
         "first .92, others 0": [0.92] + [0.0] * (count - 1),
     }
@@ -287,47 +385,53 @@ def mixes(count: int) -> dict[str, list[float]]:
 def grouped(names: Sequence[str], draws: int) -> Iterator[Cell]:
     for name in names:
         sizes = GROUPS[name]
-        clusters = sum(sizes)
+        simulated = partial(cell, size=name, clusters=sum(sizes), draws=draws)
         for mix, chances in mixes(len(sizes)).items():
 
             def draw(random: Random) -> Interval | None:
-                members = enumerate(zip(sizes, chances, strict=True))
-                return of_means(
-                    [
-                        term(
-                            (random.random(size) < chance).astype(float),
-                            ones(size),
-                            prefix=f"{task}/",
-                        )
-                        for task, (size, chance) in members
-                    ]
-                )
+                tasks = []
+                for task, chance in enumerate(chances):
+                    right = right_or_wrong(chance, random, sizes[task])
+                    tasks.append(term(right, ones(len(right)), prefix=f"{task}/"))
+                return of_means(tasks)
 
             truth = math.fsum(chances) / len(chances)
-            yield cell(f"group, {mix}", name, clusters, truth, draws, draw)
-        for kind, (values, truth) in {**BOUNDED, **UNBOUNDED}.items():
-            range = SHARE if kind in BOUNDED else ANY
+            yield simulated(f"group, {mix}", truth=truth, draw=draw)
+
+        for kind, rule in EVERYTHING.items():
 
             def draw_means(random: Random) -> Interval | None:
-                return of_means(
-                    [
-                        term(values(random, size), ones(size), range, f"{task}/")
-                        for task, size in enumerate(sizes)
-                    ]
-                )
+                tasks = []
+                for task, size in enumerate(sizes):
+                    values = rule.values(random, size)
+                    range = range_of(kind)
+                    tasks.append(term(values, ones(size), range, f"{task}/"))
+                return of_means(tasks)
 
-            yield cell(f"group, {kind}", name, clusters, truth, draws, draw_means)
+            yield simulated(f"group, {kind}", truth=rule.mean, draw=draw_means)
 
 
 # numbers over the same samples
 
 
-def column(values: Values, *, labels: str = "", first: int = 0) -> Scores:
+def column(values: Values) -> Scores:
     scores = Scores(range=SHARE)
     for place, value in enumerate(values):
-        named = {"level": labels[place % len(labels)]} if labels else None
-        number = place // len(labels) if labels else place
-        scores.add_value(f"s{first + number}", 0, float(value), labels=named)
+        scores.add_value(f"s{place}", 0, float(value))
+    return scores
+
+
+def leveled(columns: Values) -> Scores:
+    """A score of each sample for each of some levels, a row a level."""
+    scores = Scores(range=SHARE)
+    for level, values in enumerate(columns):
+        for place, value in enumerate(values):
+            scores.add_value(
+                f"s{place}",
+                0,
+                float(value),
+                labels={"level": f"{level}"},
+            )
     return scores
 
 
@@ -335,96 +439,139 @@ def result(scores: Scores, task: str = "t") -> Result:
     return summarise(task, "m", scores)
 
 
+def macro_interval(columns: Values) -> Interval | None:
+    options = {"by": "level"}
+    return summarise("t", "m", leveled(columns), macro_mean, options).ci95
+
+
+def group_interval(columns: Values) -> Interval | None:
+    members = []
+    for task, values in enumerate(columns):
+        members.append(result(column(values), str(task)))
+    return combine("g", "m", members, weight_by_size=False).ci95
+
+
+def combined_interval(columns: Values) -> Interval | None:
+    parts = []
+    for values in columns:
+        scores = column(values)
+        parts.append(Averaged(result(scores), scores, mean, {}))
+    return mean_of("t", "m", parts, skip=True).ci95
+
+
+OVER_SHARED_SAMPLES = {
+    "macro mean over shared samples": macro_interval,
+    "group of tasks over the same samples": group_interval,
+    "mean of three numbers": combined_interval,
+}
+
+
 def together(sizes: Sequence[int], draws: int) -> Iterator[Cell]:
     """Three numbers of each sample that are right or wrong together."""
     for size in sizes:
         for chance in (0.5, 0.9):
+            for what, interval in OVER_SHARED_SAMPLES.items():
 
-            def three(random: Random) -> Values:
-                ease = random.beta(chance, 1 - chance, size)
-                return (random.random((3, size)) < ease).astype(float)
+                def draw(random: Random) -> Interval | None:
+                    ease = random.beta(chance, 1 - chance, size)
+                    luck = random.random((3, size))
+                    is_right = luck < ease
+                    return interval(is_right.astype(float))
 
-            def levels(random: Random) -> Interval | None:
-                scores = column(three(random).T.ravel(), labels="abc")
-                return summarise("t", "m", scores, macro_mean, {"by": "level"}).ci95
-
-            def group(random: Random) -> Interval | None:
-                members = [
-                    result(column(values), str(task))
-                    for task, values in enumerate(three(random))
-                ]
-                return combine("g", "m", members, weight_by_size=False).ci95
-
-            def numbers(random: Random) -> Interval | None:
-                columns = [column(values) for values in three(random)]
-                parts = [Averaged(result(own), own, mean, {}) for own in columns]
-                return mean_of("t", "m", parts, skip=True).ci95
-
-            for what, draw in (
-                ("macro mean over shared samples", levels),
-                ("group of tasks over the same samples", group),
-                ("mean of three numbers", numbers),
-            ):
-                kind = f"{what}, {chance:g}"
-                yield cell(kind, f"{size} samples", size, chance, draws, draw)
+                yield cell(
+                    f"{what}, {chance:g}",
+                    f"{size} samples",
+                    size,
+                    chance,
+                    draws,
+                    draw,
+                )
 
 
 # medians, bootstrapped means, losses
 
+MEDIANS = {
+    "normal": 0.0,
+    "exponential": math.log(2),
+    "beta(8, 1)": 0.5 ** (1 / 8),
+}
 
-def others(sizes: Sequence[int], draws: int) -> Iterator[Cell]:
-    medians = {
-        "normal": 0.0,
-        "exponential": math.log(2),
-        "beta(8, 1)": 0.5 ** (1 / 8),
-    }
-    everything = {**BOUNDED, **UNBOUNDED}
-    for kind, truth in medians.items():
+
+def medians(sizes: Sequence[int], draws: int) -> Iterator[Cell]:
+    for kind, truth in MEDIANS.items():
         for size in sizes:
 
             def draw_median(random: Random) -> Interval | None:
-                values = everything[kind][0](random, size)
+                values = EVERYTHING[kind].values(random, size)
                 return median(column(values)).ci95
 
             yield cell(
-                f"median, {kind}", f"{size} samples", size, truth, draws, draw_median
+                f"median, {kind}",
+                f"{size} samples",
+                size,
+                truth,
+                draws,
+                draw_median,
             )
     for size in sizes:
 
         def repeats(random: Random) -> Interval | None:
-            common = np.repeat(random.normal(size=size), 4)
+            of_samples = random.normal(size=size)
+            own = random.normal(size=4 * size)
+            values = np.repeat(of_samples, 4) + own
             scores = Scores()
-            for place, value in enumerate(common + random.normal(size=4 * size)):
-                scores.add_value(f"s{place // 4}", place % 4, float(value))
+            for place, value in enumerate(values):
+                sample, repeat = divmod(place, 4)
+                scores.add_value(f"s{sample}", repeat, float(value))
             return median(scores).ci95
 
-        kind = "median, four repeats"
-        yield cell(kind, f"{size} samples", size, 0.0, draws, repeats)
+        yield cell(
+            "median, four repeats",
+            f"{size} samples",
+            size,
+            0.0,
+            draws,
+            repeats,
+        )
 
 
-def right_or_wrong(chance: float, random: Random, count: int) -> Values:
-    return (random.random(count) < chance).astype(float)
+RESAMPLED = {
+    "beta(8, 1)": beta(8, 1),
+    "beta(2, 5)": beta(2, 5),
+    "normal": UNBOUNDED["normal"],
+    "exponential": UNBOUNDED["exponential"],
+    "share of 0.5": Rule(partial(right_or_wrong, 0.5), 0.5),
+    "share of 0.9": Rule(partial(right_or_wrong, 0.9), 0.9),
+    "share of 0.98": Rule(partial(right_or_wrong, 0.98), 0.98),
+}
 
 
 def bootstrapped(sizes: Sequence[int], draws: int) -> Iterator[Cell]:
-    kinds = {name: BOUNDED[name] for name in ("beta(8, 1)", "beta(2, 5)")} | {
-        "normal": UNBOUNDED["normal"],
-        "exponential": UNBOUNDED["exponential"],
-    }
-    for chance in (0.5, 0.9, 0.98):
-        kinds[f"share of {chance:g}"] = (partial(right_or_wrong, chance), chance)
-    for kind, (values, truth) in kinds.items():
+    for kind, rule in RESAMPLED.items():
         for size in sizes:
 
             def draw(random: Random) -> Interval | None:
-                scores = column(values(random, size))
-                scores.range = ANY if kind in UNBOUNDED else SHARE
-                options = {"interval": "bootstrap"}
-                found = summarise("t", "m", scores, mean, options, bootstrap_iters=400)
+                scores = column(rule.values(random, size))
+                if kind in UNBOUNDED:
+                    scores.range = ANY
+                found = summarise(
+                    "t",
+                    "m",
+                    scores,
+                    mean,
+                    {"interval": "bootstrap"},
+                    bootstrap_iters=400,
+                )
                 return found.ci95
 
-            kind_ = f"bootstrapped mean, {kind}"
-            yield cell(kind_, f"{size} samples", size, truth, draws, draw)
+            yield cell(
+                f"bootstrapped mean, {kind}",
+                f"{size} samples",
+                size,
+                rule.mean,
+                draws,
+                draw,
+            )
 
 
 def lossy(sizes: Sequence[int], draws: int) -> Iterator[Cell]:
@@ -435,19 +582,25 @@ def lossy(sizes: Sequence[int], draws: int) -> Iterator[Cell]:
             for lost_one in (0.0, 1.0):
 
                 def draw(random: Random) -> Interval | None:
-                    right = random.random(size) < chance
+                    right = right_or_wrong(chance, random, size)
                     is_lost = random.random(size) < 0.1
                     scores = Scores(range=SHARE)
                     for place in range(size):
+                        name = f"s{place}"
                         if is_lost[place]:
-                            scores.add(f"s{place}", 0, "failed")
+                            scores.add(name, 0, "failed")
                         else:
-                            scores.add_value(f"s{place}", 0, float(right[place]))
+                            scores.add_value(name, 0, float(right[place]))
                     return result(scores).bounds_ci95
 
-                truth = 0.9 * chance + 0.1 * lost_one
-                kind = f"share of {chance:g}, a tenth lost that is {lost_one:g}"
-                yield cell(kind, f"{size} samples", size, truth, draws, draw)
+                yield cell(
+                    f"share of {chance:g}, a tenth lost that is {lost_one:g}",
+                    f"{size} samples",
+                    size,
+                    0.9 * chance + 0.1 * lost_one,
+                    draws,
+                    draw,
+                )
 
 
 CHANCES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 1.0)
@@ -464,23 +617,30 @@ def cells(draws: int) -> dict[str, Iterator[Cell]]:
         "repeats": repeated((5, 10, 20, 50, 200), draws),
         "groups": grouped(tuple(GROUPS), fewer),
         "same samples": together((10, 20, 50, 100), fewer),
-        "medians": others((5, 6, 8, 10, 15, 20, 30, 50, 100, 200), draws),
+        "medians": medians((5, 6, 8, 10, 15, 20, 30, 50, 100, 200), draws),
         "bootstrapped": bootstrapped((5, 10, 15, 20, 30, 50, 100), fewer),
         "losses": lossy((10, 20, 50, 100), fewer),
     }
 
 
 def margin(cell: Cell) -> float:
-    return cell.covered - cell.goal if math.isfinite(cell.covered) else math.inf
+    if not math.isfinite(cell.covered):
+        return math.inf
+    return cell.covered - cell.goal
 
 
 def figures(quick: bool) -> Iterator[Figure]:
-    for name, of_kind in cells(QUICK_DRAWS if quick else DRAWS).items():
+    draws = QUICK_DRAWS if quick else DRAWS
+    for name, of_kind in cells(draws).items():
         found = list(of_kind)
         worst = min(found, key=margin)
-        note = f"worst of {len(found)} cells: {worst.kind}, {worst.size}"
         yield Figure(
-            f"coverage, {name}", worst.covered, worst.goal, " %", True, note=note
+            f"coverage, {name}",
+            worst.covered,
+            worst.goal,
+            " %",
+            at_least=True,
+            note=f"worst of {len(found)} cells: {worst.kind}, {worst.size}",
         )
 
 

@@ -16,7 +16,7 @@ from benchmarks.statistics.coverage import (
     lossy,
     margin,
     means,
-    others,
+    medians,
     repeated,
     shares,
     together,
@@ -32,7 +32,7 @@ SIMULATED = {
     "repeats": repeated((10, 50), DRAWS),
     "groups": grouped(("8 tasks of 8", "tasks of 5 and 1,000"), DRAWS),
     "same samples": together((20,), DRAWS),
-    "medians": others((5, 20, 50), DRAWS),
+    "medians": medians((5, 20, 50), DRAWS),
     "bootstrapped": bootstrapped((20, 50), DRAWS // 4),
     "losses": lossy((20, 50), DRAWS),
 }
