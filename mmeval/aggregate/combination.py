@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from mmeval.aggregate.intervals import ONE_CLUSTER, sureness_of_terms
@@ -59,25 +59,27 @@ def mean_of(
     A trial counts as scored where it is by one part and lost by none. What is
     ``unavailable`` has no value; any numbers over the trials are its ``parts`` then.
     """
-    applicable = [part for part in parts if not _is_empty(part.result)]
-    refused = [part for part in applicable if part.result.is_refused_whole]
-    counted = [
-        part
-        for part in applicable
-        if askable(part.result) and not part.result.is_refused_whole
-    ]
-    bounded = [part for part in applicable if askable(part.result) + part.result.faulty]
-    is_whole = skip or len(counted) + len(refused) == len(parts)
+    counted: list[Averaged] = []
+    bounded: list[Averaged] = []
+    is_whole = True
+    for part in parts:
+        result = part.result
+        is_empty = _is_empty(result)
+        is_askable = not is_empty and askable(result) > 0
+        if is_askable and not result.is_refused_whole:
+            counted.append(part)
+        if not is_empty and askable(result) + result.faulty:
+            bounded.append(part)
+        if is_empty or not (is_askable or result.is_refused_whole):
+            is_whole = skip
+
     suspended = any(part.result.suspended for part in parts)
-    is_known = is_whole and not unavailable and not suspended
-    value = _mean([part.result.value for part in counted]) if is_known else None
-    clusters = len(set[str]().union(*(part.scores.clusters for part in counted)))
-    low, high = (
-        _mean([part.result.bounds and part.result.bounds[end] for part in bounded])
-        for end in (0, 1)
-    )
-    is_bounded = not unavailable and (skip or len(bounded) == len(parts))
-    bounds = None if low is None or high is None or not is_bounded else (low, high)
+    value = bounds = None
+    if is_whole and not unavailable and not suspended:
+        value = _mean([part.result.value for part in counted])
+    if not unavailable and (skip or len(bounded) == len(parts)):
+        bounds = _mean_bounds(bounded)
+
     sure = Sureness()
     bounds_ci95 = None
     evidence = None
@@ -86,18 +88,19 @@ def mean_of(
         sure = number.sureness(counted, value)
         evidence = _evidence(counted, bounded)
         if bounds is not None:
-            has_lost = any(_has_lost(part.result) for part in bounded)
-            bounds_ci95 = (
-                number.bounds_ci95(bounded, bounds, evidence) if has_lost else sure.ci95
-            )
-    statuses = first_statuses(
-        [part.scores for part in parts], _SKIPPING if skip else _UNKNOWN
-    )
+            bounds_ci95 = sure.ci95
+            if any(_has_lost(part.result) for part in bounded):
+                bounds_ci95 = number.bounds_ci95(bounded, bounds, evidence)
+
+    columns = [part.scores for part in parts]
+    order = _SKIPPING if skip else _UNKNOWN
+    statuses = first_statuses(columns, order)
+    weights = {part.result.metric: 1 / len(counted) for part in counted}
     if unavailable:
+        weights = {}
         lost = {status: statuses[status] for status in _LOST}
-        statuses = Counter(
-            {**lost, "unavailable": statuses.total() - sum(lost.values())}
-        )
+        others = statuses.total() - sum(lost.values())
+        statuses = Counter({**lost, "unavailable": others})
     return Result(
         task=task,
         metric=name,
@@ -113,26 +116,43 @@ def mean_of(
         bounds=bounds,
         higher_is_better=higher_is_better,
         suspended=suspended,
-        clusters=clusters,
+        clusters=_count(part.scores.clusters for part in counted),
         bootstrap_iters=sure.bootstrap_iters,
-        weights={}
-        if unavailable
-        else {part.result.metric: 1 / len(counted) for part in counted},
+        weights=weights,
         faulty=parts[0].scores.faulty,
         inapplicable=statuses["inapplicable"],
-        no_option=len(frozenset[int]().union(*(p.scores.no_option for p in parts))),
+        no_option=_count(scores.no_option for scores in columns),
         bounds_ci95=bounds_ci95,
         no_interval=sure.no_interval,
         effective_clusters=sure.effective_clusters,
         evidence=evidence,
-        refused=len(_any(part.scores.refused for part in parts)),
-        refused_unscored=len(_any(part.scores.refused_unscored for part in parts)),
-        refused_verdicts=len(_any(part.scores.refused_verdicts for part in parts)),
+        refused=_count(scores.refused for scores in columns),
+        refused_unscored=_count(scores.refused_unscored for scores in columns),
+        refused_verdicts=_count(scores.refused_verdicts for scores in columns),
     )
 
 
-def _any(places: Iterable[frozenset[int]]) -> frozenset[int]:
-    return frozenset[int]().union(*places)
+def _count(columns: Iterable[Iterable[Hashable]]) -> int:
+    """How many things stand in any of the columns."""
+    everything: set[Hashable] = set()
+    for column in columns:
+        everything.update(column)
+    return len(everything)
+
+
+def _mean_bounds(parts: Sequence[Averaged]) -> Interval | None:
+    lows: list[float] = []
+    highs: list[float] = []
+    for part in parts:
+        if part.result.bounds is None:
+            return None
+        low, high = part.result.bounds
+        lows.append(low)
+        highs.append(high)
+    low_mean, high_mean = _mean(lows), _mean(highs)
+    if low_mean is None or high_mean is None:
+        return None
+    return (low_mean, high_mean)
 
 
 def _is_empty(result: Result) -> bool:
@@ -172,31 +192,45 @@ class _Number(NamedTuple):
             return parts[0].result.bounds_ci95
         if evidence and evidence.low is not None and evidence.high is not None:
             return bounds_interval(bounds, evidence.low, evidence.high)
-        pairs = [(part, completed(part.scores, _aggregation(part))) for part in parts]
-        known = [(part, ends) for part, ends in pairs if ends is not None]
-        if len(known) < len(pairs):
-            return None
-        low, high = (
-            self._of([(part, ends[end].scores) for part, ends in known], bounds[end])
-            for end in (0, 1)
-        )
+        lows: list[tuple[Averaged, Scores]] = []
+        highs: list[tuple[Averaged, Scores]] = []
+        for part in parts:
+            ends = completed(part.scores, _aggregation(part))
+            if ends is None:
+                return None
+            lows.append((part, ends[0].scores))
+            highs.append((part, ends[1].scores))
+        low = self._of(lows, bounds[0])
+        high = self._of(highs, bounds[1])
         if low.ci95 is None or high.ci95 is None:
             return None
         return (low.ci95[0], high.ci95[1])
 
-    def _of(self, columns: Sequence[tuple[Averaged, Scores]], value: float) -> Sureness:
-        terms = _terms([_estimate(part, scores).terms for part, scores in columns])
+    def _of(
+        self,
+        columns: Sequence[tuple[Averaged, Scores]],
+        value: float,
+    ) -> Sureness:
+        estimates = [_estimate(part, scores) for part, scores in columns]
+        terms = _terms([estimate.terms for estimate in estimates])
         if terms is not None:
             return sureness_of_terms(value, terms)
-        means = [mean for _, scores in columns if (mean := term_of_mean(scores))]
-        if len(set[str]().union(*(mean.clusters for mean in means))) < 2:
+
+        means: list[Term] = []
+        for _, scores in columns:
+            mean = term_of_mean(scores)
+            if mean is not None:
+                means.append(mean)
+        if _count(mean.clusters for mean in means) < 2:
             return Sureness(no_interval=ONE_CLUSTER)
         if not self.iterations:
             return Sureness(no_interval=NOT_DRAWN)
         # numpy and scipy.stats, which few numbers need
         from mmeval.aggregate.resampling import resample_together
 
-        numbers = [(scores, part.aggregator, part.options) for part, scores in columns]
+        numbers = []
+        for part, scores in columns:
+            numbers.append((scores, part.aggregator, part.options))
         found = resample_together(numbers, self.iterations, skip=self.skip)
         if found.stderr is None:
             return Sureness(no_interval=UNKNOWN_DRAW)
@@ -206,22 +240,26 @@ class _Number(NamedTuple):
 def _evidence(
     counted: Sequence[Averaged], bounded: Sequence[Averaged]
 ) -> Evidence | None:
-    terms = _terms([_estimate(part, part.scores).terms for part in counted])
+    estimates = [_estimate(part, part.scores) for part in counted]
+    terms = _terms([estimate.terms for estimate in estimates])
     if terms is None:
         return None
     if not any(_has_lost(part.result) for part in bounded):
         return Evidence(terms, terms, terms)
-    both = [completed(part.scores, _aggregation(part)) for part in bounded]
-    low, high = (
-        _terms([ends[end].estimate.terms if ends else None for ends in both])
-        for end in (0, 1)
-    )
-    return Evidence(terms, low, high)
+
+    lows: list[tuple[Term, ...] | None] = []
+    highs: list[tuple[Term, ...] | None] = []
+    for part in bounded:
+        ends = completed(part.scores, _aggregation(part))
+        lows.append(ends[0].estimate.terms if ends else None)
+        highs.append(ends[1].estimate.terms if ends else None)
+    return Evidence(terms, _terms(lows), _terms(highs))
 
 
 def _terms(numbers: Sequence[tuple[Term, ...] | None]) -> tuple[Term, ...] | None:
     """Those of the mean of some numbers; None where one is no sum of means."""
-    return terms_of(numbers, [1 / len(numbers)] * len(numbers))
+    count = len(numbers)
+    return terms_of(numbers, [1 / count] * count)
 
 
 def _estimate(part: Averaged, scores: Scores) -> Estimate:
@@ -235,6 +273,6 @@ def _aggregation(part: Averaged) -> Aggregation:
 def _mean(values: Sequence[float | None]) -> float | None:
     """None where one is missing, and without any."""
     known = [value for value in values if value is not None]
-    return (
-        math.fsum(known) / len(known) if known and len(known) == len(values) else None
-    )
+    if not known or len(known) < len(values):
+        return None
+    return math.fsum(known) / len(known)
