@@ -16,6 +16,7 @@ _LAST_STEP = 1e-6
 floats."""
 _TINY = 1e-300
 """In place of 0 in a denominator of the continued fraction."""
+_ROOT_OF_2_PI = math.sqrt(2 * math.pi)
 _MANY_DEGREES = 400
 """From here on four terms of a series give Student's quantile to 12 digits."""
 
@@ -26,7 +27,8 @@ def beta_quantile(a: float, b: float, probability: float) -> float:
     ``a`` and ``b`` are above 0. Halley's steps, halved where they would leave the
     interval that holds the solution.
     """
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     value = _first_guess(a, b, probability)
     for _ in range(_MOST_STEPS):
         excess = beta_share(a, b, value) - probability
@@ -35,7 +37,9 @@ def beta_quantile(a: float, b: float, probability: float) -> float:
         else:
             low = value
         following = _halleys_step(a, b, value, excess)
-        if abs(following - value) <= _LAST_STEP * min(value, 1 - value):
+        step = abs(following - value)
+        nearer_end = min(value, 1 - value)
+        if step <= _LAST_STEP * nearer_end:
             return following
         if not low < following < high:
             following = (low + high) / 2
@@ -45,13 +49,19 @@ def beta_quantile(a: float, b: float, probability: float) -> float:
     return value
 
 
-def _halleys_step(a: float, b: float, value: float, excess: float) -> float:
+def _halleys_step(
+    a: float,
+    b: float,
+    value: float,
+    excess: float,
+) -> float:
     density = math.exp(_log_density(a, b, value))
     if not density:
         return math.inf
-    step = excess / density
-    bend = step * ((a - 1) / value - (b - 1) / (1 - value))
-    return value - step / (1 - min(1.0, bend) / 2)
+    newtons_step = excess / density
+    slope_of_log = (a - 1) / value - (b - 1) / (1 - value)
+    bend = min(1.0, newtons_step * slope_of_log)
+    return value - newtons_step / (1 - bend / 2)
 
 
 def _first_guess(a: float, b: float, probability: float) -> float:
@@ -60,13 +70,17 @@ def _first_guess(a: float, b: float, probability: float) -> float:
         return a / (a + b)
     quantile = -normal_quantile(probability)
     curve = (quantile * quantile - 3) / 6
-    of_a, of_b = 1 / (2 * a - 1), 1 / (2 * b - 1)
+    of_a = 1 / (2 * a - 1)
+    of_b = 1 / (2 * b - 1)
     mean = 2 / (of_a + of_b)
     if mean + curve <= 0:
         return a / (a + b)
+
     exponent = quantile * math.sqrt(mean + curve) / mean
-    exponent -= (of_b - of_a) * (curve + 5 / 6 - 2 / (3 * mean))
-    guess = a / (a + b * math.exp(2 * exponent))
+    shift = curve + 5 / 6 - 2 / (3 * mean)
+    exponent -= (of_b - of_a) * shift
+    odds = math.exp(2 * exponent)
+    guess = a / (a + b * odds)
     return guess if 0 < guess < 1 else a / (a + b)
 
 
@@ -75,7 +89,8 @@ def beta_share(a: float, b: float, value: float) -> float:
     regularised incomplete beta function."""
     if value <= 0 or value >= 1:
         return float(value >= 1)
-    front = math.exp(_log_density(a, b, value)) * value * (1 - value)
+    density = math.exp(_log_density(a, b, value))
+    front = density * value * (1 - value)
     # the fraction converges fast below the mean, and the other tail is above it
     if value < (a + 1) / (a + b + 2):
         return front * _fraction(a, b, value) / a
@@ -83,23 +98,31 @@ def beta_share(a: float, b: float, value: float) -> float:
 
 
 def _log_density(a: float, b: float, value: float) -> float:
-    constant = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-    return constant + (a - 1) * math.log(value) + (b - 1) * math.log1p(-value)
+    constant = math.lgamma(a + b)
+    constant -= math.lgamma(a)
+    constant -= math.lgamma(b)
+    below = (a - 1) * math.log(value)
+    above = (b - 1) * math.log1p(-value)
+    return constant + below + above
 
 
 def _fraction(a: float, b: float, value: float) -> float:
     """The continued fraction of the incomplete beta function, by Lentz's method.
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.5.8."""
+    whole = a + b
     numerator = 1.0
-    denominator = 1 / ((1 - (a + b) * value / (a + 1)) or _TINY)
+    first = 1 - whole * value / (a + 1)
+    denominator = 1 / (first or _TINY)
     found = denominator
     for term in range(1, _MOST_TERMS):
         place = a + 2 * term
-        even = term * (b - term) * value / ((place - 1) * place)
+        even = term * (b - term) * value
+        even /= (place - 1) * place
         denominator = 1 / ((1 + even * denominator) or _TINY)
         numerator = (1 + even / numerator) or _TINY
         found *= numerator * denominator
-        odd = -(a + term) * (a + b + term) * value / (place * (place + 1))
+        odd = -(a + term) * (whole + term) * value
+        odd /= place * (place + 1)
         denominator = 1 / ((1 + odd * denominator) or _TINY)
         numerator = (1 + odd / numerator) or _TINY
         factor = numerator * denominator
@@ -115,7 +138,8 @@ def student_quantile(freedom: float, probability: float) -> float:
     half), with ``freedom`` degrees of freedom, a real number above 0."""
     if freedom >= _MANY_DEGREES:
         return _student_series(freedom, normal_quantile(probability))
-    share = beta_quantile(freedom / 2, 0.5, 2 * (1 - probability))
+    both_tails = 2 * (1 - probability)
+    share = beta_quantile(freedom / 2, 0.5, both_tails)
     return math.sqrt(freedom * (1 - share) / share)
 
 
@@ -123,16 +147,23 @@ def _student_series(freedom: float, normal: float) -> float:
     """Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5."""
     square = normal * normal
     terms = (
-        (square + 1) / 4,
-        ((5 * square + 16) * square + 3) / 96,
-        (((3 * square + 19) * square + 17) * square - 15) / 384,
-        ((((79 * square + 776) * square + 1482) * square - 1920) * square - 945)
-        / 92160,
+        _polynomial(square, 1, 1) / 4,
+        _polynomial(square, 5, 16, 3) / 96,
+        _polynomial(square, 3, 19, 17, -15) / 384,
+        _polynomial(square, 79, 776, 1482, -1920, -945) / 92160,
     )
     found = 1.0
     for power, term in enumerate(terms, start=1):
         found += term / freedom**power
     return normal * found
+
+
+def _polynomial(variable: float, *coefficients: int) -> float:
+    """The first coefficient is that of the highest power."""
+    found = 0.0
+    for coefficient in coefficients:
+        found = found * variable + coefficient
+    return found
 
 
 @cache
@@ -146,8 +177,10 @@ def normal_quantile(probability: float) -> float:
             high = value
         else:
             low = value
-        density = math.exp(-value * value / 2) / math.sqrt(2 * math.pi)
-        following = value - excess / density if density else high + 1
+        density = math.exp(-value * value / 2) / _ROOT_OF_2_PI
+        following = high + 1
+        if density:
+            following = value - excess / density
         if not low < following < high:
             following = (low + high) / 2
         if abs(following - value) <= _PRECISION:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from mmeval.aggregate import statistics
 from mmeval.aggregate.aggregators import mean
@@ -287,38 +288,37 @@ def combine(
     has none. Clusters of the same name in several members are the same clusters. Where
     a member is no mean, all members are taken as independent.
     """
-    if counts_absent:
-        members = [replace(m, **_ZERO) if cannot_be_done(m) else m for m in members]
-    sizes = [
-        m.unsupported if counts_absent and cannot_be_done(m) else askable(m)
-        for m in members
-    ]
-    by_value = [
-        (m, size)
-        for m, size in zip(members, sizes, strict=True)
-        if (counts_absent or size) and not m.is_refused_whole
-    ]
-    counted = [m for m, _ in by_value]
-    shares = _shares([size for _, size in by_value], weight_by_size=weight_by_size)
+    counted: list[Result] = []
+    counted_sizes: list[int] = []
+    bounded: list[Result] = []
+    bounded_sizes: list[int] = []
+    whole: list[Result] = []
+    for given in members:
+        member, size = given, askable(given)
+        if counts_absent and cannot_be_done(given):
+            member, size = replace(given, **_ZERO), given.unsupported
+        whole.append(member)
+        if (counts_absent or size) and not member.is_refused_whole:
+            counted.append(member)
+            counted_sizes.append(size)
+        if counts_absent or size + member.faulty:
+            bounded.append(member)
+            bounded_sizes.append(size + member.faulty)
+    members = whole
+
+    shares = _shares(counted_sizes, weight_by_size=weight_by_size)
     value = _weighted([m.value for m in counted], shares)
-    sure = Sureness() if value is None else _group_sureness(value, counted, shares)
-    with_faulty = [size + m.faulty for m, size in zip(members, sizes, strict=True)]
-    bounded = [
-        m for m, size in zip(members, with_faulty, strict=True) if counts_absent or size
-    ]
-    bound_shares = _shares(
-        [size for size in with_faulty if counts_absent or size],
-        weight_by_size=weight_by_size,
-    )
-    low = _weighted([m.bounds and m.bounds[0] for m in bounded], bound_shares)
-    high = _weighted([m.bounds and m.bounds[1] for m in bounded], bound_shares)
-    bounds = None if low is None or high is None else (low, high)
+    sure = Sureness()
+    if value is not None:
+        sure = _group_sureness(value, counted, shares)
+
+    bound_shares = _shares(bounded_sizes, weight_by_size=weight_by_size)
+    bounds = _weighted_bounds(bounded, bound_shares)
     bounds_ci95 = None
     if value is not None and bounds is not None:
-        has_lost = any(m.failed + m.unscored for m in bounded)
-        bounds_ci95 = (
-            _group_bounds_ci95(bounds, bounded, bound_shares) if has_lost else sure.ci95
-        )
+        bounds_ci95 = sure.ci95
+        if any(m.failed + m.unscored for m in bounded):
+            bounds_ci95 = _group_bounds_ci95(bounds, bounded, bound_shares)
     evidence = _group_evidence(counted, shares, bounded, bound_shares)
     return Result(
         task=task,
@@ -336,7 +336,7 @@ def combine(
         higher_is_better=all(m.higher_is_better for m in members),
         suspended=any(m.suspended for m in members),
         clusters=_group_clusters(members, evidence),
-        weights={m.task: share for m, share in zip(counted, shares, strict=True)},
+        weights=dict(zip([m.task for m in counted], shares, strict=True)),
         faulty=sum(m.faulty for m in members),
         inapplicable=sum(m.inapplicable for m in members),
         no_option=sum(m.no_option for m in members),
@@ -351,27 +351,44 @@ def combine(
 
 
 def _group_sureness(
-    value: float, members: Sequence[Result], shares: Sequence[float]
+    value: float,
+    members: Sequence[Result],
+    shares: Sequence[float],
 ) -> Sureness:
-    terms = terms_of([m.evidence and m.evidence.terms for m in members], shares)
+    terms = _group_terms(members, shares, "value")
     if terms is not None:
-        lacking = [m for m in members if m.stderr is None]
-        if not lacking:
-            return sureness_of_terms(value, terms)
-        return Sureness(no_interval=_named_reason(lacking[0]))
+        for member in members:
+            if member.stderr is None:
+                return Sureness(no_interval=_named_reason(member))
+        return sureness_of_terms(value, terms)
+
+    stderr = None
     errors = [m.stderr for m in members if m.stderr is not None]
+    if len(errors) == len(members):
+        stderr = statistics.weighted_mean_stderr(errors, shares)
+    for member in members:
+        if member.ci95 is None:
+            return Sureness(stderr, no_interval=_named_reason(member))
     values = [m.value for m in members if m.value is not None]
     intervals = [m.ci95 for m in members if m.ci95 is not None]
-    lacking = [m for m in members if m.ci95 is None]
-    return Sureness(
-        statistics.weighted_mean_stderr(errors, shares)
-        if len(errors) == len(members)
-        else None,
-        None
-        if lacking
-        else statistics.weighted_mean_interval(values, intervals, shares),
-        no_interval=_named_reason(lacking[0]) if lacking else "",
-    )
+    interval = statistics.weighted_mean_interval(values, intervals, shares)
+    return Sureness(stderr, interval)
+
+
+def _group_terms(
+    members: Sequence[Result],
+    shares: Sequence[float],
+    which: Literal["value", "low", "high"],
+) -> tuple[Term, ...] | None:
+    """The terms of the value or of a bound; None where a member has none."""
+    found: list[tuple[Term, ...] | None] = []
+    for member in members:
+        evidence = member.evidence
+        if evidence is None:
+            return None
+        terms = {"value": evidence.terms, "low": evidence.low, "high": evidence.high}
+        found.append(terms[which])
+    return terms_of(found, shares)
 
 
 def _named_reason(member: Result) -> str:
@@ -387,23 +404,19 @@ def _group_evidence(
     bounded: Sequence[Result],
     bound_shares: Sequence[float],
 ) -> Evidence | None:
-    terms = terms_of([m.evidence and m.evidence.terms for m in counted], shares)
+    terms = _group_terms(counted, shares, "value")
     if terms is None:
         return None
-    low, high = (
-        terms_of([m.evidence and m.evidence[end] for m in bounded], bound_shares)
-        for end in (1, 2)
-    )
+    low = _group_terms(bounded, bound_shares, "low")
+    high = _group_terms(bounded, bound_shares, "high")
     return Evidence(terms, low, high)
 
 
 def _group_bounds_ci95(
     bounds: Interval, members: Sequence[Result], shares: Sequence[float]
 ) -> Interval | None:
-    low, high = (
-        terms_of([m.evidence and m.evidence[end] for m in members], shares)
-        for end in (1, 2)
-    )
+    low = _group_terms(members, shares, "low")
+    high = _group_terms(members, shares, "high")
     if low is not None and high is not None:
         return bounds_interval(bounds, low, high)
     # as the intervals of independent members, each side by itself
@@ -457,4 +470,22 @@ def _weighted(values: Sequence[float | None], shares: Sequence[float]) -> float 
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
         return None
-    return math.fsum(share * value for share, value in zip(shares, known, strict=True))
+    return math.fsum(map(operator.mul, shares, known))
+
+
+def _weighted_bounds(
+    members: Sequence[Result],
+    shares: Sequence[float],
+) -> Interval | None:
+    lows: list[float] = []
+    highs: list[float] = []
+    for member in members:
+        if member.bounds is None:
+            return None
+        low, high = member.bounds
+        lows.append(low)
+        highs.append(high)
+    low_mean, high_mean = _weighted(lows, shares), _weighted(highs, shares)
+    if low_mean is None or high_mean is None:
+        return None
+    return (low_mean, high_mean)
