@@ -41,6 +41,9 @@ ACROSS: tuple[Across, ...] = get_args(Across)
 FAILED: tuple[Failed, ...] = get_args(Failed)
 
 
+_UNTESTED: tuple[Verdict, ...] = ("unlike", "no_pairs")
+
+
 @dataclass(frozen=True)
 class Comparison:
     """What came of comparing some runs; ``to_json`` is what the command prints with
@@ -226,99 +229,122 @@ def compare(
 
 
 def _compare(given: Sequence[NamedRuns], options: Options) -> Comparison:
-    stored = [one.runs[0] for one in given]
-    names = [
-        one.name or name for one, name in zip(given, _distinct(stored), strict=True)
-    ]
+    stored = [named.runs[0] for named in given]
+    names = []
+    for named, name in zip(given, _distinct(stored), strict=True):
+        names.append(named.name or name)
+    failed_is_worst = options.failed == "zero"
     runs = [
         ComparedRun(
-            one.runs[0],
+            named.runs[0],
             name,
             options.by,
-            repeats=one.runs[1:],
-            failed_is_worst=options.failed == "zero",
+            repeats=named.runs[1:],
+            failed_is_worst=failed_is_worst,
         )
-        for one, name in zip(given, names, strict=True)
+        for named, name in zip(given, names, strict=True)
     ]
     rows = _chosen([run.results for run in stored], names, options)
-    wanted: dict[str, set[str]] = {}
-    for piece in (
-        piece for row in rows for piece in runs[0].pieces(row.task, row.metric)
-    ):
-        wanted.setdefault(piece.task, set()).add(piece.number)
-    for run in runs:
-        run.wanted.update(wanted)
-    pairs = {
-        (i, j): RunPair(
-            runs[i], runs[j], options.across, with_worst=options.margins.is_asked
+    _want(rows, runs)
+
+    # each two runs; those with the first one are printed
+    pairs: dict[tuple[int, int], RunPair] = {}
+    for i, j in combinations(range(len(runs)), 2):
+        pairs[i, j] = RunPair(
+            runs[i],
+            runs[j],
+            options.across,
+            with_worst=options.margins.is_asked,
         )
-        for i, j in combinations(range(len(runs)), 2)
-    }
-    found = {
-        (key_of(row), i, j): pair.compare(row)
-        for row in rows
-        for (i, j), pair in pairs.items()
-    }
-    family = Family.of(found, options)
-    numbers = []
-    slices: dict[Place, Compared] = {}
-    for row in rows if options.by else ():
-        slices |= _slices(row, pairs, options.by)
-    if options.by and not slices:
-        raise UsageError(
-            f"--by {options.by}: no sample of the compared tasks has this label",
-            name="by",
-        )
+    wholes: dict[Place, Compared] = {}
+    for row in rows:
+        for (i, j), pair in pairs.items():
+            wholes[key_of(row), i, j] = pair.compare(row)
+    slices = _slices_of(rows, pairs, options.by)
+
+    # slices are a family of tests of their own
+    family = Family.of(wholes, options)
     slice_family = Family.of(slices, options)
+    numbers: list[Number] = []
     for row in rows:
         key = key_of(row)
-        numbers += [
-            _number(
-                row,
-                (key, 0, j),
-                found[key, 0, j],
-                family,
-                run=runs[j].name,
-                options=options,
+        for j in range(1, len(runs)):
+            place = (key, 0, j)
+            compared = wholes[place]
+            numbers.append(
+                _number(row, place, compared, family, run=names[j], options=options)
             )
-            for j in range(1, len(runs))
-        ]
-        numbers += [
-            _number(
-                row, place, one, slice_family, run=runs[place[2]].name, options=options
+        for place, compared in slices.items():
+            of_slice, _, j = place
+            if of_slice._replace(slice="") != key:
+                continue
+            numbers.append(
+                _number(
+                    row,
+                    place,
+                    compared,
+                    slice_family,
+                    run=names[j],
+                    options=options,
+                )
             )
-            for place, one in slices.items()
-            if place[0]._replace(slice="") == key
-        ]
+
     of_first = [pair for (i, _), pair in pairs.items() if i == 0]
     rankings: tuple[Ranking, ...] = ()
     if len(runs) > 2:
-        rankings = rankings_of(rows, of_first, found, family.adjusted)
+        rankings = rankings_of(rows, of_first, wholes, family.adjusted)
     gate = gate_of(options.margins, numbers, options.correction, options.alpha)
-    cannot = any(number.verdict in ("unlike", "no_pairs") for number in numbers)
-    code = (
-        EXIT_WORSE
-        if gate is not None and not gate.passed
-        else EXIT_INCOMPLETE
-        if cannot or not numbers
-        else EXIT_OK
-    )
     return Comparison(
         runs=tuple(stored),
         names=tuple(names),
-        changes=changes_between(
-            of_first, rows, failed_is_worst=options.failed == "zero"
-        ),
+        changes=changes_between(of_first, rows, failed_is_worst=failed_is_worst),
         numbers=tuple(numbers),
         rankings=rankings,
         gate=gate,
-        exit_code=code,
+        exit_code=_exit_code(gate, numbers),
         options=options,
         tests=(len(family.adjusted), len(slice_family.adjusted)),
         rows=tuple(rows),
         pairs=tuple(of_first),
-        repeats=tuple(one.runs[1:] for one in given),
+        repeats=tuple(named.runs[1:] for named in given),
     )
+
+
+def _want(rows: Sequence[NumberRow], runs: Sequence[ComparedRun]) -> None:
+    """Have the runs read the numbers that the rows are made of."""
+    wanted: dict[str, set[str]] = {}
+    for row in rows:
+        for piece in runs[0].pieces(row.task, row.metric):
+            wanted.setdefault(piece.task, set()).add(piece.number)
+    for run in runs:
+        run.wanted.update(wanted)
+
+
+def _slices_of(
+    rows: Sequence[NumberRow],
+    pairs: Mapping[tuple[int, int], RunPair],
+    label: str,
+) -> dict[Place, Compared]:
+    """The numbers by the values of a label; none without one. Raises UsageError for a
+    label that no sample has."""
+    if not label:
+        return {}
+    slices: dict[Place, Compared] = {}
+    for row in rows:
+        slices |= _slices(row, pairs, label)
+    if not slices:
+        raise UsageError(
+            f"--by {label}: no sample of the compared tasks has this label",
+            name="by",
+        )
+    return slices
+
+
+def _exit_code(gate: Gate | None, numbers: Sequence[Number]) -> int:
+    if gate is not None and not gate.passed:
+        return EXIT_WORSE
+    has_untested = any(number.verdict in _UNTESTED for number in numbers)
+    return EXIT_INCOMPLETE if has_untested or not numbers else EXIT_OK
 
 
 def _distinct(runs: Sequence[StoredRun]) -> list[str]:
