@@ -52,6 +52,11 @@ class Addresses:
     def __init__(self, base_urls: Sequence[str], query: str = "") -> None:
         self._all = [Address(url, query) for url in base_urls]
 
+    def at(self, base_url: str) -> Address:
+        """The address with this URL; without one, the first."""
+        named = (one for one in self._all if one.base_url == base_url)
+        return next(named, self._all[0])
+
     def next(self) -> Address:
         """The least busy address; of equally busy ones, the one that was asked longest
         ago."""

@@ -1,4 +1,4 @@
-"""The transport: a pooled HTTP session for POST, bounded replies, no retries."""
+"""The transport: a pooled HTTP session, bounded replies, no retries."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Outgoing(NamedTuple):
 class Received(NamedTuple):
     """A received reply. ``latency`` is in seconds, from sending to the last byte.
     ``held`` is the room that its body takes until it is released, ``lost`` why the end
-    of a stream did not come."""
+    of a stream did not come, ``base_url`` the address that has replied."""
 
     status: int
     headers: Mapping[str, str]
@@ -74,6 +74,7 @@ class Received(NamedTuple):
     latency: float
     held: int = 0
     lost: str = ""
+    base_url: str = ""
 
     @property
     def content_type(self) -> str:
@@ -141,10 +142,14 @@ class Transport:
             finally:
                 address.calls -= 1
 
+    async def get(self, path: str, base_url: str = "") -> Received:
+        """What a server keeps below ``base_url``, the address that has made it, with
+        any status. Raises CallError without a whole reply."""
+        return await self._exchange("GET", self._addresses.at(base_url), path)
+
     async def _post_to(
         self, address: Address, outgoing: Outgoing, key: str
     ) -> Received:
-        session = self._session or self._open()
         body: Any = (
             outgoing.body
             if len(outgoing.body) < LARGE_BODY
@@ -153,10 +158,22 @@ class Transport:
         headers = {"Idempotency-Key": key} if key else {}
         if outgoing.content_type != "application/json":
             headers["Content-Type"] = outgoing.content_type
+        return await self._exchange("POST", address, outgoing.path, body, headers)
+
+    async def _exchange(
+        self,
+        method: str,
+        address: Address,
+        path: str,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Received:
+        session = self._session or self._open()
         started = time.perf_counter()
         try:
-            response = await session.post(
-                address.url(outgoing.path),
+            response = await session.request(
+                method,
+                address.url(path),
                 data=body,
                 headers=headers,
                 allow_redirects=False,
@@ -182,7 +199,15 @@ class Transport:
         held = len(received) if len(received) >= LARGE_BODY else 0
         # the server may echo its request
         clean = without_secrets(received, self._secrets)
-        return Received(response.status, response.headers, clean, latency, held, lost)
+        return Received(
+            response.status,
+            response.headers,
+            clean,
+            latency,
+            held,
+            lost,
+            address.base_url,
+        )
 
     def release(self, received: Received) -> None:
         """State that a reply's body is not needed any more, which makes room for

@@ -7,10 +7,11 @@ import pytest
 
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.wire.addresses import environment_proxy
-from mmeval.model_backends.wire.transport import Room, Transport
+from mmeval.model_backends.wire.transport import Received, Room, Transport
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import failure, generate, generate_all, request
 from tests.support.scripted_server import Scripted, ScriptedServer, saying
+from tests.support.wire_server import Exchange, WireServer, reply
 
 KEY = "key-0123456789-abcdef"
 
@@ -271,3 +272,26 @@ def test_a_cancelled_call_leaves_no_connection_behind(
         Scripted(b"x" * 100, cut=50, endless=endless, linger=60.0)
     ) as server:
         assert asyncio.run(give_up(server.url)) == 0
+
+
+def fetched(backend: OpenAIBackend, path: str, base_url: str) -> Received:
+    async def run() -> Received:
+        try:
+            return await backend._transport.get(path, base_url)
+        finally:
+            await backend.close()
+
+    return asyncio.run(run())
+
+
+def test_what_a_job_has_made_is_fetched_with_the_key_where_it_was_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    job = reply({"status": "completed"})
+    there = Exchange("/v1/jobs/1", [job], headers={"Authorization": f"Bearer {KEY}"})
+    with WireServer() as other, WireServer(there) as maker:
+        backend = OpenAIBackend(model="m", base_url=other.url, replicas=maker.url)
+        received = fetched(backend, "jobs/1", maker.url)
+    assert (received.status, received.body) == (200, job.body)
+    assert received.base_url == maker.url
