@@ -38,26 +38,22 @@ def encode_messages(
     answer) move to the front of the next user message, in order, each announced by its
     placeholder's name.
     """
-    encoder = _Encoder(inputs, image_detail, formats or Formats())
+    encoder = ItemEncoder(inputs, image_detail, formats or Formats())
     rows: list[Sequence[bytes]] = []
     carried: list[Part] = []
     for message in messages:
         if message.role == "user":
-            rows.append(encoder.user((*carried, *message.content.parts)))
+            rows.append(_user_row(encoder, (*carried, *message.content.parts)))
             carried = []
         else:
-            announced = list(_announced(message.content))
-            text = spoken(message.content) or "".join(
-                part.text or "" for part in announced
-            )
-            rows.append([_text_row(message.role, text)])
-            carried += announced
+            rows.append([_text_row(message.role, shown_text(message.content))])
+            carried += announced(message.content)
     if carried:
-        rows.append(encoder.user(carried))
-    return b"".join((b"[", *_listed(rows), b"]"))
+        rows.append(_user_row(encoder, carried))
+    return b"".join((b"[", *joined(rows), b"]"))
 
 
-def _listed(items: Iterable[Sequence[bytes]]) -> Iterator[bytes]:
+def joined(items: Iterable[Sequence[bytes]]) -> Iterator[bytes]:
     """The pieces of items with commas between these. They are joined once: each copy of
     large media costs time."""
     for number, pieces in enumerate(items):
@@ -80,7 +76,14 @@ def words(part: Part) -> str:
     return part.raw if part.text is None else part.text
 
 
-def _announced(content: Interleaved) -> Iterator[Part]:
+def shown_text(content: Interleaved) -> str:
+    """The text of a message that can hold no media; the names of its media where it has
+    no other."""
+    return spoken(content) or "".join(part.text or "" for part in announced(content))
+
+
+def announced(content: Interleaved) -> Iterator[Part]:
+    """The media of a message, each after its name, for the next user message."""
     seen: dict[str, int] = {}
     for part in content.parts:
         if part.media is not None:
@@ -89,8 +92,9 @@ def _announced(content: Interleaved) -> Iterator[Part]:
             yield part
 
 
-class _Encoder:
-    """Encodes user messages, numbering files through the whole request."""
+class ItemEncoder:
+    """Encodes the parts of user messages as items of their content, numbering files
+    through the whole request. What an interface spells in its own way is a method."""
 
     def __init__(
         self, inputs: Collection[PartKind], image_detail: str | None, formats: Formats
@@ -99,24 +103,37 @@ class _Encoder:
         self._detail = f', "detail": "{image_detail}"'.encode() if image_detail else b""
         self._documents = 0
 
-    def user(self, parts: Sequence[Part]) -> Sequence[bytes]:
-        """The pieces of a message."""
-        if all(part.media is None for part in parts):
-            return [_text_row("user", "".join(map(words, parts)))]
-        return [b'{"role": "user", "content": [', *_listed(self._items(parts)), b"]}"]
-
-    def _items(self, parts: Sequence[Part]) -> Iterator[Sequence[bytes]]:
+    def items(self, parts: Sequence[Part]) -> Iterator[Sequence[bytes]]:
+        """The pieces of each item."""
         text = ""
         for part in parts:
             if part.media is None:
                 text += words(part)
                 continue
             if text:
-                yield [_text_item(text)]
+                yield [self.text(text)]
             text = ""
             yield self._medium(part)
         if text:
-            yield [_text_item(text)]
+            yield [self.text(text)]
+
+    def text(self, text: str) -> bytes:
+        return json.dumps({"type": "text", "text": text}).encode()
+
+    def picture(self, uri: bytes) -> Sequence[bytes]:
+        return [
+            b'{"type": "image_url", "image_url": {"url": ',
+            uri,
+            self._detail,
+            b"}}",
+        ]
+
+    def video(self, uri: bytes) -> Sequence[bytes]:
+        return [b'{"type": "video_url", "video_url": {"url": ', uri, b"}}"]
+
+    def file(self, name: str, uri: bytes) -> Sequence[bytes]:
+        head = b'{"type": "file", "file": {"filename": %b, "file_data": '
+        return [head % json.dumps(name).encode(), uri, b"}}"]
 
     def _medium(self, part: Part) -> Sequence[bytes]:
         if part.kind not in self._inputs:
@@ -134,35 +151,27 @@ class _Encoder:
             self._documents += 1
             name = f"document{self._documents}{suffix_for(part.media.mime)}"
             if part.media.mime in _PICTURES and "image" in self._inputs:
-                picture = replace(part, kind="image")
-                return _url_item(picture, self._detail, self._formats)
+                page = replace(part, kind="image")
+                return self.picture(data_uri(page, self._formats))
             if part.media.mime.startswith("text/"):
                 return [
-                    _text_item(
-                        f"\n[{name}]\n{_words_of(part.media)}\n[end of {name}]\n"
-                    )
+                    self.text(f"\n[{name}]\n{_words_of(part.media)}\n[end of {name}]\n")
                 ]
-            return [_file_item(part, name)]
-        detail = self._detail if part.kind == "image" else b""
-        return _url_item(part, detail, self._formats)
+            return self.file(name, data_uri(part))
+        uri = data_uri(part, self._formats)
+        return self.picture(uri) if part.kind == "image" else self.video(uri)
+
+
+def _user_row(encoder: ItemEncoder, parts: Sequence[Part]) -> Sequence[bytes]:
+    """The pieces of a user message."""
+    if all(part.media is None for part in parts):
+        return [_text_row("user", "".join(map(words, parts)))]
+    content = joined(encoder.items(parts))
+    return [b'{"role": "user", "content": [', *content, b"]}"]
 
 
 def _text_row(role: str, text: str) -> bytes:
     return f'{{"role": "{role}", "content": {json.dumps(text)}}}'.encode()
-
-
-def _text_item(text: str) -> bytes:
-    return json.dumps({"type": "text", "text": text}).encode()
-
-
-def _url_item(part: Part, more: bytes, formats: Formats) -> Sequence[bytes]:
-    name = f"{part.kind}_url".encode()
-    return [
-        b'{"type": "%b", "%b": {"url": ' % (name, name),
-        data_uri(part, formats),
-        more,
-        b"}}",
-    ]
 
 
 def _audio_item(part: Part, formats: Formats) -> bytes:
@@ -184,13 +193,6 @@ def _encoded_once(kind: PartKind, media: Media) -> Media:
         f"plain {kind} {media.sha256}", lambda: encoded_anew(kind, media).read()
     )
     return Media.from_bytes(data)
-
-
-def _file_item(part: Part, name: str) -> bytes:
-    return b'{"type": "file", "file": {"filename": %b, "file_data": %b}}' % (
-        json.dumps(name).encode(),
-        data_uri(part),
-    )
 
 
 def _words_of(media: Media) -> str:
