@@ -55,6 +55,20 @@ _STATUS_OF_CODE: Mapping[str, int] = {
     "authentication_error": 401,
     "bad_request": 400,
     "badrequesterror": 400,
+    "data_residency_mismatch": 400,
+    "empty_image_file": 400,
+    "failed_to_download_image": 400,
+    "image_file_not_found": 400,
+    "image_file_too_large": 400,
+    "image_parse_error": 400,
+    "image_too_large": 400,
+    "image_too_small": 400,
+    "invalid_base64_image": 400,
+    "invalid_image": 400,
+    "invalid_image_format": 400,
+    "invalid_image_mode": 400,
+    "invalid_image_url": 400,
+    "invalid_prompt": 400,
     "invalid_request_error": 400,
     "not_found_error": 404,
     "overloaded_error": 503,
@@ -63,6 +77,8 @@ _STATUS_OF_CODE: Mapping[str, int] = {
     "rate_limit_error": 429,
     "rate_limit_exceeded": 429,
     "server_error": 500,
+    "unsupported_image_media_type": 400,
+    "vector_store_timeout": 500,
 }
 _KIND_BY_STATUS: Mapping[int, ErrorKind] = {
     401: "auth",
@@ -81,7 +97,10 @@ _WAYS_OUT: tuple[tuple[str, str], ...] = (
         "set max_tokens_field=max_completion_tokens, or leave it out with "
         "--gen_kwargs max_gen_toks=none",
     ),
-    (r"max_completion_tokens", "leave it out with --gen_kwargs max_gen_toks=none"),
+    (
+        r"max_(?:completion|output)_tokens",
+        "leave it out with --gen_kwargs max_gen_toks=none",
+    ),
     (r"temperature", "leave it out with --gen_kwargs temperature=none"),
     (r"top_p", "leave it out with --gen_kwargs top_p=none"),
     (r"top_k", "leave it out with --gen_kwargs top_k=none"),
@@ -91,6 +110,8 @@ _WAYS_OUT: tuple[tuple[str, str], ...] = (
         r"response_format",
         "leave image_response_format (of pictures) or response_format (of chats) out",
     ),
+    (r"encrypted[_ ]content", "set extra_body={include: null}"),
+    (r"image_generation", "name what the model gives with outputs"),
     (r"stream_options", "set extra_body={stream_options: null}"),
     (r"modalit(?:y|ies)", "name what the model gives with outputs"),
 )
@@ -102,6 +123,7 @@ _NOT_STREAMED = re.compile(
     r"|stream must be (?:set to )?true|must be streamed",
     re.IGNORECASE,
 )
+_LOST_ANSWER = re.compile(r"previous[_ ]response|response with id", re.IGNORECASE)
 _USUAL_WORDS = ("seed", "stop")
 _FIELD_WORDS = re.compile(
     r"unsupported|not support|unknown|unrecognized|unexpected|not (?:allowed|permitted)"
@@ -143,7 +165,7 @@ def http_error(
     text = f"HTTP {status}: {error.message}" if error.message else f"HTTP {status}"
     text = shortened(text, _SHOWN_CHARS)
     wait = retry_after(headers, error)
-    hint = _hint(status, headers, keyed=keyed) or _way_out(status, error)
+    hint = _way_out(status, error) or _hint(status, headers, keyed=keyed)
     if is_refusal(status, error.codes, error.message, moderated=error.moderated):
         return _refused(text)
     return CallError(_kind(status, error, wait), text + hint, wait)
@@ -237,6 +259,11 @@ def _hint(status: int, headers: Mapping[str, str], *, keyed: bool) -> str:
 
 def _way_out(status: int, error: ServerError) -> str:
     """What to write where the server refuses a field of the request."""
+    if status in (400, 404) and _LOST_ANSWER.search(f"{error.param} {error.message}"):
+        return (
+            " (the server does not keep the earlier answer, or no longer, as after 30 "
+            "days: set state=items, or ask again in a run of its own with --run_id)"
+        )
     if status not in (400, 422):
         return ""
     if _NOT_STREAMED.search(error.message):

@@ -146,6 +146,9 @@ def test_an_error_has_its_kind_and_advice_where_the_user_can_mend_it() -> None:
         ),
         (b'[{"error": {"message": "Unknown name \\"seed\\""}}]', "send_seed=false"),
         (b'{"detail": [{"loc": ["body", "seed"]}]}', "send_seed=false"),
+        (body(message="Invalid 'max_output_tokens'"), "max_gen_toks=none"),
+        (body(message="Encrypted content is not supported"), "include: null"),
+        (body(message="Tool 'image_generation' is not supported"), "outputs"),
     ],
 )
 def test_a_field_that_a_server_refuses_points_to_its_argument(
@@ -153,6 +156,20 @@ def test_a_field_that_a_server_refuses_points_to_its_argument(
 ) -> None:
     assert argument in http_error(400, {}, content).text
     assert argument not in http_error(500, {}, content).text
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "Previous response with id 'resp_1' not found."),
+        (404, "Response with id 'resp_1' not found."),
+    ],
+)
+def test_an_answer_that_the_server_has_forgotten_comes_with_the_way_out(
+    status: int, message: str
+) -> None:
+    error = http_error(status, {}, body(message=message))
+    assert (error.kind, "state=items" in error.text) == ("bad_request", True)
 
 
 def test_an_error_that_is_alone_in_a_list_is_described() -> None:
@@ -318,6 +335,10 @@ def test_the_way_out_stands_behind_a_long_message() -> None:
         ("auth", {"code": "insufficient_quota"}),
         ("rate_limit", {"code": "rate_limit_exceeded", "type": "server_error"}),
         ("rate_limit", {"code": "rate_limit_exceeded", "type": "bad_request"}),
+        ("server", {"code": "vector_store_timeout"}),
+        ("bad_request", {"code": "invalid_image_format", "type": "server_error"}),
+        ("bad_request", {"code": "image_too_large"}),
+        ("refused", {"code": "image_content_policy_violation"}),
     ],
 )
 def test_the_code_of_an_error_in_a_reply_decides_before_its_type(
