@@ -12,6 +12,7 @@ from mmeval.model_backends.openai.batches import ChatBatches
 from mmeval.model_backends.openai.chat import ChatEndpoint
 from mmeval.model_backends.openai.images import ImagesEndpoint
 from mmeval.model_backends.openai.parameters import check_options
+from mmeval.model_backends.openai.responses.endpoint import ResponsesEndpoint
 from mmeval.model_backends.openai.settings import (
     EndpointChoice,
     ImageDetail,
@@ -19,6 +20,7 @@ from mmeval.model_backends.openai.settings import (
     MaxTokensField,
     ResponseFormat,
     Settings,
+    State,
     capabilities_of,
     openai_replicas,
     openai_url,
@@ -43,6 +45,7 @@ from mmeval.model_backends.wire.formats import (
 )
 from mmeval.model_backends.wire.own_fields import (
     checked_extra_body,
+    checked_fields,
     checked_hosts,
     checked_key_header,
     checked_query,
@@ -73,9 +76,10 @@ class OpenAIBackend(WireBackend):
     :param inputs: kinds that the model takes; ``video`` is sent in the dialect of
         vLLM.
     :param max_images: pictures that a request may hold; 0: any number.
-    :param endpoint: ``chat``, ``images``, ``speech``, ``audio`` (sounds and music of
-        vLLM-Omni), or ``auto``: images or speech for requests that want one picture or
-        one sound and nothing else, chat for all others.
+    :param endpoint: ``chat``, ``responses`` (words and pictures of OpenAI's models in
+        one answer), ``images``, ``speech``, ``audio`` (sounds and music of
+        vLLM-Omni), or ``auto``: images or speech for requests that want one picture
+        or one sound and nothing else, chat for all others.
     :param timeout: seconds for a whole call.
     :param send_seed: send a seed: with chats and ``audio`` unless this is false, with
         pictures and speech only where it is true.
@@ -98,6 +102,11 @@ class OpenAIBackend(WireBackend):
         encoded as PNG.
     :param audio_formats: the same for sounds, which are encoded as WAV.
     :param fetch_links: hosts, separated by ``+``, whose links in answers are fetched.
+    :param image_tool: fields of the tool by which ``responses`` draws, such as
+        ``{"model": "gpt-image-1.5", "quality": "high"}``.
+    :param state: how ``responses`` is given its earlier answers: as ``items``, or as
+        ``previous``, by the id under which the server keeps them.
+    :param poll_seconds: seconds between two looks at an answer that is not ready.
     :param images_dialect: ``openrouter`` for the way to ask for pictures there.
     :param batch: ask chat requests by the server's Batch API: within a day, at half
         the price.
@@ -139,6 +148,9 @@ class OpenAIBackend(WireBackend):
         audio_formats: str = "+".join(DEFAULT_SOUNDS),
         fetch_links: str = "",
         images_dialect: ImagesDialect = "openai",
+        image_tool: Mapping[str, Any] | None = None,
+        state: State = "items",
+        poll_seconds: float = 5,
         batch: bool = False,
     ) -> None:
         if not str(model).strip():
@@ -154,7 +166,7 @@ class OpenAIBackend(WireBackend):
                 "batch=true fetches no links: leave fetch_links out",
                 name="fetch_links",
             )
-        if batch and endpoint in ("images", "speech", "audio"):
+        if batch and endpoint in ("responses", "images", "speech", "audio"):
             raise UsageError(
                 f"batch=true takes chat requests alone, not endpoint={endpoint}",
                 name="batch",
@@ -165,6 +177,18 @@ class OpenAIBackend(WireBackend):
                 "batch=true asks one server: leave replicas out", name="replicas"
             )
         chosen: EndpointChoice = checked_choice("endpoint", endpoint, EndpointChoice)
+        kept: State = checked_choice("state", state, State)
+        if chosen != "responses" and (image_tool or kept != "items"):
+            name = "image_tool" if image_tool else "state"
+            raise UsageError(
+                f"{name} is of endpoint=responses, not of endpoint={chosen}", name=name
+            )
+        if kept == "previous" and others:
+            raise UsageError(
+                "state=previous asks the one server that keeps the answers: leave "
+                "replicas out",
+                name="replicas",
+            )
         formats = Formats(
             tuple(checked_formats("image_formats", image_formats, PICTURES)),
             tuple(checked_formats("audio_formats", audio_formats, SOUNDS)),
@@ -205,6 +229,9 @@ class OpenAIBackend(WireBackend):
             images_dialect=checked_choice(
                 "images_dialect", images_dialect, ImagesDialect
             ),
+            image_tool=checked_fields("image_tool", image_tool),
+            state=kept,
+            poll_seconds=checked_positive("poll_seconds", poll_seconds),
         )
         if self._settings.host == _ANTHROPIC and send_seed is not False:
             log.warning(
@@ -214,6 +241,7 @@ class OpenAIBackend(WireBackend):
             )
         super().__init__(self._settings)
         self._chat = ChatEndpoint(self._settings)
+        self._responses = ResponsesEndpoint(self._settings)
         self._images = ImagesEndpoint(self._settings)
         self._speech = SpeechEndpoint(self._settings)
         self._sounds = SoundsEndpoint(self._settings)
@@ -240,6 +268,8 @@ class OpenAIBackend(WireBackend):
             return self._images
         if choice == "speech" or (choice == "auto" and request.wants == ("audio",)):
             return self._speech
+        if choice == "responses":
+            return self._responses
         if choice == "audio":
             return self._sounds
         return self._chat

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from mmeval.backend import Capabilities, Limit
@@ -20,7 +20,8 @@ from mmeval.model_backends.wire.formats import (
 
 OFFICIAL_URL = "https://api.openai.com/v1"
 
-EndpointChoice = Literal["chat", "images", "speech", "audio", "auto"]
+EndpointChoice = Literal["chat", "responses", "images", "speech", "audio", "auto"]
+State = Literal["items", "previous"]
 ImagesDialect = Literal["openai", "openrouter"]
 MaxTokensField = Literal["max_tokens", "max_completion_tokens"]
 ImageDetail = Literal["auto", "low", "high"]
@@ -29,6 +30,7 @@ ResponseFormat = Literal["json_object"]
 _ENDPOINT_PATHS = (
     "/chat/completions",
     "/completions",
+    "/responses",
     "/images/generations",
     "/audio/speech",
     "/audio/generate",
@@ -50,6 +52,7 @@ OPTIONS = (
 
 _INPUTS_OF: dict[str, tuple[str, ...]] = {
     "chat": INPUT_KINDS,
+    "responses": ("text", "code", "image", "audio", "document"),
     "images": ("text", "code", "image"),
     "speech": ("text", "code"),
     "audio": ("text", "code"),
@@ -57,6 +60,7 @@ _INPUTS_OF: dict[str, tuple[str, ...]] = {
 }
 _OUTPUTS_OF: dict[str, tuple[PartKind, ...]] = {
     "chat": ("text", "code", "image", "audio"),
+    "responses": ("text", "code", "image"),
     "images": ("image",),
     "speech": ("audio",),
     "audio": ("audio",),
@@ -83,6 +87,12 @@ class Settings(Connection):
     stream: bool = False
     formats: Formats = DEFAULT_FORMATS
     images_dialect: ImagesDialect = "openai"
+    image_tool: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the tool that draws, over the options of a task."""
+    state: State = "items"
+    """How earlier answers are given back to ``responses``."""
+    poll_seconds: float = 5.0
+    """Between two looks at an answer that is not ready."""
 
     @property
     def own_headers(self) -> Mapping[str, str]:
@@ -118,6 +128,8 @@ class Settings(Connection):
             "images_dialect": self.images_dialect
             if self.images_dialect != "openai"
             else "",
+            "image_tool": dict(self.image_tool),
+            "state": self.state if self.state != "items" else "",
         }
         if self.formats.images != DEFAULT_PICTURES:
             given["image_formats"] = sorted(self.formats.images)

@@ -42,20 +42,26 @@ def form_fields(fields: Mapping[str, Any]) -> dict[str, str]:
 def checked_extra_body(given: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Fields of the user's own. Raises UsageError for what cannot be sent as JSON, and
     for fields that hold what a sample asks."""
-    extra = dict(given or {})
+    extra = checked_fields("extra_body", given)
     for name in _OF_THE_SAMPLE:
         if name in extra:
             raise UsageError(
                 f"extra_body holds {name}, which a sample gives; leave it out",
                 name="extra_body",
             )
+    return extra
+
+
+def checked_fields(argument: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """A mapping of fields. Raises UsageError for what cannot be sent as JSON."""
+    fields = dict(given or {})
     try:
-        json.dumps(extra, allow_nan=False)
+        json.dumps(fields, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise UsageError(
-            f"extra_body cannot be sent as JSON ({error})", name="extra_body"
+            f"{argument} cannot be sent as JSON ({error})", name=argument
         ) from None
-    return extra
+    return fields
 
 
 def read_headers(file: str) -> dict[str, str]:

@@ -1,0 +1,310 @@
+"""Requests and replies of ``responses``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mmeval.content import Interleaved
+from mmeval.model_backends.openai.responses.input import ResponsesItems, Turns
+from mmeval.model_backends.openai.responses.stream import Reply, streamed_reply
+from mmeval.model_backends.openai.settings import Settings
+from mmeval.model_backends.wire.failures import CallError, bad_reply
+from mmeval.model_backends.wire.own_fields import merged
+from mmeval.model_backends.wire.replies.answer import AnswerReader
+from mmeval.model_backends.wire.replies.events import is_stream
+from mmeval.model_backends.wire.replies.links import Links
+from mmeval.model_backends.wire.replies.raw_json import raw_fields, raw_items
+from mmeval.model_backends.wire.replies.refusals import is_refusal
+from mmeval.model_backends.wire.replies.reply import json_object, served, usage
+from mmeval.model_backends.wire.replies.server_errors import error_in_body, read_error
+from mmeval.model_backends.wire.transport import Outgoing, Received
+from mmeval.records import FinishReason, GenerationParams, Request, Response
+from mmeval.system import from_line
+from mmeval.wording import shortened
+
+PATH = "responses"
+
+PENDING = frozenset(("queued", "in_progress"))
+"""The status of a response that is not ready."""
+_UNREADY = PENDING | {"cancelled", "failed"}
+_TOOL_OPTIONS = ("size", "quality", "background", "output_format")
+_NO_FIELD = ("top_k", "stop")
+"""Parameters that this endpoint has no field for; nor for a seed."""
+_NAMED_CALLS = frozenset(("function_call", "custom_tool_call"))
+"""Calls of tools that nobody answers here: the model waits for their results."""
+_SHOWN_CHARS = 200
+_REPLY_FIELDS = frozenset(
+    (
+        "background",
+        "conversation",
+        "created_at",
+        "completed_at",
+        "error",
+        "id",
+        "incomplete_details",
+        "input",
+        "instructions",
+        "metadata",
+        "model",
+        "object",
+        "output",
+        "output_text",
+        "previous_response_id",
+        "prompt",
+        "reasoning",
+        "status",
+        "text",
+        "tool_choice",
+        "tools",
+        "usage",
+        "user",
+    )
+)
+_CALL_FIELDS = frozenset(
+    (
+        "action",
+        "background",
+        "error",
+        "id",
+        "output_format",
+        "quality",
+        "result",
+        "revised_prompt",
+        "size",
+        "status",
+        "type",
+    )
+)
+
+
+class ResponsesEndpoint:
+    """Words and pictures in one answer: the model calls a tool that draws."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._turns = Turns(settings)
+
+    def encode(self, request: Request) -> Outgoing:
+        """The request as sent. Raises CallError for parts that it cannot carry."""
+        own = self._settings
+        items = ResponsesItems(own)
+        conversation = self._turns.conversation(request.messages, items)
+        fields: dict[str, Any] = {"model": own.model}
+        if conversation.instructions:
+            fields["instructions"] = conversation.instructions
+        fields |= _sampling(request.params)
+        if own.response_format:
+            fields["text"] = {"format": {"type": own.response_format}}
+        fields |= self._drawing(request) | self._storing()
+        if conversation.previous:
+            fields["previous_response_id"] = conversation.previous
+        if own.stream:
+            fields["stream"] = True
+        fields = merged(fields, own.extra_body)
+        opening = json.dumps(fields)[:-1].encode()
+        return Outgoing(PATH, b'%b, "input": %b}' % (opening, conversation.items))
+
+    def _drawing(self, request: Request) -> dict[str, Any]:
+        """The tool that draws, where a picture is wanted."""
+        if "image" not in request.wants:
+            return {}
+        tool: dict[str, Any] = {"type": "image_generation"}
+        for name in _TOOL_OPTIONS:
+            if f"image.{name}" in request.params.options:
+                tool[name] = str(request.params.options[f"image.{name}"])
+        fields: dict[str, Any] = {"tools": [merged(tool, self._settings.image_tool)]}
+        if set(request.wants) == {"image"}:
+            fields["tool_choice"] = {"type": "image_generation"}
+        return fields
+
+    def _storing(self) -> dict[str, Any]:
+        """Whether the server keeps the answer; where it does not, hidden reasoning is
+        sent along, encrypted."""
+        own = self._settings
+        if own.state == "previous":
+            return {"store": True}
+        is_job = own.extra_body.get("background") is True
+        return {"store": is_job, "include": ["reasoning.encrypted_content"]}
+
+    def decode(
+        self, received: Received, request: Request, links: Links | None = None
+    ) -> Response:
+        """The answer in a reply: its items in their order. Raises CallError
+        ``bad_reply`` without one, and the error of a response that has failed."""
+        try:
+            reply = self._reply(received)
+            items = [from_line(item) for item in reply.items]
+        except (ValueError, RecursionError) as error:
+            raise bad_reply(f"the answer cannot be read ({error})") from None
+        fields = reply.fields
+        reader = AnswerReader(request.wants, links)
+        failure = _failure(fields)
+        if failure is not None and failure.kind != "refused":
+            raise failure
+        is_refused = _read_items(reader, items)
+        reader.unknown_fields(fields, _REPLY_FIELDS)
+        reader.unknown_fields(reply.unknown, frozenset())
+        if reply.unread_bytes:
+            reader.leave_out("events that are not JSON", reply.unread_bytes)
+        if failure is not None:
+            reader.warn(failure.text)
+        elif not items:
+            reader.warn("the server gave no item: the output of the answer is empty")
+        reason = _finish_reason(fields)
+        if reader.refused or is_refused or failure is not None:
+            reason = "refused"
+        unsent = _unsent(request.params)
+        return Response(
+            output=_answer(reader, reason),
+            finish_reason=reason,
+            usage=usage(dict(fields)),
+            latency=received.latency,
+            served=served(dict(fields)),
+            warnings=(*reader.warnings, *unsent),
+            turn=self._turns.turn(fields.get("id"), reply.items),
+        )
+
+    def _reply(self, received: Received) -> Reply:
+        body = received.body
+        if not body.startswith(b"{") and is_stream(body, received.content_type):
+            return streamed_reply(body, received.lost, self._settings.secrets)
+        fields = response_in(body)
+        if fields is None:
+            fields = json_object(body)  # raises the reported error
+        if not isinstance(fields.get("output"), list):
+            if status_of(fields) in _UNREADY or fields.get("error"):
+                return Reply(fields, [])
+            raise bad_reply("the server's answer has no output")
+        return Reply(fields, raw_items(raw_fields(body)["output"]))
+
+
+def response_in(body: bytes) -> dict[str, Any] | None:
+    """The response that a body is; None for another JSON, such as an error."""
+    try:
+        fields = from_line(body)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(fields, dict):
+        return None
+    is_response = fields.get("object") == "response" or "output" in fields
+    return fields if is_response else None
+
+
+def status_of(fields: Mapping[str, Any]) -> str:
+    """How far a response is; empty where it does not state it."""
+    status = fields.get("status")
+    return status if isinstance(status, str) else ""
+
+
+def _sampling(params: GenerationParams) -> dict[str, Any]:
+    fields = {
+        "max_output_tokens": params.max_tokens,
+        "temperature": params.temperature,
+        "top_p": params.top_p,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _unsent(params: GenerationParams) -> tuple[str, ...]:
+    names = [name for name in _NO_FIELD if getattr(params, name) not in (None, ())]
+    if not names:
+        return ()
+    return (f"{PATH} has no field for {', '.join(names)}; not sent",)
+
+
+# --- items ----------------------------------------------------------------------------
+
+
+def _read_items(reader: AnswerReader, items: Iterable[Any]) -> bool:
+    """Read the items of an output; whether the service has refused one of them."""
+    thoughts: list[str] = []
+    is_refused = False
+    for item in items:
+        kind = str(item.get("type")) if isinstance(item, dict) else ""
+        if kind == "message":
+            reader.message(item)
+        elif kind == "reasoning":
+            thoughts += _thoughts(item)
+        elif kind == "image_generation_call":
+            is_refused |= _read_picture(reader, item)
+        elif kind in _NAMED_CALLS:
+            name = shortened(str(item.get("name") or "?"), _SHOWN_CHARS)
+            size = len(str(item.get("arguments") or item.get("input") or "").encode())
+            reader.warn(
+                f"left out of the answer: {kind} {name!r} ({size:,} bytes), a call "
+                "that nobody answers"
+            )
+        else:
+            reader.items([item])
+    reader.thought("\n\n".join(thoughts))
+    return is_refused
+
+
+def _thoughts(item: Mapping[str, Any]) -> list[str]:
+    """The words of hidden reasoning: its summary, and what open models give in full."""
+    texts = []
+    for name in ("summary", "content"):
+        pieces = item.get(name)
+        for piece in pieces if isinstance(pieces, list) else [pieces]:
+            text = piece.get("text") if isinstance(piece, dict) else piece
+            if isinstance(text, str) and text:
+                texts.append(text)
+    return texts
+
+
+def _read_picture(reader: AnswerReader, item: Mapping[str, Any]) -> bool:
+    """Read the picture of a call; whether the service has refused to draw it."""
+    reader.unknown_fields(item, _CALL_FIELDS)
+    if item.get("result"):
+        reader.picture({"type": item["type"], "b64_json": item["result"]})
+        return False
+    error = read_error(item.get("error"))
+    reason = shortened(error.message, _SHOWN_CHARS)
+    details = item.get("error")
+    is_moderated = isinstance(details, dict) and bool(details.get("moderation_details"))
+    if is_refusal(400, error.codes, error.message, moderated=is_moderated):
+        reader.warn(f"the service refused to draw a picture ({reason})")
+        return True
+    status = item.get("status") or "without a status"
+    reader.warn(
+        f"a call for a picture has given none: it is {status}"
+        + (f" ({reason})" if reason else "")
+    )
+    return False
+
+
+def _answer(reader: AnswerReader, reason: FinishReason) -> Interleaved:
+    """The parts of an answer. A refused one may have none, whatever it lacks."""
+    try:
+        return reader.answer(ended=reason == "stop")
+    except CallError:
+        if reason != "refused":
+            raise
+        return Interleaved(())
+
+
+# --- how it ended ---------------------------------------------------------------------
+
+
+def _failure(fields: Mapping[str, Any]) -> CallError | None:
+    """The error of a response that has failed; None for an answer."""
+    status, given = status_of(fields), fields.get("error")
+    if given:
+        error = read_error(given)
+        if "invalid_prompt" in error.codes:
+            words = shortened(error.message, _SHOWN_CHARS)
+            return CallError("refused", f"the service refused the request ({words})")
+        return error_in_body(given)
+    if status in _UNREADY:
+        return CallError("server", f"the server ended the answer with {status!r}")
+    return None
+
+
+def _finish_reason(fields: Mapping[str, Any]) -> FinishReason:
+    if status_of(fields) != "incomplete":
+        return "stop"
+    details = fields.get("incomplete_details")
+    reason = details.get("reason") if isinstance(details, dict) else None
+    return "refused" if reason == "content_filter" else "length"

@@ -1,0 +1,143 @@
+"""Puts the events of a streamed response together: the reply that was not streamed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from mmeval.model_backends.wire.failures import CallError, json_without_secrets
+from mmeval.model_backends.wire.replies.events import DONE, Event, events
+from mmeval.model_backends.wire.replies.raw_json import raw_fields, raw_items
+from mmeval.model_backends.wire.replies.server_errors import reported
+from mmeval.system import from_line
+
+_ENDS = frozenset(
+    f"response.{end}"
+    for end in ("completed", "done", "incomplete", "failed", "cancelled")
+)
+MOST_ITEMS = 100_000
+"""Of an answer. Streams number their items, and a number may be anything."""
+
+
+class Reply(NamedTuple):
+    """A response: its fields, each item of its output as it is written, the bytes of
+    events that are not JSON, and events of another kind."""
+
+    fields: Mapping[str, Any]
+    items: list[bytes]
+    unread_bytes: int = 0
+    unknown: Mapping[str, Any] = {}
+
+
+def streamed_reply(body: bytes, lost: str = "", secrets: Collection[str] = ()) -> Reply:
+    """The reply that a stream of events makes. Its items are those that were reported
+    as done, and those that the last event alone has; partial pictures are none.
+
+    ``lost`` is why its end did not come, ``secrets`` what the server may echo, cut at
+    any place. Raises CallError ``connection`` for a stream without its end.
+    """
+    stream = _Stream()
+    for event in events(body):
+        if event.data.strip() == DONE:
+            break
+        stream.add(event)
+        if stream.is_complete:
+            break
+    if not stream.is_complete:
+        raise CallError(
+            "connection", f"the stream of the answer has no end ({lost or 'it is cut'})"
+        )
+    return stream.reply(secrets)
+
+
+class _Stream:
+    """What has come so far."""
+
+    def __init__(self) -> None:
+        self.is_complete = False
+        self._fields: dict[str, Any] = {}
+        self._done: dict[int, bytes] = {}
+        self._ids: set[str] = set()
+        self._texts: dict[int, list[str]] = {}
+        self._last_items: list[bytes] = []
+        self._unread_bytes = 0
+        self._unknown: dict[str, Any] = {}
+
+    def add(self, event: Event) -> None:
+        row = event.json()
+        if row is None and event.name != "error":
+            self._unread_bytes += len(event.data.encode("utf-8", "replace"))
+            return
+        row = row or {"message": event.data}
+        kind = str(row.get("type") or event.name)
+        response = row.get("response")
+        if kind == "response.output_item.done" and isinstance(row.get("item"), dict):
+            self._add_item(event, row)
+        elif isinstance(response, dict):
+            self._fields = response
+            if kind in _ENDS:
+                self.is_complete = True
+                self._last_items = _output_of(event)
+        elif kind == "error" or (not kind.startswith("response.") and reported(row)):
+            # what came before it is kept where the error is a refusal
+            error = row.get("error") or row
+            self._fields = {**self._fields, "status": "failed", "error": error}
+            self.is_complete = True
+        elif kind == "response.output_text.delta":
+            texts = self._texts.setdefault(_place_of(row, 0), [])
+            texts.append(str(row.get("delta") or ""))
+        elif not kind.startswith("response."):
+            self._unknown[f"the event {kind}"] = row
+
+    def reply(self, secrets: Collection[str]) -> Reply:
+        """The reply as it would have come without a stream."""
+        items = dict(self._done)
+        for place, item in enumerate(self._last_items):
+            if place not in items and _id_of(item) not in self._ids:
+                items[place] = item
+        if not items:
+            # some servers send the words of an answer and no item of them
+            for place, texts in self._texts.items():
+                words = json_without_secrets("".join(texts), secrets)
+                items[place] = _message(words)
+        ordered = [items[place] for place in sorted(items)]
+        return Reply(self._fields, ordered, self._unread_bytes, self._unknown)
+
+    def _add_item(self, event: Event, row: Mapping[str, Any]) -> None:
+        place = _place_of(row, len(self._done))
+        self._done[place] = raw_fields(_bytes_of(event))["item"]
+        name = row["item"].get("id")
+        if isinstance(name, str):
+            self._ids.add(name)
+
+
+def _place_of(row: Mapping[str, Any], otherwise: int) -> int:
+    place = row.get("output_index")
+    if isinstance(place, int) and 0 <= place < MOST_ITEMS:
+        return place
+    return otherwise
+
+
+def _output_of(event: Event) -> list[bytes]:
+    """The items of the response that an event holds."""
+    output = raw_fields(raw_fields(_bytes_of(event))["response"]).get("output", b"[]")
+    return raw_items(output) if output.startswith(b"[") else []
+
+
+def _id_of(item: bytes) -> str:
+    """The id of an item; empty without one."""
+    row = from_line(item)
+    name = row.get("id") if isinstance(row, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _bytes_of(event: Event) -> bytes:
+    return event.data.encode("utf-8", "surrogatepass")
+
+
+def _message(words: str) -> bytes:
+    content = [{"type": "output_text", "text": words}]
+    return json.dumps(
+        {"type": "message", "role": "assistant", "content": content}
+    ).encode()
