@@ -279,7 +279,7 @@ class AnswerReader:
         return []
 
     def _object(self, item: dict[str, Any]) -> list[str | Part]:
-        kind = item.get("type")
+        kind = _type_of(item)
         pieces: list[str | Part] = []
         if kind in _HIDDEN_TYPES:
             pass
@@ -455,7 +455,7 @@ class AnswerReader:
         if not isinstance(details, list):
             return
         for detail in details:
-            if isinstance(detail, dict) and detail.get("type") not in _HIDDEN_TYPES:
+            if isinstance(detail, dict) and _type_of(detail) not in _HIDDEN_TYPES:
                 self.thought(_thought(detail))
 
     def _note_calls(self, message: Mapping[str, Any]) -> None:
@@ -598,6 +598,12 @@ def _inner_name(item: Mapping[str, Any]) -> str:
     known = (name for name in _INNER_FIELDS if item.get(name) is not None)
     others = (name for name in item if name.endswith("_url"))
     return next(known, next(others, ""))
+
+
+def _type_of(item: Mapping[str, Any]) -> str | None:
+    """What an item states as its type, which may be anything."""
+    kind = item.get("type")
+    return kind if kind is None or isinstance(kind, str) else str(kind)
 
 
 def _expected(kind: object, item: Mapping[str, Any]) -> str:

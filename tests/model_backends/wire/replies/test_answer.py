@@ -312,3 +312,10 @@ def test_the_choice_may_state_the_rate_of_its_sound(sound: dict[str, Any]) -> No
     assert part.media is not None
     rate, *_ = wave_of(part.media.read())
     assert rate == 16_000
+
+
+def test_a_type_may_be_anything() -> None:
+    details = [{"type": ["list"], "text": "Hm."}]
+    message = {"content": ["b", {"type": {"a": 1}}], "reasoning_details": details}
+    shapes, reader = read(message)
+    assert (shapes, len(reader.warnings)) == (["Hm.", "b"], 1)
