@@ -1,0 +1,348 @@
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mmeval.errors import UsageError
+from mmeval.model_backends.openai import OpenAIBackend
+from mmeval.model_backends.openai.responses.endpoint import ResponsesEndpoint
+from mmeval.model_backends.wire.failures import CallError
+from mmeval.model_backends.wire.transport import Received
+from mmeval.records import Request, Response, Usage
+from tests.support.openai_calls import PNG, request
+from tests.support.responses import (
+    drawn,
+    failed,
+    incomplete,
+    not_drawn,
+    refusal,
+    response,
+    said,
+    thought,
+    whole,
+)
+from tests.support.wire_server import Reply, reply
+
+BOTH = request("draw", wants=("text", "image"))
+
+
+def endpoint(**arguments: Any) -> ResponsesEndpoint:
+    given = {"model": "m", "base_url": "http://localhost/v1", **arguments}
+    return ResponsesEndpoint(
+        OpenAIBackend(endpoint="responses", outputs="text+image", **given)._settings
+    )
+
+
+def sent(asked: Request, **arguments: Any) -> Any:
+    return json.loads(endpoint(**arguments).encode(asked).body)
+
+
+def read(answer: Reply, asked: Request = BOTH, **arguments: Any) -> Response:
+    received = Received(200, {"Content-Type": answer.content_type}, answer.body, 0.5)
+    return endpoint(**arguments).decode(received, asked)
+
+
+def shape(answer: Response) -> list[str]:
+    assert answer.output is not None
+    return [
+        part.kind if part.text is None else part.text for part in answer.output.parts
+    ]
+
+
+# --- requests -------------------------------------------------------------------------
+
+
+def test_a_request_has_the_names_of_the_interface() -> None:
+    asked = request("q", max_gen_toks=64, temperature=0.5, top_p=0.9)
+    body = sent(asked)
+    del body["input"]
+    assert body == {
+        "model": "m",
+        "max_output_tokens": 64,
+        "temperature": 0.5,
+        "top_p": 0.9,
+        "store": False,
+        "include": ["reasoning.encrypted_content"],
+    }
+
+
+def test_the_tool_that_draws_has_the_options_of_the_task_under_the_users() -> None:
+    options = {"image.size": "1024x1024", "image.quality": "low"}
+    tool = {"model": "gpt-image-1.5", "quality": "high"}
+    asked = request("q", wants=("text", "image"), options=options)
+    body = sent(asked, image_tool=tool)
+    [drawing] = body["tools"]
+    assert drawing == {"type": "image_generation", "size": "1024x1024", **tool}
+    assert "tool_choice" not in body
+
+
+def test_a_picture_alone_is_drawn_in_any_case() -> None:
+    body = sent(request("q", wants=("image",)))
+    assert body["tool_choice"] == {"type": "image_generation"}
+
+
+def test_words_alone_are_asked_without_a_tool() -> None:
+    assert "tools" not in sent(request("q"), image_tool={"quality": "high"})
+
+
+def test_json_is_a_format_of_the_text() -> None:
+    body = sent(request("q"), response_format="json_object")
+    assert body["text"] == {"format": {"type": "json_object"}}
+
+
+def test_fields_of_the_user_are_merged_last() -> None:
+    extra = {"reasoning": {"effort": "low"}, "include": None, "store": True}
+    body = sent(request("q"), extra_body=extra)
+    assert (body["reasoning"], body["store"]) == ({"effort": "low"}, True)
+    assert "include" not in body
+
+
+def test_an_answer_in_the_background_is_stored() -> None:
+    body = sent(request("q"), extra_body={"background": True})
+    assert (body["store"], body["background"]) == (True, True)
+
+
+def test_what_has_no_field_is_a_warning() -> None:
+    asked = request("q", until=["\n"], top_k=4)
+    assert not {"stop", "top_k", "seed"} & sent(asked).keys()
+    assert read(whole(said("oak")), asked).warnings == (
+        "responses has no field for top_k, stop; not sent",
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"endpoint": "chat", "image_tool": {"quality": "high"}},
+        {"endpoint": "chat", "state": "previous"},
+        {"state": "other"},
+        {"state": "previous", "replicas": "http://localhost:2/v1"},
+        {"batch": True},
+        {"image_tool": {"quality": object()}},
+        {"outputs": "text+audio"},
+        {"poll_seconds": 0},
+    ],
+    ids=str,
+)
+def test_an_argument_that_cannot_be_used_is_refused(arguments: dict[str, Any]) -> None:
+    given = {"endpoint": "responses", "model": "m", "base_url": "http://localhost/v1"}
+    with pytest.raises(UsageError):
+        OpenAIBackend(**{**given, **arguments})
+
+
+def test_what_can_change_an_answer_is_part_of_the_identity() -> None:
+    given = {"model": "m", "base_url": "http://localhost/v1", "endpoint": "responses"}
+    plain = OpenAIBackend(**given).identity
+    tool = {"quality": "high"}
+    changed = OpenAIBackend(**given, image_tool=tool, state="previous").identity
+    assert {**plain, "image_tool": tool, "state": "previous"} == changed
+
+
+# --- items ----------------------------------------------------------------------------
+
+
+def test_an_answer_is_its_items_in_order() -> None:
+    answer = read(
+        whole(
+            thought("One."),
+            said("First: ", phase="commentary"),
+            drawn(PNG),
+            thought("Two.", name="rs_2"),
+            said("and ", "then"),
+        )
+    )
+    assert shape(answer) == ["One.\n\nTwo.", "First: ", "image", "and then"]
+    assert (answer.finish_reason, answer.warnings) == ("stop", ())
+    assert (answer.usage, answer.served) == (Usage(12, 34), "gpt-5.4")
+
+
+def test_reasoning_of_open_models_is_read_in_full() -> None:
+    content = [{"type": "reasoning_text", "text": "Oaks have acorns."}]
+    answer = read(whole(thought(content=content), said("oak")))
+    assert shape(answer) == ["Oaks have acorns.", "oak"]
+
+
+def test_the_answer_keeps_its_items() -> None:
+    items = [thought("One."), said("oak")]
+    turn = read(whole(*items)).turn
+    assert turn is not None
+    assert json.loads(turn.items.read()) == items
+
+
+@pytest.mark.parametrize(
+    ("item", "warning"),
+    [
+        ({"type": "hologram_call", "result": "QUJD" * 40}, "hologram_call (120 bytes"),
+        (
+            {"type": "web_search_call", "action": {"query": "oaks"}},
+            "web_search_call (4 bytes",
+        ),
+        (
+            {"type": "function_call", "name": "look", "arguments": "{}"},
+            "function_call 'look' (2 bytes)",
+        ),
+        ({"no": "type"}, "an item without a type"),
+        ({"type": ["list"]}, "['list']"),
+    ],
+    ids=["unknown", "search", "function", "no type", "list as type"],
+)
+def test_an_item_that_is_no_part_is_named(item: dict[str, Any], warning: str) -> None:
+    answer = read(whole(said("oak"), item))
+    assert shape(answer) == ["oak"]
+    [left_out] = answer.warnings
+    assert left_out.startswith(f"left out of the answer: {warning}")
+
+
+def test_an_answer_of_a_call_alone_is_an_empty_one() -> None:
+    call = {"type": "function_call", "name": "look", "arguments": "{}"}
+    assert shape(read(whole(call))) == []
+
+
+def test_a_medium_beside_the_picture_of_a_call_is_named() -> None:
+    answer = read(whole(drawn(PNG) | {"mask": "QUJD" * 40}))
+    assert (shape(answer), len(answer.warnings)) == (["image"], 1)
+
+
+def test_an_answer_that_is_all_reasoning_says_so() -> None:
+    answer = read(whole(thought("Hm.")))
+    assert (shape(answer), "hidden reasoning" in answer.warnings[0]) == (["Hm."], True)
+
+
+def test_an_empty_answer_says_so() -> None:
+    answer = read(whole())
+    assert (shape(answer), len(answer.warnings)) == ([], 1)
+    assert answer.turn is None
+
+
+@pytest.mark.parametrize(
+    "answer", [reply({"id": "r", "object": "response"}), reply({"output": "oak"})]
+)
+def test_a_reply_without_an_output_is_none(answer: Reply) -> None:
+    with pytest.raises(CallError, match="bad_reply"):
+        read(answer)
+
+
+# --- how it ended ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reason", "finish"),
+    [
+        ("max_output_tokens", "length"),
+        ("max_messages", "length"),
+        ("steered", "length"),
+        ("content_filter", "refused"),
+    ],
+)
+def test_an_incomplete_answer_has_its_reason(reason: str, finish: str) -> None:
+    answer = read(incomplete(reason, said("First:")))
+    assert (shape(answer), answer.finish_reason) == (["First:"], finish)
+
+
+def test_a_refusal_of_the_model_keeps_its_words() -> None:
+    answer = read(whole(refusal("I cannot.")))
+    assert (shape(answer), answer.finish_reason) == (["I cannot."], "refused")
+
+
+def test_a_picture_that_is_blocked_is_a_refusal_without_words() -> None:
+    blocked = not_drawn("moderation_blocked", "Blocked.")
+    answer = read(whole(said("First:"), blocked, drawn(PNG)))
+    assert (shape(answer), answer.finish_reason) == (["First:", "image"], "refused")
+
+
+def test_a_blocked_picture_alone_is_a_refusal_without_parts() -> None:
+    answer = read(whole(not_drawn("moderation_blocked", "Blocked.")))
+    assert (shape(answer), answer.finish_reason) == ([], "refused")
+
+
+@pytest.mark.parametrize(
+    "call", [not_drawn(), not_drawn("server_error", "busy"), not_drawn(status=None)]
+)
+def test_a_picture_that_failed_is_a_warning(call: dict[str, Any]) -> None:
+    answer = read(whole(said("First:"), call))
+    assert (answer.finish_reason, len(answer.warnings)) == ("stop", 1)
+    assert "picture" in answer.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("server_error", "server"),
+        ("vector_store_timeout", "server"),
+        ("of_tomorrow", "server"),
+        ("rate_limit_exceeded", "rate_limit"),
+        ("invalid_image_format", "bad_request"),
+        ("image_too_large", "bad_request"),
+        ("failed_to_download_image", "bad_request"),
+    ],
+)
+def test_a_failed_response_is_the_error_that_it_states(code: str, kind: str) -> None:
+    with pytest.raises(CallError, match=r"It failed\.") as raised:
+        read(failed(code))
+    assert raised.value.kind == kind
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "invalid_prompt",
+        "bio_policy",
+        "misalignment_policy_violation",
+        "image_content_policy_violation",
+    ],
+)
+def test_a_response_that_failed_by_a_policy_is_a_refusal(code: str) -> None:
+    answer = read(failed(code, "Not this.", said("First:")))
+    assert (shape(answer), answer.finish_reason) == (["First:"], "refused")
+    assert "Not this." in answer.warnings[0]
+
+
+@pytest.mark.parametrize("status", ["cancelled", "failed", "queued", "in_progress"])
+def test_a_response_that_will_not_come_is_asked_again(status: str) -> None:
+    with pytest.raises(CallError, match="server"):
+        read(whole(status=status))
+
+
+# --- whatever comes -------------------------------------------------------------------
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=9),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["type", "content", "text", "summary", "result", "error"]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=9,
+)
+KINDS = ["message", "reasoning", "image_generation_call", "function_call", "other"]
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries({"type": st.sampled_from(KINDS)}, optional={}).flatmap(
+            lambda item: st.dictionaries(
+                st.sampled_from(["content", "summary", "result", "error", "status"]),
+                VALUES,
+            ).map(lambda fields: {**item, **fields})
+        ),
+        max_size=4,
+    ),
+    st.dictionaries(
+        st.sampled_from(["status", "error", "incomplete_details", "usage", "id"]),
+        VALUES,
+    ),
+)
+@settings(max_examples=200, deadline=None)
+def test_any_response_is_an_answer_or_an_error(
+    items: list[Any], fields: dict[str, Any]
+) -> None:
+    try:
+        answer = read(reply({**response(*items), **fields}))
+    except CallError:
+        return
+    assert answer.output is not None
