@@ -12,6 +12,7 @@ from mmeval.model_backends.openai.batches import ChatBatches
 from mmeval.model_backends.openai.chat import ChatEndpoint
 from mmeval.model_backends.openai.images import ImagesEndpoint
 from mmeval.model_backends.openai.parameters import check_options
+from mmeval.model_backends.openai.responses.background import when_ready
 from mmeval.model_backends.openai.responses.endpoint import ResponsesEndpoint
 from mmeval.model_backends.openai.settings import (
     EndpointChoice,
@@ -51,8 +52,8 @@ from mmeval.model_backends.wire.own_fields import (
     checked_query,
     read_headers,
 )
-from mmeval.model_backends.wire.transport import Outgoing
-from mmeval.records import Request
+from mmeval.model_backends.wire.transport import Outgoing, Received
+from mmeval.records import Request, Response
 
 _ANTHROPIC = "api.anthropic.com"
 
@@ -273,6 +274,18 @@ class OpenAIBackend(WireBackend):
         if choice == "audio":
             return self._sounds
         return self._chat
+
+    async def _read(
+        self, endpoint: Endpoint, received: Received, request: Request
+    ) -> Response:
+        if endpoint is not self._responses:
+            return await super()._read(endpoint, received, request)
+        ready = await when_ready(received, self._transport, self._settings)
+        try:
+            return await super()._read(endpoint, ready, request)
+        finally:
+            if ready is not received:
+                self._transport.release(ready)
 
     def _encode(self, request: Request) -> Outgoing:
         """The request as sent. Raises CallError for what cannot be, ContentError for a
