@@ -133,7 +133,8 @@ def test_an_argument_that_cannot_be_used_is_refused(arguments: dict[str, Any]) -
 
 
 def test_what_can_change_an_answer_is_part_of_the_identity() -> None:
-    given = {"model": "m", "base_url": "http://localhost/v1", "endpoint": "responses"}
+    given: dict[str, Any] = {"model": "m", "base_url": "http://localhost/v1"}
+    given["endpoint"] = "responses"
     plain = OpenAIBackend(**given).identity
     tool = {"quality": "high"}
     changed = OpenAIBackend(**given, image_tool=tool, state="previous").identity

@@ -1,0 +1,107 @@
+"""The client of OpenAI itself takes the replies that our tests give: the shapes are
+theirs."""
+
+import json
+from typing import Any
+
+import openai
+import pytest
+from pydantic import TypeAdapter
+
+from tests.support.openai_calls import PNG
+from tests.support.responses import (
+    RESPONSES,
+    drawn,
+    events_of,
+    failed,
+    incomplete,
+    not_drawn,
+    refusal,
+    response,
+    said,
+    streamed,
+    thought,
+    whole,
+)
+from tests.support.wire_server import Exchange, Reply, WireServer, stream
+
+ITEMS = [
+    thought("Hm.", content=[{"type": "reasoning_text", "text": "Hm, a tree."}]),
+    said("First:", phase="commentary"),
+    drawn(PNG),
+    said("Done.", name="msg_2", phase="final_answer"),
+]
+
+
+def client(server: WireServer) -> Any:
+    return openai.OpenAI(api_key="k", base_url=server.url, max_retries=0)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        whole(*ITEMS),
+        whole(status="queued", usage=None),
+        whole(refusal("I cannot.")),
+        whole(not_drawn("moderation_blocked", "Blocked."), not_drawn()),
+        incomplete("max_output_tokens", said("First:")),
+        incomplete("content_filter"),
+        failed("server_error"),
+        failed("invalid_prompt"),
+    ],
+    ids=[
+        "answer",
+        "queued",
+        "refusal",
+        "blocked",
+        "cut off",
+        "filtered",
+        "failed",
+        "policy",
+    ],
+)
+def test_a_response_has_the_types_of_the_client(answer: Reply) -> None:
+    row = json.loads(answer.body)
+    strict = openai.types.responses.Response.model_validate(row)
+    with WireServer(Exchange(RESPONSES, [answer])) as server:
+        read = client(server).responses.create(model="m", input="draw")
+    assert read == strict
+    assert [item.type for item in read.output] == [
+        item["type"] for item in row["output"]
+    ]
+
+
+def test_the_client_reads_words_and_pictures() -> None:
+    with WireServer(Exchange(RESPONSES, [whole(*ITEMS)])) as server:
+        read = client(server).responses.create(model="m", input="draw")
+    assert read.output_text == "First:Done."
+    assert read.output[2].result == ITEMS[2]["result"]
+
+
+@pytest.mark.parametrize("end", ["completed", "incomplete", "failed"])
+def test_a_stream_has_the_types_of_the_client(end: str) -> None:
+    types = TypeAdapter(openai.types.responses.ResponseStreamEvent)
+    sent = events_of(*ITEMS, end=end)
+    with WireServer(Exchange(RESPONSES, [streamed(*ITEMS, end=end)])) as server:
+        read = list(client(server).responses.create(model="m", input="q", stream=True))
+    assert read == [types.validate_python(event) for event in sent]
+
+
+def test_a_response_in_the_background_is_looked_up() -> None:
+    queued = whole(status="queued", usage=None)
+    asked = Exchange(RESPONSES, [queued], body={"background": True})
+    job = Exchange(f"{RESPONSES}/resp_1", [whole(*ITEMS)])
+    with WireServer(asked, job) as server:
+        asking = client(server).responses
+        begun = asking.create(model="m", input="q", background=True)
+        read = asking.retrieve(begun.id)
+    assert (begun.status, read.status) == ("queued", "completed")
+
+
+def test_an_error_in_a_stream_is_one_for_the_client() -> None:
+    error = {"type": "error", "code": "server_error", "message": "oops", "param": None}
+    events = stream({"type": "response.created", "response": response()}, error)
+    with WireServer(Exchange(RESPONSES, [events])) as server:
+        reading = client(server).responses.create(model="m", input="q", stream=True)
+        *_, last = reading
+    assert (last.type, last.message) == ("error", "oops")
