@@ -9,8 +9,11 @@ from typing import Any, Literal
 
 from mmeval.backend import Capabilities, Limit
 from mmeval.content import PartKind
-from mmeval.errors import UnknownNameError
-from mmeval.model_backends.wire.connection import Connection, checked_base_url
+from mmeval.model_backends.wire.connection import (
+    Connection,
+    checked_base_url,
+    kinds_in,
+)
 from mmeval.model_backends.wire.formats import (
     DEFAULT_FORMATS,
     DEFAULT_PICTURES,
@@ -194,19 +197,3 @@ def capabilities_of(
         declarable=frozenset(_OUTPUTS_OF[endpoint]),
         options=frozenset(OPTIONS),
     )
-
-
-def kinds_in(
-    argument: str, value: str | Sequence[str], known: Sequence[str], hint: str = ""
-) -> list[str]:
-    """The kinds in ``text+image`` or in a list of names."""
-    names = value.split("+") if isinstance(value, str) else list(value)
-    for name in names:
-        if name not in known:
-            raise UnknownNameError(
-                f"kind in {argument}",
-                str(name),
-                known,
-                hint or f"Known: {', '.join(known)}.",
-            )
-    return names

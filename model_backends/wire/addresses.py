@@ -30,7 +30,7 @@ class Address:
     row."""
 
     def __init__(self, base_url: str, query: str = "") -> None:
-        self.query = f"?{query}" if query else ""
+        self.query = query
         self.base_url, self.calls, self.errors = base_url, 0, 0
         self.name = urlsplit(base_url).netloc.rpartition("@")[2]
         self.proxy = environment_proxy(base_url)
@@ -42,7 +42,9 @@ class Address:
         if path not in self._urls:
             from yarl import URL
 
-            self._urls[path] = URL(f"{self.base_url}/{path}{self.query}")
+            mark = "&" if "?" in path else "?"
+            query = f"{mark}{self.query}" if self.query else ""
+            self._urls[path] = URL(f"{self.base_url}/{path}{query}")
         return self._urls[path]
 
 

@@ -83,9 +83,12 @@ class WireBackend(ABC):
             latency = received.latency
             try:
                 if not 200 <= received.status < 300:
-                    keyed = bool(self._connection.api_key)
                     raise http_error(
-                        received.status, received.headers, received.body, keyed=keyed
+                        received.status,
+                        received.headers,
+                        received.body,
+                        keyed=bool(self._connection.api_key),
+                        key_name=self._connection.key_name,
                     )
                 response = await self._read(endpoint, received, request)
             finally:

@@ -32,6 +32,8 @@ class Connection:
     """Headers of the user's own, whose values are secrets."""
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     query: str = ""
+    key_name: str = "OPENAI_API_KEY"
+    """The variable for the key, as messages name it."""
     fetch_links: frozenset[str] = frozenset()
 
     @property
@@ -168,6 +170,23 @@ def checked_choice(argument: str, value: object, choices: object) -> Any:
             argument, str(value), known, f"Known: {', '.join(known)}."
         )
     return value
+
+
+def kinds_in(
+    argument: str, value: str | Sequence[str], known: Sequence[str], hint: str = ""
+) -> list[str]:
+    """The kinds in ``text+image`` or in a list of names. Raises UnknownNameError for
+    others."""
+    names = value.split("+") if isinstance(value, str) else list(value)
+    for name in names:
+        if name not in known:
+            raise UnknownNameError(
+                f"kind in {argument}",
+                str(name),
+                known,
+                hint or f"Known: {', '.join(known)}.",
+            )
+    return names
 
 
 def checked_positive(argument: str, value: object) -> float:

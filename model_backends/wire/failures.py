@@ -18,7 +18,9 @@ REDACTED = "[redacted]"
 MIN_SECRET_CHARS = 16
 """Shorter keys are dummies such as ``EMPTY``, which may be words of an answer."""
 
-_CREDENTIAL = re.compile(r"(?i:\bbearer)[ :]+[^\s\"',;]+|\bsk-[\w-]{6,}")
+_CREDENTIAL = re.compile(
+    r"(?i:\bbearer)[ :]+[^\s\"',;]+|\bsk-[\w-]{6,}|\bAIza[\w-]{16,}"
+)
 
 
 class CallError(MmevalError):

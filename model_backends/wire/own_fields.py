@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.secrets import hidden_names, without_secrets
 
-_OF_THE_SAMPLE = ("messages", "prompt", "input")
+_OF_THE_SAMPLE = ("messages", "prompt", "input", "contents")
 """Fields that hold what a sample asks."""
 _OWN_HEADERS = frozenset(("content-length", "content-type", "host", "idempotency-key"))
 
@@ -103,7 +103,7 @@ def checked_key_header(given: str) -> str:
     return given
 
 
-def checked_query(given: str) -> str:
+def checked_query(given: str, key_name: str = "OPENAI_API_KEY") -> str:
     """A query for every address, ``a=b&c=d``. Raises UsageError for another text, and
     for one that holds a key, as it is written into results."""
     query = given.strip().removeprefix("?")
@@ -123,8 +123,8 @@ def checked_query(given: str) -> str:
     if secrets:
         raise UsageError(
             f"query holds {secrets[0]}, which is a secret; give the key in "
-            "OPENAI_API_KEY and its header as api_key_header=NAME, or other secrets in "
-            "extra_headers_file",
+            f"{key_name} and other secrets in extra_headers_file (for a key in another "
+            "header, the backend openai has api_key_header=NAME)",
             name="query",
         )
     return query

@@ -204,6 +204,14 @@ class AnswerReader:
         for item in items if isinstance(items, list) else [items]:
             self._pieces += self._texts(self._item(item))
 
+    def content(self, items: Sequence[object]) -> None:
+        """Items in a row, of which neighbouring texts are one; a part stays as it
+        is."""
+        pieces: list[str | Part] = []
+        for item in items:
+            pieces += [item] if isinstance(item, Part) else self._item(item)
+        self._pieces += self._texts(pieces)
+
     def picture(self, item: object) -> None:
         """An item of pictures, of which each is a medium whatever its shape."""
         self._pieces += self._medium(item, "image")
@@ -572,7 +580,7 @@ def _with_stated(stated: _Given, item: Mapping[str, Any]) -> _Given:
     metadata = item.get("audio_metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     rate = _count(metadata.get("sample_rate_hz")) or _count(item.get("sample_rate"))
-    channels = _count(metadata.get("channels"))
+    channels = _count(metadata.get("channels")) or _count(item.get("channels"))
     transcript = item.get("transcript")
     return stated._replace(
         mime=stated.mime or mime,

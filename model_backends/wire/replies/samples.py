@@ -16,6 +16,8 @@ ASSUMED_RATE = 24_000
 """Samples a second where nobody states them: what all providers send."""
 SAMPLES_TYPE = "audio/pcm"
 _SAMPLE_BYTES = 2
+_RIFF = "UklGR"
+"""How the base64 of a WAV begins."""
 _RATE = re.compile(r"\brate\s*=\s*\"?(\d{3,7})", re.IGNORECASE)
 _SAMPLES_TYPE = re.compile(r"audio/(?:pcm|l16|x-pcm|x-l16|raw)\b", re.IGNORECASE)
 _PADDED = re.compile(r"[^=]+=*")
@@ -56,6 +58,17 @@ def joined_base64(pieces: Sequence[str]) -> bytes:
         except ValueError:
             break
     return bytes(data)
+
+
+def whole_sounds(pieces: Sequence[str]) -> list[str]:
+    """The sounds in the base64 of a stream, in base64: pieces of one, unless several of
+    them are files of their own that cannot be joined."""
+    beginnings = sum(piece.startswith(_RIFF) for piece in pieces)
+    if beginnings < 2:
+        return [base64_text(joined_base64(pieces))]
+    files = [joined_base64([piece]) for piece in pieces]
+    joined = joined_files(files)
+    return [base64_text(data) for data in (files if joined is None else [joined])]
 
 
 def joined_files(files: Sequence[bytes]) -> bytes | None:

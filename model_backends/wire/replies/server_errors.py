@@ -7,7 +7,7 @@ import ast
 import json
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -39,13 +39,16 @@ _TOO_LONG = re.compile(
     r"|too many (?:input |prompt )?tokens"
     r"|(?:prompt|input|request)(?: content)? (?:is |was )?too (?:long|large)"
     r"|input token count[^.]{0,80}exceeds|string_above_max_length|reduce the length"
-    r"|must be <= \d+\. given",
+    r"|must be <= \d+\. given|payload size exceeds",
     re.IGNORECASE,
 )
 _LONG_STATUSES = (400, 413, 422, 500)
 _LIMIT = re.compile(
     r"\blimit:? ([\d,]+),(?: used:? [\d,]+,)? requested:? ([\d,]+)", re.IGNORECASE
 )
+_USED_UP = re.compile(r"perday|\blimit: 0(?![\d.])", re.IGNORECASE)
+"""A quota of a day, or of nothing: Google's message and the names of its quotas."""
+_KEY_REFUSED = re.compile(r"api key (?:not valid|expired|not found)", re.IGNORECASE)
 _TOO_LARGE = re.compile(r"request too large", re.IGNORECASE)
 _TRY_AGAIN = re.compile(r"try again in ((?:[\d.]+\s*(?:ms|h|m|s)\s*)+)", re.IGNORECASE)
 _DURATION = re.compile(r"([\d.]{1,20})\s{0,8}(ms|h|m|s)")
@@ -79,6 +82,16 @@ _STATUS_OF_CODE: Mapping[str, int] = {
     "server_error": 500,
     "unsupported_image_media_type": 400,
     "vector_store_timeout": 500,
+    # of Google
+    "aborted": 409,
+    "deadline_exceeded": 504,
+    "failed_precondition": 400,
+    "invalid_argument": 400,
+    "not_found": 404,
+    "permission_denied": 403,
+    "resource_exhausted": 429,
+    "unauthenticated": 401,
+    "unavailable": 503,
 }
 _KIND_BY_STATUS: Mapping[int, ErrorKind] = {
     401: "auth",
@@ -98,14 +111,22 @@ _WAYS_OUT: tuple[tuple[str, str], ...] = (
         "--gen_kwargs max_gen_toks=none",
     ),
     (
-        r"max_(?:completion|output)_tokens",
+        r"max_completion_tokens|max_?output_?tokens",
         "leave it out with --gen_kwargs max_gen_toks=none",
     ),
     (r"temperature", "leave it out with --gen_kwargs temperature=none"),
-    (r"top_p", "leave it out with --gen_kwargs top_p=none"),
-    (r"top_k", "leave it out with --gen_kwargs top_k=none"),
+    (r"top_?p", "leave it out with --gen_kwargs top_p=none"),
+    (r"top_?k", "leave it out with --gen_kwargs top_k=none"),
     (r"seed", "set send_seed=false"),
-    (r"stop", "leave it out with --gen_kwargs until=none"),
+    (r"stop(?:_?sequences)?", "leave it out with --gen_kwargs until=none"),
+    (
+        r"thinking_?config|include_?thoughts|thinking_?summaries"
+        r"|thinking is not (?:enabled|supported)",
+        "set thoughts=false",
+    ),
+    (r"image_?(?:config|size)|aspect_?ratio", "leave the options image.* out"),
+    (r"speech_?config|voice_?name", "name a voice of the model with voice=NAME"),
+    (r"response_?modalities", "name what the model gives with outputs"),
     (
         r"response_format",
         "leave image_response_format (of pictures) or response_format (of chats) out",
@@ -158,14 +179,20 @@ class ServerError:
 
 
 def http_error(
-    status: int, headers: Mapping[str, str], body: bytes, *, keyed: bool = False
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    keyed: bool = False,
+    key_name: str = "OPENAI_API_KEY",
 ) -> CallError:
-    """The error for a status outside 200-299; ``keyed`` says whether a key was sent."""
+    """The error for a status outside 200-299; ``keyed`` says whether a key was sent,
+    ``key_name`` is the variable for it."""
     error = _described(body)
     text = f"HTTP {status}: {error.message}" if error.message else f"HTTP {status}"
     text = shortened(text, _SHOWN_CHARS)
     wait = retry_after(headers, error)
-    hint = _way_out(status, error) or _hint(status, headers, keyed=keyed)
+    hint = _way_out(status, error) or _hint(status, headers, key_name, keyed=keyed)
     if is_refusal(status, error.codes, error.message, moderated=error.moderated):
         return _refused(text)
     return CallError(_kind(status, error, wait), text + hint, wait)
@@ -215,20 +242,25 @@ def _kind(status: int, error: ServerError, wait: float | None) -> ErrorKind:
     is_long = error.codes.keys() & _LONG_CODES or _TOO_LONG.search(error.message)
     if status in _LONG_STATUSES and is_long:
         return "too_long"
-    if status == 429:
-        if error.codes.keys() & _QUOTA_CODES or _is_billing(error.codes):
-            return "auth"  # waiting does not help: the account needs credit
-        if _is_above_limit(error.message):
-            return "too_long"
-    if status == 400 and "api_key_invalid" in error.codes:
+    if status == 429 and _has_no_credit(error):
+        return "auth"  # waiting does not help
+    if status == 429 and _is_above_limit(error.message):
+        return "too_long"
+    is_refused = "api_key_invalid" in error.codes or _KEY_REFUSED.search(error.message)
+    if status == 400 and is_refused:
         return "auth"
     if status in (402, 503) and wait is not None:
         return "rate_limit"
     return _KIND_BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
 
 
-def _is_billing(codes: Collection[str]) -> bool:
-    return any(code.startswith("billing_") for code in codes)
+def _has_no_credit(error: ServerError) -> bool:
+    """Whether a quota is used up that does not come back soon."""
+    if error.codes.keys() & _QUOTA_CODES:
+        return True
+    if any(code.startswith("billing_") for code in error.codes):
+        return True
+    return _USED_UP.search(" ".join((error.message, *error.codes))) is not None
 
 
 def _is_above_limit(message: str) -> bool:
@@ -242,11 +274,13 @@ def _is_above_limit(message: str) -> bool:
     return limit < requested
 
 
-def _hint(status: int, headers: Mapping[str, str], *, keyed: bool) -> str:
+def _hint(
+    status: int, headers: Mapping[str, str], key_name: str, *, keyed: bool
+) -> str:
     if status == 401 and keyed:
-        return " (the server refuses the key of OPENAI_API_KEY or api_key_file)"
+        return f" (the server refuses the key of {key_name} or api_key_file)"
     if status == 401:
-        return " (set OPENAI_API_KEY or give api_key_file=FILE)"
+        return f" (set {key_name} or give api_key_file=FILE)"
     if status in (404, 405):
         return " (check base_url and model)"
     if 300 <= status < 400:
@@ -417,6 +451,7 @@ def _words_of_object(
         for item in inner if isinstance(inner, list) else [inner]:
             if isinstance(item, dict):
                 _note_codes(item, error)
+                _note_quotas(item, error)
     if not has_words and len(error.codes) == before:
         plain = {
             name: value
@@ -438,6 +473,15 @@ def _note_codes(row: Mapping[str, Any], error: ServerError) -> None:
     delay = row.get("retryDelay")
     if isinstance(delay, str) and error.delay is None:
         error.delay = _duration(delay)
+
+
+def _note_quotas(row: Mapping[str, Any], error: ServerError) -> None:
+    """Note the names of the quotas that are used up, as codes."""
+    violations = row.get("violations")
+    for violation in violations if isinstance(violations, list) else ():
+        name = violation.get("quotaId") if isinstance(violation, dict) else None
+        if isinstance(name, str):
+            error.codes.setdefault(name.lower())
 
 
 def _path(place: object) -> str:

@@ -1,0 +1,65 @@
+"""Media as they are sent: in a format that the server takes, encoded once for all
+requests that send them at about the same time."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+
+from mmeval.content import Media, Part, PartKind
+from mmeval.errors import ContentError
+from mmeval.model_backends.wire.failures import CallError
+from mmeval.model_backends.wire.formats import Formats, encoded_anew
+from mmeval.model_backends.wire.recent import Recent
+
+_RECENT = Recent()
+_FAMILIES: Mapping[PartKind, tuple[str, ...]] = {
+    "image": ("image/",),
+    "video": ("video/",),
+    # a sound may lie in the container of a video
+    "audio": ("audio/", "video/"),
+}
+
+
+def sendable(part: Part, formats: Formats) -> Media:
+    """The medium of a part, in another format if its own is not taken. Raises CallError
+    for a medium that is not of its kind, or cannot be decoded."""
+    media = part.media
+    assert media is not None  # checked by the caller
+    families = _FAMILIES.get(part.kind)
+    if families is not None and not media.mime.startswith(families):
+        raise damaged(part, media)
+    return media if formats.takes(part.kind, media) else encoded_once(part.kind, media)
+
+
+def encoded_once(kind: PartKind, media: Media) -> Media:
+    """A medium in a plain format."""
+    data = _RECENT.get(
+        f"plain {kind} {media.sha256}", lambda: encoded_anew(kind, media).read()
+    )
+    return Media.from_bytes(data)
+
+
+def base64_of(media: Media) -> bytes:
+    """The letters of a medium's bytes."""
+    return _RECENT.get(f"base64 {media.sha256}", lambda: base64.b64encode(media.read()))
+
+
+def words_of(media: Media) -> str:
+    """The words of a document. Raises CallError where it cannot be read."""
+    from mmeval.decode import document_text
+
+    try:
+        return document_text(media)
+    except ContentError as error:
+        raise CallError("bad_request", str(error)) from None
+
+
+def damaged(part: Part, media: Media) -> CallError:
+    """The error for a medium not of its kind: a fault of the data, not the model."""
+    name = media.name or "a medium"
+    return CallError(
+        "bad_request",
+        f"{name} is no {part.kind} (its {media.size} bytes are {media.mime}); restore "
+        "it",
+    )
