@@ -1,0 +1,175 @@
+"""The backend: asks one of Google's two interfaces, returns its answer or an error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mmeval.backend import Capabilities
+from mmeval.errors import UsageError
+from mmeval.model_backends.gemini.generate import GenerateEndpoint
+from mmeval.model_backends.gemini.interactions import InteractionsEndpoint
+from mmeval.model_backends.gemini.parameters import check_options
+from mmeval.model_backends.gemini.settings import (
+    DEFAULT_VOICE,
+    KEY_HEADER,
+    KEY_NAMES,
+    PICTURES,
+    SOUNDS,
+    Api,
+    Settings,
+    capabilities_of,
+    checked_version,
+    gemini_replicas,
+    gemini_url,
+)
+from mmeval.model_backends.wire import formats as wire_formats
+from mmeval.model_backends.wire.backend import Endpoint, WireBackend
+from mmeval.model_backends.wire.connection import (
+    checked_choice,
+    checked_positive,
+    read_api_key,
+)
+from mmeval.model_backends.wire.failures import CallError
+from mmeval.model_backends.wire.formats import Formats, checked_formats, notes
+from mmeval.model_backends.wire.own_fields import (
+    checked_extra_body,
+    checked_hosts,
+    checked_query,
+    read_headers,
+)
+from mmeval.model_backends.wire.transport import Outgoing
+from mmeval.records import Request
+
+MOST_BYTES = 100 * 2**20
+"""Of a request: the largest of the limits that Google's pages state."""
+
+
+class GeminiBackend(WireBackend):
+    """A model of Google behind its own interfaces.
+
+    :param model: the model's name, such as ``gemini-3-pro-image``.
+    :param base_url: where the server is, without a version; else the official one.
+    :param replicas: more addresses of the same model, separated by ``+``.
+    :param api: ``generate`` (``generateContent``) or ``interactions``.
+    :param api_version: the version in the path; empty for a gateway without one.
+    :param api_key_file: a file that holds the key; else ``GEMINI_API_KEY``, else
+        ``GOOGLE_API_KEY``. Local servers may do without.
+    :param outputs: kinds that the model gives, such as ``text+image``; empty: text.
+    :param inputs: kinds that the model takes.
+    :param stream: ask for a stream; one that comes unasked is read too.
+    :param voice: the voice of sounds, unless ``audio.voice`` names one.
+    :param thoughts: ask for the model's thoughts.
+    :param extra_body: fields that are merged into the body; a null removes a field.
+    :param extra_headers_file: a JSON file of headers, whose values are secrets.
+    :param query: is added to every address.
+    :param send_seed: send a seed.
+    :param fetch_links: hosts, separated by ``+``, whose links in answers are fetched.
+    :param timeout: seconds for a whole call.
+    :param max_reply_bytes: larger replies are errors.
+    :param image_formats: formats of pictures that are sent as they are; others are
+        encoded as PNG.
+
+    Raises UsageError for arguments that cannot be used, MissingDataError without a key
+    for a server that is not local.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        base_url: str = "",
+        replicas: str | Sequence[str] = "",
+        api: Api = "generate",
+        api_version: str = "v1beta",
+        api_key_file: str = "",
+        outputs: str | Sequence[str] = "",
+        inputs: str | Sequence[str] = "text+image+audio+video+document",
+        stream: bool = False,
+        voice: str = DEFAULT_VOICE,
+        thoughts: bool = True,
+        extra_body: Mapping[str, Any] | None = None,
+        extra_headers_file: str = "",
+        query: str = "",
+        send_seed: bool = True,
+        fetch_links: str = "",
+        timeout: float = 600,
+        max_reply_bytes: int = 2**28,
+        image_formats: str = "+".join(PICTURES),
+    ) -> None:
+        name = str(model).strip().removeprefix("models/")
+        if not name:
+            raise UsageError("the backend gemini needs the name of a model: model=NAME")
+        address, others = gemini_url(str(base_url)), gemini_replicas(replicas)
+        chosen: Api = checked_choice("api", api, Api)
+        pictures = checked_formats(
+            "image_formats", image_formats, wire_formats.PICTURES
+        )
+        formats = Formats(tuple(pictures), SOUNDS)
+        self._settings = Settings(
+            model=name,
+            base_url=address,
+            replicas=others,
+            api=chosen,
+            api_version=checked_version(str(api_version)),
+            capabilities=capabilities_of(chosen, inputs, outputs, formats),
+            formats=formats,
+            timeout=checked_positive("timeout", timeout),
+            max_reply_bytes=int(checked_positive("max_reply_bytes", max_reply_bytes)),
+            api_key=read_api_key(str(api_key_file), (address, *others), KEY_NAMES),
+            api_key_header=KEY_HEADER,
+            key_name=KEY_NAMES[0],
+            stream=bool(stream),
+            voice=str(voice),
+            thoughts=bool(thoughts),
+            send_seed=bool(send_seed),
+            extra_body=checked_extra_body(extra_body),
+            extra_headers=read_headers(str(extra_headers_file)),
+            query=checked_query(str(query), KEY_NAMES[0]),
+            fetch_links=checked_hosts(str(fetch_links)),
+        )
+        super().__init__(self._settings)
+        self._asked: Endpoint = (
+            GenerateEndpoint(self._settings)
+            if chosen == "generate"
+            else InteractionsEndpoint(self._settings)
+        )
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._settings.capabilities
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self._settings.identity()
+
+    def _endpoint(self, request: Request) -> Endpoint:
+        del request  # a model has one interface
+        return self._asked
+
+    def _encode(self, request: Request) -> Outgoing:
+        """The request as sent. Raises CallError for what cannot be, ContentError for a
+        medium that cannot be read."""
+        check_options(request.params)
+        for kind in request.wants:
+            if kind not in self._settings.capabilities.outputs:
+                raise CallError(
+                    "unsupported",
+                    f"this model is not declared to give {kind} (see its argument "
+                    "outputs)",
+                )
+        outgoing = self._asked.encode(request)
+        if len(outgoing.body) > MOST_BYTES:
+            raise CallError(
+                "too_long",
+                f"the request has {len(outgoing.body):,} bytes, and the service takes "
+                f"{MOST_BYTES:,} in one",
+            )
+        reencoded = tuple(notes(request, self._settings.formats))
+        return outgoing._replace(notes=(*outgoing.notes, *reencoded))
+
+    def __repr__(self) -> str:
+        return (
+            f"GeminiBackend(model={self._settings.model!r}, "
+            f"base_url={self._settings.base_url!r})"
+        )

@@ -1,0 +1,306 @@
+"""Puts a reply of ``generateContent`` together from its events: the parts of each
+candidate in their order, why it has ended, and what was counted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mmeval.content import Part
+from mmeval.model_backends.wire.failures import (
+    CallError,
+    bad_reply,
+    json_without_secrets,
+)
+from mmeval.model_backends.wire.replies.events import DONE, Event, events, is_stream
+from mmeval.model_backends.wire.replies.reply import json_object
+from mmeval.model_backends.wire.replies.samples import whole_sounds
+from mmeval.model_backends.wire.replies.server_errors import (
+    error_in_body,
+    error_in_list,
+    reported,
+)
+from mmeval.model_backends.wire.replies.written import written_items
+from mmeval.model_backends.wire.transport import Received
+from mmeval.system import from_line
+
+_SPELLINGS: Mapping[str, str] = {
+    "code_execution_result": "codeExecutionResult",
+    "executable_code": "executableCode",
+    "file_data": "fileData",
+    "function_call": "functionCall",
+    "function_response": "functionResponse",
+    "inline_data": "inlineData",
+    "tool_call": "toolCall",
+}
+"""Fields of a part in the spelling of gateways."""
+_BESIDE = frozenset(
+    (
+        "audioMetadata",
+        "audioTranscription",
+        "audio_metadata",
+        "audio_transcription",
+        "documentMetadata",
+        "document_metadata",
+        "mediaProcessing",
+        "mediaResolution",
+        "media_processing",
+        "media_resolution",
+        "partMetadata",
+        "part_metadata",
+        "speechMetadata",
+        "speech_metadata",
+        "spreadsheetMetadata",
+        "spreadsheet_metadata",
+        "thought",
+        "thoughtSignature",
+        "thought_signature",
+        "videoMetadata",
+        "video_metadata",
+    )
+)
+"""Fields of a part that hold nothing of the answer."""
+
+
+@dataclass
+class Candidate:
+    """One answer of a reply: its parts, each also as it is written."""
+
+    parts: list[dict[str, Any]] = field(default_factory=list)
+    written: list[bytes] = field(default_factory=list)
+    """The parts that are given back: all but thoughts."""
+    reason: object = None
+    message: str = ""
+    beside: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Reply:
+    """A reply with all that has come."""
+
+    candidates: dict[object, Candidate] = field(default_factory=dict)
+    block_reason: object = None
+    block_message: str = ""
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    model: object = None
+    beside: dict[str, Any] = field(default_factory=dict)
+    unread: int = 0
+    """Bytes of events that are not JSON."""
+
+    def add(self, row: Mapping[str, Any], text: str | bytes) -> None:
+        """Add an event, or a whole reply; ``text`` is what it was read from."""
+        feedback = _first(row, "promptFeedback", "prompt_feedback")
+        if isinstance(feedback, dict):
+            reason = _first(feedback, "blockReason", "block_reason")
+            self.block_reason = reason or self.block_reason
+            words = _first(feedback, "blockReasonMessage", "block_reason_message")
+            self.block_message = str(words or self.block_message)
+        counted = _first(row, "usageMetadata", "usage_metadata")
+        if isinstance(counted, dict):
+            self.usage = {**self.usage, **counted}
+        self.model = _first(row, "modelVersion", "model_version") or self.model
+        self.beside.update(row)
+        candidates = row.get("candidates")
+        for place, given in enumerate(
+            candidates if isinstance(candidates, list) else ()
+        ):
+            if isinstance(given, dict):
+                self._add_candidate(given, place, text)
+
+    def _add_candidate(
+        self, given: Mapping[str, Any], place: int, text: str | bytes
+    ) -> None:
+        candidate = self.candidates.setdefault(given.get("index", place), Candidate())
+        candidate.reason = (
+            _first(given, "finishReason", "finish_reason") or candidate.reason
+        )
+        words = _first(given, "finishMessage", "finish_message")
+        candidate.message = str(words or candidate.message)
+        candidate.beside.update(given)
+        content = given.get("content")
+        path: tuple[str | int, ...] = ("candidates", place, "content")
+        parts: object = content
+        if isinstance(content, dict):
+            parts = content.get("parts")
+            path = (*path, "parts")
+        if isinstance(parts, str | dict):
+            parts = [parts]
+        known = [
+            {"text": part} if isinstance(part, str) else part
+            for part in (parts if isinstance(parts, list) else ())
+        ]
+        written = written_items(text, path)
+        if len(written) == len(known):
+            candidate.written += [
+                item
+                for part, item in zip(known, written, strict=True)
+                if not is_thought(part)
+            ]
+        for part in known:
+            _append(candidate.parts, part)
+
+
+def is_thought(part: object) -> bool:
+    return isinstance(part, dict) and bool(part.get("thought"))
+
+
+def whole_reply(received: Received, secrets: Collection[str] = ()) -> Reply:
+    """The reply in what was received, streamed or not. ``secrets`` are what the server
+    may echo, cut at any place of a stream.
+
+    Raises CallError for an error that it holds, ``connection`` for a stream without its
+    end, ``bad_reply`` for what is no reply.
+    """
+    reply = Reply()
+    if not is_stream(received.body, received.content_type):
+        rows = _rows(received.body)
+        for row, text in rows:
+            reply.add(row, text)
+        _check(reply)
+        return reply
+    for event in events(received.body):
+        if event.data.strip() != DONE:
+            _add_event(reply, event)
+    ended = reply.block_reason or (
+        reply.candidates
+        and all(candidate.reason for candidate in reply.candidates.values())
+    )
+    if not ended:
+        lost = received.lost or "it is cut"
+        raise CallError("connection", f"the stream of the answer has no end ({lost})")
+    for candidate in reply.candidates.values():
+        candidate.parts = json_without_secrets(candidate.parts, secrets)
+    return reply
+
+
+def items_of(part: dict[str, Any]) -> Iterator[dict[str, Any] | Part]:
+    """What a part of an answer holds, in shapes that the reader of answers knows."""
+    known = {_SPELLINGS.get(name, name): value for name, value in part.items()}
+    for name, value in known.items():
+        if value is None or name in _BESIDE:
+            continue
+        if name == "text":
+            yield {"type": "text", "text": value}
+        elif name == "executableCode":
+            code = value.get("code") if isinstance(value, dict) else value
+            if code:
+                yield Part("code", text=str(code), raw=str(code))
+        elif name == "codeExecutionResult":
+            output = value.get("output") if isinstance(value, dict) else value
+            if output:
+                yield {"type": "text", "text": str(output)}
+        elif name in ("inlineData", "fileData"):
+            yield {name: value, **_heard(known)}
+        elif name == "functionCall":
+            yield {"type": "function_call", name: value}
+        else:
+            yield {"type": name, name: value}
+
+
+def _heard(part: Mapping[str, Any]) -> dict[str, str]:
+    """What is said in a sound."""
+    transcription = _first(part, "audioTranscription", "audio_transcription")
+    words = transcription.get("text") if isinstance(transcription, dict) else None
+    return {"transcript": words} if isinstance(words, str) else {}
+
+
+# --- events ---------------------------------------------------------------------------
+
+
+def _rows(body: bytes) -> list[tuple[dict[str, Any], str | bytes]]:
+    """The replies in a body that is not a stream of events: one, or a list of them, as
+    a gateway sends that does not know ``alt=sse``."""
+    if not body.lstrip().startswith(b"["):
+        return [(json_object(body), body)]
+    try:
+        listed = from_line(body)
+    except (ValueError, RecursionError):
+        listed = None
+    error = error_in_list(listed)
+    if error is not None:
+        raise error_in_body(error)
+    written = written_items(body, ())
+    if not listed or len(listed) != len(written):
+        raise bad_reply("the server's answer is a list of nothing that can be read")
+    pairs = zip(listed, written, strict=True)
+    return [(row, text) for row, text in pairs if isinstance(row, dict)]
+
+
+def _check(reply: Reply) -> None:
+    if not reply.candidates and not reply.block_reason:
+        raise bad_reply("the server's answer has no candidates")
+
+
+def _add_event(reply: Reply, event: Event) -> None:
+    row = event.json()
+    if row is None:
+        listed = error_in_list(event.data)
+        if listed is not None or event.name == "error":
+            raise error_in_body(event.data if listed is None else listed)
+        reply.unread += len(event.data.encode("utf-8", "replace"))
+        return
+    error = reported(row)
+    if error is not None or event.name == "error":
+        raise error_in_body(row if error is None else error)
+    reply.add(row, event.data)
+
+
+def _append(parts: list[dict[str, Any]], part: object) -> None:
+    """Add a part: words of one kind in a row are one text, and sounds of one type in a
+    row are pieces of one sound."""
+    if not isinstance(part, dict):
+        parts.append({"a JSON value": part})
+        return
+    last = parts[-1] if parts else {}
+    are_texts = _is_plain_text(last) and _is_plain_text(part)
+    if are_texts and is_thought(last) == is_thought(part):
+        last["text"] += part["text"]
+    else:
+        parts.append(dict(part))
+
+
+def joined_sounds(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Parts of a stream, in which a sound comes in pieces of one type."""
+    joined: list[dict[str, Any]] = []
+    pieces: list[str] = []
+    kind = ""
+    for part in [*parts, None]:
+        sound = None if part is None else _sound(part)
+        if pieces and (sound is None or sound[0] != kind):
+            if part is not None and _is_empty(part):
+                continue
+            joined += [
+                {"inlineData": {"mimeType": kind, "data": data}}
+                for data in whole_sounds(pieces)
+            ]
+            pieces = []
+        if sound is not None:
+            kind = sound[0]
+            pieces.append(sound[1])
+        elif part is not None:
+            joined.append(part)
+    return joined
+
+
+def _sound(part: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The type and the base64 of a part that is a sound of the answer."""
+    data = _first(part, "inlineData", "inline_data")
+    if not isinstance(data, dict) or is_thought(part):
+        return None
+    mime, letters = _first(data, "mimeType", "mime_type"), data.get("data")
+    is_sound = isinstance(mime, str) and mime.lower().startswith("audio/")
+    return (str(mime), letters) if is_sound and isinstance(letters, str) else None
+
+
+def _is_empty(part: Mapping[str, Any]) -> bool:
+    """Whether a part has nothing but a signature."""
+    return not part.get("text") and part.keys() <= _BESIDE | {"text"}
+
+
+def _is_plain_text(part: Mapping[str, Any]) -> bool:
+    return isinstance(part.get("text"), str) and part.keys() <= _BESIDE | {"text"}
+
+
+def _first(row: Mapping[str, Any], *names: str) -> Any:
+    return next((row[name] for name in names if row.get(name) is not None), None)

@@ -1,0 +1,236 @@
+"""The interface ``generateContent``: interleaved input; text, pictures, sound out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from mmeval.content import Media
+from mmeval.model_backends.gemini import parameters
+from mmeval.model_backends.gemini.candidates import (
+    Candidate,
+    Reply,
+    is_thought,
+    items_of,
+    joined_sounds,
+    whole_reply,
+)
+from mmeval.model_backends.gemini.contents import GENERATE, conversation
+from mmeval.model_backends.gemini.reasons import ending, plain, worst
+from mmeval.model_backends.gemini.settings import Settings
+from mmeval.model_backends.wire.failures import bad_reply
+from mmeval.model_backends.wire.own_fields import merged
+from mmeval.model_backends.wire.replies.answer import AnswerReader
+from mmeval.model_backends.wire.replies.events import is_stream
+from mmeval.model_backends.wire.replies.links import Links
+from mmeval.model_backends.wire.replies.reply import served
+from mmeval.model_backends.wire.replies.written import json_list
+from mmeval.model_backends.wire.transport import Outgoing, Received
+from mmeval.records import FinishReason, Request, Response, Trace, Turn, Usage
+
+_NAMES = {
+    "temperature": "temperature",
+    "top_p": "topP",
+    "top_k": "topK",
+    "max_tokens": "maxOutputTokens",
+    "stop": "stopSequences",
+    "seed": "seed",
+}
+_PICTURE_NAMES = {"aspect_ratio": "aspectRatio", "image_size": "imageSize"}
+_SNAKE = re.compile(r"_([a-z])")
+_CANDIDATE_FIELDS = frozenset(
+    (
+        "avgLogprobs",
+        "citationMetadata",
+        "citation_metadata",
+        "content",
+        "continuationToken",
+        "continuation_token",
+        "finishMessage",
+        "finishReason",
+        "finish_message",
+        "finish_reason",
+        "groundingAttributions",
+        "groundingMetadata",
+        "grounding_metadata",
+        "index",
+        "logprobsResult",
+        "logprobs_result",
+        "safetyRatings",
+        "safety_ratings",
+        "tokenCount",
+        "urlContextMetadata",
+        "url_context_metadata",
+    )
+)
+_REPLY_FIELDS = frozenset(
+    (
+        "candidates",
+        "createTime",
+        "modelStatus",
+        "modelVersion",
+        "model_version",
+        "promptFeedback",
+        "prompt_feedback",
+        "responseId",
+        "response_id",
+        "usageMetadata",
+        "usage_metadata",
+    )
+)
+
+
+class GenerateEndpoint:
+    """Requests and replies of ``generateContent``."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def encode(self, request: Request) -> Outgoing:
+        """The request as sent. Raises CallError for what it cannot carry."""
+        own = self._settings
+        said = conversation(request.messages, own, GENERATE)
+        fields: dict[str, Any] = {}
+        if said.system:
+            fields["systemInstruction"] = {"parts": [{"text": said.system}]}
+        config, warnings = self._config(request)
+        if config:
+            fields["generationConfig"] = config
+        fields = merged(fields, _aligned(own.extra_body, fields))
+        opening = json.dumps(fields)[:-1].encode() + (b", " if fields else b"")
+        body = b"".join((opening, b'"contents": ', said.messages, b"}"))
+        method = "streamGenerateContent?alt=sse" if own.stream else "generateContent"
+        path = own.path(f"{own.model_path}:{method}")
+        return Outgoing(path, body, notes=warnings)
+
+    def _config(self, request: Request) -> tuple[dict[str, Any], tuple[str, ...]]:
+        own = self._settings
+        config = parameters.sampling(request, own, _NAMES)
+        warnings: tuple[str, ...] = ()
+        kinds = parameters.wanted_kinds(request, own)
+        if kinds:
+            config["responseModalities"] = [kind.upper() for kind in kinds]
+        if "image" in kinds:
+            picture, warnings = parameters.picture_fields(request.params)
+            if picture:
+                config["imageConfig"] = {
+                    _PICTURE_NAMES[name]: value for name, value in picture.items()
+                }
+        if "audio" in kinds:
+            voice = {"voiceName": parameters.voice(request.params, own)}
+            config["speechConfig"] = {"voiceConfig": {"prebuiltVoiceConfig": voice}}
+        if own.thoughts:
+            config["thinkingConfig"] = {"includeThoughts": True}
+        return config, warnings
+
+    def decode(
+        self, received: Received, request: Request, links: Links | None = None
+    ) -> Response:
+        """The answer in a reply. Raises CallError ``bad_reply`` without one."""
+        streamed = is_stream(received.body, received.content_type)
+        reply = whole_reply(received, self._settings.secrets)
+        reader = AnswerReader(request.wants, links)
+        thought_pictures = 0
+        reasons: list[FinishReason] = []
+        has_failed = False
+        for candidate in reply.candidates.values():
+            parts = joined_sounds(candidate.parts) if streamed else candidate.parts
+            thought_pictures += _read(reader, parts)
+            reader.unknown_fields(candidate.beside, _CANDIDATE_FIELDS)
+            reason, failed = _ended(candidate, reader)
+            reasons.append(reason)
+            has_failed = has_failed or failed
+        reader.unknown_fields(reply.beside, _REPLY_FIELDS)
+        if reply.unread:
+            reader.leave_out("events that are not JSON", reply.unread)
+        if reply.block_reason:
+            reasons.append("refused")
+            reader.warn(
+                f"the prompt was blocked: {plain(reply.block_reason)} "
+                f"{reply.block_message}".rstrip()
+            )
+        reason = "refused" if reader.refused else worst(reasons)
+        output = reader.answer(ended=reason == "stop")
+        if output.empty and has_failed and reason == "stop":
+            raise bad_reply(
+                "nothing has come: " + ("; ".join(reader.warnings) or "no reason given")
+            )
+        return Response(
+            output=output,
+            finish_reason=reason,
+            usage=_usage(reply.usage),
+            latency=received.latency,
+            served=served({"model": reply.model}),
+            warnings=(*reader.warnings, *parameters.unsent(request.params, _NAMES)),
+            trace=Trace(evidence={"thought_pictures": thought_pictures})
+            if thought_pictures
+            else None,
+            turn=self._turn(reply),
+        )
+
+    def _turn(self, reply: Reply) -> Turn | None:
+        """The parts of the answer that the next request gives back, as written."""
+        candidate = next(iter(reply.candidates.values()), None)
+        if candidate is None or not candidate.written:
+            return None
+        items = Media.from_bytes(json_list(candidate.written))
+        return Turn(self._settings.wire, items)
+
+
+def _read(reader: AnswerReader, parts: list[dict[str, Any]]) -> int:
+    """Read the parts of a candidate; how many pictures its thoughts had."""
+    thought_pictures = 0
+    items: list[Any] = []
+    for part in parts:
+        if not is_thought(part):
+            items += items_of(part)
+        elif isinstance(part.get("text"), str):
+            reader.thought(part["text"])
+        elif "inlineData" in part or "inline_data" in part:
+            thought_pictures += 1
+    reader.content(items)
+    return thought_pictures
+
+
+def _ended(candidate: Candidate, reader: AnswerReader) -> tuple[FinishReason, bool]:
+    """Why a candidate has ended, and whether the service failed."""
+    kind = ending(candidate.reason)
+    words = f": {candidate.message}" if candidate.message else ""
+    if not candidate.reason:
+        reader.warn("the server gives no reason for the end of the answer")
+    elif kind not in ("stop", "length"):
+        reader.warn(f"the answer ended with {plain(candidate.reason)}{words}")
+    if kind in ("noted", "failed", "stop"):
+        return "stop", kind == "failed"
+    return ("length" if kind == "length" else "refused"), False
+
+
+def _usage(counted: Mapping[str, Any]) -> Usage:
+    """Thoughts are part of what was made."""
+
+    def count(*names: str) -> int:
+        values = (counted.get(name) for name in names)
+        return next((value for value in values if type(value) is int), 0)
+
+    return Usage(
+        count("promptTokenCount", "prompt_token_count"),
+        count("candidatesTokenCount", "candidates_token_count")
+        + count("thoughtsTokenCount", "thoughts_token_count"),
+    )
+
+
+def _aligned(extra: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of the user's own in the spelling of ours: both spellings are allowed, but
+    not both at once."""
+    aligned: dict[str, Any] = {}
+    for name, value in extra.items():
+        camel = _SNAKE.sub(lambda match: match[1].upper(), name)
+        own_name = camel if camel in fields else name
+        held = fields.get(own_name)
+        if isinstance(value, Mapping) and isinstance(held, Mapping):
+            aligned[own_name] = _aligned(value, held)
+        else:
+            aligned[own_name] = value
+    return aligned

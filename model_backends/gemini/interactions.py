@@ -1,0 +1,239 @@
+"""The interface ``interactions``: input and answer are steps, media are contents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from mmeval.content import Media
+from mmeval.model_backends.gemini import parameters
+from mmeval.model_backends.gemini.contents import INTERACTIONS, conversation
+from mmeval.model_backends.gemini.reasons import ending
+from mmeval.model_backends.gemini.settings import Settings
+from mmeval.model_backends.gemini.steps import (
+    OPEN,
+    UNREAD,
+    checked_steps,
+    whole_interaction,
+    written_steps,
+)
+from mmeval.model_backends.wire.failures import CallError
+from mmeval.model_backends.wire.own_fields import merged
+from mmeval.model_backends.wire.replies.answer import AnswerReader
+from mmeval.model_backends.wire.replies.events import is_stream
+from mmeval.model_backends.wire.replies.links import Links
+from mmeval.model_backends.wire.replies.reply import json_object, served
+from mmeval.model_backends.wire.replies.server_errors import error_in_body
+from mmeval.model_backends.wire.replies.written import json_list, written_items
+from mmeval.model_backends.wire.transport import Outgoing, Received
+from mmeval.records import FinishReason, Request, Response, Trace, Turn, Usage
+
+_NAMES = {
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "max_tokens": "max_output_tokens",
+    "stop": "stop_sequences",
+    "seed": "seed",
+}
+_LENGTHS = frozenset(("budget_exceeded", "incomplete", "requires_continuation"))
+_ENDED = frozenset(("completed", "idle", "requires_action"))
+_INTERACTION_FIELDS = frozenset(
+    (
+        "agent",
+        "agent_config",
+        "cached_content",
+        "continuation_token",
+        "created",
+        "environment",
+        "environment_id",
+        "errors",
+        "generation_config",
+        "id",
+        "input",
+        "labels",
+        "model",
+        "object",
+        "outputs",
+        "previous_interaction_id",
+        "response_format",
+        "response_mime_type",
+        "response_modalities",
+        "role",
+        "safety_settings",
+        "service_tier",
+        "status",
+        "steps",
+        "system_instruction",
+        "tools",
+        "updated",
+        "usage",
+        UNREAD,
+    )
+)
+
+
+class InteractionsEndpoint:
+    """Requests and replies of ``interactions``."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def encode(self, request: Request) -> Outgoing:
+        """The request as sent. Raises CallError for what it cannot carry."""
+        own = self._settings
+        said = conversation(request.messages, own, INTERACTIONS)
+        # nothing is asked for by its id later, so nothing need stay at the server
+        fields: dict[str, Any] = {"model": own.model, "store": False}
+        if own.stream:
+            fields["stream"] = True
+        if said.system:
+            fields["system_instruction"] = said.system
+        kinds = parameters.wanted_kinds(request, own)
+        config = parameters.sampling(request, own, _NAMES)
+        if own.thoughts:
+            config["thinking_summaries"] = "auto"
+        picture: dict[str, str] = {}
+        warnings: tuple[str, ...] = ()
+        if "image" in kinds:
+            picture, warnings = parameters.picture_fields(request.params)
+        if "audio" in kinds:
+            voice = parameters.voice(request.params, own)
+            config["speech_config"] = [{"voice": voice}]
+        if kinds:
+            fields["response_format"] = [
+                {"type": kind, **(picture if kind == "image" else {})} for kind in kinds
+            ]
+        if config:
+            fields["generation_config"] = config
+        fields = merged(fields, own.extra_body)
+        opening = json.dumps(fields)[:-1].encode() + (b", " if fields else b"")
+        body = b"".join((opening, b'"input": ', said.messages, b"}"))
+        return Outgoing(own.path("interactions"), body, notes=warnings)
+
+    def decode(
+        self, received: Received, request: Request, links: Links | None = None
+    ) -> Response:
+        """The answer in a reply. Raises CallError ``bad_reply`` without one."""
+        streamed = is_stream(received.body, received.content_type)
+        if streamed:
+            data = whole_interaction(
+                received.body, received.lost, self._settings.secrets
+            )
+        else:
+            data = json_object(received.body)
+        reader = AnswerReader(request.wants, links)
+        steps = checked_steps(data)
+        thought_pictures = sum(_read(reader, step) for step in steps)
+        reader.unknown_fields(data, _INTERACTION_FIELDS)
+        if data.get(UNREAD):
+            reader.leave_out("events that are not JSON", data[UNREAD])
+        reason = _finish_reason(data, steps, reader)
+        output = reader.answer(ended=reason == "stop")
+        return Response(
+            output=output,
+            finish_reason=reason,
+            usage=_usage(data.get("usage")),
+            latency=received.latency,
+            served=served(data),
+            warnings=(*reader.warnings, *parameters.unsent(request.params, _NAMES)),
+            trace=Trace(evidence={"thought_pictures": thought_pictures})
+            if thought_pictures
+            else None,
+            turn=self._turn(steps, None if streamed else received.body),
+        )
+
+    def _turn(self, steps: list[dict[str, Any]], body: bytes | None) -> Turn | None:
+        """The steps that the next request gives back, as the server wrote them; those
+        of a stream have come in pieces."""
+        if body is None:
+            written = written_steps(steps)
+        else:
+            written = written_items(body, ("steps",))
+        if not steps or len(written) != len(steps):
+            return None
+        pairs = zip(steps, written, strict=True)
+        given_back = [item for step, item in pairs if step.get("type") != "user_input"]
+        items = Media.from_bytes(json_list(given_back))
+        return Turn(self._settings.wire, items)
+
+
+def _read(reader: AnswerReader, step: Mapping[str, Any]) -> int:
+    """Read a step; how many pictures its thoughts had."""
+    kind = step.get("type")
+    if kind == "thought":
+        return _read_thoughts(reader, step.get("summary"))
+    if kind == "model_output":
+        content = step.get("content")
+        reader.content(content if isinstance(content, list) else [content])
+    elif kind != "user_input":
+        reader.content([step])
+    return 0
+
+
+def _read_thoughts(reader: AnswerReader, summary: object) -> int:
+    thought_pictures = 0
+    for item in summary if isinstance(summary, list) else [summary]:
+        if isinstance(item, str):
+            reader.thought(item)
+        elif isinstance(item, dict) and item.get("type") == "image":
+            thought_pictures += 1
+        elif isinstance(item, dict):
+            reader.thought(item.get("text"))
+    return thought_pictures
+
+
+def _finish_reason(
+    data: Mapping[str, Any], steps: list[dict[str, Any]], reader: AnswerReader
+) -> FinishReason:
+    """Why an interaction has ended. Raises CallError for one that failed."""
+    status = str(data.get("status") or "completed").lower()
+    errors = [data["errors"]] if data.get("errors") else []
+    errors += [step["error"] for step in steps if step.get("error")]
+    for error in errors:
+        failure = _failure(error)
+        if failure.kind == "refused":
+            reader.warn(failure.text)
+            return "refused"
+    if status in OPEN:
+        raise CallError("server", f"the interaction has not ended ({status})")
+    if status in ("failed", "cancelled"):
+        raise _failure(errors[0]) if errors else _unexplained(status)
+    for error in errors:
+        reader.warn(f"a step of the answer failed: {_failure(error).text}")
+    if reader.refused:
+        return "refused"
+    if status in _LENGTHS:
+        return "length"
+    if status not in _ENDED:
+        reader.warn(f"the interaction ended with {status}")
+    return "stop"
+
+
+def _failure(error: object) -> CallError:
+    """The error that the service states. It names a filter as it does elsewhere."""
+    rows = error if isinstance(error, list) else [error]
+    failure = error_in_body({"errors": rows})
+    codes = [row.get("code") for row in rows if isinstance(row, dict)]
+    if any(ending(code) == "refused" for code in codes):
+        return CallError("refused", failure.text)
+    return failure
+
+
+def _unexplained(status: str) -> CallError:
+    return CallError("server", f"the interaction was {status} without a reason")
+
+
+def _usage(counted: object) -> Usage:
+    """Thoughts are part of what was made."""
+    if not isinstance(counted, dict):
+        return Usage()
+
+    def count(name: str) -> int:
+        value = counted.get(name)
+        return value if type(value) is int else 0
+
+    return Usage(
+        count("total_input_tokens"),
+        count("total_output_tokens") + count("total_thought_tokens"),
+    )

@@ -1,0 +1,114 @@
+"""Generation parameters and modality options in the spelling of the interfaces."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from mmeval.errors import did_you_mean
+from mmeval.model_backends.gemini.settings import OPTIONS, Settings
+from mmeval.model_backends.wire.failures import CallError
+from mmeval.records import GenerationParams, Request
+
+_SHAPES = ("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9")
+_PIXELS = re.compile(r"(\d{1,5})x(\d{1,5})")
+_NAMED_SIZE = re.compile(r"512|[1248]K", re.IGNORECASE)
+
+
+def check_options(params: GenerationParams) -> None:
+    """Raises CallError ``bad_request`` for an option that this backend does not
+    know."""
+    for name in params.options:
+        if name not in OPTIONS:
+            near = did_you_mean(name, OPTIONS) or f"; it knows {', '.join(OPTIONS)}"
+            raise CallError(
+                "bad_request", f"the backend gemini has no option {name!r}{near}"
+            )
+
+
+def sampling(
+    request: Request, settings: Settings, names: Mapping[str, str]
+) -> dict[str, Any]:
+    """The fields for generation; ``names`` are those of the interface."""
+    params = request.params
+    values: dict[str, Any] = {
+        "temperature": params.temperature,
+        "top_p": params.top_p,
+        "top_k": params.top_k,
+        "max_tokens": params.max_tokens,
+        "stop": list(params.stop) or None,
+        "seed": request.seed if settings.send_seed else None,
+    }
+    return {
+        names[name]: value
+        for name, value in values.items()
+        if value is not None and name in names
+    }
+
+
+def media_kinds(request: Request) -> list[str]:
+    """The wanted kinds other than words, in their order."""
+    return [kind for kind in dict.fromkeys(request.wants) if kind not in _WORDS]
+
+
+_WORDS = ("text", "code")
+
+
+def wanted_kinds(request: Request, settings: Settings) -> list[str]:
+    """What is asked for, where it is more than words. A model that also writes is asked
+    for words too, as some refuse pictures alone."""
+    media = media_kinds(request)
+    if not media:
+        return []
+    return ["text", *media] if "text" in settings.capabilities.outputs else media
+
+
+def voice(params: GenerationParams, settings: Settings) -> str:
+    return str(params.options.get("audio.voice") or settings.voice)
+
+
+def picture_fields(params: GenerationParams) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The shape and the size of pictures as ``aspect_ratio`` and ``image_size``, and
+    what cannot be said of them."""
+    fields: dict[str, str] = {}
+    warnings: tuple[str, ...] = ()
+    size = str(params.options.get("image.size", "auto"))
+    pixels = _PIXELS.fullmatch(size)
+    if _NAMED_SIZE.fullmatch(size):
+        fields["image_size"] = size.upper()
+    elif pixels:
+        width, height = int(pixels[1]), int(pixels[2])
+        shape = _shape(width, height)
+        if shape:
+            fields["aspect_ratio"] = shape
+            note = f"image.size={size} is sent as its shape, {shape}"
+        else:
+            note = f"image.size={size} has none of the known shapes; not sent"
+        warnings = (note,)
+    elif size != "auto":
+        warnings = (f"image.size={size} is not a known size; not sent",)
+    if "image.aspect_ratio" in params.options:
+        fields["aspect_ratio"] = str(params.options["image.aspect_ratio"])
+    return fields, warnings
+
+
+def unsent(params: GenerationParams, names: Collection[str]) -> tuple[str, ...]:
+    """A warning for parameters without a field; ``names`` are those with one."""
+    given = [
+        name
+        for name in ("temperature", "top_p", "top_k", "max_tokens", "stop")
+        if getattr(params, name) not in (None, ()) and name not in names
+    ]
+    return (f"there is no field for {', '.join(given)}; not sent",) if given else ()
+
+
+def _shape(width: int, height: int) -> str:
+    divisor = math.gcd(width, height)
+    if not divisor:
+        return ""
+    shape = f"{width // divisor}:{height // divisor}"
+    # 21:9 in its lowest terms
+    shape = "21:9" if shape == "7:3" else shape
+    return shape if shape in _SHAPES else ""

@@ -1,0 +1,150 @@
+"""The settings of the backend, checked before any request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+from urllib.parse import quote
+
+from mmeval.backend import Capabilities, Limit
+from mmeval.content import PartKind
+from mmeval.errors import UsageError
+from mmeval.model_backends.wire.connection import (
+    Connection,
+    checked_base_url,
+    kinds_in,
+)
+from mmeval.model_backends.wire.formats import Formats
+
+OFFICIAL_URL = "https://generativelanguage.googleapis.com"
+KEY_NAMES = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+KEY_HEADER = "x-goog-api-key"
+
+Api = Literal["generate", "interactions"]
+
+INPUT_KINDS = ("text", "code", "image", "audio", "video", "document")
+_OUTPUTS_OF: dict[Api, tuple[PartKind, ...]] = {
+    "generate": ("text", "code", "image", "audio"),
+    "interactions": ("text", "code", "image", "audio", "video"),
+}
+PICTURES = ("png", "jpeg", "webp", "heic")
+SOUNDS = ("wav", "mp3", "flac", "ogg", "aac", "aiff", "m4a")
+"""The formats that the models take."""
+
+OPTIONS = ("image.aspect_ratio", "image.size", "audio.voice")
+"""The modality options that have a field."""
+DEFAULT_VOICE = "Kore"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(Connection):
+    """One model and its options."""
+
+    api: Api
+    api_version: str
+    capabilities: Capabilities
+    formats: Formats
+    send_seed: bool = True
+    stream: bool = False
+    thoughts: bool = True
+    voice: str = DEFAULT_VOICE
+
+    @property
+    def wire(self) -> str:
+        """The name of the turns that may be given back: a signature is valid at the
+        model that made it."""
+        return f"gemini/{self.api}/{self.model}"
+
+    def path(self, method: str) -> str:
+        """The path of a method below the address, such as ``interactions``."""
+        return f"{self.api_version}/{method}" if self.api_version else method
+
+    @property
+    def model_path(self) -> str:
+        name = self.model if "/" in self.model else f"models/{self.model}"
+        return quote(name, safe="/")
+
+    def identity(self) -> dict[str, Any]:
+        """The settings by which answers may be reused; not the key, the replicas, nor
+        the timeout."""
+        identity: dict[str, Any] = {
+            "backend": "gemini",
+            "model": self.model,
+            "base_url": self.base_url,
+            "api": self.api,
+            "api_version": self.api_version,
+            "outputs": sorted(self.capabilities.outputs),
+            "send_seed": self.send_seed,
+            "thoughts": self.thoughts,
+        }
+        given: dict[str, Any] = {
+            "voice": self.voice if self.voice != DEFAULT_VOICE else "",
+            "stream": self.stream,
+            "extra_body": dict(self.extra_body),
+            "extra_headers": sorted(name.lower() for name in self.extra_headers),
+            "query": self.query,
+            "fetch_links": sorted(self.fetch_links),
+        }
+        if self.formats.images != PICTURES:
+            given["image_formats"] = sorted(self.formats.images)
+        return identity | {name: value for name, value in given.items() if value}
+
+
+def gemini_url(given: str, argument: str = "base_url") -> str:
+    """The server's address: the argument or the official one. Raises UsageError as
+    ``checked_base_url`` does, and for one that ends in a version."""
+    url = checked_base_url(
+        given or OFFICIAL_URL, argument=argument, key_name=KEY_NAMES[0]
+    )
+    version = url.rpartition("/")[2]
+    if version in ("v1", "v1beta", "v1alpha"):
+        raise UsageError(
+            f"{argument}={url!r} ends in a version; give the part before it, and "
+            f"api_version={version}",
+            name=argument,
+        )
+    return url
+
+
+def gemini_replicas(given: str | Sequence[str]) -> tuple[str, ...]:
+    """More addresses of the same model. Raises UsageError as ``gemini_url`` does."""
+    urls = given.split("+") if isinstance(given, str) else given
+    return tuple(gemini_url(url, "replicas") for url in urls if url)
+
+
+def checked_version(given: str) -> str:
+    """The version in the path; empty for a gateway without one. Raises UsageError for
+    what is not a word."""
+    version = given.strip("/")
+    if not all(char.isascii() and char.isalnum() for char in version):
+        raise UsageError(
+            f"api_version={given!r} is not a version; write v1 or v1beta",
+            name="api_version",
+        )
+    return version
+
+
+def capabilities_of(
+    api: Api,
+    inputs: str | Sequence[str],
+    outputs: str | Sequence[str],
+    formats: Formats,
+) -> Capabilities:
+    """What the model takes and gives. Raises UnknownNameError for unsupported kinds."""
+    known = _OUTPUTS_OF[api]
+    taken = kinds_in("inputs", inputs, INPUT_KINDS)
+    hint = f"api={api} gives {', '.join(known)}."
+    given = kinds_in("outputs", outputs or "text", known, hint)
+    is_interleaved = len(set(given) - {"code"}) > 1
+    own = Capabilities.of(taken, given, "interleaved" if is_interleaved else "single")
+    limits: dict[PartKind, Limit] = {
+        kind: replace(limit, formats=formats.mimes(kind))
+        for kind, limit in own.inputs.items()
+    }
+    return replace(
+        own,
+        inputs=limits,
+        declarable=frozenset(known),
+        options=frozenset(OPTIONS),
+    )

@@ -1,0 +1,196 @@
+"""Puts the steps of an interaction together from the events of a stream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from mmeval.model_backends.wire.failures import (
+    CallError,
+    bad_reply,
+    json_without_secrets,
+)
+from mmeval.model_backends.wire.replies.events import DONE, Event, events
+from mmeval.model_backends.wire.replies.samples import whole_sounds
+from mmeval.model_backends.wire.replies.server_errors import (
+    error_in_body,
+    error_in_list,
+    reported,
+)
+
+UNREAD = "unread_bytes"
+"""The field of an interaction with the bytes of its events that are not JSON."""
+OPEN = ("in_progress", "queued")
+"""The states of an interaction that goes on."""
+_MEDIA = ("image", "audio", "video", "document")
+_NOT_OF_A_STEP = frozenset(("arguments_delta", "text_annotation_delta"))
+"""Deltas that add nothing to an answer."""
+
+
+def whole_interaction(
+    body: bytes, lost: str = "", secrets: Collection[str] = ()
+) -> dict[str, Any]:
+    """The interaction that a stream makes, as it would have come without one.
+
+    Raises CallError for an error in the stream, and ``connection`` for a stream without
+    its end: half an answer is none.
+    """
+    stream = _Stream()
+    for event in events(body):
+        if event.data.strip() != DONE:
+            stream.add(event)
+    if not stream.has_ended:
+        raise CallError(
+            "connection", f"the stream of the answer has no end ({lost or 'it is cut'})"
+        )
+    interaction: dict[str, Any] = json_without_secrets(stream.interaction(), secrets)
+    return interaction
+
+
+class _Stream:
+    """What has come so far."""
+
+    def __init__(self) -> None:
+        self.has_ended = False
+        self._interaction: dict[str, Any] = {}
+        self._steps: dict[int, dict[str, Any]] = {}
+        self._unread = 0
+
+    def add(self, event: Event) -> None:
+        row = event.json()
+        if row is None:
+            listed = error_in_list(event.data)
+            if listed is not None or event.name == "error":
+                raise error_in_body(event.data if listed is None else listed)
+            self._unread += len(event.data.encode("utf-8", "replace"))
+            return
+        kind = str(row.get("event_type") or event.name)
+        error = reported(row)
+        if error is not None or kind == "error":
+            raise error_in_body(row if error is None else error)
+        interaction = row.get("interaction")
+        if isinstance(interaction, dict):
+            self._interaction.update(interaction)
+        elif kind == "interaction.status_update" and row.get("status"):
+            self._interaction["status"] = row["status"]
+        if isinstance(row.get("usage"), dict):
+            self._interaction["usage"] = row["usage"]
+        if kind.startswith("interaction."):
+            status = self._interaction.get("status", OPEN[0])
+            self.has_ended = kind == "interaction.completed" or status not in OPEN
+        index = row.get("index")
+        place = index if isinstance(index, int) else len(self._steps)
+        if kind == "step.start" and isinstance(row.get("step"), dict):
+            self._steps[place] = dict(row["step"])
+        elif kind == "step.delta" and isinstance(row.get("delta"), dict):
+            step = self._steps.setdefault(place, {"type": _step_of(row["delta"])})
+            _add_delta(step, row["delta"])
+
+    def interaction(self) -> dict[str, Any]:
+        steps = [self._steps[place] for place in sorted(self._steps)]
+        for step in steps:
+            _join_sounds(step)
+        came_at_once = self._interaction.get("steps")
+        return {
+            **self._interaction,
+            "steps": steps or came_at_once or [],
+            UNREAD: self._unread,
+        }
+
+
+def _step_of(delta: Mapping[str, Any]) -> str:
+    """The step of a delta whose beginning did not come."""
+    is_thought = str(delta.get("type")).startswith("thought")
+    return "thought" if is_thought else "model_output"
+
+
+def _add_delta(step: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    kind = delta.get("type")
+    if kind == "thought_summary":
+        _add_item(step, "summary", delta.get("content"))
+    elif kind == "thought_signature":
+        signature = str(delta.get("signature") or "")
+        if signature != step.get("signature"):
+            step["signature"] = str(step.get("signature") or "") + signature
+    elif kind == "text" or kind in _MEDIA:
+        _add_item(step, "content", delta)
+    elif kind == step.get("type"):
+        # a call or a result, which comes at once
+        step.update(delta)
+    elif kind not in _NOT_OF_A_STEP:
+        _add_item(step, "content", delta)
+
+
+def _add_item(step: dict[str, Any], name: str, item: object) -> None:
+    """Add an item to a list of a step; texts in a row are one."""
+    held = step.get(name)
+    items = step[name] = list(held) if isinstance(held, list) else []
+    last = items[-1] if items else None
+    if _is_text(last) and _is_text(item):
+        assert isinstance(last, dict) and isinstance(item, dict)
+        items[-1] = {**last, "text": last["text"] + item["text"]}
+    elif item is not None:
+        items.append(item)
+
+
+def _is_text(item: object) -> bool:
+    return (
+        isinstance(item, dict)
+        and item.get("type") == "text"
+        and isinstance(item.get("text"), str)
+    )
+
+
+def _join_sounds(step: dict[str, Any]) -> None:
+    """Make one sound of the pieces in a row that have the same type."""
+    content = step.get("content")
+    if not isinstance(content, list):
+        return
+    joined: list[Any] = []
+    pieces: list[dict[str, Any]] = []
+    for item in [*content, None]:
+        is_piece = _is_sound(item)
+        if pieces and not (is_piece and _same_type(pieces[0], item)):
+            sounds = whole_sounds([piece["data"] for piece in pieces])
+            joined += [{**pieces[0], "data": data} for data in sounds]
+            pieces = []
+        if is_piece:
+            pieces.append(item)
+        elif item is not None:
+            joined.append(item)
+    step["content"] = joined
+
+
+def _is_sound(item: object) -> bool:
+    return (
+        isinstance(item, dict)
+        and item.get("type") == "audio"
+        and isinstance(item.get("data"), str)
+    )
+
+
+def _same_type(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    # some state it in the first piece alone
+    stated = other.get("mime_type")
+    return stated is None or stated == one.get("mime_type")
+
+
+def written_steps(steps: list[Any]) -> list[bytes]:
+    """Steps that have come in pieces, as JSON."""
+    return [json.dumps(step, ensure_ascii=False).encode() for step in steps]
+
+
+def checked_steps(interaction: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The steps of an interaction. Earlier servers wrote what the model gave as
+    ``outputs``. Raises CallError ``bad_reply`` without any list of these."""
+    steps = interaction.get("steps")
+    if not isinstance(steps, list):
+        outputs = interaction.get("outputs")
+        if not isinstance(outputs, list):
+            raise bad_reply("the server's answer has no steps")
+        steps = [{"type": "model_output", "content": outputs}]
+    return [
+        step if isinstance(step, dict) else {"type": "a JSON value", "value": step}
+        for step in steps
+    ]
