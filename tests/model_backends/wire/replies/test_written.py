@@ -1,0 +1,46 @@
+"""Items of a list as they are written."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mmeval.model_backends.wire.replies.written import json_list, written_items
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+
+
+def test_items_are_cut_out_byte_for_byte() -> None:
+    body = b'{"a" : [1, {"b":[ "\\u003d" ,  {"x":"\xc3\xa9]"} , -1.50e3]}]}'
+    items = written_items(body, ("a", 1, "b"))
+    assert items == [b'"\\u003d"', b'{"x":"\xc3\xa9]"}', b"-1.50e3"]
+
+
+def test_of_a_name_that_is_written_twice_the_last_counts() -> None:
+    assert written_items('{"a": [1], "a": [2, 3]}', ("a",)) == [b"2", b"3"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b'{"a": [1,', b'{"a": {}}', b'{"b": []}', b"[]", b"\xff", b"[" * 9999],
+)
+def test_what_holds_no_such_list_has_no_items(body: bytes) -> None:
+    assert written_items(body, ("a",)) == []
+
+
+def test_a_list_that_ends_early_has_no_such_item() -> None:
+    assert written_items(b'{"a": []}', ("a", 0)) == []
+
+
+@given(st.lists(VALUES), st.sampled_from([None, 1]), st.booleans())
+def test_what_was_cut_out_makes_the_same_list(
+    values: list[object], indent: int | None, is_ascii: bool
+) -> None:
+    text = json.dumps({"a": [values]}, indent=indent, ensure_ascii=is_ascii)
+    items = written_items(text, ("a", 0))
+    assert json.loads(json_list(items).decode("utf-8", "surrogatepass")) == values

@@ -1,0 +1,235 @@
+"""A stand-in for Google's two interfaces: it gives every kind that a request wants, with
+signatures, at once or as a stream, and keeps what it was sent."""
+
+import base64
+import json
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+from tests.support.scripted_server import Captured
+from tests.support.tiny_media import picture
+
+SAMPLES = b"\x00\x10" * 2400
+_GENERATE = re.compile(r"/v1\w*/models/[^/]+:(stream)?[gG]enerateContent(\?alt=sse)?")
+_INTERACTIONS = re.compile(r"/v1\w*/interactions")
+
+
+def letters(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def signature(turn: int, place: int) -> str:
+    """What a part of a turn carries; its blanks and escapes are unlike those of a JSON
+    encoder."""
+    return letters(f"signature {turn}.{place}".encode())
+
+
+class GeminiServer:
+    """Answers each request with the kinds that it wants. The ``hold``-th request and
+    those after it get no answer until ``let_go``."""
+
+    def __init__(self, hold: int = 0) -> None:
+        self.seen: list[Captured] = []
+        self.given: list[bytes] = []
+        """The bodies of its replies."""
+        self._hold, self._free = hold, threading.Event()
+        self._lock = threading.Lock()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True
+        )
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.let_go()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def let_go(self) -> None:
+        self._hold = 0
+        self._free.set()
+
+    def kinds(self) -> set[str]:
+        """The kinds that were asked for."""
+        return {kind for request in self.seen for kind in wanted(request.json)}
+
+    def take(self, request: Captured) -> int:
+        """The number of a request, which may have to wait."""
+        with self._lock:
+            self.seen.append(request)
+            number = len(self.seen)
+        if self._hold and number >= self._hold:
+            self._free.wait()
+        return number
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                request = Captured(self.path, dict(self.headers), body)
+                number = owner.take(request)
+                status, content_type, reply = answer(request, number)
+                owner.given.append(reply)
+                self.send_response(status)
+                self.send_header("Content-Type", content_type)
+                self.send_header("Content-Length", str(len(reply)))
+                self.end_headers()
+                self.wfile.write(reply)
+
+            def log_message(self, format: str, *args: Any) -> None: ...
+
+        return Handler
+
+
+def answer(request: Captured, number: int) -> tuple[int, str, bytes]:
+    """The status, the type and the body of a reply."""
+    kinds = wanted(request.json)
+    generated = _GENERATE.fullmatch(request.path)
+    if generated:
+        parts = _parts(kinds, number)
+        if generated[1]:
+            return 200, "text/event-stream", _events(_chunks(parts))
+        return 200, "application/json", _written(_reply(parts, "STOP"))
+    if _INTERACTIONS.fullmatch(request.path):
+        steps = _steps(kinds, number)
+        if request.json.get("stream"):
+            return 200, "text/event-stream", _events(_step_events(steps))
+        return 200, "application/json", _written(_interaction(steps))
+    error = {"code": 404, "message": request.path, "status": "NOT_FOUND"}
+    return 404, "application/json", _written({"error": error})
+
+
+def wanted(body: Mapping[str, Any]) -> list[str]:
+    """The kinds that a request wants."""
+    config = body.get("generationConfig", {})
+    kinds = [kind.lower() for kind in config.get("responseModalities", ())]
+    kinds += [row["type"] for row in body.get("response_format", ())]
+    return kinds or ["text"]
+
+
+def _written(row: object) -> bytes:
+    """JSON in a way in which no encoder of ours writes it."""
+    text = json.dumps(row, separators=(" ,", " : "))
+    return text.replace("=", "\\u003d").encode()
+
+
+def _events(rows: Sequence[object]) -> bytes:
+    return b"".join(b"data: " + _written(row) + b"\n\n" for row in rows)
+
+
+def _parts(kinds: Sequence[str], turn: int) -> list[dict[str, Any]]:
+    shapes: dict[str, dict[str, Any]] = {
+        "text": {"text": f"answer {turn}: "},
+        "image": {"inlineData": {"mimeType": "image/png", "data": _drawn(turn)}},
+        "audio": {
+            "inlineData": {
+                "mimeType": "audio/L16;codec=pcm;rate=24000",
+                "data": letters(SAMPLES),
+            }
+        },
+    }
+    parts = [shapes[kind] for kind in kinds]
+    for place, part in enumerate(parts):
+        part["thoughtSignature"] = signature(turn, place)
+    return [{"text": "Let me see.", "thought": True}, *parts]
+
+
+def _drawn(turn: int) -> str:
+    return letters(picture(colour=(turn * 40 % 256, 90, 160), size=(64, 64)))
+
+
+def _reply(parts: Sequence[Mapping[str, Any]], reason: str | None) -> dict[str, Any]:
+    candidate = {
+        "content": {"role": "model", "parts": parts},
+        "finishReason": reason,
+        "index": 0,
+    }
+    counted = {"promptTokenCount": 10, "candidatesTokenCount": 20}
+    return {
+        "candidates": [candidate],
+        "usageMetadata": {**counted, "thoughtsTokenCount": 5, "totalTokenCount": 35},
+        "modelVersion": "stand-in",
+        "responseId": "r",
+    }
+
+
+def _chunks(parts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    chunks = [_reply([part], None) for part in parts]
+    return [*chunks, _reply([], "STOP")]
+
+
+def _steps(kinds: Sequence[str], turn: int) -> list[dict[str, Any]]:
+    shapes: dict[str, dict[str, Any]] = {
+        "text": {"type": "text", "text": f"answer {turn}: "},
+        "image": {"type": "image", "mime_type": "image/png", "data": _drawn(turn)},
+        "audio": {
+            "type": "audio",
+            "mime_type": "audio/l16",
+            "sample_rate": 24000,
+            "data": letters(SAMPLES),
+        },
+    }
+    thought = {
+        "type": "thought",
+        "signature": signature(turn, 0),
+        "summary": [{"type": "text", "text": "Let me see."}],
+    }
+    content = [shapes[kind] for kind in kinds]
+    return [thought, {"type": "model_output", "content": content}]
+
+
+def _interaction(steps: Sequence[object]) -> dict[str, Any]:
+    return {
+        "id": "int_1",
+        "object": "interaction",
+        "status": "completed",
+        "model": "stand-in",
+        "created": "2026-11-29T00:00:00Z",
+        "updated": "2026-11-29T00:00:01Z",
+        "steps": steps,
+        "usage": {
+            "total_input_tokens": 10,
+            "total_output_tokens": 20,
+            "total_thought_tokens": 5,
+            "total_tokens": 35,
+        },
+    }
+
+
+def _step_events(steps: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    begun = {"id": "int_1", "status": "in_progress", "model": "stand-in"}
+    rows: list[dict[str, Any]] = [
+        {"event_type": "interaction.created", "interaction": begun}
+    ]
+    for index, step in enumerate(steps):
+        place = {"index": index}
+        kind = {"type": step["type"]}
+        rows.append({"event_type": "step.start", **place, "step": kind})
+        deltas = [
+            {"type": "thought_summary", "content": item}
+            for item in step.get("summary", ())
+        ]
+        if "signature" in step:
+            signed = {"type": "thought_signature", "signature": step["signature"]}
+            deltas.append(signed)
+        deltas += step.get("content", ())
+        rows += [
+            {"event_type": "step.delta", **place, "delta": delta} for delta in deltas
+        ]
+        rows.append({"event_type": "step.stop", **place})
+    done = _interaction([])
+    done.pop("steps")
+    return [*rows, {"event_type": "interaction.completed", "interaction": done}]
