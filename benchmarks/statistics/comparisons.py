@@ -33,6 +33,7 @@ from benchmarks.statistics.paired_data import (
     skew,
 )
 from mmeval.aggregate.aggregators import median
+from mmeval.aggregate.resampling import Values
 from mmeval.aggregate.scores import Scores
 from mmeval.comparison.paired.evidence import two_sided
 from mmeval.comparison.statistics import (
@@ -198,7 +199,7 @@ def of_group(sizes: Sequence[int], share: float) -> Cell:
 def of_median(clusters: int, draw: str, shift: float) -> Cell:
     """Medians of two runs; the second one's scores are higher by a ``shift``."""
 
-    def column(random: Random, ease: float, better: float) -> Scores:
+    def column(random: Random, ease: Values, better: float) -> Scores:
         if draw == "normal":
             values = ease + random.normal(size=clusters)
         else:

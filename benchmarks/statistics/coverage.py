@@ -27,6 +27,7 @@ from benchmarks.measuring import Figure
 from mmeval.aggregate.aggregators import macro_mean, mean, median
 from mmeval.aggregate.combination import mean_of
 from mmeval.aggregate.intervals import sureness_of_terms
+from mmeval.aggregate.resampling import Values
 from mmeval.aggregate.scores import Averaged, ClusterSums, Scores
 from mmeval.aggregate.statistics import Interval
 from mmeval.aggregate.summary import combine, summarise
@@ -35,7 +36,6 @@ from mmeval.records.evidence import Term
 from mmeval.records.score import Result
 
 Random = np.random.Generator
-Values: TypeAlias = NDArray[np.float64]
 Counts: TypeAlias = NDArray[np.int64]
 
 SEED = 40
@@ -287,7 +287,8 @@ def normal_sums(random: Random, counts: Counts, likeness: float) -> Values:
     clusters = len(counts)
     of_cluster = math.sqrt(likeness) * random.normal(size=clusters)
     own = np.sqrt(counts * (1 - likeness)) * random.normal(size=clusters)
-    return counts * of_cluster + own
+    added: Values = counts * of_cluster + own
+    return added
 
 
 def clustered(sizes: Sequence[int], draws: int) -> Iterator[Cell]:

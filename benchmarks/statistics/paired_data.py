@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mmeval.aggregate.resampling import Values
 from mmeval.comparison.paired.contributions import Part
 
 Random = np.random.Generator
-Values = NDArray[np.float64]
 Places = NDArray[np.intp]
 """The cluster of each trial."""
 Scores = tuple[Values, Values]

@@ -13,19 +13,18 @@ import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.measuring import Figure
 from benchmarks.statistics.paired_data import part_of
+from mmeval.aggregate.resampling import Values
 from mmeval.comparison.paired.evidence import two_sided
 from mmeval.comparison.paired.score_test import ScoreTest
 from mmeval.comparison.ranking import ALPHA, Order, Rank, ranks
 from mmeval.comparison.statistics import compare_means, corrected
 
-Values: TypeAlias = NDArray[np.float64]
 Random = np.random.Generator
 Truth = Literal["equal", "two levels", "spread"]
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from benchmarks.measuring import Figure
+from mmeval.aggregate.resampling import Values
 from mmeval.comparison.paired.score_test import ExactTail, score
 from mmeval.comparison.statistics import LEVEL
 
@@ -24,7 +25,6 @@ TRUTHS = (0.0, 0.01, 0.02, 0.05, 0.1)
 NEVER = 1e-7
 """Outcomes that are less likely are left out; all of them together do not show."""
 
-Values = NDArray[np.float64]
 Counts = NDArray[np.intp]
 
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from mmeval.content import Media, Part, suffix_for
 from mmeval.model_backends.openai import parameters
-from mmeval.model_backends.openai.messages import data_uri, words
+from mmeval.model_backends.openai.messages import words
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.wire.failures import CallError, bad_reply
-from mmeval.model_backends.wire.formats import encoded_anew
+from mmeval.model_backends.wire.media import data_uri, sendable
 from mmeval.model_backends.wire.own_fields import form_fields, merged
 from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.model_backends.wire.replies.events import DONE, events, is_stream
@@ -75,17 +75,15 @@ class ImagesEndpoint:
             return Outgoing(OPENROUTER, body)
         fields = merged(fields, own.extra_body)
         if images:
-            files = _files([self._sendable(one) for one in images])
+            formats = self._settings.formats
+            pictures = (Part("image", media=one) for one in images)
+            files = _files([sendable(picture, formats) for picture in pictures])
             return multipart(EDITS, form_fields(fields), files, request.key)
         return Outgoing(GENERATIONS, json.dumps(fields).encode())
 
     def _reference(self, image: Media) -> dict[str, Any]:
         uri = json.loads(data_uri(Part("image", media=image), self._settings.formats))
         return {"type": "image_url", "image_url": {"url": uri}}
-
-    def _sendable(self, image: Media) -> Media:
-        is_taken = self._settings.formats.takes("image", image)
-        return image if is_taken else encoded_anew("image", image)
 
     def decode(
         self, received: Received, request: Request, links: Links | None = None

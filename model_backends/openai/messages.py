@@ -7,19 +7,16 @@ hint to the model.
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from mmeval.content import Interleaved, Media, Part, PartKind, suffix_for, text_part
-from mmeval.errors import ContentError
+from mmeval.content import Interleaved, Part, PartKind, suffix_for, text_part
 from mmeval.model_backends.wire.failures import CallError
-from mmeval.model_backends.wire.formats import Formats, encoded_anew
-from mmeval.model_backends.wire.recent import Recent
+from mmeval.model_backends.wire.formats import Formats
+from mmeval.model_backends.wire.media import base64_of, data_uri, sendable, words_of
 from mmeval.records import Message
 
-_RECENT = Recent()
 _PICTURES = ("image/png", "image/jpeg")
 """The kinds of a document: it may be the picture of its page."""
 
@@ -155,7 +152,7 @@ class ItemEncoder:
                 return self.picture(data_uri(page, self._formats))
             if part.media.mime.startswith("text/"):
                 return [
-                    self.text(f"\n[{name}]\n{_words_of(part.media)}\n[end of {name}]\n")
+                    self.text(f"\n[{name}]\n{words_of(part.media)}\n[end of {name}]\n")
                 ]
             return self.file(name, data_uri(part))
         uri = data_uri(part, self._formats)
@@ -175,57 +172,8 @@ def _text_row(role: str, text: str) -> bytes:
 
 
 def _audio_item(part: Part, formats: Formats) -> bytes:
-    media = part.media
-    assert media is not None  # checked by the caller
-    if not media.mime.startswith(("audio/", "video/")):
-        raise _damaged(part, media)
-    if not formats.takes("audio", media):
-        media = _encoded_once("audio", media)
+    media = sendable(part, formats)
     return b'{"type": "input_audio", "input_audio": {"data": "%b", "format": "%b"}}' % (
-        base64.b64encode(media.read()),
+        base64_of(media),
         formats.sound_name(media.mime).encode(),
     )
-
-
-def _encoded_once(kind: PartKind, media: Media) -> Media:
-    """A medium in a plain format, encoded once for all requests that send it."""
-    data = _RECENT.get(
-        f"plain {kind} {media.sha256}", lambda: encoded_anew(kind, media).read()
-    )
-    return Media.from_bytes(data)
-
-
-def _words_of(media: Media) -> str:
-    from mmeval.decode import document_text
-
-    try:
-        return document_text(media)
-    except ContentError as error:
-        raise CallError("bad_request", str(error)) from None
-
-
-def _damaged(part: Part, media: Media) -> CallError:
-    """The error for a medium not of its kind: a fault of the data, not the model."""
-    name = media.name or "a medium"
-    return CallError(
-        "bad_request",
-        f"{name} is no {part.kind} (its {media.size} bytes are {media.mime}); restore "
-        "it",
-    )
-
-
-def data_uri(part: Part, formats: Formats | None = None) -> bytes:
-    """A medium as a JSON string with a data URI, encoded anew if its format is not
-    taken. Raises CallError when it is of another kind, or cannot be decoded."""
-    media = part.media
-    assert media is not None  # checked by the caller
-    if part.kind in ("image", "video") and not media.mime.startswith(f"{part.kind}/"):
-        raise _damaged(part, media)
-    if formats is not None and not formats.takes(part.kind, media):
-        media = _encoded_once(part.kind, media)
-    head = json.dumps(f"data:{media.mime};base64,")[:-1].encode()
-
-    def encoded() -> bytes:
-        return b'%b%b"' % (head, base64.b64encode(media.read()))
-
-    return _RECENT.get(f"{part.kind} {media.sha256}", encoded)

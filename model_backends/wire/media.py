@@ -4,6 +4,7 @@ requests that send them at about the same time."""
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping
 
 from mmeval.content import Media, Part, PartKind
@@ -21,18 +22,21 @@ _FAMILIES: Mapping[PartKind, tuple[str, ...]] = {
 }
 
 
-def sendable(part: Part, formats: Formats) -> Media:
-    """The medium of a part, in another format if its own is not taken. Raises CallError
-    for a medium that is not of its kind, or cannot be decoded."""
+def sendable(part: Part, formats: Formats | None) -> Media:
+    """The medium of a part, in another format if its own is not taken; ``formats`` None
+    takes all. Raises CallError for a medium that is not of its kind, or cannot be
+    decoded."""
     media = part.media
     assert media is not None  # checked by the caller
     families = _FAMILIES.get(part.kind)
     if families is not None and not media.mime.startswith(families):
-        raise damaged(part, media)
-    return media if formats.takes(part.kind, media) else encoded_once(part.kind, media)
+        raise _damaged(part, media)
+    if formats is None or formats.takes(part.kind, media):
+        return media
+    return _encoded_once(part.kind, media)
 
 
-def encoded_once(kind: PartKind, media: Media) -> Media:
+def _encoded_once(kind: PartKind, media: Media) -> Media:
     """A medium in a plain format."""
     data = _RECENT.get(
         f"plain {kind} {media.sha256}", lambda: encoded_anew(kind, media).read()
@@ -45,6 +49,18 @@ def base64_of(media: Media) -> bytes:
     return _RECENT.get(f"base64 {media.sha256}", lambda: base64.b64encode(media.read()))
 
 
+def data_uri(part: Part, formats: Formats | None = None) -> bytes:
+    """A medium as a JSON string with a data URI, in another format if its own is not
+    taken; ``formats`` None takes all. Raises CallError as ``sendable`` does."""
+    media = sendable(part, formats)
+    head = json.dumps(f"data:{media.mime};base64,")[:-1].encode()
+
+    def encoded() -> bytes:
+        return b'%b%b"' % (head, base64.b64encode(media.read()))
+
+    return _RECENT.get(f"{part.kind} {media.sha256}", encoded)
+
+
 def words_of(media: Media) -> str:
     """The words of a document. Raises CallError where it cannot be read."""
     from mmeval.decode import document_text
@@ -55,7 +71,7 @@ def words_of(media: Media) -> str:
         raise CallError("bad_request", str(error)) from None
 
 
-def damaged(part: Part, media: Media) -> CallError:
+def _damaged(part: Part, media: Media) -> CallError:
     """The error for a medium not of its kind: a fault of the data, not the model."""
     name = media.name or "a medium"
     return CallError(

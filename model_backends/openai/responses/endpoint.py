@@ -15,10 +15,10 @@ from mmeval.model_backends.wire.own_fields import merged
 from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.model_backends.wire.replies.events import is_stream
 from mmeval.model_backends.wire.replies.links import Links
-from mmeval.model_backends.wire.replies.raw_json import raw_fields, raw_items
 from mmeval.model_backends.wire.replies.refusals import is_refusal
 from mmeval.model_backends.wire.replies.reply import json_object, served, usage
 from mmeval.model_backends.wire.replies.server_errors import error_in_body, read_error
+from mmeval.model_backends.wire.replies.written import written_items
 from mmeval.model_backends.wire.transport import Outgoing, Received
 from mmeval.records import FinishReason, GenerationParams, Request, Response
 from mmeval.system import from_line
@@ -177,7 +177,7 @@ class ResponsesEndpoint:
             if status_of(fields) in _UNREADY or fields.get("error"):
                 return Reply(fields, [])
             raise bad_reply("the server's answer has no output")
-        return Reply(fields, raw_items(raw_fields(body)["output"]))
+        return Reply(fields, written_items(body, ("output",)))
 
 
 def response_in(body: bytes) -> dict[str, Any] | None:

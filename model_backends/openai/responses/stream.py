@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from mmeval.model_backends.wire.failures import CallError, json_without_secrets
 from mmeval.model_backends.wire.replies.events import DONE, Event, events
-from mmeval.model_backends.wire.replies.raw_json import raw_fields, raw_items
 from mmeval.model_backends.wire.replies.server_errors import reported
+from mmeval.model_backends.wire.replies.written import written_items, written_value
 from mmeval.system import from_line
 
 _ENDS = frozenset(
@@ -106,7 +106,9 @@ class _Stream:
 
     def _add_item(self, event: Event, row: Mapping[str, Any]) -> None:
         place = _place_of(row, len(self._done))
-        self._done[place] = raw_fields(_bytes_of(event))["item"]
+        item = written_value(event.data, ("item",))
+        assert item is not None  # the event was read
+        self._done[place] = item
         name = row["item"].get("id")
         if isinstance(name, str):
             self._ids.add(name)
@@ -121,8 +123,7 @@ def _place_of(row: Mapping[str, Any], otherwise: int) -> int:
 
 def _output_of(event: Event) -> list[bytes]:
     """The items of the response that an event holds."""
-    output = raw_fields(raw_fields(_bytes_of(event))["response"]).get("output", b"[]")
-    return raw_items(output) if output.startswith(b"[") else []
+    return written_items(event.data, ("response", "output"))
 
 
 def _id_of(item: bytes) -> str:
@@ -130,10 +131,6 @@ def _id_of(item: bytes) -> str:
     row = from_line(item)
     name = row.get("id") if isinstance(row, dict) else None
     return name if isinstance(name, str) else ""
-
-
-def _bytes_of(event: Event) -> bytes:
-    return event.data.encode("utf-8", "surrogatepass")
 
 
 def _message(words: str) -> bytes:

@@ -12,20 +12,27 @@ _value = json.JSONDecoder().raw_decode
 """The value that begins at a place of a text, and where it ends."""
 
 
-def written_items(text: str | bytes, path: Sequence[str | int]) -> list[bytes]:
-    """The items of the list at ``path``, such as ``("candidates", 0, "content")``;
-    empty where there is no list, or what is given is not JSON."""
+def written_value(text: str | bytes, path: Sequence[str | int]) -> bytes | None:
+    """The value at ``path``, such as ``("candidates", 0, "content")``; None where there
+    is none, or what is given is not JSON."""
     try:
-        whole = text if isinstance(text, str) else text.decode("utf-8")
-        at: int | None = _after_blanks(whole, 0)
-        for step in path:
-            if at is None:
-                return []
-            at = _place(whole, at, step)
+        whole = _text(text)
+        at = _place(whole, path)
+        return None if at is None else _bytes(whole[at : _value(whole, at)[1]], text)
+    except (ValueError, IndexError, RecursionError):
+        return None
+
+
+def written_items(text: str | bytes, path: Sequence[str | int]) -> list[bytes]:
+    """The items of the list at ``path``; empty where there is no list, or what is given
+    is not JSON."""
+    try:
+        whole = _text(text)
+        at = _place(whole, path)
         spans = [] if at is None else _spans(whole, at)
     except (ValueError, IndexError, RecursionError):
         return []
-    return [whole[start:end].encode("utf-8", "surrogatepass") for start, end in spans]
+    return [_bytes(whole[start:end], text) for start, end in spans]
 
 
 def json_list(items: Sequence[bytes]) -> bytes:
@@ -33,7 +40,27 @@ def json_list(items: Sequence[bytes]) -> bytes:
     return b"[" + b", ".join(items) + b"]"
 
 
-def _place(text: str, at: int, step: str | int) -> int | None:
+def _text(given: str | bytes) -> str:
+    # a broken tokenizer writes bytes that are no UTF-8; they are given back as well
+    return given if isinstance(given, str) else given.decode("utf-8", "surrogateescape")
+
+
+def _bytes(cut: str, given: str | bytes) -> bytes:
+    errors = "surrogatepass" if isinstance(given, str) else "surrogateescape"
+    return cut.encode("utf-8", errors)
+
+
+def _place(text: str, path: Sequence[str | int]) -> int | None:
+    """Where the value at a path begins."""
+    at: int | None = _after_blanks(text, 0)
+    for step in path:
+        if at is None:
+            return None
+        at = _inner_place(text, at, step)
+    return at
+
+
+def _inner_place(text: str, at: int, step: str | int) -> int | None:
     """Where a member or an item begins, of the object or list that begins at ``at``."""
     if isinstance(step, int):
         spans = _spans(text, at)

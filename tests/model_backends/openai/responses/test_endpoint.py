@@ -120,7 +120,7 @@ def test_what_has_no_field_is_a_warning() -> None:
         {"state": "other"},
         {"state": "previous", "replicas": "http://localhost:2/v1"},
         {"batch": True},
-        {"image_tool": {"quality": object()}},
+        {"image_tool": {"quality": float("nan")}},
         {"outputs": "text+audio"},
         {"poll_seconds": 0},
     ],

@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.model_backends.wire.replies.written import json_list, written_items
+from mmeval.model_backends.wire.replies.written import (
+    json_list,
+    written_items,
+    written_value,
+)
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -19,6 +23,17 @@ def test_items_are_cut_out_byte_for_byte() -> None:
     body = b'{"a" : [1, {"b":[ "\\u003d" ,  {"x":"\xc3\xa9]"} , -1.50e3]}]}'
     items = written_items(body, ("a", 1, "b"))
     assert items == [b'"\\u003d"', b'{"x":"\xc3\xa9]"}', b"-1.50e3"]
+
+
+def test_a_value_keeps_its_spelling() -> None:
+    body = rb'{ "id" : "r\u00e9\/1" , "output": [ {"a":1.0e2} ] }'
+    assert written_value(body, ("id",)) == rb'"r\u00e9\/1"'
+    assert written_value(body, ("output",)) == b'[ {"a":1.0e2} ]'
+    assert written_value(body, ("none",)) is None
+
+
+def test_bytes_that_are_no_text_are_kept() -> None:
+    assert written_items(b'["\xff\xc3\xa9"]', ()) == [b'"\xff\xc3\xa9"']
 
 
 def test_of_a_name_that_is_written_twice_the_last_counts() -> None:
