@@ -20,6 +20,7 @@ from benchmarks.measuring import Figure
 from benchmarks.statistics.paired_data import (
     Draw,
     Random,
+    Values,
     bounded,
     exponential,
     names_of,
