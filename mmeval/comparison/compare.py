@@ -24,7 +24,7 @@ from mmeval.comparison.named_runs import NamedRuns, named_runs
 from mmeval.comparison.number import Number, Verdict
 from mmeval.comparison.ranking import Place, Ranking, key_of, rankings_of
 from mmeval.comparison.run_pair import Compared, ComparedRun, RunPair
-from mmeval.comparison.statistics import LEVEL, Correction, corrected, levels
+from mmeval.comparison.statistics import LEVEL, Correction, Paired, corrected, levels
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_WORSE, UsageError, did_you_mean
 from mmeval.records.score import Key
 from mmeval.report.headline import headline_rows
@@ -41,6 +41,8 @@ ACROSS: tuple[Across, ...] = get_args(Across)
 FAILED: tuple[Failed, ...] = get_args(Failed)
 
 
+_STEADY = 3.0
+"""Standard errors from which a difference is called steady."""
 _UNTESTED: tuple[Verdict, ...] = ("unlike", "no_pairs")
 
 
@@ -486,6 +488,13 @@ def _verdict(number: Number, options: Options) -> Verdict:
     return "within" if options.margins.is_within(number) else "not_seen"
 
 
+def _is_steady(test: Paired) -> bool:
+    """Whether a difference would be one if the samples showed how far others lie."""
+    if not test.are_all_near or not test.stderr:
+        return False
+    return abs(test.difference) > _STEADY * test.stderr
+
+
 def _remarks(number: Number, options: Options) -> Iterator[str]:
     """What a reader has to know before the difference is used."""
     assert number.test is not None
@@ -511,6 +520,8 @@ def _remarks(number: Number, options: Options) -> Iterator[str]:
         and number.difference
     ):
         yield "trials without a pair could turn the sign"
+    if _is_steady(number.test) and not is_find:
+        yield "steady, but changes too rare to be among the samples could outweigh it"
     if number.test.why:
         yield f"no interval: {number.test.why}"
     elif number.ci95 is None:

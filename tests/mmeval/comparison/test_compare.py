@@ -949,6 +949,16 @@ def test_the_samples_needed_are_there_where_a_difference_is_to_be_seen(
     assert "samples_needed" not in compare(*runs).to_json()["numbers"][0]
 
 
+def test_a_steady_gain_that_rare_losses_could_outweigh_is_noted(
+    tmp_path: Path,
+) -> None:
+    a = values([0.5] * 40)
+    b = values(0.51 + place / 10_000 for place in range(40))
+    number = compared(tmp_path, a, b)
+    assert number.verdict == "not_seen"
+    assert "could outweigh it" in number.why
+
+
 def test_refused_answers_are_counted_of_each_run(tmp_path: Path) -> None:
     right, refused = values([1.0] * 8), values([0.0] * 3, refused=True)
     a = run(tmp_path / "a", right)
