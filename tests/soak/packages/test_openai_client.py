@@ -1,14 +1,20 @@
-"""The client of OpenAI itself takes the replies that our tests give: the shapes are
-theirs."""
+"""The client of OpenAI itself takes the replies that our tests give, and has types for
+what we ask: the shapes are theirs."""
 
 import json
 from typing import Any
 
 import openai
 import pytest
+from openai.types.responses.response_input_param import ResponseInputItemParam
+from openai.types.responses.tool_param import ImageGeneration
 from pydantic import TypeAdapter
 
-from tests.support.openai_calls import PNG
+from mmeval.model_backends.openai import OpenAIBackend
+from mmeval.model_backends.openai.responses.endpoint import ResponsesEndpoint
+from mmeval.model_backends.wire.transport import Received
+from mmeval.records import Message, Request, message, user
+from tests.support.openai_calls import PDF, PNG, medium, request
 from tests.support.responses import (
     RESPONSES,
     drawn,
@@ -105,3 +111,32 @@ def test_an_error_in_a_stream_is_one_for_the_client() -> None:
         reading = client(server).responses.create(model="m", input="q", stream=True)
         *_, last = reading
     assert (last.type, last.message) == ("error", "oops")
+
+
+def test_a_request_has_the_types_of_the_client() -> None:
+    backend = OpenAIBackend(
+        model="m",
+        base_url="http://localhost/v1",
+        endpoint="responses",
+        outputs="text+image",
+        image_tool={"model": "gpt-image-1.5", "quality": "high"},
+    )
+    endpoint = ResponsesEndpoint(backend._settings)
+    reply = Received(200, {}, whole(*ITEMS).body, 0.1)
+    earlier = endpoint.decode(reply, request("q"))
+    assert earlier.output is not None
+    messages = (
+        message("system", "Be brief."),
+        user("see", medium(PNG), medium(PDF)),
+        message("assistant", "an answer of another model"),
+        user("go on"),
+        Message("assistant", earlier.output, earlier.turn),
+        user("and on"),
+    )
+    asked = Request(messages, wants=("text", "image"))
+    body = json.loads(endpoint.encode(asked).body)
+    item_type: TypeAdapter[Any] = TypeAdapter(ResponseInputItemParam)
+    for item in body["input"]:
+        item_type.validate_python(item)
+    TypeAdapter(ImageGeneration).validate_python(body["tools"][0])
+    assert len(body["input"]) == 4 + len(ITEMS)
