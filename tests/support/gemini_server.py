@@ -2,6 +2,7 @@
 signatures, at once or as a stream, and keeps what it was sent."""
 
 import base64
+import contextlib
 import json
 import re
 import threading
@@ -31,10 +32,9 @@ class GeminiServer:
     """Answers each request with the kinds that it wants. The ``hold``-th request and
     those after it get no answer until ``let_go``."""
 
-    def __init__(self, hold: int = 0) -> None:
+    def __init__(self, hold: int = 0, *, thinks_in_pictures: bool = False) -> None:
         self.seen: list[Captured] = []
-        self.given: list[bytes] = []
-        """The bodies of its replies."""
+        self.thinks_in_pictures = thinks_in_pictures
         self._hold, self._free = hold, threading.Event()
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -81,35 +81,43 @@ class GeminiServer:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 request = Captured(self.path, dict(self.headers), body)
                 number = owner.take(request)
-                status, content_type, reply = answer(request, number)
-                owner.given.append(reply)
-                self.send_response(status)
-                self.send_header("Content-Type", content_type)
-                self.send_header("Content-Length", str(len(reply)))
-                self.end_headers()
-                self.wfile.write(reply)
+                status, content_type, reply = answer(
+                    request, number, owner.thinks_in_pictures
+                )
+                # nobody may be there any more
+                with contextlib.suppress(ConnectionError):
+                    self.send_response(status)
+                    self.send_header("Content-Type", content_type)
+                    self.send_header("Content-Length", str(len(reply)))
+                    self.end_headers()
+                    self.wfile.write(reply)
 
             def log_message(self, format: str, *args: Any) -> None: ...
 
         return Handler
 
 
-def answer(request: Captured, number: int) -> tuple[int, str, bytes]:
+def answer(
+    request: Captured, number: int, thinks_in_pictures: bool
+) -> tuple[int, str, bytes]:
     """The status, the type and the body of a reply."""
     kinds = wanted(request.json)
     generated = _GENERATE.fullmatch(request.path)
     if generated:
-        parts = _parts(kinds, number)
+        given = parts(kinds, number)
+        if thinks_in_pictures:
+            drawn = {"mimeType": "image/png", "data": _drawn(number)}
+            given.insert(0, {"inlineData": drawn, "thought": True})
         if generated[1]:
-            return 200, "text/event-stream", _events(_chunks(parts))
-        return 200, "application/json", _written(_reply(parts, "STOP"))
+            return 200, "text/event-stream", events(_chunks(given))
+        return 200, "application/json", written(_reply(given, "STOP"))
     if _INTERACTIONS.fullmatch(request.path):
-        steps = _steps(kinds, number)
+        made = steps(kinds, number)
         if request.json.get("stream"):
-            return 200, "text/event-stream", _events(_step_events(steps))
-        return 200, "application/json", _written(_interaction(steps))
+            return 200, "text/event-stream", events(_step_events(made))
+        return 200, "application/json", written(_interaction(made))
     error = {"code": 404, "message": request.path, "status": "NOT_FOUND"}
-    return 404, "application/json", _written({"error": error})
+    return 404, "application/json", written({"error": error})
 
 
 def wanted(body: Mapping[str, Any]) -> list[str]:
@@ -120,17 +128,18 @@ def wanted(body: Mapping[str, Any]) -> list[str]:
     return kinds or ["text"]
 
 
-def _written(row: object) -> bytes:
+def written(row: object) -> bytes:
     """JSON in a way in which no encoder of ours writes it."""
     text = json.dumps(row, separators=(" ,", " : "))
     return text.replace("=", "\\u003d").encode()
 
 
-def _events(rows: Sequence[object]) -> bytes:
-    return b"".join(b"data: " + _written(row) + b"\n\n" for row in rows)
+def events(rows: Sequence[object]) -> bytes:
+    return b"".join(b"data: " + written(row) + b"\n\n" for row in rows)
 
 
-def _parts(kinds: Sequence[str], turn: int) -> list[dict[str, Any]]:
+def parts(kinds: Sequence[str], turn: int) -> list[dict[str, Any]]:
+    """The parts of a turn, first a thought."""
     shapes: dict[str, dict[str, Any]] = {
         "text": {"text": f"answer {turn}: "},
         "image": {"inlineData": {"mimeType": "image/png", "data": _drawn(turn)}},
@@ -141,19 +150,19 @@ def _parts(kinds: Sequence[str], turn: int) -> list[dict[str, Any]]:
             }
         },
     }
-    parts = [shapes[kind] for kind in kinds]
-    for place, part in enumerate(parts):
+    shown = [shapes[kind] for kind in kinds]
+    for place, part in enumerate(shown):
         part["thoughtSignature"] = signature(turn, place)
-    return [{"text": "Let me see.", "thought": True}, *parts]
+    return [{"text": "Let me see.", "thought": True}, *shown]
 
 
 def _drawn(turn: int) -> str:
     return letters(picture(colour=(turn * 40 % 256, 90, 160), size=(64, 64)))
 
 
-def _reply(parts: Sequence[Mapping[str, Any]], reason: str | None) -> dict[str, Any]:
+def _reply(given: Sequence[Mapping[str, Any]], reason: str | None) -> dict[str, Any]:
     candidate = {
-        "content": {"role": "model", "parts": parts},
+        "content": {"role": "model", "parts": given},
         "finishReason": reason,
         "index": 0,
     }
@@ -166,12 +175,13 @@ def _reply(parts: Sequence[Mapping[str, Any]], reason: str | None) -> dict[str, 
     }
 
 
-def _chunks(parts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    chunks = [_reply([part], None) for part in parts]
+def _chunks(given: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    chunks = [_reply([part], None) for part in given]
     return [*chunks, _reply([], "STOP")]
 
 
-def _steps(kinds: Sequence[str], turn: int) -> list[dict[str, Any]]:
+def steps(kinds: Sequence[str], turn: int) -> list[dict[str, Any]]:
+    """The steps of a turn, first a thought."""
     shapes: dict[str, dict[str, Any]] = {
         "text": {"type": "text", "text": f"answer {turn}: "},
         "image": {"type": "image", "mime_type": "image/png", "data": _drawn(turn)},
@@ -191,7 +201,7 @@ def _steps(kinds: Sequence[str], turn: int) -> list[dict[str, Any]]:
     return [thought, {"type": "model_output", "content": content}]
 
 
-def _interaction(steps: Sequence[object]) -> dict[str, Any]:
+def _interaction(made: Sequence[object]) -> dict[str, Any]:
     return {
         "id": "int_1",
         "object": "interaction",
@@ -199,7 +209,7 @@ def _interaction(steps: Sequence[object]) -> dict[str, Any]:
         "model": "stand-in",
         "created": "2026-11-29T00:00:00Z",
         "updated": "2026-11-29T00:00:01Z",
-        "steps": steps,
+        "steps": made,
         "usage": {
             "total_input_tokens": 10,
             "total_output_tokens": 20,
@@ -209,12 +219,12 @@ def _interaction(steps: Sequence[object]) -> dict[str, Any]:
     }
 
 
-def _step_events(steps: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _step_events(made: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     begun = {"id": "int_1", "status": "in_progress", "model": "stand-in"}
     rows: list[dict[str, Any]] = [
         {"event_type": "interaction.created", "interaction": begun}
     ]
-    for index, step in enumerate(steps):
+    for index, step in enumerate(made):
         place = {"index": index}
         kind = {"type": step["type"]}
         rows.append({"event_type": "step.start", **place, "step": kind})

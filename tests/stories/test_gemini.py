@@ -1,0 +1,111 @@
+"""Runs of a model of Google: turns that are given back, also after a kill."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.support import gemini_server
+from tests.support.cli import QUIET, mmeval, mmeval_process, started, wait_for
+from tests.support.gemini_server import GeminiServer
+
+KINDS = ("text", "image")
+EPISODE = {
+    "task": "tale",
+    "loader": "interleaved",
+    "dataset_path": "data",
+    "protocol": "episode",
+    "output_modalities": KINDS,
+    "metric_list": [{"metric": "strict_structure"}],
+    "metadata": {"version": 1.0},
+}
+WISHES = ("Begin a tale, with a picture.", "Go on.", "End it.")
+
+
+def command(folder: Path, server: GeminiServer, *more: str) -> list[str]:
+    """The command that plays one episode of three turns."""
+    data = folder / "tasks" / "data"
+    data.mkdir(parents=True, exist_ok=True)
+    (folder / "tasks" / "tale.yaml").write_text(json.dumps(EPISODE))
+    asked = [{"role": "user", "content": wish} for wish in WISHES]
+    row = {"id": "a", "input": asked, "reference": "Once <<image1>> upon"}
+    (data / "test.jsonl").write_text(json.dumps(row) + "\n")
+    given = ("model=m", f"base_url={server.url}", "outputs=text+image", *more)
+    return [
+        *("--tasks", str(folder / "tasks" / "tale.yaml")),
+        *("--model", "gemini", "--model_args", ",".join(given)),
+        *("--output_path", str(folder / "runs"), *QUIET),
+    ]
+
+
+def killed_in_the_second_turn(folder: Path, *more: str) -> GeminiServer:
+    """The server of a run that was killed in its second turn, and resumed."""
+    with GeminiServer(hold=2) as server:
+        words = command(folder, server, *more)
+        with started(*words) as running:
+            wait_for(lambda: len(server.seen) == 2, "the second turn")
+            os.kill(running.process.pid, signal.SIGKILL)
+            running.process.wait()
+        server.let_go()
+        resumed = mmeval_process(*words)
+    assert resumed.code == 0, resumed.err
+    assert len(server.seen) == 4, "the first turn is not asked again"
+    return server
+
+
+@pytest.mark.parametrize("more", [(), ("stream=true",)], ids=["whole", "stream"])
+def test_the_third_turn_gives_back_every_part_byte_for_byte_after_a_kill(
+    more: tuple[str, ...], tmp_path: Path
+) -> None:
+    server = killed_in_the_second_turn(tmp_path, *more)
+    third = server.seen[-1].body
+    for turn in (1, 3):
+        _, *parts = gemini_server.parts(KINDS, turn)
+        written = b", ".join(map(gemini_server.written, parts))
+        assert b'{"role": "model", "parts": [' + written + b"]}" in third
+    assert gemini_server.signature(2, 0) not in third.decode()
+
+
+def test_the_third_turn_gives_back_every_step_byte_for_byte_after_a_kill(
+    tmp_path: Path,
+) -> None:
+    server = killed_in_the_second_turn(tmp_path, "api=interactions")
+    third = server.seen[-1].body
+    for turn in (1, 3):
+        steps = gemini_server.steps(KINDS, turn)
+        assert b", ".join(map(gemini_server.written, steps)) in third
+
+
+def test_the_steps_of_a_stream_are_given_back_after_a_kill(tmp_path: Path) -> None:
+    server = killed_in_the_second_turn(tmp_path, "api=interactions", "stream=true")
+    given_back = json.loads(server.seen[-1].body)["input"]
+    for turn in (1, 3):
+        for step in gemini_server.steps(KINDS, turn):
+            assert step in given_back
+
+
+def test_no_key_is_in_any_file_or_output(tmp_path: Path) -> None:
+    key = "AIzaSyA-0123456789abcdefghijklmnopqrstu"
+    (tmp_path / "key").write_text(key)
+    with GeminiServer() as server:
+        words = command(tmp_path, server, f"api_key_file={tmp_path / 'key'}")
+        done = mmeval(*words)
+        assert server.seen[0].headers["x-goog-api-key"] == key
+    (tmp_path / "key").unlink()
+    assert done.code == 0
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert [path for path in files if key.encode() in path.read_bytes()] == []
+    assert key not in done.out + done.err
+
+
+def test_pictures_of_thoughts_are_counted_in_the_samples_file(tmp_path: Path) -> None:
+    with GeminiServer(thinks_in_pictures=True) as server:
+        words = command(tmp_path, server)
+        done = mmeval(*words, "--log_samples")
+    assert done.code == 0
+    [file] = (tmp_path / "runs").rglob("samples_*.jsonl")
+    row = json.loads(file.read_text())
+    [steps] = row["trace"]
+    assert [step["evidence"] for step in steps] == [{"thought_pictures": 1}] * 3
