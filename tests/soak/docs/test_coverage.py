@@ -14,6 +14,7 @@ from mmeval.cli.verbs import VERBS, module_of
 from mmeval.content.placeholders import SPELLINGS
 from mmeval.metric.contract import load_metric
 from mmeval.model_backends.diffusers import DiffusersBackend
+from mmeval.model_backends.gemini import GeminiBackend
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.records.response import ERROR_KINDS
@@ -171,7 +172,8 @@ def test_every_plugin_switch_argument_and_closed_set_is_in_its_page() -> None:
     needed: dict[str, set[str]] = {
         "metrics.md": ours("mmeval.metrics") | ours("mmeval.aggregators") | switches,
         "backends.md": ours("mmeval.model_backends")
-        | set(inspect.signature(OpenAIBackend).parameters),
+        | set(inspect.signature(OpenAIBackend).parameters)
+        | set(inspect.signature(GeminiBackend).parameters),
         "task-files.md": ours("mmeval.protocols") | ours("mmeval.loaders"),
         "local-models.md": ours("mmeval.hf_adapters")
         | ours("mmeval.tools")
