@@ -126,6 +126,27 @@ class Logged(Protocol):
 
 
 @runtime_checkable
+class Resumable(Protocol):
+    """A model backend whose server works on a call for so long that the call may
+    outlive the process: a job, such as a video.
+
+    ``keep_notes_in`` names a folder of the run for what it takes to go on with such
+    calls, before the first of them. The folder may not exist yet. It is the same one
+    whenever the run is resumed, also after a kill, and for this identity alone; a run
+    of another name, one that is started over, and each shard have another one.
+    Without a run folder it is not called.
+
+    A note is written before the job is waited for. It names its call by what a kill
+    does not change: the digest and the seed of the request (its ``key`` changes once a
+    failure is journalled, while the job may go on). A note may stay when the call is
+    answered: the journal has the answer, and the call is not made again. It is removed
+    when the job has failed, as asking again means another job.
+    """
+
+    def keep_notes_in(self, folder: Path) -> None: ...
+
+
+@runtime_checkable
 class LocalWork(Protocol):
     """A model backend whose calls are work for this machine: they cost nothing.
     ``usual_connections`` of them are made at a time (0: as many as of any server),

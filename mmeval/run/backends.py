@@ -16,6 +16,7 @@ from mmeval.backend.contract import (
     BatchBackend,
     LocalWork,
     Logged,
+    Resumable,
     workers_of,
 )
 from mmeval.backend.create import check_members, create_backend
@@ -47,6 +48,8 @@ GEN = "gen."
 
 BATCHES = "batches"
 """In a run folder, what it takes to find the batches of a server again."""
+JOBS = "jobs"
+"""In a run folder, what it takes to go on with the jobs of a server."""
 
 
 class Backends:
@@ -124,6 +127,9 @@ class Backends:
                     backend.log_into(
                         journal.folder.parent / WORKERS / f"{file_name(role)}-1.log"
                     )
+                if journal is not None and isinstance(backend, Resumable):
+                    own_notes = journal.folder.parent / JOBS / mark_of(backend.identity)
+                    backend.keep_notes_in(own_notes)
                 made[id(backend)] = BackendRuntime(
                     backend,
                     limit=self._limits.get(id(backend), limit),

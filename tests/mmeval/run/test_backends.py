@@ -145,6 +145,37 @@ def test_work_of_this_machine_has_its_own_limit_unless_the_role_says_otherwise_a
     )
 
 
+class Noting(Toy):
+    """Knows where its notes go."""
+
+    notes: list[Path]
+
+    def __init__(self, **args: Any) -> None:
+        super().__init__(**args)
+        self.notes = []
+
+    def keep_notes_in(self, folder: Path) -> None:
+        self.notes.append(folder)
+
+
+def notes_of(folder: Path, **options: Any) -> Path:
+    """The folder that a run gives its backend for notes."""
+    backend = Noting()
+    run_toy(folder, task(), model=BackendSpec("noting", {}, backend), **options)
+    [notes] = backend.notes
+    return notes
+
+
+def test_a_resumed_run_gives_its_backend_the_same_folder_for_notes(
+    tmp_path: Path,
+) -> None:
+    first = notes_of(tmp_path)
+    assert notes_of(tmp_path) == first
+    [run] = (tmp_path / "runs").iterdir()
+    assert run in first.parents
+    assert notes_of(tmp_path, run_id="other") != first
+
+
 def test_a_role_may_have_a_limit_of_its_own_a_whole_number_above_zero() -> None:
     specs = {
         "model": BackendSpec("empty"),
