@@ -61,11 +61,12 @@ def delta(finish_reason: str | None = None, **fields: Any) -> dict[str, Any]:
 
 class WireServer:
     """Answers the expected requests; any other is refused with 400, which says why.
-    ``faults`` holds these reasons, ``count`` the requests."""
+    ``faults`` holds these reasons, ``count`` the requests, ``asked`` their methods and
+    paths."""
 
     def __init__(self, *exchanges: Exchange) -> None:
         self.faults: list[str] = []
-        self.count = 0
+        self.asked: list[str] = []
         self._exchanges = exchanges
         self._turns = [0] * len(exchanges)
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -85,8 +86,11 @@ class WireServer:
         self._thread.join()
         self._server.server_close()
 
+    @property
+    def count(self) -> int:
+        return len(self.asked)
+
     def answer(self, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
-        self.count += 1
         address = urlsplit(path)
         for number, exchange in enumerate(self._exchanges):
             if address.path == exchange.path:
@@ -111,6 +115,7 @@ class WireServer:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                owner.asked.append(f"{self.command} {urlsplit(self.path).path}")
                 answer = owner.answer(self.path, dict(self.headers), body)
                 self.send_response(answer.status)
                 self.send_header("Content-Type", answer.content_type)
