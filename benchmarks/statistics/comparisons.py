@@ -20,7 +20,6 @@ from benchmarks.measuring import Figure
 from benchmarks.statistics.paired_data import (
     Draw,
     Random,
-    Values,
     bounded,
     exponential,
     names_of,

@@ -22,11 +22,13 @@ from mmeval.model_backends.openai.settings import (
     ResponseFormat,
     Settings,
     State,
+    VideosDialect,
     capabilities_of,
     openai_replicas,
     openai_url,
 )
 from mmeval.model_backends.openai.speech import SoundsEndpoint, SpeechEndpoint
+from mmeval.model_backends.openai.videos import SyncVideosEndpoint, VideosEndpoint
 from mmeval.model_backends.wire.backend import Endpoint, WireBackend
 from mmeval.model_backends.wire.connection import (
     checked_choice,
@@ -44,6 +46,7 @@ from mmeval.model_backends.wire.formats import (
     checked_formats,
     notes,
 )
+from mmeval.model_backends.wire.jobs import JobEndpoint
 from mmeval.model_backends.wire.own_fields import (
     checked_extra_body,
     checked_fields,
@@ -78,12 +81,12 @@ class OpenAIBackend(WireBackend):
         vLLM.
     :param max_images: pictures that a request may hold; 0: any number.
     :param endpoint: ``chat``, ``responses`` (words and pictures of OpenAI's models in
-        one answer), ``images``, ``speech``, ``audio`` (sounds and music of
-        vLLM-Omni), or ``auto``: images or speech for requests that want one picture
-        or one sound and nothing else, chat for all others.
+        one answer), ``images``, ``videos``, ``speech``, ``audio`` (sounds and music
+        of vLLM-Omni), or ``auto``: images, videos or speech for requests that want one
+        picture, video or sound and nothing else, chat for all others.
     :param timeout: seconds for a whole call.
     :param send_seed: send a seed: with chats and ``audio`` unless this is false, with
-        pictures and speech only where it is true.
+        pictures, videos and speech only where it is true.
     :param max_tokens_field: ``max_completion_tokens`` for reasoning models of the
         official server.
     :param image_detail: ``auto``, ``low`` or ``high``: how closely a chat model
@@ -109,6 +112,9 @@ class OpenAIBackend(WireBackend):
         ``previous``, by the id under which the server keeps them.
     :param poll_seconds: seconds between two looks at an answer that is not ready.
     :param images_dialect: ``openrouter`` for the way to ask for pictures there.
+    :param videos_dialect: ``openrouter`` for the way to ask for videos there.
+    :param videos_sync: ask for a video by one call, the interface of vLLM-Omni; else
+        by a job that is polled.
     :param batch: ask chat requests by the server's Batch API: within a day, at half
         the price.
 
@@ -151,11 +157,18 @@ class OpenAIBackend(WireBackend):
         images_dialect: ImagesDialect = "openai",
         image_tool: Mapping[str, Any] | None = None,
         state: State = "items",
+        videos_dialect: VideosDialect = "openai",
+        videos_sync: bool = False,
         poll_seconds: float = 5,
         batch: bool = False,
     ) -> None:
         if not str(model).strip():
             raise UsageError("the backend openai needs the name of a model: model=NAME")
+        if videos_sync and videos_dialect == "openrouter":
+            raise UsageError(
+                "videos_sync=true is of vLLM-Omni: leave videos_dialect out",
+                name="videos_sync",
+            )
         if send_seed is not None and not isinstance(send_seed, bool):
             raise UsageError(f"send_seed={send_seed!r} is neither true nor false")
         if batch and stream:
@@ -167,7 +180,7 @@ class OpenAIBackend(WireBackend):
                 "batch=true fetches no links: leave fetch_links out",
                 name="fetch_links",
             )
-        if batch and endpoint in ("responses", "images", "speech", "audio"):
+        if batch and endpoint in ("responses", "images", "videos", "speech", "audio"):
             raise UsageError(
                 f"batch=true takes chat requests alone, not endpoint={endpoint}",
                 name="batch",
@@ -233,6 +246,10 @@ class OpenAIBackend(WireBackend):
             image_tool=checked_fields("image_tool", image_tool),
             state=kept,
             poll_seconds=checked_positive("poll_seconds", poll_seconds),
+            videos_dialect=checked_choice(
+                "videos_dialect", videos_dialect, VideosDialect
+            ),
+            videos_sync=bool(videos_sync),
         )
         if self._settings.host == _ANTHROPIC and send_seed is not False:
             log.warning(
@@ -240,10 +257,15 @@ class OpenAIBackend(WireBackend):
                 "leaves it out",
                 _ANTHROPIC,
             )
-        super().__init__(self._settings)
+        super().__init__(self._settings, self._settings.poll_seconds)
         self._chat = ChatEndpoint(self._settings)
         self._responses = ResponsesEndpoint(self._settings)
         self._images = ImagesEndpoint(self._settings)
+        self._videos: Endpoint | JobEndpoint = (
+            SyncVideosEndpoint(self._settings)
+            if videos_sync
+            else VideosEndpoint(self._settings)
+        )
         self._speech = SpeechEndpoint(self._settings)
         self._sounds = SoundsEndpoint(self._settings)
         self.batches: ChatBatches | None = None
@@ -263,7 +285,7 @@ class OpenAIBackend(WireBackend):
     def identity(self) -> Mapping[str, Any]:
         return self._settings.identity()
 
-    def _endpoint(self, request: Request) -> Endpoint:
+    def _endpoint(self, request: Request) -> Endpoint | JobEndpoint:
         choice = self._settings.endpoint
         if choice == "images" or (choice == "auto" and request.wants == ("image",)):
             return self._images
@@ -271,6 +293,8 @@ class OpenAIBackend(WireBackend):
             return self._speech
         if choice == "responses":
             return self._responses
+        if choice == "videos" or (choice == "auto" and request.wants == ("video",)):
+            return self._videos
         if choice == "audio":
             return self._sounds
         return self._chat

@@ -152,7 +152,7 @@ def _whole_reply(received: Received) -> dict[str, Any]:
     return reply
 
 
-def prompt_of(request: Request) -> tuple[str, list[Media]]:
+def prompt_of(request: Request, endpoint: str = "images") -> tuple[str, list[Media]]:
     """The single prompt of a request: all messages in order, and their pictures.
 
     Several pictures are named ``[image1]``, ``[image2]`` in their places.
@@ -165,7 +165,7 @@ def prompt_of(request: Request) -> tuple[str, list[Media]]:
         if part.media is not None and part.kind != "image":
             raise CallError(
                 "unsupported",
-                f"the images endpoint takes text and pictures, no {part.kind}",
+                f"the {endpoint} endpoint takes text and pictures, no {part.kind}",
             )
     numbers = iter(range(1, len(images) + 1))
     texts = [

@@ -23,9 +23,12 @@ from mmeval.model_backends.wire.formats import (
 
 OFFICIAL_URL = "https://api.openai.com/v1"
 
-EndpointChoice = Literal["chat", "responses", "images", "speech", "audio", "auto"]
+EndpointChoice = Literal[
+    "chat", "responses", "images", "videos", "speech", "audio", "auto"
+]
 State = Literal["items", "previous"]
 ImagesDialect = Literal["openai", "openrouter"]
+VideosDialect = Literal["openai", "openrouter"]
 MaxTokensField = Literal["max_tokens", "max_completion_tokens"]
 ImageDetail = Literal["auto", "low", "high"]
 ResponseFormat = Literal["json_object"]
@@ -35,6 +38,7 @@ _ENDPOINT_PATHS = (
     "/completions",
     "/responses",
     "/images/generations",
+    "/videos",
     "/audio/speech",
     "/audio/generate",
 )
@@ -50,6 +54,9 @@ OPTIONS = (
     "image.output_format",
     "audio.voice",
     "audio.format",
+    "video.size",
+    "video.seconds",
+    "video.fps",
 )
 """The modality options that some endpoint has a field for."""
 
@@ -57,6 +64,7 @@ _INPUTS_OF: dict[str, tuple[str, ...]] = {
     "chat": INPUT_KINDS,
     "responses": ("text", "code", "image", "audio", "document"),
     "images": ("text", "code", "image"),
+    "videos": ("text", "code", "image"),
     "speech": ("text", "code"),
     "audio": ("text", "code"),
     "auto": INPUT_KINDS,
@@ -65,9 +73,10 @@ _OUTPUTS_OF: dict[str, tuple[PartKind, ...]] = {
     "chat": ("text", "code", "image", "audio"),
     "responses": ("text", "code", "image"),
     "images": ("image",),
+    "videos": ("video",),
     "speech": ("audio",),
     "audio": ("audio",),
-    "auto": ("text", "code", "image", "audio"),
+    "auto": ("text", "code", "image", "audio", "video"),
 }
 
 
@@ -96,6 +105,8 @@ class Settings(Connection):
     """How earlier answers are given back to ``responses``."""
     poll_seconds: float = 5.0
     """Between two looks at an answer that is not ready."""
+    videos_dialect: VideosDialect = "openai"
+    videos_sync: bool = False
 
     @property
     def own_headers(self) -> Mapping[str, str]:
@@ -133,6 +144,10 @@ class Settings(Connection):
             else "",
             "image_tool": dict(self.image_tool),
             "state": self.state if self.state != "items" else "",
+            "videos_dialect": self.videos_dialect
+            if self.videos_dialect != "openai"
+            else "",
+            "videos_sync": self.videos_sync,
         }
         if self.formats.images != DEFAULT_PICTURES:
             given["image_formats"] = sorted(self.formats.images)

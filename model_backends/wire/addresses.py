@@ -22,6 +22,10 @@ ERRORS_IN_A_ROW = 3
 """So many errors of a server leave it out too: it fails faster than others answer, and
 would get most of the calls."""
 
+_PORTS = {"http": 80, "https": 443}
+_MOST_URLS = 32
+"""So many are kept for each address: those of endpoints, and of some jobs."""
+
 log = logging.getLogger(__name__)
 
 
@@ -39,13 +43,18 @@ class Address:
         self._urls: dict[str, URL] = {}
 
     def url(self, path: str) -> URL:
-        if path not in self._urls:
+        """The URL of a path below the address. One that is whole stays as it is."""
+        known = self._urls.get(path)
+        if known is None:
             from yarl import URL
 
             mark = "&" if "?" in path else "?"
             query = f"{mark}{self.query}" if self.query else ""
-            self._urls[path] = URL(f"{self.base_url}/{path}{query}")
-        return self._urls[path]
+            is_whole = "://" in path
+            known = URL(path if is_whole else f"{self.base_url}/{path}{query}")
+            if len(self._urls) < _MOST_URLS:
+                self._urls[path] = known
+        return known
 
 
 class Addresses:
@@ -110,6 +119,17 @@ class Addresses:
             )
         address.down_until = time.monotonic() + AGAIN_SECONDS
         return others > 0
+
+
+def is_same_server(url: str, base_url: str) -> bool:
+    """Whether a URL is of the same scheme, host and port as an address."""
+    try:
+        given, own = urlsplit(url), urlsplit(base_url)
+        ports = given.port or _PORTS.get(given.scheme), own.port or _PORTS[own.scheme]
+    except (ValueError, KeyError):
+        return False
+    is_same_host = given.hostname == own.hostname
+    return given.scheme == own.scheme and is_same_host and ports[0] == ports[1]
 
 
 def environment_proxy(base_url: str) -> str | None:

@@ -9,11 +9,14 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
 
-from mmeval.errors import MmevalError
+from mmeval.errors import MmevalError, StorageError
 from mmeval.model_backends.wire.connection import Connection
 from mmeval.model_backends.wire.failures import failed
+from mmeval.model_backends.wire.jobs import JobEndpoint, Jobs
 from mmeval.model_backends.wire.replies.links import Links
 from mmeval.model_backends.wire.replies.server_errors import http_error
 from mmeval.model_backends.wire.transport import Outgoing, Received, Transport
@@ -32,6 +35,7 @@ class Endpoint(Protocol):
     """An endpoint: encodes a request, decodes a reply. Both raise CallError."""
 
     def encode(self, request: Request) -> Outgoing: ...
+
     def decode(
         self, received: Received, request: Request, links: Links | None = None
     ) -> Response: ...
@@ -40,16 +44,25 @@ class Endpoint(Protocol):
 class WireBackend(ABC):
     """What every backend that asks a server does with a call."""
 
-    def __init__(self, connection: Connection) -> None:
+    jobs_outlast: ClassVar[bool] = True
+    """Whether the server goes on with its jobs when it cannot be reached."""
+
+    def __init__(self, connection: Connection, poll_seconds: float = 5.0) -> None:
         self._connection = connection
         self._transport = Transport(connection)
+        self._jobs = Jobs(
+            self._transport,
+            connection,
+            poll_seconds=poll_seconds,
+            outlasts=self.jobs_outlast,
+        )
         self._calls: dict[object, float] = {}
         """When each call under way began, the oldest first."""
         self._watch: asyncio.TimerHandle | None = None
         self._has_waited = False
 
     @abstractmethod
-    def _endpoint(self, request: Request) -> Endpoint:
+    def _endpoint(self, request: Request) -> Endpoint | JobEndpoint:
         """Where a request is sent."""
 
     @abstractmethod
@@ -74,11 +87,10 @@ class WireBackend(ABC):
         self._begin(call)
         try:
             endpoint = self._endpoint(request)
-            outgoing = (
-                await asyncio.to_thread(self._encode, request)
-                if _is_large(request)
-                else self._encode(request)
-            )
+            if isinstance(endpoint, JobEndpoint):
+                encode = partial(self._encoded, request)
+                return await self._jobs.answer(endpoint, request, encode)
+            outgoing = await self._encoded(request)
             received = await self._transport.post(outgoing, request.key)
             latency = received.latency
             try:
@@ -97,10 +109,18 @@ class WireBackend(ABC):
                 warnings = (*outgoing.notes, *response.warnings)
                 response = replace(response, warnings=warnings)
             return response
+        except StorageError:
+            # the note of a job cannot be kept: the disk fails, and no call
+            raise
         except MmevalError as error:
             return failed(error, self._connection.secrets, latency)
         finally:
             del self._calls[call]
+
+    async def _encoded(self, request: Request) -> Outgoing:
+        if _is_large(request):
+            return await asyncio.to_thread(self._encode, request)
+        return self._encode(request)
 
     async def _read(
         self, endpoint: Endpoint, received: Received, request: Request
@@ -142,7 +162,12 @@ class WireBackend(ABC):
             self._connection.timeout,
         )
 
+    def keep_notes_in(self, folder: Path) -> None:
+        """Where the jobs of calls are noted (``mmeval.backend.contract.Resumable``)."""
+        self._jobs.notes.keep_in(folder)
+
     async def close(self) -> None:
+        self._jobs.close()
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None

@@ -17,6 +17,7 @@ from mmeval.model_backends.wire.addresses import (
     Address,
     Addresses,
     environment_proxy,
+    is_same_server,
 )
 from mmeval.model_backends.wire.connection import Connection
 from mmeval.model_backends.wire.failures import (
@@ -147,6 +148,32 @@ class Transport:
         any status. Raises CallError without a whole reply."""
         return await self._exchange("GET", self._addresses.at(base_url), path)
 
+    async def get_url(self, place: str, base_url: str) -> Received:
+        """What is at a URL, or at a path below ``base_url``, with any status, also
+        after redirects. The key and the user's headers go to the server at ``base_url``
+        alone. Raises CallError without a whole reply."""
+        address = self._addresses.at(base_url)
+        for _ in range(MAX_REDIRECTS + 1):
+            url = str(address.url(place))
+            if not url.startswith(("http://", "https://")):
+                raise bad_reply(f"the server gives no http address ({url[:80]!r})")
+            if is_same_server(url, address.base_url):
+                received = await self._exchange("GET", address, place)
+            else:
+                async with self._bare_session() as session:
+                    received = await self._exchange(
+                        "GET", Address(url), url, session=session
+                    )
+            if not 300 <= received.status < 400:
+                return received
+            self.release(received)
+            place = urljoin(url, received.headers.get("Location", ""))
+        raise bad_reply(f"more than {MAX_REDIRECTS} redirects")
+
+    def knows(self, base_url: str) -> bool:
+        """Whether it is one of the model's addresses."""
+        return self._addresses.at(base_url).base_url == base_url
+
     async def _post_to(
         self, address: Address, outgoing: Outgoing, key: str
     ) -> Received:
@@ -167,8 +194,10 @@ class Transport:
         path: str,
         body: Any = None,
         headers: Mapping[str, str] | None = None,
+        *,
+        session: aiohttp.ClientSession | None = None,
     ) -> Received:
-        session = self._session or self._open()
+        session = session or self._session or self._open()
         started = time.perf_counter()
         try:
             response = await session.request(
@@ -323,18 +352,23 @@ class Transport:
     async def fetch(self, links: Links) -> None:
         """Fetch the links of a reply that the user allows: without the key, without
         headers of the user's own, and from the named hosts alone."""
+        async with self._bare_session() as session:
+            for url in links.wanted:
+                if url not in links.fetched:
+                    links.fetched[url] = await self._fetched(session, url, links)
+
+    def _bare_session(self) -> aiohttp.ClientSession:
+        """A session without the key, cookies or headers of the user's own."""
         http = self._aiohttp
-        async with http.ClientSession(
+        session: aiohttp.ClientSession = http.ClientSession(
             cookie_jar=http.DummyCookieJar(),
             headers={
                 "User-Agent": f"mmeval/{__version__}",
                 "Accept-Encoding": "identity",
             },
             timeout=http.ClientTimeout(total=self._connection.timeout),
-        ) as session:
-            for url in links.wanted:
-                if url not in links.fetched:
-                    links.fetched[url] = await self._fetched(session, url, links)
+        )
+        return session
 
     async def _fetched(
         self, session: aiohttp.ClientSession, url: str, links: Links

@@ -327,6 +327,8 @@ def test_they_take_the_arguments_of_openai_but_those_of_a_server_elsewhere() -> 
         "api_key_header",
         "query",
         "images_dialect",
+        "image_tool",
+        "state",
         "batch",
     }
 

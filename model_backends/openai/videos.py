@@ -1,0 +1,176 @@
+"""``videos``: a video from words (and a picture), which the server makes in minutes.
+
+OpenAI, SGLang and vLLM-Omni take a form and make a job; OpenRouter takes JSON.
+``videos/sync`` of vLLM-Omni answers with the video itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from mmeval.content import Interleaved, Media, Part, suffix_for
+from mmeval.model_backends.openai import parameters
+from mmeval.model_backends.openai.images import FormFile, multipart, prompt_of
+from mmeval.model_backends.openai.settings import Settings
+from mmeval.model_backends.wire.failures import CallError, bad_reply
+from mmeval.model_backends.wire.jobs import JobEndpoint
+from mmeval.model_backends.wire.media import data_uri, sendable
+from mmeval.model_backends.wire.own_fields import form_fields, merged
+from mmeval.model_backends.wire.replies.answer import AnswerReader
+from mmeval.model_backends.wire.replies.links import Links
+from mmeval.model_backends.wire.replies.reply import json_object, served, usage
+from mmeval.model_backends.wire.transport import Outgoing, Received
+from mmeval.records import Request, Response
+
+VIDEOS = "videos"
+SYNC = "videos/sync"
+
+_JOB_FIELDS = frozenset(
+    (
+        "error",
+        "file_path",
+        "id",
+        "model",
+        "polling_url",
+        "prompt",
+        "status",
+        "unsigned_urls",
+        "url",
+        "urls",
+        "usage",
+    )
+)
+
+
+class VideosEndpoint(JobEndpoint):
+    """Requests and jobs of ``videos``. A seed is sent on request alone: the official
+    server refuses the field."""
+
+    path = VIDEOS
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def encode(self, request: Request) -> Outgoing:
+        """The request as sent. Raises CallError for input other than text and
+        pictures, and for more pictures than the server takes."""
+        if self._settings.videos_dialect == "openrouter":
+            return _in_json(VIDEOS, request, self._settings)
+        return _in_form(VIDEOS, request, self._settings)
+
+    def result_place(self, job: Mapping[str, Any], place: str) -> str:
+        for name in ("unsigned_urls", "urls"):
+            urls = job.get(name)
+            if isinstance(urls, list) and urls and isinstance(urls[0], str):
+                return urls[0]
+        return f"{place}/content"
+
+    def result(
+        self, received: Received, job: Mapping[str, Any], request: Request
+    ) -> Response:
+        """The video of a job. Raises CallError ``bad_reply`` without one."""
+        response = _video(received, request, self._settings)
+        reader = AnswerReader()
+        reader.unknown_fields(job, _JOB_FIELDS)
+        data = dict(job)
+        return replace(
+            response,
+            usage=usage(data),
+            served=served(data),
+            warnings=(*reader.warnings, *response.warnings),
+        )
+
+
+class SyncVideosEndpoint:
+    """Requests and replies of ``videos/sync``, the interface of vLLM-Omni."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def encode(self, request: Request) -> Outgoing:
+        """The request as sent. Raises CallError as ``VideosEndpoint.encode`` does."""
+        return _in_form(SYNC, request, self._settings)
+
+    def decode(
+        self, received: Received, request: Request, links: Links | None = None
+    ) -> Response:
+        """The video of a reply. Raises CallError ``bad_reply`` without one."""
+        del links  # the reply is the video itself
+        return _video(received, request, self._settings)
+
+
+def _in_form(path: str, request: Request, settings: Settings) -> Outgoing:
+    """A request as a form: vLLM-Omni takes nothing else."""
+    prompt, images = prompt_of(request, VIDEOS)
+    if len(images) > 1:
+        raise CallError(
+            "unsupported", f"a video begins with one picture, not {len(images)}"
+        )
+    fields: dict[str, Any] = {"model": settings.model, "prompt": prompt}
+    for name in ("seconds", "size", "fps"):
+        if f"video.{name}" in request.params.options:
+            fields[name] = str(request.params.options[f"video.{name}"])
+    if settings.seed_all:
+        fields["seed"] = request.seed
+    fields = merged(fields, settings.extra_body)
+    files = []
+    for image in images:
+        sent = sendable(Part("image", media=image), settings.formats)
+        name = f"image1{suffix_for(sent.mime)}"
+        files.append(FormFile("input_reference", name, sent.mime, sent.read()))
+    return multipart(path, form_fields(fields), files, request.key)
+
+
+def _in_json(path: str, request: Request, settings: Settings) -> Outgoing:
+    """A request as OpenRouter takes it: the first picture is the first frame."""
+    prompt, images = prompt_of(request, VIDEOS)
+    options = request.params.options
+    fields: dict[str, Any] = {"model": settings.model, "prompt": prompt}
+    if "video.seconds" in options:
+        fields["duration"] = _number(options["video.seconds"])
+    if "video.size" in options:
+        fields["size"] = str(options["video.size"])
+    if settings.seed_all:
+        fields["seed"] = request.seed
+    references = []
+    for image in images:
+        uri = json.loads(data_uri(Part("image", media=image), settings.formats))
+        references.append({"type": "image_url", "image_url": {"url": uri}})
+    if references:
+        fields["frame_images"] = [{**references[0], "frame_type": "first_frame"}]
+    if references[1:]:
+        fields["input_references"] = references[1:]
+    return Outgoing(path, json.dumps(merged(fields, settings.extra_body)).encode())
+
+
+def _number(value: object) -> object:
+    """Seconds as a number: an option of the command line may be a text."""
+    text = str(value)
+    return int(text) if text.isdecimal() else value
+
+
+def _video(received: Received, request: Request, settings: Settings) -> Response:
+    """The answer in the bytes of a video. Raises CallError for anything else."""
+    body = received.body
+    if body.startswith(b"{"):
+        json_object(body)  # raises the reported error
+    video = Media.from_bytes(body)
+    if video.kind != "video":
+        raise bad_reply(
+            f"the server's answer is no video but {len(body)} bytes of {video.mime}"
+        )
+    has_fps = settings.videos_dialect != "openrouter"
+    unsent = parameters.unsent(
+        request.params,
+        VIDEOS,
+        sampled=False,
+        options=() if has_fps else ("video.fps",),
+    )
+    return Response(
+        output=Interleaved((Part("video", media=video),)),
+        latency=received.latency,
+        warnings=unsent,
+    )

@@ -1,0 +1,451 @@
+"""Jobs: work that a server takes up once, and is polled for until it has ended.
+
+A job may cost dollars and take longer than the process that asked for it. So its id is
+noted before it is polled, also in the run folder: whatever happens to the connection or
+the process, the next try goes on with the same job.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import quote, urljoin
+
+from mmeval.errors import StorageError
+from mmeval.model_backends.wire.addresses import is_same_server
+from mmeval.model_backends.wire.connection import Connection
+from mmeval.model_backends.wire.failures import CallError, bad_reply
+from mmeval.model_backends.wire.replies.reply import json_object
+from mmeval.model_backends.wire.replies.server_errors import (
+    error_in_body,
+    http_error,
+)
+from mmeval.model_backends.wire.transport import Outgoing, Received, Transport
+from mmeval.records import Request, Response
+from mmeval.system import from_line, to_line, write_atomic
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+POLL_TIMEOUT = 60.0
+"""Seconds for one poll, of which the reply is short; after that it is polled again."""
+MOST_MISSED = 3
+"""So many polls in a row may not find a job or its result; then there is none."""
+_MOST_ID_CHARS = 1000
+_PASSING = frozenset(("rate_limit", "unreachable", "timeout", "connection", "server"))
+"""Errors of a poll that say nothing of its job."""
+_PASSING_OF_POLLS = _PASSING | {"bad_reply"}
+"""And the page of a gateway in place of the reply."""
+_HAS_ENDED = frozenset(("completed", "succeeded", "success", "done"))
+_HAS_FAILED = frozenset(
+    ("failed", "failure", "error", "cancelled", "canceled", "expired", "rejected")
+)
+_NOT_YET = re.compile(
+    r"in[- ]?progress|not (?:yet )?(?:ready|completed?|available|finished)"
+    r"|still |processing|queued",
+    re.IGNORECASE,
+)
+"""What a server writes where the result is not there yet."""
+_WAITING_STATUSES = frozenset((202, 204, 409, 425))
+
+
+class JobEndedError(CallError):
+    """A job that has ended without a result: asking again means another job."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return JobEndedError, (self.kind, self.text, self.retry_after)
+
+
+class JobLostError(JobEndedError):
+    """A job that its server does not know any more."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return JobLostError, (self.kind, self.text, self.retry_after)
+
+
+class _NotFoundError(CallError):
+    """A poll that finds nothing: some servers know a job a moment late."""
+
+
+class JobNote(NamedTuple):
+    """What it takes to go on with a job. ``base_url`` is the server that has it,
+    ``polling_url`` where it wants to be polled (empty: at the usual place), ``key`` the
+    call that was answered by it, empty until then."""
+
+    id: str
+    base_url: str
+    polling_url: str = ""
+    key: str = ""
+
+
+class JobEndpoint(ABC):
+    """An endpoint whose replies are jobs."""
+
+    @property
+    @abstractmethod
+    def path(self) -> str:
+        """Where the jobs are polled."""
+
+    @abstractmethod
+    def encode(self, request: Request) -> Outgoing:
+        """The request as sent. Raises CallError for what cannot be."""
+
+    @abstractmethod
+    def result_place(self, job: Mapping[str, Any], place: str) -> str:
+        """Where the result of a job is that has ended: a URL, or a path. ``place`` is
+        the path of the job."""
+
+    @abstractmethod
+    def result(
+        self, received: Received, job: Mapping[str, Any], request: Request
+    ) -> Response:
+        """The answer. Raises CallError where there is none."""
+
+
+class JobNotes:
+    """The jobs of calls, by their names; in a folder, where there is one."""
+
+    def __init__(self) -> None:
+        self.folder: Path | None = None
+        self._known: dict[str, JobNote] = {}
+
+    def keep_in(self, folder: Path) -> None:
+        """Keep the jobs of a run in a folder of it, and forget those of another run."""
+        self.folder = folder
+        self._known.clear()
+
+    def get(self, name: str) -> JobNote | None:
+        """Raises StorageError for a damaged note."""
+        if name in self._known or self.folder is None:
+            return self._known.get(name)
+        file = self._file(name)
+        try:
+            row = from_line(file.read_bytes())
+            return JobNote(**{field: str(value) for field, value in row.items()})
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise StorageError(
+                f"{file} is damaged; remove it, and its job is paid for again"
+            ) from error
+
+    def put(self, name: str, note: JobNote) -> None:
+        """Raises StorageError."""
+        self._known[name] = note
+        if self.folder is not None:
+            write_atomic(self._file(name), to_line(note._asdict()))
+
+    def remove(self, name: str, note: JobNote) -> None:
+        """Forget a job, unless another one has its place already."""
+        held = self.get(name)
+        if held is None or held.id != note.id:
+            return
+        self._known.pop(name, None)
+        if self.folder is not None:
+            self._file(name).unlink(missing_ok=True)
+
+    def _file(self, name: str) -> Path:
+        assert self.folder is not None
+        return self.folder / f"{name}.json"
+
+
+class Jobs:
+    """Answers calls by jobs. Each call waits as long as any other (``timeout``), and a
+    later one goes on.
+
+    ``outlasts`` is false for a server whose jobs end with it: then a connection that
+    fails ends them.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        connection: Connection,
+        *,
+        poll_seconds: float,
+        outlasts: bool = True,
+    ) -> None:
+        self.notes = JobNotes()
+        self.transport, self.connection = transport, connection
+        self.poll_seconds, self.outlasts = poll_seconds, outlasts
+        self.closings = 0
+        self.making: weakref.WeakValueDictionary[str, asyncio.Lock] = (
+            weakref.WeakValueDictionary()
+        )
+
+    def close(self) -> None:
+        """Let the calls under way poll no more."""
+        self.closings += 1
+
+    async def answer(
+        self,
+        endpoint: JobEndpoint,
+        request: Request,
+        encode: Callable[[], Awaitable[Outgoing]],
+    ) -> Response:
+        """The result of a request's job, which is asked for unless there is one. Raises
+        CallError, and StorageError where its note cannot be kept."""
+        seconds = self.connection.timeout
+        began = time.perf_counter()
+        call = _JobCall(self, endpoint, request, encode)
+        limit = asyncio.timeout(seconds)
+        try:
+            async with limit:
+                response = await call.answer()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            trouble = f" ({call.trouble})" if call.trouble else ""
+            raise CallError(
+                "timeout",
+                f"the job has not ended within {seconds:g} s{trouble}; the next try "
+                "goes on with it",
+            ) from None
+        return replace(response, latency=time.perf_counter() - began)
+
+
+class _JobCall:
+    """One call: its job is found or made, polled, and read."""
+
+    def __init__(
+        self,
+        jobs: Jobs,
+        endpoint: JobEndpoint,
+        request: Request,
+        encode: Callable[[], Awaitable[Outgoing]],
+    ) -> None:
+        self._jobs, self._endpoint = jobs, endpoint
+        self._request, self._encode = request, encode
+        # the seed tells draws apart; the key changes with each journalled failure
+        self._name = f"{request.digest}-{request.seed}"
+        self._remarks: tuple[str, ...] = ()
+        self.trouble = ""
+        """Why the last poll has failed."""
+
+    async def answer(self) -> Response:
+        lock = self._jobs.making.setdefault(self._name, asyncio.Lock())
+        async with lock:
+            note = self._noted()
+            job = None
+            is_old = note is not None
+            if note is None:
+                note, job = await self._post()
+        try:
+            return await self._result(note, job)
+        except JobLostError as error:
+            if not is_old:
+                raise
+            log.warning("%s; it is asked for anew", error.text)
+        note, job = await self._post()
+        return await self._result(note, job)
+
+    def _noted(self) -> JobNote | None:
+        """The job that this call has already."""
+        note = self._jobs.notes.get(self._name)
+        key = self._request.key
+        if note is None or (note.key and note.key != key):
+            # without a job, or an equal call was answered by it
+            return None
+        if not self._jobs.transport.knows(note.base_url):
+            log.warning(
+                "a job is at %s, which is not asked any more; it is asked for anew",
+                note.base_url,
+            )
+            return None
+        return note
+
+    async def _post(self) -> tuple[JobNote, Mapping[str, Any]]:
+        transport = self._jobs.transport
+        outgoing = await self._encode()
+        self._remarks = outgoing.notes
+        received = await transport.post(outgoing, self._request.key)
+        try:
+            if not 200 <= received.status < 300:
+                raise self._http_error(received)
+            job = _job_in(received.body)
+        finally:
+            transport.release(received)
+        identity = job.get("id")
+        if not isinstance(identity, str | int) or not identity:
+            raise bad_reply("the server's answer is not a job: it has no id")
+        if len(str(identity)) > _MOST_ID_CHARS:
+            raise bad_reply("the id of the server's job is too long")
+        polling_url = job.get("polling_url")
+        if isinstance(polling_url, str) and polling_url:
+            polling_url = urljoin(f"{received.base_url}/", polling_url)
+        else:
+            polling_url = ""
+        note = JobNote(str(identity), received.base_url, polling_url)
+        self._jobs.notes.put(self._name, note)
+        return note, job
+
+    async def _result(self, note: JobNote, job: Mapping[str, Any] | None) -> Response:
+        """The answer by a job. ``job`` is what the server has stated of it last."""
+        try:
+            ended = None if job is None else _ended(job)
+            if ended is None:
+                ended = await self._polled(note)
+            received = await self._fetched(note, ended)
+        except JobEndedError:
+            self._jobs.notes.remove(self._name, note)
+            raise
+        try:
+            response = self._endpoint.result(received, ended, self._request)
+        except CallError:
+            self._jobs.notes.remove(self._name, note)
+            raise
+        finally:
+            self._jobs.transport.release(received)
+        if self._request.key:
+            # it stays until the journal has the answer, and for no other call
+            self._jobs.notes.put(self._name, note._replace(key=self._request.key))
+        else:
+            self._jobs.notes.remove(self._name, note)
+        warnings = (*self._remarks, *response.warnings)
+        return replace(response, warnings=warnings)
+
+    async def _polled(self, note: JobNote) -> Mapping[str, Any]:
+        place = self._place(note)
+        if is_same_server(note.polling_url, note.base_url):
+            place = note.polling_url
+
+        async def poll() -> Received:
+            try:
+                async with asyncio.timeout(POLL_TIMEOUT):
+                    return await self._jobs.transport.get_url(place, note.base_url)
+            except TimeoutError:
+                raise CallError(
+                    "timeout", f"no answer to a poll within {POLL_TIMEOUT:g} s"
+                ) from None
+
+        def read(received: Received) -> Mapping[str, Any] | None:
+            if 200 <= received.status < 300:
+                return _ended(_job_in(received.body))
+            error = self._http_error(received)
+            raise _not_found(error) if received.status in (404, 410) else error
+
+        return await self._until(poll, read, _PASSING_OF_POLLS)
+
+    async def _fetched(self, note: JobNote, job: Mapping[str, Any]) -> Received:
+        """The result of a job that has ended, as it is received."""
+        place = self._endpoint.result_place(job, self._place(note))
+        if place.startswith("/"):
+            place = urljoin(note.base_url, place)
+        is_elsewhere = "://" in place and not is_same_server(place, note.base_url)
+
+        def read(received: Received) -> Received | None:
+            status = received.status
+            if status in _WAITING_STATUSES:
+                return None
+            if 200 <= status < 300:
+                return received
+            error = self._http_error(received)
+            if status in (404, 410):
+                if _NOT_YET.search(error.text):
+                    return None
+                raise _not_found(error)
+            # of a host that was not given the key, its refusal is no fault of the key
+            if status == 422 or (is_elsewhere and error.kind == "auth"):
+                raise _job_error(error)
+            raise error
+
+        return await self._until(
+            lambda: self._jobs.transport.get_url(place, note.base_url), read
+        )
+
+    async def _until(
+        self,
+        fetch: Callable[[], Awaitable[Received]],
+        read: Callable[[Received], T | None],
+        passing: frozenset[str] = _PASSING,
+    ) -> T:
+        """What ``read`` makes of a reply, which is fetched until there is one."""
+        jobs = self._jobs
+        closings, misses = jobs.closings, 0
+        while True:
+            pause = jobs.poll_seconds
+            try:
+                received = await fetch()
+                value = None
+                try:
+                    value = read(received)
+                finally:
+                    if value is not received:
+                        jobs.transport.release(received)
+                if value is not None:
+                    return value
+                misses, self.trouble = 0, ""
+            except _NotFoundError as error:
+                misses += 1
+                if misses >= MOST_MISSED:
+                    raise JobLostError(
+                        "server", f"the server does not know the job ({error.text})"
+                    ) from None
+            except CallError as error:
+                is_lost = error.kind in ("connection", "unreachable")
+                if is_lost and not jobs.outlasts:
+                    raise JobEndedError("connection", error.text) from None
+                if isinstance(error, JobEndedError) or error.kind not in passing:
+                    raise
+                self.trouble = error.text
+                pause = max(pause, error.retry_after or 0.0)
+            await asyncio.sleep(pause)
+            if closings != jobs.closings:
+                raise CallError("connection", "the backend was closed meanwhile")
+
+    def _place(self, note: JobNote) -> str:
+        return f"{self._endpoint.path}/{quote(note.id, safe='')}"
+
+    def _http_error(self, received: Received) -> CallError:
+        connection = self._jobs.connection
+        return http_error(
+            received.status,
+            received.headers,
+            received.body,
+            keyed=bool(connection.api_key),
+            key_name=connection.key_name,
+        )
+
+
+def _job_in(body: bytes) -> Mapping[str, Any]:
+    """The job that a reply states. Raises CallError for an error in its place."""
+    try:
+        job = from_line(body)
+    except (ValueError, RecursionError):
+        job = None
+    # the error of a job that has failed is not one of the call
+    if isinstance(job, dict) and isinstance(job.get("status"), str):
+        return job
+    return json_object(body)
+
+
+def _ended(job: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """A job that has a result; None while it is under way. Raises JobEndedError for one
+    that has failed."""
+    status = str(job.get("status")).lower()
+    if status in _HAS_ENDED:
+        return job
+    if status not in _HAS_FAILED:
+        return None
+    stated = job.get("error") or f"its status is {status}"
+    raise _job_error(error_in_body(stated))
+
+
+def _job_error(error: CallError) -> JobEndedError:
+    """The error of a job that has failed: refused, or a failure of the server."""
+    is_refused = error.kind == "refused"
+    text = error.text if is_refused else f"the job has failed: {error.text}"
+    return JobEndedError("refused" if is_refused else "server", text)
+
+
+def _not_found(error: CallError) -> _NotFoundError:
+    return _NotFoundError(error.kind, error.text)
