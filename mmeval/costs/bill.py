@@ -20,6 +20,8 @@ def spent_words(bills: Sequence[Bill]) -> str:
         words += [f"{total.input_tokens:,} tokens in", f"{total.output_tokens:,} out"]
     if total.images:
         words.append(f"{counted(total.images, 'image')} made")
+    if total.videos:
+        words.append(f"{counted(total.videos, 'video')} made")
     known = known_dollars(bills)
     unknown = sorted({bill.payee.model for bill in bills if bill.usd is None})
     if known is not None:
@@ -41,7 +43,7 @@ def known_dollars(bills: Iterable[Bill]) -> float | None:
 def spent_json(bills: Sequence[Bill]) -> dict[str, Any]:
     """The bill of all sessions of the folder; ``usd`` is null if a price is unknown,
     ``prices`` where one is from. ``{"usd", "calls", "input_tokens", "output_tokens",
-    "images", "by_role": [...]}``"""
+    "images", "by_role": [...]}``, and ``"videos"`` where some were made."""
     known = [bill.usd for bill in bills if bill.usd is not None]
     total = sum((bill.spent for bill in bills), Spent())
     return {
@@ -66,6 +68,7 @@ def _counts(spent: Spent) -> dict[str, int]:
         "input_tokens": spent.input_tokens,
         "output_tokens": spent.output_tokens,
         "images": spent.images,
+        **({"videos": spent.videos} if spent.videos else {}),
     }
 
 

@@ -248,7 +248,7 @@ class Budget:
         self._usd += account.price.cost(used)
         self._tokens += used.tokens
         by_tokens = self.limits.by_usage and not account.price.cost(
-            Spent(answered=1, images=1)
+            Spent(answered=1, images=1, videos=1)
         )
         if by_tokens and used.answered and not used.tokens and not account.warned:
             account.warned = True

@@ -6,11 +6,11 @@ A file holds ``models``, a mapping from names to prices::
       gpt-4o: {input: 2.50, output: 10.00, as_of: 2025-09-01}
       my-server/*: {input: 0, output: 0}
 
-``input`` and ``output`` are US dollars for a million tokens, ``per_image`` for each
-picture that is made, ``per_call`` for each answer; ``batch`` is the share of the token
-prices that a batch costs; ``as_of`` is the day of the price. A name is that of a model
-and its dated versions (``gpt-4o-2024-08-06``, ``...-20250514``, ``...-0613``,
-``...-latest``), or a pattern with ``*``.
+``input`` and ``output`` are US dollars for a million tokens, ``per_image`` and
+``per_video`` for each picture and video that is made, ``per_call`` for each answer;
+``batch`` is the share of the token prices that a batch costs; ``as_of`` is the day of
+the price. A name is that of a model and its dated versions (``gpt-4o-2024-08-06``,
+``...-20250514``, ``...-0613``, ``...-latest``), or a pattern with ``*``.
 
 The package's prices are those of its release, which is recorded; nothing is looked up
 on the network.
@@ -41,7 +41,7 @@ from mmeval.system.yaml_document import Document, KeyPath, Problem, read_documen
 
 MILLION = 1_000_000
 
-_AMOUNTS = ("input", "output", "per_image", "per_call")
+_AMOUNTS = ("input", "output", "per_image", "per_video", "per_call")
 _KEYS = (*_AMOUNTS, "batch", "as_of")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _IN_HOUSE = re.compile(r"[^.]*|[\d.]+|.*:.*")
@@ -51,7 +51,7 @@ _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars: for a million tokens in and out, for each picture, for each answer.
+    """US dollars: for a million tokens in and out, for each medium, for each answer.
     Tokens of a batch cost the share ``batch`` of that, half of it wherever there are
     batches today. ``source`` says where the price is from: the package and its version,
     or the day in the user's file."""
@@ -62,6 +62,7 @@ class Price:
     per_call: float = 0.0
     batch: float = 0.5
     source: str = ""
+    per_video: float = 0.0
 
     def cost(self, spent: Spent) -> float:
         """US dollars."""
@@ -73,6 +74,7 @@ class Price:
         return (
             tokens / MILLION
             + self.per_image * spent.images
+            + self.per_video * spent.videos
             + self.per_call * spent.answered
         )
 

@@ -102,6 +102,7 @@ class Load:
     media_bytes: float = 0
     disk_bytes: float = 0
     images: float = 0
+    videos: float = 0
     estimated: bool = False
 
     def merge(self, other: Load, factor: float = 1.0) -> None:
@@ -114,6 +115,7 @@ class Load:
         self.media_bytes += other.media_bytes * factor
         self.disk_bytes += other.disk_bytes * factor
         self.images += other.images * factor
+        self.videos += other.videos * factor
         self.estimated |= other.estimated or factor != 1.0
 
 
@@ -150,6 +152,7 @@ def weigh(request: Request) -> Load:
         media_bytes=sent,
         disk_bytes=on_disk,
         images=request.wants.count("image"),
+        videos=request.wants.count("video"),
     )
 
 

@@ -121,5 +121,6 @@ class Forecast:
         tokens = load.tokens_in.times(price.input / MILLION) + load.tokens_out.times(
             price.output / MILLION
         )
-        fixed = price.per_image * load.images + price.per_call * load.calls
+        made = price.per_image * load.images + price.per_video * load.videos
+        fixed = made + price.per_call * load.calls
         return tokens + TokenRange(fixed, fixed)

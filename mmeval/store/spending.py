@@ -28,8 +28,8 @@ from an agent, whose own calls have lines of their own."""
 class Spent:
     """What was used. ``calls`` counts every try, the failed ones too. ``answered``
     counts calls with an answer, accepted or not. Tokens are the servers' counts, and
-    ``batched_...`` those among them that were asked in batches; ``images`` those
-    made."""
+    ``batched_...`` those among them that were asked in batches; ``images`` and
+    ``videos`` those made."""
 
     calls: int = 0
     answered: int = 0
@@ -38,6 +38,7 @@ class Spent:
     images: int = 0
     batched_input_tokens: int = 0
     batched_output_tokens: int = 0
+    videos: int = 0
 
     @property
     def tokens(self) -> int:
@@ -51,7 +52,9 @@ class Spent:
         self.answered += response.output is not None or usage.output_tokens > 0
         self._add_tokens(usage.input_tokens, usage.output_tokens, usage.batched)
         for part in parts:
-            self.images += part.kind == "image" and part.media is not None
+            if part.media is not None:
+                self.images += part.kind == "image"
+                self.videos += part.kind == "video"
 
     def add_line(self, row: Mapping[str, Any]) -> None:
         """Count a line of a journal."""
@@ -60,10 +63,10 @@ class Spent:
         self.calls += 1 + row.get("a", 0)
         self.answered += "output" in response or tokens_out > 0
         self._add_tokens(tokens_in, tokens_out, bool(batched))
-        self.images += sum(
-            part["type"] == "image" and "media" in part
-            for part in response.get("output", ())
-        )
+        for part in response.get("output", ()):
+            if "media" in part:
+                self.images += part["type"] == "image"
+                self.videos += part["type"] == "video"
 
     def _add_tokens(self, tokens_in: int, tokens_out: int, batched: bool) -> None:
         self.input_tokens += tokens_in

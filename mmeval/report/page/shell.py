@@ -130,6 +130,8 @@ def _spent(spent: Mapping[str, Any]) -> str:
         )
     if spent.get("images"):
         words.append(f"{counted(spent['images'], 'image')} made")
+    if spent.get("videos"):
+        words.append(f"{counted(spent['videos'], 'video')} made")
     if spent.get("usd") != 0:
         words.append(
             "price unknown" if spent.get("usd") is None else dollars(spent["usd"])

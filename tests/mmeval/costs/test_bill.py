@@ -28,6 +28,12 @@ def test_one_line_has_calls_tokens_pictures_and_dollars() -> None:
     assert pieces(TINY) == ["1 call", "1 image made", "0.000012 USD"]
 
 
+def test_videos_are_counted_where_some_were_made() -> None:
+    paid = Bill(Payee("model", "m"), Spent(calls=2, videos=2), 0.8)
+    assert spent_words([paid]) == "2 calls, 2 videos made, 0.80 USD"
+    assert (spent_json([paid])["videos"], "videos" in spent_json([JUDGE])) == (2, False)
+
+
 def test_the_results_have_each_role_and_dollars_only_where_every_price_is_known() -> (
     None
 ):

@@ -40,6 +40,11 @@ def test_a_name_has_its_own_price_or_that_of_its_undated_name_or_of_the_longest_
     assert [prices.of_model(name) for name in others] == [None, None, DEAR, DEAR, CHEAP]
 
 
+def test_a_video_has_a_price_of_its_own() -> None:
+    price = Price(input=0.0, output=0.0, per_video=0.4)
+    assert price.cost(Spent(answered=5, videos=3)) == pytest.approx(1.2)
+
+
 def test_a_cost_is_that_of_tokens_pictures_and_answers_of_servers_alone() -> None:
     price = Price(input=2.0, output=8.0, per_image=0.04, per_call=0.5)
     used = Spent(

@@ -73,6 +73,7 @@ def test_an_answer_is_weighed_by_the_wanted_kinds() -> None:
         1,
     )
     assert weight("audio") == (TokenRange(200, 1500), 400 + 1_000_000, 0)
+    assert weigh(replace(request(), wants=("video",))).videos == 1
     assert TokenRange(1, 2) + TokenRange(3, 4) == TokenRange(4, 6)
 
 

@@ -3,10 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.records.response import Response, Usage
+from mmeval.content import Media, media_part
+from mmeval.records.response import Response, Usage, answered
 from mmeval.store.spending import Payee, Spent
 from mmeval.system.json_lines import from_line, to_line
 from tests.support.journals import opened
+from tests.support.openai_calls import MP4
 from tests.support.toy import picture, reply
 
 MODEL = Payee("model", "m")
@@ -53,6 +55,15 @@ def test_every_try_is_counted_by_its_payee_and_a_later_session_goes_on_from_ther
         ) is not None and entry.response.usage == Usage(10, 5, True)
         journal.append("f", "d", answer(1, 1), to=MODEL)
         assert journal.spending.total.calls == 13
+
+
+def test_a_video_is_counted_also_by_a_later_session(tmp_path: Path) -> None:
+    made = answered([media_part(Media.from_bytes(MP4))])
+    with opened(tmp_path) as journal:
+        journal.append("a", "d", made, to=MODEL)
+        assert journal.spending.total.videos == 1
+    with opened(tmp_path) as journal:
+        assert journal.spending.total.videos == 1
 
 
 def test_an_answer_that_only_a_receipt_holds_is_counted_once_it_is_found(
