@@ -207,6 +207,9 @@ class OpenAIBackend(WireBackend):
             tuple(checked_formats("image_formats", image_formats, PICTURES)),
             tuple(checked_formats("audio_formats", audio_formats, SOUNDS)),
         )
+        # OpenRouter takes more of them, beside the first frame
+        if chosen == "videos" and videos_dialect != "openrouter":
+            max_images = 1
         self._settings = Settings(
             model=str(model),
             base_url=address,

@@ -41,6 +41,7 @@ class ServerBackend(OpenAIBackend):
     usual_connections = 0
     """As many calls at once as for any server; they cost nothing."""
     takes_key = False
+    jobs_outlast = False
 
     def __init__(
         self,
@@ -74,6 +75,8 @@ class ServerBackend(OpenAIBackend):
         image_formats: str = "+".join(DEFAULT_PICTURES),
         audio_formats: str = "+".join(DEFAULT_SOUNDS),
         fetch_links: str = "",
+        videos_sync: bool = False,
+        poll_seconds: float = 5,
     ) -> None:
         folder = Path(pretrained).expanduser()
         if not pretrained or (
@@ -106,6 +109,8 @@ class ServerBackend(OpenAIBackend):
             image_formats=image_formats,
             audio_formats=audio_formats,
             fetch_links=fetch_links,
+            videos_sync=videos_sync,
+            poll_seconds=poll_seconds,
         )
         given: dict[str, Any] = {
             "revision": revision,

@@ -32,7 +32,7 @@ def test_options_have_defaults_and_those_that_are_not_known_are_refused() -> Non
     assert (voice(chosen), audio_format(chosen)) == ("verse", "mp3")
     for name, near in (
         ("image.sise", '"image.size"'),
-        ("3d.seed", "image.size, image.quality"),
+        ("text.tone", "image.size, image.quality"),
     ):
         with pytest.raises(CallError, match=f"{name}.*{near}") as caught:
             check_options(params(**{name: 1}))

@@ -1,8 +1,10 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
+from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.settings import (
     OFFICIAL_URL,
     EndpointChoice,
@@ -162,3 +164,22 @@ def test_a_kind_without_a_field_and_a_timeout_that_is_no_number_above_zero_are_r
             checked_positive("timeout", value)
         assert refused.value.name == "timeout"
     assert checked_positive("timeout", "0.5") == 0.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "limit"),
+    [
+        ({}, 1),
+        ({"max_images": 2}, 1),
+        ({"videos_sync": True}, 1),
+        ({"videos_dialect": "openrouter"}, None),
+    ],
+    ids=str,
+)
+def test_a_video_begins_with_one_picture_but_at_openrouter(
+    arguments: dict[str, Any], limit: int | None
+) -> None:
+    backend = OpenAIBackend(
+        model="m", base_url="http://localhost/v1", endpoint="videos", **arguments
+    )
+    assert backend.capabilities.inputs["image"].max_items == limit

@@ -329,6 +329,7 @@ def test_they_take_the_arguments_of_openai_but_those_of_a_server_elsewhere() -> 
         "images_dialect",
         "image_tool",
         "state",
+        "videos_dialect",
         "batch",
     }
 
