@@ -2,6 +2,8 @@
 what we ask: the shapes are theirs."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import openai
@@ -14,6 +16,7 @@ from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.responses.endpoint import ResponsesEndpoint
 from mmeval.model_backends.wire.transport import Received
 from mmeval.records import Message, Request, message, user
+from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import PDF, PNG, medium, request
 from tests.support.responses import (
     RESPONSES,
@@ -39,8 +42,11 @@ ITEMS = [
 ]
 
 
-def client(server: WireServer) -> Any:
-    return openai.OpenAI(api_key="k", base_url=server.url, max_retries=0)
+@contextmanager
+def responses(server: WireServer | MockServer) -> Iterator[Any]:
+    """The part of the client that asks for responses; its connections end with it."""
+    with openai.OpenAI(api_key="k", base_url=server.url, max_retries=0) as client:
+        yield client.responses
 
 
 @pytest.mark.parametrize(
@@ -69,8 +75,11 @@ def client(server: WireServer) -> Any:
 def test_a_response_has_the_types_of_the_client(answer: Reply) -> None:
     row = json.loads(answer.body)
     strict = openai.types.responses.Response.model_validate(row)
-    with WireServer(Exchange(RESPONSES, [answer])) as server:
-        read = client(server).responses.create(model="m", input="draw")
+    with (
+        WireServer(Exchange(RESPONSES, [answer])) as server,
+        responses(server) as asking,
+    ):
+        read = asking.create(model="m", input="draw")
     assert read == strict
     assert [item.type for item in read.output] == [
         item["type"] for item in row["output"]
@@ -78,8 +87,11 @@ def test_a_response_has_the_types_of_the_client(answer: Reply) -> None:
 
 
 def test_the_client_reads_words_and_pictures() -> None:
-    with WireServer(Exchange(RESPONSES, [whole(*ITEMS)])) as server:
-        read = client(server).responses.create(model="m", input="draw")
+    with (
+        WireServer(Exchange(RESPONSES, [whole(*ITEMS)])) as server,
+        responses(server) as asking,
+    ):
+        read = asking.create(model="m", input="draw")
     assert read.output_text == "First:Done."
     assert read.output[2].result == ITEMS[2]["result"]
 
@@ -88,17 +100,28 @@ def test_the_client_reads_words_and_pictures() -> None:
 def test_a_stream_has_the_types_of_the_client(end: str) -> None:
     types = TypeAdapter(openai.types.responses.ResponseStreamEvent)
     sent = events_of(*ITEMS, end=end)
-    with WireServer(Exchange(RESPONSES, [streamed(*ITEMS, end=end)])) as server:
-        read = list(client(server).responses.create(model="m", input="q", stream=True))
+    answer = Exchange(RESPONSES, [streamed(*ITEMS, end=end)])
+    with WireServer(answer) as server, responses(server) as asking:
+        read = list(asking.create(model="m", input="q", stream=True))
     assert read == [types.validate_python(event) for event in sent]
+
+
+def test_the_stand_in_server_answers_the_client() -> None:
+    tools = [{"type": "image_generation"}]
+    with MockServer(reply="oak") as server, responses(server) as asking:
+        read = asking.create(model="m", input="q", tools=tools)
+    row = read.model_dump(exclude_unset=True)
+    assert read == openai.types.responses.Response.model_validate(row)
+    kinds = [item.type for item in read.output]
+    assert kinds == ["reasoning", "message", "image_generation_call"]
+    assert read.output_text == "oak"
 
 
 def test_a_response_in_the_background_is_looked_up() -> None:
     queued = whole(status="queued", usage=None)
     asked = Exchange(RESPONSES, [queued], body={"background": True})
     job = Exchange(f"{RESPONSES}/resp_1", [whole(*ITEMS)])
-    with WireServer(asked, job) as server:
-        asking = client(server).responses
+    with WireServer(asked, job) as server, responses(server) as asking:
         begun = asking.create(model="m", input="q", background=True)
         read = asking.retrieve(begun.id)
     assert (begun.status, read.status) == ("queued", "completed")
@@ -107,9 +130,11 @@ def test_a_response_in_the_background_is_looked_up() -> None:
 def test_an_error_in_a_stream_is_one_for_the_client() -> None:
     error = {"type": "error", "code": "server_error", "message": "oops", "param": None}
     events = stream({"type": "response.created", "response": response()}, error)
-    with WireServer(Exchange(RESPONSES, [events])) as server:
-        reading = client(server).responses.create(model="m", input="q", stream=True)
-        *_, last = reading
+    with (
+        WireServer(Exchange(RESPONSES, [events])) as server,
+        responses(server) as asking,
+    ):
+        *_, last = asking.create(model="m", input="q", stream=True)
     assert (last.type, last.message) == ("error", "oops")
 
 
