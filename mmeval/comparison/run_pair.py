@@ -371,29 +371,77 @@ class RunPair:
 
     def compare(self, row: NumberRow, within: set[TrialName] | None = None) -> Compared:
         """A number between both runs; of a slice, ``within`` are its trials."""
-        first, other = self.a.run.results, self.b.run.results
+        pieces = list(self.a.pieces(row.task, row.metric))
+        found: list[Found] = []
+        for piece in pieces:
+            of_piece = self._find(piece, within)
+            if of_piece is not None:
+                found.append(of_piece)
+        known = self._counted(row, pieces, found, within)
+        if not found:
+            is_extra = Key(row.task, row.metric) not in self.a.results
+            return replace(known, why=ONE_SIDED, is_extra=is_extra)
+
         inside = tasks_inside(row.task, {**self.b.members, **self.a.members})
         asked = sorted(inside & self.a.asked & self.b.asked)
-        why = unlike(
-            first, other, asked, row.metric, across=self._across, plans=self.plans
+        why_unlike = unlike(
+            self.a.run.results,
+            self.b.run.results,
+            asked,
+            row.metric,
+            across=self._across,
+            plans=self.plans,
         )
-        pieces = list(self.a.pieces(row.task, row.metric))
-        found = [
-            one for piece in pieces if (one := self._find(piece, within)) is not None
-        ]
+        differ_by_judge = self._differ_by_judge(asked, row.metric)
+        paired = [one for one in found if one.pairs.trials]
+        # an aggregator of a plugin, which may not be installed
+        with Caught() as failure:
+            if within is None and differ_by_judge:
+                known = replace(known, shift=self._shift(paired))
+            if why_unlike:
+                return replace(known, is_unlike=True, why=why_unlike)
+            if paired:
+                is_whole = len(found) == len(pieces)
+                return self._tested(known, row, found, paired, is_whole=is_whole)
+        if failure:
+            why = f"its aggregator cannot be used ({failure.reason})"
+            return replace(known, is_unlike=True, why=why)
+
+        reasons = set(known.left_out)
+        if ASKED_OTHERWISE in reasons and reasons <= {ASKED_OTHERWISE, NOT_ASKED}:
+            why = (
+                "every sample was asked in other words, or has other right answers "
+                "(--across prompts compares other words)"
+            )
+            return replace(known, is_unlike=True, why=why)
+        return replace(known, why="no trial has a score in both runs")
+
+    def _counted(
+        self,
+        row: NumberRow,
+        pieces: Sequence[Piece],
+        found: Sequence[Found],
+        within: set[TrialName] | None,
+    ) -> Compared:
+        """What there is of a number, before anything is tested."""
         # several numbers of one task are about the same trials: the largest counts
         by_task: dict[str, Pairs] = {}
         for piece, _, pairs in sorted(found, key=lambda one: one.pairs.trials):
             by_task[piece.task] = pairs
-        left_out = sum((pairs.left_out for pairs in by_task.values()), Counter[str]())
-        of_a = sum((pairs.of_a for pairs in by_task.values()), Counter[str]())
-        of_b = sum((pairs.of_b for pairs in by_task.values()), Counter[str]())
-        left_out[TASKS] = (
-            len({piece.task for piece in pieces} - by_task.keys())
-            if row.is_group
-            else 0
-        )
-        known = Compared(
+
+        left_out: Counter[str] = Counter()
+        of_a: Counter[str] = Counter()
+        of_b: Counter[str] = Counter()
+        for pairs in by_task.values():
+            left_out += pairs.left_out
+            of_a += pairs.of_a
+            of_b += pairs.of_b
+        if row.is_group:
+            tasks = {piece.task for piece in pieces}
+            left_out[TASKS] = len(tasks - by_task.keys())
+
+        has_lost = any(one.pairs.lost for one in found)
+        return Compared(
             pairs=sum(pairs.trials for pairs in by_task.values()),
             samples=sum(pairs.samples for pairs in by_task.values()),
             left_out=+left_out,
@@ -403,60 +451,41 @@ class RunPair:
                 _refused_by(self.a, pieces, within),
                 _refused_by(self.b, pieces, within),
             ),
-            lacks_trials=len(found) < len(pieces)
-            or any(one.pairs.lost for one in found),
+            lacks_trials=has_lost or len(found) < len(pieces),
         )
-        if not found:
-            is_extra = Key(row.task, row.metric) not in self.a.results
-            return replace(known, why=ONE_SIDED, is_extra=is_extra)
-        paired = [one for one in found if one.pairs.trials]
-        aspects = {
-            one.aspect
-            for task in asked
-            for one in differences(first, other, task, row.metric, self.plans)
-        }
-        # an aggregator of a plugin, which may not be installed
-        with Caught() as failure:
-            if (
-                not aspects.isdisjoint(("judge", JUDGE_PARAMETERS))
-                and {"judge", JUDGE_PARAMETERS, "protocol"}.issuperset(aspects)
-                and within is None
+
+    def _differ_by_judge(self, tasks: Sequence[str], metric: str) -> bool:
+        """Whether a judge is what differs, and nothing but its protocol with it."""
+        aspects: set[str] = set()
+        for task in tasks:
+            for difference in differences(
+                self.a.run.results,
+                self.b.run.results,
+                task,
+                metric,
+                self.plans,
             ):
-                known = replace(known, shift=self._shift(paired))
-            if why:
-                return replace(known, is_unlike=True, why=why)
-            if paired:
-                test = self._test(paired)
-                bounds = None if test is None else self._bounds(paired)
-                is_whole = len(found) == len(pieces)
-                worst = (
-                    self._worst(found, row)
-                    if self._with_worst and test and is_whole
-                    else None
-                )
-                return replace(
-                    known,
-                    test=test,
-                    worst=worst,
-                    bounds=bounds,
-                    why="" if test else "it has no value over the pairs",
-                )
-        if failure:
-            return replace(
-                known,
-                is_unlike=True,
-                why=f"its aggregator cannot be used ({failure.reason})",
-            )
-        if left_out[ASKED_OTHERWISE] and {ASKED_OTHERWISE, NOT_ASKED}.issuperset(
-            +left_out
-        ):
-            return replace(
-                known,
-                is_unlike=True,
-                why="every sample was asked in other words, or has other right answers "
-                "(--across prompts compares other words)",
-            )
-        return replace(known, why="no trial has a score in both runs")
+                aspects.add(difference.aspect)
+        of_judge = {"judge", JUDGE_PARAMETERS}
+        return bool(aspects & of_judge) and aspects <= of_judge | {"protocol"}
+
+    def _tested(
+        self,
+        known: Compared,
+        row: NumberRow,
+        found: Sequence[Found],
+        paired: Sequence[Found],
+        *,
+        is_whole: bool,
+    ) -> Compared:
+        """With the test of the ``paired`` pieces; ``is_whole``: none is missing."""
+        test = self._test(paired)
+        if test is None:
+            return replace(known, why="it has no value over the pairs")
+        worst = None
+        if self._with_worst and is_whole:
+            worst = self._worst(found, row)
+        return replace(known, test=test, worst=worst, bounds=self._bounds(paired))
 
     def _find(self, piece: Piece, within: set[TrialName] | None) -> Found | None:
         a, b = self.a.scores(piece.task), self.b.scores(piece.task)
