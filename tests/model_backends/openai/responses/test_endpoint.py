@@ -23,7 +23,7 @@ from tests.support.responses import (
     thought,
     whole,
 )
-from tests.support.wire_server import Reply, reply
+from tests.support.wire_server import Reply, reply, stream
 
 BOTH = request("draw", wants=("text", "image"))
 
@@ -344,6 +344,41 @@ def test_any_response_is_an_answer_or_an_error(
 ) -> None:
     try:
         answer = read(reply({**response(*items), **fields}))
+    except CallError:
+        return
+    assert answer.output is not None
+
+
+EVENTS = [
+    "response.created",
+    "response.output_item.done",
+    "response.output_text.delta",
+    "response.completed",
+    "response.failed",
+    "error",
+    "other",
+]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(EVENTS),
+            st.dictionaries(
+                st.sampled_from(
+                    ["item", "response", "output_index", "delta", "error", "message"]
+                ),
+                VALUES,
+            ),
+        ),
+        max_size=6,
+    )
+)
+@settings(max_examples=200, deadline=None)
+def test_any_stream_is_an_answer_or_an_error(events: list[Any]) -> None:
+    rows = [{**fields, "type": kind} for kind, fields in events]
+    try:
+        answer = read(stream(*rows))
     except CallError:
         return
     assert answer.output is not None
