@@ -63,6 +63,8 @@ def joined_base64(pieces: Sequence[str]) -> bytes:
 def whole_sounds(pieces: Sequence[str]) -> list[str]:
     """The sounds in the base64 of a stream, in base64: pieces of one, unless several of
     them are files of their own that cannot be joined."""
+    if len(pieces) == 1:
+        return list(pieces)  # in whatever habit of base64 it is written
     beginnings = sum(piece.startswith(_RIFF) for piece in pieces)
     if beginnings < 2:
         return [base64_text(joined_base64(pieces))]

@@ -46,7 +46,7 @@ _LONG_STATUSES = (400, 413, 422, 500)
 _LIMIT = re.compile(
     r"\blimit:? ([\d,]+),(?: used:? [\d,]+,)? requested:? ([\d,]+)", re.IGNORECASE
 )
-_USED_UP = re.compile(r"perday|\blimit: 0(?![\d.])", re.IGNORECASE)
+_USED_UP = re.compile(r"per_?day|\blimit: 0(?![\d.])", re.IGNORECASE)
 """A quota of a day, or of nothing: Google's message and the names of its quotas."""
 _KEY_REFUSED = re.compile(r"api key (?:not valid|expired|not found)", re.IGNORECASE)
 _TOO_LARGE = re.compile(r"request too large", re.IGNORECASE)

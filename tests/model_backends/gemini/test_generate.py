@@ -377,3 +377,12 @@ def test_a_picture_of_another_format_is_sent_as_png_with_a_note() -> None:
     part = seen.json["contents"][0]["parts"][1]
     assert part["inlineData"]["mimeType"] == "image/png"
     assert response.warnings == ("a medium (image) is image/gif and was sent as PNG",)
+
+
+def test_the_only_piece_of_a_sound_may_be_a_data_uri() -> None:
+    sound = wav(100)
+    part = inline(sound, "audio/wav")
+    part["inlineData"]["data"] = f"data:audio/wav;base64,{part['inlineData']['data']}"
+    response = stream_of(generated(part))
+    assert response.output is not None
+    assert [medium.read() for medium in response.output.media()] == [sound]
