@@ -89,7 +89,7 @@ class ChatBatches:
         if not taken and not self._warned:
             self._warned = True
             log.warning(
-                "batch=true: requests for one picture or sound alone are sent one by "
+                "batch=true: requests for one picture, video or sound are sent one by "
                 "one, at the full price"
             )
         return taken
