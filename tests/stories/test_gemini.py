@@ -8,8 +8,16 @@ from pathlib import Path
 import pytest
 
 from tests.support import gemini_server
-from tests.support.cli import QUIET, mmeval, mmeval_process, started, wait_for
+from tests.support.cli import (
+    QUIET,
+    environment,
+    mmeval,
+    mmeval_process,
+    started,
+    wait_for,
+)
 from tests.support.gemini_server import GeminiServer
+from tests.support.scripted_server import Scripted, ScriptedServer
 
 KINDS = ("text", "image")
 EPISODE = {
@@ -24,7 +32,7 @@ EPISODE = {
 WISHES = ("Begin a tale, with a picture.", "Go on.", "End it.")
 
 
-def command(folder: Path, server: GeminiServer, *more: str) -> list[str]:
+def command(folder: Path, url: str, *more: str) -> list[str]:
     """The command that plays one episode of three turns."""
     data = folder / "tasks" / "data"
     data.mkdir(parents=True, exist_ok=True)
@@ -32,7 +40,7 @@ def command(folder: Path, server: GeminiServer, *more: str) -> list[str]:
     asked = [{"role": "user", "content": wish} for wish in WISHES]
     row = {"id": "a", "input": asked, "reference": "Once <<image1>> upon"}
     (data / "test.jsonl").write_text(json.dumps(row) + "\n")
-    given = ("model=m", f"base_url={server.url}", "outputs=text+image", *more)
+    given = ("model=m", f"base_url={url}", "outputs=text+image", *more)
     return [
         *("--tasks", str(folder / "tasks" / "tale.yaml")),
         *("--model", "gemini", "--model_args", ",".join(given)),
@@ -43,7 +51,7 @@ def command(folder: Path, server: GeminiServer, *more: str) -> list[str]:
 def killed_in_the_second_turn(folder: Path, *more: str) -> GeminiServer:
     """The server of a run that was killed in its second turn, and resumed."""
     with GeminiServer(hold=2) as server:
-        words = command(folder, server, *more)
+        words = command(folder, server.url, *more)
         with started(*words) as running:
             wait_for(lambda: len(server.seen) == 2, "the second turn")
             os.kill(running.process.pid, signal.SIGKILL)
@@ -90,7 +98,7 @@ def test_no_key_is_in_any_file_or_output(tmp_path: Path) -> None:
     key = "AIzaSyA-0123456789abcdefghijklmnopqrstu"
     (tmp_path / "key").write_text(key)
     with GeminiServer() as server:
-        words = command(tmp_path, server, f"api_key_file={tmp_path / 'key'}")
+        words = command(tmp_path, server.url, f"api_key_file={tmp_path / 'key'}")
         done = mmeval(*words)
         assert server.seen[0].headers["x-goog-api-key"] == key
     (tmp_path / "key").unlink()
@@ -102,10 +110,30 @@ def test_no_key_is_in_any_file_or_output(tmp_path: Path) -> None:
 
 def test_pictures_of_thoughts_are_counted_in_the_samples_file(tmp_path: Path) -> None:
     with GeminiServer(thinks_in_pictures=True) as server:
-        words = command(tmp_path, server)
+        words = command(tmp_path, server.url)
         done = mmeval(*words, "--log_samples")
     assert done.code == 0
     [file] = (tmp_path / "runs").rglob("samples_*.jsonl")
     row = json.loads(file.read_text())
     [steps] = row["trace"]
     assert [step["evidence"] for step in steps] == [{"thought_pictures": 1}] * 3
+
+
+def test_a_dry_run_knows_the_price_and_where_the_data_go(tmp_path: Path) -> None:
+    official = "https://generativelanguage.googleapis.com"
+    words = command(tmp_path, official)
+    at = words.index("--model_args")
+    words[at + 1] = words[at + 1].replace("model=m", "model=gemini-2.5-flash-image")
+    env = environment(GEMINI_API_KEY="key-0123456789abcdef")
+    done = mmeval(*words, "--dry_run", env=env)
+    assert done.code == 0, done.err
+    assert "go to generativelanguage.googleapis.com" in done.out
+    assert "0.3 USD in, 30 out for a million tokens" in done.out
+
+
+def test_a_quota_of_the_day_ends_the_run_like_a_wrong_key(tmp_path: Path) -> None:
+    violation = {"quotaId": "GenerateRequestsPerDayPerProjectPerModel"}
+    error = {"code": 429, "details": [{"violations": [violation]}]}
+    with ScriptedServer(Scripted({"error": error}, 429)) as server:
+        done = mmeval(*command(tmp_path, server.url.removesuffix("/v1")))
+    assert (done.code, len(server.seen)) == (4, 1)
